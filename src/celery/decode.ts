@@ -1,0 +1,76 @@
+/**
+ * From a broker's message to the events in it, each either read or rejected with a reason. Pure: it has no clock and
+ * no state, and nothing that arrives can make it throw.
+ */
+import type { RawMessage } from '../broker/broker.ts';
+import { open } from './envelope.ts';
+import type { CeleryEvent } from './event.ts';
+import { EVENT_TYPES } from './event-types.ts';
+import { epochMs, identifier, integer, isRawFields, name } from './fields.ts';
+import { type Rejection, reject } from './rejection.ts';
+
+/** What a message held: its events in their order, and what of it could not be read. */
+export interface Decoded {
+  readonly events: readonly CeleryEvent[];
+  readonly rejections: readonly Rejection[];
+}
+
+/** A hostile body of 16 MiB holds millions of elements, and each would be a rejection of its own. */
+const BATCH_EVENTS_MAX = 10_000;
+
+const NO_EVENTS: readonly CeleryEvent[] = [];
+const NO_REJECTIONS: readonly Rejection[] = [];
+
+/** A body is one event or a list of them (Celery: events/receiver.py); the routing key says nothing reliable. */
+export function decode(message: RawMessage): Decoded {
+  const opened = open(message);
+  if (!opened.ok) return none(opened.rejection);
+  const { value } = opened;
+  if (!Array.isArray(value)) return one(value);
+  const list: readonly unknown[] = value;
+  if (list.length === 0) return none(reject('empty-batch', '[]'));
+  if (list.length > BATCH_EVENTS_MAX) return none(reject('batch-too-long', `${list.length} elements`));
+  return many(list);
+}
+
+function one(value: unknown): Decoded {
+  const outcome = readEvent(value);
+  return isEvent(outcome) ? { events: [outcome], rejections: NO_REJECTIONS } : none(outcome);
+}
+
+function none(rejection: Rejection): Decoded {
+  return { events: NO_EVENTS, rejections: [rejection] };
+}
+
+function many(list: readonly unknown[]): Decoded {
+  const events: CeleryEvent[] = [];
+  const rejections: Rejection[] = [];
+  for (const value of list) {
+    const outcome = readEvent(value);
+    if (isEvent(outcome)) events.push(outcome);
+    else rejections.push(outcome);
+  }
+  return { events, rejections };
+}
+
+function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
+  return 'type' in outcome;
+}
+
+function readEvent(raw: unknown): CeleryEvent | Rejection {
+  if (!isRawFields(raw))
+    return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);
+  const typeName = raw['type'];
+  if (typeof typeName !== 'string' || typeName === '')
+    return reject('missing-type', `type is ${typeof typeName}`);
+  const type = EVENT_TYPES.get(typeName);
+  if (type === undefined) return reject('unknown-type', 'custom event');
+  const hostname = name(raw['hostname']);
+  if (hostname === '') return reject('missing-hostname', typeName);
+  const timestampMs = epochMs(raw['timestamp']);
+  if (timestampMs === undefined) return reject('bad-timestamp', typeName);
+  const base = { hostname, pid: integer(raw['pid'], 0), clock: integer(raw['clock'], -1), timestampMs };
+  if (type.group === 'worker') return type.read(raw, base);
+  const uuid = identifier(raw['uuid']);
+  return uuid === '' ? reject('missing-uuid', typeName) : type.read(raw, { ...base, uuid });
+}

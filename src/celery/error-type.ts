@@ -1,0 +1,101 @@
+/**
+ * The class of an exception out of what an event tells of it: a Python repr, and a traceback. Pure text; the answer is
+ * a bare class name of at most 100 characters, the same for one exception whatever pool or version told it.
+ */
+import { detached } from './fields.ts';
+
+/** No class could be read. */
+export const UNKNOWN_ERROR = 'unknown';
+
+/** What a retry without an exception is counted under. */
+const RETRY = 'Retry';
+
+const CLASS_CHARS_MAX = 100;
+/** What is looked at of a repr and of a line of a traceback: the class stands in its beginning. */
+const TEXT_CHARS_MAX = 1024;
+
+/** A dotted Python path, whose last identifier is the class. `<locals>` stands in those of nested classes. */
+const PATH = String.raw`(?:(?:[\p{XIDS}_]\p{XIDC}*|<\p{XIDC}+>)\.)*([\p{XIDS}_]\p{XIDC}*)`;
+/** What `BaseException.__repr__` writes: `KeyError('k')`, `ExceptionGroup('two things', [ValueError('a')])`. */
+const CALLED = new RegExp(`^${PATH}\\(`, 'u');
+/**
+ * Usual reprs of other classes: `<HttpError 404 …>`, `<MaybeEncodingError: Error …`, `<shop.Declined object at 0x7f…>`.
+ * `<Unrepresentable …` is kombu's word for an exception whose own repr fails (utils/encoding.py).
+ */
+const ANGLED = new RegExp(`^<(?!Unrepresentable )${PATH}(?=[\\s:>(])`, 'u');
+/** A whole text or line with the class in front: `shop.PaymentDeclined: card declined`, or the class alone. */
+const LED = new RegExp(`^(${PATH})(?=:|\\s*$)`, 'u');
+/** What Celery raises for a retry in every pool but prefork: the reason is its second argument. */
+const RETRY_REASON = /^Retry\(Retry\(\.\.\.\), (.*)$/su;
+/** `celery.exceptions.Reject`, as its repr is. */
+const REJECT_REPR = /^reject requeue=/u;
+/** billiard wraps what happened outside the task's own code so; the class is in the traceback only. */
+const WRAPPED_REPR = /^ExceptionWithTraceback\(/u;
+
+/**
+ * @param exception the event's `exception`: a repr, `ExceptionWithTraceback()` or nothing
+ * @param traceback the event's `traceback`: a formatted traceback or nothing
+ */
+export function errorType(exception: unknown, traceback: unknown): string {
+  const repr = typeof exception === 'string' ? exception.slice(0, TEXT_CHARS_MAX).trim() : '';
+  if (REJECT_REPR.test(repr)) return 'Reject';
+  // `retry()` without an exception.
+  if (repr === 'None') return RETRY;
+  const reason = RETRY_REASON.exec(repr)?.[1];
+  if (reason !== undefined) return classOfRepr(reason) ?? RETRY;
+  const ofTraceback = () => bounded(raisedLast(traceback)?.class);
+  if (WRAPPED_REPR.test(repr)) return ofTraceback() ?? UNKNOWN_ERROR;
+  // A repr of the user's own (`order 17: declined`) often begins with something that is no class, so it comes last.
+  return classOfRepr(repr) ?? ofTraceback() ?? bounded(LED.exec(repr)?.[2]) ?? UNKNOWN_ERROR;
+}
+
+/** Whether the "failure" is a `Reject`: Celery 5.7 tells a rejection without requeue as a failure (PR #10369). */
+export function isRejection(exception: unknown, traceback: unknown): boolean {
+  if (typeof exception !== 'string') return false;
+  if (REJECT_REPR.test(exception)) return true;
+  // By its whole path: a user's class may be called so too.
+  return WRAPPED_REPR.test(exception) && raisedLast(traceback)?.path === 'celery.exceptions.Reject';
+}
+
+function classOfRepr(repr: string): string | undefined {
+  return bounded((CALLED.exec(repr) ?? ANGLED.exec(repr))?.[1]);
+}
+
+/** What Python's `traceback` writes above the frames of an exception, and between two that are chained. */
+const HEADER = 'Traceback (most recent call last):\n';
+const DURING = '\n\nDuring handling of the above exception, another exception occurred:\n\n';
+const BECAUSE = '\n\nThe above exception was the direct cause of the following exception:\n\n';
+/** The margin of an exception group's own frames; those of its members stand deeper. */
+const GROUP_MARGIN = '  | ';
+
+interface Raised {
+  /** `shop.orders.PaymentDeclined` */
+  readonly path: string;
+  /** `PaymentDeclined` */
+  readonly class: string;
+}
+
+/**
+ * The exception that a traceback is of: of chained ones the last, and its name is on the first line that is not
+ * indented as frames are. The lines below belong to its message and notes, which may look like anything.
+ */
+function raisedLast(traceback: unknown): Raised | undefined {
+  if (typeof traceback !== 'string') return undefined;
+  const from = Math.max(0, traceback.lastIndexOf(DURING), traceback.lastIndexOf(BECAUSE));
+  const header = traceback.indexOf(HEADER, from);
+  let at = header < 0 ? from : header + HEADER.length;
+  const margin = traceback.startsWith(GROUP_MARGIN, at) ? GROUP_MARGIN : '';
+  while (traceback.startsWith(`${margin} `, at)) {
+    const lineEnd = traceback.indexOf('\n', at);
+    if (lineEnd < 0) return undefined;
+    at = lineEnd + 1;
+  }
+  at += margin.length;
+  const [line = ''] = traceback.slice(at, at + TEXT_CHARS_MAX).split('\n', 1);
+  const [, path, name] = LED.exec(line) ?? [];
+  return path === undefined || name === undefined ? undefined : { path, class: name };
+}
+
+function bounded(found: string | undefined): string | undefined {
+  return found === undefined ? undefined : detached(found.slice(0, CLASS_CHARS_MAX).toWellFormed());
+}

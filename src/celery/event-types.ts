@@ -1,0 +1,92 @@
+/**
+ * The table of event types: how each is read from its untrusted fields. A type exists here and nowhere else; what is
+ * not in the table is a custom event. It never reads a field that its event shape does not name.
+ */
+import { errorType, isRejection } from './error-type.ts';
+import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
+import { count, integer, isoMs, loadAverages, name, type RawFields } from './fields.ts';
+
+/** Task events are about one task, so they need its uuid; worker events have none. */
+export type EventType =
+  | { readonly group: 'task'; readonly read: (raw: RawFields, base: TaskEventBase) => CeleryEvent }
+  | { readonly group: 'worker'; readonly read: (raw: RawFields, base: EventBase) => CeleryEvent };
+
+/** Celery's documentation, "Event Reference"; the fields are those of worker/request.py and app/amqp.py. */
+const TABLE: Record<CeleryEvent['type'], EventType> = {
+  'task-sent': {
+    group: 'task',
+    read: (raw, base) => ({
+      ...base,
+      type: 'task-sent',
+      name: name(raw['name']),
+      queue: name(raw['queue']),
+      routingKey: name(raw['routing_key']),
+      etaMs: isoMs(raw['eta']),
+      retries: integer(raw['retries'], 0),
+    }),
+  },
+  'task-received': {
+    group: 'task',
+    read: (raw, base) => ({
+      ...base,
+      type: 'task-received',
+      name: name(raw['name']),
+      etaMs: isoMs(raw['eta']),
+      retries: integer(raw['retries'], 0),
+    }),
+  },
+  'task-started': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-started' }) },
+  'task-succeeded': {
+    group: 'task',
+    read: (raw, base) => ({ ...base, type: 'task-succeeded', runtimeS: count(raw['runtime']) }),
+  },
+  'task-failed': {
+    group: 'task',
+    read: (raw, base) => ({
+      ...base,
+      type: 'task-failed',
+      errorType: errorType(raw['exception'], raw['traceback']),
+      rejection: isRejection(raw['exception'], raw['traceback']),
+    }),
+  },
+  'task-retried': {
+    group: 'task',
+    read: (raw, base) => ({
+      ...base,
+      type: 'task-retried',
+      errorType: errorType(raw['exception'], raw['traceback']),
+    }),
+  },
+  'task-rejected': {
+    group: 'task',
+    read: (raw, base) => ({ ...base, type: 'task-rejected', requeue: raw['requeue'] === true }),
+  },
+  'task-revoked': {
+    group: 'task',
+    read: (raw, base) => ({
+      ...base,
+      type: 'task-revoked',
+      terminated: raw['terminated'] === true,
+      expired: raw['expired'] === true,
+    }),
+  },
+  'task-cancelled': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-cancelled' }) },
+  'worker-online': { group: 'worker', read: (raw, base) => signal('worker-online', raw, base) },
+  'worker-heartbeat': { group: 'worker', read: (raw, base) => signal('worker-heartbeat', raw, base) },
+  'worker-offline': { group: 'worker', read: (raw, base) => signal('worker-offline', raw, base) },
+};
+
+/** As a Map, so that a type named like a member of every object (`constructor`) finds nothing. */
+export const EVENT_TYPES: ReadonlyMap<string, EventType> = new Map(Object.entries(TABLE));
+
+function signal(type: WorkerSignal['type'], raw: RawFields, base: EventBase): WorkerSignal {
+  return {
+    ...base,
+    type,
+    active: count(raw['active']),
+    processed: count(raw['processed']),
+    loadavg: loadAverages(raw['loadavg']),
+    softwareVersion: name(raw['sw_ver']),
+    softwareSystem: name(raw['sw_sys']),
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Why a message, or an event in it, was not counted: the one list of reasons, which bounds the `reason` attribute of
+ * the drop counter. It never carries bytes of the message itself.
+ */
+
+/** Reason → whether the drop is by design (no loss), and what it means. */
+export const REJECTION_REASONS = {
+  'empty-batch': {
+    intentional: true,
+    meaning: 'A list without events, which Celery up to 5.6 sends now and then.',
+  },
+  'unknown-type': {
+    intentional: true,
+    meaning: 'An event type that is not one of Celery’s own: a custom event.',
+  },
+  'body-too-large': {
+    intentional: false,
+    meaning: 'The body exceeds 16 MiB, before or after decompression.',
+  },
+  'batch-too-long': {
+    intentional: false,
+    meaning: 'A list of more than 10,000 events; Celery sends at most 24.',
+  },
+  'unsafe-serializer': {
+    intentional: false,
+    meaning: 'Pickle: decoding it could run code, so it is never decoded.',
+  },
+  'unsupported-serializer': { intentional: false, meaning: 'A content type other than JSON.' },
+  'unsupported-encoding': {
+    intentional: false,
+    meaning: 'A character set that is not a Unicode or Latin one.',
+  },
+  'unsupported-compression': { intentional: false, meaning: 'A compression that this runtime cannot undo.' },
+  'corrupt-compression': { intentional: false, meaning: 'The body does not decompress as its header says.' },
+  'invalid-text': { intentional: false, meaning: 'The body is not valid in its character set.' },
+  'invalid-json': {
+    intentional: false,
+    meaning: 'The body is not JSON, even where NaN and Infinity are allowed.',
+  },
+  'not-an-event': { intentional: false, meaning: 'The body, or an element of a list, is not an object.' },
+  'missing-type': { intentional: false, meaning: 'An event without a usable type.' },
+  'missing-hostname': { intentional: false, meaning: 'An event without a usable hostname.' },
+  'missing-uuid': { intentional: false, meaning: 'A task event without a usable uuid.' },
+  'bad-timestamp': { intentional: false, meaning: 'An event whose timestamp is not a plausible time.' },
+} as const;
+
+export type RejectionReason = keyof typeof REJECTION_REASONS;
+
+/** `detail` is short, printable ASCII, and holds nothing of the payload but names of types. */
+export interface Rejection {
+  readonly reason: RejectionReason;
+  readonly detail: string;
+}
+
+const DETAIL_CHARS_MAX = 120;
+const UNPRINTABLE = /[^\x20-\x7e]/gu;
+
+export function reject(reason: RejectionReason, detail: string): Rejection {
+  const printable = detail.slice(0, DETAIL_CHARS_MAX).replace(UNPRINTABLE, '?');
+  return { reason, detail: printable };
+}

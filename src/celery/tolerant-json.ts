@@ -1,0 +1,57 @@
+/**
+ * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity become null. Plain JSON takes the engine's own
+ * parser at full speed; the rewrite runs only where that refused. It never evaluates anything.
+ */
+
+export type JsonOutcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
+
+const PYTHON_TOKENS = ['NaN', 'Infinity', '-Infinity'] as const;
+
+export function parseTolerantJson(text: string): JsonOutcome {
+  const strict = parse(text);
+  if (strict.ok || !(text.includes('NaN') || text.includes('Infinity'))) return strict;
+  return parse(withNulls(text));
+}
+
+/**
+ * Python's tokens as nulls, but not those in strings. A plain scan: a regular expression over string literals runs out
+ * of stack on a long one and takes quadratic time on an unclosed one. What surrounds a token is left to the parser.
+ */
+function withNulls(text: string): string {
+  let rewritten = '';
+  let copiedTo = 0;
+  let at = 0;
+  while (at < text.length) {
+    const token = tokenAt(text, at);
+    if (token !== undefined) {
+      rewritten += `${text.slice(copiedTo, at)}null`;
+      at += token.length;
+      copiedTo = at;
+    } else {
+      at = text[at] === '"' ? endOfString(text, at) : at + 1;
+    }
+  }
+  return rewritten + text.slice(copiedTo);
+}
+
+function tokenAt(text: string, at: number): string | undefined {
+  const first = text[at];
+  if (first !== 'N' && first !== 'I' && first !== '-') return undefined;
+  return PYTHON_TOKENS.find((token) => text.startsWith(token, at));
+}
+
+/** The position behind the string literal that opens at `open`. */
+function endOfString(text: string, open: number): number {
+  let at = open + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at + 1;
+}
+
+function parse(text: string): JsonOutcome {
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    // The one way the engine has to say that a text is not JSON: it becomes a value here.
+    return { ok: false };
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * The errors that a caller may meet, one row a code, and the one class that carries them. What merely happens while the
+ * bridge runs is not an error but a self event (`self/self-event.ts`).
+ */
+
+/** Code → what it means and what to do; the README's table of errors is checked against it. */
+export const ERROR_CODES = {
+  CONFIG_INVALID:
+    'One or more options have a wrong value, or an unknown flag was given. The message lists all of them.',
+  RECORDING_UNREADABLE:
+    'A recording cannot be opened or is not one of ours. Check the path and its first line.',
+  RECORDING_UNWRITABLE: 'The file that messages should be recorded to cannot be created or written.',
+  ALREADY_STARTED: 'start() was called twice on one bridge. Create a new one.',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Says what happened (`message`), as which code, and what to do (`hint`). */
+export class CeleryOtelError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string;
+
+  constructor(code: ErrorCode, message: string, options?: { hint?: string; cause?: unknown }) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.name = code;
+    this.code = code;
+    this.hint = options?.hint ?? ERROR_CODES[code];
+  }
+}
