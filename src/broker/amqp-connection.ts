@@ -1,0 +1,99 @@
+/**
+ * Opens and closes connections to an AMQP broker with amqplib. Whatever became of a connection, aborting the signal it
+ * was opened with destroys its socket.
+ */
+import { readFile } from 'node:fs/promises';
+import { connect as connectSocket } from 'node:net';
+import { type ChannelModel, connect } from 'amqplib';
+import { Refusal, reasonOf } from './amqp-failure.ts';
+import type { AmqpUrl, BrokerTls } from './broker-url.ts';
+import { pause } from './pause.ts';
+
+/** The peer may be gone without a word: nothing waits longer than this for its goodbye. */
+const CLOSE_TIMEOUT_MS = 1000;
+const PROBE_TIMEOUT_MS = 1000;
+/** Finds dead peers where heartbeats are switched off. */
+const KEEP_ALIVE_DELAY_MS = 30_000;
+
+/**
+ * How the broker's operator sees us among its connections. What is undefined is not sent: it would be amqplib's.
+ */
+const CLIENT_PROPERTIES = {
+  product: 'celery-otel',
+  connection_name: 'celery-otel',
+  version: undefined,
+  information: undefined,
+};
+
+/** TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal. */
+export async function openConnection(
+  url: AmqpUrl,
+  heartbeatS: number,
+  signal: AbortSignal,
+): Promise<ChannelModel> {
+  const socketOptions = {
+    ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),
+    signal,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveDelay: KEEP_ALIVE_DELAY_MS,
+    clientProperties: CLIENT_PROPERTIES,
+  };
+  return connect(
+    {
+      protocol: url.scheme,
+      hostname: url.host,
+      port: url.port,
+      username: url.username,
+      password: url.password,
+      // amqplib percent-decodes the virtual host even here.
+      vhost: url.vhost.replaceAll('%', '%25'),
+      heartbeat: url.heartbeatS ?? heartbeatS,
+    },
+    socketOptions,
+  );
+}
+
+/** Says goodbye to the broker; bounded, and a broken or silent connection is left as it is. Never rejects. */
+export async function closeConnection(model: ChannelModel): Promise<void> {
+  const closed = new AbortController();
+  // It rejects where the connection is closed already: just as well.
+  const done = (): void => closed.abort();
+  model.close().then(done, done);
+  await pause(CLOSE_TIMEOUT_MS, closed.signal);
+}
+
+/** Opens a TCP connection and drops it: no handshake, so that the broker has nothing to log. */
+export function isListening({ host, port }: AmqpUrl, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectSocket({ host, port });
+    const settle = (listening: boolean): void => {
+      signal.removeEventListener('abort', giveUp);
+      socket.destroy();
+      resolve(listening);
+    };
+    const giveUp = (): void => settle(false);
+    socket.setTimeout(PROBE_TIMEOUT_MS, giveUp);
+    socket.once('connect', () => settle(true));
+    socket.once('error', giveUp);
+    signal.addEventListener('abort', giveUp);
+    if (signal.aborted) giveUp();
+  });
+}
+
+async function tlsOptions(tls: BrokerTls): Promise<object> {
+  return {
+    rejectUnauthorized: tls.verify,
+    ...(tls.caFile === undefined ? {} : { ca: await readPem('ssl_ca_certs', tls.caFile) }),
+    ...(tls.certFile === undefined ? {} : { cert: await readPem('ssl_certfile', tls.certFile) }),
+    ...(tls.keyFile === undefined ? {} : { key: await readPem('ssl_keyfile', tls.keyFile) }),
+  };
+}
+
+async function readPem(key: string, file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new Refusal(`cannot read ${key}: ${reasonOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,17 @@
+/** What amqplib delivers, as the rest of us knows a message. It copies nothing: it runs once per message. */
+import type { ConsumeMessage } from 'amqplib';
+import type { RawMessage } from './broker.ts';
+
+const NO_HEADERS: Readonly<Record<string, unknown>> = Object.freeze({});
+
+export function rawMessage({ fields, properties, content }: ConsumeMessage, arrivedAtMs: number): RawMessage {
+  return {
+    arrivedAtMs,
+    exchange: fields.exchange,
+    routingKey: fields.routingKey,
+    contentType: properties.contentType ?? '',
+    contentEncoding: properties.contentEncoding ?? '',
+    headers: properties.headers ?? NO_HEADERS,
+    body: content,
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * What we need to find or make at the broker: Celery's event exchange, and a queue of our own on it. It changes
+ * nothing that exists, and touches no queue of Celery's.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Channel, ChannelModel } from 'amqplib';
+import { REPLY, Refusal, reasonOf, replyCode } from './amqp-failure.ts';
+import type { BrokerSettings } from './broker.ts';
+
+/** A minute is ample for a bridge that lives; older news would only tell of a bridge that hangs. */
+export const QUEUE_MESSAGE_TTL_MS = 60_000;
+/** The fuse of the broker's memory, some tens of MB of events; the oldest go first. */
+export const QUEUE_LENGTH_MAX = 100_000;
+/** All that is published to the exchange: a topic exchange's pattern for any routing key. */
+const EVERYTHING = '#';
+
+/**
+ * Finds the event exchange, whatever its flags, and makes it as Celery does where there is none. An error closes its
+ * channel, and a declaration with other flags than the existing ones is an error: hence a look first, and channels of
+ * which nothing else hangs. Rejects with a Refusal or amqplib's error.
+ */
+export async function ensureExchange(model: ChannelModel, exchange: string): Promise<void> {
+  try {
+    await onThrowAwayChannel(model, (channel) => channel.checkExchange(exchange));
+  } catch (error) {
+    if (replyCode(error) !== REPLY.NOT_FOUND) throw error;
+    await declareExchange(model, exchange);
+  }
+}
+
+/** With exactly the flags that Celery's workers declare it with: theirs would be refused otherwise. */
+async function declareExchange(model: ChannelModel, exchange: string): Promise<void> {
+  const flags = { durable: true, autoDelete: false, internal: false };
+  try {
+    await onThrowAwayChannel(model, (channel) => channel.assertExchange(exchange, 'topic', flags));
+  } catch (error) {
+    const code = replyCode(error);
+    // Somebody has made it since we looked, with flags of their own.
+    if (code === REPLY.PRECONDITION_FAILED) return;
+    if (code !== REPLY.ACCESS_REFUSED) throw error;
+    const hint = 'start a Celery worker, which makes it, or grant the user the configure permission for it';
+    throw new Refusal(`there is no exchange "${exchange}" yet and we may not make it; ${hint}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Declares and binds a queue that is gone with its connection. Rejects with a Refusal or amqplib's error. */
+export async function bindOwnQueue(channel: Channel, settings: QueueSettings): Promise<string> {
+  const queue = `${settings.eventQueuePrefix}.celery-otel.${randomUUID()}`;
+  try {
+    await channel.assertQueue(queue, {
+      exclusive: true,
+      autoDelete: true,
+      durable: false,
+      messageTtl: QUEUE_MESSAGE_TTL_MS,
+      maxLength: QUEUE_LENGTH_MAX,
+    });
+    await channel.bindQueue(queue, settings.eventExchange, EVERYTHING);
+  } catch (error) {
+    if (replyCode(error) !== REPLY.ACCESS_REFUSED) throw error;
+    const rights = `configure, write and read on "${settings.eventQueuePrefix}.*", read on "${settings.eventExchange}"`;
+    throw new Refusal(`${reasonOf(error)}; the user needs these permissions: ${rights}`, { cause: error });
+  }
+  return queue;
+}
+
+type QueueSettings = Pick<BrokerSettings, 'eventExchange' | 'eventQueuePrefix'>;
+
+async function onThrowAwayChannel<T>(model: ChannelModel, act: (channel: Channel) => Promise<T>): Promise<T> {
+  const channel = await model.createChannel();
+  // What closes the channel also rejects the call, which is where it is dealt with.
+  channel.on('error', () => undefined);
+  const result = await act(channel);
+  await channel.close();
+  return result;
+}

@@ -1,0 +1,116 @@
+/**
+ * The transport for RabbitMQ and others that speak AMQP 0-9-1: one connection, one queue of our own bound to Celery's
+ * event exchange. It runs one session and says why it ended; whether there is another is not decided here.
+ */
+import type { ChannelModel, ConsumeMessage } from 'amqplib';
+import { closeConnection, isListening, openConnection } from './amqp-connection.ts';
+import { openingFailure, reasonOf } from './amqp-failure.ts';
+import { rawMessage } from './amqp-message.ts';
+import { bindOwnQueue, ensureExchange } from './amqp-topology.ts';
+import type { SessionEnd, SessionOptions, Transport } from './broker.ts';
+import type { AmqpUrl, BrokerUrl } from './broker-url.ts';
+
+export function createAmqpTransport(): Transport {
+  return {
+    run: async (options) =>
+      isAmqp(options.url)
+        ? new AmqpSession(options, options.url).run()
+        : { kind: 'unusable', reason: NOT_AMQP },
+    now: Date.now,
+    reachable: async (url, signal) => isAmqp(url) && isListening(url, signal),
+  };
+}
+
+const NOT_AMQP = 'not an AMQP address';
+
+function isAmqp(url: BrokerUrl): url is AmqpUrl {
+  return url.scheme === 'amqp' || url.scheme === 'amqps';
+}
+
+/** From the first packet to the last; the first of all the things that may end it is why it ended. */
+class AmqpSession {
+  readonly #options: SessionOptions;
+  readonly #url: AmqpUrl;
+  /** Aborted at the end: however the session got there, its socket is destroyed. */
+  readonly #socket = new AbortController();
+  readonly #ended: Promise<SessionEnd>;
+  #resolveEnded: (end: SessionEnd) => void = () => undefined;
+  #model: ChannelModel | undefined;
+  #ready = false;
+  #over = false;
+
+  constructor(options: SessionOptions, url: AmqpUrl) {
+    this.#options = options;
+    this.#url = url;
+    this.#ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+  }
+
+  async run(): Promise<SessionEnd> {
+    const { signal, connectTimeoutMs } = this.#options;
+    const stop = (): void => this.#end({ kind: 'stopped' });
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+    const reason = `no answer within ${connectTimeoutMs} ms`;
+    const deadline = setTimeout(() => this.#end({ kind: 'unreachable', reason }), connectTimeoutMs);
+    if (!signal.aborted) void this.#open(deadline);
+    const end = await this.#ended;
+    clearTimeout(deadline);
+    signal.removeEventListener('abort', stop);
+    if (this.#model !== undefined) await closeConnection(this.#model);
+    this.#socket.abort();
+    return end;
+  }
+
+  /** Connects and subscribes, either within the connect timeout; never rejects. */
+  async #open(deadline: NodeJS.Timeout): Promise<void> {
+    const { eventExchange, heartbeatS } = this.#options;
+    try {
+      const model = await openConnection(this.#url, heartbeatS, this.#socket.signal);
+      this.#model = model;
+      model.on('error', (error) => this.#broken(error));
+      model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
+      if (this.#over) return;
+      deadline.refresh();
+      await ensureExchange(model, eventExchange);
+      const channel = await model.createChannel();
+      // A call that fails for the same cause says it better, and is first.
+      channel.on('error', (error) => setImmediate(() => this.#broken(error)));
+      const queue = await bindOwnQueue(channel, this.#options);
+      // noAck as Celery's own receiver has it: an event that we fail to count is not worth a second delivery.
+      await channel.consume(queue, (message) => this.#receive(message), { noAck: true });
+      clearTimeout(deadline);
+      this.#becomeReady();
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  #receive(message: ConsumeMessage | null): void {
+    if (this.#over) return;
+    if (message === null) {
+      this.#broken(new Error('the broker cancelled our subscription: the queue was deleted'));
+      return;
+    }
+    // The first messages may come in one packet with the answer to the subscription.
+    if (!this.#ready) this.#becomeReady();
+    this.#options.deliver(rawMessage(message, Date.now()));
+  }
+
+  #becomeReady(): void {
+    if (this.#ready || this.#over) return;
+    this.#ready = true;
+    this.#options.ready();
+  }
+
+  #broken(error: unknown): void {
+    this.#end(this.#ready ? { kind: 'lost', reason: reasonOf(error) } : openingFailure(error, this.#url));
+  }
+
+  /** Of several errors that one cause brings about the first tells the most; the others change nothing. */
+  #end(end: SessionEnd): void {
+    this.#over = true;
+    this.#resolveEnded(end);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * A broker address as Celery and kombu write it, and the list of them that `broker_url` may be. It never prints a
+ * password: `label` is the only text of an address that may reach a log line or an error, and a reason echoes nothing
+ * of what was given but the names of its scheme and of a query key.
+ */
+import { type AmqpUrl, parseAmqpUrl } from './amqp-url.ts';
+import { failed, type Outcome } from './outcome.ts';
+
+export type { AmqpUrl, BrokerTls } from './amqp-url.ts';
+
+/** A file of recorded messages to replay. */
+export interface RecordingUrl {
+  readonly scheme: 'recording';
+  readonly file: string;
+  /** 1 is the speed at which it was recorded; Infinity waits for nothing. */
+  readonly speed: number;
+  readonly label: string;
+}
+
+export type BrokerUrl = AmqpUrl | RecordingUrl;
+
+export type BrokerUrls = readonly [BrokerUrl, ...BrokerUrl[]];
+
+/** What kombu can talk to and we cannot: refused by name, so that nobody looks for a typing error. */
+const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
+  (
+    'redis rediss sentinel redis+socket redis+cluster valkey librabbitmq sqs gcpubsub azureservicebus ' +
+    'azurestoragequeues confluentkafka mongodb sqla sqlalchemy pgmq zookeeper consul etcd qpid slmq pyro ' +
+    'filesystem memory'
+  ).split(' '),
+);
+
+const EXPECTED = 'expected amqp://, amqps://, pyamqp:// or recording:FILE';
+
+/**
+ * Reads `broker_url`: one address, or several as `a;b`, which are tried in turn.
+ * The grammar is kombu's, plus `recording:FILE[?speed=N]` with N a positive number or `max`.
+ */
+export function parseBrokerUrls(text: string): Outcome<{ readonly urls: BrokerUrls }> {
+  const entries = text.split(';');
+  const urls: BrokerUrl[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const parsed = parseBrokerUrl(entry.trim());
+    const where = entries.length > 1 ? `address ${index + 1} of ${entries.length}: ` : '';
+    if (!parsed.ok) return failed(where + parsed.reason);
+    if (parsed.url.scheme === 'recording' && entries.length > 1) {
+      return failed(`${where}a recording stands alone, there is nothing to fail over to`);
+    }
+    urls.push(parsed.url);
+  }
+  const [first, ...others] = urls;
+  return first === undefined ? failed('the broker address is empty') : { ok: true, urls: [first, ...others] };
+}
+
+function parseBrokerUrl(text: string): Outcome<{ readonly url: BrokerUrl }> {
+  if (text === '') return failed('the broker address is empty');
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1];
+  if (scheme === undefined) return failed(`there is no scheme; ${EXPECTED}`);
+  const rest = text.slice(scheme.length + 1);
+  const name = scheme.toLowerCase();
+  if (name === 'recording') return parseRecordingUrl(rest);
+  // Without slashes it is rather `host:5672` or `user:password@host`, nothing of which is echoed.
+  if (!rest.startsWith('//')) return failed(`there is no scheme; ${EXPECTED}`);
+  if (name === 'amqp' || name === 'pyamqp') return parseAmqpUrl(rest.slice(2), false);
+  if (name === 'amqps') return parseAmqpUrl(rest.slice(2), true);
+  return failed(`${name}:// is ${KOMBU_SCHEMES.has(name) ? 'not supported yet' : 'not known'}; ${EXPECTED}`);
+}
+
+function parseRecordingUrl(rest: string): Outcome<{ readonly url: RecordingUrl }> {
+  if (rest.startsWith('//')) {
+    return failed('a recording is a path, not a URL: recording:FILE or recording:/path/to/FILE');
+  }
+  const [, file = '', query] = /^(.*?)(?:\?([^?]*))?$/s.exec(rest) ?? [];
+  if (file === '') return failed('the recording has no file: recording:FILE[?speed=N]');
+  const speed = query === undefined ? 1 : parseSpeed(query);
+  if (speed === undefined) {
+    return failed('a recording takes ?speed=N only, N a positive number or max');
+  }
+  return { ok: true, url: { scheme: 'recording', file, speed, label: `recording:${file}` } };
+}
+
+/** The speed of `speed=N`; undefined where it is anything else. */
+function parseSpeed(query: string): number | undefined {
+  if (query === 'speed=max') return Number.POSITIVE_INFINITY;
+  const digits = /^speed=(\d+(?:\.\d+)?|\.\d+)$/.exec(query)?.[1];
+  const speed = digits === undefined ? 0 : Number(digits);
+  return speed > 0 && Number.isFinite(speed) ? speed : undefined;
+}

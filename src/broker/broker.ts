@@ -1,0 +1,77 @@
+/**
+ * The contract between a transport and everything right of it: what a message is, how a session is run and why it
+ * ended. Types only; it knows sockets by name, and nothing of Celery's event bodies.
+ */
+import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
+
+/** One message as the broker delivered it, before anybody looked into its body. */
+export interface RawMessage {
+  /** When it reached us, ms since the epoch, by the clock of the transport that delivered it. */
+  readonly arrivedAtMs: number;
+  readonly exchange: string;
+  readonly routingKey: string;
+  /** `content_type` property, e.g. `application/json`; '' where the message has none. */
+  readonly contentType: string;
+  /** `content_encoding` property, e.g. `utf-8`; '' where the message has none. */
+  readonly contentEncoding: string;
+  /** Message headers as decoded from the wire: never trusted, never copied onto an object. */
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Buffer;
+}
+
+/** Receives each message, on the stack of the socket that read it. Must not throw. */
+export type Deliver = (message: RawMessage) => void;
+
+/** Why a session ended. The session loop alone decides what happens next. */
+export type SessionEnd =
+  /** We were asked to stop. */
+  | { readonly kind: 'stopped' }
+  /** The source has no more messages and never will (a recording that is over). */
+  | { readonly kind: 'finished' }
+  /** No connection came about: nobody answered, TLS failed, or the broker was just going down. */
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  /** The broker answered and said no (credentials, virtual host, permissions), or our own TLS files are unreadable. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The source is broken in a way that no waiting mends (a malformed recording). */
+  | { readonly kind: 'unusable'; readonly reason: string }
+  /** A session that had been ready broke. */
+  | { readonly kind: 'lost'; readonly reason: string };
+
+/** The order in which the addresses of an `a;b` list are tried; kombu's names. */
+export type FailoverStrategy = 'round-robin' | 'shuffle';
+
+/** How a service's events are listened to. */
+export interface BrokerSettings {
+  /** At least one; tried in turn. */
+  readonly urls: BrokerUrls;
+  readonly failoverStrategy: FailoverStrategy;
+  /** Celery's `event_exchange`, default `celeryev`. */
+  readonly eventExchange: string;
+  /** Celery's `event_queue_prefix`, default `celeryev`. */
+  readonly eventQueuePrefix: string;
+  readonly connectTimeoutMs: number;
+  /** Proposed to the broker, which may lower it; 0 switches heartbeats off. */
+  readonly heartbeatS: number;
+}
+
+/** What one session needs. */
+export interface SessionOptions extends Omit<BrokerSettings, 'urls' | 'failoverStrategy'> {
+  readonly url: BrokerUrl;
+  readonly deliver: Deliver;
+  /** Called once, when messages can arrive from now on. */
+  readonly ready: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** One way of getting messages, made anew for each listener; a row of `transports.ts` each. */
+export interface Transport {
+  /** Connects, delivers until it ends and says why. Never rejects. */
+  run(options: SessionOptions): Promise<SessionEnd>;
+  /**
+   * The time at which the messages being delivered happen: the wall clock, or a replayed one (0 until its first
+   * message is known). Epoch ms.
+   */
+  now(): number;
+  /** Resolves true if something listens at the address, within about a second; cheap, and leaves no trace at the broker. */
+  reachable(url: BrokerUrl, signal: AbortSignal): Promise<boolean>;
+}

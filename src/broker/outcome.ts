@@ -1,0 +1,7 @@
+/** What reading untrusted text comes to: a value, or a reason for people, without secrets. It is never thrown. */
+
+export type Outcome<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly reason: string };
+
+export function failed(reason: string): { readonly ok: false; readonly reason: string } {
+  return { ok: false, reason };
+}

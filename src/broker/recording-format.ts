@@ -1,0 +1,93 @@
+/**
+ * The recording of raw messages as text, one JSON document a line: first a header, then the messages as they were
+ * delivered, without loss. Pure, and whatever a file holds, reading it gives an outcome and never throws.
+ *
+ * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { RawMessage } from './broker.ts';
+import { failed, type Outcome } from './outcome.ts';
+import { decodeBase64, decodeHeaders, encodeHeaders } from './recording-headers.ts';
+
+const FORMAT = 'celery-otel-recording';
+const VERSION = 1;
+/** Beyond it nobody reads a body in an editor, and base64 has a predictable size. */
+const READABLE_BODY_BYTES_MAX = 1024 * 1024;
+
+/** The first line. `recordedAtMs`: when the recording was begun, epoch ms. */
+export function encodeHeader(recordedAtMs: number): string {
+  return JSON.stringify({
+    format: FORMAT,
+    version: VERSION,
+    recordedAt: new Date(recordedAtMs).toISOString(),
+  });
+}
+
+/** Checks a first line; the reason names what is wrong with it. */
+export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: number }> {
+  const parsed = parseObject(line);
+  if (!parsed.ok) return parsed;
+  const { fields } = parsed;
+  if (fields['format'] !== FORMAT) return failed(`is not the header of a ${FORMAT}`);
+  if (fields['version'] !== VERSION) return failed(`has another version than ${VERSION}`);
+  const recordedAt = fields['recordedAt'];
+  const recordedAtMs = typeof recordedAt === 'string' ? Date.parse(recordedAt) : Number.NaN;
+  return Number.isNaN(recordedAtMs) ? failed('has no valid recordedAt') : { ok: true, recordedAtMs };
+}
+
+/** One message as a line without its line feed; refused where its headers hold what cannot be kept. */
+export function encodeMessage(message: RawMessage): Outcome<{ readonly line: string }> {
+  const headers = encodeHeaders(message.headers);
+  if (!headers.ok) return headers;
+  const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, body } = message;
+  if (!Number.isFinite(arrivedAtMs)) return failed('arrivedAtMs is not finite');
+  const readable = body.length <= READABLE_BODY_BYTES_MAX && isUtf8(body);
+  const line = JSON.stringify({
+    ...{ arrivedAtMs, exchange, routingKey, contentType, contentEncoding },
+    headers: headers.value,
+    ...(readable ? { body: body.toString('utf8') } : { bodyBase64: body.toString('base64') }),
+  });
+  return { ok: true, line };
+}
+
+/** Any line but the first. */
+export function decodeMessage(line: Buffer): Outcome<{ readonly message: RawMessage }> {
+  const parsed = parseObject(line);
+  if (!parsed.ok) return parsed;
+  const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding } = parsed.fields;
+  if (typeof arrivedAtMs !== 'number' || !Number.isFinite(arrivedAtMs))
+    return failed('has no valid arrivedAtMs');
+  if (typeof exchange !== 'string') return failed('has no exchange');
+  if (typeof routingKey !== 'string') return failed('has no routingKey');
+  if (typeof contentType !== 'string') return failed('has no contentType');
+  if (typeof contentEncoding !== 'string') return failed('has no contentEncoding');
+  const body = decodeBody(parsed.fields['body'], parsed.fields['bodyBase64']);
+  if (body === undefined) return failed('needs either a body or a valid bodyBase64');
+  const decoded = decodeHeaders(parsed.fields['headers']);
+  if (!decoded.ok) return decoded;
+  const { headers } = decoded;
+  return {
+    ok: true,
+    message: { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body },
+  };
+}
+
+function decodeBody(readable: unknown, base64: unknown): Buffer | undefined {
+  if (typeof readable === 'string' && base64 === undefined) return Buffer.from(readable, 'utf8');
+  return typeof base64 === 'string' && readable === undefined ? decodeBase64(base64) : undefined;
+}
+
+function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<string, unknown>> }> {
+  if (!isUtf8(line)) return failed('is not UTF-8');
+  let value: unknown;
+  try {
+    value = JSON.parse(line.toString('utf8'));
+  } catch (error) {
+    // Without the message, which quotes the line. Anything else than its syntax would be a defect of ours.
+    if (error instanceof SyntaxError) return failed('is not JSON');
+    throw error;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return failed('is not a JSON object');
+  return { ok: true, fields: { ...value } };
+}

@@ -1,0 +1,45 @@
+/** Reads a file line by line in bounded memory; it knows nothing of what the lines hold. */
+import type { FileHandle } from 'node:fs/promises';
+
+const CHUNK_BYTES = 256 * 1024;
+/** The largest message that RabbitMQ takes is 128 MiB, 171 MiB in base64. */
+const LINE_BYTES_MAX = 256 * 1024 * 1024;
+const LINE_FEED = 0x0a;
+
+/** A line was longer than any message can be. */
+export class LineTooLong extends Error {
+  constructor() {
+    super(`is longer than ${LINE_BYTES_MAX} bytes`);
+  }
+}
+
+/**
+ * Yields the lines without their line feeds, as many at a time as one read brought. They are valid until the next are
+ * asked for. Throws LineTooLong after the lines before that one, or the error of the file.
+ */
+export async function* readLines(file: FileHandle): AsyncGenerator<readonly Buffer[], void, void> {
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  /** Copies of the pieces of a line that has not ended yet. */
+  let pieces: Buffer[] = [];
+  let piecesBytes = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
+    if (bytesRead === 0) break;
+    const lines: Buffer[] = [];
+    let from = 0;
+    let to = chunk.indexOf(LINE_FEED);
+    while (to !== -1 && to < bytesRead) {
+      const rest = chunk.subarray(from, to);
+      lines.push(pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]));
+      pieces = [];
+      piecesBytes = 0;
+      from = to + 1;
+      to = chunk.indexOf(LINE_FEED, from);
+    }
+    if (lines.length > 0) yield lines;
+    piecesBytes += bytesRead - from;
+    if (piecesBytes > LINE_BYTES_MAX) throw new LineTooLong();
+    if (from < bytesRead) pieces.push(Buffer.from(chunk.subarray(from, bytesRead)));
+  }
+  if (pieces.length > 0) yield [Buffer.concat(pieces)];
+}

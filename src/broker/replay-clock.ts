@@ -1,0 +1,40 @@
+/**
+ * The time of a replay: it begins with the first message, runs at the speed that was asked for, and never overtakes
+ * the next message, so that nothing seems overdue merely because reading took its time.
+ */
+import { performance } from 'node:perf_hooks';
+
+export class ReplayClock {
+  readonly #speed: number;
+  #first: { readonly atMs: number; readonly startedMs: number } | undefined;
+  /** Arrival time of the latest message known; its delivery may still be ahead. Epoch ms. */
+  #horizonMs = 0;
+
+  /** @param speed Infinity: time is that of the message which is delivered. */
+  constructor(speed: number) {
+    this.#speed = speed;
+  }
+
+  /** The next message will be this one; returns the ms to wait for it, in the time of those who watch. */
+  approach(arrivedAtMs: number): number {
+    this.#first ??= { atMs: arrivedAtMs, startedMs: performance.now() };
+    this.#horizonMs = Math.max(this.#horizonMs, arrivedAtMs);
+    return this.#speed === Number.POSITIVE_INFINITY ? 0 : (arrivedAtMs - this.#runningMs()) / this.#speed;
+  }
+
+  /** Epoch ms in the time of the recording; 0 before the first message. */
+  now(): number {
+    return Math.min(this.#runningMs(), this.#horizonMs);
+  }
+
+  /** No message follows: time stands still. */
+  stop(): void {
+    this.#horizonMs = this.now();
+  }
+
+  #runningMs(): number {
+    if (this.#first === undefined) return 0;
+    if (this.#speed === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+    return this.#first.atMs + (performance.now() - this.#first.startedMs) * this.#speed;
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Keeps one service's messages coming: open → run → why it ended → wait, the same for every transport. It knows
+ * neither sockets nor messages, and nothing that a broker does ends it but the end of the messages themselves.
+ */
+import { performance } from 'node:perf_hooks';
+import type { Tell } from '../self/self-event.ts';
+import { awaitTurn } from './await-turn.ts';
+import type { BrokerSettings, Deliver, RawMessage, SessionEnd, Transport } from './broker.ts';
+import type { BrokerUrl } from './broker-url.ts';
+import { type AttemptOutcome, Failover } from './failover.ts';
+import { TRANSPORTS, type Transports } from './transports.ts';
+
+/** A session that stood this long was healthy, even if its cluster had nothing to say. */
+const HEALTHY_AFTER_MS = 60_000;
+
+export interface ListenOptions extends BrokerSettings {
+  /** The service that self events are told of. */
+  readonly service: string;
+  readonly deliver: Deliver;
+  readonly tell: Tell;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Ends the listening, at any point. */
+  readonly signal: AbortSignal;
+  /** Called whenever messages can arrive from now on: at first, and after each gap. */
+  readonly ready?: () => void;
+  /** For tests; else the table of all transports. */
+  readonly transports?: Transports;
+}
+
+export interface Listener {
+  /** Why the listening ended for good; the reason of `unusable` was told. Never rejects. */
+  readonly done: Promise<'stopped' | 'finished' | 'unusable'>;
+  /** The clock of the transport in use, epoch ms. */
+  now(): number;
+  /** Whether messages can arrive now. */
+  connected(): boolean;
+}
+
+/** Starts to listen; what happens is told, and messages are delivered until `done` resolves. */
+export function listen(options: ListenOptions): Listener {
+  const loop = new SessionLoop(options);
+  return { done: loop.run(), now: () => loop.now(), connected: () => loop.connected };
+}
+
+/** What one attempt came to while it lasted. */
+interface Attempt {
+  readonly url: BrokerUrl;
+  readyAtMs: number | undefined;
+  delivered: boolean;
+}
+
+type EndOfAll = Awaited<Listener['done']>;
+
+class SessionLoop {
+  connected = false;
+  readonly #options: ListenOptions;
+  readonly #failover: Failover<BrokerUrl>;
+  readonly #transports = new Map<BrokerUrl['scheme'], Transport>();
+  /** Addresses at whose last attempt nobody answered. */
+  readonly #dead = new Set<BrokerUrl>();
+  #attemptsSinceReady = 0;
+
+  constructor(options: ListenOptions) {
+    this.#options = options;
+    this.#failover = new Failover(options.urls, options.failoverStrategy, options.random);
+  }
+
+  async run(): Promise<EndOfAll> {
+    const { signal } = this.#options;
+    while (!signal.aborted) {
+      const attempt: Attempt = { url: this.#failover.url, readyAtMs: undefined, delivered: false };
+      const end = await this.#runSession(attempt);
+      this.connected = false;
+      const over = this.#consequence(attempt.url, end);
+      const waitMs =
+        over === undefined && !signal.aborted ? this.#failover.next(outcome(attempt)) : undefined;
+      this.#tellEnd(attempt.url, end, waitMs);
+      if (over !== undefined) return over;
+      if (waitMs !== undefined && waitMs > 0) await this.#wait(waitMs);
+    }
+    return 'stopped';
+  }
+
+  /** The clock of the transport in use. */
+  now(): number {
+    return this.#transport(this.#failover.url).now();
+  }
+
+  #transport({ scheme }: BrokerUrl): Transport {
+    const known = this.#transports.get(scheme);
+    if (known !== undefined) return known;
+    const transport = (this.#options.transports ?? TRANSPORTS)[scheme]();
+    this.#transports.set(scheme, transport);
+    return transport;
+  }
+
+  async #runSession(attempt: Attempt): Promise<SessionEnd> {
+    const { eventExchange, eventQueuePrefix, connectTimeoutMs, heartbeatS, signal } = this.#options;
+    this.#attemptsSinceReady += 1;
+    try {
+      return await this.#transport(attempt.url).run({
+        ...{ eventExchange, eventQueuePrefix, connectTimeoutMs, heartbeatS, signal },
+        url: attempt.url,
+        ready: () => this.#becameReady(attempt),
+        deliver: (message) => this.#deliver(attempt, message),
+      });
+    } catch (error) {
+      return { kind: 'refused', reason: this.#defect('transport', error) };
+    }
+  }
+
+  #becameReady(attempt: Attempt): void {
+    attempt.readyAtMs = performance.now();
+    this.connected = true;
+    this.#options.tell({
+      kind: 'broker-connected',
+      service: this.#options.service,
+      broker: attempt.url.label,
+      attempts: this.#attemptsSinceReady,
+    });
+    this.#attemptsSinceReady = 0;
+    this.#options.ready?.();
+  }
+
+  /** The one guard around everything that is done with a message: a mistake of ours must not cost the connection. */
+  #deliver(attempt: Attempt, message: RawMessage): void {
+    attempt.delivered = true;
+    try {
+      this.#options.deliver(message);
+    } catch (error) {
+      this.#defect('deliver', error);
+    }
+  }
+
+  /** What an end means for the next attempt; undefined: there is one. */
+  #consequence(url: BrokerUrl, end: SessionEnd): EndOfAll | undefined {
+    switch (end.kind) {
+      case 'stopped':
+      case 'finished':
+      case 'unusable':
+        return end.kind;
+      case 'unreachable':
+        this.#dead.add(url);
+        return undefined;
+      case 'refused':
+      case 'lost':
+        this.#dead.delete(url);
+        return undefined;
+    }
+  }
+
+  async #wait(waitMs: number): Promise<void> {
+    const { random, signal } = this.#options;
+    const reachable = async (url: BrokerUrl, over: AbortSignal): Promise<boolean> => {
+      try {
+        return await this.#transport(url).reachable(url, over);
+      } catch (error) {
+        this.#defect('transport', error);
+        return false;
+      }
+    };
+    const revived = await awaitTurn({ waitMs, dead: [...this.#dead], reachable, random, signal });
+    if (revived !== undefined) this.#failover.revived(revived);
+  }
+
+  #tellEnd(url: BrokerUrl, end: SessionEnd, retryInMs: number | undefined): void {
+    const reason = 'reason' in end ? end.reason : END_REASONS[end.kind];
+    const { service, tell } = this.#options;
+    tell({ kind: 'broker-session-ended', service, broker: url.label, end: end.kind, reason, retryInMs });
+  }
+
+  #defect(where: string, error: unknown): string {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.tell({ kind: 'defect', service: this.#options.service, where, reason });
+    return reason;
+  }
+}
+
+const END_REASONS = { stopped: 'stopped', finished: 'there are no more messages' } as const;
+
+function outcome({ readyAtMs, delivered }: Attempt): AttemptOutcome {
+  if (readyAtMs === undefined) return 'failed';
+  return delivered || performance.now() - readyAtMs >= HEALTHY_AFTER_MS ? 'healthy' : 'brief';
+}
