@@ -1,0 +1,81 @@
+/**
+ * What a self event looks like as a log line: its level, its text, and the key under which repetitions of it are held
+ * back. Pure; where the line goes is decided elsewhere.
+ */
+import type { SelfEvent } from './self-event.ts';
+
+export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface LogLine {
+  readonly level: LineLevel;
+  readonly text: string;
+  /** Lines of one key are rate-bounded together; undefined: always logged. */
+  readonly rateKey: string | undefined;
+}
+
+export function logLine(event: SelfEvent): LogLine {
+  switch (event.kind) {
+    case 'service-started':
+      return line('info', `listening for ${event.service} on ${event.brokers.join(', ')}`);
+    case 'service-stopping':
+      return line('info', `stopping ${event.service}`);
+    case 'service-stopped':
+      return event.flushed
+        ? line('info', `stopped ${event.service}; everything counted was exported`)
+        : line('warn', `stopped ${event.service}; the last export did not finish in time`);
+    case 'broker-connected':
+      return line('info', `connected to ${event.broker}`);
+    case 'broker-session-ended':
+      return sessionEnded(event);
+    case 'input-dropped':
+      return line(
+        event.intentional ? 'debug' : 'warn',
+        `not counted: ${event.reason} (${event.detail})`,
+        `${event.kind} ${event.service} ${event.reason}`,
+      );
+    case 'table-evicted':
+      return line(
+        'warn',
+        `the table of ${event.table} is full: ${event.count} unfinished forgotten; raise its limit`,
+        `${event.kind} ${event.service} ${event.table}`,
+      );
+    case 'export-finished':
+      return event.outcome === 'success'
+        ? line('debug', `exported in ${Math.round(event.durationMs)} ms`)
+        : line('warn', `export failed: ${event.reason}`, `${event.kind} ${event.service} ${event.outcome}`);
+    case 'defect':
+      return line(
+        'error',
+        `a defect of ours in ${event.where}: ${event.reason}`,
+        `${event.kind} ${event.where}`,
+      );
+  }
+}
+
+function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }>): LogLine {
+  const next =
+    event.retryInMs === undefined
+      ? 'giving up'
+      : event.retryInMs === 0
+        ? 'trying the next address'
+        : `trying again within ${(event.retryInMs / 1000).toFixed(1)} s`;
+  const text = `${event.broker}: ${event.reason}; ${next}`;
+  const rateKey = `${event.kind} ${event.service} ${event.broker} ${event.end}`;
+  switch (event.end) {
+    case 'stopped':
+      return line('debug', `${event.broker}: stopped`);
+    case 'finished':
+      return line('info', `${event.broker}: no more messages`);
+    case 'lost':
+      return line('warn', text);
+    case 'unreachable':
+    case 'refused':
+      return line('warn', text, rateKey);
+    case 'unusable':
+      return line('error', text);
+  }
+}
+
+function line(level: LineLevel, text: string, rateKey?: string): LogLine {
+  return { level, text, rateKey };
+}

@@ -1,0 +1,56 @@
+/**
+ * Everything that may happen to the bridge itself, as typed facts. Log lines and own metrics are both made from these
+ * fields, so the two cannot drift. A leaf: it imports nothing.
+ */
+
+/** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
+export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
+
+export type SelfEvent =
+  | {
+      readonly kind: 'broker-connected';
+      readonly service: string;
+      readonly broker: string;
+      readonly attempts: number;
+    }
+  | {
+      readonly kind: 'broker-session-ended';
+      readonly service: string;
+      readonly broker: string;
+      readonly end: SessionEndKind;
+      readonly reason: string;
+      /** ms until the next attempt, 0 for at once; undefined when there will be none. */
+      readonly retryInMs: number | undefined;
+    }
+  /** A message or an event in it that was not counted. `intentional`: as designed, no loss. */
+  | {
+      readonly kind: 'input-dropped';
+      readonly service: string;
+      readonly reason: string;
+      readonly intentional: boolean;
+      readonly detail: string;
+    }
+  /** A full table had to forget entries that were still needed. */
+  | {
+      readonly kind: 'table-evicted';
+      readonly service: string;
+      readonly table: 'tasks' | 'workers';
+      readonly count: number;
+    }
+  | {
+      readonly kind: 'export-finished';
+      readonly service: string;
+      readonly outcome: 'success' | 'failure';
+      readonly durationMs: number;
+      readonly reason: string;
+    }
+  | { readonly kind: 'service-started'; readonly service: string; readonly brokers: readonly string[] }
+  | { readonly kind: 'service-stopping'; readonly service: string }
+  | { readonly kind: 'service-stopped'; readonly service: string; readonly flushed: boolean }
+  /** A mistake of ours that was caught at a boundary: the message is dropped, the rest goes on. */
+  | { readonly kind: 'defect'; readonly service: string; readonly where: string; readonly reason: string };
+
+export type SelfEventKind = SelfEvent['kind'];
+
+/** Takes a self event; must not throw. */
+export type Tell = (event: SelfEvent) => void;
