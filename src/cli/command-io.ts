@@ -1,0 +1,18 @@
+/** What a command has of the process around it, so that it can be run without one. Types only. */
+import type { StopSignal } from './exit-code.ts';
+
+export interface CommandIo {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: NodeJS.WritableStream;
+  /** Logs and complaints go here; a terminal gets them in a form for people. */
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly signals: {
+    on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
+    off(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
+  };
+  /** Ends the process at once. */
+  readonly exitNow: (exitCode: number) => void;
+}
+
+/** Runs with the arguments after the command's name and resolves with the exit code. */
+export type RunCommand = (argv: readonly string[], io: CommandIo) => Promise<number>;

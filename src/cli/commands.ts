@@ -1,0 +1,128 @@
+/**
+ * The table of commands, and the choice among them. A command's code is loaded when it is called, so that help needs no
+ * SDK and no broker client.
+ */
+import { nearest } from '../config/near-miss.ts';
+import { optionsHelp } from '../config/option-docs.ts';
+import type { OptionCommand } from '../config/options.ts';
+import { CeleryOtelError } from '../errors.ts';
+import { VERSION } from '../version.ts';
+import type { CommandIo, RunCommand } from './command-io.ts';
+import { EXIT_CODE } from './exit-code.ts';
+
+interface CommandRow {
+  readonly summary: string;
+  /** Whose options it takes; undefined where it takes none. */
+  readonly options: OptionCommand | undefined;
+  readonly load: () => Promise<RunCommand>;
+}
+
+const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
+  [
+    'run',
+    {
+      summary: 'Listen to a Celery cluster and send its metrics over OTLP, until a signal.',
+      options: 'run',
+      load: async () => (await import('./run.ts')).run,
+    },
+  ],
+  [
+    'record',
+    {
+      summary: 'Write the messages of a Celery cluster to a file, which recording:FILE plays again.',
+      options: 'record',
+      load: async () => (await import('./record.ts')).record,
+    },
+  ],
+  ['help', { summary: 'Print this text, or that of a command.', options: undefined, load: async () => help }],
+  ['version', { summary: 'Print the version.', options: undefined, load: async () => version }],
+]);
+
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['--help', 'help'],
+  ['-h', 'help'],
+  ['--version', 'version'],
+  ['-v', 'version'],
+]);
+
+/**
+ * Runs what the arguments say and resolves with the exit code; never rejects.
+ * @param argv what follows the name of the program
+ */
+export async function runCommandLine(argv: readonly string[], io: CommandIo): Promise<number> {
+  const [word, ...rest] = argv;
+  const name = ALIASES.get(word ?? '') ?? word;
+  const command = name === undefined ? undefined : COMMANDS.get(name);
+  if (name === undefined || command === undefined) return unknownCommand(name, io);
+  try {
+    if (command.options !== undefined && rest.some((argument) => ALIASES.get(argument) === 'help')) {
+      return await help([name], io);
+    }
+    const run = await command.load();
+    return await run(rest, io);
+  } catch (error) {
+    io.stderr.write(`celery-otel: ${describeError(error)}\n`);
+    return EXIT_CODE.failed;
+  }
+}
+
+async function help(argv: readonly string[], io: CommandIo): Promise<number> {
+  const [name, ...more] = argv;
+  if (name === undefined) {
+    io.stdout.write(usage());
+    return EXIT_CODE.ok;
+  }
+  const command = COMMANDS.get(name);
+  if (command === undefined) return unknownCommand(name, io);
+  if (more.length > 0) return refuse('help takes the name of one command', io);
+  const options = command.options === undefined ? '' : `\nOptions:\n${optionsHelp(command.options)}\n`;
+  io.stdout.write(`celery-otel ${name}${options && ' [options]'}\n\n${command.summary}\n${options}`);
+  return EXIT_CODE.ok;
+}
+
+async function version(argv: readonly string[], io: CommandIo): Promise<number> {
+  if (argv.length > 0) return refuse('version takes no arguments', io);
+  io.stdout.write(`${VERSION}\n`);
+  return EXIT_CODE.ok;
+}
+
+function usage(): string {
+  const width = Math.max(...[...COMMANDS.keys()].map((name) => name.length));
+  const commands = [...COMMANDS]
+    .map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
+    .join('\n');
+  return `celery-otel <command> [options]
+
+Celery events in, OpenTelemetry metrics out.
+
+Commands:
+${commands}
+
+A flag wins over its environment variables, of which the first that is set wins.
+Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} wrong options, ${EXIT_CODE.failed} anything else.
+
+Options:
+${optionsHelp()}
+`;
+}
+
+function unknownCommand(name: string | undefined, io: CommandIo): number {
+  const names = [...COMMANDS.keys()];
+  if (name === undefined) return refuse(`expected a command: ${names.join(', ')}`, io);
+  // Anything but a plain word may be a secret that strayed to the front.
+  const shown = /^[a-z-]{1,20}$/i.test(name) ? ` "${name}"` : '';
+  const near = nearest(name, names);
+  const hint = near === undefined ? `expected one of ${names.join(', ')}` : `did you mean ${near}?`;
+  return refuse(`unknown command${shown}: ${hint}`, io);
+}
+
+function refuse(complaint: string, io: CommandIo): number {
+  io.stderr.write(`celery-otel: ${complaint}\nTry: celery-otel --help\n`);
+  return EXIT_CODE.misconfigured;
+}
+
+/** What a caller can act on in a sentence; of anything else the stack, for a report. */
+function describeError(error: unknown): string {
+  if (error instanceof CeleryOtelError) return `${error.message}\n${error.hint}`;
+  return `unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}

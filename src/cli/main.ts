@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+/**
+ * The entry of the command `celery-otel`: refuses a Node that is too old, then hands the process to the commands. Only
+ * here is the process ended. What it imports statically must run on old Nodes, so the commands come by `import()`.
+ */
+import { isRecentEnough, NODE_MIN } from './node-version.ts';
+
+if (isRecentEnough(process.versions.node)) {
+  const { runCommandLine } = await import('./commands.ts');
+  // A pipe whose reader is gone is no reason to stop, and there is nobody left to tell.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  runCommandLine(process.argv.slice(2), {
+    env: process.env,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    signals: process,
+    exitNow: (exitCode) => process.exit(exitCode),
+  }).then((exitCode) => {
+    // Writing nothing calls back once everything before it is written, or failed.
+    process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
+  });
+} else {
+  process.stderr.write(
+    `celery-otel needs Node ${NODE_MIN} or newer; this is Node ${process.versions.node}.\n`,
+  );
+  process.exitCode = 1;
+}

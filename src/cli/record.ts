@@ -1,0 +1,77 @@
+/**
+ * `celery-otel record`: writes what a broker delivers to a file, as it is, until a signal or the end of the messages. It
+ * looks into no message and exports nothing.
+ */
+import { openRecorder } from '../broker/recorder.ts';
+import { listen } from '../broker/session-loop.ts';
+import type { RecordConfig } from '../config/config.ts';
+import { loadRecordConfig } from '../config/load-config.ts';
+import type { CeleryOtelError } from '../errors.ts';
+import type { Tell } from '../self/self-event.ts';
+import type { CommandIo } from './command-io.ts';
+import { openLog } from './command-log.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { reportMistakes } from './report-mistakes.ts';
+import { type Job, untilStopped } from './until-stopped.ts';
+
+/** Stands where log lines name a service: a recording is of a broker, and knows none. */
+const SERVICE = 'recording';
+
+/**
+ * @param open opens the file; tests give another
+ * @throws CeleryOtelError RECORDING_UNWRITABLE, also in the middle of a recording
+ */
+export async function record(argv: readonly string[], io: CommandIo, open = openRecorder): Promise<number> {
+  const loaded = loadRecordConfig({ argv, env: io.env });
+  if (!loaded.ok) return reportMistakes('record', loaded.mistakes, io);
+  const recording = startRecording(loaded.config, openLog(loaded.config.logLevel, io), open);
+  const why = await untilStopped(recording, io);
+  const failure = recording.failure();
+  if (failure !== undefined) throw failure;
+  io.stdout.write(`${recording.count()} messages are in ${loaded.config.file}\n`);
+  return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
+}
+
+interface Recording extends Job<'stopped' | 'finished' | 'unusable' | 'unwritable'> {
+  count(): number;
+  /** Why the file is not complete, if it is not. */
+  failure(): CeleryOtelError | undefined;
+}
+
+function startRecording({ broker, file }: RecordConfig, tell: Tell, open: typeof openRecorder): Recording {
+  let failure: CeleryOtelError | undefined;
+  const failed = Promise.withResolvers<'unwritable'>();
+  const recorder = open({
+    file,
+    nowMs: Date.now(),
+    onFailure(error) {
+      failure ??= error;
+      failed.resolve('unwritable');
+    },
+  });
+  const stopping = new AbortController();
+  const listener = listen({
+    ...broker,
+    service: SERVICE,
+    deliver(message) {
+      const outcome = recorder.write(message);
+      // Once the file has failed, that is what is reported, and not each message that comes until the end.
+      if (outcome.ok || failure !== undefined) return;
+      const { reason: detail } = outcome;
+      tell({ kind: 'input-dropped', service: SERVICE, reason: 'unrecordable', intentional: false, detail });
+    },
+    tell,
+    random: Math.random,
+    signal: stopping.signal,
+  });
+  return {
+    finished: Promise.race([listener.done, failed.promise]),
+    async stop() {
+      stopping.abort();
+      await listener.done;
+      recorder.close();
+    },
+    count: () => recorder.count(),
+    failure: () => failure,
+  };
+}

@@ -1,0 +1,15 @@
+/** Tells a user everything that is wrong with the options, on stderr. */
+import { describeMistake, type Mistake } from '../config/mistake.ts';
+import type { OptionCommand } from '../config/options.ts';
+import type { CommandIo } from './command-io.ts';
+import { EXIT_CODE } from './exit-code.ts';
+
+/** Returns the exit code of a process that did not start. */
+export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
+  const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
+  const lines = mistakes.map((mistake) => `  ${describeMistake(mistake)}`).join('\n');
+  io.stderr.write(
+    `celery-otel ${command} did not start, ${count} in its options:\n${lines}\nTry: celery-otel ${command} --help\n`,
+  );
+  return EXIT_CODE.misconfigured;
+}

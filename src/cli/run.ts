@@ -1,0 +1,19 @@
+/** `celery-otel run`: the bridge that the library has, from options, until it is over or a signal asks for its end. */
+import { createBridge } from '../bridge.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { CommandIo } from './command-io.ts';
+import { openLog } from './command-log.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { reportMistakes } from './report-mistakes.ts';
+import { untilStopped } from './until-stopped.ts';
+
+/** @param create makes the bridge; tests give another */
+export async function run(argv: readonly string[], io: CommandIo, create = createBridge): Promise<number> {
+  const loaded = loadConfig({ argv, env: io.env });
+  if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
+  const { service, logLevel } = loaded.config;
+  const bridge = create({ service, tell: openLog(logLevel, io) });
+  bridge.start();
+  const why = await untilStopped(bridge, io);
+  return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
+}

@@ -1,0 +1,77 @@
+/**
+ * The `key=value,key=value` lists of OpenTelemetry: headers and resource attributes. Each reads what the SDK reads, and
+ * refuses what the SDK would silently leave out. A complaint names an entry by its number: its text may be a secret.
+ */
+import { type Format, format, type Reading } from './formats.ts';
+import { MASK, quote } from './redaction.ts';
+
+/** Keys and values in the order in which they were given; a Map, so that no key can be a property of an object. */
+export type Pairs = ReadonlyMap<string, string>;
+
+const EXPECTS = 'a list key=value,key=value, percent-encoded';
+
+/** The SDK refuses longer keys and values in `OTEL_RESOURCE_ATTRIBUTES`. */
+const ATTRIBUTE_CHARS_MAX = 255;
+
+/**
+ * Headers: as `parseKeyPairsIntoRecord` of `@opentelemetry/core` reads them (a value may contain `=`, what follows `;`
+ * is metadata and is dropped), with the limits of gRPC metadata, which would otherwise fail at the first export.
+ */
+export const headerList: Format<Pairs> = format(EXPECTS, (text) => readList(text, readHeader), {
+  // Not even the keys: where a key was forgotten, what stands before the first = is the secret.
+  show: () => quote(MASK),
+});
+
+function readHeader(entry: string): [string, string] | string {
+  const [pair = ''] = entry.split(';', 1);
+  const border = pair.indexOf('=');
+  if (border < 1) return 'is not key=value';
+  const key = decode(pair.slice(0, border))?.toLowerCase();
+  const value = decode(pair.slice(border + 1));
+  if (key === undefined || value === undefined) return 'has a % that begins no percent-encoding';
+  if (!/^[0-9a-z_.-]+$/.test(key)) return 'has a key with characters that no header has';
+  if (key.endsWith('-bin') || key.startsWith('grpc-')) return 'has a key that gRPC keeps for itself';
+  if (value === '') return 'has an empty value';
+  if (!/^[ -~]+$/.test(value)) return 'has a value that is not printable ASCII';
+  return [key, value];
+}
+
+/**
+ * Resource attributes: as `ResourceAttributesEnvDetector` of `@opentelemetry/resources` reads them (`,` and `=` in keys
+ * and values must be percent-encoded; a value may be empty).
+ */
+export const attributeList: Format<Pairs> = format(EXPECTS, (text) => readList(text, readAttribute));
+
+function readAttribute(entry: string): [string, string] | string {
+  const parts = entry.split('=');
+  const [key, value] = parts.map(decode);
+  if (parts.length !== 2 || parts[0]?.trim() === '') return 'is not key=value (write = in a value as %3D)';
+  if (key === undefined || value === undefined) return 'has a % that begins no percent-encoding';
+  if (key.length > ATTRIBUTE_CHARS_MAX || value.length > ATTRIBUTE_CHARS_MAX) {
+    return `has a key or a value longer than ${ATTRIBUTE_CHARS_MAX} characters`;
+  }
+  return [key, value];
+}
+
+/** Reads every entry, and says of all wrong ones what is wrong with them. A key that comes again takes the last value. */
+function readList(text: string, readEntry: (entry: string) => [string, string] | string): Reading<Pairs> {
+  const pairs = new Map<string, string>();
+  const complaints: string[] = [];
+  for (const [index, entry] of text.split(',').entries()) {
+    if (entry.trim() === '') continue;
+    const result = readEntry(entry);
+    if (typeof result === 'string') complaints.push(`entry ${index + 1} ${result}`);
+    else pairs.set(...result);
+  }
+  if (complaints.length === 0) return { ok: true, value: pairs };
+  return { ok: false, expected: `${EXPECTS}: ${complaints.join('; ')}` };
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.trim());
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}

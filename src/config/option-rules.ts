@@ -1,0 +1,78 @@
+/** What options demand of each other, one row a rule; asked only of options whose own values could be read. */
+import { existsSync } from 'node:fs';
+import { OPTIONS, type OptionKey, type OptionValues } from './options.ts';
+
+export interface OptionReader {
+  /** The value of an option; undefined where it is unset or could not be read. */
+  value<K extends OptionKey>(key: K): OptionValues[K] | undefined;
+  /** Whether a flag or an environment variable gave it, rather than its default. */
+  isGiven(key: OptionKey): boolean;
+}
+
+export interface OptionRule {
+  /** The option that is named in the mistake. */
+  readonly path: OptionKey;
+  /** What was expected of it; undefined where the rule holds. */
+  readonly broken: (options: OptionReader) => string | undefined;
+}
+
+/** The resource attribute that names a service. */
+export const SERVICE_NAME = 'service.name';
+
+export const OPTION_RULES: readonly OptionRule[] = [
+  {
+    path: 'service_name',
+    broken: (options) => {
+      if (options.isGiven('service_name')) return undefined;
+      // Attributes that cannot be read may have it: one mistake is enough.
+      const attributes = options.value('resource_attributes');
+      if (options.isGiven('resource_attributes') && attributes === undefined) return undefined;
+      return (attributes?.get(SERVICE_NAME) ?? '') === ''
+        ? 'a name, here or as service.name in resource_attributes'
+        : undefined;
+    },
+  },
+  {
+    path: 'otlp_client_key',
+    broken: (options) =>
+      options.isGiven('otlp_client_certificate') && !options.isGiven('otlp_client_key')
+        ? 'a file, because otlp_client_certificate is set'
+        : undefined,
+  },
+  {
+    path: 'otlp_client_certificate',
+    broken: (options) =>
+      options.isGiven('otlp_client_key') && !options.isGiven('otlp_client_certificate')
+        ? 'a file, because otlp_client_key is set'
+        : undefined,
+  },
+  {
+    path: 'metric_export_timeout',
+    broken: (options) => {
+      const intervalMs = options.value('metric_export_interval');
+      const timeoutMs = options.value('metric_export_timeout');
+      if (intervalMs === undefined || timeoutMs === undefined || timeoutMs <= intervalMs) return undefined;
+      // The default gives way to a shorter interval, as in the SDK.
+      return options.isGiven('metric_export_timeout')
+        ? `at most metric_export_interval (${intervalMs})`
+        : undefined;
+    },
+  },
+  {
+    path: 'series_retention',
+    broken: (options) => {
+      const timeoutS = options.value('worker_timeout');
+      const retentionS = options.value('series_retention');
+      if (timeoutS === undefined || retentionS === undefined || retentionS >= timeoutS) return undefined;
+      return `at least worker_timeout (${timeoutS})`;
+    },
+  },
+  {
+    path: 'out',
+    broken: (options) => {
+      const file = options.value('out');
+      if (file === undefined || options.value('force') === true || !existsSync(file)) return undefined;
+      return `a file that is not there yet, or ${OPTIONS.force.flag}`;
+    },
+  },
+];

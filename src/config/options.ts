@@ -1,0 +1,303 @@
+/**
+ * The table of options: one row each, from which flags, environment variables, checks, defaults, `--help` and the
+ * README's table derive. A default is a text and passes the same check as what a user writes.
+ */
+import { LOG_LEVELS } from '../self/log-level.ts';
+import {
+  brokerUrls,
+  type Format,
+  filePath,
+  format,
+  line,
+  oneOf,
+  seconds,
+  trueOrFalse,
+  wholeNumber,
+} from './formats.ts';
+import { attributeList, headerList } from './key-value-list.ts';
+import { otlpEndpoint } from './otlp-endpoint.ts';
+import { certificateFile, keyFile } from './pem-file.ts';
+
+/** The commands that have options. */
+export type OptionCommand = 'run' | 'record';
+
+export interface OptionRow<T> {
+  /** One sentence with the unit. */
+  readonly doc: string;
+  readonly format: Format<T>;
+  readonly flag: `--${string}`;
+  /** Names of environment variables; the first one that is set wins, unless `merged`. */
+  readonly env: readonly string[];
+  readonly commands: readonly OptionCommand[];
+  /** Used where nothing is given; without it the option is unset. */
+  readonly default?: string;
+  /** Without a value nothing starts. */
+  readonly required?: true;
+  /** Its value is never printed, beyond what its format's `show` lets through. */
+  readonly secret?: true;
+  /** A list to which all sources contribute; the preferred source wins key by key. */
+  readonly merged?: true;
+}
+
+const DAY_S = 86_400;
+const DAY_MS = DAY_S * 1000;
+const HOUR_MS = 3_600_000;
+
+/** The part of an AMQP name that is left beside the id that is put after it. */
+const QUEUE_PREFIX_BYTES_MAX = 200;
+
+const BOTH = ['run', 'record'] as const;
+const RUN = ['run'] as const;
+const RECORD = ['record'] as const;
+
+/** The two environment variables of an OTLP option: the one for metrics wins over the one for all signals. */
+function otlpEnv(name: string): readonly string[] {
+  return [`OTEL_EXPORTER_OTLP_METRICS_${name}`, `OTEL_EXPORTER_OTLP_${name}`];
+}
+
+const otlpProtocol: Format<'grpc'> = format('grpc', (text) => {
+  if (text === 'grpc') return { ok: true, value: 'grpc' };
+  const known = text === 'http/protobuf' || text === 'http/json';
+  return known ? { ok: false, expected: `grpc; ${text} is not supported yet` } : undefined;
+});
+
+function option<T>(row: OptionRow<T>): OptionRow<T> {
+  return row;
+}
+
+const ROWS = {
+  broker_url: option({
+    doc: "Address of the cluster's broker as Celery writes it; several with `;` between them are tried in turn.",
+    format: brokerUrls,
+    flag: '--broker-url',
+    env: ['CELERY_BROKER_URL'],
+    commands: BOTH,
+    required: true,
+    secret: true,
+  }),
+  broker_failover_strategy: option({
+    doc: 'Order in which several broker addresses are tried.',
+    format: oneOf(['round-robin', 'shuffle']),
+    flag: '--broker-failover-strategy',
+    env: ['CELERY_BROKER_FAILOVER_STRATEGY'],
+    commands: BOTH,
+    default: 'round-robin',
+  }),
+  broker_heartbeat: option({
+    doc: 'Seconds between AMQP heartbeats, which the broker may lower; 0 switches them off.',
+    format: wholeNumber(0, 65_535),
+    flag: '--broker-heartbeat',
+    env: ['CELERY_BROKER_HEARTBEAT'],
+    commands: BOTH,
+    default: '30',
+  }),
+  broker_connection_timeout: option({
+    doc: 'Seconds to wait for a connection to the broker.',
+    format: seconds(300),
+    flag: '--broker-connection-timeout',
+    env: ['CELERY_BROKER_CONNECTION_TIMEOUT'],
+    commands: BOTH,
+    default: '5',
+  }),
+  event_exchange: option({
+    doc: "Exchange of the events, Celery's own setting.",
+    format: line(255),
+    flag: '--event-exchange',
+    env: ['CELERY_EVENT_EXCHANGE'],
+    commands: BOTH,
+    default: 'celeryev',
+  }),
+  event_queue_prefix: option({
+    doc: "Beginning of the name of the queue that is declared for the events, Celery's own setting.",
+    format: line(QUEUE_PREFIX_BYTES_MAX),
+    flag: '--event-queue-prefix',
+    env: ['CELERY_EVENT_QUEUE_PREFIX'],
+    commands: BOTH,
+    default: 'celeryev',
+  }),
+  worker_timeout: option({
+    doc: 'Seconds without a sign of life after which a worker is not up.',
+    format: seconds(DAY_S),
+    flag: '--worker-timeout',
+    env: ['CELERY_WORKER_TIMEOUT'],
+    commands: RUN,
+    default: '30',
+  }),
+  series_retention: option({
+    doc: 'Seconds after which a worker that is gone is forgotten, at least `worker_timeout`.',
+    format: seconds(30 * DAY_S),
+    flag: '--series-retention',
+    env: ['CELERY_SERIES_RETENTION'],
+    commands: RUN,
+    default: '600',
+  }),
+  tasks_max: option({
+    doc: 'Tasks remembered at most; beyond it the one heard of longest ago is forgotten.',
+    format: wholeNumber(1, 10_000_000),
+    flag: '--tasks-max',
+    env: ['CELERY_TASKS_MAX'],
+    commands: RUN,
+    default: '100000',
+  }),
+  workers_max: option({
+    doc: 'Workers remembered at most; beyond it the one heard of longest ago is forgotten.',
+    format: wholeNumber(1, 1_000_000),
+    flag: '--workers-max',
+    env: ['CELERY_WORKERS_MAX'],
+    commands: RUN,
+    default: '10000',
+  }),
+  service_name: option({
+    doc: '`service.name` of the exported metrics; required unless `resource_attributes` has it, and wins over that.',
+    format: line(255),
+    flag: '--service-name',
+    env: ['OTEL_SERVICE_NAME'],
+    commands: RUN,
+  }),
+  resource_attributes: option({
+    doc: 'Further resource attributes of the exported metrics, `key=value,key=value`, percent-encoded.',
+    format: attributeList,
+    flag: '--resource-attributes',
+    env: ['OTEL_RESOURCE_ATTRIBUTES'],
+    commands: RUN,
+  }),
+  otlp_endpoint: option({
+    doc: 'Where the metrics go; `http:` means no TLS, `https:` means TLS.',
+    format: otlpEndpoint,
+    flag: '--otlp-endpoint',
+    env: otlpEnv('ENDPOINT'),
+    commands: RUN,
+    default: 'http://localhost:4317',
+  }),
+  otlp_protocol: option({
+    doc: 'How the metrics are sent; only gRPC for now.',
+    format: otlpProtocol,
+    flag: '--otlp-protocol',
+    env: otlpEnv('PROTOCOL'),
+    commands: RUN,
+    default: 'grpc',
+  }),
+  otlp_headers: option({
+    doc: 'Headers of every request, `key=value,key=value`, percent-encoded; those of all sources are sent.',
+    format: headerList,
+    flag: '--otlp-headers',
+    env: otlpEnv('HEADERS'),
+    commands: RUN,
+    secret: true,
+    merged: true,
+  }),
+  otlp_insecure: option({
+    doc: 'No TLS where the endpoint has no scheme.',
+    format: trueOrFalse,
+    flag: '--otlp-insecure',
+    env: otlpEnv('INSECURE'),
+    commands: RUN,
+    default: 'false',
+  }),
+  otlp_certificate: option({
+    doc: "PEM file with the certificates to trust instead of the system's.",
+    format: certificateFile,
+    flag: '--otlp-certificate',
+    env: otlpEnv('CERTIFICATE'),
+    commands: RUN,
+  }),
+  otlp_client_certificate: option({
+    doc: 'PEM file with the certificate that is shown to the server; goes with `otlp_client_key`.',
+    format: certificateFile,
+    flag: '--otlp-client-certificate',
+    env: otlpEnv('CLIENT_CERTIFICATE'),
+    commands: RUN,
+  }),
+  otlp_client_key: option({
+    doc: 'PEM file with the key of `otlp_client_certificate`.',
+    format: keyFile,
+    flag: '--otlp-client-key',
+    env: otlpEnv('CLIENT_KEY'),
+    commands: RUN,
+  }),
+  otlp_compression: option({
+    doc: 'Compression of the requests.',
+    format: oneOf(['gzip', 'none']),
+    flag: '--otlp-compression',
+    env: otlpEnv('COMPRESSION'),
+    commands: RUN,
+    default: 'none',
+  }),
+  otlp_timeout: option({
+    doc: 'Milliseconds that one request may take.',
+    format: wholeNumber(1, HOUR_MS),
+    flag: '--otlp-timeout',
+    env: otlpEnv('TIMEOUT'),
+    commands: RUN,
+    default: '10000',
+  }),
+  otlp_temporality_preference: option({
+    doc: 'Whether sums are sent as totals (`cumulative`) or as differences (`delta`, `lowmemory`).',
+    format: oneOf(['cumulative', 'delta', 'lowmemory'], { anyCase: true }),
+    flag: '--otlp-temporality-preference',
+    env: ['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'],
+    commands: RUN,
+    default: 'cumulative',
+  }),
+  metric_export_interval: option({
+    doc: 'Milliseconds between two exports.',
+    format: wholeNumber(1, DAY_MS),
+    flag: '--metric-export-interval',
+    env: ['OTEL_METRIC_EXPORT_INTERVAL'],
+    commands: RUN,
+    default: '60000',
+  }),
+  metric_export_timeout: option({
+    doc: 'Milliseconds that one export may take, at most the interval (its default shrinks with it).',
+    format: wholeNumber(1, DAY_MS),
+    flag: '--metric-export-timeout',
+    env: ['OTEL_METRIC_EXPORT_TIMEOUT'],
+    commands: RUN,
+    default: '30000',
+  }),
+  log_level: option({
+    doc: 'Lines on stderr below this level are left out.',
+    format: oneOf(LOG_LEVELS, { anyCase: true }),
+    flag: '--log-level',
+    env: ['LOG_LEVEL'],
+    commands: BOTH,
+    default: 'info',
+  }),
+  out: option({
+    doc: 'File to which the messages are written.',
+    format: filePath,
+    flag: '--out',
+    env: [],
+    commands: RECORD,
+    required: true,
+  }),
+  force: option({
+    doc: 'Overwrite the file of `--out` if it is there.',
+    format: trueOrFalse,
+    flag: '--force',
+    env: [],
+    commands: RECORD,
+    default: 'false',
+  }),
+} as const;
+
+type ValueOf<R> = R extends OptionRow<infer T> ? T : never;
+
+/** Key of an option → type of its value. */
+export type OptionValues = { readonly [K in keyof typeof ROWS]: ValueOf<(typeof ROWS)[K]> };
+export type OptionKey = keyof OptionValues;
+
+export const OPTIONS: { readonly [K in OptionKey]: OptionRow<OptionValues[K]> } = ROWS;
+
+/** The rows in the order of the table, each with its key; those of one command where it is given. */
+export function optionRows(command?: OptionCommand): readonly (readonly [OptionKey, OptionRow<unknown>])[] {
+  return OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const).filter(
+    ([, row]) => command === undefined || row.commands.includes(command),
+  );
+}
+
+export function isOptionKey(key: string): key is OptionKey {
+  return Object.hasOwn(ROWS, key);
+}
+
+const OPTION_KEYS: readonly OptionKey[] = Object.keys(ROWS).filter(isOptionKey);

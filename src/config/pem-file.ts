@@ -1,0 +1,36 @@
+/** Files for TLS: they must be there, be readable and hold what they are for, before anything is started with them. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Format, format } from './formats.ts';
+
+/** The path of a PEM file with a certificate, or several of them. */
+export const certificateFile: Format<string> = pemFile('certificate', (pem) => new X509Certificate(pem));
+
+/** The path of a PEM file with a private key; there is no option for a passphrase. */
+export const keyFile: Format<string> = pemFile('private key without a passphrase', (pem) =>
+  createPrivateKey(pem),
+);
+
+/** @param parse throws where the file does not begin with what is wanted */
+function pemFile(what: string, parse: (pem: Buffer) => unknown): Format<string> {
+  const expects = `the path of a PEM file with a ${what}`;
+  return format(expects, (path) => {
+    let pem: Buffer;
+    try {
+      pem = readFileSync(path);
+    } catch (error) {
+      return { ok: false, expected: `${expects} (this one cannot be read: ${systemErrorCode(error)})` };
+    }
+    try {
+      parse(pem);
+      return { ok: true, value: path };
+    } catch {
+      // What the parser says is about the syntax of PEM; that this file is none is all that helps.
+      return { ok: false, expected: `${expects} (this one has none)` };
+    }
+  });
+}
+
+function systemErrorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+}
