@@ -37,10 +37,14 @@ export interface Bridge {
 /** `service.name` of the bridge's own metrics. */
 const SELF_NAME = 'celery-otel';
 
+/** Of the time to stop in: the users' metrics come before our own. */
+const SERVICE_SHARE = 0.75;
+
 interface Running {
   readonly service: Service;
   readonly selfRecorder: SelfRecorder;
-  readonly providers: readonly Provider[];
+  readonly provider: Provider;
+  readonly selfProvider: Provider;
 }
 
 export function createBridge(options: BridgeOptions): Bridge {
@@ -74,20 +78,22 @@ export function createBridge(options: BridgeOptions): Bridge {
       random,
     });
     void service.done.then(finished.resolve);
-    running = { service, selfRecorder, providers: [provider, selfProvider] };
+    running = { service, selfRecorder, provider, selfProvider };
   }
 
   async function shutDown(deadlineMs: number): Promise<StopReport> {
     if (running === undefined) return { flushed: true };
-    const { service, selfRecorder, providers } = running;
+    const { service, selfRecorder, provider, selfProvider } = running;
     told({ kind: 'service-stopping', service: config.name });
+    const untilMs = performance.now() + deadlineMs;
     await service.stop();
-    const answers = await Promise.all(providers.map((provider) => provider.shutdown(deadlineMs)));
+    // One after the other: the last export of the service is itself among what the bridge tells of itself.
+    const flushed = await provider.shutdown(deadlineMs * SERVICE_SHARE);
+    const selfFlushed = await selfProvider.shutdown(Math.max(0, untilMs - performance.now()));
     service.close();
     selfRecorder.close();
-    const flushed = answers.every(Boolean);
-    told({ kind: 'service-stopped', service: config.name, flushed });
-    return { flushed };
+    told({ kind: 'service-stopped', service: config.name, flushed: flushed && selfFlushed });
+    return { flushed: flushed && selfFlushed };
   }
 
   return {

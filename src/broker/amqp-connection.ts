@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { connect as connectSocket } from 'node:net';
 import { type ChannelModel, connect } from 'amqplib';
+import { VERSION } from '../version.ts';
 import { Refusal, reasonOf } from './amqp-failure.ts';
 import type { AmqpUrl, BrokerTls } from './broker-url.ts';
 import { pause } from './pause.ts';
@@ -15,13 +16,11 @@ const PROBE_TIMEOUT_MS = 1000;
 /** Finds dead peers where heartbeats are switched off. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/**
- * How the broker's operator sees us among its connections. What is undefined is not sent: it would be amqplib's.
- */
+/** How the broker's operator sees us among its connections. `information` would be amqplib's; undefined is not sent. */
 const CLIENT_PROPERTIES = {
   product: 'celery-otel',
   connection_name: 'celery-otel',
-  version: undefined,
+  version: VERSION,
   information: undefined,
 };
 

@@ -8,9 +8,9 @@ import { REPLY, Refusal, reasonOf, replyCode } from './amqp-failure.ts';
 import type { BrokerSettings } from './broker.ts';
 
 /** A minute is ample for a bridge that lives; older news would only tell of a bridge that hangs. */
-export const QUEUE_MESSAGE_TTL_MS = 60_000;
+const QUEUE_MESSAGE_TTL_MS = 60_000;
 /** The fuse of the broker's memory, some tens of MB of events; the oldest go first. */
-export const QUEUE_LENGTH_MAX = 100_000;
+const QUEUE_LENGTH_MAX = 100_000;
 /** All that is published to the exchange: a topic exchange's pattern for any routing key. */
 const EVERYTHING = '#';
 
