@@ -1,0 +1,74 @@
+/**
+ * The demo: a recording of a real Celery cluster flows through the whole bridge, out over OTLP/gRPC into a receiver in
+ * this process, and the table shows what the receiver holds. It needs no broker and no network, and ends by itself.
+ */
+import { fileURLToPath } from 'node:url';
+import { createBridge, createSelfLog, loadConfig } from '../../src/index.ts';
+import { draw } from './live-table.ts';
+import { type Receiver, startReceiver } from './otlp-receiver.ts';
+
+const RECORDING = fileURLToPath(new URL('shop.ndjson', import.meta.url));
+/** How many times faster than it happened. */
+const SPEED = 5;
+const FRAME_MS = 250;
+const SNAPSHOT_MS = 3000;
+const FLUSH_DEADLINE_MS = 5000;
+
+async function main(): Promise<number> {
+  const receiver = await startReceiver();
+  // The same options that a user would set; nothing of the bridge is made differently for the demo.
+  const loaded = loadConfig({
+    argv: [],
+    env: {
+      CELERY_BROKER_URL: `recording:${RECORDING}?speed=${SPEED}`,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_METRIC_EXPORT_INTERVAL: '250',
+      LOG_LEVEL: 'warn',
+    },
+  });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.mistakes));
+  const { config } = loaded;
+  const tell = createSelfLog({
+    level: config.logLevel,
+    pretty: true,
+    destination: process.stderr,
+    now: Date.now,
+  });
+
+  print(
+    `A recorded Celery cluster, ${SPEED} times as fast as it ran → celery-otel → OTLP/gRPC → ${receiver.url}\n`,
+  );
+  const bridge = createBridge({ service: config.service, tell });
+  bridge.start();
+  const drawing = process.stdout.isTTY ? redraw(receiver) : snapshots(receiver);
+  await bridge.finished;
+  const { flushed } = await bridge.stop(FLUSH_DEADLINE_MS);
+  clearInterval(drawing);
+  if (process.stdout.isTTY) print('\x1b[H\x1b[2J');
+  print(draw(receiver.latest('shop')));
+  print(`\nReceived in ${receiver.exports()} exports${flushed ? '' : '; THE LAST EXPORT FAILED'}.`);
+  await receiver.stop();
+  return flushed ? 0 : 1;
+}
+
+/** The whole table anew, in place, as a terminal can. */
+function redraw(receiver: Receiver): NodeJS.Timeout {
+  return setInterval(() => print(`\x1b[H\x1b[2J${draw(receiver.latest('shop'))}`), FRAME_MS);
+}
+
+/** Where nobody can see things change in place, a line of totals now and then. */
+function snapshots(receiver: Receiver): NodeJS.Timeout {
+  return setInterval(() => {
+    const totals = draw(receiver.latest('shop'))
+      .split('\n')
+      .find((line) => line.startsWith('all '));
+    print(`… ${totals?.trim() ?? 'nothing yet'}`);
+  }, SNAPSHOT_MS);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+process.exitCode = await main();

@@ -1,0 +1,108 @@
+/**
+ * Draws what a receiver holds as tables for a terminal: tasks, errors and workers of one Celery service. Pure: points
+ * in, text out.
+ */
+import type { Point } from './otlp-points.ts';
+
+const COUNTERS = [
+  'sent',
+  'received',
+  'started',
+  'succeeded',
+  'failed',
+  'retried',
+  'rejected',
+  'revoked',
+] as const;
+
+export type TaskRow = Readonly<Record<(typeof COUNTERS)[number], number>> & {
+  readonly task: string;
+  /** Seconds; NaN where nothing ended. */
+  readonly meanRuntimeS: number;
+};
+
+export function taskRows(points: readonly Point[]): readonly TaskRow[] {
+  const tasks = new Set(
+    points.map((point) => point.attributes['celery.task.name']).filter((name) => name !== undefined),
+  );
+  return [...tasks].sort().map((task) => {
+    const own = points.filter((point) => point.attributes['celery.task.name'] === task);
+    const count = (metric: string): number =>
+      add(own.filter((point) => point.metric === metric).map((p) => p.value));
+    const runtimes = own.filter((point) => point.metric === 'celery.task.runtime');
+    const counts = COUNTERS.map((counter) => [counter, count(`celery.task.${counter}`)] as const);
+    const row = Object.fromEntries(counts);
+    return {
+      task,
+      ...zeroes(),
+      ...row,
+      meanRuntimeS: add(runtimes.map((point) => point.sum)) / add(runtimes.map((point) => point.value)),
+    };
+  });
+}
+
+/** Everything as text, one line an entry. */
+export function draw(points: readonly Point[]): string {
+  const rows = taskRows(points);
+  const cells = rows.map((row) => [
+    row.task,
+    ...COUNTERS.map((counter) => (row[counter] === 0 ? '·' : String(row[counter]))),
+    Number.isNaN(row.meanRuntimeS) ? '·' : row.meanRuntimeS.toFixed(3),
+  ]);
+  const totals = ['all', ...COUNTERS.map((counter) => String(add(rows.map((row) => row[counter])))), ''];
+  return [
+    ...grid([['task', ...COUNTERS, 'mean s'], ...cells, totals]),
+    '',
+    ...grid([['worker', 'up', 'active'], ...workerCells(points)]),
+    '',
+    ...grid([['error.type', 'failed', 'retried'], ...errorCells(points)]),
+  ].join('\n');
+}
+
+function workerCells(points: readonly Point[]): readonly (readonly string[])[] {
+  return points
+    .filter((point) => point.metric === 'celery.worker.up')
+    .map((point) => {
+      const worker = point.attributes['celery.worker.name'] ?? '';
+      const active = points.find(
+        (other) =>
+          other.metric === 'celery.worker.tasks.active' && other.attributes['celery.worker.name'] === worker,
+      );
+      return [worker, point.value === 1 ? 'up' : 'DOWN', String(active?.value ?? '·')];
+    })
+    .sort(byFirst);
+}
+
+function errorCells(points: readonly Point[]): readonly (readonly string[])[] {
+  const ended = points.filter((point) =>
+    ['celery.task.failed', 'celery.task.retried'].includes(point.metric),
+  );
+  const classes = Map.groupBy(ended, (point) => point.attributes['error.type'] ?? '');
+  const count = (of: readonly Point[], metric: string): string =>
+    String(add(of.filter((point) => point.metric === metric).map((point) => point.value)) || '·');
+  return [...classes]
+    .map(([errorType, of]) => [errorType, count(of, 'celery.task.failed'), count(of, 'celery.task.retried')])
+    .sort(byFirst);
+}
+
+/** First column to the left, numbers to the right. */
+function grid(lines: readonly (readonly string[])[]): readonly string[] {
+  const width = (column: number): number => Math.max(...lines.map((line) => (line[column] ?? '').length));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => (column === 0 ? cell.padEnd(width(0)) : cell.padStart(width(column))))
+      .join('  '),
+  );
+}
+
+function byFirst(one: readonly string[], other: readonly string[]): number {
+  return (one[0] ?? '').localeCompare(other[0] ?? '');
+}
+
+function zeroes(): Record<(typeof COUNTERS)[number], number> {
+  return { sent: 0, received: 0, started: 0, succeeded: 0, failed: 0, retried: 0, rejected: 0, revoked: 0 };
+}
+
+function add(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

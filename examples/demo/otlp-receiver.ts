@@ -1,0 +1,129 @@
+/**
+ * An OTLP/gRPC metrics receiver inside this process: takes what an exporter sends and keeps the last state of every
+ * series. It listens on loopback only.
+ */
+import { EventEmitter, once } from 'node:events';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
+import { decodePoints, type Point } from './otlp-points.ts';
+
+/** What one request held. */
+export interface ReceivedExport {
+  readonly points: readonly Point[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface ReceiverOptions {
+  /** 0: a free one. */
+  readonly port?: number;
+  readonly credentials?: ServerCredentials;
+  readonly onExport?: (received: ReceivedExport) => void;
+  /** Asked for each request: what to answer instead of taking it in. */
+  readonly refuse?: () => { readonly code: status; readonly details: string } | undefined;
+  /** Waited for before each answer. */
+  readonly hold?: () => Promise<void>;
+}
+
+export interface Receiver {
+  readonly port: number;
+  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  readonly url: string;
+  /** The points of the newest export of each resource. */
+  latest(serviceName: string): readonly Point[];
+  /** How many requests were taken in. */
+  exports(): number;
+  /** Resolves with the newest points once they satisfy the condition. @throws after the time-out */
+  waitFor(
+    serviceName: string,
+    condition: (points: readonly Point[]) => boolean,
+    timeoutMs: number,
+  ): Promise<readonly Point[]>;
+  stop(): Promise<void>;
+}
+
+const METHOD_PATH = '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export';
+
+export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const newest = new Map<string, readonly Point[]>();
+  const arrivals = new EventEmitter().setMaxListeners(0);
+  let taken = 0;
+
+  function take(received: ReceivedExport): void {
+    taken += 1;
+    const byService = Map.groupBy(received.points, (point) => point.resource['service.name'] ?? '');
+    for (const [serviceName, points] of byService) newest.set(serviceName, points);
+    options.onExport?.(received);
+    arrivals.emit('export');
+  }
+
+  async function answer(call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): Promise<void> {
+    await options.hold?.();
+    const refusal = options.refuse?.();
+    if (refusal !== undefined) return done(refusal);
+    const metadata = Object.entries(call.metadata.getMap()).map(
+      ([key, value]) => [key, value.toString()] as const,
+    );
+    take({ points: decodePoints(call.request), metadata: Object.fromEntries(metadata) });
+    // An empty response is a full success.
+    done(null, Buffer.alloc(0));
+  }
+
+  const server = new Server({ 'grpc.max_receive_message_length': 4 * 1024 * 1024 });
+  const bytes = (body: Buffer): Buffer => body;
+  server.addService(
+    {
+      Export: {
+        path: METHOD_PATH,
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: bytes,
+        requestDeserialize: bytes,
+        responseSerialize: bytes,
+        responseDeserialize: bytes,
+      },
+    },
+    {
+      Export: (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
+        answer(call, done).catch((error: unknown) => done({ code: status.INTERNAL, details: String(error) }));
+      },
+    },
+  );
+  const port = await bind(
+    server,
+    options.port ?? 0,
+    options.credentials ?? ServerCredentials.createInsecure(),
+  );
+
+  const latest = (serviceName: string): readonly Point[] => newest.get(serviceName) ?? [];
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    latest,
+    exports: () => taken,
+    async waitFor(serviceName, condition, timeoutMs) {
+      const signal = AbortSignal.timeout(timeoutMs);
+      while (!condition(latest(serviceName))) await once(arrivals, 'export', { signal });
+      return latest(serviceName);
+    },
+    stop: async () => server.forceShutdown(),
+  };
+}
+
+function bind(server: Server, port: number, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+}
+
+/** The sum of a metric's points that have these attribute values. */
+export function total(
+  points: readonly Point[],
+  metric: string,
+  attributes: Readonly<Record<string, string>> = {},
+): number {
+  return points
+    .filter((point) => point.metric === metric)
+    .filter((point) => Object.entries(attributes).every(([key, value]) => point.attributes[key] === value))
+    .reduce((sum, point) => sum + point.value, 0);
+}
