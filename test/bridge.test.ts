@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Receiver, startReceiver, total } from '../examples/demo/otlp-receiver.ts';
+import { createBridge } from '../src/bridge.ts';
+import type { RawMessage } from '../src/broker/broker.ts';
+import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import type { SelfEvent } from '../src/self/self-event.ts';
+import { event } from './e2e/publish.ts';
+
+const RECORDED_AT_MS = 1_790_000_000_000;
+
+function message(body: unknown, afterMs: number): RawMessage {
+  return {
+    arrivedAtMs: RECORDED_AT_MS + afterMs,
+    exchange: 'celeryev',
+    routingKey: 'task.multi',
+    contentType: 'application/json',
+    contentEncoding: 'utf-8',
+    headers: {},
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+function recording(t: TestContext, messages: readonly RawMessage[], tail = ''): string {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-bridge-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'a.ndjson');
+  const lines = messages.map((one) => {
+    const encoded = encodeMessage(one);
+    assert.ok(encoded.ok);
+    return encoded.line;
+  });
+  writeFileSync(
+    file,
+    [encodeHeader(RECORDED_AT_MS), ...lines, tail].map((line) => line.trimEnd()).join('\n'),
+  );
+  return file;
+}
+
+async function receiver(t: TestContext): Promise<Receiver> {
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  return sink;
+}
+
+function bridgeOn(brokerUrl: string, endpoint: string, more: Readonly<Record<string, string>> = {}) {
+  const loaded = loadConfig({
+    argv: [],
+    env: {
+      CELERY_BROKER_URL: brokerUrl,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+      OTEL_METRIC_EXPORT_INTERVAL: '100',
+      ...more,
+    },
+  });
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  const told: SelfEvent[] = [];
+  return { bridge: createBridge({ service: loaded.config.service, tell: (each) => told.push(each) }), told };
+}
+
+test('a recording flows through the whole bridge, and what it holds is exported when it stops', async (t) => {
+  const sink = await receiver(t);
+  const uuid = 'a-task';
+  const file = recording(t, [
+    message(event('worker-online', { active: 0 }), 0),
+    message(event('task-sent', { uuid, name: 'shop.pay', queue: 'orders' }), 10),
+    message([event('task-received', { uuid, name: 'shop.pay' }), event('task-started', { uuid })], 20),
+    message(event('task-succeeded', { uuid, runtime: 0.25, result: "'paid'" }), 30),
+    message([], 31),
+    message({ type: 'task-started' }, 32),
+  ]);
+  const { bridge, told } = bridgeOn(`recording:${file}?speed=max`, sink.url);
+  bridge.start();
+  assert.equal(await bridge.finished, 'finished');
+  assert.deepEqual(bridge.state()[0]?.tables, { tasks: 1, workers: 1, tasksEvicted: 0, workersEvicted: 0 });
+  assert.deepEqual(await bridge.stop(5000), { flushed: true });
+
+  const points = sink.latest('shop');
+  const attributes = { 'celery.task.name': 'shop.pay', 'celery.queue.name': 'orders' };
+  for (const counter of ['sent', 'received', 'started', 'succeeded']) {
+    assert.equal(total(points, `celery.task.${counter}`, attributes), 1, counter);
+  }
+  assert.equal(points.find((point) => point.metric === 'celery.task.runtime')?.sum, 0.25);
+  assert.equal(total(points, 'celery.worker.up', { 'celery.worker.name': 'w1@test' }), 1);
+
+  const own = sink.latest('celery-otel');
+  assert.equal(total(own, 'celery_otel.events'), 5);
+  assert.equal(total(own, 'celery_otel.input.dropped', { 'celery_otel.drop.reason': 'empty-batch' }), 1);
+  assert.equal(total(own, 'celery_otel.input.dropped', { 'celery_otel.drop.reason': 'missing-hostname' }), 1);
+  assert.deepEqual(
+    told.filter(({ kind }) => kind === 'defect'),
+    [],
+  );
+  assert.deepEqual(
+    told.map(({ kind }) => kind).filter((kind) => kind.startsWith('service-')),
+    ['service-started', 'service-stopping', 'service-stopped'],
+  );
+});
+
+test('a worker that fell silent in a recording is down by the recording’s own time', async (t) => {
+  const sink = await receiver(t);
+  const file = recording(t, [
+    message(event('worker-heartbeat', { hostname: 'silent@test' }), 0),
+    message(event('worker-heartbeat', { hostname: 'alive@test' }), 31_000),
+  ]);
+  const { bridge } = bridgeOn(`recording:${file}?speed=max`, sink.url);
+  bridge.start();
+  await bridge.finished;
+  await bridge.stop(5000);
+  const up = sink.latest('shop').filter((point) => point.metric === 'celery.worker.up');
+  assert.deepEqual(up.map((point) => [point.attributes['celery.worker.name'], point.value]).sort(), [
+    ['alive@test', 1],
+    ['silent@test', 0],
+  ]);
+});
+
+test('a recording that breaks off in the middle is unusable, and what came before it is exported', async (t) => {
+  const sink = await receiver(t);
+  const file = recording(t, [message(event('task-sent', { name: 'shop.pay' }), 0)], '{"nonsense":');
+  const { bridge, told } = bridgeOn(`recording:${file}?speed=max`, sink.url);
+  bridge.start();
+  assert.equal(await bridge.finished, 'unusable');
+  await bridge.stop(5000);
+  assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);
+  const ended = told.find((each) => each.kind === 'broker-session-ended');
+  assert.match(ended?.kind === 'broker-session-ended' ? ended.reason : '', /line 3/u);
+});
+
+test('a table that is full forgets, counts and tells that', async (t) => {
+  const sink = await receiver(t);
+  const uuids = Array.from({ length: 50 }, (_, index) => `task ${index}`);
+  const file = recording(t, [
+    message(
+      uuids.map((uuid) => event('task-received', { uuid, name: 'shop.pay' })),
+      0,
+    ),
+  ]);
+  const { bridge } = bridgeOn(`recording:${file}?speed=max`, sink.url, { CELERY_OTEL_TASKS_MAX: '10' });
+  bridge.start();
+  await bridge.finished;
+  await bridge.stop(5000);
+  assert.equal(
+    total(sink.latest('celery-otel'), 'celery_otel.table.evictions', { 'celery_otel.table': 'tasks' }),
+    40,
+  );
+  assert.equal(total(sink.latest('shop'), 'celery.task.received'), 50, 'what was counted stays counted');
+});
+
+test('it can be stopped before it was started, and more than once; it can be started once', async (t) => {
+  const sink = await receiver(t);
+  const unstarted = bridgeOn('amqp://127.0.0.1:1', sink.url).bridge;
+  assert.deepEqual(unstarted.state(), []);
+  assert.deepEqual(await unstarted.stop(1000), { flushed: true });
+  assert.throws(() => unstarted.start(), { code: 'ALREADY_STARTED' });
+
+  const { bridge } = bridgeOn('amqp://127.0.0.1:1', sink.url);
+  bridge.start();
+  assert.throws(() => bridge.start(), { code: 'ALREADY_STARTED' });
+  assert.equal(bridge.state()[0]?.connected, false);
+  const [one, other] = await Promise.all([bridge.stop(5000), bridge.stop(5000)]);
+  assert.equal(one, other);
+  assert.equal(await bridge.finished, 'stopped');
+});

@@ -1,0 +1,101 @@
+/** Which end an error of amqplib is, and peers that behave as no broker does. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createAmqpTransport } from '../../src/broker/amqp.ts';
+import { openingFailure, Refusal, replyCode } from '../../src/broker/amqp-failure.ts';
+import { addressOf, observeSession } from './observed-session.ts';
+
+const URL = addressOf('amqp://u:hunter2@h/shop');
+
+function coded(message: string, code: string | number): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+const ENDS: readonly (readonly [unknown, string, string | RegExp])[] = [
+  [
+    coded('connect ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED'),
+    'unreachable',
+    'connect ECONNREFUSED 127.0.0.1:1',
+  ],
+  [coded('connect ETIMEDOUT', 'ETIMEDOUT'), 'unreachable', 'connect ETIMEDOUT'],
+  [coded('getaddrinfo ENOTFOUND h', 'ENOTFOUND'), 'unreachable', 'getaddrinfo ENOTFOUND h'],
+  [coded('certificate has expired', 'CERT_HAS_EXPIRED'), 'unreachable', 'certificate has expired'],
+  [
+    Object.assign(new AggregateError([new Error('connect to ::1'), new Error('connect to 127.0.0.1')]), {
+      code: 'X',
+    }),
+    'unreachable',
+    'connect to ::1; connect to 127.0.0.1',
+  ],
+  [new Error('Socket closed abruptly during opening handshake'), 'unreachable', /^Socket closed abruptly/],
+  [new Error('Unexpected close'), 'unreachable', 'Unexpected close'],
+  [coded('Connection closed: 320 (CONNECTION-FORCED)', 320), 'unreachable', /320/],
+  [coded('Connection closed: 541 (INTERNAL-ERROR)', 541), 'refused', /541/],
+  [coded('Operation failed: QueueDeclare; 403 (ACCESS-REFUSED)', 403), 'refused', /403/],
+  [new Error('Handshake terminated by server: 403 (ACCESS-REFUSED)'), 'refused', /403/],
+  [new Error('Expected ConnectionOpenOk; got <ConnectionClose channel:0>'), 'refused', /virtual host "shop"/],
+  [new Error('SASL mechanism PLAIN is not provided by the server'), 'refused', /PLAIN/],
+  [new Refusal('there is no exchange'), 'refused', 'there is no exchange'],
+  ['a text', 'refused', 'a text'],
+];
+
+for (const [error, kind, reason] of ENDS) {
+  test(`${error} before a session is ready means ${kind}`, () => {
+    assert.ok(URL.scheme !== 'recording');
+    const end = openingFailure(error, URL);
+    assert.equal(end.kind, kind);
+    assert.ok('reason' in end);
+    if (typeof reason === 'string') assert.equal(end.reason, reason);
+    else assert.match(end.reason, reason);
+  });
+}
+
+test('only a number is a reply code', () => {
+  assert.equal(replyCode(coded('', 404)), 404);
+  for (const error of [coded('', 'ENOENT'), new Error('404'), 404, undefined])
+    assert.equal(replyCode(error), undefined);
+});
+
+/** How a session ends with a peer that does this to each connection. */
+async function endWith(t: TestContext, behave: (socket: Socket) => void) {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    behave(socket);
+  });
+  t.after(() => server.close());
+  await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const url = addressOf(`amqp://u:hunter2@127.0.0.1:${address.port}`);
+  const session = observeSession(t, createAmqpTransport(), { url, connectTimeoutMs: 500 });
+  const end = await session.ended;
+  assert.deepEqual(session.log.items, []);
+  assert.doesNotMatch(JSON.stringify(end), /hunter2/);
+  return end;
+}
+
+test('a peer that hangs up is unreachable', async (t) => {
+  const kinds = [(await endWith(t, (socket) => socket.end())).kind];
+  kinds.push((await endWith(t, (socket) => socket.resetAndDestroy())).kind);
+  assert.deepEqual(kinds, ['unreachable', 'unreachable']);
+});
+
+test('a peer that speaks something else ends with a reason, whatever it says', async (t) => {
+  const answers = [
+    'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
+    // The header of a broker that speaks AMQP 1.0 only.
+    'AMQP\x00\x01\x00\x00',
+    Buffer.alloc(100_000, 0xff),
+    // A frame of a method that does not exist.
+    Buffer.from('0100000000000400ff00ffce', 'hex'),
+    // A frame on a channel other than 0.
+    Buffer.from('01000700000004000a000ace', 'hex'),
+  ];
+  for (const answer of answers) {
+    const end = await endWith(t, (socket) => socket.write(answer));
+    assert.ok(end.kind === 'refused' || end.kind === 'unreachable', end.kind);
+    assert.ok(end.reason.length > 0);
+  }
+});

@@ -1,0 +1,144 @@
+/** Listening to a real RabbitMQ that comes and goes: what is published while it is there is delivered. */
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'amqplib';
+import type { RawMessage } from '../../src/broker/broker.ts';
+import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
+import { listen } from '../../src/broker/session-loop.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import { freePort } from '../real/free-port.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { Log } from './log.ts';
+import { SETTINGS } from './observed-session.ts';
+import { startPublisher } from './publisher.ts';
+
+const RECONNECTED_WITHIN_MS = 5000;
+
+let rabbitmq: RabbitMq;
+before(async () => {
+  rabbitmq = await startRabbitmq();
+});
+after(() => rabbitmq.remove());
+
+function listenTo(t: TestContext, addresses: string) {
+  const parsed = parseBrokerUrls(addresses);
+  assert.ok(parsed.ok);
+  const told = new Log<SelfEvent>();
+  const bodies = new Log<string>();
+  const stopping = new AbortController();
+  const listener = listen({
+    ...SETTINGS,
+    urls: parsed.urls,
+    failoverStrategy: 'round-robin',
+    service: 'shop',
+    deliver: (message: RawMessage) => bodies.add(message.body.toString()),
+    tell: (event) => told.add(event),
+    random: Math.random,
+    signal: stopping.signal,
+  });
+  t.after(async () => {
+    stopping.abort();
+    assert.equal(await listener.done, 'stopped');
+  });
+  /** Resolves once it has connected for the nth time. */
+  const connected = (times: number) =>
+    told.find(() => told.items.filter((event) => event.kind === 'broker-connected').length >= times);
+  return { listener, told, bodies, connected };
+}
+
+/** Publishes events 1, 2, 3 … without a pause, over every outage, until the test is over. */
+function publishForever(t: TestContext, exchange: string): { readonly last: () => number } {
+  let number = 0;
+  let over = false;
+  async function publishWhileConnected(): Promise<void> {
+    const connection = await connect({ hostname: '127.0.0.1', port: rabbitmq.port });
+    connection.on('error', () => undefined);
+    const channel = await connection.createConfirmChannel();
+    channel.on('error', () => undefined);
+    while (!over) {
+      number += 1;
+      channel.publish(exchange, 'task.started', Buffer.from(String(number)));
+      await channel.waitForConfirms();
+    }
+    await connection.close();
+  }
+  const publishing = (async () => {
+    while (!over) {
+      try {
+        await publishWhileConnected();
+      } catch {
+        // The broker is away: that is what this is about.
+        await delay(50);
+      }
+    }
+  })();
+  t.after(async () => {
+    over = true;
+    await publishing;
+  });
+  return { last: () => number };
+}
+
+test('after each restart of the broker it is back within seconds, and from then on misses nothing', async (t) => {
+  const { listener, told, bodies, connected } = listenTo(t, rabbitmq.url);
+  await connected(1);
+  const publishing = publishForever(t, SETTINGS.eventExchange);
+  await bodies.reaches(20);
+
+  for (const [restart, end] of [rabbitmq.stop, rabbitmq.kill].entries()) {
+    const before = told.items.length;
+    await end.call(rabbitmq);
+    await told.find((event) => event.kind === 'broker-session-ended', before);
+    assert.equal(listener.connected(), false);
+    await rabbitmq.start();
+    const up = performance.now();
+    await connected(restart + 2);
+    assert.ok(performance.now() - up < RECONNECTED_WITHIN_MS, 'it was too late');
+    const first = publishing.last() + 1;
+    await bodies.find((body) => Number(body) >= first + 100);
+    const after = bodies.items.map(Number).filter((number) => number >= first);
+    assert.deepEqual(
+      after,
+      Array.from(after, (_, index) => first + index),
+      'all of them, in order, once',
+    );
+    const [lost, then] = told.items.slice(before).flatMap((event) => ('end' in event ? [event.end] : []));
+    assert.deepEqual([lost, then], ['lost', 'unreachable']);
+  }
+});
+
+test('it starts before the broker is up, and waits for it', async (t) => {
+  await rabbitmq.stop();
+  const { listener, told, connected } = listenTo(t, rabbitmq.url);
+  await told.reaches(2);
+  assert.equal(listener.connected(), false);
+  await rabbitmq.start();
+  const up = performance.now();
+  await connected(1);
+  assert.ok(performance.now() - up < RECONNECTED_WITHIN_MS);
+  const reasons = told.items.flatMap((event) => ('reason' in event ? [event.reason] : []));
+  assert.match(reasons[0] ?? '', /ECONNREFUSED/);
+});
+
+test('where the first of two brokers is dead the second is used at once', async (t) => {
+  const started = performance.now();
+  const { told, connected, bodies } = listenTo(t, `amqp://127.0.0.1:${await freePort()};${rabbitmq.url}`);
+  await connected(1);
+  assert.ok(performance.now() - started < 1000);
+  assert.deepEqual(
+    told.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event.kind)),
+    [['unreachable', 0], 'broker-connected'],
+  );
+  const publisher = await startPublisher(t, rabbitmq.port);
+  await publisher.publish(SETTINGS.eventExchange, [
+    {
+      routingKey: 'worker.online',
+      contentType: '',
+      contentEncoding: '',
+      headers: {},
+      body: Buffer.from('hello'),
+    },
+  ]);
+  assert.deepEqual(await bodies.reaches(1), ['hello']);
+});

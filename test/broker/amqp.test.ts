@@ -1,0 +1,226 @@
+/** The AMQP transport against a real RabbitMQ: what every transport does, and what it finds, makes and is refused. */
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { createAmqpTransport } from '../../src/broker/amqp.ts';
+import { freePort } from '../real/free-port.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type SentMessage, testConformance } from './conformance.ts';
+import { addressOf, observeSession } from './observed-session.ts';
+import { startPublisher } from './publisher.ts';
+import { startRelay } from './relay.ts';
+
+let rabbitmq: RabbitMq;
+let deadPort: number;
+before(async () => {
+  deadPort = await freePort();
+  rabbitmq = await startRabbitmq({ tls: true });
+});
+after(() => rabbitmq.remove());
+
+const EVENT: SentMessage = {
+  routingKey: 'worker.heartbeat',
+  contentType: 'application/json',
+  contentEncoding: 'utf-8',
+  headers: { hostname: 'w1@shop' },
+  body: Buffer.from('{"type":"worker-heartbeat"}'),
+};
+
+testConformance('AMQP', {
+  create: createAmqpTransport,
+  absent: () => addressOf(`amqp://127.0.0.1:${deadPort}`),
+  async open(t, messages) {
+    const publisher = await startPublisher(t, rabbitmq.port);
+    return {
+      session: { url: addressOf(rabbitmq.url), eventExchange: 'events' },
+      send: () => publisher.publish('events', messages),
+    };
+  },
+});
+
+/** A session at that address, on an exchange of its own name. */
+function session(t: TestContext, url: string, eventExchange = 'celeryev', connectTimeoutMs = 5000) {
+  return observeSession(t, createAmqpTransport(), { url: addressOf(url), eventExchange, connectTimeoutMs });
+}
+
+/** The address of the node with another user, password, host or virtual host in it. */
+function address(change: {
+  user?: string;
+  password?: string;
+  vhost?: string;
+  port?: number;
+  query?: string;
+}): string {
+  const { user = 'guest', password = 'guest', vhost = '%2F', port = rabbitmq.port, query = '' } = change;
+  return `amqp://${user}:${password}@127.0.0.1:${port}/${vhost}${query}`;
+}
+
+test('a missing exchange is made exactly as Celery makes it', async (t) => {
+  await session(t, rabbitmq.url, 'made-by-us').ready();
+  const publisher = await startPublisher(t, rabbitmq.port);
+  assert.ok(await publisher.declare('made-by-us', 'topic', { durable: true, autoDelete: false }));
+  assert.equal(await publisher.declare('made-by-us', 'fanout', { durable: true, autoDelete: false }), false);
+  assert.equal(await publisher.declare('made-by-us', 'topic', { durable: false, autoDelete: false }), false);
+  assert.equal(await publisher.declare('made-by-us', 'topic', { durable: true, autoDelete: true }), false);
+});
+
+test('an exchange that somebody made with other flags is used as it is', async (t) => {
+  const publisher = await startPublisher(t, rabbitmq.port);
+  await publisher.declare('made-by-others', 'fanout', { durable: false, autoDelete: true });
+  const { ready, delivered } = session(t, rabbitmq.url, 'made-by-others');
+  await ready();
+  await publisher.publish('made-by-others', [EVENT]);
+  const [message] = await delivered(1);
+  assert.deepEqual(message?.body, EVENT.body);
+});
+
+test('our queue is exclusive, bounded, and gone with us; our connection has our name', async (t) => {
+  const { ready, stopping, ended } = session(t, `${rabbitmq.url}?heartbeat=17`);
+  await ready();
+  const fields = ['name', 'durable', 'auto_delete', 'exclusive', 'arguments'];
+  const listed = await rabbitmq.ctl('list_queues', ...fields, '--formatter', 'json');
+  const queues = JSON.parse(listed);
+  assert.equal(queues.length, 1);
+  assert.match(queues[0].name, /^celeryev\.celery-otel\.[0-9a-f-]{36}$/);
+  const { name: _, arguments: queueArguments, ...flags } = queues[0];
+  // Not durable and exclusive: RabbitMQ 4.3 denies those that are neither.
+  assert.deepEqual(flags, { durable: false, auto_delete: true, exclusive: true });
+  assert.deepEqual(argumentsOf(queueArguments), { 'x-max-length': 100_000, 'x-message-ttl': 60_000 });
+  const connections = await rabbitmq.ctl('list_connections', 'client_properties', 'timeout');
+  assert.match(connections, /"product","celery-otel"\}.*"version","\d+\.\d+\.\d+"\}/);
+  assert.doesNotMatch(connections, /amqplib/);
+  assert.match(connections, /\t17$/m, 'the heartbeat of the address');
+  stopping.abort();
+  await ended;
+  assert.deepEqual(JSON.parse(await rabbitmq.ctl('list_queues', 'name', '--formatter', 'json')), []);
+});
+
+/** rabbitmqctl prints arguments as triples of name, type and value. */
+function argumentsOf(triples: readonly (readonly [string, string, unknown])[]): Record<string, unknown> {
+  return Object.fromEntries(triples.map(([name, , value]) => [name, value]));
+}
+
+async function endOf(t: TestContext, url: string, exchange?: string, connectTimeoutMs?: number) {
+  const { ended, log } = session(t, url, exchange, connectTimeoutMs);
+  const end = await ended;
+  assert.deepEqual(log.items, [], 'it never was ready');
+  assert.ok('reason' in end);
+  return end;
+}
+
+test('a wrong password is refused, and the reason does not tell it', async (t) => {
+  const { kind, reason } = await endOf(t, address({ password: 'hunter2' }));
+  assert.equal(kind, 'refused');
+  assert.match(reason, /ACCESS_REFUSED/);
+  assert.doesNotMatch(reason, /hunter2/);
+});
+
+test('a virtual host that does not exist is refused by its name', async (t) => {
+  const { kind, reason } = await endOf(t, address({ vhost: 'no%25where' }));
+  assert.equal(kind, 'refused');
+  assert.match(reason, /virtual host "no%where"/);
+});
+
+test('a virtual host with an odd name is found', async (t) => {
+  const name = '/my 50%+%2F';
+  await rabbitmq.ctl('add_vhost', name);
+  await rabbitmq.ctl('set_permissions', '-p', name, 'guest', '.*', '.*', '.*');
+  await session(t, address({ vhost: encodeURIComponent(name) })).ready();
+});
+
+test('without the right to make the exchange it says what helps, and needs only few rights once there is one', async (t) => {
+  const exchange = 'celeryev-guarded';
+  await rabbitmq.ctl('add_user', 'monitor', 'secret');
+  const own = '^celeryev\\..*';
+  await rabbitmq.ctl('set_permissions', 'monitor', own, own, `^celeryev(-guarded|\\..*)$`);
+  const url = address({ user: 'monitor', password: 'secret' });
+
+  const { kind, reason } = await endOf(t, url, exchange);
+  assert.equal(kind, 'refused');
+  assert.match(reason, /no exchange "celeryev-guarded" yet.*start a Celery worker.*configure permission/);
+
+  const publisher = await startPublisher(t, rabbitmq.port);
+  await publisher.declare(exchange, 'topic', { durable: true, autoDelete: false });
+  const { ready, delivered } = session(t, url, exchange);
+  await ready();
+  await publisher.publish(exchange, [EVENT]);
+  assert.equal((await delivered(1)).length, 1);
+
+  await publisher.declare('celeryev-forbidden', 'topic', { durable: true, autoDelete: false });
+  const forbidden = await endOf(t, url, 'celeryev-forbidden');
+  assert.equal(forbidden.kind, 'refused');
+  assert.match(forbidden.reason, /ACCESS_REFUSED.*read on "celeryev-forbidden"/);
+});
+
+test('a subscription that the broker cancels is a lost session', async (t) => {
+  const { ready, ended } = session(t, rabbitmq.url);
+  await ready();
+  const queue = (await rabbitmq.ctl('list_queues', 'name', '--no-table-headers')).trim();
+  await rabbitmq.ctl('delete_queue', queue);
+  assert.deepEqual(await ended, {
+    kind: 'lost',
+    reason: 'the broker cancelled our subscription: the queue was deleted',
+  });
+});
+
+test('a connection that the operator closes is a lost session, with his reason', async (t) => {
+  const { ready, ended } = session(t, rabbitmq.url);
+  await ready();
+  await rabbitmq.ctl('close_all_connections', 'maintenance');
+  const end = await ended;
+  assert.ok(end.kind === 'lost');
+  assert.match(end.reason, /CONNECTION_FORCED - maintenance/);
+});
+
+test('TLS is verified with the authority of the address, and not without', async (t) => {
+  const { tlsUrl, caFile } = rabbitmq;
+  assert.ok(tlsUrl !== undefined && caFile !== undefined);
+  const url = (query: string) => `${tlsUrl}${query}`;
+  await session(t, url(`?ssl_ca_certs=${encodeURIComponent(caFile)}`)).ready();
+  await session(t, url('?ssl_cert_reqs=none')).ready();
+
+  const unknown = await endOf(t, url(''));
+  assert.equal(unknown.kind, 'unreachable');
+  assert.match(unknown.reason, /self-signed certificate/);
+  const unreadable = await endOf(t, url('?ssl_ca_certs=/nowhere/ca.pem'));
+  assert.equal(unreadable.kind, 'refused');
+  assert.match(unreadable.reason, /^cannot read ssl_ca_certs: ENOENT.*\/nowhere\/ca\.pem/);
+  const noPem = await endOf(t, url(`?ssl_certfile=${import.meta.filename}`));
+  assert.equal(noPem.kind, 'unreachable');
+  assert.equal((await endOf(t, tlsUrl.replace('amqps:', 'amqp:'))).kind, 'unreachable', 'plain text to TLS');
+  assert.equal(
+    (await endOf(t, rabbitmq.url.replace('amqp:', 'amqps:'))).kind,
+    'unreachable',
+    'TLS to plain text',
+  );
+});
+
+test('a peer that falls silent is noticed by its missing heartbeats, and its socket is closed', async (t) => {
+  const relay = await startRelay(t, rabbitmq.port);
+  const { ready, ended } = session(t, address({ port: relay.port, query: '?heartbeat=1' }));
+  await ready();
+  relay.silence();
+  assert.deepEqual(await ended, { kind: 'lost', reason: 'Heartbeat timeout' });
+  await relay.deserted();
+});
+
+test('it stops within moments where the peer is silent', async (t) => {
+  const relay = await startRelay(t, rabbitmq.port);
+  const { ready, ended, stopping } = session(t, address({ port: relay.port }));
+  await ready();
+  relay.silence();
+  const asked = performance.now();
+  stopping.abort();
+  assert.deepEqual(await ended, { kind: 'stopped' });
+  assert.ok(performance.now() - asked < 1500);
+  await relay.deserted();
+});
+
+test('an answer that never comes is waited for as long as the connect timeout says', async (t) => {
+  const relay = await startRelay(t, rabbitmq.port);
+  relay.silence();
+  const asked = performance.now();
+  const end = await endOf(t, address({ port: relay.port }), 'celeryev', 300);
+  assert.deepEqual(end, { kind: 'unreachable', reason: 'no answer within 300 ms' });
+  assert.ok(performance.now() - asked < 1000);
+  await relay.deserted();
+});

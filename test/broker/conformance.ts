@@ -1,0 +1,166 @@
+/**
+ * What every transport must do, as a suite to be run against each: deliver what was sent byte by byte, be ready once,
+ * stop whenever it is asked to, and end with a reason instead of an error.
+ */
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import type { RawMessage, SessionOptions, Transport } from '../../src/broker/broker.ts';
+import type { BrokerUrl } from '../../src/broker/broker-url.ts';
+import { Log } from './log.ts';
+import { observeSession } from './observed-session.ts';
+
+export type SentMessage = Omit<RawMessage, 'arrivedAtMs' | 'exchange'>;
+
+/** Somewhere to listen at. */
+export interface Source {
+  readonly session: { readonly url: BrokerUrl } & Partial<SessionOptions>;
+  /** To be called once a session is ready; resolves when the messages are under way. */
+  send(): Promise<void>;
+}
+
+export interface TransportUnderTest {
+  readonly create: () => Transport;
+  /** A source of exactly these messages, on an exchange `events`, that then stays silent without an end. */
+  readonly open: (t: TestContext, messages: readonly SentMessage[]) => Promise<Source>;
+  /** An address at which there is nothing. */
+  readonly absent: () => BrokerUrl;
+}
+
+const MESSAGES: readonly SentMessage[] = [
+  {
+    routingKey: 'task.multi',
+    contentType: 'application/json',
+    contentEncoding: 'utf-8',
+    headers: { hostname: 'w1@höst' },
+    body: Buffer.from('[{"type":"task-started","uuid":"ü\u2028"}]'),
+  },
+  {
+    routingKey: 'worker.online',
+    contentType: 'application/x-msgpack',
+    contentEncoding: 'binary',
+    headers: {
+      bytes: Buffer.from([0, 255, 10]),
+      numbers: [0, -1, 1.5, 2 ** 40, 1e300],
+      table: { list: [true, null, { deep: 'x' }], empty: {} },
+      timestamp: { '!': 'timestamp', value: 1_795_231_147 },
+      $odd: '$',
+    },
+    body: Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+  },
+  { routingKey: '', contentType: '', contentEncoding: '', headers: {}, body: Buffer.alloc(0) },
+  {
+    routingKey: 'task.multi',
+    contentType: 'application/json',
+    contentEncoding: 'utf-8',
+    headers: {},
+    // More than one frame, more than one read of a file.
+    body: Buffer.alloc(600_000, 'line\nfeed "quoted" \\ '),
+  },
+];
+
+export function testConformance(name: string, subject: TransportUnderTest): void {
+  test(`${name} delivers every message in order, byte by byte, with its headers`, async (t) => {
+    const source = await subject.open(t, MESSAGES);
+    const session = observeSession(t, subject.create(), source.session);
+    await session.ready();
+    await source.send();
+    const messages = await session.delivered(MESSAGES.length);
+    assert.deepEqual(
+      messages.map(({ arrivedAtMs: _, exchange: __, ...sent }) => sent),
+      MESSAGES,
+    );
+    assert.deepEqual(new Set(messages.map((message) => message.exchange)), new Set(['events']));
+  });
+
+  test(`${name} is ready once, before it delivers anything, and its clock goes with its messages`, async (t) => {
+    const source = await subject.open(t, MESSAGES);
+    const transport = subject.create();
+    const happened = new Log<number | 'ready'>();
+    observeSession(t, transport, {
+      ...source.session,
+      ready: () => happened.add('ready'),
+      deliver({ arrivedAtMs }) {
+        happened.add(arrivedAtMs);
+        happened.add(transport.now());
+      },
+    });
+    await happened.reaches(1);
+    await source.send();
+    const [first, ...clock] = await happened.reaches(1 + 2 * MESSAGES.length);
+    assert.equal(first, 'ready');
+    const times = clock.filter((time) => time !== 'ready');
+    assert.equal(times.length, clock.length);
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+      'no message is later than the time at its delivery',
+    );
+    assert.ok(times.every((time) => time > Date.parse('2020-01-01')));
+  });
+
+  test(`${name} stops when it is asked to, before and while it connects and when it is ready`, async (t) => {
+    const source = await subject.open(t, MESSAGES);
+    const early = observeSession(t, subject.create(), { ...source.session, signal: AbortSignal.abort() });
+    assert.deepEqual(await early.ended, { kind: 'stopped' });
+
+    const connecting = observeSession(t, subject.create(), source.session);
+    connecting.stopping.abort();
+    assert.deepEqual(await connecting.ended, { kind: 'stopped' });
+    assert.deepEqual([...early.log.items, ...connecting.log.items], []);
+
+    const ready = observeSession(t, subject.create(), source.session);
+    await ready.ready();
+    const asked = performance.now();
+    ready.stopping.abort();
+    assert.deepEqual(await ready.ended, { kind: 'stopped' });
+    assert.ok(performance.now() - asked < 1000, 'promptly');
+    for (const { stopping } of [connecting, ready]) {
+      assert.deepEqual(getEventListeners(stopping.signal, 'abort'), [], 'no listener is left behind');
+    }
+  });
+
+  test(`${name} delivers nothing more once it has ended`, async (t) => {
+    const source = await subject.open(t, MESSAGES);
+    const stopping = new AbortController();
+    const delivered: RawMessage[] = [];
+    const session = observeSession(t, subject.create(), {
+      ...source.session,
+      signal: stopping.signal,
+      deliver: (message) => {
+        delivered.push(message);
+        stopping.abort();
+      },
+    });
+    await session.ready();
+    await source.send();
+    assert.deepEqual(await session.ended, { kind: 'stopped' });
+    assert.equal(delivered.length, 1);
+  });
+
+  test(`${name} can be run again after it has ended`, async (t) => {
+    const transport = subject.create();
+    for (let run = 0; run < 2; run += 1) {
+      const source = await subject.open(t, MESSAGES);
+      const session = observeSession(t, transport, source.session);
+      await session.ready();
+      await source.send();
+      assert.equal((await session.delivered(MESSAGES.length)).length, MESSAGES.length);
+      session.stopping.abort();
+      await session.ended;
+    }
+  });
+
+  test(`${name} ends with a reason where there is nothing, and says that nothing is reachable`, async (t) => {
+    const session = observeSession(t, subject.create(), { url: subject.absent() });
+    const end = await session.ended;
+    assert.ok(end.kind === 'unreachable' || end.kind === 'unusable');
+    assert.ok(end.reason.length > 0);
+    assert.deepEqual(session.log.items, []);
+    const { signal } = new AbortController();
+    assert.equal(await subject.create().reachable(subject.absent(), signal), false);
+    const source = await subject.open(t, MESSAGES);
+    assert.equal(await subject.create().reachable(source.session.url, signal), true);
+    assert.deepEqual(getEventListeners(signal, 'abort'), []);
+  });
+}

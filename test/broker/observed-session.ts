@@ -1,0 +1,68 @@
+/** Runs one session of a transport and records what it does, for tests of any transport. */
+import type { TestContext } from 'node:test';
+import type { RawMessage, SessionEnd, SessionOptions, Transport } from '../../src/broker/broker.ts';
+import { type BrokerUrl, parseBrokerUrls } from '../../src/broker/broker-url.ts';
+import { Log } from './log.ts';
+
+export interface ObservedSession {
+  /** What happened, in its order. */
+  readonly log: Log<'ready' | RawMessage>;
+  readonly ended: Promise<SessionEnd>;
+  readonly stopping: AbortController;
+  /** Resolves when the session is ready, and rejects if it ends before that. */
+  ready(): Promise<void>;
+  /** Resolves with the messages once there are so many. */
+  delivered(count: number): Promise<readonly RawMessage[]>;
+}
+
+export const SETTINGS = {
+  eventExchange: 'celeryev',
+  eventQueuePrefix: 'celeryev',
+  connectTimeoutMs: 5000,
+  heartbeatS: 30,
+} as const;
+
+export function observeSession(
+  t: TestContext,
+  transport: Transport,
+  given: { readonly url: BrokerUrl } & Partial<SessionOptions>,
+): ObservedSession {
+  const log = new Log<'ready' | RawMessage>();
+  const stopping = new AbortController();
+  const ended = transport.run({
+    ...SETTINGS,
+    ready: () => log.add('ready'),
+    deliver: (message) => log.add(message),
+    signal: stopping.signal,
+    ...given,
+  });
+  t.after(async () => {
+    stopping.abort();
+    await ended;
+  });
+  const endedEarly = ended.then((end) => {
+    throw new Error(`the session ended: ${JSON.stringify(end)}`);
+  });
+  endedEarly.catch(() => undefined);
+  return {
+    log,
+    ended,
+    stopping,
+    ready: async () => void (await Promise.race([log.find((item) => item === 'ready'), endedEarly])),
+    async delivered(count) {
+      await Promise.race([log.find(() => messagesOf(log).length >= count), ended]);
+      return messagesOf(log);
+    },
+  };
+}
+
+export function messagesOf(log: Log<'ready' | RawMessage>): RawMessage[] {
+  return log.items.filter((item) => item !== 'ready');
+}
+
+/** The only address of the text. */
+export function addressOf(text: string): BrokerUrl {
+  const parsed = parseBrokerUrls(text);
+  if (!parsed.ok) throw new Error(parsed.reason);
+  return parsed.urls[0];
+}

@@ -1,0 +1,226 @@
+/** Replaying: what every transport does, and pace, clock and damage, which only a recording has. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { getEventListeners } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { RawMessage } from '../../src/broker/broker.ts';
+import { createRecordingTransport } from '../../src/broker/recording.ts';
+import { encodeHeader, encodeMessage } from '../../src/broker/recording-format.ts';
+import { type SentMessage, testConformance } from './conformance.ts';
+import { addressOf, messagesOf, observeSession } from './observed-session.ts';
+
+const BEGUN_MS = Date.parse('2026-11-21T10:00:00Z');
+const HEADER = encodeHeader(BEGUN_MS);
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'recording-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+function fileOf(t: TestContext, ...lines: readonly string[]): string {
+  const path = join(folder(t), 'events.ndjson');
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
+  return path;
+}
+
+function lineOf(atMs: number, message: Partial<SentMessage> = {}): string {
+  const encoded = encodeMessage({
+    ...{
+      arrivedAtMs: BEGUN_MS + atMs,
+      exchange: 'events',
+      routingKey: 'k',
+      contentType: '',
+      contentEncoding: '',
+    },
+    ...{ headers: {}, body: Buffer.from('{}') },
+    ...message,
+  });
+  assert.ok(encoded.ok);
+  return encoded.line;
+}
+
+function replay(t: TestContext, path: string, speed: string) {
+  const transport = createRecordingTransport();
+  const session = observeSession(t, transport, { url: addressOf(`recording:${path}?speed=${speed}`) });
+  return { transport, session };
+}
+
+testConformance('a recording', {
+  create: createRecordingTransport,
+  absent: () => addressOf('recording:/nowhere/at/all.ndjson'),
+  async open(t, messages) {
+    // An hour of silence follows, so that the session does not end by itself.
+    const path = fileOf(t, HEADER, ...messages.map((message) => lineOf(0, message)), lineOf(3_600_000));
+    return { session: { url: addressOf(`recording:${path}`) }, send: async () => undefined };
+  },
+});
+
+test('a recording that is over ends finished, and its clock stands at its last message', async (t) => {
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(50));
+  const { transport, session } = replay(t, path, '1000');
+  assert.equal(transport.now(), 0, 'before the first message is known');
+  assert.deepEqual(await session.ended, { kind: 'finished' });
+  assert.deepEqual(
+    messagesOf(session.log).map((message) => message.arrivedAtMs),
+    [BEGUN_MS, BEGUN_MS + 50],
+  );
+  assert.equal(transport.now(), BEGUN_MS + 50);
+});
+
+test('messages come at their pace, divided by the speed', async (t) => {
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(4000), lineOf(10_000));
+  const started = performance.now();
+  const elapsed: number[] = [];
+  const session = observeSession(t, createRecordingTransport(), {
+    url: addressOf(`recording:${path}?speed=50`),
+    deliver: () => elapsed.push(performance.now() - started),
+  });
+  await session.ended;
+  const [first = 0, second = 0, third = 0] = elapsed;
+  assert.ok(second - first >= 79 && third - first >= 199, `after ${elapsed}`);
+  assert.ok(third - first < 1000, `after ${elapsed}`);
+});
+
+test('between messages its clock runs, and does not overtake the next', async (t) => {
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(100_000), lineOf(3_600_000));
+  const { transport, session } = replay(t, path, '1000');
+  const seen: number[] = [];
+  for await (const _ of pulses(t)) {
+    seen.push(transport.now() - BEGUN_MS);
+    if (messagesOf(session.log).length === 2) break;
+  }
+  const between = seen.filter((time) => time > 0 && time < 100_000);
+  assert.ok(new Set(between).size > 5, `${between}`);
+  assert.deepEqual(
+    seen.slice(1),
+    seen.slice(1).toSorted((a, b) => a - b),
+  );
+  session.stopping.abort();
+  await session.ended;
+  const stoppedAt = transport.now();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(transport.now(), stoppedAt, 'time stands still after the end');
+});
+
+test('with speed=max nothing is waited for, and time is that of the message', async (t) => {
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(86_400_000), lineOf(5000), lineOf(1e12));
+  const transport = createRecordingTransport();
+  const times: number[] = [];
+  const session = observeSession(t, transport, {
+    url: addressOf(`recording:${path}?speed=max`),
+    deliver: () => times.push(transport.now() - BEGUN_MS),
+  });
+  assert.deepEqual(await session.ended, { kind: 'finished' });
+  assert.deepEqual(times, [0, 86_400_000, 86_400_000, 1e12]);
+});
+
+test('a message that is years away is waited for, and the wait can be ended', async (t) => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  t.after(() => process.off('warning', onWarning));
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(1e12));
+  const { session } = replay(t, path, '1');
+  await session.delivered(1);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  session.stopping.abort();
+  assert.deepEqual(await session.ended, { kind: 'stopped' });
+  assert.equal(messagesOf(session.log).length, 1);
+  assert.deepEqual(getEventListeners(session.stopping.signal, 'abort'), []);
+  assert.deepEqual(warnings, [], 'no timer was longer than timers can be');
+});
+
+test('a recording without messages is ready and finished', async (t) => {
+  const { session } = replay(t, fileOf(t, HEADER), '1');
+  assert.deepEqual(await session.ended, { kind: 'finished' });
+  assert.deepEqual(session.log.items, ['ready']);
+});
+
+test('the last line needs no line feed', async (t) => {
+  const path = join(folder(t), 'events.ndjson');
+  writeFileSync(
+    path,
+    `${HEADER}
+${lineOf(0)}`,
+  );
+  const { session } = replay(t, path, 'max');
+  assert.deepEqual(await session.ended, { kind: 'finished' });
+  assert.equal(messagesOf(session.log).length, 1);
+});
+
+test('a line that is wrong ends the replay with file and line, after what stands before it', async (t) => {
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(0), '{"half a li', lineOf(0));
+  const { session } = replay(t, path, 'max');
+  assert.deepEqual(await session.ended, { kind: 'unusable', reason: `${path}, line 4: is not JSON` });
+  assert.equal(messagesOf(session.log).length, 2);
+});
+
+test('what is no recording is unusable, and says why', async (t) => {
+  const unusable = async (path: string) => {
+    const { session } = replay(t, path, 'max');
+    const end = await session.ended;
+    assert.deepEqual(session.log.items, []);
+    return end.kind === 'unusable' ? end.reason.replace(path, 'FILE') : end.kind;
+  };
+  assert.equal(await unusable(fileOf(t)), 'FILE, line 1: is missing, the file is empty');
+  assert.equal(await unusable(fileOf(t, 'hello')), 'FILE, line 1: is not JSON');
+  assert.equal(await unusable(fileOf(t, HEADER, 'hello')), 'FILE, line 2: is not JSON');
+  assert.equal(
+    await unusable(fileOf(t, lineOf(0))),
+    'FILE, line 1: is not the header of a celery-otel-recording',
+  );
+  assert.equal(await unusable(folder(t)), 'FILE is not a regular file');
+  assert.match(await unusable(join(folder(t), 'none')), /^cannot read .*ENOENT/);
+  const pipe = join(folder(t), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  assert.equal(await unusable(pipe), 'FILE is not a regular file');
+});
+
+test('a line without an end is refused before it fills the memory', async (t) => {
+  const path = join(folder(t), 'endless.ndjson');
+  writeFileSync(
+    path,
+    `${HEADER}
+`,
+  );
+  execFileSync('truncate', ['--size=1G', path]);
+  const before = process.memoryUsage().rss;
+  const { session } = replay(t, path, 'max');
+  const end = await session.ended;
+  assert.ok(end.kind === 'unusable');
+  assert.match(end.reason, /line 2: is longer than 268435456 bytes$/);
+  assert.ok(process.memoryUsage().rss - before < 400e6);
+});
+
+test('a long recording is read with bounded memory, and others get their turn meanwhile', async (t) => {
+  const path = fileOf(t, HEADER, ...Array.from({ length: 100_000 }, (_, index) => lineOf(index)));
+  let count = 0;
+  let turns = 0;
+  let last: RawMessage | undefined;
+  const session = observeSession(t, createRecordingTransport(), {
+    url: addressOf(`recording:${path}?speed=max`),
+    deliver(message) {
+      count += 1;
+      last = message;
+    },
+  });
+  for await (const _ of pulses(t)) {
+    turns += 1;
+    if (count === 100_000) break;
+  }
+  assert.deepEqual(await session.ended, { kind: 'finished' });
+  assert.equal(last?.arrivedAtMs, BEGUN_MS + 99_999);
+  assert.ok(turns > 20);
+});
+
+/** Once every turn of the event loop, until the test is over. */
+async function* pulses(t: TestContext): AsyncGenerator<void> {
+  while (!t.signal.aborted) {
+    await new Promise((resolve) => setImmediate(resolve));
+    yield;
+  }
+}

@@ -1,0 +1,48 @@
+/** A TCP relay before a server, that can fall silent as a network does that drops everything. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { freePort } from '../real/free-port.ts';
+
+export interface Relay {
+  readonly port: number;
+  /** Carries nothing any more, in either direction, and closes nothing; new connections are taken and get no answer. */
+  silence(): void;
+  /** Resolves when all clients have closed their connections. */
+  deserted(): Promise<void>;
+}
+
+export async function startRelay(t: TestContext, targetPort: number): Promise<Relay> {
+  const port = await freePort();
+  const sockets = new Set<Socket>();
+  const clients = new Set<Promise<unknown>>();
+  let silent = false;
+  const server = createServer((client) => {
+    const target = connect({ host: '127.0.0.1', port: targetPort });
+    clients.add(once(client, 'close'));
+    for (const socket of [client, target]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    if (silent) client.resume();
+    else client.pipe(target).pipe(client);
+  });
+  await once(server.listen({ host: '127.0.0.1', port }), 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return {
+    port,
+    silence() {
+      silent = true;
+      for (const socket of sockets) {
+        socket.unpipe();
+        // Reading on is what shows that the other side has closed.
+        socket.resume();
+      }
+    },
+    deserted: async () => void (await Promise.all(clients)),
+  };
+}

@@ -1,0 +1,111 @@
+/** A transport that does as a test tells it, and what a test sees of a listener that uses it. */
+import type { TestContext } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { RawMessage, SessionEnd, SessionOptions, Transport } from '../../src/broker/broker.ts';
+import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
+import { type Listener, type ListenOptions, listen } from '../../src/broker/session-loop.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import { Log } from './log.ts';
+
+export type Step = (session: SessionOptions) => SessionEnd | Promise<SessionEnd>;
+
+export const MESSAGE: RawMessage = {
+  arrivedAtMs: 1,
+  exchange: 'celeryev',
+  routingKey: 'worker.online',
+  contentType: 'application/json',
+  contentEncoding: 'utf-8',
+  headers: {},
+  body: Buffer.from('{}'),
+};
+
+/** Stays until it is asked to stop; `ready` says whether it gets that far. */
+export function staying(ready: boolean): Step {
+  return (session) =>
+    new Promise((resolve) => {
+      if (ready) session.ready();
+      session.signal.addEventListener('abort', () => resolve({ kind: 'stopped' }), { once: true });
+    });
+}
+
+/** A session that was ready, and ended so. */
+export function readyThen(end: SessionEnd): Step {
+  return (session) => {
+    session.ready();
+    return end;
+  };
+}
+
+export interface Scripted {
+  readonly listener: Listener;
+  readonly stopping: AbortController;
+  readonly told: Log<SelfEvent>;
+  /** The label of the address of each attempt. */
+  readonly attempts: Log<string>;
+  /** The label of the address of each probe. */
+  readonly probes: Log<string>;
+  readonly delivered: Log<RawMessage>;
+  /** Hosts at which something listens; none at first. */
+  readonly listening: Set<string>;
+  /** Lets so much time pass, in steps of 50 ms between which everything settles. */
+  pass(ms: number): Promise<void>;
+}
+
+/** Listens with the steps as its sessions, in mocked time; after the last step sessions stay connected. */
+export function listenScripted(
+  t: TestContext,
+  steps: readonly Step[],
+  given: { readonly addresses?: string } & Partial<ListenOptions> = {},
+): Scripted {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let elapsedMs = 0;
+  t.mock.method(performance, 'now', () => elapsedMs);
+  const parsed = parseBrokerUrls(given.addresses ?? 'amqp://a');
+  if (!parsed.ok) throw new Error(parsed.reason);
+  const [told, attempts, probes] = [new Log<SelfEvent>(), new Log<string>(), new Log<string>()];
+  const delivered = new Log<RawMessage>();
+  const stopping = new AbortController();
+  const listening = new Set<string>();
+  const script = [...steps];
+  const transport: Transport = {
+    async run(session) {
+      attempts.add(session.url.label);
+      return (script.shift() ?? staying(true))(session);
+    },
+    now: () => 4711,
+    async reachable(url) {
+      probes.add(url.label);
+      return url.scheme !== 'recording' && listening.has(url.host);
+    },
+  };
+  const listener = listen({
+    ...{
+      urls: parsed.urls,
+      failoverStrategy: 'round-robin',
+      eventExchange: 'celeryev',
+      eventQueuePrefix: 'celeryev',
+    },
+    ...{ connectTimeoutMs: 1000, heartbeatS: 30, service: 'shop' },
+    deliver: (message) => delivered.add(message),
+    tell: (event) => told.add(event),
+    random: () => 0.5,
+    signal: stopping.signal,
+    transports: { amqp: () => transport, amqps: () => transport, recording: () => transport },
+    ...given,
+  });
+  t.after(async () => {
+    stopping.abort();
+    await listener.done;
+  });
+  const pass = async (ms: number): Promise<void> => {
+    await turn();
+    for (const untilMs = elapsedMs + ms; elapsedMs < untilMs; ) {
+      elapsedMs += STEP_MS;
+      t.mock.timers.tick(STEP_MS);
+      await turn();
+    }
+  };
+  return { listener, stopping, told, attempts, probes, delivered, listening, pass };
+}
+
+const STEP_MS = 50;

@@ -1,0 +1,260 @@
+/** The loop that keeps messages coming, over a transport that does as it is told, in mocked time. */
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { test } from 'node:test';
+import type { SessionEnd } from '../../src/broker/broker.ts';
+import { listenScripted, MESSAGE, readyThen, type Step, staying } from './scripted-transport.ts';
+
+const UNREACHABLE: Step = () => ({ kind: 'unreachable', reason: 'nobody there' });
+const REFUSED: Step = () => ({ kind: 'refused', reason: 'no' });
+const LOST: SessionEnd = { kind: 'lost', reason: 'gone' };
+const A = 'amqp://guest:***@a:5672//';
+const B = 'amqp://guest:***@b:5672//';
+
+const LAST_ENDS: readonly (readonly [SessionEnd, string])[] = [
+  [{ kind: 'finished' }, 'there are no more messages'],
+  [{ kind: 'unusable', reason: 'line 3: is not JSON' }, 'line 3: is not JSON'],
+  [{ kind: 'stopped' }, 'stopped'],
+];
+
+for (const [end, reason] of LAST_ENDS) {
+  test(`a session that ends ${end.kind} ends the listening`, async (t) => {
+    const { listener, told, attempts } = listenScripted(t, [() => end]);
+    assert.equal(await listener.done, end.kind);
+    assert.equal(attempts.items.length, 1);
+    const common = { kind: 'broker-session-ended', service: 'shop', broker: A } as const;
+    assert.deepEqual(told.items, [{ ...common, end: end.kind, reason, retryInMs: undefined }]);
+  });
+}
+
+for (const [kind, step] of [
+  ['unreachable', UNREACHABLE],
+  ['refused', REFUSED],
+] as const) {
+  test(`after a session that ends ${kind} there is another once the wait is over`, async (t) => {
+    const { told, attempts, listener, pass } = listenScripted(t, [step, step]);
+    await pass(1400);
+    assert.equal(attempts.items.length, 1);
+    await pass(200);
+    assert.equal(attempts.items.length, 2, 'after 2 s, a quarter of it left out');
+    await pass(2800);
+    assert.equal(attempts.items.length, 2);
+    await pass(200);
+    assert.equal(attempts.items.length, 3, 'after another 4 s, a quarter of it left out');
+    assert.ok(listener.connected());
+    assert.deepEqual(
+      told.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event)),
+      [[kind, 1500], [kind, 3000], { kind: 'broker-connected', service: 'shop', broker: A, attempts: 3 }],
+    );
+  });
+}
+
+test('after a session that broke there is another at once, and messages keep coming', async (t) => {
+  const session: Step = ({ ready, deliver }) => {
+    ready();
+    deliver(MESSAGE);
+    return LOST;
+  };
+  const { delivered, listener, attempts, told, pass } = listenScripted(t, [session, session, session]);
+  await pass(0);
+  const attemptsTold = told.items.flatMap((event) => ('attempts' in event ? [event.attempts] : []));
+  assert.deepEqual(attemptsTold, [1, 1, 1, 1]);
+  assert.equal(attempts.items.length, 4);
+  assert.deepEqual(delivered.items, [MESSAGE, MESSAGE, MESSAGE]);
+  assert.ok(listener.connected());
+});
+
+test('standing for a minute is health, a second is not', async (t) => {
+  const standing =
+    (ms: number): Step =>
+    async (session) => {
+      session.ready();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      return LOST;
+    };
+  const { attempts, pass } = listenScripted(t, [
+    standing(60_000),
+    standing(60_000),
+    standing(1000),
+    standing(1000),
+  ]);
+  await pass(120_000);
+  assert.equal(attempts.items.length, 3, 'each at once');
+  await pass(1000);
+  assert.equal(attempts.items.length, 4, 'the first brief one too');
+  await pass(1000 + 1400);
+  assert.equal(attempts.items.length, 4, 'but not the second in a row');
+  await pass(200);
+  assert.equal(attempts.items.length, 5);
+});
+
+test('the addresses of a list are tried in turn, without a wait until each had its turn', async (t) => {
+  const { attempts, pass } = listenScripted(t, [REFUSED, UNREACHABLE, REFUSED], {
+    addresses: 'amqp://a;amqp://b',
+  });
+  await pass(0);
+  assert.deepEqual(attempts.items, [A, B]);
+  await pass(1500);
+  assert.deepEqual(attempts.items, [A, B, A, B]);
+});
+
+test('a broker that is back is noticed within two seconds, however long the wait', async (t) => {
+  const outage = Array.from({ length: 20 }, () => UNREACHABLE);
+  const { attempts, listening, told, pass } = listenScripted(t, outage);
+  await pass(200_000);
+  const last = told.items.at(-1);
+  assert.ok(last?.kind === 'broker-session-ended' && last.retryInMs === 22_500);
+  const { length } = attempts.items;
+  listening.add('a');
+  await pass(1300);
+  assert.equal(attempts.items.length, length + 1);
+});
+
+test('after a return that came to nothing the waits start small again', async (t) => {
+  const { attempts, listening, told, pass } = listenScripted(
+    t,
+    Array.from({ length: 30 }, () => UNREACHABLE),
+  );
+  await pass(100_000);
+  listening.add('a');
+  await pass(1300);
+  const last = told.items.at(-1);
+  assert.ok(last?.kind === 'broker-session-ended');
+  assert.equal(last.retryInMs, 1500);
+  assert.ok(attempts.items.length > 1);
+});
+
+test('the address that is back is the next one', async (t) => {
+  const { attempts, listening, pass } = listenScripted(t, [UNREACHABLE, UNREACHABLE], {
+    addresses: 'amqp://a;amqp://b',
+  });
+  await pass(500);
+  listening.add('b');
+  await pass(700);
+  assert.deepEqual(attempts.items, [A, B, B]);
+});
+
+test('an address that refused is not watched', async (t) => {
+  const { attempts, probes, listening, pass } = listenScripted(t, [UNREACHABLE, REFUSED, REFUSED], {
+    addresses: 'amqp://a;amqp://b',
+  });
+  await pass(500);
+  listening.add('b');
+  await pass(900);
+  assert.deepEqual(attempts.items, [A, B]);
+  assert.deepEqual([...new Set(probes.items)], [A]);
+});
+
+test('an address that refused after it had been dead is not watched any more', async (t) => {
+  const { attempts, listening, probes, pass } = listenScripted(t, [UNREACHABLE, REFUSED]);
+  await pass(1500);
+  assert.equal(attempts.items.length, 2);
+  const { length } = probes.items;
+  await pass(1000);
+  listening.add('a');
+  await pass(1900);
+  assert.equal(attempts.items.length, 2);
+  assert.equal(probes.items.length, length);
+});
+
+test('where something listens and still no session comes about, the wait is not cut short', async (t) => {
+  const { attempts, listening, pass } = listenScripted(t, [REFUSED, UNREACHABLE, UNREACHABLE]);
+  listening.add('a');
+  await pass(1500);
+  assert.equal(attempts.items.length, 2);
+  await pass(2900);
+  assert.equal(attempts.items.length, 2);
+  await pass(200);
+  assert.equal(attempts.items.length, 3);
+});
+
+const STOPS: readonly (readonly [string, readonly Step[], number])[] = [
+  ['while it connects', [staying(false)], 100],
+  ['while it is connected', [staying(true)], 100],
+  ['while it waits', [REFUSED], 100],
+  ['while it waits and watches', [UNREACHABLE], 100],
+  ['as a wait begins', [UNREACHABLE], 0],
+];
+
+for (const [when, steps, ms] of STOPS) {
+  test(`it stops at once ${when}, and leaves nothing behind`, async (t) => {
+    const { listener, stopping, attempts, probes, told, pass } = listenScripted(t, steps);
+    await pass(ms);
+    stopping.abort();
+    // No time passes from here on.
+    assert.equal(await listener.done, 'stopped');
+    assert.equal(listener.connected(), false);
+    assert.deepEqual(getEventListeners(stopping.signal, 'abort'), []);
+    const before = [attempts.items.length, probes.items.length, told.items.length];
+    await pass(60_000);
+    assert.deepEqual([attempts.items.length, probes.items.length, told.items.length], before);
+  });
+}
+
+test('a stop while a session breaks is not followed by another', async (t) => {
+  const stopping = new AbortController();
+  const step: Step = (session) => {
+    stopping.abort();
+    return readyThen(LOST)(session);
+  };
+  const { listener, told, attempts } = listenScripted(t, [step], { signal: stopping.signal });
+  assert.equal(await listener.done, 'stopped');
+  assert.equal(attempts.items.length, 1);
+  assert.deepEqual(
+    told.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event.kind)),
+    ['broker-connected', ['lost', undefined]],
+  );
+});
+
+test('a listener that is stopped before it starts connects to nothing', async (t) => {
+  const { listener, attempts, told } = listenScripted(t, [], { signal: AbortSignal.abort() });
+  assert.equal(await listener.done, 'stopped');
+  assert.deepEqual([...attempts.items, ...told.items], []);
+});
+
+test('a defect in what is done with a message is told, and costs neither the session nor the next message', async (t) => {
+  let calls = 0;
+  const deliver = () => {
+    calls += 1;
+    if (calls === 1) throw new Error('of ours');
+  };
+  const step: Step = (session) => {
+    session.ready();
+    session.deliver(MESSAGE);
+    session.deliver(MESSAGE);
+    return staying(false)(session);
+  };
+  const { told, listener, pass } = listenScripted(t, [step], { deliver });
+  await pass(0);
+  assert.equal(calls, 2);
+  assert.ok(listener.connected());
+  assert.deepEqual(told.items.at(-1), {
+    kind: 'defect',
+    service: 'shop',
+    where: 'deliver',
+    reason: 'of ours',
+  });
+});
+
+test('a defect of a transport is told, and does not end the listening', async (t) => {
+  const { told, listener, pass } = listenScripted(t, [
+    () => {
+      throw new Error('of ours');
+    },
+  ]);
+  await pass(1500);
+  assert.deepEqual(told.items[0], { kind: 'defect', service: 'shop', where: 'transport', reason: 'of ours' });
+  assert.ok(listener.connected());
+});
+
+test('it says when messages can arrive, at first and after each gap, and has the clock of its transport', async (t) => {
+  let ready = 0;
+  const { listener, pass } = listenScripted(t, [UNREACHABLE, readyThen(LOST)], { ready: () => (ready += 1) });
+  assert.equal(listener.now(), 4711);
+  assert.equal(listener.connected(), false);
+  await pass(1000);
+  assert.equal(ready, 0);
+  await pass(500);
+  assert.equal(ready, 2);
+  assert.equal(listener.connected(), true);
+});

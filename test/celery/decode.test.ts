@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deflateSync } from 'node:zlib';
+import type { RawMessage } from '../../src/broker/broker.ts';
+import { decode } from '../../src/celery/decode.ts';
+import { BODY_BYTES_MAX } from '../../src/celery/envelope.ts';
+import { REJECTION_REASONS, type RejectionReason } from '../../src/celery/rejection.ts';
+import { message, outcome, WIRE_EVENTS, without } from './wire.ts';
+
+const [STARTED, SUCCEEDED] = [WIRE_EVENTS['task-started'], WIRE_EVENTS['task-succeeded']];
+
+const SHAPES: readonly {
+  title: string;
+  body: unknown;
+  types: readonly string[];
+  reasons: readonly string[];
+}[] = [
+  { title: 'a single event', body: STARTED, types: ['task-started'], reasons: [] },
+  { title: 'a list of one', body: [STARTED], types: ['task-started'], reasons: [] },
+  {
+    title: 'a list, in its order',
+    body: [SUCCEEDED, STARTED, SUCCEEDED],
+    types: ['task-succeeded', 'task-started', 'task-succeeded'],
+    reasons: [],
+  },
+  {
+    title: 'a list of task and worker events',
+    body: [WIRE_EVENTS['worker-heartbeat'], STARTED],
+    types: ['worker-heartbeat', 'task-started'],
+    reasons: [],
+  },
+  { title: 'an empty list', body: [], types: [], reasons: ['empty-batch'] },
+  {
+    title: 'a list in which some elements are bad, which takes nothing from the good ones',
+    body: [null, STARTED, 17, { ...STARTED, uuid: null }, [STARTED], SUCCEEDED, 'task-started', {}],
+    types: ['task-started', 'task-succeeded'],
+    reasons: ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
+  },
+  {
+    title: 'a list of 10,000',
+    body: Array.from({ length: 10_000 }, () => STARTED),
+    types: Array.from({ length: 10_000 }, () => 'task-started'),
+    reasons: [],
+  },
+  {
+    title: 'a list of one more than that',
+    body: Array.from({ length: 10_001 }, () => STARTED),
+    types: [],
+    reasons: ['batch-too-long'],
+  },
+  {
+    title: 'a custom event about a task',
+    body: { ...STARTED, type: 'task-progress', current: 3, total: 10 },
+    types: [],
+    reasons: ['unknown-type'],
+  },
+  {
+    title: 'a custom event about nothing',
+    body: { type: 'shop-opened' },
+    types: [],
+    reasons: ['unknown-type'],
+  },
+  {
+    title: 'an election among workers',
+    body: {
+      hostname: 'w1@vm',
+      timestamp: 1,
+      type: 'worker-elect',
+      id: 'x',
+      topic: 't',
+      action: 'a',
+      cver: 1,
+    },
+    types: [],
+    reasons: ['unknown-type'],
+  },
+  {
+    title: 'types that every object has as a member',
+    body: ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type) => ({ ...STARTED, type })),
+    types: [],
+    reasons: ['unknown-type', 'unknown-type', 'unknown-type', 'unknown-type'],
+  },
+  {
+    title: 'an event of half a type',
+    body: { ...STARTED, type: 'task-' },
+    types: [],
+    reasons: ['unknown-type'],
+  },
+  {
+    title: 'a type in capitals',
+    body: { ...STARTED, type: 'TASK-STARTED' },
+    types: [],
+    reasons: ['unknown-type'],
+  },
+];
+
+for (const { title, body, types, reasons } of SHAPES) {
+  test(`${title}: each element is one event or one rejection`, () => {
+    assert.deepEqual(outcome(message(body)), { types, reasons });
+  });
+}
+
+test('the routing key decides nothing', () => {
+  const { events } = decode(
+    message(WIRE_EVENTS['worker-heartbeat'], { routingKey: 'task.multi', exchange: '' }),
+  );
+  assert.equal(events[0]?.type, 'worker-heartbeat');
+});
+
+/** For each reason at least one message that is rejected for it alone. */
+const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
+  'empty-batch': [message([]), message(' [ ] ')],
+  'unknown-type': [message({ type: 'task-progress' })],
+  'body-too-large': [
+    message(Buffer.alloc(BODY_BYTES_MAX + 1, ' ')),
+    message(deflateSync(Buffer.alloc(BODY_BYTES_MAX + 1, ' ')), {
+      headers: { compression: 'application/x-gzip' },
+    }),
+  ],
+  'batch-too-long': [message(Array.from({ length: 10_001 }, () => 0))],
+  'unsafe-serializer': [message('K\x01.', { contentType: 'application/x-python-serialize' })],
+  'unsupported-serializer': [message(STARTED, { contentType: 'application/x-yaml' })],
+  'unsupported-encoding': [message(STARTED, { contentEncoding: 'utf-16' })],
+  'unsupported-compression': [message(STARTED, { headers: { compression: 'application/x-bz2' } })],
+  'corrupt-compression': [message(STARTED, { headers: { compression: 'application/x-gzip' } })],
+  'invalid-text': [message(Buffer.from([0x22, 0xff, 0x22]))],
+  'invalid-json': [message('{"type": "task-started"'), message(''), message("{'type': 'task-started'}")],
+  'not-an-event': [
+    message('null'),
+    message('17'),
+    message('"task-started"'),
+    message('true'),
+    message([[STARTED]]),
+  ],
+  'missing-type': [message({}), message({ ...STARTED, type: '' }), message({ ...STARTED, type: 7 })],
+  'missing-hostname': [message({ ...STARTED, hostname: '' }), message({ ...STARTED, hostname: ['w1@vm'] })],
+  'missing-uuid': [
+    message(without(STARTED, 'uuid')),
+    message({ ...STARTED, uuid: '' }),
+    message({ ...STARTED, uuid: 'u'.repeat(256) }),
+  ],
+  'bad-timestamp': [
+    message(without(STARTED, 'timestamp')),
+    message(JSON.stringify(STARTED).replace('1795260275.39', 'NaN')),
+    message(JSON.stringify(STARTED).replace('1795260275.39', 'Infinity')),
+    message(JSON.stringify(STARTED).replace('1795260275.39', '1e999')),
+    message({ ...STARTED, timestamp: '1795260275.39' }),
+    message({ ...STARTED, timestamp: -1795260275.39 }),
+    message({ ...STARTED, timestamp: 0 }),
+    // Milliseconds where Celery has seconds.
+    message({ ...STARTED, timestamp: 1795260275390 }),
+  ],
+};
+
+test('every reason for a rejection is tried here', () => {
+  assert.deepEqual(Object.keys(REJECTED).sort(), Object.keys(REJECTION_REASONS).sort());
+});
+
+for (const [reason, messages] of Object.entries(REJECTED)) {
+  test(`${reason} is the reason, and the only one`, () => {
+    assert.ok(messages.length > 0);
+    for (const [index, rejected] of messages.entries()) {
+      assert.deepEqual(outcome(rejected), { types: [], reasons: [reason] }, `message ${index}`);
+    }
+  });
+}
+
+const MEGABYTE = 'x'.repeat(1024 * 1024);
+
+test('names are cut at 255 characters, and stay well-formed', () => {
+  const names = [
+    MEGABYTE,
+    `${'x'.repeat(254)}😀`,
+    '\ud800',
+    'a\udc00b',
+    'tab\there',
+    'nul\0',
+    '__proto__',
+    ' ',
+    'None',
+  ];
+  const { events } = decode(
+    message(names.map((name) => ({ ...WIRE_EVENTS['task-sent'], name, queue: name, hostname: name }))),
+  );
+  const read = events.map((event) =>
+    event.type === 'task-sent' ? [event.name, event.queue, event.hostname] : [],
+  );
+  const expected = [
+    'x'.repeat(255),
+    `${'x'.repeat(254)}\ufffd`,
+    '\ufffd',
+    'a\ufffdb',
+    'tab\there',
+    'nul\0',
+    '__proto__',
+    ' ',
+    'None',
+  ];
+  assert.deepEqual(
+    read,
+    expected.map((name) => [name, name, name]),
+  );
+});
+
+test('an identifier is never cut: two tasks would become one', () => {
+  const uuid = 'u'.repeat(255);
+  const [event] = decode(message({ ...STARTED, uuid })).events;
+  assert.ok(event?.type === 'task-started');
+  assert.equal(event.uuid, uuid);
+  assert.deepEqual(outcome(message({ ...STARTED, uuid: `${uuid}u` })).reasons, ['missing-uuid']);
+});
+
+test('fields named like parts of every object change nothing', () => {
+  const hostile =
+    '{"__proto__": {"hostname": "evil", "polluted": true}, "constructor": {"prototype": {"polluted": true}}, ' +
+    '"toString": null, "hasOwnProperty": 1, "type": "task-started", "uuid": "__proto__", "hostname": "w1@vm", ' +
+    '"timestamp": 1795260275.39}';
+  const [event] = decode(message(`[${hostile}]`)).events;
+  assert.ok(event?.type === 'task-started');
+  assert.equal(Object.getPrototypeOf(event), Object.prototype);
+  assert.deepEqual(Object.keys(event).sort(), ['clock', 'hostname', 'pid', 'timestampMs', 'type', 'uuid']);
+  assert.equal(event.uuid, '__proto__');
+  assert.equal(event.hostname, 'w1@vm');
+  assert.equal(Reflect.get({}, 'polluted'), undefined);
+});
+
+test('what only a prototype has is no field', () => {
+  const hidden = `{"__proto__": ${JSON.stringify(STARTED)}}`;
+  assert.deepEqual(outcome(message(hidden)), { types: [], reasons: ['missing-type'] });
+});
+
+test('the last of two fields of one name counts, as in Python', () => {
+  const twice = `{"type": "task-sent", ${JSON.stringify(STARTED).slice(1)}`;
+  assert.deepEqual(outcome(message(twice)), { types: ['task-started'], reasons: [] });
+});
+
+test('NaN and the infinities are allowed where nothing depends on them, and stay in texts', () => {
+  const body = `[${JSON.stringify(WIRE_EVENTS['task-received'])
+    .replace('"shop.pay"', '"NaN.Infinity.-Infinity \\" NaN"')
+    .slice(0, -1)}, "note": NaN, "bounds": [-Infinity, Infinity]}]`;
+  const [event] = decode(message(body)).events;
+  assert.ok(event?.type === 'task-received');
+  assert.equal(event.name, 'NaN.Infinity.-Infinity " NaN');
+});
+
+test('a task called with a Python UUID as its id is the task of the same text', () => {
+  const hex = { __type__: 'uuid', __value__: { hex: '904eb9dba23247459ccc417c67cab09d' } };
+  const [event] = decode(message({ ...STARTED, uuid: hex })).events;
+  assert.ok(event?.type === 'task-started');
+  assert.equal(event.uuid, '904eb9db-a232-4745-9ccc-417c67cab09d');
+});

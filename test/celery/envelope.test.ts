@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { brotliCompressSync, constants, deflateSync, zstdCompressSync } from 'node:zlib';
+import { decode } from '../../src/celery/decode.ts';
+import { BODY_BYTES_MAX } from '../../src/celery/envelope.ts';
+import { message, outcome, WIRE_EVENTS } from './wire.ts';
+
+const STARTED = WIRE_EVENTS['task-started'];
+const BODY = Buffer.from(JSON.stringify(STARTED));
+
+/**
+ * One task-started as Python's own zlib, bz2, lzma and pickle write it (`zlib.compress(json)` and so on, Python 3.11):
+ * what kombu puts on the wire.
+ */
+const PYTHON = {
+  zlib: 'eJwdjtEOwiAMRX9l6bMY6qgwn/wVBBqXiVtGpzHGfxf21nPvzUm/cJ+LPH1OcOngjddXhkMHm4SZuSSpqa68jLFeOJyNqxQec5gaY5tuewfGoGGmm9JMrEykoFxCr5C11564Z8SmljGnIj4vTWAHOvWIhEeryQ6uCeWz7M+IL5Oqy1VShN8fxWMvUA==',
+  bz2: 'QlpoOTFBWSZTWWaUquQAAFOdgFAHf/BAAD9v36ogAJIVPJMhp6JpoGhoBpoGimaJplGTCN6p+qaMgZa4GYBkIs/LqNm9PT+ZFVlbymZqrNRLFSGCTPNI9s0cP2Mq1lXd3hYGwjidz2hSb5XodCKoTGqlIbQdqLy1g9I+KXmN9imHZFZQIPcnAiKIukVCwwe0WGS2QnA4GkFnw/i7kinChIM0pVcg',
+  lzma: '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4ACoAI9dAD2IiQc0NFZVgwiXmEjBJSYMJQwr9wwh6wikh9gvcQk53YsdzzN9HzFvT1X1svfRHAus/TUid6P9bS/xVZGZZSfU4DVsEEZTKGC4vrUEIECGKAr3KWorUyutGWYk/p0o/DgA/WwaY0JubGXTLk0nRAs6UasmIsTFwcmFcdiEq1/ZnxGnY6LOnyFJn3p+yvUAAADW1rCRnDYxHQABqwGpAQAA+CBPvLHEZ/sCAAAAAARZWg==',
+  pickle:
+    'gAJ9cQAoWAgAAABob3N0bmFtZXEBWAUAAAB3MUB2bXECWAkAAAB1dGNvZmZzZXRxA0sAWAMAAABwaWRxBE3ATFgFAAAAY2xvY2txBUsLWAQAAAB1dWlkcQZYJAAAADQ0MTRmZjViLTBmNWYtNGQ1Yy04ZTFhLTFmMGEwYTVmM2YxMXEHWAkAAAB0aW1lc3RhbXBxCEdB2sBDa+0rzFgEAAAAdHlwZXEJWAwAAAB0YXNrLXN0YXJ0ZWRxCnUu',
+} as const;
+
+function fromPython(name: keyof typeof PYTHON): Buffer {
+  return Buffer.from(PYTHON[name], 'base64');
+}
+
+const YAML = 'hostname: w1@vm\ntimestamp: 1795231151.7\ntype: task-started\nuuid: 4414ff5b\n';
+/** {"type": "task-started"} */
+const MSGPACK = Buffer.from('81a474797065ac7461736b2d73746172746564', 'hex');
+
+type Overrides = Parameters<typeof message>[1];
+
+interface Case {
+  readonly title: string;
+  readonly body: unknown;
+  readonly with?: Overrides;
+  /** The reason of the rejection; without one an event is read. */
+  readonly reason?: string;
+}
+
+const CASES: readonly Case[] = [
+  { title: 'plain JSON', body: BODY },
+  { title: 'a content type in capitals', body: BODY, with: { contentType: 'Application/JSON' } },
+  {
+    title: 'an event in pickle',
+    body: fromPython('pickle'),
+    with: { contentType: 'application/x-python-serialize', contentEncoding: 'binary' },
+    reason: 'unsafe-serializer',
+  },
+  {
+    title: 'JSON that calls itself pickle',
+    body: BODY,
+    with: { contentType: 'application/x-python-serialize' },
+    reason: 'unsafe-serializer',
+  },
+  { title: 'pickle that calls itself JSON', body: fromPython('pickle'), reason: 'invalid-text' },
+  {
+    title: 'YAML',
+    body: YAML,
+    with: { contentType: 'application/x-yaml' },
+    reason: 'unsupported-serializer',
+  },
+  {
+    title: 'MessagePack',
+    body: MSGPACK,
+    with: { contentType: 'application/x-msgpack', contentEncoding: 'binary' },
+    reason: 'unsupported-serializer',
+  },
+  {
+    title: 'signed data',
+    body: BODY,
+    with: { contentType: 'application/data' },
+    reason: 'unsupported-serializer',
+  },
+  { title: 'no content type', body: BODY, with: { contentType: '' }, reason: 'unsupported-serializer' },
+  {
+    title: 'a content type named like a member of every object',
+    body: BODY,
+    with: { contentType: '__proto__' },
+    reason: 'unsupported-serializer',
+  },
+  { title: 'no encoding', body: BODY, with: { contentEncoding: '' } },
+  { title: 'UTF-8 under another of its names', body: BODY, with: { contentEncoding: 'UTF8' } },
+  { title: 'ASCII', body: BODY, with: { contentEncoding: 'us-ascii' } },
+  { title: 'binary', body: BODY, with: { contentEncoding: 'binary' } },
+  {
+    title: 'Latin-1',
+    body: Buffer.from('{"é":1}', 'latin1'),
+    with: { contentEncoding: 'latin-1' },
+    reason: 'missing-type',
+  },
+  {
+    title: 'Latin-1 that calls itself UTF-8',
+    body: Buffer.from('{"é":1}', 'latin1'),
+    reason: 'invalid-text',
+  },
+  {
+    title: 'UTF-16',
+    body: Buffer.from(BODY.toString(), 'utf16le'),
+    with: { contentEncoding: 'utf-16' },
+    reason: 'unsupported-encoding',
+  },
+  { title: 'a cut UTF-8 character', body: Buffer.from([0x22, 0xc3, 0x22]), reason: 'invalid-text' },
+  {
+    title: 'a surrogate in UTF-8',
+    body: Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]),
+    reason: 'invalid-text',
+  },
+  { title: 'nothing', body: '', reason: 'invalid-json' },
+  { title: 'half an event', body: BODY.subarray(0, 40), reason: 'invalid-json' },
+  { title: 'two events without a list', body: `${BODY}${BODY}`, reason: 'invalid-json' },
+  { title: 'zlib by Python', body: fromPython('zlib'), with: compressed('application/x-gzip') },
+  { title: 'brotli', body: brotliCompressSync(BODY), with: compressed('application/x-brotli') },
+  { title: 'zstd', body: zstdCompressSync(BODY), with: compressed('application/zstd') },
+  { title: 'an empty compression header', body: BODY, with: compressed('') },
+  { title: 'a compression header of null', body: BODY, with: compressed(null) },
+  {
+    title: 'bzip2 by Python',
+    body: fromPython('bz2'),
+    with: compressed('application/x-bz2'),
+    reason: 'unsupported-compression',
+  },
+  {
+    title: 'xz by Python',
+    body: fromPython('lzma'),
+    with: compressed('application/x-lzma'),
+    reason: 'unsupported-compression',
+  },
+  ...[17, true, {}, [], { toString: 1, valueOf: 1 }, 5n, Symbol('x'), Buffer.from('x'), 'constructor'].map(
+    (header, index) => ({
+      title: `compression header ${index} that no kombu writes`,
+      body: BODY,
+      with: compressed(header),
+      reason: 'unsupported-compression',
+    }),
+  ),
+  ...['application/x-gzip', 'application/x-brotli', 'application/zstd'].map((compression) => ({
+    title: `${compression} that is none`,
+    body: BODY,
+    with: compressed(compression),
+    reason: 'corrupt-compression',
+  })),
+  {
+    title: 'zlib of nothing at all',
+    body: '',
+    with: compressed('application/x-gzip'),
+    reason: 'corrupt-compression',
+  },
+  {
+    title: 'zlib that is cut',
+    body: fromPython('zlib').subarray(0, 60),
+    with: compressed('application/x-gzip'),
+    reason: 'corrupt-compression',
+  },
+  {
+    title: 'zlib with a wrong checksum',
+    body: Buffer.concat([fromPython('zlib').subarray(0, -1), Buffer.from([0])]),
+    with: compressed('application/x-gzip'),
+    reason: 'corrupt-compression',
+  },
+  {
+    title: 'compressed text that is no UTF-8',
+    body: deflateSync(Buffer.from([0xff])),
+    with: compressed('application/x-gzip'),
+    reason: 'invalid-text',
+  },
+  {
+    title: 'compressed text that is no JSON',
+    body: deflateSync(Buffer.from('{')),
+    with: compressed('application/x-gzip'),
+    reason: 'invalid-json',
+  },
+];
+
+function compressed(compression: unknown): Overrides {
+  return { headers: { hostname: 'w1@vm', compression } };
+}
+
+for (const { title, body, with: overrides, reason } of CASES) {
+  test(`${title} is ${reason === undefined ? 'read' : `rejected as ${reason}`}`, () => {
+    const expected =
+      reason === undefined ? { types: ['task-started'], reasons: [] } : { types: [], reasons: [reason] };
+    assert.deepEqual(outcome(message(body, overrides)), expected);
+  });
+}
+
+test('Latin-1 is read as such', () => {
+  const body = Buffer.from(JSON.stringify({ ...WIRE_EVENTS['task-sent'], name: 'bücher.leihen' }), 'latin1');
+  const [event] = decode(message(body, { contentEncoding: 'ISO-8859-1' })).events;
+  assert.ok(event?.type === 'task-sent');
+  assert.equal(event.name, 'bücher.leihen');
+});
+
+test('a body of just the size allowed is read, one byte more is not even looked at', () => {
+  const largest = Buffer.alloc(BODY_BYTES_MAX, ' ');
+  BODY.copy(largest);
+  assert.equal(decode(message(largest)).events.length, 1);
+  const { rejections } = decode(message(Buffer.concat([largest, Buffer.from(' ')])));
+  assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${BODY_BYTES_MAX + 1} bytes` }]);
+});
+
+/** Four times what is allowed, from some kilobytes. */
+const BOMBS = new Map([
+  ['application/x-gzip', deflateSync(Buffer.alloc(4 * BODY_BYTES_MAX))],
+  // At its default quality brotli takes seconds for this.
+  [
+    'application/x-brotli',
+    brotliCompressSync(Buffer.alloc(4 * BODY_BYTES_MAX), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  ],
+  ['application/zstd', zstdCompressSync(Buffer.alloc(4 * BODY_BYTES_MAX))],
+]);
+
+for (const [compression, body] of BOMBS) {
+  test(`a bomb of ${compression} is given up at the size allowed`, () => {
+    assert.ok(body.length < 100_000, 'a small message');
+    const before = process.memoryUsage().arrayBuffers;
+    const { events, rejections } = decode(message(body, compressed(compression)));
+    const grown = process.memoryUsage().arrayBuffers - before;
+    assert.deepEqual(
+      { events, rejections },
+      { events: [], rejections: [{ reason: 'body-too-large', detail: 'after decompression' }] },
+    );
+    assert.ok(grown < 3 * BODY_BYTES_MAX, `${grown} bytes more were held`);
+  });
+}
+
+test('what is said of a rejection is short, printable and not from the body', () => {
+  const hostile = '\u001b[2J\u009b31m\u202e\ud800 é\n"\\'.repeat(40);
+  const messages = [
+    message('secret', { contentType: hostile }),
+    message('secret', { contentEncoding: hostile }),
+    message('secret', { headers: { compression: hostile } }),
+    message('secret'),
+    message('["secret"]'),
+    message('{"type": "secret"}'),
+  ];
+  for (const each of messages) {
+    const [rejection] = decode(each).rejections;
+    assert.match(rejection?.detail ?? '', /^[\x20-\x7e]{1,120}$/u);
+    assert.doesNotMatch(rejection?.detail ?? '', /secret/u);
+  }
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decode } from '../../src/celery/decode.ts';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import { EVENT_TYPES } from '../../src/celery/event-types.ts';
+import { message, outcome, UUID, WIRE_EVENTS, type WireEvent, without } from './wire.ts';
+
+const WORKER = { hostname: 'w1@vm', pid: 13842 };
+const FIGURES = {
+  processed: 42,
+  loadavg: [1.03, 0.42, 0.21],
+  softwareVersion: '5.7.0',
+  softwareSystem: 'Linux',
+} as const;
+
+/** What the later rooms are to see of each event of the wire. */
+const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
+  'task-sent': {
+    type: 'task-sent',
+    hostname: 'gen13864@vm',
+    pid: 13864,
+    clock: 1,
+    timestampMs: 1795260275384.8267,
+    uuid: UUID,
+    name: 'shop.pay',
+    queue: 'orders',
+    routingKey: 'orders',
+    etaMs: Date.UTC(2026, 10, 21, 3, 19, 13, 694),
+    retries: 0,
+  },
+  'task-received': {
+    type: 'task-received',
+    ...WORKER,
+    clock: 6,
+    timestampMs: 1795260275387.6038,
+    uuid: UUID,
+    name: 'shop.pay',
+    etaMs: undefined,
+    retries: 1,
+  },
+  'task-started': { type: 'task-started', ...WORKER, clock: 11, timestampMs: 1795260275390, uuid: UUID },
+  'task-succeeded': {
+    type: 'task-succeeded',
+    ...WORKER,
+    clock: 107,
+    timestampMs: 1795260275912.814,
+    uuid: UUID,
+    runtimeS: 0.0010044379996543285,
+  },
+  'task-failed': {
+    type: 'task-failed',
+    ...WORKER,
+    clock: 35,
+    timestampMs: 1795260275486.2224,
+    uuid: UUID,
+    errorType: 'KeyError',
+    rejection: false,
+  },
+  'task-retried': {
+    type: 'task-retried',
+    ...WORKER,
+    clock: 36,
+    timestampMs: 1795260275490,
+    uuid: UUID,
+    errorType: 'TimeoutError',
+  },
+  'task-rejected': {
+    type: 'task-rejected',
+    ...WORKER,
+    clock: 101,
+    timestampMs: 1795260275903.2729,
+    uuid: UUID,
+    requeue: true,
+  },
+  'task-revoked': {
+    type: 'task-revoked',
+    ...WORKER,
+    clock: 51,
+    timestampMs: 1795260274770,
+    uuid: UUID,
+    terminated: true,
+    expired: false,
+  },
+  'task-cancelled': { type: 'task-cancelled', ...WORKER, clock: 52, timestampMs: 1795260274780, uuid: UUID },
+  'worker-online': {
+    type: 'worker-online',
+    ...WORKER,
+    clock: 2,
+    timestampMs: 1795260272670,
+    ...FIGURES,
+    active: 0,
+    processed: 0,
+  },
+  'worker-heartbeat': {
+    type: 'worker-heartbeat',
+    ...WORKER,
+    clock: 4,
+    timestampMs: 1795260274678.4395,
+    ...FIGURES,
+    active: 1,
+  },
+  'worker-offline': {
+    type: 'worker-offline',
+    ...WORKER,
+    clock: 146,
+    timestampMs: 1795260290471.5068,
+    ...FIGURES,
+    active: 1,
+  },
+};
+
+test('every event type of the table is tried here', () => {
+  assert.deepEqual(Object.keys(READ).sort(), [...EVENT_TYPES.keys()].sort());
+});
+
+for (const [type, expected] of Object.entries(READ)) {
+  test(`a ${type} is read into its own fields and no others`, () => {
+    const wire = WIRE_EVENTS[expected.type];
+    const { events, rejections } = decode(message({ ...wire, some_field_of_tomorrow: 1 }));
+    assert.deepEqual(rejections, []);
+    assert.deepEqual(events, [expected]);
+  });
+}
+
+/** Not a value of the right type for any field. */
+const WRONG: readonly unknown[] = [null, true, [], {}, [[]], { __type__: 'decimal', __value__: '1.5' }];
+/** Fields without which an event says nothing, and the reason that their lack is counted under. */
+const NEEDED: Readonly<Record<string, string>> = {
+  type: 'missing-type',
+  hostname: 'missing-hostname',
+  timestamp: 'bad-timestamp',
+  uuid: 'missing-uuid',
+};
+
+for (const [type, wire] of Object.entries(WIRE_EVENTS)) {
+  test(`each field of a ${type} may be missing or of a wrong type`, () => {
+    for (const field of Object.keys(wire)) {
+      const broken: readonly WireEvent[] = [
+        without(wire, field),
+        ...WRONG.map((value) => ({ ...wire, [field]: value })),
+      ];
+      for (const event of broken) {
+        const { types, reasons } = outcome(message(event));
+        const reason = NEEDED[field];
+        const expected =
+          reason === undefined ? { types: [type], reasons: [] } : { types: [], reasons: [reason] };
+        assert.deepEqual({ types, reasons }, expected, `${field}: ${JSON.stringify(event[field])}`);
+      }
+    }
+  });
+}
+
+test('what is not told becomes the stated stand-in, never a guess', () => {
+  const bare = (type: string) => ({ type, hostname: 'w1@vm', uuid: UUID, timestamp: 1795260275 });
+  const base = { hostname: 'w1@vm', pid: 0, clock: -1, timestampMs: 1795260275000 };
+  const { events } = decode(message([...EVENT_TYPES.keys()].map(bare)));
+  const task = { ...base, uuid: UUID };
+  const silent = {
+    active: undefined,
+    processed: undefined,
+    loadavg: undefined,
+    softwareVersion: '',
+    softwareSystem: '',
+  };
+  const byType = new Map(events.map((event) => [event.type, event]));
+  const expected: readonly CeleryEvent[] = [
+    { ...task, type: 'task-sent', name: '', queue: '', routingKey: '', etaMs: undefined, retries: 0 },
+    { ...task, type: 'task-received', name: '', etaMs: undefined, retries: 0 },
+    { ...task, type: 'task-started' },
+    { ...task, type: 'task-succeeded', runtimeS: undefined },
+    { ...task, type: 'task-failed', errorType: 'unknown', rejection: false },
+    { ...task, type: 'task-retried', errorType: 'unknown' },
+    { ...task, type: 'task-rejected', requeue: false },
+    { ...task, type: 'task-revoked', terminated: false, expired: false },
+    { ...task, type: 'task-cancelled' },
+    { ...base, type: 'worker-online', ...silent },
+    { ...base, type: 'worker-heartbeat', ...silent },
+    { ...base, type: 'worker-offline', ...silent },
+  ];
+  for (const event of expected) assert.deepEqual(byType.get(event.type), event);
+  assert.equal(events.length, expected.length);
+});
+
+test('a heartbeat that answers remote control has no figures', () => {
+  const { events } = decode(
+    message({
+      hostname: 'w1@vm',
+      utcoffset: 0,
+      pid: 1,
+      clock: 9,
+      freq: 5,
+      sw_ident: 'py-celery',
+      sw_ver: '5.6.3',
+      sw_sys: 'Linux',
+      timestamp: 1795231147.9,
+      type: 'worker-heartbeat',
+    }),
+  );
+  assert.deepEqual(events, [
+    {
+      type: 'worker-heartbeat',
+      hostname: 'w1@vm',
+      pid: 1,
+      clock: 9,
+      timestampMs: 1795231147900,
+      active: undefined,
+      processed: undefined,
+      loadavg: undefined,
+      softwareVersion: '5.6.3',
+      softwareSystem: 'Linux',
+    },
+  ]);
+});

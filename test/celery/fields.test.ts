@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  count,
+  detached,
+  epochMs,
+  identifier,
+  integer,
+  isoMs,
+  isRawFields,
+  loadAverages,
+  name,
+} from '../../src/celery/fields.ts';
+
+/** As kombu ≥ 5.3 writes what JSON has no type for. */
+function typed(type: unknown, value: unknown): unknown {
+  return { __type__: type, __value__: value };
+}
+
+const HEX = '0123456789abcdef0123456789abcdef';
+const UUID = '01234567-89ab-cdef-0123-456789abcdef';
+/** 2 January 2026, 03:04:05 UTC. */
+const ETA_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+interface Case {
+  readonly title: string;
+  readonly read: (value: unknown) => unknown;
+  /** [what is on the wire, what it is read as] */
+  readonly cases: readonly (readonly [wire: unknown, read: unknown])[];
+}
+
+const NO_NUMBERS: readonly unknown[] = [undefined, null, '1', true, [], {}, NaN, Infinity, -Infinity, 1n];
+
+const TABLE: readonly Case[] = [
+  {
+    title: 'a name',
+    read: name,
+    cases: [
+      ['shop.pay', 'shop.pay'],
+      ['', ''],
+      ['x'.repeat(255), 'x'.repeat(255)],
+      ['x'.repeat(256), 'x'.repeat(255)],
+      ['\ud83d', '\ufffd'],
+      [`${'x'.repeat(254)}😀`, `${'x'.repeat(254)}\ufffd`],
+      ...[undefined, null, 1, true, [], {}, ['shop.pay'], typed('bytes', 'shop.pay')].map(
+        (wire) => [wire, ''] as const,
+      ),
+    ],
+  },
+  {
+    title: 'an identifier',
+    read: identifier,
+    cases: [
+      [UUID, UUID],
+      ['my own id', 'my own id'],
+      ['x'.repeat(255), 'x'.repeat(255)],
+      ['x'.repeat(256), ''],
+      [typed('uuid', { hex: HEX }), UUID],
+      [typed('uuid', { hex: HEX.toUpperCase() }), ''],
+      [typed('uuid', { hex: `${HEX}0` }), ''],
+      [typed('uuid', { hex: 5 }), ''],
+      [typed('uuid', HEX), ''],
+      [typed('uuid', null), ''],
+      [typed('decimal', '5'), ''],
+      [typed('__proto__', '5'), ''],
+      [typed({}, '5'), ''],
+      ...[undefined, null, 1, true, [], {}, [UUID]].map((wire) => [wire, ''] as const),
+    ],
+  },
+  {
+    title: 'a count or duration',
+    read: count,
+    cases: [
+      [0, 0],
+      [0.5, 0.5],
+      [42, 42],
+      [-1, undefined],
+      ...NO_NUMBERS.map((wire) => [wire, undefined] as const),
+    ],
+  },
+  {
+    title: 'an integer',
+    read: (value) => integer(value, -1),
+    cases: [
+      [0, 0],
+      [42, 42],
+      [-7, -7],
+      [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+      [2 ** 60, -1],
+      [0.5, -1],
+      ...NO_NUMBERS.map((wire) => [wire, -1] as const),
+    ],
+  },
+  {
+    title: 'a timestamp',
+    read: epochMs,
+    cases: [
+      [1795231151, 1795231151000],
+      [1795231151.5, 1795231151500],
+      [9_999_999_999, 9_999_999_999_000],
+      [10_000_000_000, undefined],
+      [1795231151500, undefined],
+      [0, undefined],
+      [-1, undefined],
+      ...NO_NUMBERS.map((wire) => [wire, undefined] as const),
+    ],
+  },
+  {
+    title: 'a time in ISO-8601',
+    read: isoMs,
+    cases: [
+      ['2026-01-02T03:04:05+00:00', ETA_MS],
+      ['2026-01-02T03:04:05.250000+00:00', ETA_MS + 250],
+      ['2026-01-02T03:04:05Z', ETA_MS],
+      ['2026-01-02T05:04:05+02:00', ETA_MS],
+      ['2026-01-01T21:34:05-05:30', ETA_MS],
+      // As a client that gives a datetime without a time zone sends it; the worker then takes it for UTC.
+      ['2026-01-02T03:04:05', ETA_MS],
+      [typed('datetime', '2026-01-02T03:04:05+00:00'), ETA_MS],
+      ['2026-13-02T03:04:05+00:00', undefined],
+      ['2026-01-02', undefined],
+      ['5', undefined],
+      ['Fri, 02 Jan 2026 03:04:05 GMT', undefined],
+      ['', undefined],
+      [`2026-01-02T03:04:05.${'0'.repeat(1_000_000)}Z`, undefined],
+      [typed('date', '2026-01-02'), undefined],
+      [typed('datetime', 5), undefined],
+      ...[undefined, null, 1767323045, true, [], {}].map((wire) => [wire, undefined] as const),
+    ],
+  },
+  {
+    title: 'load averages',
+    read: loadAverages,
+    cases: [
+      [
+        [2.15, 1.88, 1.09],
+        [2.15, 1.88, 1.09],
+      ],
+      [
+        [0, 0, 0],
+        [0, 0, 0],
+      ],
+      [
+        [1, 2, 3, 4],
+        [1, 2, 3],
+      ],
+      [[1, 2], undefined],
+      [[1, null, 3], undefined],
+      [[1, -2, 3], undefined],
+      [[1, '2', 3], undefined],
+      [{ 0: 1, 1: 2, 2: 3 }, undefined],
+      ...[undefined, null, 1, '1,2,3', {}].map((wire) => [wire, undefined] as const),
+    ],
+  },
+  {
+    title: 'an object',
+    read: isRawFields,
+    cases: [
+      [{}, true],
+      [Object.create(null), true],
+      [[], false],
+      [null, false],
+      [undefined, false],
+      ['{}', false],
+      [1, false],
+    ],
+  },
+];
+
+for (const { title, read, cases } of TABLE) {
+  test(`${title} is read from whatever stands in its field`, () => {
+    for (const [index, [wire, expected]] of cases.entries()) {
+      assert.deepEqual(read(wire), expected, `case ${index}`);
+    }
+  });
+}
+
+test('a time without an offset does not depend on the time zone of the machine', (t) => {
+  const before = process.env['TZ'];
+  t.after(() => {
+    if (before === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = before;
+  });
+  for (const zone of ['America/New_York', 'Asia/Kolkata', 'UTC']) {
+    process.env['TZ'] = zone;
+    assert.equal(isoMs('2026-01-02T03:04:05'), ETA_MS, zone);
+  }
+});
+
+test('a detached text is the same text, whatever is in it', () => {
+  for (const text of ['', 'KeyError', 'Größe', '😀', '\ud800', 'nul\0']) assert.equal(detached(text), text);
+});

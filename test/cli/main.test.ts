@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { optionRows } from '../../src/config/options.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** Really runs the command, with no environment but the one given. */
+function celeryOtel(argv: readonly string[], env: Record<string, string> = {}) {
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
+    const child = spawn(process.execPath, [MAIN, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text;
+      });
+    }
+    child.on('error', reject).on('close', (code) => resolve({ code, ...output }));
+  });
+}
+
+test('--help, -h and help print the same: every command and every option', async () => {
+  const [first, ...others] = await Promise.all(
+    [['--help'], ['-h'], ['help']].map((argv) => celeryOtel(argv)),
+  );
+  assert.equal(first?.code, 0);
+  assert.equal(first?.stderr, '');
+  for (const other of others) assert.deepEqual(other, first);
+  for (const name of ['run', 'record', 'help', 'version'])
+    assert.match(first?.stdout ?? '', new RegExp(`^  ${name} `, 'm'));
+  for (const [, row] of optionRows())
+    assert.match(first?.stdout ?? '', new RegExp(`^  ${row.flag}( |$)`, 'm'));
+});
+
+test('the help of a command is the same by either way, and wins over mistakes', async () => {
+  const [first, ...others] = await Promise.all(
+    [
+      ['run', '--help'],
+      ['help', 'run'],
+      ['run', '--nonsense', '-h'],
+    ].map((argv) => celeryOtel(argv)),
+  );
+  assert.equal(first?.code, 0);
+  assert.match(first?.stdout ?? '', /^celery-otel run \[options\]\n/);
+  for (const other of others) assert.deepEqual(other, first);
+  for (const [, row] of optionRows()) {
+    const shown = new RegExp(`^  ${row.flag}( |$)`, 'm').test(first?.stdout ?? '');
+    assert.equal(shown, row.commands.includes('run'), row.flag);
+  }
+});
+
+test('--version, -v and version print the version of the package', async () => {
+  const manifest: { version: string } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  );
+  for (const result of await Promise.all(
+    [['--version'], ['-v'], ['version']].map((argv) => celeryOtel(argv)),
+  )) {
+    assert.deepEqual(result, { code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  }
+});
+
+test('an unknown command, or none, exits with 78 and says what there is', async () => {
+  const cases: [argv: string[], complaint: string][] = [
+    [[], 'expected a command: run, record, help, version'],
+    [['rnu'], 'unknown command "rnu": did you mean run?'],
+    [['frobnicate'], 'unknown command "frobnicate": expected one of run, record, help, version'],
+    [['help', 'rnu'], 'unknown command "rnu": did you mean run?'],
+    [['amqp://me:hunter2@rabbit'], 'unknown command: expected one of run, record, help, version'],
+    [['version', 'x'], 'version takes no arguments'],
+    [['help', 'run', 'x'], 'help takes the name of one command'],
+    [['--log-level', 'run'], 'unknown command "--log-level": expected one of run, record, help, version'],
+  ];
+  const results = await Promise.all(cases.map(([argv]) => celeryOtel(argv)));
+  for (const [index, [argv, complaint]] of cases.entries()) {
+    const stderr = `celery-otel: ${complaint}\nTry: celery-otel --help\n`;
+    assert.deepEqual(results[index], { code: 78, stdout: '', stderr }, argv.join(' '));
+  }
+});
+
+test('wrong options exit with 78 at once, list every mistake and tell no secret', async () => {
+  const { code, stdout, stderr } = await celeryOtel(
+    ['run', '--tasks-max=0', '--worker-timeot=5', 'hunter2'],
+    {
+      CELERY_BROKER_URL: 'amqp://me:hunter2@rabbit:70000//',
+      OTEL_EXPORTER_OTLP_HEADERS: 'api key=hunter2',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+      OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem',
+      LOG_LEVEL: 'loud',
+    },
+  );
+  assert.equal(code, 78);
+  assert.equal(stdout, '');
+  assert.doesNotMatch(stderr, /hunter2/);
+  const lines = stderr.split('\n').slice(1, -2);
+  const starts = [
+    'command line (--worker-timeot)',
+    'command line (argument 3 after the command)',
+    'broker_url (CELERY_BROKER_URL)',
+    'tasks_max (--tasks-max)',
+    'otlp_protocol (OTEL_EXPORTER_OTLP_PROTOCOL)',
+    'otlp_headers (OTEL_EXPORTER_OTLP_HEADERS)',
+    'otlp_certificate (OTEL_EXPORTER_OTLP_CERTIFICATE)',
+    'log_level (LOG_LEVEL)',
+    'service_name is not set',
+  ];
+  assert.equal(lines.length, starts.length, stderr);
+  for (const [index, start] of starts.entries())
+    assert.ok(lines[index]?.startsWith(`  ${start}`), lines[index]);
+});
+
+test('a closed pipe is no reason to crash', async () => {
+  for (const argv of [['--help'], ['nonsense']]) {
+    const child = spawn(process.execPath, [MAIN, ...argv], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    child.stderr.destroy();
+    const code = await new Promise((resolve, reject) => child.on('error', reject).on('exit', resolve));
+    assert.equal(code, argv[0] === '--help' ? 0 : 78);
+  }
+});

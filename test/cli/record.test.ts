@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openRecorder, type Recorder, type RecorderOptions } from '../../src/broker/recorder.ts';
+import { record } from '../../src/cli/record.ts';
+import { CeleryOtelError } from '../../src/errors.ts';
+import { processIo } from './process-io.ts';
+
+const FIRST_AT_MS = Date.UTC(2026, 0, 1);
+
+/** A folder with a recording of three messages, ten minutes apart, to be recorded again. */
+function recordedFolder(t: TestContext): { source: string; out: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-record-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const source = join(folder, 'source.ndjson');
+  const recorder = openRecorder({ file: source, nowMs: FIRST_AT_MS, onFailure: assert.ifError });
+  for (const minute of [0, 10, 20]) {
+    recorder.write({
+      arrivedAtMs: FIRST_AT_MS + minute * 60_000,
+      exchange: 'celeryev',
+      routingKey: 'task.sent',
+      contentType: 'application/json',
+      contentEncoding: 'utf-8',
+      headers: { hostname: 'w1@host' },
+      body: Buffer.from(JSON.stringify({ minute })),
+    });
+  }
+  recorder.close();
+  return { source, out: join(folder, 'out.ndjson') };
+}
+
+/** The messages of a recording, without its header. */
+function lines(file: string): string[] {
+  return readFileSync(file, 'utf8').trim().split('\n').slice(1);
+}
+
+/** Resolves once the file holds as many messages. */
+async function untilHolds(file: string, count: number): Promise<void> {
+  while (!existsSync(file) || lines(file).length < count) await new Promise(setImmediate);
+}
+
+test('record writes every message as it came, says how many and ends when there are no more', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const { io, stdout } = processIo({
+    CELERY_BROKER_URL: `recording:${source}?speed=max`,
+    LOG_LEVEL: 'silent',
+  });
+  assert.equal(await record(['--out', out], io), 0);
+  assert.deepEqual(lines(out), lines(source));
+  assert.equal(stdout(), `3 messages are in ${out}\n`);
+});
+
+test('a signal ends a recording with all that arrived in the file', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const { io, stdout, send } = processIo({ CELERY_BROKER_URL: `recording:${source}`, LOG_LEVEL: 'silent' });
+  const code = record(['--out', out], io);
+  await untilHolds(out, 1);
+  send('SIGINT');
+  assert.equal(await code, 0);
+  assert.deepEqual(lines(out), lines(source).slice(0, 1));
+  assert.equal(stdout(), `1 messages are in ${out}\n`);
+});
+
+test('a file that is there is kept, unless --force is given', async (t) => {
+  const { source, out } = recordedFolder(t);
+  writeFileSync(out, 'precious');
+  const env = { CELERY_BROKER_URL: `recording:${source}?speed=max`, LOG_LEVEL: 'silent' };
+  const refused = processIo(env);
+  assert.equal(await record(['--out', out], refused.io), 78);
+  assert.match(
+    refused.stderr(),
+    /out \(--out\) is ".*": expected a file that is not there yet, or --force\n/,
+  );
+  assert.equal(refused.stdout(), '');
+  assert.equal(readFileSync(out, 'utf8'), 'precious');
+  assert.equal(await record(['--out', out, '--force'], processIo(env).io), 0);
+  assert.deepEqual(lines(out), lines(source));
+});
+
+test('a broker that can never be used ends a recording with 1', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const { io, stderr } = processIo({ CELERY_BROKER_URL: `recording:${source}.missing` });
+  assert.equal(await record(['--out', out], io), 1);
+  assert.match(stderr(), /"level":"error"/);
+});
+
+test('a file that cannot be written is an error before anything is listened to', async (t) => {
+  const { source } = recordedFolder(t);
+  const { io } = processIo({ CELERY_BROKER_URL: `recording:${source}` });
+  await assert.rejects(record(['--out', join(source, 'below', 'a file')], io), {
+    code: 'RECORDING_UNWRITABLE',
+  });
+});
+
+test('a disk that is full in the middle ends a recording with its error, and what follows is not complained about', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const { io, stderr, stdout } = processIo({ CELERY_BROKER_URL: `recording:${source}?speed=max` });
+  const full = new CeleryOtelError('RECORDING_UNWRITABLE', 'no space left');
+  let closed = 0;
+  const openFailing = ({ onFailure }: RecorderOptions): Recorder => ({
+    write() {
+      onFailure(full);
+      return { ok: false, reason: 'the recording is closed' };
+    },
+    count: () => 0,
+    close() {
+      closed += 1;
+    },
+  });
+  await assert.rejects(record(['--out', out], io, openFailing), full);
+  assert.equal(closed, 1);
+  assert.equal(stdout(), '');
+  assert.doesNotMatch(stderr(), /unrecordable/);
+});
+
+test('a message that cannot be kept is told of, and the others are recorded', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const { io, stderr, stdout } = processIo({ CELERY_BROKER_URL: `recording:${source}?speed=max` });
+  const openPicky = (options: RecorderOptions): Recorder => {
+    const recorder = openRecorder(options);
+    return {
+      write: (message) =>
+        message.body.includes('10') ? { ok: false, reason: 'has a strange header' } : recorder.write(message),
+      count: () => recorder.count(),
+      close: () => recorder.close(),
+    };
+  };
+  assert.equal(await record(['--out', out], io, openPicky), 0);
+  assert.equal(stdout(), `2 messages are in ${out}\n`);
+  assert.match(stderr(), /unrecordable \(has a strange header\)/);
+});

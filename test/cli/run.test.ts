@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Bridge, BridgeOptions } from '../../src/bridge.ts';
+import { run } from '../../src/cli/run.ts';
+import { processIo } from './process-io.ts';
+
+const ENV = { CELERY_BROKER_URL: 'amqp://me:hunter2@rabbit', OTEL_SERVICE_NAME: 'shop' };
+
+/** Bridges that connect to nothing and remember what was asked of them. */
+function fakeBridges() {
+  const calls: string[] = [];
+  const made: BridgeOptions[] = [];
+  const finished = Promise.withResolvers<Awaited<Bridge['finished']>>();
+  const create = (options: BridgeOptions): Bridge => {
+    made.push(options);
+    return {
+      start: () => calls.push('start'),
+      finished: finished.promise,
+      state: () => [],
+      async stop(deadlineMs) {
+        calls.push(`stop ${deadlineMs}`);
+        return { flushed: true };
+      },
+    };
+  };
+  return { calls, made, create, finish: finished.resolve };
+}
+
+test('run starts the bridge of the options and stops it on a signal', async () => {
+  const { io, send, stdout } = processIo(ENV);
+  const bridges = fakeBridges();
+  const code = run(['--tasks-max', '7'], io, bridges.create);
+  assert.deepEqual(bridges.calls, ['start']);
+  assert.equal(bridges.made[0]?.service.name, 'shop');
+  assert.equal(bridges.made[0]?.service.cluster.tasksMax, 7);
+  send('SIGTERM');
+  assert.equal(await code, 0);
+  assert.deepEqual(bridges.calls, ['start', 'stop 4000']);
+  assert.equal(stdout(), '');
+});
+
+test('run ends when every source is over, with 1 if it could not be used', async () => {
+  for (const [why, exitCode] of [
+    ['finished', 0],
+    ['unusable', 1],
+  ] as const) {
+    const { io } = processIo(ENV);
+    const bridges = fakeBridges();
+    const code = run([], io, bridges.create);
+    bridges.finish(why);
+    assert.equal(await code, exitCode);
+    assert.deepEqual(bridges.calls, ['start', 'stop 4000']);
+  }
+});
+
+test('what the bridge tells is logged on stderr at the level of the options', async () => {
+  const { io, stderr, stdout, send } = processIo({ ...ENV, LOG_LEVEL: 'warn' });
+  const bridges = fakeBridges();
+  const code = run([], io, bridges.create);
+  const tell = bridges.made[0]?.tell;
+  assert.ok(tell !== undefined);
+  tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://rabbit', attempts: 1 });
+  tell({ kind: 'defect', service: 'shop', where: 'here', reason: 'no reason' });
+  send('SIGINT');
+  await code;
+  const lines = stderr().trim().split('\n');
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? '', /^\{.*"level":"error".*no reason/);
+  assert.equal(stdout(), '');
+});
+
+test('with wrong options nothing is started and all mistakes are listed', async () => {
+  const { io, stderr, stdout, listeners } = processIo({ ...ENV, OTEL_METRIC_EXPORT_INTERVAL: '12abc' });
+  const bridges = fakeBridges();
+  assert.equal(await run(['--nonsense', 'stray'], io, bridges.create), 78);
+  assert.deepEqual(bridges.made, []);
+  assert.equal(listeners(), 0);
+  assert.equal(stdout(), '');
+  assert.deepEqual(stderr().split('\n'), [
+    'celery-otel run did not start, 2 mistakes in its options:',
+    '  command line (--nonsense): expected a flag that run has',
+    '  metric_export_interval (OTEL_METRIC_EXPORT_INTERVAL) is "12abc": expected a whole number from 1 to 86400000',
+    'Try: celery-otel run --help',
+    '',
+  ]);
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { untilStopped } from '../../src/cli/until-stopped.ts';
+import { processIo } from './process-io.ts';
+
+/** A job that ends when it is told to, and remembers the deadlines of its stops. */
+function slowJob() {
+  const finished = Promise.withResolvers<'over'>();
+  const stopped = Promise.withResolvers<void>();
+  const stopping = Promise.withResolvers<void>();
+  const deadlines: number[] = [];
+  return {
+    finish: finished.resolve,
+    fail: finished.reject,
+    endStop: stopped.resolve,
+    failStop: stopped.reject,
+    stopping: stopping.promise,
+    deadlines,
+    job: {
+      finished: finished.promise,
+      stop(deadlineMs: number) {
+        deadlines.push(deadlineMs);
+        stopping.resolve();
+        return stopped.promise;
+      },
+    },
+  };
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} stops the job once`, async () => {
+    const { io, send, exits, listeners } = processIo();
+    const slow = slowJob();
+    const why = untilStopped(slow.job, io);
+    assert.equal(listeners(), 2);
+    assert.deepEqual(slow.deadlines, []);
+    send(signal);
+    await slow.stopping;
+    slow.endStop();
+    assert.equal(await why, 'asked');
+    assert.deepEqual(slow.deadlines, [4000]);
+    assert.deepEqual(exits, []);
+    assert.equal(listeners(), 0);
+  });
+}
+
+test('a second signal ends at once with the code of that signal', async () => {
+  for (const [signal, exitCode] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const { io, send, exits } = processIo();
+    const slow = slowJob();
+    const why = untilStopped(slow.job, io);
+    send('SIGTERM');
+    await slow.stopping;
+    send(signal);
+    assert.deepEqual(exits, [exitCode]);
+    slow.endStop();
+    await why;
+  }
+});
+
+test('a job that is over by itself is stopped, too', async () => {
+  const { io, exits } = processIo();
+  const slow = slowJob();
+  const why = untilStopped(slow.job, io);
+  slow.finish('over');
+  await slow.stopping;
+  slow.endStop();
+  assert.equal(await why, 'over');
+  assert.deepEqual(slow.deadlines, [4000]);
+  assert.deepEqual(exits, []);
+});
+
+test('a job that does not keep its deadline is ended with 0 before five seconds are over', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { io, send, exits } = processIo();
+  const slow = slowJob();
+  const why = untilStopped(slow.job, io);
+  send('SIGTERM');
+  await slow.stopping;
+  t.mock.timers.tick(4000);
+  assert.deepEqual(exits, []);
+  t.mock.timers.tick(999);
+  assert.deepEqual(exits, [0]);
+  slow.endStop();
+  await why;
+});
+
+test('a job that fails, or whose end fails, rejects and leaves no listener behind', async () => {
+  for (const failing of ['fail', 'failStop'] as const) {
+    const { io, send, listeners } = processIo();
+    const slow = slowJob();
+    const why = untilStopped(slow.job, io);
+    if (failing === 'failStop') send('SIGTERM');
+    slow[failing](new Error('broken'));
+    await assert.rejects(why, /broken/);
+    assert.equal(listeners(), 0);
+  }
+});

@@ -1,0 +1,86 @@
+/** Makes events as decoding gives them, and says in one line what was observed of them. */
+import type * as celery from '../../src/celery/event.ts';
+import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
+import type { Observation } from '../../src/cluster/observation.ts';
+
+export const WORKER = 'w1@shop';
+/** When the first event of a sequence happens; each further one happens a second later. */
+export const T0_MS = 1_795_260_275_000;
+
+const TASK = { uuid: 'u1', hostname: WORKER, pid: 17, clock: 1, timestampMs: T0_MS };
+const MESSAGE = { name: 'shop.pay', etaMs: undefined, retries: 0 };
+
+export function sent(over: Partial<celery.TaskSent> = {}): celery.TaskSent {
+  const client = { hostname: 'gen4711@shop', queue: 'orders', routingKey: 'orders' };
+  return { type: 'task-sent', ...TASK, ...MESSAGE, ...client, ...over };
+}
+export function received(over: Partial<celery.TaskReceived> = {}): celery.TaskReceived {
+  return { type: 'task-received', ...TASK, ...MESSAGE, ...over };
+}
+export function started(over: Partial<celery.TaskStarted> = {}): celery.TaskStarted {
+  return { type: 'task-started', ...TASK, ...over };
+}
+export function succeeded(over: Partial<celery.TaskSucceeded> = {}): celery.TaskSucceeded {
+  return { type: 'task-succeeded', ...TASK, runtimeS: 0.25, ...over };
+}
+export function failed(errorType: string, over: Partial<celery.TaskFailed> = {}): celery.TaskFailed {
+  return { type: 'task-failed', ...TASK, errorType, rejection: false, ...over };
+}
+export function retried(errorType: string, over: Partial<celery.TaskRetried> = {}): celery.TaskRetried {
+  return { type: 'task-retried', ...TASK, errorType, ...over };
+}
+export function rejected(requeue: boolean, over: Partial<celery.TaskRejected> = {}): celery.TaskRejected {
+  return { type: 'task-rejected', ...TASK, requeue, ...over };
+}
+export function revoked(over: Partial<celery.TaskRevoked> = {}): celery.TaskRevoked {
+  return { type: 'task-revoked', ...TASK, terminated: false, expired: false, ...over };
+}
+export function cancelled(over: Partial<celery.TaskCancelled> = {}): celery.TaskCancelled {
+  return { type: 'task-cancelled', ...TASK, ...over };
+}
+export function signal(
+  type: celery.WorkerSignal['type'],
+  over: Partial<celery.WorkerSignal> = {},
+): celery.WorkerSignal {
+  const figures = {
+    active: 0,
+    processed: 0,
+    loadavg: undefined,
+    softwareVersion: '5.7.0',
+    softwareSystem: 'Linux',
+  };
+  return { type, hostname: WORKER, pid: 17, clock: 1, timestampMs: T0_MS, ...figures, ...over };
+}
+
+export const SETTINGS: ClusterSettings = {
+  tasksMax: 1_000,
+  workersMax: 100,
+  workerTimeoutMs: 30_000,
+  seriesRetentionMs: 600_000,
+};
+
+export function cluster(over: Partial<ClusterSettings> = {}): Cluster {
+  return createCluster({ ...SETTINGS, ...over });
+}
+
+/** Each event a second after the one before it. */
+export function spaced<Event extends celery.CeleryEvent>(events: readonly Event[]): readonly Event[] {
+  return events.map((event, index) => ({ ...event, timestampMs: T0_MS + index * 1_000 }));
+}
+
+/** What a cluster observes of the events, a line each. */
+export function observe(events: readonly celery.CeleryEvent[], on: Cluster = cluster()): readonly string[] {
+  return events.flatMap((event) => on.apply(event, event.timestampMs)).map(line);
+}
+
+/** `failed shop.pay orders w1@shop KeyError 1s`: kind, task, queue, worker and what else there is. */
+export function line(it: Observation): string {
+  const kind = it.kind.slice('task-'.length);
+  const words = [kind, it.task, it.queue];
+  if (it.kind !== 'task-sent') words.push(it.worker);
+  if ('errorType' in it) words.push(it.errorType);
+  if ('requeue' in it) words.push(it.requeue ? 'requeued' : 'dropped');
+  if ('revocation' in it) words.push(it.revocation);
+  if ('runtimeS' in it) words.push(it.runtimeS === undefined ? 'unmeasured' : `${it.runtimeS}s`);
+  return words.join(' ');
+}

@@ -1,0 +1,427 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TaskEvent } from '../../src/celery/event.ts';
+import {
+  cancelled,
+  cluster,
+  failed,
+  observe,
+  received,
+  rejected,
+  retried,
+  revoked,
+  sent,
+  spaced,
+  started,
+  succeeded,
+  T0_MS,
+} from './events.ts';
+
+/** S, R, ▶ and ✓ of a run: sent, received, started and succeeded; R1 and S1 are those of the first retry. */
+const [S, R, B, OK] = [sent(), received(), started(), succeeded()];
+const [S1, R1, R2] = [sent({ retries: 1 }), received({ retries: 1 }), received({ retries: 2 })];
+/** Celery 5.7 tells a rejection without requeue as a failure. */
+const REJECTION = failed('Reject', { rejection: true });
+const OTHER = { name: 'shop.ship', queue: 'parcels' };
+const [S_OTHER, R_OTHER] = [sent(OTHER), received({ name: OTHER.name })];
+
+const SENT = 'sent shop.pay orders';
+const RECEIVED = 'received shop.pay orders w1@shop';
+const STARTED = 'started shop.pay orders w1@shop';
+const SUCCEEDED = 'succeeded shop.pay orders w1@shop 0.25s';
+const BEGUN = [SENT, RECEIVED, STARTED];
+const of = (kind: string, ...rest: string[]) => [kind, 'shop.pay orders w1@shop', ...rest].join(' ');
+
+interface Life {
+  /** What the task does, and where that sequence was seen. */
+  readonly what: string;
+  readonly events: readonly TaskEvent[];
+  readonly observed: readonly string[];
+}
+
+const PREFORK: readonly Life[] = [
+  { what: 'it succeeds', events: [S, R, B, OK], observed: [...BEGUN, SUCCEEDED] },
+  {
+    what: 'it exceeds the hard time limit (to 5.6)',
+    events: [S, R, B, failed('TimeLimitExceeded')],
+    observed: [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
+  },
+  {
+    what: 'it exceeds the hard time limit (5.7, which tells it twice)',
+    events: [S, R, B, failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
+    observed: [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
+  },
+  {
+    what: 'it exceeds the soft time limit',
+    events: [S, R, B, failed('SoftTimeLimitExceeded')],
+    observed: [...BEGUN, of('failed', 'SoftTimeLimitExceeded', '1s')],
+  },
+  {
+    what: 'its child dies',
+    events: [S, R, B, failed('WorkerLostError')],
+    observed: [...BEGUN, of('failed', 'WorkerLostError', '1s')],
+  },
+  {
+    what: 'its child dies under reject_on_worker_lost',
+    events: [S, R, B, rejected(true), R, B, OK],
+    observed: [...BEGUN, of('rejected', 'requeued'), RECEIVED, STARTED, SUCCEEDED],
+  },
+  { what: 'it raises SystemExit (5.6)', events: [S, R, B], observed: BEGUN },
+  {
+    what: 'it is rejected, acks_late (to 5.6)',
+    events: [S, R, B, rejected(false)],
+    observed: [...BEGUN, of('rejected', 'dropped')],
+  },
+  {
+    what: 'it is rejected, acks_late (5.7)',
+    events: [S, R, B, REJECTION, rejected(false)],
+    observed: [...BEGUN, of('rejected', 'dropped')],
+  },
+  { what: 'it is rejected after its ack (to 5.6)', events: [S, R, B], observed: BEGUN },
+  {
+    what: 'it is rejected after its ack (5.7)',
+    events: [S, R, B, REJECTION],
+    observed: [...BEGUN, of('rejected', 'dropped')],
+  },
+  {
+    what: 'it is rejected with requeue, then succeeds',
+    events: [S, R, B, rejected(true), R, B, OK],
+    observed: [...BEGUN, of('rejected', 'requeued'), RECEIVED, STARTED, SUCCEEDED],
+  },
+  { what: 'it raises Ignore', events: [S, R, B], observed: BEGUN },
+  {
+    what: 'it replaces itself by another task under its uuid',
+    events: [S, R, B, S_OTHER, R_OTHER, B, OK],
+    observed: [
+      ...BEGUN,
+      'sent shop.ship parcels',
+      'received shop.ship parcels w1@shop',
+      'started shop.ship parcels w1@shop',
+      'succeeded shop.ship parcels w1@shop 0.25s',
+    ],
+  },
+  {
+    what: 'it replaces itself by a task that fails, whose time is its own',
+    events: [S, R, B, S_OTHER, R_OTHER, B, failed('KeyError')],
+    observed: [
+      ...BEGUN,
+      'sent shop.ship parcels',
+      'received shop.ship parcels w1@shop',
+      'started shop.ship parcels w1@shop',
+      'failed shop.ship parcels w1@shop KeyError 1s',
+    ],
+  },
+  {
+    what: 'it retries for an exception until that fails',
+    events: [S, R, B, S1, retried('KeyError'), R1, B, failed('KeyError')],
+    observed: [
+      ...BEGUN,
+      SENT,
+      of('retried', 'KeyError', '2s'),
+      RECEIVED,
+      STARTED,
+      of('failed', 'KeyError', '1s'),
+    ],
+  },
+  {
+    what: 'it retries, and is received before the retry is told',
+    events: [S, R, B, S1, R1, retried('KeyError'), B, failed('ValueError')],
+    observed: [
+      ...BEGUN,
+      SENT,
+      RECEIVED,
+      of('retried', 'KeyError', '3s'),
+      STARTED,
+      of('failed', 'ValueError', '1s'),
+    ],
+  },
+  {
+    what: 'it retries, and is started before the retry is told',
+    events: [S, R, B, S1, R1, B, retried('KeyError'), OK],
+    observed: [...BEGUN, SENT, RECEIVED, STARTED, of('retried', 'KeyError', '4s'), SUCCEEDED],
+  },
+  {
+    what: 'it retries without an exception until no retry is left',
+    events: [S, R, B, S1, retried('Retry'), R1, B, failed('MaxRetriesExceededError')],
+    observed: [
+      ...BEGUN,
+      SENT,
+      of('retried', 'Retry', '2s'),
+      RECEIVED,
+      STARTED,
+      of('failed', 'MaxRetriesExceededError', '1s'),
+    ],
+  },
+  {
+    what: 'it retries twice of itself',
+    events: [
+      S,
+      R,
+      B,
+      S1,
+      retried('OSError'),
+      R1,
+      B,
+      sent({ retries: 2 }),
+      R2,
+      retried('OSError'),
+      B,
+      failed('OSError'),
+    ],
+    observed: [
+      ...BEGUN,
+      SENT,
+      of('retried', 'OSError', '2s'),
+      RECEIVED,
+      STARTED,
+      SENT,
+      RECEIVED,
+      of('retried', 'OSError', '3s'),
+      STARTED,
+      of('failed', 'OSError', '1s'),
+    ],
+  },
+  { what: 'it expires in the broker', events: [S], observed: [SENT] },
+  {
+    what: 'it has expired when a worker takes it (Redis)',
+    events: [S, revoked({ expired: true })],
+    observed: [SENT, of('revoked', 'expired')],
+  },
+  {
+    what: 'it waits for its ETA and expires in the worker',
+    events: [S, R, revoked({ expired: true })],
+    observed: [SENT, RECEIVED, of('revoked', 'expired')],
+  },
+  {
+    what: 'it waits for its ETA and is revoked',
+    events: [S, R, revoked()],
+    observed: [SENT, RECEIVED, of('revoked', 'revoked')],
+  },
+  {
+    what: 'it is terminated',
+    events: [S, R, B, revoked({ terminated: true })],
+    observed: [...BEGUN, of('revoked', 'terminated')],
+  },
+  {
+    what: 'it is terminated, and the signal is told as a failure too (billiard 4.3.0)',
+    events: [S, R, B, revoked({ terminated: true }), failed('SystemExit')],
+    observed: [...BEGUN, of('revoked', 'terminated')],
+  },
+  {
+    what: 'it is terminated after it has expired',
+    events: [S, R, B, revoked({ terminated: true, expired: true })],
+    observed: [...BEGUN, of('revoked', 'terminated')],
+  },
+  {
+    what: 'it is cancelled for the loss of the connection, and delivered again',
+    events: [S, R, B, cancelled(), R, B, OK],
+    observed: [...BEGUN, of('cancelled'), RECEIVED, STARTED, SUCCEEDED],
+  },
+  {
+    what: 'it has a shadow name, which only workers tell',
+    events: [S, received({ name: 'shadow' }), B, OK],
+    observed: [
+      SENT,
+      'received shadow orders w1@shop',
+      'started shadow orders w1@shop',
+      'succeeded shadow orders w1@shop 0.25s',
+    ],
+  },
+];
+
+const OTHER_POOLS: readonly Life[] = [
+  {
+    what: 'it is terminated and goes on to its end (gevent)',
+    events: [S, R, B, revoked({ terminated: true }), OK],
+    observed: [...BEGUN, of('revoked', 'terminated')],
+  },
+  {
+    what: 'it replaces itself, and all but the sending leaves in a batch (solo)',
+    events: [S, S_OTHER, R, B, R_OTHER, B, OK],
+    observed: [
+      SENT,
+      'sent shop.ship parcels',
+      'received shop.pay parcels w1@shop',
+      'started shop.pay parcels w1@shop',
+      'received shop.ship parcels w1@shop',
+      'started shop.ship parcels w1@shop',
+      'succeeded shop.ship parcels w1@shop 0.25s',
+    ],
+  },
+  {
+    what: 'its start was lost, and it fails',
+    events: [S, R, failed('KeyError')],
+    observed: [SENT, RECEIVED, of('failed', 'KeyError', 'unmeasured')],
+  },
+  {
+    what: 'its receipt was lost, and it fails',
+    events: [S, B, failed('KeyError')],
+    observed: [SENT, STARTED, of('failed', 'KeyError', '1s')],
+  },
+  {
+    what: 'only its end was seen',
+    events: [OK],
+    observed: ['succeeded unknown unknown w1@shop 0.25s'],
+  },
+  {
+    what: 'only its end was seen, twice',
+    events: [failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
+    observed: ['failed unknown unknown w1@shop TimeLimitExceeded unmeasured'],
+  },
+  {
+    what: 'the start of its retry was lost',
+    events: [R, B, retried('KeyError'), R1, OK],
+    observed: [
+      'received shop.pay unknown w1@shop',
+      'started shop.pay unknown w1@shop',
+      'retried shop.pay unknown w1@shop KeyError 1s',
+      'received shop.pay unknown w1@shop',
+      'succeeded shop.pay unknown w1@shop 0.25s',
+    ],
+  },
+  {
+    what: 'all of its retry but the end was lost',
+    events: [S, R, B, retried('KeyError'), OK],
+    observed: [...BEGUN, of('retried', 'KeyError', '1s'), SUCCEEDED],
+  },
+  {
+    what: 'all of its second delivery but the end was lost',
+    events: [S, R, B, rejected(true), OK],
+    observed: [...BEGUN, of('rejected', 'requeued'), SUCCEEDED],
+  },
+];
+
+for (const { what, events, observed } of [...PREFORK, ...OTHER_POOLS]) {
+  test(`${what}: ${events.map(({ type }) => type.slice('task-'.length)).join(' ')}`, () => {
+    assert.deepEqual(observe(spaced(events)), observed);
+  });
+}
+
+test('a task-received may come before its task-sent; what was told before it has no queue', () => {
+  const lives = [...PREFORK, ...OTHER_POOLS].filter(
+    ({ events }) => events[0]?.type === 'task-sent' && events[1]?.type === 'task-received',
+  );
+  assert.ok(lives.length > 20);
+  for (const { what, events, observed } of lives) {
+    const [first, second, ...rest] = spaced(events);
+    assert.ok(first !== undefined && second !== undefined);
+    const [ofFirst, ofSecond, ...ofRest] = observed;
+    const expected = [ofSecond?.replace(' orders ', ' unknown '), ofFirst, ...ofRest];
+    assert.deepEqual(observe([second, first, ...rest]), expected, what);
+  }
+});
+
+test('without task-sent, names are still known and the queue is not', () => {
+  assert.deepEqual(observe(spaced([R, B, OK])), [
+    'received shop.pay unknown w1@shop',
+    'started shop.pay unknown w1@shop',
+    'succeeded shop.pay unknown w1@shop 0.25s',
+  ]);
+});
+
+test('a name that was not told is unknown, and does not wipe out one that was', () => {
+  const nameless = { name: '', queue: '' };
+  assert.deepEqual(observe(spaced([sent(nameless), received({ name: '' })])), [
+    'sent unknown unknown',
+    'received unknown unknown w1@shop',
+  ]);
+  assert.deepEqual(observe(spaced([S, sent(nameless), received({ name: '' }), B])), [
+    SENT,
+    SENT,
+    RECEIVED,
+    STARTED,
+  ]);
+});
+
+const W2 = { hostname: 'w2@shop' };
+
+test('a redelivery to another worker is a run of its own', () => {
+  const events = spaced([S, R, B, received(W2), started(W2), succeeded(W2), OK]);
+  assert.deepEqual(observe(events).slice(3), [
+    'received shop.pay orders w2@shop',
+    'started shop.pay orders w2@shop',
+    'succeeded shop.pay orders w2@shop 0.25s',
+    SUCCEEDED,
+  ]);
+});
+
+test('a redelivery to the same worker ends twice, each with the time of its own', () => {
+  const events = spaced([S, R, B, R, B, failed('KeyError'), failed('KeyError'), failed('KeyError')]);
+  assert.deepEqual(observe(events).slice(5), [
+    of('failed', 'KeyError', '3s'),
+    of('failed', 'KeyError', '2s'),
+  ]);
+});
+
+test('a retry that another worker takes does not end the run that it followed', () => {
+  const events = spaced([
+    S,
+    R,
+    B,
+    S1,
+    received({ retries: 1, ...W2 }),
+    started(W2),
+    retried('KeyError'),
+    failed('OSError', W2),
+  ]);
+  assert.deepEqual(observe(events).slice(6), [
+    of('retried', 'KeyError', '4s'),
+    'failed shop.pay orders w2@shop OSError 2s',
+  ]);
+});
+
+test('one revocation that several workers tell counts once', () => {
+  const alone = spaced([S, revoked(), revoked(W2), revoked({ hostname: 'w3@shop' })]);
+  assert.deepEqual(observe(alone), [SENT, of('revoked', 'revoked')]);
+  const redelivered = spaced([S, R, received(W2), revoked(), revoked(W2)]);
+  assert.deepEqual(observe(redelivered).slice(3), [of('revoked', 'revoked')]);
+  const elsewhere = spaced([S, R, revoked(W2), revoked()]);
+  assert.deepEqual(observe(elsewhere).slice(2), [of('revoked', 'revoked')]);
+});
+
+test('a revocation told by another worker does not end what runs here', () => {
+  const events = spaced([S, R, B, revoked({ ...W2, expired: true }), OK]);
+  assert.deepEqual(observe(events).slice(3), ['revoked shop.pay orders w2@shop expired', SUCCEEDED]);
+});
+
+test('the runtime of a failure is by the worker’s clock, and never negative', () => {
+  const [, , begun, end] = spaced([S, R, B, failed('KeyError')]);
+  assert.ok(begun !== undefined && end !== undefined);
+  const setBack = { ...end, timestampMs: begun.timestampMs - 5_000 };
+  assert.deepEqual(observe([begun, setBack]).slice(1), ['failed unknown unknown w1@shop KeyError 0s']);
+  // The bridge hears of both at once and much later: its own clock plays no part.
+  const on = cluster();
+  on.apply(begun, T0_MS + 900_000);
+  const [observation] = on.apply(end, T0_MS + 900_000);
+  assert.ok(observation?.kind === 'task-failed');
+  assert.equal(observation.runtimeS, 1);
+});
+
+test('the runtime of a success is the one that Celery measured, if it did', () => {
+  const events = spaced([R, B, succeeded({ runtimeS: undefined })]);
+  assert.deepEqual(observe(events).slice(2), ['succeeded shop.pay unknown w1@shop unmeasured']);
+});
+
+test('an end sent twice, as after a lost connection, counts once', () => {
+  const [first, begun, end] = spaced([R, B, retried('KeyError')]);
+  assert.ok(first !== undefined && begun !== undefined && end !== undefined);
+  assert.equal(observe([first, begun, end, end]).length, 3);
+});
+
+test('tasks do not mix', () => {
+  const two = (event: TaskEvent): TaskEvent => ({ ...event, uuid: 'u2' });
+  const events = spaced([S, two(S_OTHER), R, two(R_OTHER), two(B), B, OK, two(failed('KeyError'))]);
+  assert.deepEqual(observe(events).slice(4), [
+    'started shop.ship parcels w1@shop',
+    STARTED,
+    SUCCEEDED,
+    'failed shop.ship parcels w1@shop KeyError 3s',
+  ]);
+});
+
+test('uuids named like parts of every object are tasks like others', () => {
+  for (const uuid of ['__proto__', 'constructor', 'toString']) {
+    const events = spaced([S, R, B, OK].map((event) => ({ ...event, uuid })));
+    assert.deepEqual(observe(events), [...BEGUN, SUCCEEDED]);
+  }
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readFlags } from '../../src/config/flags.ts';
+import { describeMistake } from '../../src/config/mistake.ts';
+
+function read(...argv: string[]) {
+  const { given, mistakes } = readFlags(argv, 'run');
+  return { given: Object.fromEntries(given), mistakes: mistakes.map(describeMistake) };
+}
+
+test('a value follows its flag or an equals sign', () => {
+  assert.deepEqual(read('--log-level', 'debug', '--tasks-max=5'), {
+    given: { log_level: 'debug', tasks_max: '5' },
+    mistakes: [],
+  });
+});
+
+test('a value may contain equals signs and begin with a dash', () => {
+  assert.deepEqual(read('--otlp-headers=a=b=c', '--worker-timeout', '-5').given, {
+    otlp_headers: 'a=b=c',
+    worker_timeout: '-5',
+  });
+});
+
+test('a switch stands alone or has a value after an equals sign', () => {
+  assert.deepEqual(read('--otlp-insecure').given, { otlp_insecure: 'true' });
+  assert.deepEqual(read('--otlp-insecure=false').given, { otlp_insecure: 'false' });
+  assert.deepEqual(read('--otlp-insecure', '--log-level', 'warn').given, {
+    otlp_insecure: 'true',
+    log_level: 'warn',
+  });
+});
+
+test('a flag without its value does not swallow the next flag', () => {
+  assert.deepEqual(read('--tasks-max', '--log-level', 'debug'), {
+    given: { log_level: 'debug' },
+    mistakes: ['tasks_max (--tasks-max): expected a value: a whole number from 1 to 10000000'],
+  });
+});
+
+test('an empty value is a mistake: it was meant to be something', () => {
+  for (const argv of [
+    ['--tasks-max='],
+    ['--tasks-max', ''],
+    ['--tasks-max', ' '],
+    ['--otlp-insecure='],
+    ['--tasks-max'],
+  ]) {
+    const { given, mistakes } = read(...argv);
+    assert.deepEqual(given, {});
+    assert.match(mistakes.join('\n'), /^\w+ \(--[a-z-]+\): expected a value: [^\n]+$/);
+  }
+});
+
+test('a flag that comes twice is a mistake', () => {
+  assert.deepEqual(read('--tasks-max', '1', '--tasks-max=2').mistakes, [
+    'tasks_max (--tasks-max): expected the flag only once',
+  ]);
+});
+
+test('an unknown flag is one mistake, with its value, and near misses are recognised', () => {
+  const cases: [argv: string[], mistake: string][] = [
+    [
+      ['--log-levl', 'debug'],
+      'command line (--log-levl): expected a flag that run has (did you mean --log-level?)',
+    ],
+    [
+      ['--Log-Level=debug'],
+      'command line (--Log-Level): expected a flag that run has (did you mean --log-level?)',
+    ],
+    [
+      ['-log-level', 'debug'],
+      'command line (-log-level): expected a flag that run has (did you mean --log-level?)',
+    ],
+    [
+      ['--borker-url', 'x'],
+      'command line (--borker-url): expected a flag that run has (did you mean --broker-url?)',
+    ],
+    [['--frobnicate'], 'command line (--frobnicate): expected a flag that run has'],
+    [
+      ['--no-otlp-insecure'],
+      'command line (--no-otlp-insecure): expected a flag that run has (did you mean --otlp-insecure?)',
+    ],
+    [['-x'], 'command line (-x): expected a flag that run has'],
+    [['--__proto__=1'], 'command line (a flag): expected a flag that run has'],
+    [['--out=x'], 'command line (--out): expected a flag that run has; this one belongs to record'],
+  ];
+  for (const [argv, mistake] of cases) assert.deepEqual(read(...argv), { given: {}, mistakes: [mistake] });
+});
+
+test('a stray argument is a mistake, and is named by its place', () => {
+  assert.deepEqual(read('--tasks-max', '1', 'stray', '--', 'another'), {
+    given: { tasks_max: '1' },
+    mistakes: [3, 4, 5].map(
+      (place) =>
+        `command line (argument ${place} after the command): expected only flags (put a value that has spaces in it in quotes)`,
+    ),
+  });
+});

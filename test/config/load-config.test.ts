@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig, loadRecordConfig, type Mistake } from '../../src/config/load-config.ts';
+import { describeMistake } from '../../src/config/mistake.ts';
+import type { OptionSources } from '../../src/config/read-options.ts';
+import { FILES } from './option-cases.ts';
+import { sources } from './sources.ts';
+
+function configOf(more: Partial<OptionSources>): Config {
+  const loaded = loadConfig(sources('run', more));
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  return loaded.config;
+}
+
+function mistakesOf(more: Partial<OptionSources>): readonly Mistake[] {
+  const loaded = loadConfig(sources('run', more));
+  assert.ok(!loaded.ok, 'there was no mistake');
+  return loaded.mistakes;
+}
+
+test('a broker and a name are enough', () => {
+  assert.deepEqual(configOf({}), {
+    service: {
+      name: 'shop',
+      attributes: {},
+      broker: {
+        urls: [
+          {
+            scheme: 'amqp',
+            host: 'rabbit',
+            port: 5672,
+            username: 'guest',
+            password: 'guest',
+            vhost: '/',
+            heartbeatS: undefined,
+            tls: undefined,
+            label: 'amqp://guest:***@rabbit:5672//',
+          },
+        ],
+        failoverStrategy: 'round-robin',
+        eventExchange: 'celeryev',
+        eventQueuePrefix: 'celeryev',
+        connectTimeoutMs: 5000,
+        heartbeatS: 30,
+      },
+      cluster: { tasksMax: 100_000, workersMax: 10_000, workerTimeoutMs: 30_000, seriesRetentionMs: 600_000 },
+      otlp: {
+        endpoint: 'http://localhost:4317',
+        headers: {},
+        certificateFile: undefined,
+        clientCertificateFile: undefined,
+        clientKeyFile: undefined,
+        insecure: false,
+        compression: 'none',
+        timeoutMs: 10_000,
+        temporality: 'cumulative',
+        exportIntervalMs: 60_000,
+        exportTimeoutMs: 30_000,
+      },
+    },
+    logLevel: 'info',
+  } satisfies Config);
+});
+
+test('every option arrives in the slice of its room, in its unit', () => {
+  const config = configOf({
+    argv: [
+      ...[
+        '--broker-failover-strategy',
+        'shuffle',
+        '--broker-heartbeat',
+        '0',
+        '--broker-connection-timeout',
+        '1.5',
+      ],
+      ...[
+        '--event-exchange',
+        'e',
+        '--event-queue-prefix',
+        'q',
+        '--worker-timeout',
+        '0.25',
+        '--series-retention',
+        '2',
+      ],
+      ...[
+        '--tasks-max',
+        '3',
+        '--workers-max',
+        '4',
+        '--resource-attributes',
+        'a=b',
+        '--otlp-endpoint',
+        'https://c',
+      ],
+      ...[
+        '--otlp-protocol',
+        'grpc',
+        '--otlp-headers',
+        'k=v',
+        '--otlp-insecure',
+        '--otlp-certificate',
+        FILES.certificate,
+      ],
+      ...[
+        '--otlp-client-certificate',
+        FILES.certificate,
+        '--otlp-client-key',
+        FILES.key,
+        '--otlp-compression',
+        'gzip',
+      ],
+      ...['--otlp-timeout', '5', '--otlp-temporality-preference', 'delta', '--metric-export-interval', '7'],
+      ...['--metric-export-timeout', '6', '--log-level', 'debug'],
+    ],
+  });
+  const { urls, ...broker } = config.service.broker;
+  assert.equal(urls.length, 1);
+  assert.deepEqual(
+    { ...config, service: { ...config.service, broker } },
+    {
+      service: {
+        name: 'shop',
+        attributes: { a: 'b' },
+        broker: {
+          failoverStrategy: 'shuffle',
+          eventExchange: 'e',
+          eventQueuePrefix: 'q',
+          connectTimeoutMs: 1500,
+          heartbeatS: 0,
+        },
+        cluster: { tasksMax: 3, workersMax: 4, workerTimeoutMs: 250, seriesRetentionMs: 2000 },
+        otlp: {
+          endpoint: 'https://c',
+          headers: { k: 'v' },
+          certificateFile: FILES.certificate,
+          clientCertificateFile: FILES.certificate,
+          clientKeyFile: FILES.key,
+          insecure: true,
+          compression: 'gzip',
+          timeoutMs: 5,
+          temporality: 'delta',
+          exportIntervalMs: 7,
+          exportTimeoutMs: 6,
+        },
+      },
+      logLevel: 'debug',
+    },
+  );
+});
+
+test('a flag wins over the variable for metrics, that over the one for all signals, and any over the default', () => {
+  const general = { OTEL_EXPORTER_OTLP_TIMEOUT: '1' };
+  const metrics = { ...general, OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '2' };
+  const timeout = (more: Partial<OptionSources>) => configOf(more).service.otlp.timeoutMs;
+  assert.equal(timeout({}), 10_000);
+  assert.equal(timeout({ env: general }), 1);
+  assert.equal(timeout({ env: metrics }), 2);
+  assert.equal(timeout({ env: metrics, argv: ['--otlp-timeout', '3'] }), 3);
+});
+
+test('a value that another one overrides is not checked', () => {
+  const env = { OTEL_EXPORTER_OTLP_TIMEOUT: 'soon', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '2' };
+  assert.equal(configOf({ env }).service.otlp.timeoutMs, 2);
+});
+
+test('headers of all sources are sent, and the preferred source wins key by key', () => {
+  const config = configOf({
+    env: { OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=1,c=1', OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'b=2,c=2' },
+    argv: ['--otlp-headers', 'C=3'],
+  });
+  assert.deepEqual(config.service.otlp.headers, { a: '1', b: '2', c: '3' });
+});
+
+test('the name of the service comes from its own option, else from the resource attributes, and is no attribute', () => {
+  const attributes = 'service.name=billing,service.namespace=money';
+  const load = (env: Record<string, string>) => {
+    const { name, attributes: rest } = configOf({ env }).service;
+    return { name, rest };
+  };
+  const rest = { 'service.namespace': 'money' };
+  assert.deepEqual(load({ OTEL_RESOURCE_ATTRIBUTES: attributes }), { name: 'shop', rest });
+  assert.deepEqual(load({ OTEL_SERVICE_NAME: '', OTEL_RESOURCE_ATTRIBUTES: attributes }), {
+    name: 'billing',
+    rest,
+  });
+});
+
+test('an empty service.name among the attributes is none', () => {
+  const mistakes = mistakesOf({ env: { OTEL_SERVICE_NAME: '', OTEL_RESOURCE_ATTRIBUTES: 'service.name=' } });
+  assert.deepEqual(
+    mistakes.map(({ path }) => path),
+    ['service_name'],
+  );
+});
+
+test('a name that may be in malformed attributes is not missed as well', () => {
+  const mistakes = mistakesOf({ env: { OTEL_SERVICE_NAME: '', OTEL_RESOURCE_ATTRIBUTES: 'service.name' } });
+  assert.deepEqual(
+    mistakes.map(({ path }) => path),
+    ['resource_attributes'],
+  );
+});
+
+test('keys that objects inherit are keys like others', () => {
+  const config = configOf({ env: { OTEL_RESOURCE_ATTRIBUTES: '__proto__=a,constructor=b' } });
+  assert.deepEqual(Object.entries(config.service.attributes), [
+    ['__proto__', 'a'],
+    ['constructor', 'b'],
+  ]);
+  assert.equal(Object.getPrototypeOf(config.service.attributes), Object.prototype);
+});
+
+test('the default of the export timeout gives way to a short interval, a timeout that is given does not', () => {
+  const env = { OTEL_METRIC_EXPORT_INTERVAL: '1000' };
+  assert.equal(configOf({ env }).service.otlp.exportTimeoutMs, 1000);
+  const [mistake] = mistakesOf({ env: { ...env, OTEL_METRIC_EXPORT_TIMEOUT: '1001' } });
+  assert.deepEqual(mistake, {
+    path: 'metric_export_timeout',
+    source: 'OTEL_METRIC_EXPORT_TIMEOUT',
+    value: '"1001"',
+    expected: 'at most metric_export_interval (1000)',
+  });
+});
+
+test('options that belong together are asked for each other', () => {
+  const cases: [env: Record<string, string>, path: string][] = [
+    [{ OTEL_EXPORTER_OTLP_CLIENT_KEY: FILES.key }, 'otlp_client_certificate'],
+    [{ OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: FILES.certificate }, 'otlp_client_key'],
+    [{ CELERY_OTEL_WORKER_TIMEOUT: '601' }, 'series_retention'],
+  ];
+  for (const [env, path] of cases) {
+    assert.deepEqual(
+      mistakesOf({ env }).map((mistake) => mistake.path),
+      [path],
+    );
+  }
+});
+
+test('all mistakes are reported at once, each with path, source, value and expectation', () => {
+  const mistakes = mistakesOf({
+    argv: ['--tasks-max', '12abc', '--log-levl=debug', '--out', 'x', '--otlp-timeout'],
+    env: {
+      CELERY_BROKER_URL: 'redis://rabbit',
+      OTEL_SERVICE_NAME: '',
+      OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'http/json',
+    },
+  });
+  assert.deepEqual(mistakes.map(describeMistake), [
+    'command line (--log-levl): expected a flag that run has (did you mean --log-level?)',
+    'command line (--out): expected a flag that run has; this one belongs to record',
+    'otlp_timeout (--otlp-timeout): expected a value: a whole number from 1 to 3600000',
+    'broker_url (CELERY_BROKER_URL) is "redis://***": expected the address of a broker ' +
+      '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
+    'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
+    'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http/json": expected grpc; http/json is not supported yet',
+    'service_name is not set: expected a name, here or as service.name in resource_attributes',
+  ]);
+});
+
+test('record needs a broker and a file', () => {
+  const loaded = loadRecordConfig({
+    argv: ['--out', 'a.ndjson', '--force'],
+    env: { CELERY_BROKER_URL: 'amqp://rabbit', LOG_LEVEL: 'warn' },
+  });
+  assert.ok(loaded.ok);
+  assert.equal(loaded.config.file, 'a.ndjson');
+  assert.equal(loaded.config.logLevel, 'warn');
+  assert.equal(loaded.config.broker.connectTimeoutMs, 5000);
+});
+
+test('record replaces a file only with --force', () => {
+  const mistakes = (argv: string[]) => {
+    const loaded = loadRecordConfig(sources('record', { argv: [`--out=${FILES.other}`, ...argv] }));
+    return loaded.ok ? [] : loaded.mistakes.map(({ path, expected }) => ({ path, expected }));
+  };
+  const refused = [{ path: 'out', expected: 'a file that is not there yet, or --force' }];
+  assert.deepEqual(mistakes([]), refused);
+  assert.deepEqual(mistakes(['--force=false']), refused);
+  assert.deepEqual(mistakes(['--force']), []);
+});
+
+test('the environment is only what was given', (t) => {
+  const before = process.env['OTEL_METRIC_EXPORT_INTERVAL'];
+  t.after(() => {
+    if (before === undefined) delete process.env['OTEL_METRIC_EXPORT_INTERVAL'];
+    else process.env['OTEL_METRIC_EXPORT_INTERVAL'] = before;
+  });
+  process.env['OTEL_METRIC_EXPORT_INTERVAL'] = '77';
+  assert.equal(configOf({}).service.otlp.exportIntervalMs, 60_000);
+});

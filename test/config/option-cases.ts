@@ -1,0 +1,239 @@
+/** Texts for every option: what each must be read as, and what must be refused. Written from the specifications. */
+import type { OptionKey, OptionValues } from '../../src/config/options.ts';
+import { makeTlsFiles } from './tls-files.ts';
+
+export const FILES = makeTlsFiles();
+
+export interface OptionCases<T> {
+  readonly good: readonly (readonly [text: string, value: T])[];
+  readonly bad: readonly string[];
+}
+
+const wholeNumbers = {
+  bad: [
+    '12abc',
+    'abc',
+    '-1',
+    '+1',
+    '1.5',
+    '1e3',
+    '0x10',
+    '1 000',
+    '1_000',
+    'NaN',
+    'Infinity',
+    '9'.repeat(30),
+    '٣',
+  ],
+};
+const seconds = {
+  bad: ['0', '0.0', '-1', '12abc', '1.', '.5', '1.2345', '1e1', '30s', 'NaN', 'Infinity', '9'.repeat(9)],
+};
+const files = { bad: [FILES.missing, FILES.folder, FILES.other, 'nul\0byte'] };
+const switches: OptionCases<boolean> = {
+  good: [
+    ['true', true],
+    ['TRUE', true],
+    ['False', false],
+  ],
+  bad: ['1', '0', 'yes', 'no', 'on', 'true!', 'true,true'],
+};
+
+const RABBIT = {
+  scheme: 'amqp',
+  host: 'rabbit',
+  port: 5672,
+  username: 'me',
+  password: 'pa ss',
+  vhost: 'shop',
+  heartbeatS: undefined,
+  tls: undefined,
+  label: 'amqp://me:***@rabbit:5672/shop',
+} as const;
+
+export const OPTION_CASES: { readonly [K in OptionKey]: OptionCases<OptionValues[K]> } = {
+  broker_url: {
+    good: [
+      ['amqp://me:pa%20ss@rabbit/shop', [RABBIT]],
+      ['amqp://me:pa%20ss@rabbit/shop;amqp://me:pa%20ss@rabbit/shop', [RABBIT, RABBIT]],
+      [
+        'recording:a.ndjson?speed=2',
+        [{ scheme: 'recording', file: 'a.ndjson', speed: 2, label: 'recording:a.ndjson' }],
+      ],
+    ],
+    bad: ['rabbit', 'redis://rabbit', 'amqp://rabbit:99999', 'amqp://rabbit;', 'recording:'],
+  },
+  broker_failover_strategy: {
+    good: [
+      ['round-robin', 'round-robin'],
+      ['shuffle', 'shuffle'],
+    ],
+    bad: ['Shuffle', 'random', 'round_robin'],
+  },
+  broker_heartbeat: {
+    good: [
+      ['0', 0],
+      ['30', 30],
+      ['65535', 65_535],
+    ],
+    bad: [...wholeNumbers.bad, '65536'],
+  },
+  broker_connection_timeout: {
+    good: [
+      ['4.0', 4],
+      ['0.001', 0.001],
+      ['300', 300],
+    ],
+    bad: [...seconds.bad, '300.001'],
+  },
+  event_exchange: {
+    good: [
+      ['billing.celeryev', 'billing.celeryev'],
+      ['é'.repeat(127), 'é'.repeat(127)],
+    ],
+    bad: ['é'.repeat(128), 'two\nlines', 'a\u0000b'],
+  },
+  event_queue_prefix: { good: [['billing', 'billing']], bad: ['x'.repeat(201), 'a\tb'] },
+  worker_timeout: {
+    good: [
+      ['7.5', 7.5],
+      ['600', 600],
+    ],
+    bad: [...seconds.bad, '86401'],
+  },
+  series_retention: {
+    good: [
+      ['30', 30],
+      ['2592000', 2_592_000],
+    ],
+    bad: [...seconds.bad, '2592001'],
+  },
+  tasks_max: {
+    good: [
+      ['1', 1],
+      ['10000000', 10_000_000],
+    ],
+    bad: [...wholeNumbers.bad, '0', '10000001'],
+  },
+  workers_max: { good: [['1000000', 1_000_000]], bad: [...wholeNumbers.bad, '0', '1000001'] },
+  service_name: { good: [['the shop', 'the shop']], bad: ['two\nlines', 'x'.repeat(256)] },
+  resource_attributes: {
+    good: [
+      ['service.name=shop', new Map([['service.name', 'shop']])],
+      [
+        ' a = b%2C%3D , deployment.environment.name=prod,c=,',
+        new Map([
+          ['a', 'b,='],
+          ['deployment.environment.name', 'prod'],
+          ['c', ''],
+        ]),
+      ],
+      ['a=1,a=2', new Map([['a', '2']])],
+      ['__proto__=x', new Map([['__proto__', 'x']])],
+    ],
+    bad: ['shop', 'a=b=c', '=b', 'a=%zz', `a=${'x'.repeat(256)}`, `${'x'.repeat(256)}=a`, 'a=1;b=2,c'],
+  },
+  otlp_endpoint: {
+    good: [
+      ['http://localhost:4317', 'http://localhost:4317'],
+      ['HTTP://collector:4317/', 'http://collector:4317'],
+      ['https://api.example.com', 'https://api.example.com'],
+      ['https://api.example.com:443', 'https://api.example.com:443'],
+      ['http://[::1]:4317', 'http://[::1]:4317'],
+      ['collector:4317', 'collector:4317'],
+      ['collector:80', 'collector:80'],
+      ['unix:///run/otlp.sock', 'unix:///run/otlp.sock'],
+    ],
+    bad: [
+      'http://collector',
+      'http://collector:80',
+      'collector',
+      'http://',
+      'http://collector:99999',
+      'http://collector:4317/v1/metrics',
+      'http://collector:4317?a=b',
+      'http://collector:4317#a',
+      'http://me:secret@collector:4317',
+      'ftp://collector:4317',
+      'grpc://collector:4317',
+      'http://coll\nector:4317',
+      'unix://',
+      '::1:4317',
+    ],
+  },
+  otlp_protocol: { good: [['grpc', 'grpc']], bad: ['http/protobuf', 'http/json', 'GRPC', 'kafka'] },
+  otlp_headers: {
+    good: [
+      ['Api-Key=abc', new Map([['api-key', 'abc']])],
+      ['authorization=Basic%20dTpw==', new Map([['authorization', 'Basic dTpw==']])],
+      [
+        'a=1;ttl=5, b=2,',
+        new Map([
+          ['a', '1'],
+          ['b', '2'],
+        ]),
+      ],
+      ['a=1,A=2', new Map([['a', '2']])],
+    ],
+    bad: [
+      'abc',
+      '=abc',
+      'a=',
+      'a=%',
+      'a b=c',
+      'a-bin=c',
+      'grpc-timeout=1S',
+      'a=caf%C3%A9',
+      'a=x%0Ay',
+      'a=1,b',
+      'a;b=1',
+    ],
+  },
+  otlp_insecure: switches,
+  otlp_certificate: { good: [[FILES.certificate, FILES.certificate]], bad: [...files.bad, FILES.key] },
+  otlp_client_certificate: { good: [[FILES.certificate, FILES.certificate]], bad: [...files.bad, FILES.key] },
+  otlp_client_key: {
+    good: [[FILES.key, FILES.key]],
+    bad: [...files.bad, FILES.certificate, FILES.lockedKey],
+  },
+  otlp_compression: {
+    good: [
+      ['gzip', 'gzip'],
+      ['none', 'none'],
+    ],
+    bad: ['GZIP', 'zstd', 'deflate'],
+  },
+  otlp_timeout: {
+    good: [
+      ['1', 1],
+      ['3600000', 3_600_000],
+    ],
+    bad: [...wholeNumbers.bad, '0', '3600001', '10s'],
+  },
+  otlp_temporality_preference: {
+    good: [
+      ['cumulative', 'cumulative'],
+      ['Delta', 'delta'],
+      ['LOWMEMORY', 'lowmemory'],
+    ],
+    bad: ['low_memory', 'both'],
+  },
+  metric_export_interval: {
+    good: [
+      ['30000', 30_000],
+      ['86400000', 86_400_000],
+    ],
+    bad: [...wholeNumbers.bad, '0', '86400001'],
+  },
+  metric_export_timeout: { good: [['1', 1]], bad: [...wholeNumbers.bad, '0', '86400001'] },
+  log_level: {
+    good: [
+      ['trace', 'trace'],
+      ['INFO', 'info'],
+      ['silent', 'silent'],
+    ],
+    bad: ['warning', 'off', 'verbose', '30'],
+  },
+  out: { good: [['events.ndjson', 'events.ndjson']], bad: ['a\0b'] },
+  force: switches,
+};

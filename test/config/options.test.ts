@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Mistake } from '../../src/config/mistake.ts';
+import {
+  isOptionKey,
+  OPTIONS,
+  type OptionCommand,
+  type OptionKey,
+  optionRows,
+} from '../../src/config/options.ts';
+import { type OptionSources, readOptions } from '../../src/config/read-options.ts';
+import { OPTION_CASES } from './option-cases.ts';
+import { sources } from './sources.ts';
+
+/** Defaults of the OpenTelemetry and OTLP exporter specifications, of Celery, and of the design. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  broker_failover_strategy: 'round-robin',
+  broker_heartbeat: 30,
+  broker_connection_timeout: 5,
+  event_exchange: 'celeryev',
+  event_queue_prefix: 'celeryev',
+  worker_timeout: 30,
+  series_retention: 600,
+  tasks_max: 100_000,
+  workers_max: 10_000,
+  otlp_endpoint: 'http://localhost:4317',
+  otlp_protocol: 'grpc',
+  otlp_insecure: false,
+  otlp_compression: 'none',
+  otlp_timeout: 10_000,
+  otlp_temporality_preference: 'cumulative',
+  metric_export_interval: 60_000,
+  metric_export_timeout: 30_000,
+  log_level: 'info',
+  force: false,
+};
+
+/** What must be set beside an option so that it is right by itself. */
+const COMPANIONS: Partial<Record<OptionKey, Record<string, string>>> = {
+  otlp_client_certificate: { OTEL_EXPORTER_OTLP_CLIENT_KEY: OPTION_CASES.otlp_client_key.good[0]?.[0] ?? '' },
+  otlp_client_key: {
+    OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: OPTION_CASES.otlp_certificate.good[0]?.[0] ?? '',
+  },
+  worker_timeout: { CELERY_OTEL_SERIES_RETENTION: '86400' },
+};
+
+/** Every way to give an option a text. */
+function waysToGive(
+  key: OptionKey,
+  text: string,
+): { command: OptionCommand; source: string; given: OptionSources }[] {
+  const row = OPTIONS[key];
+  const beside = COMPANIONS[key] ?? {};
+  return row.commands.flatMap((command) => [
+    { command, source: row.flag, given: sources(command, { argv: [`${row.flag}=${text}`], env: beside }) },
+    ...row.env.map((name) => ({
+      command,
+      source: name,
+      given: sources(command, { env: { ...beside, [name]: ` ${text}\n` } }),
+    })),
+  ]);
+}
+
+for (const key of Object.keys(OPTION_CASES).filter(isOptionKey)) {
+  test(`${key} is read from its flag and from each of its variables`, () => {
+    for (const [text, value] of OPTION_CASES[key].good) {
+      for (const { command, source, given } of waysToGive(key, text)) {
+        const result = readOptions(command, given);
+        assert.ok(result.ok, `${source}=${text}: ${JSON.stringify(result)}`);
+        assert.deepEqual(result.options.value(key), value, `${source}=${text}`);
+        assert.equal(result.options.isGiven(key), true);
+      }
+    }
+  });
+
+  test(`${key} refuses what is malformed and says where it came from`, () => {
+    for (const text of OPTION_CASES[key].bad) {
+      for (const { command, source, given } of waysToGive(key, text)) {
+        const result = readOptions(command, given);
+        assert.ok(!result.ok, `${source}=${JSON.stringify(text)} was accepted`);
+        assert.equal(result.mistakes.length, 1, `${source}=${text}: ${JSON.stringify(result.mistakes)}`);
+        const [mistake] = result.mistakes;
+        assert.equal(mistake?.path, key);
+        assert.equal(mistake?.source, source);
+        assert.ok((mistake?.expected ?? '').length > 0);
+        assert.ok((mistake?.value ?? '').length > 0);
+      }
+    }
+  });
+}
+
+test('every option has the default of its specification, and no other option has one', () => {
+  for (const command of ['run', 'record'] as const) {
+    const result = readOptions(command, sources(command, {}));
+    assert.ok(result.ok);
+    for (const [key, row] of optionRows(command)) {
+      if (result.options.isGiven(key)) continue;
+      assert.equal(result.options.value(key), DEFAULTS[key], key);
+      assert.equal(row.default !== undefined, Object.hasOwn(DEFAULTS, key), key);
+    }
+  }
+});
+
+test('an empty variable is one that is not set', () => {
+  for (const command of ['run', 'record'] as const) {
+    const blank = Object.fromEntries(optionRows().flatMap(([, row]) => row.env.map((name) => [name, ' \n'])));
+    const plain = readOptions(command, sources(command, {}));
+    const result = readOptions(command, {
+      argv: sources(command, {}).argv,
+      env: { ...blank, ...sources(command, {}).env },
+    });
+    assert.ok(plain.ok && result.ok);
+    for (const [key] of optionRows(command)) {
+      assert.deepEqual(result.options.value(key), plain.options.value(key), key);
+    }
+  }
+});
+
+test('no two options share a flag or a variable', () => {
+  const names = optionRows().flatMap(([, row]) => [row.flag, ...row.env]);
+  assert.deepEqual(names, [...new Set(names)]);
+});
+
+test('the description of every option is one sentence', () => {
+  for (const [key, row] of optionRows()) assert.match(row.doc, /^[A-Z`][^\n]*\.$/, key);
+});
+
+test('an option of another command is neither read nor checked', () => {
+  const env = { OTEL_EXPORTER_OTLP_TIMEOUT: 'soon', OTEL_SERVICE_NAME: '' };
+  const result = readOptions('record', sources('record', { env }));
+  assert.ok(result.ok);
+  assert.equal(result.options.value('otlp_timeout'), undefined);
+  assert.throws(() => result.options.need('otlp_timeout'), /otlp_timeout/);
+});
+
+test('what is required is missed by its path', () => {
+  const missing = (command: OptionCommand): readonly Mistake[] => {
+    const result = readOptions(command, { argv: [], env: {} });
+    return result.ok ? [] : result.mistakes;
+  };
+  assert.deepEqual(
+    missing('run').map(({ path, source, value }) => ({ path, source, value })),
+    ['broker_url', 'service_name'].map((path) => ({ path, source: undefined, value: undefined })),
+  );
+  assert.deepEqual(
+    missing('record').map(({ path }) => path),
+    ['broker_url', 'out'],
+  );
+});
+
+test('a flag without its value is one mistake, not also an option that is missing', () => {
+  const result = readOptions('run', { argv: ['--broker-url', '--service-name'], env: {} });
+  assert.ok(!result.ok);
+  assert.deepEqual(
+    result.mistakes.map(({ path, source }) => ({ path, source })),
+    [
+      { path: 'broker_url', source: '--broker-url' },
+      { path: 'service_name', source: '--service-name' },
+    ],
+  );
+});

@@ -1,0 +1,16 @@
+/** The least that a command needs, for tests that are about something else. */
+import type { OptionCommand } from '../../src/config/options.ts';
+import type { OptionSources } from '../../src/config/read-options.ts';
+
+const LEAST: Readonly<Record<OptionCommand, OptionSources>> = {
+  run: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
+  record: { argv: ['--out=events.ndjson'], env: { CELERY_BROKER_URL: 'amqp://rabbit' } },
+};
+
+/** Valid sources of a command, with more variables and flags; a flag that is given again replaces the first. */
+export function sources(command: OptionCommand, more: Partial<OptionSources>): OptionSources {
+  const { argv, env } = LEAST[command];
+  const flags = (more.argv ?? []).map((argument) => argument.split('=', 1)[0]);
+  const kept = argv.filter((argument) => !flags.includes(argument.split('=', 1)[0]));
+  return { argv: [...kept, ...(more.argv ?? [])], env: { ...env, ...more.env } };
+}

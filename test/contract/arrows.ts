@@ -1,0 +1,293 @@
+/**
+ * Where code may live, as one table: the rooms in the order in which data flows through them, and what each may reach.
+ * A breach is a sentence that says where the code belongs. Pure: judges parsed sources, reads nothing.
+ */
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import type { Import, SourceFile } from './sources.ts';
+
+/** What one folder or file may reach besides itself. Paths are relative to `src/`; a folder ends in a slash. */
+interface Room {
+  readonly path: string;
+  /** What is at home there; ends up in the messages. */
+  readonly holds: string;
+  /** May be imported as types. */
+  readonly types: readonly string[];
+  /** May be imported, types included. */
+  readonly values: readonly string[];
+  /** npm packages; `*` at the end stands for anything. */
+  readonly packages: readonly string[];
+  /** Modules of Node itself, without `node:`. */
+  readonly builtins: readonly string[];
+  /** Time and chance come in as arguments. */
+  readonly pure: boolean;
+}
+
+/** Modules of Node that neither reach outside nor have a clock. */
+const CALCULATING = [
+  'assert',
+  'assert/strict',
+  'buffer',
+  'querystring',
+  'string_decoder',
+  'url',
+  'util',
+  'zlib',
+];
+const TIMERS = ['timers', 'timers/promises', 'events', 'perf_hooks'];
+const FILES = ['fs', 'fs/promises', 'path', 'os', 'stream', 'stream/promises', 'readline'];
+const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
+
+/** The data's way. A room may import its left neighbour's types only. */
+const FLOW = ['broker/', 'celery/', 'cluster/', 'meter/', 'otlp/'];
+const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
+/** Imported by everybody: they import nothing. */
+const LEAVES = ['errors.ts', 'version.ts', 'self/self-event.ts'];
+const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pure: false };
+
+/** The first row whose path fits decides. */
+const ROOMS: readonly Room[] = [
+  {
+    ...NOTHING,
+    path: 'broker/',
+    holds: 'sockets and recordings: messages come in',
+    packages: ['amqplib', 'amqplib/*', 'ioredis'],
+    builtins: [...CALCULATING, ...TIMERS, ...FILES, ...SOCKETS],
+  },
+  {
+    ...NOTHING,
+    path: 'celery/',
+    holds: 'bytes → facts as Celery said them',
+    types: ['broker/broker.ts'],
+    pure: true,
+  },
+  {
+    ...NOTHING,
+    path: 'cluster/',
+    holds: 'facts → what is true of tasks and workers',
+    types: ['celery/event.ts', 'celery/event-types.ts'],
+    pure: true,
+  },
+  {
+    ...NOTHING,
+    path: 'meter/',
+    holds: 'what is true → instruments',
+    types: ['cluster/observation.ts'],
+    packages: ['@opentelemetry/api'],
+  },
+  {
+    ...NOTHING,
+    path: 'otlp/',
+    holds: 'instruments → the wire: the SDK, exporters, certificates',
+    packages: ['@opentelemetry/*', '@grpc/grpc-js'],
+    builtins: [...CALCULATING, ...TIMERS, 'fs', 'fs/promises', 'tls'],
+  },
+  { ...NOTHING, path: 'self/self-event.ts', holds: 'everything that may happen to the bridge itself' },
+  {
+    ...NOTHING,
+    path: 'self/self-log.ts',
+    holds: 'own events → log lines',
+    values: ['self/'],
+    packages: ['pino', 'pino-pretty'],
+    builtins: [...CALCULATING, 'fs', 'stream'],
+  },
+  { ...NOTHING, path: 'self/', holds: 'what happens to the bridge itself' },
+  {
+    ...NOTHING,
+    path: 'config/',
+    holds: 'options: named, read and checked',
+    types: [...FLOW, 'self/'],
+    values: ['broker/broker-url.ts', 'self/log-level.ts'],
+    packages: ['convict'],
+    builtins: [...CALCULATING, 'fs', 'path', 'crypto'],
+  },
+  { ...NOTHING, path: 'errors.ts', holds: 'the errors a caller may meet' },
+  { ...NOTHING, path: 'version.ts', holds: 'the version' },
+  {
+    ...NOTHING,
+    path: 'service.ts',
+    holds: 'one Celery service, wired',
+    values: ROOMS_OF_DATA,
+    packages: ['@opentelemetry/api'],
+    builtins: [...CALCULATING, ...TIMERS],
+  },
+  {
+    ...NOTHING,
+    path: 'bridge.ts',
+    holds: 'all services: start, ready, stop',
+    values: [...ROOMS_OF_DATA, 'service.ts'],
+    packages: ['@opentelemetry/api'],
+    builtins: [...CALCULATING, ...TIMERS],
+  },
+  {
+    ...NOTHING,
+    path: 'index.ts',
+    holds: 'the public names',
+    values: [...ROOMS_OF_DATA, 'service.ts', 'bridge.ts'],
+  },
+  {
+    ...NOTHING,
+    path: 'cli/',
+    holds: 'the command: arguments, signals, exit codes, output',
+    values: [...ROOMS_OF_DATA, 'service.ts', 'bridge.ts', 'index.ts'],
+    packages: ['pino', 'pino-pretty'],
+    builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'tty'],
+  },
+];
+
+/** Uses of globals that are barred, where, and what to do instead. `*` at the end stands for any member. */
+const BARRED_GLOBALS: readonly {
+  readonly names: readonly string[];
+  readonly barred: (room: Room) => boolean;
+  readonly instead: string;
+}[] = [
+  {
+    names: ['console', 'console.*'],
+    barred: (room) => room.path !== 'cli/',
+    instead: 'tell a self event (self/self-event.ts), or print in cli/',
+  },
+  {
+    // What is left (memoryUsage, hrtime …) tells of the process and changes nothing.
+    names: ['process'].concat(
+      [
+        'exit',
+        'exitCode',
+        'abort',
+        'kill',
+        'on',
+        'once',
+        'off',
+        'addListener',
+        'removeListener',
+        'stdin',
+        'stdout',
+      ]
+        .concat(['stderr', 'argv', 'env', 'chdir', 'umask', 'setuid', 'setgid', 'title'])
+        .map((member) => `process.${member}`),
+    ),
+    barred: (room) => room.path !== 'cli/',
+    instead:
+      'exit codes, signals, output, arguments and the environment belong in cli/, which passes them on',
+  },
+  {
+    names: ['Date.now', 'Date()', 'performance', 'performance.*', 'process.*'],
+    barred: (room) => room.pure,
+    instead: 'take the time as an argument (nowMs)',
+  },
+  {
+    names: ['Math.random', 'crypto', 'crypto.*'],
+    barred: (room) => room.pure,
+    instead: 'take a source of random numbers as an argument',
+  },
+  {
+    names: ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'],
+    barred: (room) => room.pure,
+    instead: 'return what is due; whoever calls waits (broker/, otlp/, service.ts)',
+  },
+  {
+    names: ['fetch', 'WebSocket', 'EventSource'],
+    barred: () => true,
+    instead: 'input comes through broker/, output leaves through otlp/',
+  },
+  {
+    names: ['globalThis', 'globalThis.*', 'global', 'global.*', 'require', 'require.*', 'eval'],
+    barred: () => true,
+    instead: 'import what you need by name, so that this check can see it',
+  },
+];
+
+const matches = (patterns: readonly string[], name: string): boolean =>
+  patterns.some((pattern) =>
+    /[*]$/.test(pattern) ? name.startsWith(pattern.slice(0, -1)) : pattern === name,
+  );
+
+const within = (places: readonly string[], file: string): boolean =>
+  places.some((place) => (place.endsWith('/') ? file.startsWith(place) : place === file));
+
+const roomOf = (file: string): Room | undefined => ROOMS.find((room) => within([room.path], file));
+
+/** "broker/ (sockets …) or cli/ (…)": the rooms for which `may` holds. */
+function homes(may: (room: Room) => boolean): string {
+  const rooms = ROOMS.filter(may).map((room) => `${room.path} (${room.holds})`);
+  return rooms.length === 0 ? 'no room yet: choose one and add it to its row' : rooms.join(' or ');
+}
+
+/** Why `room` may not import the file, or undefined if it may. */
+function fileBreach(room: Room, target: string, { typeOnly }: Import): string | undefined {
+  if (within([room.path, ...LEAVES, ...room.values], target)) return undefined;
+  const owner = roomOf(target);
+  if (owner === undefined) return `src/${target} is in no room: there is no row for it.`;
+  if (within(room.types, target)) {
+    if (typeOnly) return undefined;
+    return `${room.path} may only import types of it (import type). Code that runs belongs in ${owner.path} (${owner.holds}) or, where rooms are wired, in service.ts.`;
+  }
+  if (owner.path === 'cli/')
+    return `Nobody imports cli/ (${owner.holds}). What others need of it belongs in the room that needs it.`;
+  const neighbours = [...room.types, ...room.values];
+  const wiring = 'code that wires rooms belongs in service.ts (one service) or bridge.ts (all of them).';
+  const from = FLOW.indexOf(room.path);
+  if (from >= 0 && FLOW.indexOf(owner.path) > from) {
+    return `Data flows ${FLOW.join(' → ')}: ${room.path} (${room.holds}) never knows ${owner.path} (${owner.holds}), which reads what ${room.path} says; ${wiring}`;
+  }
+  const through = neighbours.length === 0 ? 'nobody' : neighbours.join(', ');
+  return `${room.path} (${room.holds}) may know ${through}. What only ${owner.path} (${owner.holds}) knows travels as a field of what its right neighbour is told; ${wiring}`;
+}
+
+function importBreach(room: Room, file: string, found: Import): string | undefined {
+  const { specifier } = found;
+  if (specifier.startsWith('.'))
+    return fileBreach(room, path.posix.join(path.posix.dirname(file), specifier), found);
+  if (isBuiltin(specifier)) {
+    const name = specifier.replace(/^node:/, '');
+    if (room.builtins.includes(name)) return undefined;
+    return `${room.path} is for ${room.holds}. Code that needs it belongs in ${homes((home) => home.builtins.includes(name))}.`;
+  }
+  if (matches(room.packages, specifier)) return undefined;
+  return `${room.path} is for ${room.holds}. Code that needs it belongs in ${homes((home) => matches(home.packages, specifier))}.`;
+}
+
+/** Every breach of the table, each as `file:line, what: where it belongs`. */
+export function findBreaches(sources: readonly SourceFile[]): readonly string[] {
+  return sources.flatMap((source) => {
+    const room = roomOf(source.path);
+    if (room === undefined) {
+      return [`src/${source.path} is in no room. Put it into the one it belongs to: ${homes(() => true)}.`];
+    }
+    const imports = source.imports.flatMap((found) => {
+      const breach = importBreach(room, source.path, found);
+      return breach === undefined
+        ? []
+        : [`src/${source.path}:${found.line} imports ${found.specifier}: ${breach}`];
+    });
+    const globals = source.globals.flatMap(({ name, line }) => {
+      const rule = BARRED_GLOBALS.find(({ names, barred }) => barred(room) && matches(names, name));
+      return rule === undefined
+        ? []
+        : [`src/${source.path}:${line} uses ${name} in ${room.path}: ${rule.instead}.`];
+    });
+    return [...imports, ...globals];
+  });
+}
+
+/** Every cycle of imports, types included: `a.ts → b.ts → a.ts`. Each is found once, from its first file. */
+export function findCycles(sources: readonly SourceFile[]): readonly string[] {
+  const targets = new Map(
+    sources.map(({ path: file, imports }) => [
+      file,
+      imports
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .map(({ specifier }) => path.posix.join(path.posix.dirname(file), specifier)),
+    ]),
+  );
+  const cycles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (file: string, trail: readonly string[]): void => {
+    const begin = trail.indexOf(file);
+    if (begin >= 0) cycles.push([...trail.slice(begin), file].join(' → '));
+    if (begin >= 0 || finished.has(file)) return;
+    for (const target of targets.get(file) ?? []) visit(target, [...trail, file]);
+    finished.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return cycles;
+}

@@ -1,0 +1,65 @@
+/** The documents say what the code says: errors, versions and links. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { ERROR_CODES } from '../../src/errors.ts';
+import { VERSION } from '../../src/version.ts';
+import { assertGenerated, markdownTable } from './generated-block.ts';
+import { findDeadLinks } from './links.ts';
+import { ROOT } from './sources.ts';
+
+const README = new URL('../../README.md', import.meta.url);
+
+function readText(file: string): string | undefined {
+  const found = statSync(path.join(ROOT, file), { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  return found.isDirectory() ? '' : readFileSync(path.join(ROOT, file), 'utf8');
+}
+
+test('the README has every error code', () => {
+  const rows = Object.entries(ERROR_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
+  assertGenerated(README, 'errors', markdownTable(['code', 'meaning'], rows));
+});
+
+test('the changelog has a heading for this version', () => {
+  const headings = [...(readText('CHANGELOG.md') ?? '').matchAll(/^## (\S+)/gmu)].map(
+    ([, version]) => version,
+  );
+  assert.ok(headings.includes(VERSION), `CHANGELOG.md has ${headings.join(', ')}, not ${VERSION}`);
+});
+
+test('no link within the repository is dead', () => {
+  const exclude = (name: string) => /^(?:node_modules|dist|\..+)$/u.test(path.basename(name));
+  const documents = globSync('**/*.md', { cwd: ROOT, exclude });
+  assert.ok(documents.includes('README.md'));
+  assert.deepEqual(
+    documents.flatMap((document) => findDeadLinks(document, readText)),
+    [],
+  );
+});
+
+test('dead links are found, of files and of headings, and nothing else is taken for one', () => {
+  const tree = new Map([
+    ['docs', ''],
+    ['docs/a.md', '# One\n## The `two` of us, twice\n## One\n```\n# not a heading\n```\n'],
+    [
+      'README.md',
+      [
+        '[file](docs/a.md) [folder](docs) [titled](docs/a.md "A") [web](https://example.com/x.md) <https://example.com>',
+        '[heading](docs/a.md#the-two-of-us-twice) [second](docs/a.md#one-1) [own](#top) `[code](nowhere.md)`',
+        '# Top\n```\n[code](nowhere.md)\n```\n[reference]: docs/a.md',
+        '[gone](docs/b.md) [no heading](docs/a.md#two) [code](docs/a.md#not-a-heading)\n[other]: nowhere.md',
+      ].join('\n'),
+    ],
+  ]);
+  assert.deepEqual(
+    findDeadLinks('README.md', (file) => tree.get(file)),
+    [
+      'README.md links to docs/b.md, which is not there.',
+      'README.md links to docs/a.md#two, but docs/a.md has no such heading.',
+      'README.md links to docs/a.md#not-a-heading, but docs/a.md has no such heading.',
+      'README.md links to nowhere.md, which is not there.',
+    ],
+  );
+});

@@ -1,0 +1,25 @@
+/** Compares a part of a document with the table in the code that it is made from; `UPDATE=1` rewrites it. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** The part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`, which have to be there. */
+export function assertGenerated(file: URL, name: string, content: string): void {
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
+  const document = readFileSync(file, 'utf8');
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  assert.ok(from !== -1 && from < to, `${file.pathname} lacks the lines ${begin} and ${end}`);
+  const wanted = `${begin}\n\n${content}\n\n`;
+  if (document.slice(from, to) === wanted) return;
+  assert.equal(
+    process.env['UPDATE'],
+    '1',
+    `${file.pathname}, ${name}: differs from the code; UPDATE=1 rewrites it`,
+  );
+  writeFileSync(file, document.slice(0, from) + wanted + document.slice(to));
+}
+
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,41 @@
+/** The house rules hold for the sources, and would notice if they did not. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findLapses } from './house-rules.ts';
+import { readSources } from './sources.ts';
+
+const OPENING = '/** Says what it is. */\n';
+
+test('every source file opens with a comment, is short and has a telling name', () => {
+  const sources = readSources();
+  assert.notEqual(sources.length, 0);
+  assert.deepEqual(sources.flatMap(findLapses), []);
+});
+
+test('a file without an opening comment is noticed, with or without a line for the shell', () => {
+  for (const text of ['export const a = 1;\n/** Late. */\n', '#!/usr/bin/env node\nimport "a";\n']) {
+    assert.match(findLapses({ path: 'celery/a.ts', text }).join(), /must open with a comment/);
+  }
+  for (const text of [OPENING, `#!/usr/bin/env node\n${OPENING}`, '// Says what it is.\n']) {
+    assert.deepEqual(findLapses({ path: 'celery/a.ts', text }), []);
+  }
+});
+
+test('a file of more than 300 lines is noticed, unless it says that it is a table', () => {
+  const long = 'const a = 1;\n'.repeat(300);
+  assert.match(
+    findLapses({ path: 'celery/a.ts', text: OPENING + long }).join(),
+    /has 301 lines, 300 are the most/,
+  );
+  assert.deepEqual(
+    findLapses({ path: 'celery/a.ts', text: OPENING + long.slice('const a = 1;\n'.length) }),
+    [],
+  );
+  assert.deepEqual(findLapses({ path: 'celery/a.ts', text: `/** The table of events. */\n${long}` }), []);
+});
+
+test('a name that says nothing is noticed, of a file or of a folder', () => {
+  for (const path of ['celery/utils.ts', 'common/event.ts', 'types.ts']) {
+    assert.match(findLapses({ path, text: OPENING }).join(), /says nothing/);
+  }
+});

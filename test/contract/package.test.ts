@@ -1,0 +1,177 @@
+/**
+ * The package as its users get it: built, packed, installed into an empty folder, run and imported. Nothing is taken
+ * from the repository but what `npm pack` puts into the tarball.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { VERSION } from '../../src/version.ts';
+import { runChild } from './child.ts';
+import { IMPORTING, type Imported } from './importing.ts';
+import { ROOT, readSources } from './sources.ts';
+
+/** Fetching and unpacking the dependencies, on a slow day. */
+const NPM_TIMEOUT_MS = 180_000;
+const RUN_TIMEOUT_MS = 20_000;
+
+/** What the package promises to export; a change here is a change for its users. */
+const PUBLIC_VALUES = [
+  'CeleryOtelError',
+  'ERROR_CODES',
+  'VERSION',
+  'createBridge',
+  'createSelfLog',
+  'loadConfig',
+  'parseBrokerUrls',
+];
+const PUBLIC_TYPES = [
+  'AmqpUrl',
+  'Bridge',
+  'BridgeOptions',
+  'BrokerSettings',
+  'BrokerTls',
+  'BrokerUrl',
+  'ClusterSettings',
+  'ClusterSizes',
+  'Config',
+  'ErrorCode',
+  'FailoverStrategy',
+  'LoadedConfig',
+  'LogLevel',
+  'Mistake',
+  'OtlpSettings',
+  'RecordingUrl',
+  'SelfEvent',
+  'SelfLogSettings',
+  'ServiceConfig',
+  'ServiceState',
+  'StopReport',
+  'Tell',
+];
+
+/** npm finds the registry by what the user has set, but not by what an npm that runs these tests has. */
+const NPM_ENV = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_TEST_CONTEXT$|NODE_ENV$)/iu.test(name)),
+);
+/** The variables of a shell that knows nothing of npm, of these tests or of telemetry. */
+const PLAIN_ENV = {
+  PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+  HOME: process.env['HOME'],
+};
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+let folder: string;
+let packed: Packed;
+
+async function npm(cwd: string, ...args: string[]): Promise<string> {
+  const ended = await runChild('npm', args, { cwd, env: NPM_ENV, timeoutMs: NPM_TIMEOUT_MS });
+  assert.equal(ended.code, 0, `npm ${args.join(' ')}\n${ended.stdout}${ended.stderr}`);
+  return ended.stdout;
+}
+
+before(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-package-'));
+  const answer = await npm(ROOT, 'pack', '--json', '--silent', '--pack-destination', folder);
+  // What is built is told before, on lines of its own.
+  [packed] = JSON.parse(answer.slice(answer.search(/^\[/mu)));
+  mkdirSync(path.join(folder, 'user'));
+  writeFileSync(path.join(folder, 'user/package.json'), '{ "private": true, "type": "module" }');
+  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+  await npm(path.join(folder, 'user'), 'install', ...quiet, path.join(folder, packed.filename));
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const runHere = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = PLAIN_ENV) =>
+  runChild(command, args, { cwd: path.join(folder, 'user'), env, timeoutMs: RUN_TIMEOUT_MS });
+
+test('the tarball holds what was compiled, the documents and nothing else', () => {
+  const compiled = readSources().flatMap(({ path: file }) => {
+    const name = `dist/${file.replace(/\.ts$/u, '')}`;
+    return [`${name}.js`, `${name}.js.map`, `${name}.d.ts`];
+  });
+  const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+  assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
+});
+
+test('every source map is beside its file and carries the source, which the package does not hold', () => {
+  const installed = (file: string) =>
+    readFileSync(path.join(folder, 'user/node_modules/celery-otel', file), 'utf8');
+  const compiled = packed.files.map((file) => file.path).filter((file) => file.endsWith('.js'));
+  assert.notEqual(compiled.length, 0);
+  for (const file of compiled) {
+    const [, name] = /\n\/\/# sourceMappingURL=(\S+)\s*$/u.exec(installed(file)) ?? [];
+    assert.equal(name, `${path.basename(file)}.map`);
+    const { sources, sourcesContent } = JSON.parse(installed(`${file}.map`));
+    assert.equal(sourcesContent.length, sources.length);
+    assert.ok(sourcesContent.every(Boolean), `${file}.map points to sources that are not there`);
+  }
+});
+
+test('the command tells its version', async () => {
+  const { code, stdout, stderr } = await runHere('npx', ['--no-install', 'celery-otel', '--version']);
+  assert.deepEqual({ code, stdout }, { code: 0, stdout: `${VERSION}\n` }, stderr);
+});
+
+test('the command explains itself', async () => {
+  const { code, stdout, stderr } = await runHere('npx', ['--no-install', 'celery-otel', '--help']);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /celery-otel/);
+  assert.match(stdout, /\brun\b[\s\S]*\brecord\b/u);
+});
+
+test('importing the library does nothing: no output, and the process ends by itself', async () => {
+  const ended = await runHere(
+    process.execPath,
+    ['--input-type=module', '--eval', `import 'celery-otel';`],
+    {},
+  );
+  assert.deepEqual(ended, { code: 0, stdout: '', stderr: '' });
+});
+
+test('the library exports the promised names, and importing it starts nothing', async () => {
+  const ended = await runHere(
+    process.execPath,
+    ['--input-type=module', '--eval', IMPORTING, 'celery-otel'],
+    {},
+  );
+  assert.equal(ended.stderr, '');
+  const imported: Imported = JSON.parse(ended.stdout);
+  assert.deepEqual(imported, { names: PUBLIC_VALUES.toSorted(), handles: [], timers: [] });
+});
+
+test('the public names are listed one by one, types too', () => {
+  const index = readFileSync(path.join(ROOT, 'src/index.ts'), 'utf8');
+  assert.doesNotMatch(index, /export \*/u);
+  const exported = [...index.matchAll(/export (type )?\{([^}]*)\}/gu)].flatMap(([, allTypes, list = '']) =>
+    list
+      .split(',')
+      .map((name) => name.trim())
+      .filter(Boolean)
+      .map((name) => (allTypes === undefined ? name : `type ${name}`)),
+  );
+  const promised = [...PUBLIC_VALUES, ...PUBLIC_TYPES.map((name) => `type ${name}`)];
+  assert.deepEqual(exported.sort(), promised.sort());
+});
+
+test('a strict TypeScript program of a user compiles against the declarations', async () => {
+  const names = [...PUBLIC_VALUES, ...PUBLIC_TYPES.map((name) => `type ${name}`)];
+  const program = `import { ${names.join(', ')} } from 'celery-otel';\nexport { ${names.join(', ')} };\n`;
+  writeFileSync(path.join(folder, 'user/program.ts'), program);
+  const compilerOptions = {
+    ...{ strict: true, skipLibCheck: false, noEmit: true, target: 'es2023', module: 'nodenext' },
+    ...{ types: ['node'], typeRoots: [path.join(ROOT, 'node_modules/@types')] },
+  };
+  writeFileSync(
+    path.join(folder, 'user/tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: ['program.ts'] }),
+  );
+  const ended = await runHere(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc')]);
+  assert.deepEqual(ended, { code: 0, stdout: '', stderr: '' });
+});

@@ -1,0 +1,11 @@
+/** The version is written twice, since a constant needs no file at run time; here the two are held together. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import manifest from '../../package.json' with { type: 'json' };
+import lock from '../../package-lock.json' with { type: 'json' };
+import { VERSION } from '../../src/version.ts';
+
+test('the version in the code is that of package.json and of the lock file', () => {
+  assert.equal(VERSION, manifest.version);
+  assert.equal(lock.version, manifest.version);
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { eventCounts, readShopReport } from '../real/shop-report.ts';
+
+const DEMO = new URL('../../examples/demo/', import.meta.url);
+const DURATION_MAX_MS = 60_000;
+
+/** What the demo printed, and how it ended. */
+let demo: { readonly code: unknown; readonly stdout: string; readonly durationMs: number };
+
+before(async () => {
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, [fileURLToPath(new URL('demo.ts', DEMO))], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  assert.equal(stderr, '', 'nothing is worth a warning');
+  demo = { code, stdout, durationMs: performance.now() - startedMs };
+});
+
+/** The lines of the table that begins with that column: first cell → column → cell. */
+function table(first: string): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  const lines = demo.stdout.split('\n');
+  const from = lines.findIndex((line) => line.startsWith(`${first} `));
+  assert.ok(from >= 0, `no table of ${first}`);
+  const cells = (line: string): readonly string[] => line.trim().split(/ {2,}/u);
+  const head = cells(lines[from] ?? '');
+  const rows = lines.slice(
+    from + 1,
+    lines.findIndex((line, index) => index > from && line === ''),
+  );
+  return new Map(
+    rows.map((line) => [
+      cells(line)[0] ?? '',
+      Object.fromEntries(head.map((key, at) => [key, cells(line)[at] ?? ''])),
+    ]),
+  );
+}
+
+const number = (cell: string | undefined): number => (cell === '·' ? 0 : Number(cell));
+
+/** The events of the recording, read without any of the code that is tested. */
+function recordedEvents(): readonly Readonly<Record<string, unknown>>[] {
+  const [, ...messages] = readFileSync(new URL('shop.ndjson', DEMO), 'utf8').trimEnd().split('\n');
+  return messages.flatMap((line) => {
+    const { body } = JSON.parse(line);
+    return JSON.parse(body);
+  });
+}
+
+test('it ends by itself, well and within a minute', () => {
+  assert.equal(demo.code, 0);
+  assert.ok(demo.durationMs < DURATION_MAX_MS, `${demo.durationMs} ms`);
+});
+
+test('its table shows the ends that Celery itself reported when it was recorded', () => {
+  const report = readShopReport(JSON.parse(readFileSync(new URL('shop.celery.json', DEMO), 'utf8')));
+  const rows = table('task');
+  const sum = (counts: Readonly<Record<string, number>>) =>
+    Object.values(counts).reduce((all, each) => all + each, 0);
+  const expected = Object.entries(eventCounts(report)).map(([task, counts]) => [
+    task,
+    [counts.succeeded, sum(counts.failed), sum(counts.retried), counts.revoked, counts.rejected],
+  ]);
+  const shown = expected.map(([task]) => {
+    const row = rows.get(String(task));
+    return [
+      task,
+      [row?.['succeeded'], row?.['failed'], row?.['retried'], row?.['revoked'], row?.['rejected']].map(
+        number,
+      ),
+    ];
+  });
+  assert.deepEqual(shown, expected);
+  assert.equal(rows.size, expected.length + 1, 'each task has a line, and there is one of totals');
+});
+
+test('its table shows as many tasks sent, received and started as there are in the recording', () => {
+  const events = recordedEvents();
+  const names = new Map(
+    events.filter(({ type }) => type === 'task-received').map(({ uuid, name }) => [uuid, name]),
+  );
+  for (const [task, row] of table('task')) {
+    for (const counter of ['sent', 'received', 'started']) {
+      const own = events.filter(({ type }) => type === `task-${counter}`);
+      const expected =
+        task === 'all' ? own : own.filter(({ uuid, name }) => (name ?? names.get(uuid)) === task);
+      assert.equal(number(row[counter]), expected.length, `${task} ${counter}`);
+    }
+  }
+});
+
+test('its table shows the worker that was killed and the one that was sent home as down, the others up', () => {
+  const offline = recordedEvents().filter(({ type }) => type === 'worker-offline');
+  const down = new Set([...offline.map(({ hostname }) => String(hostname)), 'reports-1@shop-b']);
+  assert.equal(down.size, 2);
+  for (const [worker, row] of table('worker'))
+    assert.equal(row['up'], down.has(worker) ? 'DOWN' : 'up', worker);
+});
+
+test('the recording holds all that a cluster can do to a task, from two kinds of pool at least', () => {
+  const types = new Set(recordedEvents().map(({ type }) => type));
+  for (const type of [
+    'sent',
+    'received',
+    'started',
+    'succeeded',
+    'failed',
+    'retried',
+    'rejected',
+    'revoked',
+  ]) {
+    assert.ok(types.has(`task-${type}`), type);
+  }
+  assert.ok(table('error.type').size >= 6, 'several classes of exceptions');
+});

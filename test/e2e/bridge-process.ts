@@ -1,0 +1,74 @@
+/** Runs the real command as a user does, `celery-otel run`, in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+export interface BridgeProcess {
+  readonly pid: number;
+  /** Everything written to stderr so far. */
+  log(): string;
+  /** Whether it has not ended. */
+  alive(): boolean;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves with how it ended. @throws if it has not within the time-out */
+  ended(timeoutMs: number): Promise<{ readonly code: number | null; readonly stdout: string }>;
+  /** Resolves once the log matches. @throws if it ends or the time is up before */
+  logged(pattern: RegExp, timeoutMs: number): Promise<void>;
+}
+
+/** Starts it with these environment variables and nothing else of this process's but the PATH. */
+export function startBridge(t: TestContext, env: Readonly<Record<string, string>>): BridgeProcess {
+  const child = spawn(process.execPath, [MAIN, 'run'], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (chunk: string) => {
+      output[stream] += chunk;
+    });
+  }
+  const closed = once(child, 'close');
+  t.after(async () => {
+    if (!isAlive(child)) return;
+    child.kill('SIGKILL');
+    await closed;
+  });
+  return {
+    pid: child.pid ?? -1,
+    log: () => output.stderr,
+    alive: () => isAlive(child),
+    signal: (signal) => child.kill(signal),
+    async ended(timeoutMs) {
+      await within(timeoutMs, closed, () => `it has not ended; its log:\n${output.stderr}`);
+      return { code: child.exitCode, stdout: output.stdout };
+    },
+    async logged(pattern, timeoutMs) {
+      const signal = AbortSignal.timeout(timeoutMs);
+      while (!pattern.test(output.stderr)) {
+        if (!isAlive(child))
+          throw new Error(`it ended before it logged ${pattern}; its log:\n${output.stderr}`);
+        await once(child.stderr, 'data', { signal }).catch((cause: unknown) => {
+          throw new Error(`it has not logged ${pattern}; its log:\n${output.stderr}`, { cause });
+        });
+      }
+    },
+  };
+}
+
+function isAlive(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+async function within<T>(timeoutMs: number, promise: Promise<T>, otherwise: () => string): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(otherwise())), timeoutMs);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

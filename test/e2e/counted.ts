@@ -1,0 +1,41 @@
+/** What a receiver holds, in the form in which `real/shop-report.ts` says what has to be there. */
+import type { Point } from '../../examples/demo/otlp-points.ts';
+import { total } from '../../examples/demo/otlp-receiver.ts';
+import type { Counts, EventCounts } from '../real/shop-report.ts';
+
+/** Task name → its counters, each summed over everything that is not told apart. */
+export function countedTasks(points: readonly Point[]): Readonly<Record<string, EventCounts>> {
+  const tasks = new Set(points.flatMap((point) => point.attributes['celery.task.name'] ?? []));
+  return Object.fromEntries([...tasks].map((task) => [task, countedTask(points, task)]));
+}
+
+function countedTask(points: readonly Point[], task: string): EventCounts {
+  const own = points.filter((point) => point.attributes['celery.task.name'] === task);
+  const all = (counter: string): number => total(own, `celery.task.${counter}`);
+  return {
+    sent: all('sent'),
+    received: all('received'),
+    started: all('started'),
+    succeeded: all('succeeded'),
+    failed: by('error.type', own, 'celery.task.failed'),
+    retried: by('error.type', own, 'celery.task.retried'),
+    revoked: all('revoked'),
+    rejected: all('rejected'),
+  };
+}
+
+/** Worker → task name → runs begun, as `inspect stats` has it. */
+export function startedByWorker(points: readonly Point[]): Readonly<Record<string, Counts>> {
+  const started = points.filter((point) => point.metric === 'celery.task.started');
+  const workers = Map.groupBy(started, (point) => point.attributes['celery.worker.name'] ?? '');
+  return Object.fromEntries(
+    [...workers].map(([worker, own]) => [worker, by('celery.task.name', own, 'celery.task.started')]),
+  );
+}
+
+function by(key: string, points: readonly Point[], metric: string): Counts {
+  const values = new Set(
+    points.filter((point) => point.metric === metric).map((point) => point.attributes[key] ?? ''),
+  );
+  return Object.fromEntries([...values].map((value) => [value, total(points, metric, { [key]: value })]));
+}

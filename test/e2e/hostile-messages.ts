@@ -1,0 +1,133 @@
+/**
+ * Makes messages that no Celery ever sends, from a seed, and says under which reason each has to be counted: that is
+ * decided by how a message was made, not by the code that is tested.
+ */
+import { deflateSync } from 'node:zlib';
+import type { RejectionReason } from '../../src/celery/rejection.ts';
+import { type EventFields, event, type RawPublish } from './publish.ts';
+
+const JSON_TYPE = { contentType: 'application/json', contentEncoding: 'utf-8' } as const;
+
+type Random = () => number;
+type Make = (random: Random, index: number) => RawPublish;
+
+/** For each reason the ways to be counted under it. */
+const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
+  'empty-batch': [() => json('[]'), () => json(' [ ] ')],
+  'unknown-type': [
+    (random) => of(event('task-sent', { type: `custom-${word(random)}` })),
+    () => of(event('constructor')),
+    () => of(event('__proto__')),
+    () => of({ ...event('task-sent'), type: 'x'.repeat(20_000) }),
+  ],
+  'body-too-large': [
+    // A megabyte of zeroes a time, so that a few bytes on the wire would fill the memory.
+    () => ({ ...json(''), body: bomb, headers: { compression: 'application/x-gzip' } }),
+  ],
+  'batch-too-long': [() => json(`[${'0,'.repeat(10_000)}0]`)],
+  'unsafe-serializer': [
+    (random) => ({ ...json(word(random)), contentType: 'application/x-python-serialize' }),
+    () => ({
+      ...json('\x80\x04K\x01.'),
+      contentType: 'application/x-python-serialize',
+      contentEncoding: 'binary',
+    }),
+  ],
+  'unsupported-serializer': [
+    () => ({ ...json('type: task-sent'), contentType: 'application/x-yaml' }),
+    (random) => ({ ...json('{}'), contentType: `application/${word(random)}` }),
+    () => ({ routingKey: 'task.sent', body: Buffer.from('{}') }),
+  ],
+  'unsupported-encoding': [(random) => ({ ...json('{}'), contentEncoding: `koi8-${word(random)}` })],
+  'unsupported-compression': [
+    () => ({ ...json('{}'), headers: { compression: 'application/x-bz2' } }),
+    () => ({ ...json('{}'), headers: { compression: { nested: ['deeply'] } } }),
+  ],
+  'corrupt-compression': [() => ({ ...json('{}'), headers: { compression: 'application/x-gzip' } })],
+  'invalid-text': [() => ({ ...json(''), body: Buffer.from([0x22, 0xff, 0xfe, 0x22]) })],
+  'invalid-json': [
+    () => json(''),
+    () => json('{"type": "task-sent",'),
+    () => json('[NaN, Infinity,]'),
+    (random) => json(`{${word(random)}}`),
+    () => json('['.repeat(10_000)),
+  ],
+  'not-an-event': [
+    () => json('null'),
+    () => json('42'),
+    () => json('"task-sent"'),
+    () => json('true'),
+    () => json('[[]]'),
+  ],
+  'missing-type': [
+    () => json('{}'),
+    () => json('{"type": 7}'),
+    () => json('{"__proto__": {"type": "task-sent"}}'),
+  ],
+  'missing-hostname': [
+    () => of(event('task-sent', { hostname: null })),
+    () => of(event('worker-heartbeat', { hostname: { name: 'w1' } })),
+    () => of(event('task-started', { hostname: '' })),
+  ],
+  'missing-uuid': [
+    () => of(event('task-started', { uuid: undefined })),
+    () => of(event('task-sent', { uuid: 17 })),
+    () => of(event('task-sent', { uuid: 'u'.repeat(10_000) })),
+  ],
+  'bad-timestamp': [
+    () => of(event('task-sent', { timestamp: 'yesterday' })),
+    () => of(event('worker-heartbeat', { timestamp: -1 })),
+    () => of(event('task-sent', { timestamp: Date.now() })),
+    () => json(JSON.stringify(event('task-sent')).replace(/"timestamp":[\d.]+/u, '"timestamp":NaN')),
+  ],
+};
+
+const bomb = deflateSync(Buffer.alloc(17 * 1024 * 1024));
+
+/** Bombs cost memory by their nature, and long lists time, so there are few of them. */
+const RARE: ReadonlySet<string> = new Set<RejectionReason>(['body-too-large', 'batch-too-long']);
+
+export function hostileMessages(
+  seed: number,
+  count: number,
+): { messages: readonly RawPublish[]; expected: Readonly<Record<string, number>> } {
+  const random = seeded(seed);
+  const reasons = Object.entries(MAKERS);
+  const expected = new Map<string, number>(reasons.map(([reason]) => [reason, 0]));
+  const messages = Array.from({ length: count }, (_, index) => {
+    let [reason, makers] = pick(random, reasons);
+    while (RARE.has(reason) && random() > 0.01) [reason, makers] = pick(random, reasons);
+    expected.set(reason, (expected.get(reason) ?? 0) + 1);
+    return pick(random, makers)(random, index);
+  });
+  return { messages, expected: Object.fromEntries(expected) };
+}
+
+function json(body: string): RawPublish {
+  return { routingKey: 'task.multi', body: Buffer.from(body), ...JSON_TYPE };
+}
+
+function of(fields: EventFields): RawPublish {
+  return json(JSON.stringify(fields));
+}
+
+function word(random: Random): string {
+  return Math.floor(random() * 2 ** 32).toString(36);
+}
+
+function pick<T>(random: Random, from: readonly T[]): T {
+  const found = from[Math.floor(random() * from.length)];
+  if (found === undefined) throw new RangeError('nothing to pick from');
+  return found;
+}
+
+/** mulberry32: small, fast and the same everywhere. */
+function seeded(seed: number): Random {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

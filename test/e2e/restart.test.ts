@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Point } from '../../examples/demo/otlp-points.ts';
+import { startReceiver, total } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { event, publish } from './publish.ts';
+
+const RECONNECT_MAX_MS = 5000;
+
+test('a broker restarted twice under load: it reconnects in time, and no counter goes down', {
+  timeout: 120_000,
+}, async (t) => {
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const decreases: string[] = [];
+  const sink = await startReceiver({ onExport: ({ points }) => decreases.push(...noteDecreases(points)) });
+  t.after(() => sink.stop());
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: rabbitmq.url,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '200',
+  });
+  await bridge.logged(/connected to/u, 10_000);
+  const counted = (name: string, amount: number) =>
+    sink.waitFor(
+      'shop',
+      (points) => total(points, 'celery.task.sent', { 'celery.task.name': name }) === amount,
+      10_000,
+    );
+  await publish(rabbitmq.url, sent('before', 500));
+  await counted('before', 500);
+
+  const load = underLoad(t, rabbitmq.url);
+  for (const round of [1, 2]) {
+    await load.flowing();
+    await rabbitmq.restart();
+    const upMs = performance.now();
+    const connections = new RegExp(`(?:connected to[^]*){${round + 1}}`, 'u');
+    await bridge.logged(connections, RECONNECT_MAX_MS);
+    t.diagnostic(`reconnected ${Math.round(performance.now() - upMs)} ms after the broker was up`);
+    await publish(rabbitmq.url, sent(`after restart ${round}`, 500));
+    await counted(`after restart ${round}`, 500);
+  }
+  await load.stop();
+  assert.ok(bridge.alive());
+  assert.equal(total(sink.latest('shop'), 'celery.task.sent', { 'celery.task.name': 'before' }), 500);
+  assert.deepEqual(decreases, []);
+
+  /** Compares each cumulative series with its newest point before. */
+  function noteDecreases(points: readonly Point[]): readonly string[] {
+    return points
+      .filter((point) => point.monotonic)
+      .filter((point) => {
+        const key = `${point.resource['service.name']} ${point.metric} ${JSON.stringify(point.attributes)}`;
+        const last = newest.get(key);
+        newest.set(key, point);
+        return last !== undefined && (point.value < last.value || point.startMs !== last.startMs);
+      })
+      .map((point) => `${point.metric} ${JSON.stringify(point.attributes)} fell to ${point.value}`);
+  }
+});
+
+const newest = new Map<string, Point>();
+
+function sent(name: string, amount: number) {
+  return Array.from({ length: amount }, () => event('task-sent', { name, queue: 'orders' }));
+}
+
+/** Publishes all the time, also while the broker is away, when nothing comes of it. */
+function underLoad(t: TestContext, url: string): { flowing(): Promise<void>; stop(): Promise<void> } {
+  const stopping = new AbortController();
+  let portions = 0;
+  const done = (async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await publish(url, sent('load', 50));
+        portions += 1;
+      } catch {
+        // The broker is away, as this test wants it; the next portion tries again.
+        await delay(50);
+      }
+    }
+  })();
+  const stop = (): Promise<void> => {
+    stopping.abort();
+    return done;
+  };
+  t.after(stop);
+  return {
+    stop,
+    async flowing() {
+      const target = portions + 5;
+      while (portions < target) await delay(20);
+    },
+  };
+}

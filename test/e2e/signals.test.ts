@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { after, before, type TestContext, test } from 'node:test';
+import { type Receiver, startReceiver, total } from '../../examples/demo/otlp-receiver.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { event, publish } from './publish.ts';
+
+let rabbitmq: RabbitMq;
+
+before(async () => {
+  rabbitmq = await startRabbitmq();
+});
+
+after(() => rabbitmq?.remove());
+
+async function receiver(t: TestContext): Promise<Receiver> {
+  const started = await startReceiver();
+  t.after(() => started.stop());
+  return started;
+}
+
+const NEVER_IN_THIS_TEST_MS = '3600000';
+const EXIT_DEADLINE_MS = 5000;
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} exports what was counted once more and exits 0`, async (t) => {
+    const sink = await receiver(t);
+    const bridge = startBridge(t, {
+      CELERY_BROKER_URL: rabbitmq.url,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+      OTEL_METRIC_EXPORT_INTERVAL: NEVER_IN_THIS_TEST_MS,
+    });
+    await bridge.logged(/connected to/u, 10_000);
+    await publish(rabbitmq.url, [event('task-sent'), event('task-sent'), event('worker-heartbeat')]);
+    assert.equal(sink.exports(), 0);
+    bridge.signal(signal);
+    const { code, stdout } = await bridge.ended(EXIT_DEADLINE_MS);
+    assert.equal(code, 0);
+    assert.equal(stdout, '', 'standard output stays clean');
+    assert.equal(sink.exports(), 2, 'one export for the service, one for the bridge itself');
+    assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 2);
+    assert.equal(total(sink.latest('shop'), 'celery.worker.up'), 1);
+    assert.match(bridge.log(), /everything counted was exported/u);
+  });
+}
+
+/** A server that takes connections and never says a word. */
+async function silentServer(t: TestContext): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}
+
+const GONE = 'http://127.0.0.1:1';
+
+test('it exits 0 in time with the broker and the backend gone', async (t) => {
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: 'amqp://127.0.0.1:1',
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
+  });
+  await bridge.logged(/trying again within/u, 10_000);
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
+});
+
+test('it exits 0 in time with a broker and a backend that never answer', async (t) => {
+  const port = await silentServer(t);
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: `amqp://127.0.0.1:${port}`,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+  });
+  await bridge.logged(/listening for/u, 10_000);
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
+});
+
+test('a second signal ends it at once', async (t) => {
+  const port = await silentServer(t);
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: rabbitmq.url,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+  });
+  await bridge.logged(/connected to/u, 10_000);
+  await publish(rabbitmq.url, [event('task-sent')]);
+  bridge.signal('SIGTERM');
+  await bridge.logged(/stopping shop/u, 2000);
+  const startedMs = performance.now();
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended(2000)).code, 143);
+  assert.ok(performance.now() - startedMs < 1000);
+});
+
+test('it starts before its broker is there and waits for it', async (t) => {
+  const sink = await receiver(t);
+  const late = await startRabbitmq();
+  t.after(() => late.remove());
+  await late.stop();
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: late.url,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '200',
+  });
+  await bridge.logged(/trying again within/u, 10_000);
+  await late.start();
+  await bridge.logged(/connected to/u, 5000);
+  await publish(late.url, [event('task-sent')]);
+  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, 5000);
+});
+
+test('its connection names the product, for whoever looks at the broker', async (t) => {
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: rabbitmq.url,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
+  });
+  await bridge.logged(/connected to/u, 10_000);
+  assert.match(await rabbitmq.ctl('list_connections', 'client_properties'), /celery-otel/u);
+});

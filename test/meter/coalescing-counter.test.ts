@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attributes, Counter } from '@opentelemetry/api';
+import fc from 'fast-check';
+import { createCoalescingCounter } from '../../src/meter/coalescing-counter.ts';
+
+function spyCounter(): { counter: Counter; adds: { amount: number; attributes: Attributes | undefined }[] } {
+  const adds: { amount: number; attributes: Attributes | undefined }[] = [];
+  return { counter: { add: (amount, attributes) => adds.push({ amount, attributes }) }, adds };
+}
+
+test('series are told apart by every value, also where values would read the same joined', () => {
+  const { counter, adds } = spyCounter();
+  const coalescing = createCoalescingCounter(counter, ['a', 'b']);
+  for (const values of [
+    ['x', 'yz'],
+    ['xy', 'z'],
+    ['x', 'yz'],
+    ['true', 't'],
+    [true, 't'],
+  ])
+    coalescing.add(1, values);
+  coalescing.flush();
+  assert.deepEqual(adds, [
+    { amount: 2, attributes: { a: 'x', b: 'yz' } },
+    { amount: 1, attributes: { a: 'xy', b: 'z' } },
+    { amount: 1, attributes: { a: 'true', b: 't' } },
+    { amount: 1, attributes: { a: true, b: 't' } },
+  ]);
+});
+
+test('the sum of what is handed over is the sum of what was added, whenever it is flushed', () => {
+  const step = fc.oneof(
+    fc.record({
+      amount: fc.nat(100),
+      values: fc.tuple(fc.constantFrom('p', 'q'), fc.constantFrom('r', 's', '__proto__')),
+    }),
+    fc.constant('flush' as const),
+  );
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const { counter, adds } = spyCounter();
+      const coalescing = createCoalescingCounter(counter, ['k', 'l']);
+      let added = 0;
+      for (const each of steps) {
+        if (each === 'flush') coalescing.flush();
+        else {
+          coalescing.add(each.amount, each.values);
+          added += each.amount;
+        }
+      }
+      coalescing.flush();
+      const handedOver = adds.length;
+      coalescing.flush();
+      assert.equal(adds.length, handedOver, 'nothing is handed over twice');
+      assert.equal(
+        adds.reduce((sum, { amount }) => sum + amount, 0),
+        added,
+      );
+    }),
+  );
+});
+
+test('a flood of distinct series is handed over early and loses nothing', () => {
+  const { counter, adds } = spyCounter();
+  const coalescing = createCoalescingCounter(counter, ['k']);
+  for (let index = 0; index < 25_000; index += 1) coalescing.add(1, [`series ${index}`]);
+  assert.ok(adds.length >= 20_000, `${adds.length} were handed over before the collection`);
+  coalescing.flush();
+  assert.equal(new Set(adds.map(({ attributes }) => attributes?.['k'])).size, 25_000);
+});

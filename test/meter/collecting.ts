@@ -1,0 +1,69 @@
+/** A meter of the real SDK whose metrics a test collects when it wants to. */
+import type { TestContext } from 'node:test';
+import type { Meter } from '@opentelemetry/api';
+import {
+  type DataPoint,
+  DataPointType,
+  type Histogram,
+  MeterProvider,
+  type MetricData,
+  MetricReader,
+} from '@opentelemetry/sdk-metrics';
+import { temporalityOf } from '../../src/otlp/observed-exporter.ts';
+
+class ManualReader extends MetricReader {
+  protected override async onForceFlush(): Promise<void> {}
+  protected override async onShutdown(): Promise<void> {}
+}
+
+export interface Collected {
+  readonly metric: string;
+  readonly unit: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Of a histogram: how many measurements. */
+  readonly value: number;
+  readonly boundaries: readonly number[];
+  readonly sum: number;
+}
+
+export function collectingMeter(t: TestContext): {
+  meter: Meter;
+  collect: () => Promise<readonly Collected[]>;
+} {
+  const reader = new ManualReader({
+    aggregationTemporalitySelector: (kind) => temporalityOf(kind, 'cumulative'),
+  });
+  const provider = new MeterProvider({ readers: [reader] });
+  t.after(() => provider.shutdown());
+  return {
+    meter: provider.getMeter('test'),
+    async collect() {
+      const { resourceMetrics, errors } = await reader.collect();
+      if (errors.length > 0) throw new AggregateError(errors);
+      return resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics.flatMap(flatten));
+    },
+  };
+}
+
+function flatten(metric: MetricData): readonly Collected[] {
+  const common = { metric: metric.descriptor.name, unit: metric.descriptor.unit };
+  switch (metric.dataPointType) {
+    case DataPointType.HISTOGRAM:
+      return metric.dataPoints.map((point) => ({ ...common, ...ofHistogram(point) }));
+    case DataPointType.SUM:
+    case DataPointType.GAUGE:
+      return metric.dataPoints.map(({ attributes, value }) => ({
+        ...common,
+        attributes,
+        value,
+        boundaries: [],
+        sum: 0,
+      }));
+    case DataPointType.EXPONENTIAL_HISTOGRAM:
+      throw new Error('no test makes one');
+  }
+}
+
+function ofHistogram({ attributes, value }: DataPoint<Histogram>): Omit<Collected, 'metric' | 'unit'> {
+  return { attributes, value: value.count, boundaries: value.buckets.boundaries, sum: value.sum ?? 0 };
+}

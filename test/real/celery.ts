@@ -1,0 +1,176 @@
+/**
+ * Runs real Celery: workers of the example shop, and Python scripts beside them, with Debian's Celery or the newest one.
+ * Installing them is the work of `install.ts`.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { atExit } from './at-exit.ts';
+import { DEBIAN_PYTHON, newestCelery } from './install.ts';
+import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
+
+/** Where the example application lives: `shop.py` and `place_orders.py`. */
+export const SHOP_FOLDER = resolve(import.meta.dirname, '../../examples/shop');
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 60_000;
+
+export interface CeleryFlavour {
+  readonly name: 'debian' | 'newest';
+  readonly version: string;
+  /** The Python interpreter that has it. */
+  readonly python: string;
+}
+
+export type CeleryPool = 'prefork' | 'threads' | 'solo' | 'gevent';
+
+/** The broker and the result backend, as URLs that Celery takes. */
+export interface Cluster {
+  readonly broker: string;
+  readonly backend: string;
+}
+
+export interface WorkerOptions extends Cluster {
+  readonly flavour: CeleryFlavour;
+  /** `name@host`, or a name alone for this host. */
+  readonly nodename: string;
+  readonly pool?: CeleryPool;
+  /** Default 2. */
+  readonly concurrency?: number;
+  /** Default: all queues of the shop. */
+  readonly queues?: readonly string[];
+  /** More arguments of `celery worker`. */
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** The folder of the application; default: the example shop's. */
+  readonly folder?: string;
+}
+
+export interface CeleryWorker {
+  /** As its events name it: `name@host`. */
+  readonly nodename: string;
+  readonly pid: number;
+  log(): string;
+  /** Warm shutdown: resolves when running tasks are done, `worker-offline` is sent and the process gone. */
+  stop(): Promise<void>;
+  /** SIGKILL to the worker and its pool: no farewell, nothing left behind. */
+  kill(): Promise<void>;
+}
+
+/**
+ * The Celery versions to test with: Debian's, and the newest unless it could not be installed. Throws if Debian's is
+ * missing, and in CI if the newest is.
+ */
+export function celeryFlavours(): [CeleryFlavour, ...CeleryFlavour[]] {
+  const debian = { name: 'debian', version: celeryVersion(DEBIAN_PYTHON), python: DEBIAN_PYTHON } as const;
+  const newest = newestCelery();
+  if (newest.available) return [debian, { name: 'newest', version: newest.version, python: newest.python }];
+  if (process.env['CI'] === 'true')
+    throw new Error(`in CI the newest Celery must be there: ${newest.reason}`);
+  return [debian];
+}
+
+/** Starts a worker and resolves once it says that it is ready. Rejects with the end of its log if it does not. */
+export async function startWorker(options: WorkerOptions): Promise<CeleryWorker> {
+  const { flavour, pool = 'prefork', concurrency = 2, queues = ['orders', 'emails', 'reports'] } = options;
+  const nodename = options.nodename.includes('@') ? options.nodename : `${options.nodename}@${hostname()}`;
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-worker-'));
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+  const forgetFolder = atExit(removeFolder);
+  const server = await startServerProcess({
+    command: flavour.python,
+    args: [
+      ...['-m', 'celery', '--app', 'shop', 'worker', '--task-events', '--loglevel', 'INFO'],
+      ...['--hostname', nodename, '--pool', pool, '--concurrency', String(concurrency)],
+      ...['--queues', queues.join(','), ...(options.args ?? [])],
+    ],
+    env: environment(options, options.env),
+    cwd: options.folder ?? SHOP_FOLDER,
+    logFile: join(folder, 'log'),
+    // A cold shutdown, in which the worker ends its pool as well.
+    signalIfWeDie: 'QUIT',
+  });
+  const worker = new Worker(nodename, server, () => {
+    forgetFolder();
+    removeFolder();
+  });
+  try {
+    await server.untilLog(`${nodename} ready.`, READY_TIMEOUT_MS);
+    return worker;
+  } catch (error) {
+    await worker.kill();
+    throw error;
+  }
+}
+
+/** Runs a Python script of the shop to its end and returns the JSON document that it printed. */
+export async function runPython(
+  flavour: CeleryFlavour,
+  script: string,
+  args: readonly string[],
+  cluster: Cluster,
+  options: { readonly env?: NodeJS.ProcessEnv; readonly folder?: string } = {},
+): Promise<unknown> {
+  const cwd = options.folder ?? SHOP_FOLDER;
+  const env = environment(cluster, options.env);
+  const output = await runToEnd({ command: flavour.python, args: [script, ...args], env, cwd });
+  const document: unknown = JSON.parse(output);
+  return document;
+}
+
+class Worker implements CeleryWorker {
+  readonly nodename: string;
+  readonly pid: number;
+  readonly #server: ServerProcess;
+  readonly #removeFolder: () => void;
+  #lastLog: string | undefined;
+
+  constructor(nodename: string, server: ServerProcess, removeFolder: () => void) {
+    this.nodename = nodename;
+    this.pid = server.pid;
+    this.#server = server;
+    this.#removeFolder = removeFolder;
+  }
+
+  log(): string {
+    return this.#lastLog ?? this.#server.log();
+  }
+
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    if (this.#lastLog !== undefined) return;
+    await this.#server.end(signal, STOP_TIMEOUT_MS);
+    this.#lastLog = this.#server.log();
+    this.#removeFolder();
+  }
+}
+
+function environment(cluster: Cluster, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    HOME: tmpdir(),
+    LANG: 'C.UTF-8',
+    PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONUNBUFFERED: '1',
+    CELERY_BROKER_URL: cluster.broker,
+    CELERY_RESULT_BACKEND: cluster.backend,
+    ...more,
+  };
+}
+
+function celeryVersion(python: string): string {
+  const code = 'from importlib.metadata import version; print(version("celery"))';
+  try {
+    return execFileSync(python, ['-c', code], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch (cause) {
+    throw new Error(`${python} has no Celery; run: node test/real/install.ts`, { cause });
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Sees to it that the real programs that tests run are there: RabbitMQ, Redis and Celery from Debian's packages, and the
+ * newest Celery from PyPI in a virtual environment of the project's own. Done once; instant when all is there.
+ * Runnable: `node test/real/install.ts`.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** Debian's interpreter, whatever other Python comes first on the PATH. */
+export const DEBIAN_PYTHON = '/usr/bin/python3';
+
+/** What is installed beside Debian's Celery. Without the extra, kombu misses `packaging` when it connects. */
+const NEWEST_CELERY = ['celery[redis]==5.7.*', 'gevent==26.*'];
+const VENV_FOLDER = resolve(import.meta.dirname, '../../.cache/celery-newest');
+const POLICY_FILE = '/usr/sbin/policy-rc.d';
+
+interface Part {
+  readonly package: string;
+  readonly isThere: () => boolean;
+}
+
+/** One row a Debian package. Tests start their own servers: the packages' services are not used. */
+const PARTS: readonly Part[] = [
+  { package: 'rabbitmq-server', isThere: () => isCommand('rabbitmq-server') },
+  { package: 'redis-server', isThere: () => isCommand('redis-server') },
+  { package: 'python3-celery', isThere: () => hasModule('celery') },
+  { package: 'python3-redis', isThere: () => hasModule('redis') },
+  { package: 'python3-venv', isThere: () => hasModule('ensurepip') },
+  { package: 'openssl', isThere: () => isCommand('openssl') },
+];
+
+export type NewestCelery =
+  | { readonly available: true; readonly python: string; readonly version: string }
+  | { readonly available: false; readonly reason: string };
+
+/**
+ * Installs what is missing, which takes root and apt-get. Throws with the exact command to run where we may not.
+ */
+export function ensureRealParts(): void {
+  const missing = PARTS.filter((part) => !part.isThere()).map((part) => part.package);
+  if (missing.length === 0) return;
+  const install = ['install', '-y', '--no-install-recommends', ...missing];
+  if (process.getuid?.() !== 0 || !isCommand('apt-get')) {
+    throw new Error(
+      `The tests run real servers, and these Debian packages are missing: ${missing.join(', ')}.\n` +
+        `Install them with:\n\n  sudo apt-get update && sudo apt-get ${install.join(' ')}\n`,
+    );
+  }
+  withoutStartingServices(() => {
+    aptGet(['update']);
+    aptGet(install);
+  });
+}
+
+/**
+ * Installs the newest Celery into the project's cache folder, once. Where PyPI cannot be reached it is left out with a
+ * reason; in CI (`CI=true`) that is an error.
+ */
+export function ensureNewestCelery(): NewestCelery {
+  const found = newestCelery();
+  if (found.available) return found;
+  rmSync(VENV_FOLDER, { recursive: true, force: true });
+  mkdirSync(VENV_FOLDER, { recursive: true });
+  const python = join(VENV_FOLDER, 'bin/python');
+  const failure =
+    attempt(DEBIAN_PYTHON, ['-m', 'venv', VENV_FOLDER]) ??
+    attempt(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...NEWEST_CELERY]);
+  if (failure === undefined) {
+    const code = 'from importlib.metadata import version; print(version("celery"))';
+    const version = execFileSync(python, ['-c', code], { encoding: 'utf8' }).trim();
+    writeFileSync(markerFile(), `${version}\n`);
+    return { available: true, python, version };
+  }
+  rmSync(VENV_FOLDER, { recursive: true, force: true });
+  const reason = `the newest Celery could not be installed from PyPI: ${failure}`;
+  if (process.env['CI'] === 'true') throw new Error(reason);
+  return { available: false, reason };
+}
+
+/** Looks whether the newest Celery is installed; installs nothing. */
+export function newestCelery(): NewestCelery {
+  if (!existsSync(markerFile()))
+    return { available: false, reason: 'it is not installed: node test/real/install.ts' };
+  const version = readFileSync(markerFile(), 'utf8').trim();
+  return { available: true, python: join(VENV_FOLDER, 'bin/python'), version };
+}
+
+/** The version of each part, as text for people. */
+export function partVersions(newest: NewestCelery): string {
+  const version = (name: string) => {
+    const { stdout } = spawnSync('dpkg-query', ['--show', name], { encoding: 'utf8' });
+    // One line: the name, a tab, the version. null where there is no dpkg.
+    return stdout?.trim().split('\t').at(1) ?? 'of another origin than Debian';
+  };
+  return [
+    `RabbitMQ ${version('rabbitmq-server')}`,
+    `Redis ${version('redis-server')}`,
+    `Celery ${version('python3-celery')} (Debian)`,
+    newest.available ? `Celery ${newest.version} (newest)` : `no newest Celery: ${newest.reason}`,
+  ].join('\n');
+}
+
+/** Named after what is asked for, so that other requirements make another installation. */
+function markerFile(): string {
+  return join(VENV_FOLDER, `installed-${NEWEST_CELERY.join('-').replaceAll(/[^\w.=-]/g, '_')}`);
+}
+
+/** Debian's packages ask this file whether they may start their service; ours says no, and is removed again. */
+function withoutStartingServices(action: () => void): void {
+  const ours = !existsSync(POLICY_FILE);
+  if (ours) writeFileSync(POLICY_FILE, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    action();
+  } finally {
+    if (ours) rmSync(POLICY_FILE);
+  }
+}
+
+function aptGet(args: readonly string[]): void {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const { status } = spawnSync('apt-get', ['-q', ...args], { env, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error(`apt-get ${args.join(' ')} ended with ${status}`);
+}
+
+/** Runs the command; undefined if it succeeded, else the last line that it wrote. */
+function attempt(command: string, args: readonly string[]): string | undefined {
+  const { status, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 2, 'pipe'],
+  });
+  if (status === 0) return undefined;
+  return error?.message ?? (stderr.trim().split('\n').at(-1) || `exit code ${status}`);
+}
+
+function isCommand(name: string): boolean {
+  return ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'].some((folder) =>
+    existsSync(join(folder, name)),
+  );
+}
+
+function hasModule(name: string): boolean {
+  const code = `import importlib.util, sys; sys.exit(importlib.util.find_spec("${name}") is None)`;
+  return spawnSync(DEBIAN_PYTHON, ['-c', code]).status === 0;
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename) {
+  try {
+    ensureRealParts();
+    process.stdout.write(`${partVersions(ensureNewestCelery())}\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * Starts RabbitMQ nodes for tests: each with its own loopback ports and data folder, restartable on the same port with
+ * its data kept. It never touches the system's own RabbitMQ service; only `epmd` is shared, and stays.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'amqplib';
+import { atExit } from './at-exit.ts';
+import { makeCertificates } from './certificates.ts';
+import { freePort, isPortOpen } from './free-port.ts';
+import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
+
+/*
+ * Debian's `rabbitmq-server` on the PATH is a wrapper that changes user through `su`: a signal to it ends the wrapper
+ * and leaves the broker running. The scripts behind it can be executed directly.
+ */
+const DEBIAN_SCRIPTS = '/usr/lib/rabbitmq/bin';
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 20_000;
+const KNOCK_INTERVAL_MS = 100;
+
+export interface RabbitMqOptions {
+  /** Also listen with TLS, with a certificate signed by a CA made for this node. */
+  readonly tls?: boolean;
+}
+
+/** A RabbitMQ node of our own; user and password are `guest`. */
+export interface RabbitMq {
+  /** As Celery takes it: `amqp://guest:guest@127.0.0.1:PORT//`, virtual host `/`. */
+  readonly url: string;
+  readonly port: number;
+  /** `amqps://guest:guest@localhost:PORT//`; undefined without `tls`. */
+  readonly tlsUrl: string | undefined;
+  /** PEM file of the CA that signed the node's certificate (names: localhost, 127.0.0.1); undefined without `tls`. */
+  readonly caFile: string | undefined;
+  /** Starts a stopped or killed node on the same ports with the same data; resolves when AMQP is answered. */
+  start(): Promise<void>;
+  /** Shuts the node down in an orderly way; resolves when its process is gone and its port closed. Keeps the data. */
+  stop(): Promise<void>;
+  /** SIGKILL; resolves when the process is gone and the port closed. Keeps the data. */
+  kill(): Promise<void>;
+  /** stop(), then start(). */
+  restart(): Promise<void>;
+  /** Runs `rabbitmqctl` against this node and returns what it printed (takes a second or two). */
+  ctl(...args: string[]): Promise<string>;
+  /** Stops the node if it runs and removes its folder. Without it the folder goes when the process exits. */
+  remove(): Promise<void>;
+}
+
+/** Starts a node and resolves once it answers AMQP (3–5 s). Rejects with the end of its log if it does not. */
+export async function startRabbitmq(options: RabbitMqOptions = {}): Promise<RabbitMq> {
+  const ports = {
+    amqp: await freePort(),
+    dist: await freePort(),
+    tls: options.tls === true ? await freePort() : undefined,
+  };
+  const node = new Node(ports);
+  try {
+    await node.start();
+    return node;
+  } catch (error) {
+    await node.remove();
+    throw error;
+  }
+}
+
+interface Ports {
+  readonly amqp: number;
+  readonly dist: number;
+  readonly tls: number | undefined;
+}
+
+class Node implements RabbitMq {
+  readonly url: string;
+  readonly port: number;
+  readonly tlsUrl: string | undefined;
+  readonly caFile: string | undefined;
+  readonly #folder: string;
+  readonly #forgetFolder: () => void;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #user: string | undefined;
+  #server: ServerProcess | undefined;
+
+  constructor(ports: Ports) {
+    this.port = ports.amqp;
+    this.url = `amqp://guest:guest@127.0.0.1:${ports.amqp}//`;
+    this.tlsUrl = ports.tls === undefined ? undefined : `amqps://guest:guest@localhost:${ports.tls}//`;
+    this.#user = process.getuid?.() === 0 ? 'rabbitmq' : undefined;
+    this.#folder = mkdtempSync(join(tmpdir(), 'celery-otel-rabbitmq-'));
+    this.#forgetFolder = atExit(() => this.#removeFolder());
+    chmodSync(this.#folder, 0o755);
+    const tls = ports.tls === undefined ? undefined : makeCertificates(join(this.#folder, 'tls'));
+    this.caFile = tls?.caFile;
+    writeFileSync(join(this.#folder, 'rabbitmq.conf'), configuration(ports, tls));
+    writeFileSync(join(this.#folder, 'enabled_plugins'), '[].\n');
+    for (const name of ['home', 'mnesia', 'log']) mkdirSync(join(this.#folder, name));
+    if (this.#user !== undefined) execFileSync('chown', ['-R', `${this.#user}:`, this.#folder]);
+    this.#env = environment(this.#folder, ports);
+  }
+
+  async start(): Promise<void> {
+    if (this.#server !== undefined) throw new Error('the RabbitMQ node is already running');
+    const server = await startServerProcess({
+      command: script('rabbitmq-server'),
+      args: [],
+      env: this.#env,
+      cwd: this.#folder,
+      logFile: join(this.#folder, 'console.log'),
+      user: this.#user,
+    });
+    this.#server = server;
+    await answersAmqp(this.url, server);
+  }
+
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  ctl(...args: string[]): Promise<string> {
+    const command = script('rabbitmqctl');
+    return runToEnd({
+      command,
+      args: ['--quiet', ...args],
+      env: this.#env,
+      user: this.#user,
+      cwd: this.#folder,
+    });
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    this.#forgetFolder();
+    this.#removeFolder();
+  }
+
+  #removeFolder(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    this.#server = undefined;
+    await server.end(signal, STOP_TIMEOUT_MS);
+    if (await isPortOpen(this.port)) throw new Error(`port ${this.port} is still open after ${signal}`);
+  }
+}
+
+/** Opens real AMQP connections until one succeeds: the port opens before logins are accepted. */
+async function answersAmqp(url: string, server: ServerProcess): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const connection = await connect(url.replace(/\/\/$/, '/%2F'), { timeout: START_TIMEOUT_MS });
+      await connection.close();
+      return;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!server.isRunning())
+        throw new Error(`RabbitMQ ended (${await server.exited}):\n${server.logTail()}`);
+      if (Date.now() > deadline) throw new Error(`RabbitMQ did not answer: ${reason}\n${server.logTail()}`);
+    }
+    await Promise.race([delay(KNOCK_INTERVAL_MS), server.exited]);
+  }
+}
+
+function configuration(ports: Ports, tls: ReturnType<typeof makeCertificates> | undefined): string {
+  const lines = [
+    `listeners.tcp.1 = 127.0.0.1:${ports.amqp}`,
+    'log.console.level = warning',
+    'log.file.level = warning',
+    // A nearly full disk or a small machine must not block the publishers of a test.
+    'disk_free_limit.absolute = 1MB',
+    'vm_memory_high_watermark.relative = 0.9',
+  ];
+  if (ports.tls !== undefined && tls !== undefined) {
+    lines.push(
+      `listeners.ssl.1 = 127.0.0.1:${ports.tls}`,
+      `ssl_options.cacertfile = ${tls.caFile}`,
+      `ssl_options.certfile = ${tls.certFile}`,
+      `ssl_options.keyfile = ${tls.keyFile}`,
+      'ssl_options.verify = verify_none',
+      'ssl_options.fail_if_no_peer_cert = false',
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function environment(folder: string, ports: Ports): NodeJS.ProcessEnv {
+  return {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LANG: 'C.UTF-8',
+    HOME: join(folder, 'home'),
+    RABBITMQ_NODENAME: `celery-otel-${ports.amqp}@localhost`,
+    RABBITMQ_DIST_PORT: String(ports.dist),
+    RABBITMQ_MNESIA_BASE: join(folder, 'mnesia'),
+    RABBITMQ_LOG_BASE: join(folder, 'log'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
+    RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
+    RABBITMQ_CONF_ENV_FILE: join(folder, 'rabbitmq-env.conf'),
+    RABBITMQ_PID_FILE: join(folder, 'pid'),
+    // One scheduler boots faster than several on a small machine; distribution listens on loopback only.
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 -kernel inet_dist_use_interface {127,0,0,1}',
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    // The start script then becomes the Erlang machine instead of watching over it, so our child is the broker.
+    RUNNING_UNDER_SYSTEMD: 'true',
+  };
+}
+
+function script(name: string): string {
+  const debian = join(DEBIAN_SCRIPTS, name);
+  return existsSync(debian) ? debian : name;
+}

@@ -1,0 +1,167 @@
+/**
+ * Runs a program of a real server as a child whose life is tied to ours: whatever way the test process ends, the child
+ * ends too. It knows no server by name.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { atExit } from './at-exit.ts';
+
+const SETPRIV = '/usr/bin/setpriv';
+const LOG_TAIL_CHARS = 4000;
+const LOG_LOOK_INTERVAL_MS = 50;
+
+export interface ServerProcessOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Takes stdout and stderr; appended to, so that a restarted server keeps its story. */
+  readonly logFile: string;
+  /** The system user to run as; only root may give one. */
+  readonly user?: string | undefined;
+  /** What the kernel sends to the program if we die without a word; default SIGKILL. */
+  readonly signalIfWeDie?: 'KILL' | 'QUIT';
+}
+
+/** A started program and whatever it has forked in its process group. */
+export interface ServerProcess {
+  readonly pid: number;
+  /** Resolves, never rejects, with how the program ended. */
+  readonly exited: Promise<string>;
+  isRunning(): boolean;
+  /** All that it has written so far. */
+  log(): string;
+  /** The end of the log, for error messages. */
+  logTail(): string;
+  /** Resolves when the log holds `text`; rejects if the program ends before, or after `timeoutMs`. */
+  untilLog(text: string, timeoutMs: number): Promise<void>;
+  /**
+   * Sends the signal (SIGKILL to the whole process group) and resolves when the program is gone; rejects if it outlives
+   * `timeoutMs`, after a SIGKILL.
+   */
+  end(signal: NodeJS.Signals, timeoutMs: number): Promise<void>;
+}
+
+/** Starts the program. Rejects if it cannot be executed. */
+export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+  const { command, args } = tiedToUs(options);
+  const log = openSync(options.logFile, 'a');
+  // Files instead of pipes: daemons that a server leaves behind (epmd) would keep a pipe open. Detached: its own group.
+  const child = spawn(command, args, {
+    env: options.env,
+    cwd: options.cwd,
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  closeSync(log);
+  await once(child, 'spawn');
+  return new OwnedProcess(child, options);
+}
+
+/** Runs the program once to its end and returns what it wrote to stdout; rejects with its stderr if it fails. */
+export async function runToEnd(
+  options: Pick<ServerProcessOptions, 'command' | 'args' | 'env' | 'user' | 'cwd'>,
+): Promise<string> {
+  const { command, args } = tiedToUs(options);
+  const child = spawn(command, args, {
+    env: options.env,
+    cwd: options.cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const forget = atExit(() => child.kill('SIGKILL'));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  await once(child, 'close');
+  forget();
+  if (child.exitCode === 0) return output.stdout;
+  const end = child.signalCode ?? `exit code ${child.exitCode}`;
+  throw new Error(`${options.command} ${options.args.join(' ')}: ${end}\n${output.stderr}${output.stdout}`);
+}
+
+class OwnedProcess implements ServerProcess {
+  readonly pid: number;
+  readonly exited: Promise<string>;
+  readonly #child: ChildProcess;
+  readonly #options: ServerProcessOptions;
+
+  constructor(child: ChildProcess, options: ServerProcessOptions) {
+    if (child.pid === undefined) throw new Error(`${options.command} has no pid`);
+    this.pid = child.pid;
+    this.#child = child;
+    this.#options = options;
+    const forget = atExit(() => this.#killGroup());
+    this.exited = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        forget();
+        resolve(signal ?? `exit code ${code}`);
+      });
+    });
+  }
+
+  isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  log(): string {
+    return readFileSync(this.#options.logFile, 'utf8');
+  }
+
+  logTail(): string {
+    return this.log().slice(-LOG_TAIL_CHARS);
+  }
+
+  async untilLog(text: string, timeoutMs: number): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    while (!this.log().includes(text)) {
+      const problem = this.isRunning() ? 'is not ready' : `ended (${await this.exited})`;
+      if (!this.isRunning() || Date.now() > deadline) {
+        throw new Error(`${this.#options.command} ${problem}: no '${text}' in its log\n${this.logTail()}`);
+      }
+      await Promise.race([delay(LOG_LOOK_INTERVAL_MS), this.exited]);
+    }
+  }
+
+  async end(signal: NodeJS.Signals, timeoutMs: number): Promise<void> {
+    if (signal === 'SIGKILL') this.#killGroup();
+    else this.#child.kill(signal);
+    const late = new AbortController();
+    const outcome = await Promise.race([
+      this.exited,
+      delay(timeoutMs, 'late' as const, { signal: late.signal }).catch(() => 'in time'),
+    ]);
+    late.abort();
+    if (outcome !== 'late') return;
+    this.#killGroup();
+    await this.exited;
+    throw new Error(`${this.#options.command} ignored ${signal} for ${timeoutMs} ms\n${this.logTail()}`);
+  }
+
+  #killGroup(): void {
+    // The group's number is its first member's pid, and stays reserved until that member has been waited for.
+    if (this.isRunning()) process.kill(-this.pid, 'SIGKILL');
+  }
+}
+
+/*
+ * An exit handler does not run when we are killed. Linux can signal a child when its parent dies; `setpriv` asks for
+ * that, changes the user on the way, and then becomes the program itself, so the child's pid is the program's.
+ */
+function tiedToUs(options: Pick<ServerProcessOptions, 'command' | 'args' | 'user' | 'signalIfWeDie'>): {
+  command: string;
+  args: string[];
+} {
+  const { command, args, user, signalIfWeDie = 'KILL' } = options;
+  if (!existsSync(SETPRIV)) {
+    if (user !== undefined) throw new Error(`${SETPRIV} is needed to run ${command} as ${user}`);
+    return { command, args: [...args] };
+  }
+  const identity = user === undefined ? [] : [`--reuid=${user}`, `--regid=${user}`, '--init-groups'];
+  return { command: SETPRIV, args: [...identity, `--pdeathsig=${signalIfWeDie}`, '--', command, ...args] };
+}

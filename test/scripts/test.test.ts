@@ -1,0 +1,104 @@
+/** The runner of the tests is strict: what did not run is not taken for something that passed. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+
+const RUNNER = path.resolve(import.meta.dirname, '../../scripts/test.ts');
+const PASSING = `test('passes', () => {});`;
+
+interface Run {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Runs the runner over a folder that holds one file per text. */
+async function runOver(
+  t: TestContext,
+  texts: readonly string[],
+  ci: boolean,
+  ...args: string[]
+): Promise<Run> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'runner-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(path.join(folder, 'inner'));
+  texts.forEach((text, index) => {
+    writeFileSync(
+      path.join(folder, `inner/${index}.test.ts`),
+      `import { test } from 'node:test';\n${text}\n`,
+    );
+  });
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(process.execPath, [RUNNER, folder, ...args], {
+    env: { ...env, CI: ci ? 'true' : '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const [code] = await once(child, 'close');
+  return { code, output };
+}
+
+test('a run in which every test passes succeeds, names the real programs and ends with the summary', async (t) => {
+  const { code, output } = await runOver(t, [PASSING, PASSING], true);
+  assert.equal(code, 0, output);
+  assert.match(output, /^RabbitMQ \d.*\nRedis \d.*\nCelery \d/);
+  assert.match(output, /ℹ tests 2\n.*ℹ pass 2\n.*ℹ fail 0\n.*ℹ skipped 0\n/s);
+});
+
+test('a test that fails fails the run', async (t) => {
+  const { code, output } = await runOver(t, [PASSING, `test('f', () => { throw new Error('no'); });`], false);
+  assert.equal(code, 1);
+  assert.match(output, /ℹ fail 1\n/);
+});
+
+for (const [what, text] of [
+  ['skipped', `${PASSING} test('left out', { skip: 'no broker' }, () => {});`],
+  ['to do', `${PASSING} test('left out', { todo: true }, () => { throw new Error('later'); });`],
+  [
+    'skipped inside another',
+    `${PASSING} test('outer', async (t) => { await t.test('left out', (u) => u.skip()); });`,
+  ],
+] as const) {
+  test(`a test that is ${what} fails the run with CI=true only`, async (t) => {
+    const strict = await runOver(t, [text], true);
+    assert.equal(strict.code, 1);
+    assert.match(strict.output, /✖ With CI=true no test may be skipped or to do: left out/);
+    const lenient = await runOver(t, [text], false);
+    assert.equal(lenient.code, 0, lenient.output);
+  });
+}
+
+test('a file in which no test runs fails the run', async (t) => {
+  const { code, output } = await runOver(t, [PASSING, 'export {};'], false);
+  assert.equal(code, 1);
+  assert.match(output, /✖ In .*1\.test\.ts no test ran\./);
+});
+
+test('a pattern chooses tests by name, and one that fits none fails the run', async (t) => {
+  const texts = [PASSING, `test('fails', () => { throw new Error('no'); });`];
+  assert.equal((await runOver(t, texts, true, '--test-name-pattern=passes')).code, 0);
+  const { code, output } = await runOver(t, texts, true, '--test-name-pattern=nothing of that name');
+  assert.equal(code, 1);
+  assert.match(output, /✖ No test ran\./);
+});
+
+test('a folder without tests, a file that is not there and an unknown flag fail the run', async (t) => {
+  assert.match((await runOver(t, [], false)).output, /✖ No test ran\./);
+  const runs = await Promise.all([
+    runOver(t, [], false),
+    runOver(t, [PASSING], false, 'nowhere.test.ts'),
+    runOver(t, [PASSING], false, '--watch-out'),
+  ]);
+  assert.deepEqual(
+    runs.map((run) => run.code !== 0),
+    [true, true, true],
+  );
+});

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import type { LogLevel } from '../../src/self/log-level.ts';
+import { logLine } from '../../src/self/log-line.ts';
+import { createLogRate } from '../../src/self/log-rate.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import { createSelfLog } from '../../src/self/self-log.ts';
+
+const DROPPED: SelfEvent = {
+  kind: 'input-dropped',
+  service: 'shop',
+  reason: 'invalid-json',
+  intentional: false,
+  detail: '12 characters',
+};
+
+/** One of each kind, and of each end of a session. */
+const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
+  { event: { kind: 'service-stopping', service: 'shop' }, level: 'info', says: /stopping shop/u },
+  {
+    event: { kind: 'service-started', service: 'shop', brokers: ['amqp://u:***@h'] },
+    level: 'info',
+    says: /listening for shop/u,
+  },
+  {
+    event: { kind: 'service-stopped', service: 'shop', flushed: true },
+    level: 'info',
+    says: /everything counted was exported/u,
+  },
+  {
+    event: { kind: 'service-stopped', service: 'shop', flushed: false },
+    level: 'warn',
+    says: /did not finish/u,
+  },
+  {
+    event: { kind: 'broker-connected', service: 'shop', broker: 'b', attempts: 1 },
+    level: 'info',
+    says: /connected to b/u,
+  },
+  { event: ended('lost', 0), level: 'warn', says: /it broke; trying the next address/u },
+  { event: ended('unreachable', 4000), level: 'warn', says: /trying again within 4.0 s/u },
+  { event: ended('refused', 2000), level: 'warn', says: /it broke/u },
+  { event: ended('unusable', undefined), level: 'error', says: /giving up/u },
+  { event: ended('finished', undefined), level: 'info', says: /no more messages/u },
+  { event: ended('stopped', undefined), level: 'debug', says: /stopped/u },
+  { event: DROPPED, level: 'warn', says: /not counted: invalid-json \(12 characters\)/u },
+  { event: { ...DROPPED, intentional: true }, level: 'debug', says: /invalid-json/u },
+  {
+    event: { kind: 'table-evicted', service: 'shop', table: 'tasks', count: 3 },
+    level: 'warn',
+    says: /3 unfinished forgotten/u,
+  },
+  {
+    event: {
+      kind: 'export-finished',
+      service: 'shop',
+      outcome: 'failure',
+      durationMs: 1,
+      reason: 'UNAVAILABLE',
+    },
+    level: 'warn',
+    says: /export failed: UNAVAILABLE/u,
+  },
+  {
+    event: { kind: 'export-finished', service: 'shop', outcome: 'success', durationMs: 12.3, reason: '' },
+    level: 'debug',
+    says: /12 ms/u,
+  },
+  {
+    event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError: x' },
+    level: 'error',
+    says: /decode: TypeError: x/u,
+  },
+];
+
+function ended(
+  end: Extract<SelfEvent, { kind: 'broker-session-ended' }>['end'],
+  retryInMs: number | undefined,
+): SelfEvent {
+  return {
+    kind: 'broker-session-ended',
+    service: 'shop',
+    broker: 'amqp://h',
+    end,
+    reason: 'it broke',
+    retryInMs,
+  };
+}
+
+for (const { event, level, says } of EVENTS) {
+  test(`${event.kind} ${'end' in event ? event.end : ''} is logged as ${level}: ${says.source}`, () => {
+    const line = logLine(event);
+    assert.equal(line.level, level);
+    assert.match(line.text, says);
+  });
+}
+
+function log(
+  level: LogLevel,
+  pretty = false,
+): { tell: (event: SelfEvent) => void; lines: () => string[]; clock: { ms: number } } {
+  const destination = new PassThrough();
+  const clock = { ms: 0 };
+  const tell = createSelfLog({ level, pretty, destination, now: () => clock.ms });
+  return {
+    tell,
+    lines: () =>
+      String(destination.read() ?? '')
+        .split('\n')
+        .filter(Boolean),
+    clock,
+  };
+}
+
+test('a line is one JSON object with level, time, kind, service and text', () => {
+  const { tell, lines } = log('info');
+  tell(DROPPED);
+  const [line = ''] = lines();
+  const { time, ...rest } = JSON.parse(line);
+  assert.match(time, /^\d{4}-\d\d-\d\dT/u);
+  assert.deepEqual(rest, {
+    level: 'warn',
+    kind: 'input-dropped',
+    service: 'shop',
+    msg: 'not counted: invalid-json (12 characters)',
+  });
+});
+
+test('a flood of one kind and reason is one line a minute, and the next says how many it stands for', () => {
+  const { tell, lines, clock } = log('info');
+  for (let index = 0; index < 100_000; index += 1) tell(DROPPED);
+  assert.equal(lines().length, 1);
+  tell({ ...DROPPED, reason: 'missing-uuid' });
+  assert.equal(lines().length, 1, 'another reason has a line of its own');
+  clock.ms = 60_000;
+  tell(DROPPED);
+  assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
+});
+
+test('what is below the level is not written, nor counted as held back', () => {
+  const { tell, lines } = log('error');
+  tell(DROPPED);
+  assert.deepEqual(lines(), []);
+});
+
+test('for people there is one readable line', async () => {
+  const { tell, lines } = log('info', true);
+  tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
+  await new Promise((resolve) => setImmediate(resolve));
+  const written = lines();
+  assert.match(written[0] ?? '', /connected to amqp:\/\/h/u);
+  assert.doesNotMatch(written[0] ?? '', /^\{/u);
+});
+
+test('the memory of what was logged is bounded', () => {
+  const rate = createLogRate(1000);
+  let admitted = 0;
+  for (let index = 0; index < 10_000; index += 1) if (rate.admit(`key ${index}`, 0).log) admitted += 1;
+  assert.equal(admitted, 10_000);
+  assert.equal(rate.admit('key 9999', 0).log, false, 'the newest is held back');
+  assert.equal(rate.admit('key 0', 0).log, true, 'the oldest was let go');
+});
