@@ -11,9 +11,6 @@ import { parseTolerantJson } from './tolerant-json.ts';
 /** Of a body, as it came and after decompression. A batch of 24 events with long tracebacks stays far below. */
 export const BODY_BYTES_MAX = 16 * 1024 * 1024;
 
-/** What a detail shows of a content type, an encoding or a compression. */
-const QUOTED_CHARS_MAX = 60;
-
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly rejection: Rejection };
@@ -83,9 +80,7 @@ function no(reason: Rejection['reason'], detail: string): Opened {
 
 /** A text as it may stand in a detail; of anything else only its type. */
 function quoted(value: unknown): string {
-  return typeof value === 'string'
-    ? JSON.stringify(value.slice(0, QUOTED_CHARS_MAX))
-    : `of type ${typeof value}`;
+  return typeof value === 'string' ? JSON.stringify(value) : `of type ${typeof value}`;
 }
 
 function isTooLarge(error: unknown): boolean {

@@ -101,7 +101,7 @@ function closeRun(task: Task, event: TaskEnd): Run | undefined {
   return run;
 }
 
-/** Of that worker's runs the oldest that has started, else the oldest; a replaced one only where there is no other. */
+/** The oldest run of that worker; one that was replaced only where there is no other. */
 function endingRun(open: readonly Run[], event: TaskEnd): number {
   let best = -1;
   let bestRank = 0;
@@ -116,10 +116,9 @@ function endingRun(open: readonly Run[], event: TaskEnd): number {
 }
 
 function endingRank(run: Run, event: TaskEnd): number {
-  const hasStarted = run.startedAtMs !== undefined;
-  if (run.worker === event.hostname) return (run.replaced ? 0 : 2) + (hasStarted ? 3 : 2);
+  if (run.worker === event.hostname) return run.replaced ? 2 : 3;
   // What waits in one worker may be told as revoked by another; every other end is told by the worker that has the run.
-  return event.type === 'task-revoked' && !hasStarted ? 1 : 0;
+  return event.type === 'task-revoked' && run.startedAtMs === undefined ? 1 : 0;
 }
 
 interface TaskAttributes {

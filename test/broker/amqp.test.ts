@@ -86,7 +86,8 @@ test('our queue is exclusive, bounded, and gone with us; our connection has our 
   assert.deepEqual(flags, { durable: false, auto_delete: true, exclusive: true });
   assert.deepEqual(argumentsOf(queueArguments), { 'x-max-length': 100_000, 'x-message-ttl': 60_000 });
   const connections = await rabbitmq.ctl('list_connections', 'client_properties', 'timeout');
-  assert.match(connections, /"product","celery-otel"\}.*"version","\d+\.\d+\.\d+"\}/);
+  assert.match(connections, /"product","celery-otel"\}/);
+  assert.match(connections, /"version","\d+\.\d+\.\d+"\}/);
   assert.doesNotMatch(connections, /amqplib/);
   assert.match(connections, /\t17$/m, 'the heartbeat of the address');
   stopping.abort();

@@ -240,3 +240,12 @@ test('what is said of a rejection is short, printable and not from the body', ()
     assert.doesNotMatch(rejection?.detail ?? '', /secret/u);
   }
 });
+
+test('what is said of a rejection names what was not understood', () => {
+  const said = (overrides: Overrides) => decode(message(BODY, overrides)).rejections[0]?.detail;
+  assert.equal(said({ contentType: 'application/x-yaml' }), 'content type "application/x-yaml"');
+  assert.equal(said({ contentEncoding: 'utf-16' }), 'content encoding "utf-16"');
+  assert.equal(said(compressed('application/x-bz2')), 'compression "application/x-bz2"');
+  assert.equal(said(compressed({})), 'compression of type object');
+  assert.equal(said(compressed('application/x-gzip')), '"application/x-gzip"');
+});

@@ -24,7 +24,7 @@ const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
     uuid: UUID,
     name: 'shop.pay',
     queue: 'orders',
-    routingKey: 'orders',
+    routingKey: 'orders.usual',
     etaMs: Date.UTC(2026, 10, 21, 3, 19, 13, 694),
     retries: 0,
   },

@@ -37,7 +37,7 @@ export const WIRE_EVENTS: Readonly<Record<CeleryEvent['type'], WireEvent>> = {
     expires: '2026-11-21T03:20:11.694047+00:00',
     queue: 'orders',
     exchange: '',
-    routing_key: 'orders',
+    routing_key: 'orders.usual',
     timestamp: 1795260275.3848267,
     type: 'task-sent',
   },

@@ -285,6 +285,11 @@ const OTHER_POOLS: readonly Life[] = [
     observed: [...BEGUN, of('retried', 'KeyError', '1s'), SUCCEEDED],
   },
   {
+    what: 'it is cancelled, and all of its second delivery but the end was lost',
+    events: [S, R, B, cancelled(), OK],
+    observed: [...BEGUN, of('cancelled'), SUCCEEDED],
+  },
+  {
     what: 'all of its second delivery but the end was lost',
     events: [S, R, B, rejected(true), OK],
     observed: [...BEGUN, of('rejected', 'requeued'), SUCCEEDED],
@@ -342,6 +347,16 @@ test('a redelivery to another worker is a run of its own', () => {
     'started shop.pay orders w2@shop',
     'succeeded shop.pay orders w2@shop 0.25s',
     SUCCEEDED,
+  ]);
+});
+
+test('of two deliveries each starts in its own worker', () => {
+  const events = spaced([S, R, received(W2), started(W2), B, failed('KeyError'), failed('OSError', W2)]);
+  assert.deepEqual(observe(events).slice(3), [
+    'started shop.pay orders w2@shop',
+    STARTED,
+    of('failed', 'KeyError', '1s'),
+    'failed shop.pay orders w2@shop OSError 3s',
   ]);
 });
 
