@@ -72,6 +72,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       name: config.name,
       broker: config.broker,
       cluster: config.cluster,
+      metrics: config.metrics,
       meter: provider.meter(SELF_NAME, VERSION),
       self: selfRecorder,
       tell,

@@ -8,6 +8,7 @@ import { type Listener, listen } from './broker/session-loop.ts';
 import { decode } from './celery/decode.ts';
 import { REJECTION_REASONS } from './celery/rejection.ts';
 import { type ClusterSettings, type ClusterSizes, createCluster } from './cluster/cluster.ts';
+import type { MetricName } from './meter/catalog.ts';
 import { createRecorder } from './meter/recorder.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import type { Tell } from './self/self-event.ts';
@@ -16,6 +17,8 @@ export interface ServiceOptions {
   readonly name: string;
   readonly broker: BrokerSettings;
   readonly cluster: ClusterSettings;
+  /** Those that are recorded. */
+  readonly metrics: ReadonlySet<MetricName>;
   /** Where its metrics are recorded. */
   readonly meter: Meter;
   readonly self: Pick<SelfRecorder, 'eventRead'>;
@@ -82,10 +85,11 @@ export function startService(options: ServiceOptions): Service {
     random: options.random,
     signal: stopping.signal,
   });
-  const recorder = createRecorder(options.meter, () => {
+  const readWorkers = () => {
     tellEvictions();
     return cluster.workers(listener.now());
-  });
+  };
+  const recorder = createRecorder(options.meter, readWorkers, options.metrics);
   tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
 
   return {

@@ -131,6 +131,26 @@ test('a recording that breaks off in the middle is unusable, and what came befor
   assert.match(ended?.kind === 'broker-session-ended' ? ended.reason : '', /line 3/u);
 });
 
+test('a metric that is switched off is not exported, and the others are', async (t) => {
+  const file = recording(t, [message(event('task-sent', { name: 'shop.pay' }), 0)]);
+  const off = { CELERY_OTEL_METRICS_DISABLED: '*', CELERY_OTEL_METRICS_ENABLED: 'celery.task.sent' };
+  for (const [more, metrics] of [
+    [off, ['celery.task.sent']],
+    [{ CELERY_OTEL_METRICS_DISABLED: 'celery.task.sent' }, []],
+  ] as const) {
+    const sink = await receiver(t);
+    const { bridge } = bridgeOn(`recording:${file}?speed=max`, sink.url, more);
+    bridge.start();
+    await bridge.finished;
+    await bridge.stop(5000);
+    assert.deepEqual(
+      sink.latest('shop').map((point) => point.metric),
+      metrics,
+    );
+    assert.equal(total(sink.latest('celery-otel'), 'celery_otel.events'), 1);
+  }
+});
+
 test('a table that is full forgets, counts and tells that', async (t) => {
   const sink = await receiver(t);
   const uuids = Array.from({ length: 50 }, (_, index) => `task ${index}`);

@@ -34,6 +34,14 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
       load: async () => (await import('./record.ts')).record,
     },
   ],
+  [
+    'metrics',
+    {
+      summary: 'Print which metrics there are, with their units and attributes.',
+      options: 'metrics',
+      load: async () => (await import('./metrics.ts')).metrics,
+    },
+  ],
   ['help', { summary: 'Print this text, or that of a command.', options: undefined, load: async () => help }],
   ['version', { summary: 'Print the version.', options: undefined, load: async () => version }],
 ]);

@@ -6,6 +6,7 @@ import type { BrokerSettings } from '../broker/broker.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import type { Config, RecordConfig } from './config.ts';
 import type { Pairs } from './key-value-list.ts';
+import { chooseMetrics } from './metric-list.ts';
 import type { Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import { type OptionSources, type Options, readOptions } from './read-options.ts';
@@ -42,6 +43,10 @@ export function loadConfig(sources: OptionSources): LoadedConfig {
           workerTimeoutMs: milliseconds(options.need('worker_timeout')),
           seriesRetentionMs: milliseconds(options.need('series_retention')),
         },
+        metrics: chooseMetrics({
+          disabled: options.value('metrics_disabled') ?? [],
+          enabled: options.value('metrics_enabled') ?? [],
+        }),
         otlp: otlpSettings(options),
       },
       logLevel: options.need('log_level'),

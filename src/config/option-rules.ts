@@ -68,6 +68,14 @@ export const OPTION_RULES: readonly OptionRule[] = [
     },
   },
   {
+    path: 'metrics_enabled',
+    broken: (options) => {
+      const disabled = options.value('metrics_disabled') ?? [];
+      const both = (options.value('metrics_enabled') ?? []).filter((entry) => disabled.includes(entry));
+      return both.length === 0 ? undefined : `none that metrics_disabled has too: ${both.join(', ')}`;
+    },
+  },
+  {
     path: 'out',
     broken: (options) => {
       const file = options.value('out');

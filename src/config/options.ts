@@ -15,11 +15,12 @@ import {
   wholeNumber,
 } from './formats.ts';
 import { attributeList, headerList } from './key-value-list.ts';
+import { metricList } from './metric-list.ts';
 import { otlpEndpoint } from './otlp-endpoint.ts';
 import { certificateFile, keyFile } from './pem-file.ts';
 
 /** The commands that have options. */
-export type OptionCommand = 'run' | 'record';
+export type OptionCommand = 'run' | 'record' | 'metrics';
 
 export interface OptionRow<T> {
   /** One sentence with the unit. */
@@ -49,6 +50,7 @@ const QUEUE_PREFIX_BYTES_MAX = 200;
 const BOTH = ['run', 'record'] as const;
 const RUN = ['run'] as const;
 const RECORD = ['record'] as const;
+const METRICS = ['metrics'] as const;
 
 /** The two environment variables of an OTLP option: the one for metrics wins over the one for all signals. */
 function otlpEnv(name: string): readonly string[] {
@@ -159,6 +161,20 @@ const ROWS = {
     format: attributeList,
     flag: '--resource-attributes',
     env: ['OTEL_RESOURCE_ATTRIBUTES'],
+    commands: RUN,
+  }),
+  metrics_disabled: option({
+    doc: 'Metrics that are not exported, beside those that are off by default.',
+    format: metricList,
+    flag: '--disable-metrics',
+    env: ['CELERY_OTEL_METRICS_DISABLED'],
+    commands: RUN,
+  }),
+  metrics_enabled: option({
+    doc: 'Metrics that are exported though they are off by default, or though `metrics_disabled` has them less exactly.',
+    format: metricList,
+    flag: '--enable-metrics',
+    env: ['CELERY_OTEL_METRICS_ENABLED'],
     commands: RUN,
   }),
   otlp_endpoint: option({
@@ -278,6 +294,14 @@ const ROWS = {
     env: [],
     commands: RECORD,
     default: 'false',
+  }),
+  format: option({
+    doc: 'Form in which the metrics are printed: Markdown or JSON.',
+    format: oneOf(['md', 'json']),
+    flag: '--format',
+    env: [],
+    commands: METRICS,
+    default: 'md',
   }),
 } as const;
 

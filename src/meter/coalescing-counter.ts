@@ -4,11 +4,12 @@
  */
 import type { Attributes, Counter } from '@opentelemetry/api';
 
-export type AttributeValues = readonly (string | boolean)[];
+/** One for each of the keys, in their order; undefined where a point does not have it. */
+export type AttributeValues = readonly (string | boolean | undefined)[];
 
 /** A level of a tree whose paths are the attribute values in the order of the keys. */
 interface Node {
-  readonly children: Map<string | boolean, Node>;
+  readonly children: Map<string | boolean | undefined, Node>;
   /** Set at the end of a path. */
   attributes: Attributes | undefined;
   sum: number;

@@ -4,6 +4,7 @@ import type { Config } from '../../src/config/config.ts';
 import { loadConfig, loadRecordConfig, type Mistake } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
+import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { FILES } from './option-cases.ts';
 import { sources } from './sources.ts';
 
@@ -45,6 +46,7 @@ test('a broker and a name are enough', () => {
         heartbeatS: 30,
       },
       cluster: { tasksMax: 100_000, workersMax: 10_000, workerTimeoutMs: 30_000, seriesRetentionMs: 600_000 },
+      metrics: new Set(METRIC_NAMES),
       otlp: {
         endpoint: 'http://localhost:4317',
         headers: {},
@@ -113,6 +115,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
       ],
       ...['--otlp-timeout', '5', '--otlp-temporality-preference', 'delta', '--metric-export-interval', '7'],
       ...['--metric-export-timeout', '6', '--log-level', 'debug'],
+      ...['--disable-metrics', '*', '--enable-metrics', 'celery.task.runtime'],
     ],
   });
   const { urls, ...broker } = config.service.broker;
@@ -131,6 +134,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
           heartbeatS: 0,
         },
         cluster: { tasksMax: 3, workersMax: 4, workerTimeoutMs: 250, seriesRetentionMs: 2000 },
+        metrics: new Set(['celery.task.runtime']),
         otlp: {
           endpoint: 'https://c',
           headers: { k: 'v' },
@@ -236,6 +240,20 @@ test('options that belong together are asked for each other', () => {
       [path],
     );
   }
+});
+
+test('a metric that is both switched off and on is a mistake', () => {
+  const [mistake, ...more] = mistakesOf({
+    env: { CELERY_OTEL_METRICS_DISABLED: 'celery.task.*,celery.worker.up' },
+    argv: ['--enable-metrics=celery.task.sent,celery.worker.up'],
+  });
+  assert.deepEqual(more, []);
+  assert.deepEqual(mistake, {
+    path: 'metrics_enabled',
+    source: '--enable-metrics',
+    value: '"celery.task.sent,celery.worker.up"',
+    expected: 'none that metrics_disabled has too: celery.worker.up',
+  });
 });
 
 test('all mistakes are reported at once, each with path, source, value and expectation', () => {

@@ -39,6 +39,27 @@ const switches: OptionCases<boolean> = {
   bad: ['1', '0', 'yes', 'no', 'on', 'true!', 'true,true'],
 };
 
+const metricNames: OptionCases<readonly string[]> = {
+  good: [
+    ['celery.task.runtime', ['celery.task.runtime']],
+    [' celery.task.sent, celery.worker.*,,celery.task.sent', ['celery.task.sent', 'celery.worker.*']],
+    ['*', ['*']],
+  ],
+  bad: [
+    'celery.task.snt',
+    'celery.queues.*',
+    '*.sent',
+    'celery.*.sent',
+    'celery.task',
+    'celery_otel.up',
+    'celery.task.sent celery.task.started',
+    'toString',
+    '__proto__',
+    ',',
+    '**',
+  ],
+};
+
 const RABBIT = {
   scheme: 'amqp',
   host: 'rabbit',
@@ -236,4 +257,13 @@ export const OPTION_CASES: { readonly [K in OptionKey]: OptionCases<OptionValues
   },
   out: { good: [['events.ndjson', 'events.ndjson']], bad: ['a\0b'] },
   force: switches,
+  metrics_disabled: metricNames,
+  metrics_enabled: metricNames,
+  format: {
+    good: [
+      ['md', 'md'],
+      ['json', 'json'],
+    ],
+    bad: ['yaml', 'JSON', 'md,json'],
+  },
 };

@@ -36,7 +36,7 @@ test('the table has a line for every option, with its variables, flag and defaul
 });
 
 test('the help of a command has a paragraph for each of its options and for no other', () => {
-  for (const command of ['run', 'record'] as const) {
+  for (const command of ['run', 'record', 'metrics'] as const) {
     const paragraphs = optionsHelp(command).split(/\n(?= {2}--)/);
     const rows = optionRows(command);
     assert.equal(paragraphs.length, rows.length);
@@ -59,6 +59,10 @@ test('the help of everything says which options belong to one command only', () 
   const paragraphs = optionsHelp().split(/\n(?= {2}--)/);
   assert.equal(paragraphs.length, optionRows().length);
   for (const [index, [key, row]] of optionRows().entries()) {
-    assert.equal(/; (run|record) only\.$/.test(paragraphs[index] ?? ''), row.commands.length === 1, key);
+    assert.equal(
+      /; (run|record|metrics) only\.$/.test(paragraphs[index] ?? ''),
+      row.commands.length === 1,
+      key,
+    );
   }
 });

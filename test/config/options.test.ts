@@ -33,6 +33,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   metric_export_timeout: 30_000,
   log_level: 'info',
   force: false,
+  format: 'md',
 };
 
 /** What must be set beside an option so that it is right by itself. */
@@ -90,7 +91,7 @@ for (const key of Object.keys(OPTION_CASES).filter(isOptionKey)) {
 }
 
 test('every option has the default of its specification, and no other option has one', () => {
-  for (const command of ['run', 'record'] as const) {
+  for (const command of ['run', 'record', 'metrics'] as const) {
     const result = readOptions(command, sources(command, {}));
     assert.ok(result.ok);
     for (const [key, row] of optionRows(command)) {
@@ -102,7 +103,7 @@ test('every option has the default of its specification, and no other option has
 });
 
 test('an empty variable is one that is not set', () => {
-  for (const command of ['run', 'record'] as const) {
+  for (const command of ['run', 'record', 'metrics'] as const) {
     const blank = Object.fromEntries(optionRows().flatMap(([, row]) => row.env.map((name) => [name, ' \n'])));
     const plain = readOptions(command, sources(command, {}));
     const result = readOptions(command, {

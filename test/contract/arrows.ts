@@ -97,7 +97,7 @@ const ROOMS: readonly Room[] = [
     path: 'config/',
     holds: 'options: named, read and checked',
     types: [...FLOW, 'self/'],
-    values: ['broker/broker-url.ts', 'self/log-level.ts'],
+    values: ['broker/broker-url.ts', 'meter/catalog.ts', 'self/log-level.ts'],
     packages: ['convict'],
     builtins: [...CALCULATING, 'fs', 'path', 'crypto'],
   },

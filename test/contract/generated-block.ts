@@ -1,6 +1,6 @@
-/** Compares a part of a document with the table in the code that it is made from; `UPDATE=1` rewrites it. */
+/** Compares a document, or a part of one, with the table in the code that it is made from; `UPDATE=1` rewrites it. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** The part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`, which have to be there. */
 export function assertGenerated(file: URL, name: string, content: string): void {
@@ -16,6 +16,13 @@ export function assertGenerated(file: URL, name: string, content: string): void 
     `${file.pathname}, ${name}: differs from the code; UPDATE=1 rewrites it`,
   );
   writeFileSync(file, document.slice(0, from) + wanted + document.slice(to));
+}
+
+/** The whole document is generated; one that is not there yet can be written. */
+export function assertGeneratedFile(file: URL, content: string): void {
+  if (existsSync(file) && readFileSync(file, 'utf8') === content) return;
+  assert.equal(process.env['UPDATE'], '1', `${file.pathname} differs from the code; UPDATE=1 rewrites it`);
+  writeFileSync(file, content);
 }
 
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

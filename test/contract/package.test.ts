@@ -40,6 +40,7 @@ const PUBLIC_TYPES = [
   'FailoverStrategy',
   'LoadedConfig',
   'LogLevel',
+  'MetricName',
   'Mistake',
   'OtlpSettings',
   'RecordingUrl',

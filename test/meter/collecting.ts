@@ -1,6 +1,6 @@
 /** A meter of the real SDK whose metrics a test collects when it wants to. */
 import type { TestContext } from 'node:test';
-import type { Meter } from '@opentelemetry/api';
+import type { Meter, ValueType } from '@opentelemetry/api';
 import {
   type DataPoint,
   DataPointType,
@@ -19,6 +19,10 @@ class ManualReader extends MetricReader {
 export interface Collected {
   readonly metric: string;
   readonly unit: string;
+  readonly description: string;
+  readonly valueType: ValueType;
+  /** Of a sum; undefined otherwise. */
+  readonly monotonic: boolean | undefined;
   readonly attributes: Readonly<Record<string, unknown>>;
   /** Of a histogram: how many measurements. */
   readonly value: number;
@@ -46,7 +50,9 @@ export function collectingMeter(t: TestContext): {
 }
 
 function flatten(metric: MetricData): readonly Collected[] {
-  const common = { metric: metric.descriptor.name, unit: metric.descriptor.unit };
+  const { name, unit, description, valueType } = metric.descriptor;
+  const monotonic = metric.dataPointType === DataPointType.SUM ? metric.isMonotonic : undefined;
+  const common = { metric: name, unit, description, valueType, monotonic };
   switch (metric.dataPointType) {
     case DataPointType.HISTOGRAM:
       return metric.dataPoints.map((point) => ({ ...common, ...ofHistogram(point) }));
@@ -64,6 +70,9 @@ function flatten(metric: MetricData): readonly Collected[] {
   }
 }
 
-function ofHistogram({ attributes, value }: DataPoint<Histogram>): Omit<Collected, 'metric' | 'unit'> {
+function ofHistogram({
+  attributes,
+  value,
+}: DataPoint<Histogram>): Pick<Collected, 'attributes' | 'value' | 'boundaries' | 'sum'> {
   return { attributes, value: value.count, boundaries: value.buckets.boundaries, sum: value.sum ?? 0 };
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Observation, WorkerReading } from '../../src/cluster/observation.ts';
-import { METRICS, type MetricRow } from '../../src/meter/catalog.ts';
+import { METRIC_NAMES, METRICS } from '../../src/meter/catalog.ts';
 import { createRecorder } from '../../src/meter/recorder.ts';
-import { collectingMeter } from './collecting.ts';
+import { type Collected, collectingMeter } from './collecting.ts';
 
+const ALL = new Set(METRIC_NAMES);
 const OF = { task: 'shop.pay', queue: 'orders', worker: 'w1@host' } as const;
 const ATTRIBUTES = {
   'celery.task.name': 'shop.pay',
@@ -56,23 +57,57 @@ const CASES: readonly {
 for (const { observation, points } of CASES) {
   test(`${JSON.stringify(observation)} makes exactly its points`, async (t) => {
     const { meter, collect } = collectingMeter(t);
-    createRecorder(meter, () => []).record(observation);
+    createRecorder(meter, () => [], ALL).record(observation);
     const collected = (await collect()).filter((point) => point.value > 0);
     assert.deepEqual(Object.fromEntries(collected.map((point) => [point.metric, point.attributes])), points);
     for (const point of collected) assert.equal(point.value, 1, point.metric);
   });
 }
 
-test('every counter and histogram of the catalog is fed by some observation', () => {
-  const fed = new Set(CASES.flatMap(({ points }) => Object.keys(points)));
-  const rows: readonly [string, MetricRow][] = Object.entries(METRICS);
-  const measured = rows.filter(([, row]) => row.instrument !== 'gauge').map(([name]) => name);
-  assert.deepEqual([...fed].sort(), measured.sort());
+/** Of each worker, what its gauges are: those of one that is up and has told everything, so that none is without a point. */
+const WORKER: WorkerReading = { worker: 'w1@host', up: true, active: 3 };
+
+test('every metric of the catalog is fed by an observation or a reading', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const recorder = createRecorder(meter, () => [WORKER], ALL);
+  for (const { observation } of CASES) recorder.record(observation);
+  const fed = new Set((await collect()).map((point) => point.metric));
+  assert.deepEqual([...fed].sort(), METRIC_NAMES.toSorted());
+});
+
+for (const off of METRIC_NAMES) {
+  test(`without ${off} all others are what they are with it`, async (t) => {
+    const pointsOf = async (enabled: typeof ALL): Promise<readonly Collected[]> => {
+      const { meter, collect } = collectingMeter(t);
+      const recorder = createRecorder(meter, () => [WORKER], enabled);
+      for (const { observation } of CASES) recorder.record(observation);
+      return collect();
+    };
+    const all = await pointsOf(ALL);
+    const others = all.filter((point) => point.metric !== off);
+    assert.notEqual(others.length, all.length);
+    assert.deepEqual(await pointsOf(new Set(METRIC_NAMES.filter((name) => name !== off))), others);
+  });
+}
+
+test('the workers are read at each collection even if nothing about them is enabled', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  let reads = 0;
+  createRecorder(
+    meter,
+    () => {
+      reads += 1;
+      return [WORKER];
+    },
+    new Set(),
+  );
+  assert.deepEqual(await collect(), []);
+  assert.equal(reads, 1);
 });
 
 test('what is recorded between two collections adds up in one series', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  const recorder = createRecorder(meter, () => []);
+  const recorder = createRecorder(meter, () => [], ALL);
   for (let index = 0; index < 1000; index += 1) recorder.record({ kind: 'task-started', ...OF });
   assert.equal((await collect())[0]?.value, 1000);
   recorder.record({ kind: 'task-started', ...OF });
@@ -83,7 +118,7 @@ test('what is recorded between two collections adds up in one series', async (t)
 
 test('the runtime histogram has the bounds of its row', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  createRecorder(meter, () => []).record({ kind: 'task-succeeded', ...OF, runtimeS: 3599.5 });
+  createRecorder(meter, () => [], ALL).record({ kind: 'task-succeeded', ...OF, runtimeS: 3599.5 });
   const runtime = (await collect()).find((point) => point.metric === 'celery.task.runtime');
   assert.deepEqual(runtime?.boundaries, METRICS['celery.task.runtime'].buckets);
   assert.equal(runtime?.sum, 3599.5);
@@ -96,7 +131,7 @@ test('worker gauges are read at collection, and those of forgotten workers are g
     { worker: 'w2@host', up: false, active: 0 },
     { worker: 'w3@host', up: true, active: undefined },
   ];
-  createRecorder(meter, () => workers);
+  createRecorder(meter, () => workers, ALL);
   const read = async () =>
     (await collect())
       .map((point) => `${point.metric} ${point.attributes['celery.worker.name']} ${point.value}`)
@@ -115,10 +150,14 @@ test('worker gauges are read at collection, and those of forgotten workers are g
 test('closing hands over what was not collected yet, and detaches', async (t) => {
   const { meter, collect } = collectingMeter(t);
   let reads = 0;
-  const recorder = createRecorder(meter, () => {
-    reads += 1;
-    return [];
-  });
+  const recorder = createRecorder(
+    meter,
+    () => {
+      reads += 1;
+      return [];
+    },
+    ALL,
+  );
   recorder.record({ kind: 'task-cancelled', ...OF });
   recorder.close();
   assert.equal((await collect())[0]?.value, 1);

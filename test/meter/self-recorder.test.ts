@@ -72,8 +72,8 @@ test('events read are counted by type, and the bridge says that it is up', async
     value,
   ]);
   assert.deepEqual(points, [
+    ['celery_otel.up', [], 1],
     ['celery_otel.events', ['shop', 'task-sent'], 2],
     ['celery_otel.events', ['shop', 'worker-heartbeat'], 1],
-    ['celery_otel.up', [], 1],
   ]);
 });

@@ -1,0 +1,19 @@
+/** `celery-otel metrics`: prints which metrics there are, for people or for programs. It starts nothing. */
+import { OPTIONS, type OptionValues } from '../config/options.ts';
+import { readOptions } from '../config/read-options.ts';
+import { metricDocs, metricJson } from '../meter/metric-docs.ts';
+import type { CommandIo } from './command-io.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { reportMistakes } from './report-mistakes.ts';
+
+const PRINTED: Readonly<Record<OptionValues['format'], () => string>> = {
+  md: () => metricDocs({ off: OPTIONS.metrics_disabled, on: OPTIONS.metrics_enabled }),
+  json: metricJson,
+};
+
+export async function metrics(argv: readonly string[], io: CommandIo): Promise<number> {
+  const read = readOptions('metrics', { argv, env: io.env });
+  if (!read.ok) return reportMistakes('metrics', read.mistakes, io);
+  io.stdout.write(PRINTED[read.options.need('format')]());
+  return EXIT_CODE.ok;
+}

@@ -1,0 +1,94 @@
+/**
+ * The table of attributes: every key that a metric may have, and what its values are. Whether a metric always has it is
+ * said by the metric's row. Below it, the attributes of the resources that metrics are exported under.
+ */
+import type { Revocation } from '../cluster/observation.ts';
+import type { SelfEvent } from '../self/self-event.ts';
+
+/** Any string, either boolean, or the strings of a closed list. */
+export type ValueKind = 'string' | 'boolean' | readonly string[];
+
+export interface AttributeRow {
+  readonly description: string;
+  readonly values: ValueKind;
+}
+
+type FieldOf<K extends SelfEvent['kind']> = Extract<SelfEvent, { readonly kind: K }>;
+
+/** The members of a union as a list, of which the compiler sees that none is missing and none is too many. */
+function membersOf<T extends string>(members: Readonly<Record<T, true>>): readonly string[] {
+  return Object.keys(members);
+}
+
+export const ATTRIBUTES = {
+  'celery.task.name': {
+    description: 'Name of the task; `unknown` where no event told it.',
+    values: 'string',
+  },
+  'celery.queue.name': {
+    description: 'Queue the task was sent to, as task-sent tells; `unknown` where that is not sent.',
+    values: 'string',
+  },
+  'celery.worker.name': { description: 'Nodename of the worker, `name@host`.', values: 'string' },
+  'error.type': {
+    description: 'Class of the exception; `unknown` where none could be read.',
+    values: 'string',
+  },
+  'celery.task.requeue': {
+    description: 'Whether the rejected task went back to its queue.',
+    values: 'boolean',
+  },
+  'celery.task.revocation': {
+    description: '`revoked` before it ran, `terminated` while it ran, or `expired`.',
+    values: membersOf<Revocation>({ revoked: true, terminated: true, expired: true }),
+  },
+  'celery_otel.service': {
+    description: '`service.name` of the Celery service it is about.',
+    values: 'string',
+  },
+  'celery_otel.event.type': { description: 'Type of the Celery event.', values: 'string' },
+  'celery_otel.drop.reason': {
+    description: 'Why it was not counted: see the README’s table of reasons.',
+    values: 'string',
+  },
+  'celery_otel.drop.intentional': {
+    description: 'Whether dropping it is by design and no loss.',
+    values: 'boolean',
+  },
+  'celery_otel.session.end': {
+    description: 'How the session, or the attempt, ended.',
+    values: membersOf<FieldOf<'broker-session-ended'>['end']>({
+      lost: true,
+      unreachable: true,
+      refused: true,
+      unusable: true,
+      finished: true,
+      stopped: true,
+    }),
+  },
+  'celery_otel.table': {
+    description: 'Which table was full.',
+    values: membersOf<FieldOf<'table-evicted'>['table']>({ tasks: true, workers: true }),
+  },
+  'celery_otel.export.outcome': {
+    description: 'How the export ended.',
+    values: membersOf<FieldOf<'export-finished'>['outcome']>({ success: true, failure: true }),
+  },
+} as const satisfies Record<string, AttributeRow>;
+
+export type AttributeKey = keyof typeof ATTRIBUTES;
+
+/** What a resource has by itself; `resource_attributes` adds whatever the user wants. */
+export const RESOURCE_ATTRIBUTES = {
+  'service.name': {
+    description: 'Name of the Celery service; `celery-otel` for the bridge’s own metrics.',
+    values: 'string',
+  },
+  'service.version': {
+    description: 'Version of celery-otel; with the bridge’s own metrics only.',
+    values: 'string',
+  },
+  'telemetry.sdk.language': { description: 'Language of the SDK.', values: ['nodejs'] },
+  'telemetry.sdk.name': { description: 'Name of the SDK.', values: ['opentelemetry'] },
+  'telemetry.sdk.version': { description: 'Version of the SDK.', values: 'string' },
+} as const satisfies Record<string, AttributeRow>;

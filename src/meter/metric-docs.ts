@@ -1,0 +1,128 @@
+/**
+ * The catalog as a document, in the form that components of the OpenTelemetry Collector have theirs, and as JSON. Pure:
+ * everything in it comes from the tables, and where it goes is not its business.
+ */
+import { ATTRIBUTES, type AttributeKey, type AttributeRow, RESOURCE_ATTRIBUTES } from './attributes.ts';
+import { type InstrumentRow, METRICS, type MetricRow, SELF_METRICS } from './catalog.ts';
+
+/** How an option is given. */
+interface OptionNames {
+  readonly flag: string;
+  readonly env: readonly string[];
+}
+
+/** The options that switch metrics off and on. */
+export interface Switches {
+  readonly off: OptionNames;
+  readonly on: OptionNames;
+}
+
+/** The tables that are documented; others than the catalog's own are for tests. */
+export interface Tables {
+  readonly metrics: Readonly<Record<string, MetricRow>>;
+  readonly selfMetrics: Readonly<Record<string, InstrumentRow>>;
+}
+
+const CATALOG: Tables = { metrics: METRICS, selfMetrics: SELF_METRICS };
+
+/** The document in Markdown, with a newline at its end. */
+export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables = CATALOG): string {
+  const on = Object.entries(metrics).filter(([, row]) => row.enabled);
+  const off = Object.entries(metrics).filter(([, row]) => !row.enabled);
+  const parts = [
+    '<!-- Generated from src/meter/catalog.ts and src/meter/attributes.ts, and compared with them by the tests. -->',
+    '# Metrics',
+    'Where a sum or a histogram is said to be cumulative, the option `otlp_temporality_preference` can make it a delta.',
+    '## Default metrics',
+    'These are exported unless they are switched off, each by its name; a `*` at the end of a name stands for anything:',
+    example(switches.off, on[0]?.[0]),
+    ...on.flatMap(metricSection),
+    '## Optional metrics',
+    ...(off.length === 0
+      ? ['There are none at present: every metric is exported by default.']
+      : ['These are exported only if they are switched on, in the same way:']),
+    ...(off.length === 0 ? [] : [example(switches.on, off[0]?.[0])]),
+    ...off.flatMap(metricSection),
+    '## Resource attributes',
+    'Each Celery service is a resource of its own. The option `resource_attributes` adds further attributes to it.',
+    table(
+      ['Name', 'Description', 'Values'],
+      Object.entries(RESOURCE_ATTRIBUTES).map(([key, row]) => [key, row.description, valuesOf(row)]),
+    ),
+    '## Internal telemetry',
+    'What the bridge tells of itself, under a resource of its own. These metrics are always exported.',
+    ...Object.entries(selfMetrics).flatMap(metricSection),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** The rows as they are, each with its name. */
+export function metricJson({ metrics, selfMetrics }: Tables = CATALOG): string {
+  const named = (rows: Readonly<Record<string, object>>) =>
+    Object.entries(rows).map(([name, row]) => ({ name, ...row }));
+  const document = {
+    metrics: named(metrics),
+    internalTelemetry: named(selfMetrics),
+    attributes: named(ATTRIBUTES),
+    resourceAttributes: named(RESOURCE_ATTRIBUTES),
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function example({ flag, env }: OptionNames, metric = 'NAME'): string {
+  const lines = [...env.map((name) => `${name}=${metric}`), `celery-otel run ${flag} ${metric}`];
+  return ['```sh', ...lines, '```'].join('\n');
+}
+
+function metricSection([name, row]: readonly [string, InstrumentRow]): readonly string[] {
+  const facts = factsOf(row);
+  const attributes = attributeRows(row);
+  return [
+    `### ${name}`,
+    row.description,
+    table(
+      facts.map(([head]) => head),
+      [facts.map(([, fact]) => fact)],
+    ),
+    ...(row.buckets === undefined ? [] : [`Bucket boundaries: ${row.buckets.join(', ')}.`]),
+    ...(attributes.length === 0
+      ? []
+      : ['#### Attributes', table(['Name', 'Description', 'Values', 'Requirement level'], attributes)]),
+  ];
+}
+
+/** The heads of a metric's table with what is below them. A gauge has no temporality, and only a sum can be monotonic. */
+function factsOf(row: InstrumentRow): readonly (readonly [head: string, fact: string])[] {
+  const type = { counter: 'Sum', histogram: 'Histogram', gauge: 'Gauge' }[row.instrument];
+  return [
+    ['Unit', row.unit],
+    ['Metric type', type],
+    ['Value type', row.valueType === 'int' ? 'Int' : 'Double'],
+    ...(row.instrument === 'gauge' ? [] : [['Temporality', 'Cumulative'] as const]),
+    ...(row.instrument === 'counter' ? [['Monotonic', 'true'] as const] : []),
+    ['Stability', row.stability],
+  ];
+}
+
+function attributeRows(row: InstrumentRow): readonly (readonly string[])[] {
+  const levels: readonly (readonly [string, readonly AttributeKey[]])[] = [
+    ['Required', row.attributes],
+    ['Conditionally required', row.optionalAttributes ?? []],
+    ['Opt-in', row.optInAttributes ?? []],
+  ];
+  return levels.flatMap(([level, keys]) =>
+    keys.map((key) => [key, ATTRIBUTES[key].description, valuesOf(ATTRIBUTES[key]), level]),
+  );
+}
+
+function valuesOf({ values }: AttributeRow): string {
+  if (values === 'string') return 'Any Str';
+  if (values === 'boolean') return 'Any Bool';
+  return `Str: ${values.map((value) => `\`${value}\``).join(', ')}`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runCommandLine } from '../../src/cli/commands.ts';
+import { METRIC_NAMES, METRICS, SELF_METRICS } from '../../src/meter/catalog.ts';
+import { processIo } from './process-io.ts';
+
+async function metrics(...argv: readonly string[]) {
+  const { io, stdout, stderr } = processIo();
+  const code = await runCommandLine(['metrics', ...argv], io);
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+test('metrics prints the catalog in Markdown unless asked for another form', async () => {
+  const printed = await metrics();
+  assert.equal(printed.code, 0);
+  assert.equal(printed.stderr, '');
+  for (const name of [...METRIC_NAMES, ...Object.keys(SELF_METRICS)])
+    assert.ok(printed.stdout.includes(`\n### ${name}\n`), name);
+  assert.match(
+    printed.stdout,
+    /CELERY_OTEL_METRICS_DISABLED=celery\.\S+\ncelery-otel run --disable-metrics celery\./u,
+  );
+  assert.deepEqual(await metrics('--format', 'md'), printed);
+});
+
+test('metrics prints the rows as they are in JSON', async () => {
+  const { code, stdout, stderr } = await metrics('--format=json');
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  const named = (rows: Readonly<Record<string, object>>) =>
+    Object.entries(rows).map(([name, row]) => ({ name, ...row }));
+  const printed: Record<string, unknown> = JSON.parse(stdout);
+  assert.deepEqual(printed['metrics'], named(METRICS));
+  assert.deepEqual(printed['internalTelemetry'], named(SELF_METRICS));
+});
+
+test('wrong options of metrics exit with 78 and print nothing', async () => {
+  const printed = await metrics('--format=yaml', '--tasks-max=5');
+  assert.deepEqual(printed, {
+    code: 78,
+    stdout: '',
+    stderr: `celery-otel metrics did not start, 2 mistakes in its options:
+  command line (--tasks-max): expected a flag that metrics has; this one belongs to run
+  format (--format) is "yaml": expected one of md, json
+Try: celery-otel metrics --help
+`,
+  });
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ValueType } from '@opentelemetry/api';
+import { type InstrumentRow, METRICS, SELF_METRICS } from '../../src/meter/catalog.ts';
+import { createInstruments } from '../../src/meter/instruments.ts';
+import { collectingMeter } from './collecting.ts';
+
+const FACTS = { stability: 'development', description: 'Something.' } as const;
+const TABLE = {
+  counted: {
+    ...FACTS,
+    instrument: 'counter',
+    unit: '{thing}',
+    valueType: 'int',
+    attributes: ['error.type'],
+  },
+  measured: {
+    ...FACTS,
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    attributes: ['error.type'],
+    optionalAttributes: ['celery.task.requeue'],
+    buckets: [1, 2],
+  },
+  seen: { ...FACTS, instrument: 'gauge', unit: 's', valueType: 'double', attributes: ['error.type'] },
+} as const satisfies Record<string, InstrumentRow>;
+
+/** Instruments of the table above, which say one thing of each when `feed` is called and at each collection. */
+function instrumentsOf(t: TestContext, isOn: (name: string) => boolean) {
+  const { meter, collect } = collectingMeter(t);
+  const made: string[] = [];
+  for (const method of ['createCounter', 'createHistogram', 'createObservableGauge'] as const) {
+    t.mock.method(
+      meter,
+      method,
+      new Proxy(meter[method], {
+        apply(target, self, args) {
+          made.push(String(args[0]));
+          return Reflect.apply(target, self, args);
+        },
+      }),
+    );
+  }
+  let collections = 0;
+  const instruments = createInstruments(meter, TABLE, isOn, (observe) => {
+    collections += 1;
+    observe('seen', 1.5, ['A']);
+    observe('seen', undefined, ['B']);
+  });
+  const feed = () => {
+    instruments.add('counted', ['A']);
+    instruments.add('counted', ['A'], 2);
+    instruments.record('measured', 1.5, ['A', undefined]);
+    instruments.record('measured', 1.5, ['A', true]);
+    instruments.record('measured', undefined, ['B', true]);
+  };
+  return { feed, collect, made, instruments, collections: () => collections };
+}
+
+const values = (points: Awaited<ReturnType<ReturnType<typeof instrumentsOf>['collect']>>) =>
+  points.map(({ metric, attributes, value }) => ({ metric, attributes, value }));
+
+test('what is said of each metric arrives under the attributes of its row, and nothing of what is not known', async (t) => {
+  const { feed, collect, made } = instrumentsOf(t, () => true);
+  feed();
+  assert.deepEqual(values(await collect()), [
+    { metric: 'counted', attributes: { 'error.type': 'A' }, value: 3 },
+    { metric: 'measured', attributes: { 'error.type': 'A' }, value: 1 },
+    { metric: 'measured', attributes: { 'error.type': 'A', 'celery.task.requeue': true }, value: 1 },
+    { metric: 'seen', attributes: { 'error.type': 'A' }, value: 1.5 },
+  ]);
+  assert.deepEqual(made, ['counted', 'measured', 'seen']);
+});
+
+for (const off of ['counted', 'measured'] as const) {
+  test(`of a metric that is off (${off}) there is no instrument, and of the others there is`, async (t) => {
+    const { feed, collect, made } = instrumentsOf(t, (name) => name !== off);
+    feed();
+    const metrics = new Set((await collect()).map(({ metric }) => metric));
+    const others = ['counted', 'measured', 'seen'].filter((name) => name !== off);
+    assert.deepEqual([...metrics], others);
+    assert.deepEqual(made, others);
+  });
+}
+
+test('counters are handed over at collection even if every gauge is off', async (t) => {
+  const { feed, collect, collections, made } = instrumentsOf(t, (name) => name !== 'seen');
+  feed();
+  assert.deepEqual([...new Set((await collect()).map(({ metric }) => metric))], ['counted', 'measured']);
+  assert.equal(collections(), 1);
+  assert.ok(!made.includes('seen'));
+});
+
+test('closing hands over what was not collected yet, and detaches', async (t) => {
+  for (const isOn of [() => true, (name: string) => name !== 'seen']) {
+    const { feed, collect, collections, instruments } = instrumentsOf(t, isOn);
+    feed();
+    instruments.close();
+    assert.equal((await collect()).find(({ metric }) => metric === 'counted')?.value, 3);
+    assert.equal(collections(), 0);
+  }
+});
+
+const ROWS: readonly [string, InstrumentRow][] = Object.entries({ ...METRICS, ...SELF_METRICS });
+for (const [name, row] of ROWS) {
+  test(`${name} is on the wire what its row says`, async (t) => {
+    const { meter, collect } = collectingMeter(t);
+    const table: Readonly<Record<string, InstrumentRow>> = { [name]: row };
+    const instruments = createInstruments(
+      meter,
+      table,
+      () => true,
+      (observe) => observe(name, 1, []),
+    );
+    instruments.add(name, []);
+    instruments.record(name, 1, []);
+    const [point, ...more] = await collect();
+    assert.deepEqual(more, []);
+    assert.equal(point?.metric, name);
+    assert.equal(point.unit, row.unit);
+    assert.equal(point.description, row.description);
+    assert.equal(point.valueType, row.valueType === 'int' ? ValueType.INT : ValueType.DOUBLE);
+    assert.equal(point.monotonic, row.instrument === 'counter' ? true : undefined);
+    assert.deepEqual(point.boundaries, row.buckets ?? []);
+  });
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { MetricRow } from '../../src/meter/catalog.ts';
+import { metricDocs, metricJson } from '../../src/meter/metric-docs.ts';
+
+const SWITCHES = {
+  off: { flag: '--off', env: ['OFF'] },
+  on: { flag: '--on', env: ['ON', 'ALSO_ON'] },
+};
+const FACTS = { stability: 'development', description: 'Something.' } as const;
+const METRICS = {
+  'celery.counted': {
+    ...FACTS,
+    instrument: 'counter',
+    unit: '{thing}',
+    valueType: 'int',
+    enabled: true,
+    attributes: ['celery.task.name', 'celery.task.requeue'],
+    optionalAttributes: ['celery.task.revocation'],
+    optInAttributes: ['celery.worker.name'],
+  },
+  'celery.measured': {
+    ...FACTS,
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    enabled: false,
+    stability: 'stable',
+    attributes: [],
+    buckets: [0.5, 1],
+  },
+} as const satisfies Record<string, MetricRow>;
+const SELF_METRICS = {
+  'celery_otel.seen': {
+    ...FACTS,
+    instrument: 'gauge',
+    unit: '{process}',
+    valueType: 'int',
+    attributes: [],
+  },
+} as const;
+
+test('each metric has its table, its attributes with values and level, and the way to switch it', () => {
+  const [head, ...sections] = metricDocs(SWITCHES, { metrics: METRICS, selfMetrics: SELF_METRICS }).split(
+    /\n(?=## )/u,
+  );
+  assert.match(head ?? '', /^<!-- [^\n]+ -->\n\n# Metrics\n/u);
+  assert.equal(sections.length, 4);
+  const [byDefault, optional, resource, internal] = sections;
+  assert.ok(
+    byDefault?.endsWith(`
+\`\`\`sh
+OFF=celery.counted
+celery-otel run --off celery.counted
+\`\`\`
+
+### celery.counted
+
+Something.
+
+| Unit | Metric type | Value type | Temporality | Monotonic | Stability |
+| --- | --- | --- | --- | --- | --- |
+| {thing} | Sum | Int | Cumulative | true | development |
+
+#### Attributes
+
+| Name | Description | Values | Requirement level |
+| --- | --- | --- | --- |
+| celery.task.name | Name of the task; \`unknown\` where no event told it. | Any Str | Required |
+| celery.task.requeue | Whether the rejected task went back to its queue. | Any Bool | Required |
+| celery.task.revocation | \`revoked\` before it ran, \`terminated\` while it ran, or \`expired\`. | Str: \`revoked\`, \`terminated\`, \`expired\` | Conditionally required |
+| celery.worker.name | Nodename of the worker, \`name@host\`. | Any Str | Opt-in |
+`),
+    byDefault,
+  );
+  assert.ok(
+    optional?.endsWith(`
+\`\`\`sh
+ON=celery.measured
+ALSO_ON=celery.measured
+celery-otel run --on celery.measured
+\`\`\`
+
+### celery.measured
+
+Something.
+
+| Unit | Metric type | Value type | Temporality | Stability |
+| --- | --- | --- | --- | --- |
+| s | Histogram | Double | Cumulative | stable |
+
+Bucket boundaries: 0.5, 1.
+`),
+    optional,
+  );
+  assert.match(resource ?? '', /^## Resource attributes\n[\s\S]*\n\| service\.name \|/u);
+  assert.ok(
+    internal?.endsWith(`
+### celery_otel.seen
+
+Something.
+
+| Unit | Metric type | Value type | Stability |
+| --- | --- | --- | --- |
+| {process} | Gauge | Int | development |
+`),
+    internal,
+  );
+});
+
+test('where every metric is on by default, the document says so instead of how to switch one on', () => {
+  const { 'celery.counted': counted } = METRICS;
+  const text = metricDocs(SWITCHES, { metrics: { 'celery.counted': counted }, selfMetrics: {} });
+  assert.match(text, /\n## Optional metrics\n\nThere are none/u);
+  assert.doesNotMatch(text, /--on/u);
+});
+
+test('JSON has every row with its name, and what attributes are', () => {
+  const printed = JSON.parse(metricJson({ metrics: METRICS, selfMetrics: SELF_METRICS }));
+  assert.deepEqual(printed.metrics[1], { name: 'celery.measured', ...METRICS['celery.measured'] });
+  assert.deepEqual(printed.internalTelemetry, [
+    { name: 'celery_otel.seen', ...SELF_METRICS['celery_otel.seen'] },
+  ]);
+  assert.deepEqual(
+    printed.attributes.find((row: { name: string }) => row.name === 'celery.task.revocation').values,
+    ['revoked', 'terminated', 'expired'],
+  );
+  assert.deepEqual(printed.resourceAttributes[0].name, 'service.name');
+});
