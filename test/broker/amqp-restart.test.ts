@@ -47,7 +47,7 @@ function listenTo(t: TestContext, addresses: string) {
   return { listener, told, bodies, connected };
 }
 
-/** Publishes events 1, 2, 3 … without a pause, over every outage, until the test is over. */
+/** Publishes events 1, 2, 3 … one after the other, over every outage, until the test is over. */
 function publishForever(t: TestContext, exchange: string): { readonly last: () => number } {
   let number = 0;
   let over = false;
@@ -60,6 +60,7 @@ function publishForever(t: TestContext, exchange: string): { readonly last: () =
       number += 1;
       channel.publish(exchange, 'task.started', Buffer.from(String(number)));
       await channel.waitForConfirms();
+      await delay(2);
     }
     await connection.close();
   }

@@ -3,30 +3,30 @@
 /** Things that happened, in their order. */
 export class Log<T> {
   readonly items: T[] = [];
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<(item: T) => void>();
 
   add(item: T): void {
     this.items.push(item);
-    for (const check of this.#waiting) check();
+    for (const see of this.#waiting) see(item);
   }
 
-  /** Resolves with the first item for which the condition holds; looks at those from `from` on. */
+  /** Resolves with the first item, from number `from` on, for which the condition holds. */
   find(condition: (item: T) => boolean, from = 0): Promise<T> {
+    const known = this.items.slice(from).find(condition);
+    if (known !== undefined) return Promise.resolve(known);
     return new Promise((resolve) => {
-      const check = (): void => {
-        const found = this.items.slice(from).find(condition);
-        if (found === undefined) return;
-        this.#waiting.delete(check);
-        resolve(found);
+      const see = (item: T): void => {
+        if (!condition(item)) return;
+        this.#waiting.delete(see);
+        resolve(item);
       };
-      this.#waiting.add(check);
-      check();
+      this.#waiting.add(see);
     });
   }
 
   /** Resolves once there are so many items. */
   async reaches(count: number): Promise<readonly T[]> {
-    if (this.items.length < count) await this.find(() => this.items.length >= count);
+    if (this.items.length < count) await this.find(() => this.items.length >= count, this.items.length);
     return this.items;
   }
 }
