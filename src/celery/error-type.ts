@@ -5,7 +5,7 @@
 import { detached } from './fields.ts';
 
 /** No class could be read. */
-export const UNKNOWN_ERROR = 'unknown';
+const UNKNOWN_ERROR = 'unknown';
 
 /** What a retry without an exception is counted under. */
 const RETRY = 'Retry';

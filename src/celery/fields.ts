@@ -7,7 +7,7 @@
 export type RawFields = Readonly<Record<string, unknown>>;
 
 /** Names longer than this are cut: RabbitMQ's own limit for names, far above any real task's. */
-export const NAME_CHARS_MAX = 255;
+const NAME_CHARS_MAX = 255;
 
 /** 20 November 2286: a later timestamp is milliseconds taken for seconds, or nonsense. */
 const TIMESTAMP_S_MAX = 9_999_999_999;

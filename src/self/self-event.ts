@@ -50,7 +50,5 @@ export type SelfEvent =
   /** A mistake of ours that was caught at a boundary: the message is dropped, the rest goes on. */
   | { readonly kind: 'defect'; readonly service: string; readonly where: string; readonly reason: string };
 
-export type SelfEventKind = SelfEvent['kind'];
-
 /** Takes a self event; must not throw. */
 export type Tell = (event: SelfEvent) => void;
