@@ -3,7 +3,7 @@
  * looks into no message and exports nothing.
  */
 import { openRecorder } from '../broker/recorder.ts';
-import { listen } from '../broker/session-loop.ts';
+import { type Listener, listen } from '../broker/session-loop.ts';
 import type { RecordConfig } from '../config/config.ts';
 import { loadRecordConfig } from '../config/load-config.ts';
 import type { CeleryOtelError } from '../errors.ts';
@@ -24,7 +24,7 @@ const SERVICE = 'recording';
 export async function record(argv: readonly string[], io: CommandIo, open = openRecorder): Promise<number> {
   const loaded = loadRecordConfig({ argv, env: io.env });
   if (!loaded.ok) return reportMistakes('record', loaded.mistakes, io);
-  const recording = startRecording(loaded.config, openLog(loaded.config.logLevel, io), open);
+  const recording = prepareRecording(loaded.config, openLog(loaded.config.logLevel, io), open);
   const why = await untilStopped(recording, io);
   const failure = recording.failure();
   if (failure !== undefined) throw failure;
@@ -38,37 +38,42 @@ interface Recording extends Job<'stopped' | 'finished' | 'unusable' | 'unwritabl
   failure(): CeleryOtelError | undefined;
 }
 
-function startRecording({ broker, file }: RecordConfig, tell: Tell, open: typeof openRecorder): Recording {
+function prepareRecording({ broker, file }: RecordConfig, tell: Tell, open: typeof openRecorder): Recording {
   let failure: CeleryOtelError | undefined;
-  const failed = Promise.withResolvers<'unwritable'>();
+  const over = Promise.withResolvers<'stopped' | 'finished' | 'unusable' | 'unwritable'>();
   const recorder = open({
     file,
     nowMs: Date.now(),
     onFailure(error) {
       failure ??= error;
-      failed.resolve('unwritable');
+      over.resolve('unwritable');
     },
   });
   const stopping = new AbortController();
-  const listener = listen({
-    ...broker,
-    service: SERVICE,
-    deliver(message) {
-      const outcome = recorder.write(message);
-      // Once the file has failed, that is what is reported, and not each message that comes until the end.
-      if (outcome.ok || failure !== undefined) return;
-      const { reason: detail } = outcome;
-      tell({ kind: 'input-dropped', service: SERVICE, reason: 'unrecordable', intentional: false, detail });
-    },
-    tell,
-    random: Math.random,
-    signal: stopping.signal,
-  });
+  let listener: Listener | undefined;
+  const start = (): void => {
+    listener = listen({
+      ...broker,
+      service: SERVICE,
+      deliver(message) {
+        const outcome = recorder.write(message);
+        // Once the file has failed, that is what is reported, and not each message that comes until the end.
+        if (outcome.ok || failure !== undefined) return;
+        const { reason: detail } = outcome;
+        tell({ kind: 'input-dropped', service: SERVICE, reason: 'unrecordable', intentional: false, detail });
+      },
+      tell,
+      random: Math.random,
+      signal: stopping.signal,
+    });
+    listener.done.then(over.resolve, over.reject);
+  };
   return {
-    finished: Promise.race([listener.done, failed.promise]),
+    start,
+    finished: over.promise,
     async stop() {
       stopping.abort();
-      await listener.done;
+      await listener?.done;
       recorder.close();
     },
     count: () => recorder.count(),

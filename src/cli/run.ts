@@ -12,8 +12,6 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   const loaded = loadConfig({ argv, env: io.env });
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
   const { service, logLevel } = loaded.config;
-  const bridge = create({ service, tell: openLog(logLevel, io) });
-  bridge.start();
-  const why = await untilStopped(bridge, io);
+  const why = await untilStopped(create({ service, tell: openLog(logLevel, io) }), io);
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }

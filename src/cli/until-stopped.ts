@@ -6,6 +6,8 @@ import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE, exitCodeOf, STOP_SIGNALS, type StopSignal } from './exit-code.ts';
 
 export interface Job<T> {
+  /** Called once signals are heeded, so that none finds the process unprepared. */
+  start(): void;
   /** Resolves when there is nothing more to do, with why; rejects if the job failed. */
   readonly finished: Promise<T>;
   /** Ends the job within the deadline. */
@@ -18,7 +20,7 @@ const STOP_MS = 4000;
 const GUARD_MS = 4800;
 
 /**
- * Resolves once the job is stopped: with why it was over, or `asked` where a signal came first. A second signal, or a
+ * Starts the job and resolves once it is stopped: with why it was over, or `asked` where a signal came first. A second signal, or a
  * job that does not keep its deadline, ends the process by `exitNow`.
  */
 export async function untilStopped<T>(job: Job<T>, io: CommandIo): Promise<T | 'asked'> {
@@ -34,6 +36,7 @@ export async function untilStopped<T>(job: Job<T>, io: CommandIo): Promise<T | '
   };
   for (const signal of STOP_SIGNALS) io.signals.on(signal, onSignal);
   try {
+    job.start();
     const why = await Promise.race([asked.promise, job.finished]);
     await job.stop(STOP_MS);
     return why;

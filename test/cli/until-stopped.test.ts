@@ -17,6 +17,7 @@ function slowJob() {
     stopping: stopping.promise,
     deadlines,
     job: {
+      start: () => {},
       finished: finished.promise,
       stop(deadlineMs: number) {
         deadlines.push(deadlineMs);
@@ -98,4 +99,18 @@ test('a job that fails, or whose end fails, rejects and leaves no listener behin
     await assert.rejects(why, /broken/);
     assert.equal(listeners(), 0);
   }
+});
+
+test('signals are heeded from before the job starts, so that none finds the process unprepared', async () => {
+  const { io, send, listeners } = processIo();
+  const slow = slowJob();
+  const heeded: number[] = [];
+  const start = (): void => {
+    heeded.push(listeners());
+    send('SIGTERM');
+  };
+  const why = untilStopped({ ...slow.job, start }, io);
+  slow.endStop();
+  assert.equal(await why, 'asked');
+  assert.deepEqual(heeded, [2]);
 });
