@@ -23,7 +23,7 @@ export interface CeleryFlavour {
   readonly python: string;
 }
 
-export type CeleryPool = 'prefork' | 'threads' | 'solo' | 'gevent';
+export type CeleryPool = 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet';
 
 /** The broker and the result backend, as URLs that Celery takes. */
 export interface Cluster {
@@ -45,6 +45,8 @@ export interface WorkerOptions extends Cluster {
   readonly env?: NodeJS.ProcessEnv;
   /** The folder of the application; default: the example shop's. */
   readonly folder?: string;
+  /** The module of the application; default `shop`. */
+  readonly app?: string;
 }
 
 export interface CeleryWorker {
@@ -81,7 +83,7 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
   const server = await startServerProcess({
     command: flavour.python,
     args: [
-      ...['-m', 'celery', '--app', 'shop', 'worker', '--task-events', '--loglevel', 'INFO'],
+      ...['-m', 'celery', '--app', options.app ?? 'shop', 'worker', '--task-events', '--loglevel', 'INFO'],
       ...['--hostname', nodename, '--pool', pool, '--concurrency', String(concurrency)],
       ...['--queues', queues.join(','), ...(options.args ?? [])],
     ],

@@ -1,0 +1,227 @@
+/**
+ * Holds what is observed of recorded clusters against what Celery itself reported of them when they were recorded, and
+ * against what Celery's own `State` makes of the same recording.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { decodeHeader, decodeMessage } from '../../src/broker/recording-format.ts';
+import { decode } from '../../src/celery/decode.ts';
+import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
+import type { Observation } from '../../src/cluster/observation.ts';
+import { newestCelery } from '../real/install.ts';
+import { RECORDED_CLUSTERS, type RecordedCluster, workersOf } from './recorded-clusters.ts';
+
+type Counts = Readonly<Record<string, number>>;
+
+/** One task name: how often each event happened. */
+interface Counters {
+  readonly sent: number;
+  readonly received: number;
+  readonly started: number;
+  readonly succeeded: number;
+  readonly lost: number;
+  /** Class of the exception → how often. */
+  readonly failed: Counts;
+  readonly retried: Counts;
+  /** `dropped` or `requeued` → how often. */
+  readonly rejected: Counts;
+  /** `revoked`, `terminated` or `expired` → how often. */
+  readonly revoked: Counts;
+}
+
+/** The document that `drive.py` printed. */
+interface Expected {
+  readonly celery: string;
+  readonly expected: Readonly<Record<string, Counters>>;
+  /** Task name → the queue to which Celery routes it. */
+  readonly queues: Readonly<Record<string, string>>;
+  readonly reported: { readonly workers: Readonly<Record<string, Counts>> };
+}
+
+/** What `second_opinion.py` prints. */
+interface SecondOpinion {
+  /** Task name → state → how many tasks. */
+  readonly tasks: Readonly<Record<string, Counts>>;
+  readonly workers: readonly string[];
+}
+
+const SETTINGS = {
+  tasksMax: 1_000,
+  workersMax: 100,
+  workerTimeoutMs: 30_000,
+  seriesRetentionMs: 600_000,
+};
+/** What is in the recordings besides events of Celery: those of tasks' own making, and the empty batches of Celery 5.2. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['unknown-type', 'empty-batch']);
+const SECOND_OPINION_TIMEOUT_MS = 30_000;
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+function readExpected(name: string): Expected {
+  return JSON.parse(readFileSync(pathOf(`${name}.expected.json`), 'utf8'));
+}
+
+/** A cluster that was told a recording, and what was observed of it until no worker of it can be alive. */
+interface Replayed {
+  readonly cluster: Cluster;
+  readonly observed: readonly Observation[];
+  /** When that was, epoch ms. */
+  readonly endMs: number;
+}
+
+function replay(name: string): Replayed {
+  const [header = '', ...lines] = readFileSync(pathOf(`${name}.ndjson`), 'utf8')
+    .trimEnd()
+    .split('\n');
+  assert.ok(decodeHeader(Buffer.from(header)).ok);
+  const cluster = createCluster(SETTINGS);
+  const observed: Observation[] = [];
+  let endMs = 0;
+  for (const line of lines) {
+    const read = decodeMessage(Buffer.from(line));
+    assert.ok(read.ok, line);
+    endMs = read.message.arrivedAtMs;
+    const { events, rejections } = decode(read.message);
+    for (const { reason } of rejections) assert.ok(PASSED_OVER.has(reason), `${reason}: ${line}`);
+    for (const event of events) observed.push(...cluster.apply(event, endMs));
+  }
+  endMs += SETTINGS.workerTimeoutMs + 1;
+  return { cluster, observed, endMs };
+}
+
+/** The line of an observation, as `expectedTally` writes them too. */
+function counted(it: Observation): string {
+  switch (it.kind) {
+    case 'task-sent':
+    case 'task-received':
+    case 'task-started':
+    case 'task-succeeded':
+      return `${it.task} ${it.kind.slice('task-'.length)}`;
+    case 'task-failed':
+    case 'task-retried':
+      return `${it.task} ${it.kind.slice('task-'.length)} ${it.errorType}`;
+    case 'task-rejected':
+      return `${it.task} rejected ${it.requeue ? 'requeued' : 'dropped'}`;
+    case 'task-revoked':
+      return `${it.task} revoked ${it.revocation}`;
+    case 'task-cancelled':
+      return `${it.task} cancelled`;
+  }
+}
+
+/** Line → how often; what never happened is not in it. */
+function tally(lines: Iterable<string>): Counts {
+  const counts = new Map<string, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return sorted(counts);
+}
+
+function sorted(counts: Iterable<readonly [string, number]>): Counts {
+  return Object.fromEntries([...counts].filter(([, times]) => times > 0).sort());
+}
+
+/** What Celery reported; of runs that were lost with their worker nothing is counted. */
+function expectedTally(expected: Expected): Counts {
+  return sorted(
+    Object.entries(expected.expected).flatMap(([task, counters]) =>
+      Object.entries(counters)
+        .filter(([counter]) => counter !== 'lost')
+        .flatMap(([counter, value]: [string, number | Counts]) =>
+          typeof value === 'number'
+            ? [[`${task} ${counter}`, value] as const]
+            : Object.entries(value).map(([why, times]) => [`${task} ${counter} ${why}`, times] as const),
+        ),
+    ),
+  );
+}
+
+/** The end as `State` shows it; undefined where it shows none. */
+function stateOf(it: Observation, { celery }: RecordedCluster): string | undefined {
+  switch (it.kind) {
+    case 'task-succeeded':
+      return `${it.task} SUCCESS`;
+    case 'task-failed':
+      return `${it.task} FAILURE`;
+    case 'task-revoked':
+      return `${it.task} REVOKED`;
+    case 'task-rejected':
+      // Newer Celery tells a rejection as a failure first; `State` shows none that follows a start.
+      return celery === 'newest' && !it.requeue ? `${it.task} FAILURE` : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** In CI it is there: nothing else runs the tests then. */
+const newest = newestCelery();
+
+function countedLines(name: string): Counts {
+  return tally(replay(name).observed.map(counted));
+}
+
+/** Where every event that Celery meant to send is in the recording. */
+function compareExactly(name: string, row: RecordedCluster): void {
+  test(`${name}: every task was counted as often as Celery reported it`, () => {
+    assert.deepEqual(countedLines(name), expectedTally(readExpected(name)));
+  });
+
+  test(`${name}: in the end no worker is up`, () => {
+    const { cluster, endMs } = replay(name);
+    assert.deepEqual(
+      cluster
+        .workers(endMs)
+        .map(({ worker, up }) => [worker, up])
+        .sort(),
+      Object.keys(workersOf(row)).map((worker) => [worker, false]),
+    );
+    assert.equal(cluster.sizes().tasksEvicted, 0);
+  });
+}
+
+/** Where Celery lost some on its way: nothing is invented. */
+function compareWithLosses(name: string): void {
+  test(`${name}: nothing was counted more often than Celery reported it`, () => {
+    const expected = expectedTally(readExpected(name));
+    for (const [line, times] of Object.entries(countedLines(name)))
+      assert.ok(times <= (expected[line] ?? 0), `${line}: ${times} instead of ${expected[line]}`);
+  });
+}
+
+test('every recording of the table is here, and no other', () => {
+  const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.ndjson'));
+  assert.deepEqual(
+    files.sort(),
+    Object.keys(RECORDED_CLUSTERS)
+      .map((name) => `${name}.ndjson`)
+      .sort(),
+  );
+});
+
+for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
+  if (row.lossy === true) compareWithLosses(name);
+  else compareExactly(name, row);
+
+  if (!newest.available) continue;
+  const { python } = newest;
+
+  test(`${name}: Celery's own State of the recording has the same ends and workers`, () => {
+    const output = execFileSync(python, [pathOf('second_opinion.py'), pathOf(`${name}.ndjson`)], {
+      encoding: 'utf8',
+      timeout: SECOND_OPINION_TIMEOUT_MS,
+    });
+    const opinion: SecondOpinion = JSON.parse(output);
+    const ours = replay(name)
+      .observed.map((it) => stateOf(it, row))
+      .filter((line) => line !== undefined);
+    const theirs = Object.entries(opinion.tasks).flatMap(([task, states]) =>
+      ['SUCCESS', 'FAILURE', 'REVOKED'].map((state) => [`${task} ${state}`, states[state] ?? 0] as const),
+    );
+    assert.deepEqual(tally(ours.filter((line) => line !== undefined)), sorted(theirs));
+    assert.deepEqual(opinion.workers, Object.keys(workersOf(row)).sort());
+  });
+}
