@@ -3,6 +3,7 @@
  * in, text out.
  */
 import type { Point } from './otlp-points.ts';
+import { total } from './otlp-receiver.ts';
 
 const COUNTERS = [
   'sent',
@@ -15,30 +16,36 @@ const COUNTERS = [
   'revoked',
 ] as const;
 
-export type TaskRow = Readonly<Record<(typeof COUNTERS)[number], number>> & {
+type TaskRow = Readonly<Record<(typeof COUNTERS)[number], number>> & {
   readonly task: string;
   /** Seconds; NaN where nothing ended. */
   readonly meanRuntimeS: number;
 };
 
-export function taskRows(points: readonly Point[]): readonly TaskRow[] {
-  const tasks = new Set(
-    points.map((point) => point.attributes['celery.task.name']).filter((name) => name !== undefined),
-  );
-  return [...tasks].sort().map((task) => {
-    const own = points.filter((point) => point.attributes['celery.task.name'] === task);
-    const count = (metric: string): number =>
-      add(own.filter((point) => point.metric === metric).map((p) => p.value));
-    const runtimes = own.filter((point) => point.metric === 'celery.task.runtime');
-    const counts = COUNTERS.map((counter) => [counter, count(`celery.task.${counter}`)] as const);
-    const row = Object.fromEntries(counts);
-    return {
-      task,
-      ...zeroes(),
-      ...row,
-      meanRuntimeS: add(runtimes.map((point) => point.sum)) / add(runtimes.map((point) => point.value)),
-    };
-  });
+function taskRows(points: readonly Point[]): readonly TaskRow[] {
+  const tasks = Map.groupBy(points, (point) => point.attributes['celery.task.name']);
+  return [...tasks.keys()]
+    .filter((task) => task !== undefined)
+    .sort()
+    .map((task) => taskRow(task, tasks.get(task) ?? []));
+}
+
+function taskRow(task: string, points: readonly Point[]): TaskRow {
+  const count = (counter: string): number => total(points, `celery.task.${counter}`);
+  const runtimes = points.filter((point) => point.metric === 'celery.task.runtime');
+  return {
+    task,
+    sent: count('sent'),
+    received: count('received'),
+    started: count('started'),
+    succeeded: count('succeeded'),
+    failed: count('failed'),
+    retried: count('retried'),
+    rejected: count('rejected'),
+    revoked: count('revoked'),
+    // A histogram's points count their measurements.
+    meanRuntimeS: add(runtimes.map((point) => point.sum)) / count('runtime'),
+  };
 }
 
 /** Everything as text, one line an entry. */
@@ -78,8 +85,7 @@ function errorCells(points: readonly Point[]): readonly (readonly string[])[] {
     ['celery.task.failed', 'celery.task.retried'].includes(point.metric),
   );
   const classes = Map.groupBy(ended, (point) => point.attributes['error.type'] ?? '');
-  const count = (of: readonly Point[], metric: string): string =>
-    String(add(of.filter((point) => point.metric === metric).map((point) => point.value)) || '·');
+  const count = (of: readonly Point[], metric: string): string => String(total(of, metric) || '·');
   return [...classes]
     .map(([errorType, of]) => [errorType, count(of, 'celery.task.failed'), count(of, 'celery.task.retried')])
     .sort(byFirst);
@@ -97,10 +103,6 @@ function grid(lines: readonly (readonly string[])[]): readonly string[] {
 
 function byFirst(one: readonly string[], other: readonly string[]): number {
   return (one[0] ?? '').localeCompare(other[0] ?? '');
-}
-
-function zeroes(): Record<(typeof COUNTERS)[number], number> {
-  return { sent: 0, received: 0, started: 0, succeeded: 0, failed: 0, retried: 0, rejected: 0, revoked: 0 };
 }
 
 function add(values: readonly number[]): number {
