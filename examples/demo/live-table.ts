@@ -2,8 +2,7 @@
  * Draws what a receiver holds as tables for a terminal: tasks, errors and workers of one Celery service. Pure: points
  * in, text out.
  */
-import type { Point } from './otlp-points.ts';
-import { total } from './otlp-receiver.ts';
+import { type Point, total } from './otlp-points.ts';
 
 const COUNTERS = [
   'sent',

@@ -57,6 +57,18 @@ export function decodePoints(request: Uint8Array): readonly Point[] {
   });
 }
 
+/** The sum of a metric's points that have these attribute values. */
+export function total(
+  points: readonly Point[],
+  metric: string,
+  attributes: Readonly<Record<string, string>> = {},
+): number {
+  return points
+    .filter((point) => point.metric === metric)
+    .filter((point) => Object.entries(attributes).every(([key, value]) => point.attributes[key] === value))
+    .reduce((sum, point) => sum + point.value, 0);
+}
+
 function metricPoints(metric: unknown, resource: Point['resource'], scope: string): readonly Point[] {
   const kind = (['sum', 'gauge', 'histogram'] as const).find((one) => one === text(metric, 'data'));
   if (kind === undefined) throw new Error(`unexpected kind of metric: ${text(metric, 'data')}`);

@@ -115,15 +115,3 @@ function bind(server: Server, port: number, credentials: ServerCredentials): Pro
     );
   });
 }
-
-/** The sum of a metric's points that have these attribute values. */
-export function total(
-  points: readonly Point[],
-  metric: string,
-  attributes: Readonly<Record<string, string>> = {},
-): number {
-  return points
-    .filter((point) => point.metric === metric)
-    .filter((point) => Object.entries(attributes).every(([key, value]) => point.attributes[key] === value))
-    .reduce((sum, point) => sum + point.value, 0);
-}

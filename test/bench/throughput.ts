@@ -9,7 +9,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from 'amqplib';
-import { startReceiver, total } from '../../examples/demo/otlp-receiver.ts';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { bodies, EVENTS_PER_TASK } from './lifecycles.ts';
 

@@ -1,6 +1,5 @@
 /** What a receiver holds, in the form in which `real/shop-report.ts` says what has to be there. */
-import type { Point } from '../../examples/demo/otlp-points.ts';
-import { total } from '../../examples/demo/otlp-receiver.ts';
+import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import type { Counts, EventCounts } from '../real/shop-report.ts';
 
 /** Task name → its counters, each summed over everything that is not told apart. */

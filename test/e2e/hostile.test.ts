@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startReceiver, total } from '../../examples/demo/otlp-receiver.ts';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startReceiver, total } from '../../examples/demo/otlp-receiver.ts';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Point } from '../../examples/demo/otlp-points.ts';
-import { startReceiver, total } from '../../examples/demo/otlp-receiver.ts';
+import { type Point, total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';

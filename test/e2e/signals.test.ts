@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { after, before, type TestContext, test } from 'node:test';
-import { type Receiver, startReceiver, total } from '../../examples/demo/otlp-receiver.ts';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';

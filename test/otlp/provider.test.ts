@@ -5,12 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ServerCredentials, status } from '@grpc/grpc-js';
-import {
-  type Receiver,
-  type ReceiverOptions,
-  startReceiver,
-  total,
-} from '../../examples/demo/otlp-receiver.ts';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import type { ExportOutcome } from '../../src/otlp/observed-exporter.ts';
 import type { OtlpSettings } from '../../src/otlp/otlp-settings.ts';
 import { createProvider, type Provider } from '../../src/otlp/provider.ts';
