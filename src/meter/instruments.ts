@@ -3,6 +3,7 @@
  * knows the OpenTelemetry API only, so that whatever SDK a process has can stand behind it.
  */
 import {
+  type Attributes,
   type BatchObservableResult,
   type Histogram,
   type Meter,
@@ -12,7 +13,8 @@ import {
 } from '@opentelemetry/api';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import type { InstrumentRow } from './catalog.ts';
-import { attributesOf, type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
+import { type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
+import { type AttributeKeys, attributesOf, createSeriesTree, type SeriesTree } from './series-tree.ts';
 
 type Table = Readonly<Record<string, InstrumentRow>>;
 
@@ -25,12 +27,22 @@ type ValueOf<K extends AttributeKey> = (typeof ATTRIBUTES)[K]['values'] extends 
 type Values<K extends readonly AttributeKey[]> = { readonly [I in keyof K]: ValueOf<K[I]> };
 type Optional<V extends readonly unknown[]> = { readonly [I in keyof V]: V[I] | undefined };
 
-/** The values of a row's attributes in their order; those that not every point has come last and may be undefined. */
-type ValuesOf<R extends InstrumentRow> = R extends {
-  readonly optionalAttributes: infer O extends readonly AttributeKey[];
-}
-  ? readonly [...Values<R['attributes']>, ...Optional<Values<O>>]
-  : Values<R['attributes']>;
+type OptionalKeys<R> = R extends { readonly optionalAttributes: infer O extends readonly AttributeKey[] }
+  ? O
+  : readonly [];
+type OptInKeys<R> = R extends { readonly optInAttributes: infer O extends readonly AttributeKey[] }
+  ? O
+  : readonly [];
+
+/**
+ * The values of a row's attributes: first those of every point, then those that not every point has and that may be
+ * undefined, then those that are on the points only if they are wanted.
+ */
+type ValuesOf<R extends InstrumentRow> = readonly [
+  ...Values<R['attributes']>,
+  ...Optional<Values<OptionalKeys<R>>>,
+  ...Values<OptInKeys<R>>,
+];
 
 /** Says what a gauge is at a collection; of undefined, which is not known, there is no point. */
 export type Observe<T extends Table> = <N extends NameOf<T, 'gauge'>>(
@@ -56,59 +68,62 @@ export interface Instruments<T extends Table> {
 /** Is never observed, so it has no points: a callback needs some observable to hang on. */
 const HOOK = 'celery_otel.collection';
 
-/**
- * @param isOn whether a row's metric is wanted
- * @param onCollect called at each collection, also when every gauge is off
- */
-export function createInstruments<const T extends Table>(
-  meter: Meter,
-  table: T,
-  isOn: (name: keyof T & string) => boolean,
-  onCollect: (observe: Observe<T>) => void,
-): Instruments<T> {
-  const counters = new Map<string, CoalescingCounter>();
-  const histograms = new Map<string, Histogram>();
-  const gauges = new Map<string, ObservableGauge>();
-  for (const name in table) {
-    const row = table[name];
-    if (row === undefined || !isOn(name)) continue;
-    switch (row.instrument) {
-      case 'counter':
-        counters.set(name, createCoalescingCounter(meter.createCounter(name, optionsOf(row)), keysOf(row)));
-        break;
-      case 'histogram':
-        histograms.set(name, meter.createHistogram(name, optionsOf(row)));
-        break;
-      case 'gauge':
-        gauges.set(name, meter.createObservableGauge(name, optionsOf(row)));
-        break;
-    }
-  }
-  const keys = new Map(Object.entries(table).map(([name, row]) => [name, keysOf(row)]));
-  const attributes = (name: string, values: ValuesOf<InstrumentRow>) =>
-    attributesOf(keys.get(name) ?? [], values);
+export interface InstrumentsOptions<T extends Table> {
+  readonly meter: Meter;
+  readonly table: T;
+  /** Whether a row's metric is wanted. */
+  readonly isOn: (name: keyof T & string) => boolean;
+  /** Whether an opt-in attribute of a row is wanted; by default none is. */
+  readonly wants?: (name: keyof T & string, key: AttributeKey) => boolean;
+  /** Called at each collection, also when every gauge is off; what it adds to counters is part of that collection. */
+  readonly onCollect: (observe: Observe<T>) => void;
+}
+
+interface Made {
+  readonly counters: Map<string, CoalescingCounter>;
+  readonly histograms: Map<string, InternedHistogram>;
+  readonly gauges: Map<string, { readonly gauge: ObservableGauge; readonly keys: AttributeKeys }>;
+}
+
+/** One object of attributes for each series: an SDK can know the series by it instead of by all that is in it. */
+interface InternedHistogram {
+  readonly histogram: Histogram;
+  readonly attributes: SeriesTree<Attributes>;
+}
+
+export function createInstruments<const T extends Table>(options: InstrumentsOptions<T>): Instruments<T> {
+  const { meter, onCollect } = options;
+  const { counters, histograms, gauges } = makeAll(options);
   const flush = (): void => {
     for (const counter of counters.values()) counter.flush();
   };
 
   // An SDK calls its observable callbacks before it reads the other instruments of the meter (metrics SDK
-  // specification, "Collect"), so what is handed over here is part of the same export.
+  // specification, "Collect"), so what is handed over here is part of the same export. That comes last, for what is added
+  // during this very call, and also if the call fails: gauges that cannot be read are no reason to lose counts.
   function collect(result: BatchObservableResult): void {
-    flush();
-    onCollect((name, value, values) => {
-      const gauge = gauges.get(name);
-      if (gauge !== undefined && value !== undefined) result.observe(gauge, value, attributes(name, values));
-    });
+    try {
+      onCollect((name, value, values) => {
+        const made = gauges.get(name);
+        if (made === undefined || value === undefined) return;
+        result.observe(made.gauge, value, attributesOf(made.keys, values));
+      });
+    } finally {
+      flush();
+    }
   }
-  const hooks = gauges.size === 0 ? [meter.createObservableGauge(HOOK)] : [...gauges.values()];
+  const hooks =
+    gauges.size === 0
+      ? [meter.createObservableGauge(HOOK)]
+      : Array.from(gauges.values(), ({ gauge }) => gauge);
   meter.addBatchObservableCallback(collect, hooks);
 
   return {
     add: (name, values, amount = 1) => counters.get(name)?.add(amount, values),
     record(name, measurement, values) {
-      const histogram = histograms.get(name);
-      if (histogram === undefined || measurement === undefined) return;
-      histogram.record(measurement, attributes(name, values));
+      const made = histograms.get(name);
+      if (made === undefined || measurement === undefined) return;
+      made.histogram.record(measurement, made.attributes.of(values));
     },
     close() {
       flush();
@@ -117,8 +132,36 @@ export function createInstruments<const T extends Table>(
   };
 }
 
-function keysOf({ attributes, optionalAttributes = [] }: InstrumentRow): readonly AttributeKey[] {
-  return [...attributes, ...optionalAttributes];
+function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>): Made {
+  const made: Made = { counters: new Map(), histograms: new Map(), gauges: new Map() };
+  for (const name in table) {
+    const row = table[name];
+    if (row === undefined || !isOn(name)) continue;
+    const keys = keysOf(row, (key) => wants(name, key));
+    switch (row.instrument) {
+      case 'counter':
+        made.counters.set(name, createCoalescingCounter(meter.createCounter(name, optionsOf(row)), keys));
+        break;
+      case 'histogram': {
+        const attributes = createSeriesTree(keys, (series) => series);
+        made.histograms.set(name, { histogram: meter.createHistogram(name, optionsOf(row)), attributes });
+        break;
+      }
+      case 'gauge':
+        made.gauges.set(name, { gauge: meter.createObservableGauge(name, optionsOf(row)), keys });
+        break;
+    }
+  }
+  return made;
+}
+
+/** The key of each value, or undefined where the value is left out of the points. */
+function keysOf(
+  { attributes, optionalAttributes = [], optInAttributes = [] }: InstrumentRow,
+  wanted: (key: AttributeKey) => boolean,
+): AttributeKeys {
+  const optedIn = optInAttributes.map((key) => (wanted(key) ? key : undefined));
+  return [...attributes, ...optionalAttributes, ...optedIn];
 }
 
 /** The row's buckets travel with the instrument as advice, so that no view has to know the catalog. */

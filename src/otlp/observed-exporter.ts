@@ -1,6 +1,6 @@
 /**
- * Decorates an exporter: says how each export ended, and chooses the temporality of each kind of instrument. It changes
- * no data.
+ * Decorates an exporter: says how each export ended, chooses the temporality of each kind of instrument, and puts what
+ * has the same scope together. It changes no metric.
  */
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import {
@@ -9,6 +9,7 @@ import {
   type PushMetricExporter,
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
+import { mergeScopes } from './merge-scopes.ts';
 import type { OtlpSettings } from './otlp-settings.ts';
 
 export interface ExportOutcome {
@@ -26,7 +27,7 @@ export function observeExporter(
   return {
     export(metrics: ResourceMetrics, done: (result: ExportResult) => void) {
       const startedMs = performance.now();
-      inner.export(metrics, (result) => {
+      inner.export(mergeScopes(metrics), (result) => {
         const failed = result.code !== ExportResultCode.SUCCESS;
         onExport({
           outcome: failed ? 'failure' : 'success',

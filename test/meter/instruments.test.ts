@@ -43,10 +43,15 @@ function instrumentsOf(t: TestContext, isOn: (name: string) => boolean) {
     );
   }
   let collections = 0;
-  const instruments = createInstruments(meter, TABLE, isOn, (observe) => {
-    collections += 1;
-    observe('seen', 1.5, ['A']);
-    observe('seen', undefined, ['B']);
+  const instruments = createInstruments({
+    meter,
+    table: TABLE,
+    isOn,
+    onCollect: (observe) => {
+      collections += 1;
+      observe('seen', 1.5, ['A']);
+      observe('seen', undefined, ['B']);
+    },
   });
   const feed = () => {
     instruments.add('counted', ['A']);
@@ -102,17 +107,135 @@ test('closing hands over what was not collected yet, and detaches', async (t) =>
   }
 });
 
+test('what is added while a collection reads the gauges is part of it', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const instruments = createInstruments({
+    meter,
+    table: TABLE,
+    isOn: () => true,
+    onCollect: () => instruments.add('counted', ['A']),
+  });
+  const one = { metric: 'counted', attributes: { 'error.type': 'A' } };
+  assert.deepEqual(values(await collect()), [{ ...one, value: 1 }]);
+  assert.deepEqual(values(await collect()), [{ ...one, value: 2 }]);
+});
+
+test('gauges that cannot be read keep no counter from being handed over', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const amounts: number[] = [];
+  t.mock.method(meter, 'createCounter', () => ({ add: (amount: number) => amounts.push(amount) }));
+  const instruments = createInstruments({
+    meter,
+    table: TABLE,
+    isOn: () => true,
+    onCollect: () => {
+      throw new Error('unreadable');
+    },
+  });
+  instruments.add('counted', ['A'], 3);
+  await assert.rejects(collect());
+  assert.deepEqual(amounts, [3]);
+});
+
+test('a histogram gets the same frozen attributes for the same series, each time', (t) => {
+  const { meter } = collectingMeter(t);
+  const recorded: unknown[] = [];
+  t.mock.method(meter, 'createHistogram', () => ({
+    record: (_value: number, attributes: unknown) => recorded.push(attributes),
+  }));
+  const instruments = createInstruments({ meter, table: TABLE, isOn: () => true, onCollect: () => {} });
+  instruments.record('measured', 1, ['A', undefined]);
+  instruments.record('measured', 2, ['A', true]);
+  instruments.record('measured', 3, ['A', undefined]);
+  assert.deepEqual(recorded[0], { 'error.type': 'A' });
+  assert.ok(Object.isFrozen(recorded[0]));
+  assert.equal(recorded[2], recorded[0]);
+  assert.notEqual(recorded[1], recorded[0]);
+});
+
+const OPT_IN_TABLE = {
+  counted: {
+    ...FACTS,
+    instrument: 'counter',
+    unit: '{thing}',
+    valueType: 'int',
+    attributes: ['error.type'],
+    optInAttributes: ['celery.worker.name', 'celery.task.requeue'],
+  },
+  measured: {
+    ...FACTS,
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    attributes: ['error.type'],
+    optionalAttributes: ['celery.queue.name'],
+    optInAttributes: ['celery.worker.name'],
+    buckets: [1, 2],
+  },
+  seen: {
+    ...FACTS,
+    instrument: 'gauge',
+    unit: 's',
+    valueType: 'double',
+    attributes: [],
+    optInAttributes: ['celery.worker.name'],
+  },
+} as const satisfies Record<string, InstrumentRow>;
+
+/** The points of the table above, two workers having said the same. */
+async function pointsOfTwoWorkers(t: TestContext, wants?: (name: string, key: string) => boolean) {
+  const { meter, collect } = collectingMeter(t);
+  const instruments = createInstruments({
+    meter,
+    table: OPT_IN_TABLE,
+    isOn: () => true,
+    ...(wants === undefined ? {} : { wants }),
+    onCollect: (observe) => observe('seen', 1, ['w1']),
+  });
+  for (const worker of ['w1', 'w2']) {
+    instruments.add('counted', ['A', worker, true]);
+    instruments.record('measured', 1, ['A', undefined, worker]);
+  }
+  return values(await collect());
+}
+
+test('attributes to opt in for are on no point, and split no series, unless they are wanted', async (t) => {
+  assert.deepEqual(await pointsOfTwoWorkers(t), [
+    { metric: 'counted', attributes: { 'error.type': 'A' }, value: 2 },
+    { metric: 'measured', attributes: { 'error.type': 'A' }, value: 2 },
+    { metric: 'seen', attributes: {}, value: 1 },
+  ]);
+});
+
+test('an attribute is opted in for by metric and by key', async (t) => {
+  assert.deepEqual(await pointsOfTwoWorkers(t, (name) => name === 'measured'), [
+    { metric: 'counted', attributes: { 'error.type': 'A' }, value: 2 },
+    { metric: 'measured', attributes: { 'error.type': 'A', 'celery.worker.name': 'w1' }, value: 1 },
+    { metric: 'measured', attributes: { 'error.type': 'A', 'celery.worker.name': 'w2' }, value: 1 },
+    { metric: 'seen', attributes: {}, value: 1 },
+  ]);
+  assert.deepEqual(await pointsOfTwoWorkers(t, (_, key) => key === 'celery.task.requeue'), [
+    { metric: 'counted', attributes: { 'error.type': 'A', 'celery.task.requeue': true }, value: 2 },
+    { metric: 'measured', attributes: { 'error.type': 'A' }, value: 2 },
+    { metric: 'seen', attributes: {}, value: 1 },
+  ]);
+  assert.deepEqual(
+    (await pointsOfTwoWorkers(t, (name, key) => name === 'seen' && key === 'celery.worker.name')).at(-1),
+    { metric: 'seen', attributes: { 'celery.worker.name': 'w1' }, value: 1 },
+  );
+});
+
 const ROWS: readonly [string, InstrumentRow][] = Object.entries({ ...METRICS, ...SELF_METRICS });
 for (const [name, row] of ROWS) {
   test(`${name} is on the wire what its row says`, async (t) => {
     const { meter, collect } = collectingMeter(t);
     const table: Readonly<Record<string, InstrumentRow>> = { [name]: row };
-    const instruments = createInstruments(
+    const instruments = createInstruments({
       meter,
       table,
-      () => true,
-      (observe) => observe(name, 1, []),
-    );
+      isOn: () => true,
+      onCollect: (observe) => observe(name, 1, []),
+    });
     instruments.add(name, []);
     instruments.record(name, 1, []);
     const [point, ...more] = await collect();

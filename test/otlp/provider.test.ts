@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ServerCredentials, status } from '@grpc/grpc-js';
-import { total } from '../../examples/demo/otlp-points.ts';
+import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import type { ExportOutcome } from '../../src/otlp/observed-exporter.ts';
 import type { OtlpSettings } from '../../src/otlp/otlp-settings.ts';
@@ -94,6 +94,70 @@ test('delta temporality is exported as such', async (t) => {
   count(shop, 1);
   await shop.shutdown(5000);
   assert.equal(sink.latest('shop')[0]?.temporality, 'delta');
+});
+
+for (const temporality of ['cumulative', 'delta'] as const) {
+  test(`a histogram recorded before the end is exported at the end (${temporality})`, async (t) => {
+    const sink = await receiver(t);
+    const { provider: shop } = provider(t, otlpSettings(sink.url, { temporality }));
+    const beganMs = Date.now();
+    const histogram = shop.meter('celery-otel', '1.2.3').createHistogram('celery.task.runtime', {
+      unit: 's',
+      advice: { explicitBucketBoundaries: [0.5, 1] },
+    });
+    for (const value of [0.25, 0.5, 8]) histogram.record(value, { queue: 'q' });
+    count(shop, 1);
+    assert.equal(await shop.shutdown(5000), true);
+    const points = sink.latest('shop');
+    assert.deepEqual(points.map(({ metric }) => metric).sort(), ['celery.task.runtime', 'celery.task.sent']);
+    const point = points.find(({ metric }) => metric === 'celery.task.runtime');
+    assert.equal(point?.kind, 'histogram');
+    assert.equal(point?.unit, 's');
+    assert.equal(point?.scope, 'celery-otel');
+    assert.equal(point?.temporality, temporality);
+    assert.equal(point?.resource['team'], 'checkout');
+    assert.deepEqual(point?.attributes, { queue: 'q' });
+    assert.equal(point?.value, 3);
+    assert.equal(point?.sum, 8.75);
+    assert.deepEqual(point?.bounds, [0.5, 1]);
+    assert.deepEqual(point?.bucketCounts, [2, 0, 1]);
+    // Times are whole nanoseconds on the wire, too many digits for a number: a millisecond may be lost in reading.
+    assert.ok(point.startMs >= beganMs - 1 && point.timeMs >= point.startMs, `${point.startMs}`);
+  });
+}
+
+test('after workers were retired, their news are exported once more and then nothing of them', async (t) => {
+  const exports: (readonly Point[])[] = [];
+  const sink = await receiver(t, { onExport: ({ points }) => exports.push(points) });
+  const { provider: shop } = provider(t, otlpSettings(sink.url, { exportIntervalMs: 50 }));
+  const meter = shop.meter('celery-otel', '1.2.3');
+  const counter = meter.createCounter('celery.task.sent');
+  const histogram = meter.createHistogram('celery.task.runtime', {
+    advice: { explicitBucketBoundaries: [1] },
+  });
+  const measure = (...workers: readonly string[]) => {
+    for (const worker of workers) {
+      counter.add(1, { worker });
+      histogram.record(1, { worker });
+    }
+  };
+  const seriesOf = (points: readonly Point[]) =>
+    points.map(({ metric, attributes: { worker } }) => `${metric} ${worker}`).sort();
+  const all = ['w1', 'w2'].flatMap((worker) => [
+    `celery.task.runtime ${worker}`,
+    `celery.task.sent ${worker}`,
+  ]);
+  measure('w1', 'w2');
+  shop.retire('worker', new Set(['w1', 'w3']));
+  const after = await sink.waitFor('shop', (points) => points.length === 2, 5000);
+  assert.deepEqual(exports.map(seriesOf).slice(0, 2), [all.sort(), seriesOf(after)]);
+  assert.deepEqual(seriesOf(after), ['celery.task.runtime w2', 'celery.task.sent w2']);
+  measure('w1');
+  const back = await sink.waitFor('shop', (points) => points.length === 4, 5000);
+  const started = (points: readonly Point[] | undefined) =>
+    points?.find(({ metric, attributes: { worker } }) => `${metric} ${worker}` === 'celery.task.sent w1');
+  assert.equal(started(back)?.value, 1);
+  assert.ok((started(back)?.startMs ?? 0) > (started(exports[0])?.startMs ?? Infinity));
 });
 
 test('TLS with an authority of one’s own is verified, and without it refused', async (t) => {

@@ -1,0 +1,26 @@
+/** What a counter aggregates: one sum for each series. Which series there are, and from when, is not known here. */
+import { DataPointType } from '@opentelemetry/sdk-metrics';
+import type { Accumulation, Aggregation } from './aggregation.ts';
+
+export const MONOTONIC_SUM: Aggregation<number> = {
+  instrument: 'counter',
+  begin: () => new Sum(),
+  metric: (stream, dataPoints) => ({
+    ...stream,
+    dataPointType: DataPointType.SUM,
+    isMonotonic: true,
+    dataPoints,
+  }),
+};
+
+class Sum implements Accumulation<number> {
+  #sum = 0;
+
+  measure(value: number): void {
+    this.#sum += value;
+  }
+
+  value(): number {
+    return this.#sum;
+  }
+}
