@@ -10,11 +10,12 @@ export {
   parseBrokerUrls,
   type RecordingUrl,
 } from './broker/broker-url.ts';
-export type { ClusterSettings, ClusterSizes } from './cluster/cluster.ts';
+export type { ClusterSettings, ClusterTables } from './cluster/cluster.ts';
 export type { Config, ServiceConfig } from './config/config.ts';
 export { type LoadedConfig, loadConfig, type Mistake } from './config/load-config.ts';
 export { CeleryOtelError, ERROR_CODES, type ErrorCode } from './errors.ts';
-export type { MetricName } from './meter/catalog.ts';
+export type { MetricName, OptIn } from './meter/catalog.ts';
+export type { MetricChoice } from './meter/recorder.ts';
 export type { OtlpSettings } from './otlp/otlp-settings.ts';
 export type { LogLevel } from './self/log-level.ts';
 export type { SelfEvent, Tell } from './self/self-event.ts';

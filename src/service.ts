@@ -7,9 +7,9 @@ import type { BrokerSettings, RawMessage } from './broker/broker.ts';
 import { type Listener, listen } from './broker/session-loop.ts';
 import { decode } from './celery/decode.ts';
 import { REJECTION_REASONS } from './celery/rejection.ts';
-import { type ClusterSettings, type ClusterSizes, createCluster } from './cluster/cluster.ts';
-import type { MetricName } from './meter/catalog.ts';
-import { createRecorder } from './meter/recorder.ts';
+import { type Cluster, type ClusterSettings, type ClusterTables, createCluster } from './cluster/cluster.ts';
+import type { Observation } from './cluster/observation.ts';
+import { createRecorder, type MetricChoice } from './meter/recorder.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import type { Tell } from './self/self-event.ts';
 
@@ -17,10 +17,12 @@ export interface ServiceOptions {
   readonly name: string;
   readonly broker: BrokerSettings;
   readonly cluster: ClusterSettings;
-  /** Those that are recorded. */
-  readonly metrics: ReadonlySet<MetricName>;
+  /** What is recorded. */
+  readonly choice: MetricChoice;
   /** Where its metrics are recorded. */
   readonly meter: Meter;
+  /** The series of these workers are to end. */
+  readonly retire: (workers: readonly string[]) => void;
   readonly self: Pick<SelfRecorder, 'eventRead'>;
   readonly tell: Tell;
   /** In [0, 1). */
@@ -31,7 +33,7 @@ export interface ServiceState {
   readonly name: string;
   /** Whether messages can arrive now. */
   readonly connected: boolean;
-  readonly tables: ClusterSizes;
+  readonly tables: ClusterTables;
 }
 
 export interface Service {
@@ -46,59 +48,85 @@ export interface Service {
 
 export function startService(options: ServiceOptions): Service {
   const { name, tell } = options;
-  const cluster = createCluster(options.cluster);
   const stopping = new AbortController();
+
+  function observe(observation: Observation): void {
+    if (observation.kind === 'clock-skewed') tell({ ...observation, service: name });
+    else recorder.record(observation);
+  }
+
+  const cluster = createCluster(options.cluster, observe);
 
   function receive(message: RawMessage): void {
     const { events, rejections } = decode(message);
     for (const event of events) {
       options.self.eventRead(name, event.type);
-      for (const observation of cluster.apply(event, message.arrivedAtMs)) recorder.record(observation);
+      cluster.apply(event, message.arrivedAtMs);
     }
     for (const { reason, detail } of rejections) {
-      tell({
-        kind: 'input-dropped',
-        service: name,
-        reason,
-        intentional: REJECTION_REASONS[reason].intentional,
-        detail,
-      });
+      const { intentional } = REJECTION_REASONS[reason];
+      tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
     }
   }
 
-  const told = { tasks: 0, workers: 0 };
-  /** Evictions are told in sums, once per collection: under a flood there are as many as events. */
-  function tellEvictions(): void {
-    const { tasksEvicted, workersEvicted } = cluster.sizes();
-    const news = { tasks: tasksEvicted - told.tasks, workers: workersEvicted - told.workers };
-    for (const table of ['tasks', 'workers'] as const) {
-      if (news[table] > 0) tell({ kind: 'table-evicted', service: name, table, count: news[table] });
-      told[table] += news[table];
-    }
+  let wasReady = false;
+  function noteGap(): void {
+    if (wasReady) cluster.gap();
+    wasReady = true;
   }
 
   const listener: Listener = listen({
     ...options.broker,
     service: name,
     deliver: receive,
+    ready: noteGap,
     tell,
     random: options.random,
     signal: stopping.signal,
   });
-  const readWorkers = () => {
-    tellEvictions();
-    return cluster.workers(listener.now());
-  };
-  const recorder = createRecorder(options.meter, readWorkers, options.metrics);
+  const tellEvictions = evictionTeller(name, tell);
+  const recorder = createRecorder(
+    options.meter,
+    () => {
+      const survey = cluster.survey(listener.now());
+      tellEvictions(cluster);
+      if (survey.forgotten.length > 0) options.retire(survey.forgotten);
+      return survey;
+    },
+    options.choice,
+  );
   tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
 
   return {
     done: listener.done,
-    state: () => ({ name, connected: listener.connected(), tables: cluster.sizes() }),
+    state: () => ({ name, connected: listener.connected(), tables: cluster.tables() }),
     async stop() {
       stopping.abort();
       await listener.done;
+      cluster.flush();
     },
     close: () => recorder.close(),
   };
 }
+
+/** Evictions are told in sums, once per collection: under a flood there are as many as events. */
+function evictionTeller(service: string, tell: Tell): (cluster: Cluster) => void {
+  const told = new Map<string, number>();
+  return (cluster) => {
+    const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
+    const evictions = {
+      tasks: tasks.evicted,
+      workers: workers.evicted,
+      reordering_window: reordering_window.evicted,
+      clock_skews: clock_skews.evicted,
+      fixed_bounds: cluster.beyondFixedBounds(),
+    };
+    for (const table of EVICTING) {
+      const count = evictions[table] - (told.get(table) ?? 0);
+      if (count > 0) tell({ kind: 'table-evicted', service, table, count });
+      told.set(table, evictions[table]);
+    }
+  };
+}
+
+const EVICTING = ['tasks', 'workers', 'reordering_window', 'clock_skews', 'fixed_bounds'] as const;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { total } from '../examples/demo/otlp-points.ts';
-import { type Receiver, startReceiver } from '../examples/demo/otlp-receiver.ts';
+import { type Point, total } from '../examples/demo/otlp-points.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../examples/demo/otlp-receiver.ts';
 import { createBridge } from '../src/bridge.ts';
 import type { RawMessage } from '../src/broker/broker.ts';
 import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
@@ -42,8 +42,8 @@ function recording(t: TestContext, messages: readonly RawMessage[], tail = ''): 
   return file;
 }
 
-async function receiver(t: TestContext): Promise<Receiver> {
-  const sink = await startReceiver();
+async function receiver(t: TestContext, options: ReceiverOptions = {}): Promise<Receiver> {
+  const sink = await startReceiver(options);
   t.after(() => sink.stop());
   return sink;
 }
@@ -78,7 +78,8 @@ test('a recording flows through the whole bridge, and what it holds is exported 
   const { bridge, told } = bridgeOn(`recording:${file}?speed=max`, sink.url);
   bridge.start();
   assert.equal(await bridge.finished, 'finished');
-  assert.deepEqual(bridge.state()[0]?.tables, { tasks: 1, workers: 1, tasksEvicted: 0, workersEvicted: 0 });
+  const tables = bridge.state()[0]?.tables;
+  assert.deepEqual([tables?.tasks, tables?.workers], Array(2).fill({ size: 1, evicted: 0 }));
   assert.deepEqual(await bridge.stop(5000), { flushed: true });
 
   const points = sink.latest('shop');
@@ -133,23 +134,29 @@ test('a recording that breaks off in the middle is unusable, and what came befor
 });
 
 test('a metric that is switched off is not exported, and the others are', async (t) => {
-  const file = recording(t, [message(event('task-sent', { name: 'shop.pay' }), 0)]);
-  const off = { CELERY_OTEL_METRICS_DISABLED: '*', CELERY_OTEL_METRICS_ENABLED: 'celery.task.sent' };
-  for (const [more, metrics] of [
-    [off, ['celery.task.sent']],
-    [{ CELERY_OTEL_METRICS_DISABLED: 'celery.task.sent' }, []],
-  ] as const) {
+  const file = recording(t, [
+    message(event('task-sent', { name: 'shop.pay' }), 0),
+    message(event('task-received', { name: 'shop.pay' }), 1),
+  ]);
+  const metricsWith = async (more: Readonly<Record<string, string>>): Promise<ReadonlySet<string>> => {
     const sink = await receiver(t);
     const { bridge } = bridgeOn(`recording:${file}?speed=max`, sink.url, more);
     bridge.start();
     await bridge.finished;
     await bridge.stop(5000);
-    assert.deepEqual(
-      sink.latest('shop').map((point) => point.metric),
-      metrics,
-    );
-    assert.equal(total(sink.latest('celery-otel'), 'celery_otel.events'), 1);
-  }
+    assert.equal(total(sink.latest('celery-otel'), 'celery_otel.events'), 2);
+    return new Set(sink.latest('shop').map((point) => point.metric));
+  };
+  const allButOne = await metricsWith({ CELERY_OTEL_METRICS_DISABLED: 'celery.task.sent' });
+  assert.ok(!allButOne.has('celery.task.sent'));
+  assert.ok(allButOne.has('celery.task.received'));
+  assert.deepEqual(
+    await metricsWith({
+      CELERY_OTEL_METRICS_DISABLED: '*',
+      CELERY_OTEL_METRICS_ENABLED: 'celery.task.sent',
+    }),
+    new Set(['celery.task.sent']),
+  );
 });
 
 test('a table that is full forgets, counts and tells that', async (t) => {
@@ -170,6 +177,40 @@ test('a table that is full forgets, counts and tells that', async (t) => {
     40,
   );
   assert.equal(total(sink.latest('shop'), 'celery.task.received'), 50, 'what was counted stays counted');
+});
+
+test('of a worker that is gone for long everything is exported once more, and then nothing', async (t) => {
+  const exports: (readonly Point[])[] = [];
+  const sink = await receiver(t, { onExport: ({ points }) => exports.push(points) });
+  const run = (hostname: string, uuid: string) => [
+    event('task-received', { hostname, uuid, name: 'shop.pay' }),
+    event('task-started', { hostname, uuid }),
+    event('task-succeeded', { hostname, uuid, runtime: 0.25, result: "'paid'" }),
+  ];
+  const file = recording(t, [
+    message(run('gone@test', 'one'), 0),
+    message(run('alive@test', 'another'), 601_000),
+    message(event('worker-heartbeat', { hostname: 'alive@test' }), 640_000),
+  ]);
+  const { bridge } = bridgeOn(`recording:${file}?speed=max`, sink.url);
+  t.after(() => bridge.stop(1000));
+  bridge.start();
+  await bridge.finished;
+  const of = (points: readonly Point[], worker: string) =>
+    new Set(
+      points.filter((point) => point.attributes['celery.worker.name'] === worker).map(({ metric }) => metric),
+    );
+  const left = await sink.waitFor(
+    'shop',
+    (points) => of(points, 'alive@test').size > 0 && of(points, 'gone@test').size === 0,
+    5000,
+  );
+  const counted = ['received', 'started', 'succeeded', 'runtime'].map((name) => `celery.task.${name}`);
+  const told = exports.find((points) => of(points, 'gone@test').has('celery.task.succeeded')) ?? [];
+  for (const metric of counted) {
+    assert.equal(total(told, metric, { 'celery.worker.name': 'gone@test' }), 1, metric);
+    assert.equal(total(left, metric), 1, metric);
+  }
 });
 
 test('it can be stopped before it was started, and more than once; it can be started once', async (t) => {

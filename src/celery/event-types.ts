@@ -22,6 +22,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
       queue: name(raw['queue']),
       routingKey: name(raw['routing_key']),
       etaMs: isoMs(raw['eta']),
+      expiresMs: isoMs(raw['expires']),
       retries: integer(raw['retries'], 0),
     }),
   },

@@ -27,6 +27,7 @@ export interface TaskSent extends TaskEventBase {
   readonly queue: string;
   readonly routingKey: string;
   readonly etaMs: number | undefined;
+  readonly expiresMs: number | undefined;
   readonly retries: number;
 }
 

@@ -7,7 +7,12 @@ import { EXIT_CODE } from './exit-code.ts';
 import { reportMistakes } from './report-mistakes.ts';
 
 const PRINTED: Readonly<Record<OptionValues['format'], () => string>> = {
-  md: () => metricDocs({ off: OPTIONS.metrics_disabled, on: OPTIONS.metrics_enabled }),
+  md: () =>
+    metricDocs({
+      off: OPTIONS.metrics_disabled,
+      on: OPTIONS.metrics_enabled,
+      optIn: OPTIONS.metric_attributes_enabled,
+    }),
   json: metricJson,
 };
 

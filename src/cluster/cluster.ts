@@ -3,60 +3,122 @@
  * from it. Pure and bounded: no I/O, no clock of its own; time comes in with each call.
  */
 import type { CeleryEvent } from '../celery/event.ts';
-import type { Observation, WorkerReading } from './observation.ts';
-import { observeTask } from './task-life.ts';
-import { createTaskTable } from './task-table.ts';
-import { createWorkerTable, type WorkerSettings } from './worker-table.ts';
+import { ClockSkews } from './clock-skew.ts';
+import { rankOf } from './event-order.ts';
+import { fingerprint, hashOf } from './fingerprint.ts';
+import { Names } from './names.ts';
+import type { Observe, Survey } from './observation.ts';
+import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
+import { doubtWaiting, survey } from './survey.ts';
+import type { WorkerTaskEvent } from './task.ts';
+import { happened, type LifeSurroundings, sent } from './task-life.ts';
+import { TaskTable } from './task-table.ts';
+import { type WorkerSettings, WorkerTable } from './worker-table.ts';
 
-export interface ClusterSettings extends WorkerSettings {
-  /** Tasks remembered at most; beyond it the one that was heard of longest ago is forgotten. */
+export interface ClusterSettings extends WorkerSettings, WindowSettings {
+  /** Tasks remembered at most; beyond it one is forgotten, preferably one that is over. */
   readonly tasksMax: number;
+  /** Pairs of hosts whose clocks differ, known by name at most; all others are counted together. */
+  readonly skewPairsMax: number;
 }
 
-/** How full the tables are, and how often they had to forget something for lack of room. */
-export interface ClusterSizes {
-  readonly tasks: number;
-  readonly workers: number;
-  /** Only what had not ended: to forget a task that is over loses nothing. */
-  readonly tasksEvicted: number;
-  readonly workersEvicted: number;
+/** What is bounded, by its name in the bridge's own metrics. */
+export type ClusterTable = 'tasks' | 'workers' | 'reordering_window' | 'clock_skews';
+
+export interface TableState {
+  readonly size: number;
+  /**
+   * Entries that gave way to others while they were still needed: unfinished tasks, workers, events that left the window
+   * before their time, skews that were counted without the names of their hosts.
+   */
+  readonly evicted: number;
 }
+
+export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 
 export interface Cluster {
-  /** Takes one event that reached us at `nowMs` (epoch ms) and says what is to be measured of it. */
-  apply(event: CeleryEvent, nowMs: number): readonly Observation[];
-  /** The workers as they are at `nowMs`. */
-  workers(nowMs: number): readonly WorkerReading[];
-  sizes(): ClusterSizes;
+  /** Takes one event that reached us at `nowMs` (epoch ms); what is to be measured of it is observed within a window. */
+  apply(event: CeleryEvent, nowMs: number): void;
+  /** Observes what has waited long enough and what time alone brings about, and says what is true at `nowMs`. */
+  survey(nowMs: number): Survey;
+  /** Events may have been missed until now. */
+  gap(): void;
+  /** Observes everything that still waits: nothing more will come. */
+  flush(): void;
+  /** A worker was found to consume just these queues; where it is one, tasks whose sending is unknown come from it. */
+  consumes(nodename: string, queues: readonly string[]): void;
+  tables(): ClusterTables;
+  /**
+   * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
+   * and sendings of one task, events of it that wait in the window, words of a worker that do.
+   */
+  beyondFixedBounds(): number;
 }
 
-const NOTHING: readonly Observation[] = [];
+/** Not among those of `rankOf`. */
+const SENT_RANK = 0;
 
-export function createCluster(settings: ClusterSettings): Cluster {
-  const tasks = createTaskTable(settings.tasksMax);
-  const workers = createWorkerTable(settings);
+/** @param observe told of each fact once, on the stack of the call that brought it out */
+export function createCluster(settings: ClusterSettings, observe: Observe): Cluster {
+  let wordsHurried = 0;
+  const onHurried = (): void => {
+    wordsHurried += 1;
+  };
+  const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe, onHurried });
+  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task));
+  const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
+    observe({ kind: 'clock-skewed', senderHost, workerHost }),
+  );
+  const around: LifeSurroundings = { tasks, workers, skews, names: new Names(), observe };
+  const window = new ReorderingWindow(settings, (event) => happened(around, event));
+
+  function hold(event: WorkerTaskEvent, nowMs: number): void {
+    const instance = workers.instance(event, nowMs);
+    const task = tasks.task(event.uuid);
+    const { type, clock, timestampMs } = event;
+    if (tasks.isRepeat(task, fingerprint(rankOf(type), instance.hash, clock, timestampMs))) return;
+    if (type === 'task-started') instance.started(timestampMs);
+    window.hold(event, task, instance, nowMs);
+  }
+
   return {
     apply(event, nowMs) {
+      window.release(nowMs);
       switch (event.type) {
         case 'worker-online':
         case 'worker-heartbeat':
         case 'worker-offline':
-          workers.signal(event, nowMs);
-          return NOTHING;
-        case 'task-sent':
-          // Sent by clients, which are no workers; a worker that sends says nothing of itself by it either.
-          break;
+          return workers.signal(event, nowMs);
+        case 'task-sent': {
+          // It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is.
+          const task = tasks.task(event.uuid);
+          const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, event.timestampMs);
+          if (!tasks.isRepeat(task, print)) sent(around, task, event);
+          return;
+        }
         default:
-          workers.alive(event.hostname, nowMs);
+          hold(event, nowMs);
       }
-      return observeTask(tasks, event);
     },
-    workers: (nowMs) => workers.readings(nowMs),
-    sizes: () => ({
-      tasks: tasks.size(),
-      workers: workers.size(),
-      tasksEvicted: tasks.evicted(),
-      workersEvicted: workers.evicted(),
+    survey(nowMs) {
+      window.release(nowMs);
+      return survey({ tasks, workers, observe }, nowMs);
+    },
+    gap() {
+      window.flush();
+      doubtWaiting(tasks);
+    },
+    flush() {
+      window.flush();
+      workers.flush();
+    },
+    consumes: (nodename, queues) => workers.consumes(nodename, queues),
+    tables: () => ({
+      tasks: { size: tasks.size, evicted: tasks.evicted },
+      workers: { size: workers.size, evicted: workers.evicted },
+      reordering_window: { size: window.size, evicted: window.hurried },
+      clock_skews: { size: skews.size, evicted: skews.notAdmitted },
     }),
+    beyondFixedBounds: () => tasks.partsEvicted + window.hurriedPerTask + wordsHurried,
   };
 }

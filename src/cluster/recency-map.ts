@@ -6,6 +6,8 @@
 export interface RecencyMap<Value> {
   /** The value under that key, which becomes the most recently used; undefined if there is none. */
   use(key: string): Value | undefined;
+  /** The value under that key, which is no use of it. */
+  peek(key: string): Value | undefined;
   /** Adds a key that is not in the map yet, as the most recently used. */
   add(key: string, value: Value): void;
   delete(key: string): void;
@@ -58,6 +60,7 @@ export function createRecencyMap<Value>(): RecencyMap<Value> {
       }
       return entry.value;
     },
+    peek: (key) => byKey.get(key)?.value,
     add(key, value) {
       const entry: Entry<Value> = { key, value, older: undefined, newer: undefined };
       byKey.set(key, entry);

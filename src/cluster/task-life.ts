@@ -2,141 +2,236 @@
  * The life of one task: what each event of it means, given what came before. A run, not a uuid, is what is counted: it
  * begins with `task-received` and ends once, with the first end that is told. Changes that task's entry, nothing else.
  */
-import type { TaskEnd, TaskEvent, TaskReceived, TaskRevoked, TaskSent } from '../celery/event.ts';
-import { type Observation, type Revocation, UNKNOWN } from './observation.ts';
-import type { Run, Task, TaskTable } from './task-table.ts';
+import type { TaskSent } from '../celery/event.ts';
+import { find } from './chain.ts';
+import { type ClockSkews, hostOf, secondsBetween } from './clock-skew.ts';
+import type { Names } from './names.ts';
+import { delayedRoutingKey } from './native-delay.ts';
+import { type Observe, type RunIdentity, UNKNOWN } from './observation.ts';
+import type { HeldEvent, Run, Sending, Task } from './task.ts';
+import type { TaskTable } from './task-table.ts';
+import type { WorkerTable } from './worker-table.ts';
 
-const NOTHING: readonly Observation[] = [];
+/** What the life of a task touches besides the task itself. */
+export interface LifeSurroundings {
+  readonly tasks: TaskTable;
+  readonly workers: Pick<WorkerTable, 'onlyQueue'>;
+  readonly skews: ClockSkews;
+  readonly names: Names;
+  readonly observe: Observe;
+}
 
-export function observeTask(tasks: TaskTable, event: TaskEvent): readonly Observation[] {
-  const task = tasks.task(event.uuid);
+export function sent(around: LifeSurroundings, task: Task, event: TaskSent): void {
+  const delayedTo = event.queue === '' ? delayedRoutingKey(event.routingKey) : undefined;
+  const name = around.names.intern(event.name);
+  const queue = around.names.intern(delayedTo ?? event.queue);
+  around.observe({ kind: 'task-sent', task: name || UNKNOWN, queue: queue || UNKNOWN });
+  if (name !== '') task.name = name;
+  if (queue !== '') task.queue = queue;
+  // Of a run that has begun in spite of it: it came too late to give that run anything.
+  const late = find(task.runs, (run) => run.askedMs === undefined && event.timestampMs < run.sinceMs);
+  if (late !== undefined) return;
+  const sending = around.tasks.addSending(task);
+  sending.name = name;
+  sending.queue = queue;
+  sending.retries = event.retries;
+  sending.sentMs = event.timestampMs;
+  sending.etaMs = event.etaMs;
+  sending.expiresMs = event.expiresMs;
+  sending.delayed = delayedTo !== undefined;
+  sending.doubted = false;
+  sending.senderHost = around.names.intern(hostOf(event.hostname));
+}
+
+/** What a worker told of a task; to be called in the order in which it happened. */
+export function happened(around: LifeSurroundings, event: HeldEvent): void {
   switch (event.type) {
-    case 'task-sent':
-      return [sent(task, event)];
     case 'task-received':
-      return [received(tasks, task, event)];
+      received(around, event);
+      break;
     case 'task-started':
-      return [started(tasks, task, event)];
+      started(around, event);
+      break;
     default:
-      return ended(task, event);
+      ended(around, event);
   }
 }
 
-function sent(task: Task, event: TaskSent): Observation {
-  if (event.name !== '') task.name = event.name;
-  if (event.queue !== '') task.queue = event.queue;
-  return { kind: 'task-sent', task: task.name || UNKNOWN, queue: task.queue || UNKNOWN };
+function received(around: LifeSurroundings, event: HeldEvent): void {
+  const { task } = event;
+  const name = around.names.intern(event.name);
+  markEarlier(event, name);
+  const sending = sendingOf(task, name, event.retries);
+  const run = beginRun(around, event, name, sending);
+  run.sinceMs = laterOf(event.timestampMs, event.etaMs);
+  if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
+  const queuedMs = sending?.delayed === true ? run.askedMs : sending?.sentMs;
+  around.observe({
+    kind: 'task-received',
+    ...identity(run),
+    queueTimeS: around.skews.across(queuedMs, event.timestampMs, run.senderHost, run.instance.nodename),
+  });
 }
 
-function received(tasks: TaskTable, task: Task, event: TaskReceived): Observation {
-  if (event.name !== '') {
-    task.name = event.name;
+/** What the receipt of a task means for the runs of it that have not ended. */
+function markEarlier({ task, instance }: HeldEvent, name: string): void {
+  for (let run = task.runs; run !== undefined; run = run.next) {
     // `replace` sends another task under the same uuid and then leaves without an end of its own.
-    for (const run of task.open) run.replaced = run.name !== '' && run.name !== event.name;
+    if (name !== '' && run.name !== '' && run.name !== name) run.standing = 'replaced';
+    else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
   }
-  const run = tasks.openRun(task, event.name, event.hostname);
-  return { kind: 'task-received', ...attributes(task, run) };
+}
+
+/** The sending that a run with this name and number of retries began with; a shadow name is only known to workers. */
+function sendingOf(task: Task, name: string, retries: number): Sending | undefined {
+  return (
+    find(task.sendings, (sending) => sending.retries === retries && sending.name === name) ??
+    find(task.sendings, (sending) => sending.retries === retries)
+  );
+}
+
+/** A new run of the task by the instance that tells of it, with all that is known from its sending and from before. */
+function beginRun(
+  around: LifeSurroundings,
+  event: HeldEvent,
+  name: string,
+  sending: Sending | undefined,
+): Run {
+  const { task, instance } = event;
+  const { tasks, workers } = around;
+  const run = tasks.openRun(task, instance);
+  run.name = name || sending?.name || task.name;
+  // Delivered again, or retried without a word of it, a task is in the queue where it was.
+  const before = run.name === task.name ? task.queue : '';
+  run.queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
+  if (sending !== undefined) {
+    run.askedMs = laterOf(sending.sentMs, sending.etaMs);
+    run.senderHost = sending.senderHost;
+    tasks.takeSending(task, sending);
+  }
+  task.name = run.name;
+  task.queue = run.queue;
+  task.over = false;
+  tasks.expectMore(task, true);
+  return run;
 }
 
 /** The oldest run on that worker that has not started: a retry's `received` may precede the end of the run before. */
-function started(tasks: TaskTable, task: Task, event: TaskEvent): Observation {
-  const run =
-    task.open.find((open) => open.startedAtMs === undefined && open.worker === event.hostname) ??
-    tasks.openRun(task, '', event.hostname);
-  run.startedAtMs = event.timestampMs;
-  return { kind: 'task-started', ...attributes(task, run) };
+function started(around: LifeSurroundings, event: HeldEvent): void {
+  const { task, instance, timestampMs } = event;
+  const waiting =
+    find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
+    find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
+  const run = waiting ?? beginRun(around, event, '', task.sendings);
+  const { askedMs, sinceMs } = run;
+  run.stage = 'started';
+  if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
+  run.instance = instance;
+  run.askedMs = undefined;
+  run.sinceMs = timestampMs;
+  around.tasks.expectMore(task, true);
+  around.observe({
+    kind: 'task-started',
+    ...identity(run),
+    waitTimeS: around.skews.across(askedMs, timestampMs, run.senderHost, instance.nodename),
+    prefetchTimeS: secondsBetween(sinceMs, timestampMs),
+  });
 }
 
-function ended(task: Task, event: TaskEnd): readonly Observation[] {
-  const run = closeRun(task, event);
-  // Celery tells some ends twice (a hard time limit, a rejection, a termination): only the first is one.
-  if (run === undefined) return NOTHING;
+function ended(around: LifeSurroundings, event: HeldEvent): void {
+  const { task } = event;
+  let run = endingRun(task.runs, event);
+  if (run === undefined) {
+    // Celery tells some ends twice (a hard time limit, a rejection, a termination): only the first is one.
+    if (task.over) return;
+    run = beginRun(around, event, '', task.sendings);
+  }
+  around.tasks.closeRun(task, run);
+  // The task that took the place of these has ended, so they are over as well.
+  closeReplaced(around.tasks, task);
   task.over = isFinal(event);
-  task.endedAtMs = event.timestampMs;
+  around.tasks.expectMore(task, task.runs !== undefined || !task.over);
   if (event.type === 'task-revoked') {
     // Every worker that is handed a revoked task reports the one revocation of it.
-    if (task.revoked) return NOTHING;
+    if (task.revoked) return;
     task.revoked = true;
   }
-  return [end(event, attributes(task, run), run)];
+  tellEnd(around.observe, event, run);
 }
 
-function end(event: TaskEnd, of: TaskAttributes, run: Run): Observation {
+function tellEnd(observe: Observe, event: HeldEvent, run: Run): void {
+  const of = identity(run);
+  const { errorType } = event;
+  // By the worker's own two timestamps; a clock that was set back in between gives 0.
+  const elapsedS = run.hasStarted ? secondsBetween(run.sinceMs, event.timestampMs) : undefined;
   switch (event.type) {
     case 'task-succeeded':
-      return { kind: 'task-succeeded', ...of, runtimeS: event.runtimeS };
+      observe({
+        kind: 'task-succeeded',
+        ...of,
+        runtimeS: event.runtimeS,
+      });
+      break;
     case 'task-failed':
       // Told as a failure, it is the run's rejection; the `task-rejected` that may follow repeats it.
-      if (event.rejection) return { kind: 'task-rejected', ...of, requeue: false };
-      return { kind: 'task-failed', ...of, errorType: event.errorType, runtimeS: elapsedS(run, event) };
+      if (event.rejection) observe({ kind: 'task-rejected', ...of, requeue: false });
+      else observe({ kind: 'task-failed', ...of, errorType, runtimeS: elapsedS });
+      break;
     case 'task-retried':
-      return { kind: 'task-retried', ...of, errorType: event.errorType, runtimeS: elapsedS(run, event) };
+      observe({ kind: 'task-retried', ...of, errorType, runtimeS: elapsedS });
+      break;
     case 'task-rejected':
-      return { kind: 'task-rejected', ...of, requeue: event.requeue };
+      observe({ kind: 'task-rejected', ...of, requeue: event.requeue });
+      break;
     case 'task-revoked':
-      return { kind: 'task-revoked', ...of, revocation: revocation(event) };
+      observe({ kind: 'task-revoked', ...of, revocation: event.revocation });
+      break;
     case 'task-cancelled':
-      return { kind: 'task-cancelled', ...of };
+      observe({ kind: 'task-cancelled', ...of });
+      break;
+    case 'task-received':
+    case 'task-started':
+      throw new Error(`${event.type} is no end`);
   }
 }
 
 /** Whether the task is done with: after these ends it is delivered again, and its next run ends on its own. */
-function isFinal(event: TaskEnd): boolean {
+function isFinal(event: HeldEvent): boolean {
   if (event.type === 'task-rejected') return !event.requeue;
   return event.type !== 'task-retried' && event.type !== 'task-cancelled';
 }
 
-/** The run that ends, no longer open; one made up where none was seen; undefined if the end repeats an earlier one. */
-function closeRun(task: Task, event: TaskEnd): Run | undefined {
-  const { open } = task;
-  const index = endingRun(open, event);
-  const run = open[index];
-  if (run === undefined) {
-    if (task.over || task.endedAtMs === event.timestampMs) return undefined;
-    return { name: '', worker: event.hostname, startedAtMs: undefined, replaced: false };
-  }
-  open.splice(index, 1);
-  // The task that took the place of these has ended, so they are over as well.
-  for (let other = open.length - 1; other >= 0; other -= 1) if (open[other]?.replaced) open.splice(other, 1);
-  return run;
-}
-
-/** The oldest run of that worker; one that was replaced only where there is no other. */
-function endingRun(open: readonly Run[], event: TaskEnd): number {
-  let best = -1;
+/** The oldest run of that worker; one of which no end was expected only where there is no other. */
+function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
+  let best: Run | undefined;
   let bestRank = 0;
-  for (const [index, run] of open.entries()) {
+  for (let run = first; run !== undefined; run = run.next) {
     const rank = endingRank(run, event);
     if (rank > bestRank) {
-      best = index;
+      best = run;
       bestRank = rank;
     }
   }
   return best;
 }
 
-function endingRank(run: Run, event: TaskEnd): number {
-  if (run.worker === event.hostname) return run.replaced ? 2 : 3;
+function endingRank(run: Run, event: HeldEvent): number {
+  if (run.instance.nodename === event.instance.nodename) return run.standing === 'replaced' ? 2 : 3;
   // What waits in one worker may be told as revoked by another; every other end is told by the worker that has the run.
-  return event.type === 'task-revoked' && run.startedAtMs === undefined ? 1 : 0;
+  return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
 }
 
-interface TaskAttributes {
-  readonly task: string;
-  readonly queue: string;
-  readonly worker: string;
+function closeReplaced(tasks: TaskTable, task: Task): void {
+  for (let run = task.runs; run !== undefined; run = run.next) {
+    if (run.standing === 'replaced') tasks.closeRun(task, run);
+  }
 }
 
-function attributes(task: Task, run: Run): TaskAttributes {
-  return { task: run.name || task.name || UNKNOWN, queue: task.queue || UNKNOWN, worker: run.worker };
+function identity(run: Run): RunIdentity {
+  return { task: run.name || UNKNOWN, queue: run.queue || UNKNOWN, worker: run.instance.nodename };
 }
 
-/** By the worker's own two timestamps; a clock that was set back in between gives 0. */
-function elapsedS(run: Run, event: TaskEnd): number | undefined {
-  return run.startedAtMs === undefined ? undefined : Math.max(0, event.timestampMs - run.startedAtMs) / 1000;
-}
-
-function revocation(event: TaskRevoked): Revocation {
-  if (event.terminated) return 'terminated';
-  return event.expired ? 'expired' : 'revoked';
+/** The later of a moment and an ETA, if there is one. */
+function laterOf(momentMs: number, etaMs: number | undefined): number {
+  return etaMs === undefined ? momentMs : Math.max(momentMs, etaMs);
 }

@@ -1,84 +1,140 @@
 /**
- * The tasks that are remembered, by uuid, with only what later events of them need. Bounded: beyond `tasksMax` the task
- * that was heard of longest ago is forgotten. Only forgetting what has not ended is a loss, and counted.
+ * The tasks that are remembered, by uuid. Bounded: beyond `tasksMax` a task is forgotten, of those that are over the one
+ * heard of longest ago, and only where there is none of those an unfinished one, which is counted as a loss.
  */
-import { createRecencyMap } from './recency-map.ts';
+import { appended, lengthOf, without } from './chain.ts';
+import { Fingerprints } from './fingerprint.ts';
+import { Pool } from './pool.ts';
+import { Run, Sending, Task } from './task.ts';
+import { TaskList } from './task-list.ts';
+import type { WorkerInstance } from './worker-instance.ts';
 
-/** One execution of a task, from its `task-received` to its first end. */
-export interface Run {
-  /** The name it was received under; '' where that was not seen. */
-  readonly name: string;
-  /** Full nodename of the worker that has it. */
-  readonly worker: string;
-  /** By the worker's clock, ms since the epoch; undefined until it has started. */
-  startedAtMs: number | undefined;
-  /** The task has put another in its place (`replace`): nothing more will be told of this run. */
-  replaced: boolean;
-}
+/** More open runs or waiting sendings of one task than this are deliveries that were never told on; the oldest goes. */
+const PER_TASK_MAX = 8;
 
-export interface Task {
-  /** The name that was told last, by task-sent or task-received; '' until one was seen. */
-  name: string;
-  /** From task-sent; '' until it was seen. */
-  queue: string;
-  /** The runs that have not ended, oldest first. */
-  readonly open: Run[];
-  /** Its last end was final: another end without an open run repeats that one. */
-  over: boolean;
-  /** When its last end was, by the worker's clock; undefined before. The same end may be sent twice. */
-  endedAtMs: number | undefined;
-  /** A revocation of it was counted. */
-  revoked: boolean;
-}
+export class TaskTable {
+  readonly #tasksMax: number;
+  readonly #onForget: (task: Task) => void;
+  readonly #byUuid = new Map<string, Task>();
+  readonly #unfinished = new TaskList();
+  readonly #forgettable = new TaskList();
+  readonly #fingerprints: Fingerprints;
+  readonly #freeTasks = new Pool<Task>();
+  readonly #freeRuns = new Pool<Run>();
+  readonly #freeSendings = new Pool<Sending>();
+  #made = 0;
+  #evicted = 0;
+  #partsEvicted = 0;
 
-export interface TaskTable {
-  /** The task of that uuid, new and empty if it was not known. */
-  task(uuid: string): Task;
-  /** Begins a run of that task. */
-  openRun(task: Task, name: string, worker: string): Run;
-  size(): number;
-  /** Tasks, and runs of them, forgotten for lack of room before they had ended. */
-  evicted(): number;
-}
-
-/** More open runs of one task than this are deliveries whose ends were never told; the oldest is given up. */
-const OPEN_RUNS_MAX = 8;
-
-export function createTaskTable(tasksMax: number): TaskTable {
-  const tasks = createRecencyMap<Task>();
-  let evicted = 0;
-
-  function evictOldest(): void {
-    const task = tasks.takeOldest();
-    if (task !== undefined && (task.open.length > 0 || !task.over)) evicted += 1;
+  /** @param onForget told of a task that is still whole, just before it is forgotten for lack of room */
+  constructor(tasksMax: number, onForget: (task: Task) => void = () => {}) {
+    this.#tasksMax = tasksMax;
+    this.#onForget = onForget;
+    this.#fingerprints = new Fingerprints(tasksMax);
   }
 
-  return {
-    task(uuid) {
-      const known = tasks.use(uuid);
-      if (known !== undefined) return known;
-      if (tasks.size() >= tasksMax) evictOldest();
-      const task: Task = {
-        name: '',
-        queue: '',
-        open: [],
-        over: false,
-        endedAtMs: undefined,
-        revoked: false,
-      };
-      tasks.add(uuid, task);
-      return task;
-    },
-    openRun(task, name, worker) {
-      if (task.open.length >= OPEN_RUNS_MAX) {
-        task.open.shift();
-        evicted += 1;
-      }
-      const run: Run = { name, worker, startedAtMs: undefined, replaced: false };
-      task.open.push(run);
-      return run;
-    },
-    size: () => tasks.size(),
-    evicted: () => evicted,
-  };
+  /** Tasks remembered. */
+  get size(): number {
+    return this.#byUuid.size;
+  }
+
+  /** Tasks forgotten for lack of room before they had ended. */
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  /** Runs and sendings that were given up because their task had too many. */
+  get partsEvicted(): number {
+    return this.#partsEvicted;
+  }
+
+  /** Those of which more is expected, the one heard of longest ago first. */
+  get unfinished(): Iterable<Task> {
+    return this.#unfinished;
+  }
+
+  /** The task of that uuid, heard of just now; a new and empty one if it was not known. */
+  task(uuid: string): Task {
+    const known = this.#byUuid.get(uuid);
+    if (known !== undefined) {
+      const list = known.forgettable ? this.#forgettable : this.#unfinished;
+      list.remove(known);
+      list.append(known);
+      return known;
+    }
+    if (this.#byUuid.size >= this.#tasksMax) this.#forgetOne();
+    const task = this.#freeTasks.take() ?? this.#newTask();
+    task.begin(uuid);
+    this.#byUuid.set(uuid, task);
+    this.#unfinished.append(task);
+    return task;
+  }
+
+  /** Whether the task has had the event with that fingerprint; remembers it if not. */
+  isRepeat(task: Task, print: number): boolean {
+    return this.#fingerprints.isRepeat(task.place, print);
+  }
+
+  /** Says whether more is expected of the task. */
+  expectMore(task: Task, more: boolean): void {
+    if (task.forgettable !== more) return;
+    (more ? this.#forgettable : this.#unfinished).remove(task);
+    task.forgettable = !more;
+    (more ? this.#unfinished : this.#forgettable).append(task);
+  }
+
+  /** Begins a run of the task, behind those it has. */
+  openRun(task: Task, instance: WorkerInstance): Run {
+    if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
+      this.closeRun(task, task.runs);
+      this.#partsEvicted += 1;
+    }
+    const run = this.#freeRuns.take() ?? new Run(instance);
+    run.begin(instance);
+    task.runs = appended(task.runs, run);
+    return run;
+  }
+
+  /** Takes a run out of the task; it may be read until the next one is opened. */
+  closeRun(task: Task, run: Run): void {
+    if (task.runs === undefined) return;
+    task.runs = without(task.runs, run);
+    this.#freeRuns.give(run);
+  }
+
+  /** Adds an empty sending to the task, behind those it has. */
+  addSending(task: Task): Sending {
+    if (task.sendings !== undefined && lengthOf(task.sendings) >= PER_TASK_MAX) {
+      this.takeSending(task, task.sendings);
+      this.#partsEvicted += 1;
+    }
+    const sending = this.#freeSendings.take() ?? new Sending();
+    task.sendings = appended(task.sendings, sending);
+    return sending;
+  }
+
+  /** Takes a sending out of the task; it may be read until the next one is added. */
+  takeSending(task: Task, sending: Sending): void {
+    if (task.sendings === undefined) return;
+    task.sendings = without(task.sendings, sending);
+    this.#freeSendings.give(sending);
+  }
+
+  #newTask(): Task {
+    this.#made += 1;
+    return new Task(this.#made - 1);
+  }
+
+  #forgetOne(): void {
+    const task = this.#forgettable.oldest ?? this.#unfinished.oldest;
+    if (task === undefined) return;
+    this.#onForget(task);
+    if (!task.forgettable) this.#evicted += 1;
+    (task.forgettable ? this.#forgettable : this.#unfinished).remove(task);
+    this.#byUuid.delete(task.uuid);
+    while (task.runs !== undefined) this.closeRun(task, task.runs);
+    while (task.sendings !== undefined) this.takeSending(task, task.sendings);
+    this.#fingerprints.clear(task.place);
+    this.#freeTasks.give(task);
+  }
 }

@@ -1,10 +1,10 @@
 /**
- * The workers that are known, by nodename: when each gave its last sign of life and what it told of itself. Bounded, and
- * without a clock: a worker's state is worked out for the moment it is asked for.
+ * The workers that are known, by nodename, each with its instances. Bounded, and without a clock: a worker's state is
+ * worked out for the moment it is asked for.
  */
-import type { WorkerSignal } from '../celery/event.ts';
-import type { WorkerReading } from './observation.ts';
+import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { createRecencyMap } from './recency-map.ts';
+import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
 
 export interface WorkerSettings {
   /** Workers remembered at most; beyond it the one that was heard of longest ago is forgotten. */
@@ -15,80 +15,159 @@ export interface WorkerSettings {
   readonly seriesRetentionMs: number;
 }
 
-interface Worker {
-  lastSeenMs: number;
-  /** It said goodbye, and has not said since that it is there. */
-  offline: boolean;
-  active: number | undefined;
-}
-
-export interface WorkerTable {
-  /** Takes what a worker says of itself. */
-  signal(event: WorkerSignal, nowMs: number): void;
-  /**
-   * Any event of a worker is a sign of life. It does not undo a goodbye: a worker that shuts down in an orderly way
-   * says it first, and tells the ends of its last tasks after it.
-   */
-  alive(nodename: string, nowMs: number): void;
-  readings(nowMs: number): readonly WorkerReading[];
-  size(): number;
-  /** Workers forgotten for lack of room. */
-  evicted(): number;
+export interface Worker {
+  readonly nodename: string;
+  /** In the order in which they were first heard of; more than one after a restart, or where workers share a name. */
+  instances: readonly WorkerInstance[];
+  /** The queue it consumes where it is only one, told by remote control; '' otherwise. */
+  onlyQueue: string;
 }
 
 /** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
 const CLIENT = /^gen\d+@/u;
+/** How long the instance before a restart may still be heard of; a broker delivers its tasks anew meanwhile. */
+const LAST_WORDS_MS = 10_000;
+/** Told by one survey; where there are more, what is kept of the others has bounds of its own. */
+const FORGOTTEN_MAX = 100_000;
+/** Under one name at once; each beyond takes the place of the oldest. */
+const INSTANCES_MAX = 8;
 
-export function createWorkerTable(settings: WorkerSettings): WorkerTable {
-  const workers = createRecencyMap<Worker>();
-  let evicted = 0;
+export class WorkerTable {
+  readonly #settings: WorkerSettings;
+  readonly #surroundings: InstanceSurroundings;
+  readonly #workers = createRecencyMap<Worker>();
+  /** Since the last survey. */
+  readonly #forgotten = new Set<string>();
+  #evicted = 0;
 
-  /** The worker of that name, heard of just now; undefined if it is a client. */
-  function touch(nodename: string, nowMs: number): Worker | undefined {
-    const known = workers.use(nodename);
-    if (known !== undefined) {
-      known.lastSeenMs = nowMs;
-      return known;
+  constructor(settings: WorkerSettings, surroundings: InstanceSurroundings) {
+    this.#settings = settings;
+    this.#surroundings = surroundings;
+  }
+
+  get size(): number {
+    return this.#workers.size();
+  }
+
+  /** Workers forgotten for lack of room. */
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  /** Takes what a worker says of itself. */
+  signal(event: WorkerSignal, nowMs: number): void {
+    this.instance(event, nowMs).hear(event, nowMs);
+  }
+
+  /**
+   * The instance that sent something just now: any event is a sign of life. It does not undo a goodbye: a worker that
+   * shuts down in an orderly way says it first, and tells the ends of its last tasks after it.
+   */
+  instance({ hostname, pid, timestampMs }: EventBase, nowMs: number): WorkerInstance {
+    // When it was sent, if the sender's clock can be right, so that it makes no difference how long it took.
+    const seenMs = Math.min(nowMs, Math.max(timestampMs, nowMs - this.#surroundings.windowMs));
+    const worker = this.#workers.use(hostname) ?? this.#newWorker(hostname);
+    const known = worker?.instances.find((instance) => instance.pid === pid);
+    if (known === undefined) return this.#newInstance(worker, hostname, pid, seenMs);
+    if (seenMs > known.lastSeenMs || nowMs < known.lastSeenMs) known.lastSeenMs = seenMs;
+    known.release(nowMs);
+    return known;
+  }
+
+  /** The one queue that the worker consumes; '' where there are several, or nobody has told. */
+  onlyQueue(nodename: string): string {
+    return this.#workers.peek(nodename)?.onlyQueue ?? '';
+  }
+
+  /** Remote control told which queues a worker consumes. */
+  consumes(nodename: string, queues: readonly string[]): void {
+    const worker = this.#workers.peek(nodename);
+    if (worker !== undefined) worker.onlyQueue = queues.length === 1 ? (queues[0] ?? '') : '';
+  }
+
+  /** Takes to heart what the workers said long enough ago. */
+  release(nowMs: number): void {
+    for (const worker of this.all()) for (const instance of worker.instances) instance.release(nowMs);
+  }
+
+  /** Takes everything to heart that was said. */
+  flush(): void {
+    for (const worker of this.all()) for (const instance of worker.instances) instance.flush();
+  }
+
+  /** Whether what the instance runs can still come to an end; not so if it is silent, or was before its successor came. */
+  isAlive(instance: WorkerInstance, nowMs: number): boolean {
+    const silentMs = nowMs - instance.lastSeenMs;
+    if (instance.forgotten || silentMs > this.#settings.workerTimeoutMs) return false;
+    const instances = this.#workers.peek(instance.nodename)?.instances ?? [];
+    return instances.at(-1) === instance || silentMs <= LAST_WORDS_MS;
+  }
+
+  /** Whether it is there to be given tasks; not so if it is silent since a successor came. */
+  isUp(instance: WorkerInstance, nowMs: number): boolean {
+    if (instance.offline || !this.isAlive(instance, nowMs)) return false;
+    const successor = this.#workers.peek(instance.nodename)?.instances.at(-1);
+    return successor === instance || instance.lastSeenMs > (successor?.firstSeenMs ?? 0);
+  }
+
+  /**
+   * Lets go of instances that others have taken the place of, and of workers that are gone for too long.
+   * @returns the nodenames of all workers forgotten since the last call, for whatever reason
+   */
+  forgetGone(nowMs: number): readonly string[] {
+    for (const worker of this.all()) {
+      const last = worker.instances.at(-1);
+      worker.instances = worker.instances.filter((each) => each === last || this.isAlive(each, nowMs));
+      if (nowMs - this.#goneAtMs(worker) <= this.#settings.seriesRetentionMs) continue;
+      this.#workers.delete(worker.nodename);
+      this.#forget(worker);
     }
+    const forgotten = [...this.#forgotten].filter((nodename) => this.#workers.peek(nodename) === undefined);
+    this.#forgotten.clear();
+    return forgotten;
+  }
+
+  /** The one heard of longest ago first. */
+  *all(): Generator<Worker> {
+    for (const [, worker] of this.#workers.entries()) yield worker;
+  }
+
+  #newWorker(nodename: string): Worker | undefined {
     if (CLIENT.test(nodename)) return undefined;
-    if (workers.size() >= settings.workersMax) {
-      workers.takeOldest();
-      evicted += 1;
+    if (this.#workers.size() >= this.#settings.workersMax) {
+      const oldest = this.#workers.takeOldest();
+      if (oldest !== undefined) this.#forget(oldest);
+      this.#evicted += 1;
     }
-    const worker: Worker = { lastSeenMs: nowMs, offline: false, active: undefined };
-    workers.add(nodename, worker);
+    const worker: Worker = { nodename, instances: [], onlyQueue: '' };
+    this.#workers.add(nodename, worker);
     return worker;
   }
 
-  /** Since when it is not up, epoch ms; in the future while it is. */
-  function goneAtMs(worker: Worker): number {
-    return worker.offline ? worker.lastSeenMs : worker.lastSeenMs + settings.workerTimeoutMs;
-  }
-
-  function forgetGone(nowMs: number): void {
-    for (const [nodename, worker] of workers.entries()) {
-      if (nowMs - goneAtMs(worker) > settings.seriesRetentionMs) workers.delete(nodename);
+  #newInstance(worker: Worker | undefined, nodename: string, pid: number, seenMs: number): WorkerInstance {
+    // One name for one worker: whoever compares two finds the very same text.
+    const instance = new WorkerInstance(worker?.nodename ?? nodename, pid, this.#surroundings, seenMs);
+    if (worker === undefined) {
+      instance.forgotten = true;
+      return instance;
     }
+    const kept = worker.instances.slice(-(INSTANCES_MAX - 1));
+    for (const dropped of worker.instances.slice(0, -(INSTANCES_MAX - 1))) dropped.forgotten = true;
+    worker.instances = [...kept, instance];
+    return instance;
   }
 
-  return {
-    signal(event, nowMs) {
-      const worker = touch(event.hostname, nowMs);
-      if (worker === undefined) return;
-      worker.offline = event.type === 'worker-offline';
-      worker.active = event.active ?? worker.active;
-    },
-    alive(nodename, nowMs) {
-      touch(nodename, nowMs);
-    },
-    readings(nowMs) {
-      forgetGone(nowMs);
-      return Array.from(workers.entries(), ([nodename, worker]) => {
-        const up = !worker.offline && nowMs <= goneAtMs(worker);
-        return { worker: nodename, up, active: up ? worker.active : 0 };
-      });
-    },
-    size: () => workers.size(),
-    evicted: () => evicted,
-  };
+  /** Since when it is not up, epoch ms; in the future while it is. */
+  #goneAtMs(worker: Worker): number {
+    return Math.max(
+      ...worker.instances.map((instance) =>
+        instance.offline ? instance.lastSeenMs : instance.lastSeenMs + this.#settings.workerTimeoutMs,
+      ),
+    );
+  }
+
+  #forget(worker: Worker): void {
+    for (const instance of worker.instances) instance.forgotten = true;
+    if (this.#forgotten.size < FORGOTTEN_MAX) this.#forgotten.add(worker.nodename);
+  }
 }

@@ -4,7 +4,7 @@
  */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
-import type { MetricName } from '../meter/catalog.ts';
+import type { MetricChoice } from '../meter/recorder.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import type { LogLevel } from '../self/log-level.ts';
 
@@ -16,8 +16,8 @@ export interface ServiceConfig {
   readonly attributes: Readonly<Record<string, string>>;
   readonly broker: BrokerSettings;
   readonly cluster: ClusterSettings;
-  /** Those that are recorded and exported. */
-  readonly metrics: ReadonlySet<MetricName>;
+  /** What is recorded and exported. */
+  readonly choice: MetricChoice;
   readonly otlp: OtlpSettings;
 }
 

@@ -42,11 +42,17 @@ export function loadConfig(sources: OptionSources): LoadedConfig {
           workersMax: options.need('workers_max'),
           workerTimeoutMs: milliseconds(options.need('worker_timeout')),
           seriesRetentionMs: milliseconds(options.need('series_retention')),
+          windowMs: milliseconds(options.need('reordering_window')),
+          heldMax: options.need('reordering_events_max'),
+          skewPairsMax: options.need('skew_pairs_max'),
         },
-        metrics: chooseMetrics({
-          disabled: options.value('metrics_disabled') ?? [],
-          enabled: options.value('metrics_enabled') ?? [],
-        }),
+        choice: {
+          metrics: chooseMetrics({
+            disabled: options.value('metrics_disabled') ?? [],
+            enabled: options.value('metrics_enabled') ?? [],
+          }),
+          optIns: new Set(options.value('metric_attributes_enabled')),
+        },
         otlp: otlpSettings(options),
       },
       logLevel: options.need('log_level'),

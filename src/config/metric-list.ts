@@ -40,7 +40,7 @@ function closeness(entries: readonly string[], name: string): number {
   return Math.max(-1, ...fitting.map((entry) => (entry === name ? Number.POSITIVE_INFINITY : entry.length)));
 }
 
-export interface MetricChoice {
+export interface MetricSwitches {
   /** Entries of `metricList`; the two lists have none in common. */
   readonly disabled: readonly string[];
   readonly enabled: readonly string[];
@@ -48,7 +48,7 @@ export interface MetricChoice {
 
 /** The metrics that are on: as the closest entry says, else as the row's default does. */
 export function chooseMetrics(
-  { disabled, enabled }: MetricChoice,
+  { disabled, enabled }: MetricSwitches,
   isOnByDefault: (name: MetricName) => boolean = (name) => METRICS[name].enabled,
 ): ReadonlySet<MetricName> {
   const isOn = (name: MetricName): boolean => {

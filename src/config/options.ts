@@ -16,6 +16,7 @@ import {
 } from './formats.ts';
 import { attributeList, headerList } from './key-value-list.ts';
 import { metricList } from './metric-list.ts';
+import { optInList } from './opt-in-list.ts';
 import { otlpEndpoint } from './otlp-endpoint.ts';
 import { certificateFile, keyFile } from './pem-file.ts';
 
@@ -42,7 +43,8 @@ export interface OptionRow<T> {
 
 const DAY_S = 86_400;
 const DAY_MS = DAY_S * 1000;
-const HOUR_MS = 3_600_000;
+const HOUR_S = 3600;
+const HOUR_MS = HOUR_S * 1000;
 
 /** The part of an AMQP name that is left beside the id that is put after it. */
 const QUEUE_PREFIX_BYTES_MAX = 200;
@@ -134,7 +136,7 @@ const ROWS = {
     default: '600',
   }),
   tasks_max: option({
-    doc: 'Tasks remembered at most; beyond it the one heard of longest ago is forgotten.',
+    doc: 'Tasks remembered at most; beyond it the one heard of longest ago is forgotten, those that are over first.',
     format: wholeNumber(1, 10_000_000),
     flag: '--tasks-max',
     env: ['CELERY_OTEL_TASKS_MAX'],
@@ -148,6 +150,30 @@ const ROWS = {
     env: ['CELERY_OTEL_WORKERS_MAX'],
     commands: RUN,
     default: '10000',
+  }),
+  reordering_window: option({
+    doc: 'Seconds for which an event is held back, so that earlier ones that come later are still counted before it.',
+    format: seconds(HOUR_S),
+    flag: '--reordering-window',
+    env: ['CELERY_OTEL_REORDERING_WINDOW'],
+    commands: RUN,
+    default: '1',
+  }),
+  reordering_events_max: option({
+    doc: 'Events held back at most; beyond it the one that came first is counted early.',
+    format: wholeNumber(1, 10_000_000),
+    flag: '--reordering-events-max',
+    env: ['CELERY_OTEL_REORDERING_EVENTS_MAX'],
+    commands: RUN,
+    default: '100000',
+  }),
+  skew_pairs_max: option({
+    doc: 'Pairs of hosts whose clocks differ that are told by name at most; beyond it they are told as `other`.',
+    format: wholeNumber(1, 100_000),
+    flag: '--skew-pairs-max',
+    env: ['CELERY_OTEL_SKEW_PAIRS_MAX'],
+    commands: RUN,
+    default: '100',
   }),
   service_name: option({
     doc: '`service.name` of the exported metrics; required unless `resource_attributes` has it, and wins over that.',
@@ -175,6 +201,13 @@ const ROWS = {
     format: metricList,
     flag: '--enable-metrics',
     env: ['CELERY_OTEL_METRICS_ENABLED'],
+    commands: RUN,
+  }),
+  metric_attributes_enabled: option({
+    doc: 'Attributes that are only on the points of a metric where they are asked for.',
+    format: optInList,
+    flag: '--enable-attributes',
+    env: ['CELERY_OTEL_ATTRIBUTES_ENABLED'],
     commands: RUN,
   }),
   otlp_endpoint: option({

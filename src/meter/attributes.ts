@@ -26,7 +26,8 @@ export const ATTRIBUTES = {
     values: 'string',
   },
   'celery.queue.name': {
-    description: 'Queue the task was sent to, as task-sent tells; `unknown` where that is not sent.',
+    description:
+      'Queue the task was sent to, as task-sent tells; else the only queue of its worker, where that is known; else `unknown`.',
     values: 'string',
   },
   'celery.worker.name': { description: 'Nodename of the worker, `name@host`.', values: 'string' },
@@ -41,6 +42,20 @@ export const ATTRIBUTES = {
   'celery.task.revocation': {
     description: '`revoked` before it ran, `terminated` while it ran, or `expired`.',
     values: membersOf<Revocation>({ revoked: true, terminated: true, expired: true }),
+  },
+  'celery.task.state': {
+    description: '`waiting` until it starts, then `running`.',
+    values: ['waiting', 'running'],
+  },
+  'celery.worker.load.period': {
+    description: 'Over what time it is averaged.',
+    values: ['1m', '5m', '15m'],
+  },
+  'celery.version': { description: 'Version of Celery.', values: 'string' },
+  'os.type': {
+    description:
+      'Operating system of the worker in lower case, `linux` for one; `unknown` where it is not told.',
+    values: 'string',
   },
   'celery_otel.service': {
     description: '`service.name` of the Celery service it is about.',
@@ -67,8 +82,22 @@ export const ATTRIBUTES = {
     }),
   },
   'celery_otel.table': {
-    description: 'Which table was full.',
-    values: membersOf<FieldOf<'table-evicted'>['table']>({ tasks: true, workers: true }),
+    description: 'Which table it is; `fixed_bounds` are all those whose bounds are no option.',
+    values: membersOf<FieldOf<'table-evicted'>['table']>({
+      tasks: true,
+      workers: true,
+      reordering_window: true,
+      clock_skews: true,
+      fixed_bounds: true,
+    }),
+  },
+  'celery_otel.sender.host': {
+    description: 'Host of whoever sent the tasks; `other` beyond a bounded number of pairs of hosts.',
+    values: 'string',
+  },
+  'celery_otel.worker.host': {
+    description: 'Host of the worker; `other` beyond a bounded number of pairs of hosts.',
+    values: 'string',
   },
   'celery_otel.export.outcome': {
     description: 'How the export ended.',

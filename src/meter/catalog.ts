@@ -40,6 +40,9 @@ const RUNTIME_BUCKETS_S = [
   70, 80, 90, 100, 150, 300, 600, 900, 1800, 3600,
 ] as const;
 
+/** From what nobody notices to half an hour. */
+const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800] as const;
+
 /** What is exported under each Celery service's own resource. */
 export const METRICS = {
   'celery.task.sent': {
@@ -135,6 +138,59 @@ export const METRICS = {
     description:
       'Time in the task itself. Of failures and retries by the worker’s timestamps, with their error.type.',
   },
+  'celery.task.wait_time': {
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    enabled: true,
+    stability: 'development',
+    attributes: TASK,
+    buckets: WAIT_BUCKETS_S,
+    description:
+      'Time from the sending of a task, or its ETA if that is later, to its start: what a user waits.',
+  },
+  'celery.task.queue_time': {
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    enabled: true,
+    stability: 'development',
+    attributes: TASK,
+    buckets: WAIT_BUCKETS_S,
+    description:
+      'Time from the sending of a task to its receipt by a worker: what it waits in the broker, but for what native delayed delivery holds it back.',
+  },
+  'celery.task.prefetch_time': {
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    enabled: true,
+    stability: 'development',
+    attributes: TASK,
+    optInAttributes: WORKER,
+    buckets: WAIT_BUCKETS_S,
+    description:
+      'Time from the receipt of a task, or its ETA if that is later, to its start: what it waits in the worker.',
+  },
+  'celery.task.lost': {
+    instrument: 'counter',
+    unit: '{task}',
+    valueType: 'int',
+    enabled: true,
+    stability: 'development',
+    attributes: TASK_ON_WORKER,
+    description: 'Tasks that were running when their worker died, and were not delivered again; once each.',
+  },
+  'celery.task.oldest_age': {
+    instrument: 'gauge',
+    unit: 's',
+    valueType: 'double',
+    enabled: true,
+    stability: 'development',
+    attributes: ['celery.queue.name', 'celery.task.state'],
+    description:
+      'Age of the oldest task that is due and waits, since it was sent, and of the oldest that runs.',
+  },
   'celery.worker.up': {
     instrument: 'gauge',
     unit: '{worker}',
@@ -154,6 +210,69 @@ export const METRICS = {
     attributes: WORKER,
     description: 'Tasks a worker is running, as its last heartbeat told; 0 when it is not up.',
   },
+  'celery.worker.tasks.prefetched': {
+    instrument: 'gauge',
+    unit: '{task}',
+    valueType: 'int',
+    enabled: true,
+    stability: 'development',
+    attributes: WORKER,
+    description: 'Tasks a worker has received that are due and have not started; 0 when it is not up.',
+  },
+  'celery.worker.tasks.scheduled': {
+    instrument: 'gauge',
+    unit: '{task}',
+    valueType: 'int',
+    enabled: true,
+    stability: 'development',
+    attributes: WORKER,
+    description: 'Tasks a worker has received whose ETA is to come; 0 when it is not up.',
+  },
+  'celery.worker.tasks.processed': {
+    instrument: 'counter',
+    unit: '{task}',
+    valueType: 'int',
+    enabled: true,
+    stability: 'development',
+    attributes: WORKER,
+    description: 'Tasks a worker has begun since it was first heard of, as its heartbeats tell.',
+  },
+  'celery.worker.events.lost': {
+    instrument: 'counter',
+    unit: '{event}',
+    valueType: 'int',
+    enabled: true,
+    stability: 'development',
+    attributes: WORKER,
+    description: 'Starts of tasks that a worker’s heartbeats account for, and of which no event came.',
+  },
+  'celery.worker.heartbeat.age': {
+    instrument: 'gauge',
+    unit: 's',
+    valueType: 'double',
+    enabled: true,
+    stability: 'development',
+    attributes: WORKER,
+    description: 'Time since a worker’s last sign of life, of whatever kind.',
+  },
+  'celery.worker.load': {
+    instrument: 'gauge',
+    unit: '{run}',
+    valueType: 'double',
+    enabled: false,
+    stability: 'development',
+    attributes: [...WORKER, 'celery.worker.load.period'],
+    description: 'Load averages of a worker’s host, as its last heartbeat told.',
+  },
+  'celery.worker.info': {
+    instrument: 'gauge',
+    unit: '{worker}',
+    valueType: 'int',
+    enabled: true,
+    stability: 'development',
+    attributes: [...WORKER, 'celery.version', 'os.type'],
+    description: '1 for each worker that is up and has told its version.',
+  },
 } as const satisfies Record<string, MetricRow>;
 
 export type MetricName = keyof typeof METRICS;
@@ -163,6 +282,19 @@ export function isMetricName(name: string): name is MetricName {
 }
 
 export const METRIC_NAMES: readonly MetricName[] = Object.keys(METRICS).filter(isMetricName);
+
+/** An opt-in attribute of a metric: `celery.task.prefetch_time/celery.worker.name`. */
+export type OptIn = `${MetricName}/${AttributeKey}`;
+
+export function optInOf(name: MetricName, key: AttributeKey): OptIn {
+  return `${name}/${key}`;
+}
+
+/** All there are. */
+export const OPT_INS: readonly OptIn[] = METRIC_NAMES.flatMap((name) => {
+  const row: MetricRow = METRICS[name];
+  return (row.optInAttributes ?? []).map((key) => optInOf(name, key));
+});
 
 /** What is exported under the bridge's own resource, `service.name=celery-otel`. */
 export const SELF_METRICS = {
@@ -204,7 +336,15 @@ export const SELF_METRICS = {
     valueType: 'int',
     stability: 'development',
     attributes: ['celery_otel.service', 'celery_otel.table'],
-    description: 'Unfinished tasks and workers that were forgotten because a table was full.',
+    description: 'Entries of a full table that gave way to others while they were needed.',
+  },
+  'celery_otel.clock.skews': {
+    instrument: 'counter',
+    unit: '{measurement}',
+    valueType: 'int',
+    stability: 'development',
+    attributes: ['celery_otel.service', 'celery_otel.sender.host', 'celery_otel.worker.host'],
+    description: 'Waits that were clearly negative and taken as 0: the clocks of the two hosts differ.',
   },
   'celery_otel.exports': {
     instrument: 'counter',

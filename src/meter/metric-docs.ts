@@ -11,10 +11,11 @@ interface OptionNames {
   readonly env: readonly string[];
 }
 
-/** The options that switch metrics off and on. */
+/** The options that switch metrics off and on, and that ask for attributes. */
 export interface Switches {
   readonly off: OptionNames;
   readonly on: OptionNames;
+  readonly optIn: OptionNames;
 }
 
 /** The tables that are documented; others than the catalog's own are for tests. */
@@ -43,6 +44,7 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
       : ['These are exported only if they are switched on, in the same way:']),
     ...(off.length === 0 ? [] : [example(switches.on, off[0]?.[0])]),
     ...off.flatMap(metricSection),
+    ...optInSection(switches.optIn, metrics),
     '## Resource attributes',
     'Each Celery service is a resource of its own. The option `resource_attributes` adds further attributes to it.',
     table(
@@ -54,6 +56,19 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
     ...Object.entries(selfMetrics).flatMap(metricSection),
   ];
   return `${parts.join('\n\n')}\n`;
+}
+
+function optInSection(option: OptionNames, metrics: Tables['metrics']): readonly string[] {
+  const [first] = Object.entries(metrics).flatMap(([name, { optInAttributes = [] }]) =>
+    optInAttributes.map((key) => `${name}/${key}`),
+  );
+  return first === undefined
+    ? []
+    : [
+        '## Opt-in attributes',
+        'These make many series of one, so they are on the points only where they are asked for, metric by metric:',
+        example(option, first),
+      ];
 }
 
 /** The rows as they are, each with its name. */
@@ -69,8 +84,8 @@ export function metricJson({ metrics, selfMetrics }: Tables = CATALOG): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-function example({ flag, env }: OptionNames, metric = 'NAME'): string {
-  const lines = [...env.map((name) => `${name}=${metric}`), `celery-otel run ${flag} ${metric}`];
+function example({ flag, env }: OptionNames, value = 'NAME'): string {
+  const lines = [...env.map((name) => `${name}=${value}`), `celery-otel run ${flag} ${value}`];
   return ['```sh', ...lines, '```'].join('\n');
 }
 

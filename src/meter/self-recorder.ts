@@ -15,12 +15,12 @@ export interface SelfRecorder {
 }
 
 export function createSelfRecorder(meter: Meter): SelfRecorder {
-  const { add, close } = createInstruments(
+  const { add, close } = createInstruments({
     meter,
-    SELF_METRICS,
-    () => true,
-    (observe) => observe('celery_otel.up', 1, []),
-  );
+    table: SELF_METRICS,
+    isOn: () => true,
+    onCollect: (observe) => observe('celery_otel.up', 1, []),
+  });
   return {
     eventRead: (service, type) => add('celery_otel.events', [service, type]),
     record(event) {
@@ -31,6 +31,8 @@ export function createSelfRecorder(meter: Meter): SelfRecorder {
           return add('celery_otel.broker.sessions', [event.service, event.end]);
         case 'table-evicted':
           return add('celery_otel.table.evictions', [event.service, event.table], event.count);
+        case 'clock-skewed':
+          return add('celery_otel.clock.skews', [event.service, event.senderHost, event.workerHost]);
         case 'export-finished':
           return add('celery_otel.exports', [event.service, event.outcome]);
         case 'broker-connected':

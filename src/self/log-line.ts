@@ -13,6 +13,23 @@ export interface LogLine {
   readonly rateKey: string | undefined;
 }
 
+type Table = Extract<SelfEvent, { readonly kind: 'table-evicted' }>['table'];
+
+/** What happens when a table is full, and what can be done about it. */
+const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> = {
+  tasks: ['unfinished tasks were forgotten', 'raise tasks_max'],
+  workers: ['workers were forgotten', 'raise workers_max'],
+  reordering_window: ['events were counted before earlier ones could come', 'raise reordering_events_max'],
+  clock_skews: [
+    'differences of clocks were counted without the names of the hosts',
+    'set the clocks, or raise skew_pairs_max',
+  ],
+  fixed_bounds: [
+    'more runs or events of one task, or heartbeats of one worker, than make sense',
+    'look who sends them',
+  ],
+};
+
 export function logLine(event: SelfEvent): LogLine {
   switch (event.kind) {
     case 'service-started':
@@ -36,8 +53,14 @@ export function logLine(event: SelfEvent): LogLine {
     case 'table-evicted':
       return line(
         'warn',
-        `the table of ${event.table} is full: ${event.count} unfinished forgotten; raise its limit`,
+        `${TABLES[event.table][0]}: ${event.count}; ${TABLES[event.table][1]}`,
         `${event.kind} ${event.service} ${event.table}`,
+      );
+    case 'clock-skewed':
+      return line(
+        'warn',
+        `the clocks of ${event.senderHost} (sender) and ${event.workerHost} (worker) differ: a negative wait was taken as 0`,
+        `${event.kind} ${event.service}`,
       );
     case 'export-finished':
       return event.outcome === 'success'

@@ -34,8 +34,15 @@ export type SelfEvent =
   | {
       readonly kind: 'table-evicted';
       readonly service: string;
-      readonly table: 'tasks' | 'workers';
+      readonly table: 'tasks' | 'workers' | 'reordering_window' | 'clock_skews' | 'fixed_bounds';
       readonly count: number;
+    }
+  /** A wait came out negative, because the clocks of two hosts differ. */
+  | {
+      readonly kind: 'clock-skewed';
+      readonly service: string;
+      readonly senderHost: string;
+      readonly workerHost: string;
     }
   | {
       readonly kind: 'export-finished';

@@ -26,6 +26,7 @@ const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
     queue: 'orders',
     routingKey: 'orders.usual',
     etaMs: Date.UTC(2026, 10, 21, 3, 19, 13, 694),
+    expiresMs: Date.UTC(2026, 10, 21, 3, 20, 11, 694),
     retries: 0,
   },
   'task-received': {
@@ -164,7 +165,16 @@ test('what is not told becomes the stated stand-in, never a guess', () => {
   };
   const byType = new Map(events.map((event) => [event.type, event]));
   const expected: readonly CeleryEvent[] = [
-    { ...task, type: 'task-sent', name: '', queue: '', routingKey: '', etaMs: undefined, retries: 0 },
+    {
+      ...task,
+      type: 'task-sent',
+      name: '',
+      queue: '',
+      routingKey: '',
+      etaMs: undefined,
+      expiresMs: undefined,
+      retries: 0,
+    },
     { ...task, type: 'task-received', name: '', etaMs: undefined, retries: 0 },
     { ...task, type: 'task-started' },
     { ...task, type: 'task-succeeded', runtimeS: undefined },

@@ -3,25 +3,31 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { CeleryEvent, TaskEvent } from '../../src/celery/event.ts';
+import type { Observation, Survey } from '../../src/cluster/observation.ts';
 import {
   cancelled,
-  cluster,
   failed,
   line,
+  observe,
   received,
   rejected,
   retried,
   revoked,
+  SETTINGS,
   sent,
   signal,
   spaced,
   started,
   succeeded,
+  T0_MS,
+  watch,
 } from './events.ts';
 
 const SEED = 20_261_121;
 const TASKS_MAX = 3;
 const WORKERS_MAX = 2;
+const HELD_MAX = 5;
+const SENT_APART_MS = 20;
 const END = /^(?:succeeded|failed|retried|rejected|revoked|cancelled) /u;
 
 const names = fc.constantFrom('shop.pay', 'shop.ship', '');
@@ -59,27 +65,56 @@ const anyEvents = fc.array(
   },
 );
 
-test('anything in any order: no throw, no empty name, every bound kept', () => {
+/**
+ * Each event of a life a while after the one before, as these gaps say; its sending and its receipt are close together,
+ * and which one is stamped first is chance.
+ */
+function inTime(life: readonly TaskEvent[], uuid: string, gapsMs: readonly number[]): readonly TaskEvent[] {
+  let atMs = T0_MS;
+  return life.map((event, index) => {
+    const isSecond = index === 1;
+    atMs += isSecond ? SENT_APART_MS : (gapsMs[index % gapsMs.length] ?? 0);
+    return { ...event, uuid, timestampMs: atMs, clock: index };
+  });
+}
+
+function assertSane(it: Observation): void {
+  for (const [field, value] of Object.entries(it)) {
+    assert.ok(value !== '' && value !== 'None' && value !== null, `${field} of ${line(it)}`);
+    if (typeof value === 'number') assert.ok(value >= 0 && Number.isFinite(value), line(it));
+  }
+}
+
+function assertSaneSurvey({ workers, queues }: Survey): void {
+  for (const reading of workers) {
+    assert.notEqual(reading.worker, 'gen7@shop');
+    assert.ok(reading.up || reading.active === 0);
+    for (const value of Object.values(reading)) if (typeof value === 'number') assert.ok(value >= 0);
+  }
+  for (const { queue, waitingAgeS = 0, runningAgeS = 0 } of queues) {
+    assert.notEqual(queue, '');
+    assert.ok(waitingAgeS >= 0 && runningAgeS >= 0);
+  }
+}
+
+test('anything in any order: no throw, no empty name, nothing negative, every bound kept, nothing left over', () => {
   fc.assert(
-    fc.property(anyEvents, (events) => {
-      const on = cluster({ tasksMax: TASKS_MAX, workersMax: WORKERS_MAX });
-      for (const event of events) {
-        const observations = on.apply(event, event.timestampMs);
-        assert.ok(observations.length <= 1);
-        for (const observation of observations) {
-          assert.equal(observation.kind.split('-')[0], 'task');
-          for (const [field, value] of Object.entries(observation)) {
-            assert.ok(value !== '' && value !== 'None' && value !== null, `${field} of ${line(observation)}`);
-            if (typeof value === 'number') assert.ok(value >= 0 && Number.isFinite(value), line(observation));
-          }
-        }
-        const { tasks, workers } = on.sizes();
-        assert.ok(tasks <= TASKS_MAX && workers <= WORKERS_MAX);
-        for (const { worker, up, active } of on.workers(event.timestampMs)) {
-          assert.notEqual(worker, 'gen7@shop');
-          assert.ok(up || active === 0);
-        }
+    fc.property(anyEvents, fc.array(fc.boolean(), { minLength: 1 }), (events, surveys) => {
+      const on = watch({ tasksMax: TASKS_MAX, workersMax: WORKERS_MAX, heldMax: HELD_MAX, skewPairsMax: 1 });
+      for (const [index, event] of events.entries()) {
+        on.cluster.apply(event, event.timestampMs);
+        if (surveys[index % surveys.length]) assertSaneSurvey(on.cluster.survey(event.timestampMs));
+        const { tasks, workers, reordering_window, clock_skews } = on.cluster.tables();
+        assert.ok(tasks.size <= TASKS_MAX && workers.size <= WORKERS_MAX);
+        assert.ok(reordering_window.size <= HELD_MAX && clock_skews.size <= 1);
       }
+      on.cluster.flush();
+      on.observed.forEach(assertSane);
+      const longAfterMs = 10_000_000;
+      on.cluster.survey(longAfterMs);
+      const inTheEnd = on.cluster.survey(longAfterMs + 1);
+      assert.deepEqual(inTheEnd.workers, []);
+      assert.ok(inTheEnd.queues.every(({ runningAgeS }) => runningAgeS === undefined));
     }),
     { numRuns: 3_000, seed: SEED },
   );
@@ -88,25 +123,24 @@ test('anything in any order: no throw, no empty name, every bound kept', () => {
 test('anything in any order: there are no more ends than runs that began or ended unseen', () => {
   fc.assert(
     fc.property(anyEvents, (events) => {
-      const on = cluster();
+      const on = watch();
       const begun = new Map<string, number>();
       const unseen = new Map<string, Set<number>>();
-      const ended = new Map<string, number>();
+      const uuids = new Map<string, TaskEvent[]>();
       for (const event of events) {
-        if (!('uuid' in event)) continue;
-        const { uuid, type } = event;
-        const observed = on.apply(event, event.timestampMs).map(line);
-        // A run begins with its receipt, or with its start where that was lost.
-        if (type === 'task-received' || type === 'task-started') begun.set(uuid, (begun.get(uuid) ?? 0) + 1);
-        else if (type !== 'task-sent')
-          unseen.set(uuid, (unseen.get(uuid) ?? new Set()).add(event.timestampMs));
-        ended.set(uuid, (ended.get(uuid) ?? 0) + observed.filter((each) => END.test(each)).length);
+        if ('uuid' in event) uuids.set(event.uuid, [...(uuids.get(event.uuid) ?? []), event]);
       }
-      for (const [uuid, count] of ended) {
-        assert.ok(
-          count <= (begun.get(uuid) ?? 0) + (unseen.get(uuid)?.size ?? 0),
-          `${count} ends of ${uuid}`,
-        );
+      for (const [uuid, own] of uuids) {
+        for (const { type, timestampMs } of own) {
+          // A run begins with its receipt, or with its start where that was lost.
+          if (type === 'task-received' || type === 'task-started')
+            begun.set(uuid, (begun.get(uuid) ?? 0) + 1);
+          else if (type !== 'task-sent')
+            unseen.set(uuid, (unseen.get(uuid) ?? new Set<number>()).add(timestampMs));
+        }
+        const ends = observe(own, on).filter((each) => END.test(each)).length;
+        const most = (begun.get(uuid) ?? 0) + (unseen.get(uuid)?.size ?? 0);
+        assert.ok(ends <= most, `${ends} ends of ${uuid}`);
       }
     }),
     { numRuns: 1_500, seed: SEED },
@@ -159,40 +193,48 @@ const lives: fc.Arbitrary<Life> = fc
     return { events, ends: [...before.map(({ again }) => again.end), final.end] };
   });
 
-test('lives of several tasks, interleaved: each run is told to end once, as it did', () => {
-  const interleaved = fc.tuple(lives, lives, lives).chain((three) =>
-    fc.tuple(
-      fc.constant(three),
-      fc.shuffledSubarray(
-        three.flatMap(({ events }, index) => events.map(() => index)),
-        { minLength: three.reduce((sum, { events }) => sum + events.length, 0) },
-      ),
+/** Three lives, and whose event comes at each turn. */
+const interleaved = fc.tuple(lives, lives, lives).chain((three) =>
+  fc.tuple(
+    fc.constant(three),
+    fc.shuffledSubarray(
+      three.flatMap(({ events }, index) => events.map(() => index)),
+      { minLength: three.reduce((sum, { events }) => sum + events.length, 0) },
     ),
-  );
+  ),
+);
+
+/** The events of the lives in the order of the turns, each of a task of its own. */
+function woven([three, turns]: readonly [readonly Life[], readonly number[]]): readonly TaskEvent[] {
+  const queues = three.map(({ events }, index) => events.map((event) => ({ ...event, uuid: `u${index}` })));
+  return turns.flatMap((turn) => queues[turn]?.splice(0, 1) ?? []);
+}
+
+test('lives of several tasks, interleaved: each run is told to end once, as it did', () => {
   fc.assert(
-    fc.property(interleaved, ([three, turns]) => {
-      const queues = three.map(({ events }, index) =>
-        events.map((event) => ({ ...event, uuid: `u${index}` })),
-      );
-      const events = spaced(turns.flatMap((turn) => queues[turn]?.splice(0, 1) ?? []));
-      const on = cluster();
+    fc.property(interleaved, (lives) => {
+      const [three] = lives;
       const told = new Map<string, string[]>();
-      for (const event of events) {
-        const list = told.get(event.uuid) ?? [];
-        list.push(...on.apply(event, event.timestampMs).map(line));
-        told.set(event.uuid, list);
+      // One task after the other, so that it is known which one is meant.
+      const events = spaced(woven(lives));
+      for (const [index] of three.entries()) {
+        const uuid = `u${index}`;
+        told.set(uuid, [...observe(events.filter((event) => event.uuid === uuid))]);
       }
+      const together = observe(events);
+      assert.deepEqual(
+        together.toSorted(),
+        [...told.values()].flat().sort(),
+        'tasks do not touch each other',
+      );
       for (const [index, { events: of, ends }] of three.entries()) {
         const list = told.get(`u${index}`) ?? [];
         const kinds = list.filter((each) => END.test(each)).map((each) => each.split(' ')[0]);
         assert.deepEqual(kinds, ends);
         for (const type of ['sent', 'received', 'started']) {
           const all = of.filter((event) => event.type === `task-${type}`).length;
-          assert.equal(
-            list.filter((each) => each.startsWith(`${type} `)).length,
-            all,
-            `${type}: every one counts`,
-          );
+          const counted = list.filter((each) => each.startsWith(`${type} `)).length;
+          assert.equal(counted, all, `${type}: every one counts`);
         }
         assert.ok(list.every((each) => each.split(' ')[1] === 'shop.pay'));
       }
@@ -201,13 +243,100 @@ test('lives of several tasks, interleaved: each run is told to end once, as it d
   );
 });
 
+/** What is measured of events that reach the cluster at these times, whatever the order in which it is observed. */
+function outcome(events: readonly (readonly [event: CeleryEvent, arrivedAtMs: number])[], endMs: number) {
+  const on = watch();
+  const arrivals = events.toSorted(([, one], [, other]) => one - other);
+  for (const [event, arrivedAtMs] of arrivals) on.cluster.apply(event, arrivedAtMs);
+  on.cluster.flush();
+  const { workers, queues } = on.cluster.survey(endMs);
+  return {
+    observed: on.observed.map((it) => JSON.stringify(it)).sort(),
+    workers: workers.toSorted((one, other) => one.worker.localeCompare(other.worker)),
+    queues,
+  };
+}
+
+const delays = fc.array(fc.integer({ min: 0, max: SETTINGS.windowMs }), { minLength: 40, maxLength: 40 });
+/** Some events of a task at the same time, some so far apart that no window reaches from one to the next. */
+const gaps = fc.array(fc.constantFrom(0, 1, 20, 300, 2_000), { minLength: 1, maxLength: 10 });
+const timed: fc.Arbitrary<readonly TaskEvent[]> = fc
+  .tuple(fc.tuple(lives, gaps), fc.tuple(lives, gaps), fc.tuple(lives, gaps))
+  .map((three) => three.flatMap(([{ events }, gapsMs], index) => inTime(events, `u${index}`, gapsMs)));
+const END_MS = T0_MS + 200_000;
+
+test('whatever the order in which events come within the window, what is measured is the same', () => {
+  fc.assert(
+    fc.property(timed, delays, (tasks, delaysMs) => {
+      const signals = [0, 2_000, 4_000, 30_000].map((afterMs, index) =>
+        signal('worker-heartbeat', {
+          timestampMs: T0_MS + afterMs,
+          clock: index,
+          active: 1,
+          processed: index,
+        }),
+      );
+      const events: readonly CeleryEvent[] = [...signals, ...tasks];
+      const arriving = (delay: (index: number) => number) =>
+        outcome(
+          events.map((event, index) => [event, event.timestampMs + delay(index)]),
+          END_MS,
+        );
+      const straight = arriving(() => 0);
+      assert.deepEqual(
+        arriving((index) => delaysMs[index % delaysMs.length] ?? 0),
+        straight,
+      );
+      for (const it of straight.observed) assert.doesNotMatch(it, /unknown/u, 'each has its queue');
+    }),
+    { numRuns: 2_000, seed: SEED },
+  );
+});
+
+/** Of so many of a task's last events it is known that they were. */
+const EVENTS_REMEMBERED = 12;
+
+test('events that repeat exactly, within the window or later, count once', () => {
+  const remembered = timed.filter((events) =>
+    [...Map.groupBy(events, ({ uuid }) => uuid).values()].every(({ length }) => length <= EVENTS_REMEMBERED),
+  );
+  fc.assert(
+    fc.property(remembered, fc.array(fc.nat(40), { maxLength: 10 }), delays, (events, repeats, delaysMs) => {
+      const once = events.map((event) => [event, event.timestampMs] as const);
+      const again = repeats.flatMap((at, index) => {
+        const event = events[at];
+        return event === undefined ? [] : [[event, event.timestampMs + (delaysMs[index] ?? 0) * 10] as const];
+      });
+      assert.deepEqual(outcome([...once, ...again], END_MS).observed, outcome(once, END_MS).observed);
+    }),
+    { numRuns: 1_000, seed: SEED },
+  );
+});
+
+test('any part of what happened is sane too: its beginning, or with events missing', () => {
+  fc.assert(
+    fc.property(timed, fc.array(fc.boolean(), { minLength: 1 }), fc.nat(40), (all, kept, length) => {
+      const events = all
+        .toSorted((one, other) => one.timestampMs - other.timestampMs)
+        .slice(0, length)
+        .filter((_, index) => kept[index % kept.length]);
+      const on = watch();
+      for (const event of events) on.cluster.apply(event, event.timestampMs);
+      assertSaneSurvey(on.cluster.survey(END_MS));
+      on.observed.forEach(assertSane);
+      // What was sent and never received does wait; nothing else is left once the workers are gone.
+      const left = on.cluster.survey(END_MS + 2_000_000);
+      assert.deepEqual(left.workers, []);
+      assert.ok(left.queues.every(({ runningAgeS }) => runningAgeS === undefined));
+    }),
+    { numRuns: 1_000, seed: SEED },
+  );
+});
+
 test('the same events give the same observations', () => {
   fc.assert(
     fc.property(anyEvents, (events) => {
-      const told = () => {
-        const on = cluster({ tasksMax: TASKS_MAX });
-        return events.map((event) => on.apply(event, event.timestampMs));
-      };
+      const told = () => observe(events, watch({ tasksMax: TASKS_MAX }));
       assert.deepEqual(told(), told());
     }),
     { numRuns: 300, seed: SEED },

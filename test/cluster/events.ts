@@ -8,7 +8,7 @@ export const WORKER = 'w1@shop';
 export const T0_MS = 1_795_260_275_000;
 
 const TASK = { uuid: 'u1', hostname: WORKER, pid: 17, clock: 1, timestampMs: T0_MS };
-const MESSAGE = { name: 'shop.pay', etaMs: undefined, retries: 0 };
+const MESSAGE = { name: 'shop.pay', etaMs: undefined, expiresMs: undefined, retries: 0 };
 
 export function sent(over: Partial<celery.TaskSent> = {}): celery.TaskSent {
   const client = { hostname: 'gen4711@shop', queue: 'orders', routingKey: 'orders' };
@@ -57,10 +57,31 @@ export const SETTINGS: ClusterSettings = {
   workersMax: 100,
   workerTimeoutMs: 30_000,
   seriesRetentionMs: 600_000,
+  windowMs: 500,
+  heldMax: 10_000,
+  skewPairsMax: 10,
 };
 
-export function cluster(over: Partial<ClusterSettings> = {}): Cluster {
-  return createCluster({ ...SETTINGS, ...over });
+/** A cluster and everything that was observed of it so far. */
+export interface Watched {
+  readonly cluster: Cluster;
+  readonly observed: Observation[];
+  /** What was observed since the last call. */
+  news(): readonly Observation[];
+}
+
+export function watch(over: Partial<ClusterSettings> = {}): Watched {
+  const observed: Observation[] = [];
+  let told = 0;
+  return {
+    cluster: createCluster({ ...SETTINGS, ...over }, (observation) => observed.push(observation)),
+    observed,
+    news() {
+      const news = observed.slice(told);
+      told = observed.length;
+      return news;
+    },
+  };
 }
 
 /** Each event a second after the one before it. */
@@ -68,16 +89,32 @@ export function spaced<Event extends celery.CeleryEvent>(events: readonly Event[
   return events.map((event, index) => ({ ...event, timestampMs: T0_MS + index * 1_000 }));
 }
 
-/** What a cluster observes of the events, a line each. */
-export function observe(events: readonly celery.CeleryEvent[], on: Cluster = cluster()): readonly string[] {
-  return events.flatMap((event) => on.apply(event, event.timestampMs)).map(line);
+/** What a cluster observes of the events in the end, a line each. */
+export function observe(events: readonly celery.CeleryEvent[], on: Watched = watch()): readonly string[] {
+  for (const event of events) on.cluster.apply(event, event.timestampMs);
+  on.cluster.flush();
+  return on.news().map(line);
 }
 
-/** `failed shop.pay orders w1@shop KeyError 1s`: kind, task, queue, worker and what else there is. */
+const KINDS_OF_WORKERS: ReadonlySet<Observation['kind']> = new Set(['worker-progressed', 'clock-skewed']);
+
+/** Whether it is about a task. */
+export function isOfTask(it: Observation): boolean {
+  return !KINDS_OF_WORKERS.has(it.kind);
+}
+
+/** `failed shop.pay orders w1@shop KeyError 1s`: kind, task, queue, worker and what else there is, but for waits. */
 export function line(it: Observation): string {
-  const kind = it.kind.slice('task-'.length);
-  const words = [kind, it.task, it.queue];
-  if (it.kind !== 'task-sent') words.push(it.worker);
+  switch (it.kind) {
+    case 'worker-progressed':
+      return `progressed ${it.worker} ${it.processed} lost ${it.eventsLost}`;
+    case 'clock-skewed':
+      return `skewed ${it.senderHost} ${it.workerHost}`;
+    case 'task-sent':
+      return `sent ${it.task} ${it.queue}`;
+    default:
+  }
+  const words: string[] = [it.kind.slice('task-'.length), it.task, it.queue, it.worker];
   if ('errorType' in it) words.push(it.errorType);
   if ('requeue' in it) words.push(it.requeue ? 'requeued' : 'dropped');
   if ('revocation' in it) words.push(it.revocation);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TaskEvent } from '../../src/celery/event.ts';
-import { createTaskTable } from '../../src/cluster/task-table.ts';
+import { lengthOf } from '../../src/cluster/chain.ts';
+import { TaskTable } from '../../src/cluster/task-table.ts';
+import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
 import {
-  cluster,
   failed,
   observe,
   received,
@@ -14,47 +15,95 @@ import {
   spaced,
   started,
   succeeded,
+  T0_MS,
+  watch,
 } from './events.ts';
 
+const INSTANCE = new WorkerInstance(
+  'w1@shop',
+  17,
+  { windowMs: 1_000, observe: () => {}, onHurried: () => {} },
+  T0_MS,
+);
+
 test('a task that is not known yet is empty, and is the same one the next time', () => {
-  const table = createTaskTable(2);
+  const table = new TaskTable(2);
   const task = table.task('u1');
-  const { name, queue, open, over } = task;
-  assert.deepEqual({ name, queue, open, over }, { name: '', queue: '', open: [], over: false });
+  const { name, queue, runs, sendings, over, revoked, lost, forgettable } = task;
+  assert.deepEqual(
+    { name, queue, runs, sendings, over, revoked, lost, forgettable },
+    {
+      ...{ name: '', queue: '', runs: undefined, sendings: undefined },
+      ...{ over: false, revoked: false, lost: false, forgettable: false },
+    },
+  );
   assert.equal(table.task('u1'), task);
-  assert.equal(table.size(), 1);
+  assert.equal(table.size, 1);
 });
 
 test('beyond its bound the table forgets the task that was heard of longest ago', () => {
-  const table = createTaskTable(3);
-  const [first, second, third] = [table.task('u1'), table.task('u2'), table.task('u3')];
-  assert.equal(table.task('u1'), first);
-  table.task('u4');
-  assert.equal(table.size(), 3);
-  assert.equal(table.task('u3'), third);
-  assert.equal(table.task('u1'), first);
-  assert.notEqual(table.task('u2'), second);
+  const forgotten: string[] = [];
+  const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
+  for (const uuid of ['u1', 'u2', 'u3', 'u1', 'u4']) table.task(uuid);
+  assert.equal(table.size, 3);
+  assert.deepEqual(forgotten, ['u2']);
+  assert.deepEqual(
+    Array.from(table.unfinished, ({ uuid }) => uuid),
+    ['u3', 'u1', 'u4'],
+  );
+  assert.equal(table.evicted, 1);
+});
+
+test('what is over is forgotten first, and is no loss', () => {
+  const forgotten: string[] = [];
+  const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
+  for (const uuid of ['old', 'over first', 'over second']) table.task(uuid);
+  table.expectMore(table.task('over first'), false);
+  table.expectMore(table.task('over second'), false);
+  table.task('over first');
+  for (const uuid of ['a', 'b', 'c']) table.task(uuid);
+  assert.deepEqual(forgotten, ['over second', 'over first', 'old']);
+  assert.equal(table.evicted, 1);
+});
+
+test('an entry that is used again for another task knows nothing of the one before', () => {
+  const table = new TaskTable(1);
+  const first = table.task('u1');
+  table.openRun(first, INSTANCE).name = 'shop.pay';
+  table.addSending(first).queue = 'orders';
+  Object.assign(first, { over: true, revoked: true, lost: true, name: 'shop.pay', queue: 'orders' });
+  assert.ok(!table.isRepeat(first, 7));
+  const second = table.task('u2');
+  assert.equal(second, first, 'it is the same entry');
+  assert.deepEqual(
+    [second.uuid, second.name, second.queue, second.runs, second.sendings],
+    ['u2', '', '', undefined, undefined],
+  );
+  assert.deepEqual([second.over, second.revoked, second.lost], [false, false, false]);
+  assert.ok(!table.isRepeat(second, 7));
+  assert.equal(table.openRun(second, INSTANCE).name, '');
 });
 
 test('the bound holds, whatever comes', () => {
-  const table = createTaskTable(10);
+  const table = new TaskTable(10);
   for (let index = 0; index < 1_000; index += 1) {
     table.task(`u${index}`);
-    assert.ok(table.size() <= 10);
+    assert.ok(table.size <= 10);
   }
-  assert.equal(table.size(), 10);
-  assert.equal(table.evicted(), 990);
+  assert.equal(table.size, 10);
+  assert.equal(table.evicted, 990);
 });
 
-test('a task has at most eight open runs; the oldest is given up, and counted', () => {
-  const table = createTaskTable(10);
+test('a task has at most eight open runs and eight sendings; the oldest is given up, and counted', () => {
+  const table = new TaskTable(10);
   const task = table.task('u1');
-  const runs = Array.from({ length: 8 }, () => table.openRun(task, 'shop.pay', 'w1@shop'));
-  assert.equal(table.evicted(), 0);
-  const last = table.openRun(task, 'shop.pay', 'w1@shop');
-  assert.deepEqual(task.open, [...runs.slice(1), last]);
-  assert.equal(task.open[0], runs[1]);
-  assert.equal(table.evicted(), 1);
+  for (let index = 0; index < 9; index += 1) {
+    assert.equal(table.partsEvicted, 0);
+    table.openRun(task, INSTANCE).name = `run ${index}`;
+  }
+  assert.deepEqual([lengthOf(task.runs), task.runs?.name, table.partsEvicted], [8, 'run 1', 1]);
+  for (let index = 0; index < 9; index += 1) table.addSending(task).name = `sending ${index}`;
+  assert.deepEqual([lengthOf(task.sendings), task.sendings?.name, table.partsEvicted], [8, 'sending 1', 2]);
 });
 
 const [S, R, B, OK] = [sent(), received(), started(), succeeded()];
@@ -82,24 +131,30 @@ const FORGOTTEN: readonly { what: string; events: readonly TaskEvent[]; lost: nu
 
 for (const { what, events, lost } of FORGOTTEN) {
   test(`to forget a task is ${lost === 0 ? 'no' : 'a'} loss where ${what}`, () => {
-    const on = cluster({ tasksMax: 1 });
+    const on = watch({ tasksMax: 1 });
     observe(spaced(events), on);
-    assert.equal(on.sizes().tasksEvicted, 0);
-    on.apply(sent({ uuid: 'another' }), 0);
-    assert.deepEqual(on.sizes(), {
-      tasks: 1,
-      workers: on.sizes().workers,
-      tasksEvicted: lost,
-      workersEvicted: 0,
-    });
+    assert.equal(on.cluster.tables().tasks.evicted, 0);
+    on.cluster.apply(sent({ uuid: 'another' }), 0);
+    assert.deepEqual(on.cluster.tables().tasks, { size: 1, evicted: lost });
   });
 }
 
 test('what is told of a forgotten task is counted all the same, under what is known then', () => {
-  const on = cluster({ tasksMax: 1 });
+  const on = watch({ tasksMax: 1 });
   observe([S, R, sent({ uuid: 'another' })], on);
   assert.deepEqual(observe([B, OK], on), [
     'started unknown unknown w1@shop',
     'succeeded unknown unknown w1@shop 0.25s',
   ]);
+});
+
+test('what waits in the reordering window of a task that is forgotten is counted before', () => {
+  const on = watch({ tasksMax: 1 });
+  for (const event of [S, R, B]) on.cluster.apply(event, T0_MS);
+  assert.equal(on.news().length, 1);
+  on.cluster.apply(sent({ uuid: 'another' }), T0_MS);
+  assert.deepEqual(
+    on.news().map(({ kind }) => kind),
+    ['task-received', 'task-started', 'task-sent'],
+  );
 });

@@ -2,9 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import type { WorkerReading } from '../../src/cluster/observation.ts';
-import { cluster, received, SETTINGS, sent, signal, started, succeeded, T0_MS, WORKER } from './events.ts';
+import {
+  received,
+  SETTINGS,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  type Watched,
+  WORKER,
+  watch,
+} from './events.ts';
 
-const { workerTimeoutMs, seriesRetentionMs } = SETTINGS;
+const { windowMs, workerTimeoutMs, seriesRetentionMs } = SETTINGS;
 const W2 = 'w2@shop';
 
 const online = (hostname = WORKER) => signal('worker-online', { hostname });
@@ -15,13 +26,19 @@ const heartbeat = (active: number | undefined, hostname = WORKER) =>
 const answer = () =>
   signal('worker-heartbeat', { active: undefined, processed: undefined, loadavg: undefined });
 
-/** Events by the time, since the beginning, at which they reach us. */
+/** Events by the time, since the beginning, at which they happen and reach us. */
 type Heard = readonly (readonly [atMs: number, event: CeleryEvent])[];
 
+function hear(on: Watched, heard: Heard): void {
+  for (const [atMs, event] of heard) {
+    on.cluster.apply({ ...event, timestampMs: T0_MS + atMs }, T0_MS + atMs);
+  }
+}
+
 function readAt(atMs: number, heard: Heard): readonly WorkerReading[] {
-  const on = cluster();
-  for (const [eventAtMs, event] of heard) on.apply(event, T0_MS + eventAtMs);
-  return on.workers(T0_MS + atMs);
+  const on = watch();
+  hear(on, heard);
+  return on.cluster.survey(T0_MS + atMs).workers;
 }
 
 interface Case {
@@ -35,12 +52,18 @@ interface Case {
 const GONE = { up: false, active: 0 };
 
 const TABLE: readonly Case[] = [
-  { what: 'it has come online', heard: [[0, online()]], atMs: 0, reading: { up: true, active: 0 } },
+  { what: 'it has come online', heard: [[0, online()]], atMs: windowMs, reading: { up: true, active: 0 } },
   {
     what: 'its heartbeat tells of tasks',
     heard: [[0, heartbeat(3)]],
-    atMs: 0,
+    atMs: windowMs,
     reading: { up: true, active: 3 },
+  },
+  {
+    what: 'its first heartbeat might still be overtaken by an earlier one',
+    heard: [[0, heartbeat(3)]],
+    atMs: windowMs - 1,
+    reading: { up: true, active: undefined },
   },
   {
     what: 'its last heartbeat counts',
@@ -48,7 +71,7 @@ const TABLE: readonly Case[] = [
       [0, heartbeat(3)],
       [2_000, heartbeat(1)],
     ],
-    atMs: 2_000,
+    atMs: 2_000 + windowMs,
     reading: { up: true, active: 1 },
   },
   {
@@ -57,13 +80,13 @@ const TABLE: readonly Case[] = [
       [0, heartbeat(3)],
       [2_000, answer()],
     ],
-    atMs: 2_000,
+    atMs: 2_000 + windowMs,
     reading: { up: true, active: 3 },
   },
   {
     what: 'it has told no figures at all',
     heard: [[0, answer()]],
-    atMs: 0,
+    atMs: windowMs,
     reading: { up: true, active: undefined },
   },
   {
@@ -94,7 +117,7 @@ const TABLE: readonly Case[] = [
       [0, heartbeat(3)],
       [workerTimeoutMs * 2, heartbeat(2)],
     ],
-    atMs: workerTimeoutMs * 2,
+    atMs: workerTimeoutMs * 2 + windowMs,
     reading: { up: true, active: 2 },
   },
   {
@@ -103,8 +126,17 @@ const TABLE: readonly Case[] = [
       [0, heartbeat(1)],
       [1_000, offline()],
     ],
-    atMs: 1_000,
+    atMs: 1_000 + windowMs,
     reading: GONE,
+  },
+  {
+    what: 'it has said goodbye, and might only be reconnecting',
+    heard: [
+      [0, heartbeat(1)],
+      [1_000, offline()],
+    ],
+    atMs: 1_000 + windowMs - 1,
+    reading: { up: true, active: 1 },
   },
   {
     what: 'it ends its last task after its goodbye, as in a warm shutdown',
@@ -119,7 +151,7 @@ const TABLE: readonly Case[] = [
   {
     what: 'it was never heard of but for its goodbye',
     heard: [[0, offline()]],
-    atMs: 0,
+    atMs: windowMs,
     reading: GONE,
   },
   {
@@ -129,8 +161,9 @@ const TABLE: readonly Case[] = [
       [1_000, offline()],
       [1_020, online()],
     ],
-    atMs: 1_020,
-    reading: { up: true, active: 0 },
+    // The goodbye is taken to heart at this moment, the greeting a little later.
+    atMs: 1_010 + windowMs,
+    reading: { up: true, active: 1 },
   },
   {
     what: 'it sends a heartbeat after its goodbye',
@@ -138,7 +171,7 @@ const TABLE: readonly Case[] = [
       [0, offline()],
       [2_000, heartbeat(2)],
     ],
-    atMs: 2_000,
+    atMs: 2_000 + windowMs,
     reading: { up: true, active: 2 },
   },
   {
@@ -180,14 +213,12 @@ for (const { what, heard, atMs, reading } of TABLE) {
       : `${reading.up ? 'up' : 'down'} with ${reading.active ?? 'unknown'} active`;
   test(`${what}: the worker is ${says}`, () => {
     const expected = reading === undefined ? [] : [{ worker: WORKER, ...reading }];
-    assert.deepEqual(readAt(atMs, heard), expected);
+    assert.deepEqual(
+      readAt(atMs, heard).map(({ worker, up, active }) => ({ worker, up, active })),
+      expected,
+    );
   });
 }
-
-test('worker events are no observations', () => {
-  const on = cluster();
-  for (const event of [online(), heartbeat(3), offline()]) assert.deepEqual(on.apply(event, T0_MS), []);
-});
 
 test('two workers on one host are two workers', () => {
   const heard: Heard = [
@@ -196,11 +227,49 @@ test('two workers on one host are two workers', () => {
     [10, offline()],
   ];
   assert.deepEqual(
-    new Map(readAt(10, heard).map(({ worker, up, active }) => [worker, { up, active }])),
+    new Map(readAt(10 + windowMs, heard).map(({ worker, up, active }) => [worker, { up, active }])),
     new Map([
       [WORKER, GONE],
       [W2, { up: true, active: 2 }],
     ]),
+  );
+});
+
+test('what a worker tells of itself is read, and its load only while it is up', () => {
+  const load = [0.5, 0.25, 0.125] as const;
+  const [up] = readAt(3_000, [[0, signal('worker-heartbeat', { loadavg: load })]]);
+  assert.deepEqual([up?.load, up?.version, up?.system, up?.heartbeatAgeS], [load, '5.7.0', 'Linux', 3]);
+  const [down] = readAt(workerTimeoutMs + 1, [[0, signal('worker-heartbeat', { loadavg: load })]]);
+  assert.deepEqual([down?.load, down?.version], [undefined, '5.7.0']);
+});
+
+test('heartbeats that come in another order count as they were sent', () => {
+  const on = watch();
+  on.cluster.apply(signal('worker-heartbeat', { active: 1, timestampMs: T0_MS + 200 }), T0_MS + 200);
+  on.cluster.apply(signal('worker-heartbeat', { active: 3, timestampMs: T0_MS }), T0_MS + 300);
+  assert.equal(on.cluster.survey(T0_MS + 300 + windowMs).workers[0]?.active, 1);
+});
+
+test('an old instance is no longer counted once its successor is there, and two that live are added up', () => {
+  const of = (pid: number, active: number) => signal('worker-heartbeat', { pid, active });
+  const restarted = readAt(7_000, [
+    [0, of(17, 3)],
+    [3_000, of(18, 1)],
+    [5_000, of(18, 2)],
+  ]);
+  assert.deepEqual(
+    restarted.map(({ up, active }) => [up, active]),
+    [[true, 2]],
+  );
+  const shared = readAt(7_000, [
+    [0, of(17, 3)],
+    [1_000, of(18, 1)],
+    [2_000, of(17, 4)],
+    [3_000, of(18, 2)],
+  ]);
+  assert.deepEqual(
+    shared.map(({ up, active }) => [up, active]),
+    [[true, 6]],
   );
 });
 
@@ -236,42 +305,60 @@ test('a task-sent is no sign of life, even from a host where a worker is', () =>
     [0, heartbeat(1)],
     [workerTimeoutMs, sent({ hostname: WORKER })],
   ];
-  assert.deepEqual(readAt(workerTimeoutMs + 1, heard), [{ worker: WORKER, ...GONE }]);
+  assert.deepEqual(
+    readAt(workerTimeoutMs + 1, heard).map(({ up }) => up),
+    [false],
+  );
 });
 
 test('beyond its bound the table forgets the worker that was heard of longest ago, and counts it', () => {
-  const on = cluster({ workersMax: 2 });
-  on.apply(online('a@shop'), T0_MS);
-  on.apply(online('b@shop'), T0_MS + 1);
-  on.apply(received({ hostname: 'a@shop' }), T0_MS + 2);
-  on.apply(online('c@shop'), T0_MS + 3);
-  assert.deepEqual(
-    on
-      .workers(T0_MS + 3)
-      .map(({ worker }) => worker)
-      .sort(),
-    ['a@shop', 'c@shop'],
-  );
-  assert.equal(on.sizes().workersEvicted, 1);
-  assert.equal(on.sizes().workers, 2);
+  const on = watch({ workersMax: 2 });
+  hear(on, [
+    [0, online('a@shop')],
+    [1, online('b@shop')],
+    [2, received({ hostname: 'a@shop' })],
+    [3, online('c@shop')],
+  ]);
+  const { workers, forgotten } = on.cluster.survey(T0_MS + 3);
+  assert.deepEqual(workers.map(({ worker }) => worker).sort(), ['a@shop', 'c@shop']);
+  assert.deepEqual(forgotten, ['b@shop']);
+  assert.deepEqual(on.cluster.tables().workers, { size: 2, evicted: 1 });
 });
 
 test('the bound holds for any number of workers', () => {
-  const on = cluster({ workersMax: 5 });
+  const on = watch({ workersMax: 5 });
   for (let index = 0; index < 500; index += 1) {
-    on.apply(online(`w${index}@shop`), T0_MS + index);
-    assert.ok(on.sizes().workers <= 5);
+    hear(on, [[index, online(`w${index}@shop`)]]);
+    assert.ok(on.cluster.tables().workers.size <= 5);
   }
-  assert.equal(on.sizes().workersEvicted, 495);
-  assert.equal(on.workers(T0_MS + 500).length, 5);
+  assert.equal(on.cluster.tables().workers.evicted, 495);
+  assert.equal(on.cluster.survey(T0_MS + 500).workers.length, 5);
 });
 
-test('to forget a worker for its silence is no eviction, and it may come back', () => {
-  const on = cluster();
+test('the bound holds for any number of processes under one name', () => {
+  const on = watch();
+  for (let pid = 0; pid < 500; pid += 1) hear(on, [[pid, signal('worker-heartbeat', { pid, active: 1 })]]);
+  assert.ok((on.cluster.survey(T0_MS + 2_000).workers[0]?.active ?? 0) <= 8);
+});
+
+test('a worker that floods with heartbeats is taken at its word early, and that is counted', () => {
+  const on = watch();
+  for (let at = 0; at < 100; at += 1) hear(on, [[at, heartbeat(at)]]);
+  assert.equal(on.cluster.beyondFixedBounds(), 36);
+  assert.equal(on.cluster.survey(T0_MS + 99 + windowMs).workers[0]?.active, 99);
+});
+
+test('to forget a worker for its silence is no eviction, is told once, and it may come back', () => {
+  const on = watch();
   const goneAtMs = T0_MS + workerTimeoutMs + seriesRetentionMs + 1;
-  on.apply(heartbeat(3), T0_MS);
-  assert.deepEqual(on.workers(goneAtMs), []);
-  assert.deepEqual(on.sizes(), { tasks: 0, workers: 0, tasksEvicted: 0, workersEvicted: 0 });
-  on.apply(online(), goneAtMs);
-  assert.deepEqual(on.workers(goneAtMs), [{ worker: WORKER, up: true, active: 0 }]);
+  hear(on, [[0, heartbeat(3)]]);
+  assert.deepEqual(on.cluster.survey(goneAtMs), { workers: [], forgotten: [WORKER], queues: [] });
+  assert.deepEqual(on.cluster.survey(goneAtMs).forgotten, []);
+  assert.deepEqual(on.cluster.tables().workers, { size: 0, evicted: 0 });
+  hear(on, [[goneAtMs - T0_MS, online()]]);
+  const back = on.cluster.survey(goneAtMs + windowMs);
+  assert.deepEqual(
+    back.workers.map(({ worker, up, active }) => [worker, up, active]),
+    [[WORKER, true, 0]],
+  );
 });

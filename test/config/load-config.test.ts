@@ -45,8 +45,20 @@ test('a broker and a name are enough', () => {
         connectTimeoutMs: 5000,
         heartbeatS: 30,
       },
-      cluster: { tasksMax: 100_000, workersMax: 10_000, workerTimeoutMs: 30_000, seriesRetentionMs: 600_000 },
-      metrics: new Set(METRIC_NAMES),
+      cluster: {
+        tasksMax: 100_000,
+        workersMax: 10_000,
+        workerTimeoutMs: 30_000,
+        seriesRetentionMs: 600_000,
+        windowMs: 1000,
+        heldMax: 100_000,
+        skewPairsMax: 100,
+      },
+      // The load of hosts is what a node's own agent tells better, for those who want it here too.
+      choice: {
+        metrics: new Set(METRIC_NAMES.filter((name) => name !== 'celery.worker.load')),
+        optIns: new Set(),
+      },
       otlp: {
         endpoint: 'http://localhost:4317',
         headers: {},
@@ -115,7 +127,9 @@ test('every option arrives in the slice of its room, in its unit', () => {
       ],
       ...['--otlp-timeout', '5', '--otlp-temporality-preference', 'delta', '--metric-export-interval', '7'],
       ...['--metric-export-timeout', '6', '--log-level', 'debug'],
+      ...['--reordering-window', '0.5', '--reordering-events-max', '8', '--skew-pairs-max', '9'],
       ...['--disable-metrics', '*', '--enable-metrics', 'celery.task.runtime'],
+      ...['--enable-attributes', 'celery.task.prefetch_time/celery.worker.name'],
     ],
   });
   const { urls, ...broker } = config.service.broker;
@@ -133,8 +147,19 @@ test('every option arrives in the slice of its room, in its unit', () => {
           connectTimeoutMs: 1500,
           heartbeatS: 0,
         },
-        cluster: { tasksMax: 3, workersMax: 4, workerTimeoutMs: 250, seriesRetentionMs: 2000 },
-        metrics: new Set(['celery.task.runtime']),
+        cluster: {
+          tasksMax: 3,
+          workersMax: 4,
+          workerTimeoutMs: 250,
+          seriesRetentionMs: 2000,
+          windowMs: 500,
+          heldMax: 8,
+          skewPairsMax: 9,
+        },
+        choice: {
+          metrics: new Set(['celery.task.runtime']),
+          optIns: new Set(['celery.task.prefetch_time/celery.worker.name']),
+        },
         otlp: {
           endpoint: 'https://c',
           headers: { k: 'v' },

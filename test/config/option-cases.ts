@@ -136,6 +136,27 @@ export const OPTION_CASES: { readonly [K in OptionKey]: OptionCases<OptionValues
     ],
     bad: [...wholeNumbers.bad, '0', '10000001'],
   },
+  reordering_window: {
+    good: [
+      ['0.05', 0.05],
+      ['3600', 3600],
+    ],
+    bad: [...seconds.bad, '3601', '3600.001'],
+  },
+  reordering_events_max: {
+    good: [
+      ['1', 1],
+      ['10000000', 10_000_000],
+    ],
+    bad: [...wholeNumbers.bad, '0', '10000001'],
+  },
+  skew_pairs_max: {
+    good: [
+      ['1', 1],
+      ['100000', 100_000],
+    ],
+    bad: [...wholeNumbers.bad, '0', '100001'],
+  },
   workers_max: { good: [['1000000', 1_000_000]], bad: [...wholeNumbers.bad, '0', '1000001'] },
   service_name: { good: [['the shop', 'the shop']], bad: ['two\nlines', 'x'.repeat(256)] },
   resource_attributes: {
@@ -259,6 +280,29 @@ export const OPTION_CASES: { readonly [K in OptionKey]: OptionCases<OptionValues
   force: switches,
   metrics_disabled: metricNames,
   metrics_enabled: metricNames,
+  metric_attributes_enabled: {
+    good: [
+      ['celery.task.prefetch_time/celery.worker.name', ['celery.task.prefetch_time/celery.worker.name']],
+      [
+        ' celery.task.prefetch_time/celery.worker.name ,,celery.task.prefetch_time/celery.worker.name,',
+        ['celery.task.prefetch_time/celery.worker.name'],
+      ],
+    ],
+    bad: [
+      // A metric that has it anyway, one that has no attribute to ask for, and halves of what is asked for.
+      'celery.task.lost/celery.worker.name',
+      'celery.task.wait_time/celery.worker.name',
+      'celery.task.prefetch_time',
+      'celery.task.prefetch_time/',
+      'celery.task.prefetch_time/*',
+      '*',
+      'celery.worker.name',
+      'celery.task.prefetch_time/celery.worker.name celery.task.prefetch_time/celery.worker.name',
+      'toString',
+      '__proto__',
+      ',',
+    ],
+  },
   format: {
     good: [
       ['md', 'md'],

@@ -6,6 +6,7 @@ import { metricDocs, metricJson } from '../../src/meter/metric-docs.ts';
 const SWITCHES = {
   off: { flag: '--off', env: ['OFF'] },
   on: { flag: '--on', env: ['ON', 'ALSO_ON'] },
+  optIn: { flag: '--ask', env: ['ASK'] },
 };
 const FACTS = { stability: 'development', description: 'Something.' } as const;
 const METRICS = {
@@ -45,8 +46,8 @@ test('each metric has its table, its attributes with values and level, and the w
     /\n(?=## )/u,
   );
   assert.match(head ?? '', /^<!-- [^\n]+ -->\n\n# Metrics\n/u);
-  assert.equal(sections.length, 4);
-  const [byDefault, optional, resource, internal] = sections;
+  assert.equal(sections.length, 5);
+  const [byDefault, optional, optIns, resource, internal] = sections;
   assert.ok(
     byDefault?.endsWith(`
 \`\`\`sh
@@ -93,6 +94,15 @@ Bucket boundaries: 0.5, 1.
 `),
     optional,
   );
+  assert.ok(
+    optIns?.endsWith(`
+\`\`\`sh
+ASK=celery.counted/celery.worker.name
+celery-otel run --ask celery.counted/celery.worker.name
+\`\`\`
+`),
+    optIns,
+  );
   assert.match(resource ?? '', /^## Resource attributes\n[\s\S]*\n\| service\.name \|/u);
   assert.ok(
     internal?.endsWith(`
@@ -113,6 +123,12 @@ test('where every metric is on by default, the document says so instead of how t
   const text = metricDocs(SWITCHES, { metrics: { 'celery.counted': counted }, selfMetrics: {} });
   assert.match(text, /\n## Optional metrics\n\nThere are none/u);
   assert.doesNotMatch(text, /--on/u);
+});
+
+test('where no metric has an attribute to ask for, the document says nothing of asking', () => {
+  const { 'celery.measured': measured } = METRICS;
+  const text = metricDocs(SWITCHES, { metrics: { 'celery.measured': measured }, selfMetrics: {} });
+  assert.doesNotMatch(text, /opt-in|--ask/iu);
 });
 
 test('JSON has every row with its name, and what attributes are', () => {

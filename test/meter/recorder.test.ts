@@ -1,75 +1,262 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Observation, WorkerReading } from '../../src/cluster/observation.ts';
-import { METRIC_NAMES, METRICS } from '../../src/meter/catalog.ts';
-import { createRecorder } from '../../src/meter/recorder.ts';
+import type { Observation, QueueReading, Survey, WorkerReading } from '../../src/cluster/observation.ts';
+import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../../src/meter/catalog.ts';
+import { createRecorder, type MetricChoice } from '../../src/meter/recorder.ts';
 import { type Collected, collectingMeter } from './collecting.ts';
 
-const ALL = new Set(METRIC_NAMES);
+/** Everything, but none of the attributes that have to be asked for. */
+const ALL: MetricChoice = { metrics: new Set(METRIC_NAMES), optIns: new Set() };
 const OF = { task: 'shop.pay', queue: 'orders', worker: 'w1@host' } as const;
-const ATTRIBUTES = {
-  'celery.task.name': 'shop.pay',
-  'celery.queue.name': 'orders',
-  'celery.worker.name': 'w1@host',
-} as const;
+const TASK = { 'celery.task.name': 'shop.pay', 'celery.queue.name': 'orders' } as const;
+const WORKER = { 'celery.worker.name': 'w1@host' } as const;
+const TASK_ON_WORKER = { ...TASK, ...WORKER } as const;
+
+const NOTHING: Survey = { workers: [], forgotten: [], queues: [] };
+const noWorkers = (): Survey => NOTHING;
+
+/** The attributes of a point, and what it has: the value of a sum or a gauge, the one measurement of a histogram. */
+type Point = readonly [attributes: Readonly<Record<string, unknown>>, amount: number];
 
 /** Each kind of observation, and the points that it alone makes: written from the catalog of metrics in the design. */
-const CASES: readonly {
-  observation: Observation;
-  points: Readonly<Record<string, Record<string, unknown>>>;
-}[] = [
+const CASES: readonly { observation: Observation; points: Readonly<Record<string, Point>> }[] = [
   {
     observation: { kind: 'task-sent', task: 'shop.pay', queue: 'orders' },
-    points: { 'celery.task.sent': { 'celery.task.name': 'shop.pay', 'celery.queue.name': 'orders' } },
+    points: { 'celery.task.sent': [TASK, 1] },
   },
-  { observation: { kind: 'task-received', ...OF }, points: { 'celery.task.received': ATTRIBUTES } },
-  { observation: { kind: 'task-started', ...OF }, points: { 'celery.task.started': ATTRIBUTES } },
+  {
+    observation: { kind: 'task-received', ...OF, queueTimeS: 0.5 },
+    points: { 'celery.task.received': [TASK_ON_WORKER, 1], 'celery.task.queue_time': [TASK, 0.5] },
+  },
+  {
+    observation: { kind: 'task-received', ...OF, queueTimeS: undefined },
+    points: { 'celery.task.received': [TASK_ON_WORKER, 1] },
+  },
+  {
+    observation: { kind: 'task-started', ...OF, waitTimeS: 3, prefetchTimeS: 2 },
+    points: {
+      'celery.task.started': [TASK_ON_WORKER, 1],
+      'celery.task.wait_time': [TASK, 3],
+      'celery.task.prefetch_time': [TASK, 2],
+    },
+  },
+  {
+    observation: { kind: 'task-started', ...OF, waitTimeS: undefined, prefetchTimeS: 2 },
+    points: { 'celery.task.started': [TASK_ON_WORKER, 1], 'celery.task.prefetch_time': [TASK, 2] },
+  },
+  {
+    observation: { kind: 'task-started', ...OF, waitTimeS: 3, prefetchTimeS: undefined },
+    points: { 'celery.task.started': [TASK_ON_WORKER, 1], 'celery.task.wait_time': [TASK, 3] },
+  },
   {
     observation: { kind: 'task-succeeded', ...OF, runtimeS: 0.2 },
-    points: { 'celery.task.succeeded': ATTRIBUTES, 'celery.task.runtime': ATTRIBUTES },
+    points: { 'celery.task.succeeded': [TASK_ON_WORKER, 1], 'celery.task.runtime': [TASK_ON_WORKER, 0.2] },
   },
   {
     observation: { kind: 'task-succeeded', ...OF, runtimeS: undefined },
-    points: { 'celery.task.succeeded': ATTRIBUTES },
+    points: { 'celery.task.succeeded': [TASK_ON_WORKER, 1] },
   },
   {
     observation: { kind: 'task-failed', ...OF, errorType: 'KeyError', runtimeS: 1 },
     points: {
-      'celery.task.failed': { ...ATTRIBUTES, 'error.type': 'KeyError' },
-      'celery.task.runtime': { ...ATTRIBUTES, 'error.type': 'KeyError' },
+      'celery.task.failed': [{ ...TASK_ON_WORKER, 'error.type': 'KeyError' }, 1],
+      'celery.task.runtime': [{ ...TASK_ON_WORKER, 'error.type': 'KeyError' }, 1],
     },
   },
   {
     observation: { kind: 'task-retried', ...OF, errorType: 'Retry', runtimeS: undefined },
-    points: { 'celery.task.retried': { ...ATTRIBUTES, 'error.type': 'Retry' } },
+    points: { 'celery.task.retried': [{ ...TASK_ON_WORKER, 'error.type': 'Retry' }, 1] },
+  },
+  {
+    observation: { kind: 'task-retried', ...OF, errorType: 'Retry', runtimeS: 4 },
+    points: {
+      'celery.task.retried': [{ ...TASK_ON_WORKER, 'error.type': 'Retry' }, 1],
+      'celery.task.runtime': [{ ...TASK_ON_WORKER, 'error.type': 'Retry' }, 4],
+    },
   },
   {
     observation: { kind: 'task-rejected', ...OF, requeue: true },
-    points: { 'celery.task.rejected': { ...ATTRIBUTES, 'celery.task.requeue': true } },
+    points: { 'celery.task.rejected': [{ ...TASK_ON_WORKER, 'celery.task.requeue': true }, 1] },
   },
   {
     observation: { kind: 'task-revoked', ...OF, revocation: 'expired' },
-    points: { 'celery.task.revoked': { ...ATTRIBUTES, 'celery.task.revocation': 'expired' } },
+    points: { 'celery.task.revoked': [{ ...TASK_ON_WORKER, 'celery.task.revocation': 'expired' }, 1] },
   },
-  { observation: { kind: 'task-cancelled', ...OF }, points: { 'celery.task.cancelled': ATTRIBUTES } },
+  {
+    observation: { kind: 'task-cancelled', ...OF },
+    points: { 'celery.task.cancelled': [TASK_ON_WORKER, 1] },
+  },
+  { observation: { kind: 'task-lost', ...OF }, points: { 'celery.task.lost': [TASK_ON_WORKER, 1] } },
+  {
+    observation: { kind: 'worker-progressed', worker: 'w1@host', processed: 7, eventsLost: 2 },
+    points: { 'celery.worker.tasks.processed': [WORKER, 7], 'celery.worker.events.lost': [WORKER, 2] },
+  },
+  {
+    // That none is lost is told, so that there is a 0 to look at.
+    observation: { kind: 'worker-progressed', worker: 'w1@host', processed: 7, eventsLost: 0 },
+    points: { 'celery.worker.tasks.processed': [WORKER, 7], 'celery.worker.events.lost': [WORKER, 0] },
+  },
+  {
+    observation: { kind: 'worker-progressed', worker: 'w1@host', processed: 0, eventsLost: 2 },
+    points: { 'celery.worker.events.lost': [WORKER, 2] },
+  },
+  // It is about the measuring: the bridge tells it of itself.
+  { observation: { kind: 'clock-skewed', senderHost: 'web1', workerHost: 'host' }, points: {} },
 ];
 
+/** All points by their metric, of which each has one at most. */
+function byMetric(collected: readonly Collected[]): Readonly<Record<string, Point>> {
+  const points = collected.map(({ metric, attributes, value, boundaries, sum }): [string, Point] => {
+    if (boundaries.length === 0) return [metric, [attributes, value]];
+    assert.equal(value, 1, `${metric}: measurements`);
+    return [metric, [attributes, sum]];
+  });
+  assert.equal(new Set(points.map(([metric]) => metric)).size, points.length, 'one point of each metric');
+  return Object.fromEntries(points);
+}
+
 for (const { observation, points } of CASES) {
-  test(`${JSON.stringify(observation)} makes exactly its points`, async (t) => {
+  // JSON has no undefined, which is what some of these are about.
+  const title = JSON.stringify(observation, (_, value) => (value === undefined ? 'not known' : value));
+  test(`${title} makes exactly its points`, async (t) => {
     const { meter, collect } = collectingMeter(t);
-    createRecorder(meter, () => [], ALL).record(observation);
-    const collected = (await collect()).filter((point) => point.value > 0);
-    assert.deepEqual(Object.fromEntries(collected.map((point) => [point.metric, point.attributes])), points);
-    for (const point of collected) assert.equal(point.value, 1, point.metric);
+    createRecorder(meter, noWorkers, ALL).record(observation);
+    assert.deepEqual(byMetric(await collect()), points);
   });
 }
 
-/** Of each worker, what its gauges are: those of one that is up and has told everything, so that none is without a point. */
-const WORKER: WorkerReading = { worker: 'w1@host', up: true, active: 3 };
+test('every kind of observation is tried here', () => {
+  const kinds: Readonly<Record<Observation['kind'], true>> = {
+    'task-sent': true,
+    'task-received': true,
+    'task-started': true,
+    'task-succeeded': true,
+    'task-failed': true,
+    'task-retried': true,
+    'task-rejected': true,
+    'task-revoked': true,
+    'task-cancelled': true,
+    'task-lost': true,
+    'worker-progressed': true,
+    'clock-skewed': true,
+  };
+  assert.deepEqual(new Set(CASES.map(({ observation }) => observation.kind)), new Set(Object.keys(kinds)));
+});
+
+/** One that is up and has told everything, so that none of its gauges is without a point. */
+const TALKATIVE: WorkerReading = {
+  worker: 'w1@host',
+  up: true,
+  active: 3,
+  prefetched: 4,
+  scheduled: 5,
+  heartbeatAgeS: 1.5,
+  load: [0.1, 0.2, 0.3],
+  version: '5.7.0',
+  system: 'Linux',
+};
+const SILENT: WorkerReading = { ...TALKATIVE, active: undefined, load: undefined, version: '', system: '' };
+const GONE: WorkerReading = {
+  ...TALKATIVE,
+  up: false,
+  active: 0,
+  prefetched: 0,
+  scheduled: 0,
+  heartbeatAgeS: 31,
+  load: undefined,
+};
+const ORDERS: QueueReading = { queue: 'orders', waitingAgeS: 12.5, runningAgeS: 2.5 };
+
+function surveyOf(workers: readonly WorkerReading[], queues: readonly QueueReading[] = []): Survey {
+  return { ...NOTHING, workers, queues };
+}
+
+const EVERYTHING = surveyOf([TALKATIVE], [ORDERS]);
+
+/** Each point as text: its metric, what its attributes are in the order of the catalog's row, its value. */
+function lines(collected: readonly Collected[]): readonly string[] {
+  return collected
+    .map(({ metric, attributes, value }) => [metric, ...Object.values(attributes), value].join(' '))
+    .sort();
+}
+
+const GAUGES: readonly { title: string; survey: Survey; points: readonly string[] }[] = [
+  {
+    title: 'a worker that is up and has told everything',
+    survey: surveyOf([TALKATIVE]),
+    points: [
+      'celery.worker.heartbeat.age w1@host 1.5',
+      'celery.worker.info w1@host 5.7.0 linux 1',
+      'celery.worker.load w1@host 15m 0.3',
+      'celery.worker.load w1@host 1m 0.1',
+      'celery.worker.load w1@host 5m 0.2',
+      'celery.worker.tasks.active w1@host 3',
+      'celery.worker.tasks.prefetched w1@host 4',
+      'celery.worker.tasks.scheduled w1@host 5',
+      'celery.worker.up w1@host 1',
+    ],
+  },
+  {
+    title: 'a worker that has told nothing but that it is there',
+    survey: surveyOf([SILENT]),
+    points: [
+      'celery.worker.heartbeat.age w1@host 1.5',
+      'celery.worker.tasks.prefetched w1@host 4',
+      'celery.worker.tasks.scheduled w1@host 5',
+      'celery.worker.up w1@host 1',
+    ],
+  },
+  {
+    title: 'a worker that is not up, whatever it told before',
+    survey: surveyOf([GONE]),
+    points: [
+      'celery.worker.heartbeat.age w1@host 31',
+      'celery.worker.tasks.active w1@host 0',
+      'celery.worker.tasks.prefetched w1@host 0',
+      'celery.worker.tasks.scheduled w1@host 0',
+      'celery.worker.up w1@host 0',
+    ],
+  },
+  {
+    title: 'a worker that tells its version and not its system',
+    survey: surveyOf([{ ...SILENT, version: '5.2.6' }]),
+    points: [
+      'celery.worker.heartbeat.age w1@host 1.5',
+      'celery.worker.info w1@host 5.2.6 unknown 1',
+      'celery.worker.tasks.prefetched w1@host 4',
+      'celery.worker.tasks.scheduled w1@host 5',
+      'celery.worker.up w1@host 1',
+    ],
+  },
+  {
+    title: 'a queue with tasks that wait and tasks that run',
+    survey: surveyOf([], [ORDERS]),
+    points: ['celery.task.oldest_age orders running 2.5', 'celery.task.oldest_age orders waiting 12.5'],
+  },
+  {
+    title: 'two queues, one of which has tasks that wait and the other tasks that run',
+    survey: surveyOf(
+      [],
+      [
+        { queue: 'orders', waitingAgeS: 1, runningAgeS: undefined },
+        { queue: 'mails', waitingAgeS: undefined, runningAgeS: 0 },
+      ],
+    ),
+    points: ['celery.task.oldest_age mails running 0', 'celery.task.oldest_age orders waiting 1'],
+  },
+];
+
+for (const { title, survey, points } of GAUGES) {
+  test(`the gauges of ${title}`, async (t) => {
+    const { meter, collect } = collectingMeter(t);
+    createRecorder(meter, () => survey, ALL);
+    assert.deepEqual(lines(await collect()), points);
+  });
+}
 
 test('every metric of the catalog is fed by an observation or a reading', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  const recorder = createRecorder(meter, () => [WORKER], ALL);
+  const recorder = createRecorder(meter, () => EVERYTHING, ALL);
   for (const { observation } of CASES) recorder.record(observation);
   const fed = new Set((await collect()).map((point) => point.metric));
   assert.deepEqual([...fed].sort(), METRIC_NAMES.toSorted());
@@ -77,89 +264,185 @@ test('every metric of the catalog is fed by an observation or a reading', async 
 
 for (const off of METRIC_NAMES) {
   test(`without ${off} all others are what they are with it`, async (t) => {
-    const pointsOf = async (enabled: typeof ALL): Promise<readonly Collected[]> => {
+    const pointsOf = async (metrics: ReadonlySet<MetricName>): Promise<readonly Collected[]> => {
       const { meter, collect } = collectingMeter(t);
-      const recorder = createRecorder(meter, () => [WORKER], enabled);
+      const recorder = createRecorder(meter, () => EVERYTHING, { ...ALL, metrics });
       for (const { observation } of CASES) recorder.record(observation);
       return collect();
     };
-    const all = await pointsOf(ALL);
+    const all = await pointsOf(ALL.metrics);
     const others = all.filter((point) => point.metric !== off);
     assert.notEqual(others.length, all.length);
     assert.deepEqual(await pointsOf(new Set(METRIC_NAMES.filter((name) => name !== off))), others);
   });
 }
 
-test('the workers are read at each collection even if nothing about them is enabled', async (t) => {
+/** Of each attribute that has to be asked for, what it is on the points of the cases above. */
+const OPTED_IN: ReadonlyMap<OptIn, string> = new Map([
+  ['celery.task.prefetch_time/celery.worker.name', 'w1@host'],
+]);
+
+test('every attribute that has to be asked for is tried here', () => {
+  assert.deepEqual([...OPTED_IN.keys()].sort(), [...OPT_INS].sort());
+});
+
+for (const optIn of OPT_INS) {
+  test(`${optIn} is on the points of that metric where it is asked for, and all others stay as they are`, async (t) => {
+    const pointsOf = async (optIns: ReadonlySet<OptIn>): Promise<readonly Collected[]> => {
+      const { meter, collect } = collectingMeter(t);
+      const recorder = createRecorder(meter, () => EVERYTHING, { ...ALL, optIns });
+      for (const { observation } of CASES) recorder.record(observation);
+      return collect();
+    };
+    const [metric, key = ''] = optIn.split('/');
+    const without = await pointsOf(new Set());
+    const expected = without.map((point) =>
+      point.metric === metric
+        ? { ...point, attributes: { ...point.attributes, [key]: OPTED_IN.get(optIn) } }
+        : point,
+    );
+    assert.notDeepEqual(expected, without);
+    assert.deepEqual(await pointsOf(new Set([optIn])), expected);
+  });
+}
+
+test('asked for by worker, prefetch times of two workers are two series, and one otherwise', async (t) => {
+  const seriesOf = async (optIns: ReadonlySet<OptIn>): Promise<readonly string[]> => {
+    const { meter, collect } = collectingMeter(t);
+    const recorder = createRecorder(meter, noWorkers, {
+      metrics: new Set(['celery.task.prefetch_time']),
+      optIns,
+    });
+    for (const worker of ['w1@host', 'w2@host', 'w2@host']) {
+      recorder.record({ kind: 'task-started', ...OF, worker, waitTimeS: 1, prefetchTimeS: 1 });
+    }
+    return lines(await collect());
+  };
+  assert.deepEqual(await seriesOf(new Set()), ['celery.task.prefetch_time shop.pay orders 3']);
+  assert.deepEqual(await seriesOf(new Set(['celery.task.prefetch_time/celery.worker.name'])), [
+    'celery.task.prefetch_time shop.pay orders w1@host 1',
+    'celery.task.prefetch_time shop.pay orders w2@host 2',
+  ]);
+});
+
+test('the survey is made at each collection even if nothing of it is enabled', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  let reads = 0;
+  let surveys = 0;
   createRecorder(
     meter,
     () => {
-      reads += 1;
-      return [WORKER];
+      surveys += 1;
+      return EVERYTHING;
     },
-    new Set(),
+    { ...ALL, metrics: new Set() },
   );
   assert.deepEqual(await collect(), []);
-  assert.equal(reads, 1);
+  assert.equal(surveys, 1);
+});
+
+test('what a survey finds to have happened is part of the collection that asked for it', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const recorder = createRecorder(
+    meter,
+    () => {
+      recorder.record({ kind: 'task-lost', ...OF });
+      recorder.record({ kind: 'task-started', ...OF, waitTimeS: 3, prefetchTimeS: undefined });
+      return NOTHING;
+    },
+    ALL,
+  );
+  assert.deepEqual(lines(await collect()), [
+    'celery.task.lost shop.pay orders w1@host 1',
+    'celery.task.started shop.pay orders w1@host 1',
+    'celery.task.wait_time shop.pay orders 1',
+  ]);
 });
 
 test('what is recorded between two collections adds up in one series', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  const recorder = createRecorder(meter, () => [], ALL);
-  for (let index = 0; index < 1000; index += 1) recorder.record({ kind: 'task-started', ...OF });
+  const recorder = createRecorder(meter, noWorkers, ALL);
+  for (let index = 0; index < 1000; index += 1) recorder.record({ kind: 'task-cancelled', ...OF });
   assert.equal((await collect())[0]?.value, 1000);
-  recorder.record({ kind: 'task-started', ...OF });
+  recorder.record({ kind: 'task-cancelled', ...OF });
   const second = await collect();
   assert.equal(second.length, 1);
   assert.equal(second[0]?.value, 1001);
 });
 
-test('the runtime histogram has the bounds of its row', async (t) => {
+test('the words of one worker add up', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  createRecorder(meter, () => [], ALL).record({ kind: 'task-succeeded', ...OF, runtimeS: 3599.5 });
-  const runtime = (await collect()).find((point) => point.metric === 'celery.task.runtime');
-  assert.deepEqual(runtime?.boundaries, METRICS['celery.task.runtime'].buckets);
-  assert.equal(runtime?.sum, 3599.5);
+  const recorder = createRecorder(meter, noWorkers, ALL);
+  for (const [processed, eventsLost] of [
+    [5, 0],
+    [7, 2],
+    [0, 1],
+  ] as const) {
+    recorder.record({ kind: 'worker-progressed', worker: 'w1@host', processed, eventsLost });
+  }
+  assert.deepEqual(lines(await collect()), [
+    'celery.worker.events.lost w1@host 3',
+    'celery.worker.tasks.processed w1@host 12',
+  ]);
 });
 
-test('worker gauges are read at collection, and those of forgotten workers are gone at the next', async (t) => {
+test('each histogram has the bounds of its row', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  let workers: readonly WorkerReading[] = [
-    { worker: 'w1@host', up: true, active: 3 },
-    { worker: 'w2@host', up: false, active: 0 },
-    { worker: 'w3@host', up: true, active: undefined },
-  ];
-  createRecorder(meter, () => workers, ALL);
-  const read = async () =>
-    (await collect())
-      .map((point) => `${point.metric} ${point.attributes['celery.worker.name']} ${point.value}`)
-      .sort();
-  assert.deepEqual(await read(), [
-    'celery.worker.tasks.active w1@host 3',
-    'celery.worker.tasks.active w2@host 0',
-    'celery.worker.up w1@host 1',
-    'celery.worker.up w2@host 0',
-    'celery.worker.up w3@host 1',
+  const recorder = createRecorder(meter, noWorkers, ALL);
+  recorder.record({ kind: 'task-received', ...OF, queueTimeS: 3599.5 });
+  recorder.record({ kind: 'task-started', ...OF, waitTimeS: 3599.5, prefetchTimeS: 3599.5 });
+  recorder.record({ kind: 'task-succeeded', ...OF, runtimeS: 3599.5 });
+  const histograms = (await collect()).filter(({ boundaries }) => boundaries.length > 0);
+  const rows = Object.entries(METRICS).flatMap(([name, row]) =>
+    row.instrument === 'histogram' ? [[name, row.buckets, 3599.5] as const] : [],
+  );
+  assert.deepEqual(
+    histograms.map(({ metric, boundaries, sum }) => [metric, boundaries, sum]).sort(),
+    rows.sort(),
+  );
+});
+
+test('gauges are read at collection, and those of forgotten workers and empty queues are gone at the next', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  let survey = surveyOf(
+    [
+      { ...SILENT, active: 3 },
+      { ...SILENT, worker: 'w2@host' },
+    ],
+    [ORDERS],
+  );
+  const metrics = new Set<MetricName>([
+    'celery.worker.up',
+    'celery.worker.tasks.active',
+    'celery.task.oldest_age',
   ]);
-  workers = [{ worker: 'w2@host', up: true, active: 1 }];
-  assert.deepEqual(await read(), ['celery.worker.tasks.active w2@host 1', 'celery.worker.up w2@host 1']);
+  createRecorder(meter, () => survey, { ...ALL, metrics });
+  assert.deepEqual(lines(await collect()), [
+    'celery.task.oldest_age orders running 2.5',
+    'celery.task.oldest_age orders waiting 12.5',
+    'celery.worker.tasks.active w1@host 3',
+    'celery.worker.up w1@host 1',
+    'celery.worker.up w2@host 1',
+  ]);
+  survey = { ...surveyOf([{ ...SILENT, worker: 'w2@host', active: 1 }]), forgotten: ['w1@host'] };
+  assert.deepEqual(lines(await collect()), [
+    'celery.worker.tasks.active w2@host 1',
+    'celery.worker.up w2@host 1',
+  ]);
 });
 
 test('closing hands over what was not collected yet, and detaches', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  let reads = 0;
+  let surveys = 0;
   const recorder = createRecorder(
     meter,
     () => {
-      reads += 1;
-      return [];
+      surveys += 1;
+      return NOTHING;
     },
     ALL,
   );
   recorder.record({ kind: 'task-cancelled', ...OF });
   recorder.close();
   assert.equal((await collect())[0]?.value, 1);
-  assert.equal(reads, 0);
+  assert.equal(surveys, 0);
 });

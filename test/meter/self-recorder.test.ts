@@ -31,6 +31,14 @@ const CASES: readonly { event: SelfEvent; point: string }[] = [
     point: 'celery_otel.table.evictions shop,tasks = 41',
   },
   {
+    event: { kind: 'table-evicted', service: 'shop', table: 'reordering_window', count: 2 },
+    point: 'celery_otel.table.evictions shop,reordering_window = 2',
+  },
+  {
+    event: { kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' },
+    point: 'celery_otel.clock.skews shop,web1,node7 = 1',
+  },
+  {
     event: {
       kind: 'export-finished',
       service: 'shop',

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { decodeHeader, decodeMessage } from '../../src/broker/recording-format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
-import type { Observation } from '../../src/cluster/observation.ts';
+import type { Observation, Survey } from '../../src/cluster/observation.ts';
 import { newestCelery } from '../real/install.ts';
 import { RECORDED_CLUSTERS, type RecordedCluster, workersOf } from './recorded-clusters.ts';
 
@@ -53,6 +53,9 @@ const SETTINGS = {
   workersMax: 100,
   workerTimeoutMs: 30_000,
   seriesRetentionMs: 600_000,
+  windowMs: 1_000,
+  heldMax: 10_000,
+  skewPairsMax: 10,
 };
 /** What is in the recordings besides events of Celery: those of tasks' own making, and the empty batches of Celery 5.2. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['unknown-type', 'empty-batch']);
@@ -70,8 +73,10 @@ function readExpected(name: string): Expected {
 interface Replayed {
   readonly cluster: Cluster;
   readonly observed: readonly Observation[];
-  /** When that was, epoch ms. */
-  readonly endMs: number;
+  /** As it was a while after the last event, before any worker was given up. */
+  readonly atRest: Survey;
+  /** When none of its workers can be alive. */
+  readonly inTheEnd: Survey;
 }
 
 function replay(name: string): Replayed {
@@ -79,28 +84,36 @@ function replay(name: string): Replayed {
     .trimEnd()
     .split('\n');
   assert.ok(decodeHeader(Buffer.from(header)).ok);
-  const cluster = createCluster(SETTINGS);
   const observed: Observation[] = [];
-  let endMs = 0;
+  const cluster = createCluster(SETTINGS, (observation) => observed.push(observation));
+  let lastMs = 0;
   for (const line of lines) {
     const read = decodeMessage(Buffer.from(line));
     assert.ok(read.ok, line);
-    endMs = read.message.arrivedAtMs;
+    lastMs = read.message.arrivedAtMs;
     const { events, rejections } = decode(read.message);
     for (const { reason } of rejections) assert.ok(PASSED_OVER.has(reason), `${reason}: ${line}`);
-    for (const event of events) observed.push(...cluster.apply(event, endMs));
+    for (const event of events) cluster.apply(event, lastMs);
   }
-  endMs += SETTINGS.workerTimeoutMs + 1;
-  return { cluster, observed, endMs };
+  const atRest = cluster.survey(lastMs + 2 * SETTINGS.windowMs);
+  const inTheEnd = cluster.survey(lastMs + SETTINGS.workerTimeoutMs + 1);
+  return { cluster, observed, atRest, inTheEnd };
+}
+
+type TaskObservation = Extract<Observation, { readonly task: string }>;
+
+function ofTasks({ observed }: Replayed): readonly TaskObservation[] {
+  return observed.filter((it) => 'task' in it);
 }
 
 /** The line of an observation, as `expectedTally` writes them too. */
-function counted(it: Observation): string {
+function counted(it: TaskObservation): string {
   switch (it.kind) {
     case 'task-sent':
     case 'task-received':
     case 'task-started':
     case 'task-succeeded':
+    case 'task-lost':
       return `${it.task} ${it.kind.slice('task-'.length)}`;
     case 'task-failed':
     case 'task-retried':
@@ -125,23 +138,21 @@ function sorted(counts: Iterable<readonly [string, number]>): Counts {
   return Object.fromEntries([...counts].filter(([, times]) => times > 0).sort());
 }
 
-/** What Celery reported; of runs that were lost with their worker nothing is counted. */
+/** What Celery reported. */
 function expectedTally(expected: Expected): Counts {
   return sorted(
     Object.entries(expected.expected).flatMap(([task, counters]) =>
-      Object.entries(counters)
-        .filter(([counter]) => counter !== 'lost')
-        .flatMap(([counter, value]: [string, number | Counts]) =>
-          typeof value === 'number'
-            ? [[`${task} ${counter}`, value] as const]
-            : Object.entries(value).map(([why, times]) => [`${task} ${counter} ${why}`, times] as const),
-        ),
+      Object.entries(counters).flatMap(([counter, value]: [string, number | Counts]) =>
+        typeof value === 'number'
+          ? [[`${task} ${counter}`, value] as const]
+          : Object.entries(value).map(([why, times]) => [`${task} ${counter} ${why}`, times] as const),
+      ),
     ),
   );
 }
 
 /** The end as `State` shows it; undefined where it shows none. */
-function stateOf(it: Observation, { celery }: RecordedCluster): string | undefined {
+function stateOf(it: TaskObservation, { celery }: RecordedCluster): string | undefined {
   switch (it.kind) {
     case 'task-succeeded':
       return `${it.task} SUCCESS`;
@@ -161,7 +172,7 @@ function stateOf(it: Observation, { celery }: RecordedCluster): string | undefin
 const newest = newestCelery();
 
 function countedLines(name: string): Counts {
-  return tally(replay(name).observed.map(counted));
+  return tally(ofTasks(replay(name)).map(counted));
 }
 
 /** Where every event that Celery meant to send is in the recording. */
@@ -170,16 +181,37 @@ function compareExactly(name: string, row: RecordedCluster): void {
     assert.deepEqual(countedLines(name), expectedTally(readExpected(name)));
   });
 
-  test(`${name}: in the end no worker is up`, () => {
-    const { cluster, endMs } = replay(name);
+  test(`${name}: every task is counted under the queue to which Celery routes it`, () => {
+    const { queues } = readExpected(name);
+    const isKnown = row.sentEvents !== false;
+    for (const it of ofTasks(replay(name)))
+      assert.equal(it.queue, isKnown ? queues[it.task] : 'unknown', counted(it));
+  });
+
+  test(`${name}: each run has the times that can be known of it`, () => {
+    for (const it of ofTasks(replay(name))) {
+      if (it.kind === 'task-started') assert.ok((it.prefetchTimeS ?? -1) >= 0, counted(it));
+      if (it.kind === 'task-failed') assert.ok((it.runtimeS ?? -1) >= 0, counted(it));
+    }
+  });
+
+  test(`${name}: no event of it is held to be lost, and no clock to be wrong`, () => {
+    for (const it of replay(name).observed) {
+      if (it.kind === 'worker-progressed') assert.equal(it.eventsLost, 0, JSON.stringify(it));
+      assert.notEqual(it.kind, 'clock-skewed');
+    }
+  });
+
+  test(`${name}: in the end no worker is up, and nothing waits or runs`, () => {
+    const { cluster, inTheEnd } = replay(name);
     assert.deepEqual(
-      cluster
-        .workers(endMs)
-        .map(({ worker, up }) => [worker, up])
-        .sort(),
+      inTheEnd.workers.map(({ worker, up }) => [worker, up]).sort(),
       Object.keys(workersOf(row)).map((worker) => [worker, false]),
     );
-    assert.equal(cluster.sizes().tasksEvicted, 0);
+    for (const { prefetched, scheduled, active } of inTheEnd.workers)
+      assert.deepEqual({ prefetched, scheduled, active }, { prefetched: 0, scheduled: 0, active: 0 });
+    assert.deepEqual(inTheEnd.queues, []);
+    assert.ok(Object.values(cluster.tables()).every(({ evicted }) => evicted === 0));
   });
 }
 
@@ -215,8 +247,8 @@ for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
       timeout: SECOND_OPINION_TIMEOUT_MS,
     });
     const opinion: SecondOpinion = JSON.parse(output);
-    const ours = replay(name)
-      .observed.map((it) => stateOf(it, row))
+    const ours = ofTasks(replay(name))
+      .map((it) => stateOf(it, row))
       .filter((line) => line !== undefined);
     const theirs = Object.entries(opinion.tasks).flatMap(([task, states]) =>
       ['SUCCESS', 'FAILURE', 'REVOKED'].map((state) => [`${task} ${state}`, states[state] ?? 0] as const),

@@ -46,10 +46,27 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   { event: ended('stopped', undefined), level: 'debug', says: /stopped/u },
   { event: DROPPED, level: 'warn', says: /not counted: invalid-json \(12 characters\)/u },
   { event: { ...DROPPED, intentional: true }, level: 'debug', says: /invalid-json/u },
+  { event: evicted('tasks'), level: 'warn', says: /^unfinished tasks were forgotten: 3; raise tasks_max$/u },
+  { event: evicted('workers'), level: 'warn', says: /^workers were forgotten: 3; raise workers_max$/u },
   {
-    event: { kind: 'table-evicted', service: 'shop', table: 'tasks', count: 3 },
+    event: evicted('reordering_window'),
     level: 'warn',
-    says: /3 unfinished forgotten/u,
+    says: /^events were counted before earlier .*: 3; raise reordering_events_max$/u,
+  },
+  {
+    event: evicted('clock_skews'),
+    level: 'warn',
+    says: /^differences of clocks .*: 3; set the clocks, or raise skew_pairs_max$/u,
+  },
+  {
+    event: evicted('fixed_bounds'),
+    level: 'warn',
+    says: /^more .* than make sense: 3; look who sends them$/u,
+  },
+  {
+    event: { kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' },
+    level: 'warn',
+    says: /the clocks of web1 \(sender\) and node7 \(worker\) differ/u,
   },
   {
     event: {
@@ -86,6 +103,12 @@ function ended(
     reason: 'it broke',
     retryInMs,
   };
+}
+
+type Table = Extract<SelfEvent, { kind: 'table-evicted' }>['table'];
+
+function evicted(table: Table): SelfEvent {
+  return { kind: 'table-evicted', service: 'shop', table, count: 3 };
 }
 
 for (const { event, level, says } of EVENTS) {

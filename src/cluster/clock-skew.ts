@@ -1,0 +1,63 @@
+/**
+ * Differences between the clocks of two hosts: a time that comes out negative is 0, and one that is clearly so is told,
+ * for a bounded number of pairs of hosts by name.
+ */
+
+/**
+ * Celery stamps `task-sent` once the task is published, some ms after a worker may have received it. What is below this
+ * is no skew.
+ */
+const TOLERATED_MS = 250;
+
+/** Stands for the hosts of pairs that there is no room for. */
+export const OTHER_HOSTS = 'other';
+
+/** Of a nodename `name@host`: the host; the whole of it where it has none. */
+export function hostOf(nodename: string): string {
+  return nodename.slice(nodename.indexOf('@') + 1);
+}
+
+/** Seconds from one moment to another, not below 0; undefined where the first is not known. */
+export function secondsBetween(fromMs: number | undefined, toMs: number): number | undefined {
+  return fromMs === undefined || Number.isNaN(fromMs) ? undefined : Math.max(0, toMs - fromMs) / 1000;
+}
+
+export class ClockSkews {
+  readonly #pairsMax: number;
+  readonly #onSkew: (senderHost: string, workerHost: string) => void;
+  readonly #pairs = new Set<string>();
+  #notAdmitted = 0;
+
+  /** @param onSkew told of each, with the names that it is to be counted under */
+  constructor(pairsMax: number, onSkew: (senderHost: string, workerHost: string) => void) {
+    this.#pairsMax = pairsMax;
+    this.#onSkew = onSkew;
+  }
+
+  /** Pairs of hosts known by name. */
+  get size(): number {
+    return this.#pairs.size;
+  }
+
+  /** Skews between pairs of hosts that there was no room for. */
+  get notAdmitted(): number {
+    return this.#notAdmitted;
+  }
+
+  /** As `secondsBetween`, of a sender's clock and then a worker's. */
+  across(fromMs: number | undefined, toMs: number, senderHost: string, worker: string): number | undefined {
+    if (fromMs !== undefined && toMs - fromMs < -TOLERATED_MS) this.#tell(senderHost, hostOf(worker));
+    return secondsBetween(fromMs, toMs);
+  }
+
+  #tell(senderHost: string, workerHost: string): void {
+    const pair = `${senderHost}\n${workerHost}`;
+    if (!this.#pairs.has(pair) && this.#pairs.size >= this.#pairsMax) {
+      this.#notAdmitted += 1;
+      this.#onSkew(OTHER_HOSTS, OTHER_HOSTS);
+      return;
+    }
+    this.#pairs.add(pair);
+    this.#onSkew(senderHost, workerHost);
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Tells an event that repeats exactly: the last few events of each task are remembered as 32 bits each. Celery sends an
+ * event again when it cannot know whether a broker that went away had taken it. Pure but for its own memory.
+ */
+
+/** Of each task: three runs of it. */
+const PRINTS_PER_TASK = 12;
+const TASKS_AT_FIRST = 1024;
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** A hash of a name (FNV-1a over its UTF-16 units). */
+export function hashOf(name: string): number {
+  let hash = FNV_OFFSET;
+  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), FNV_PRIME);
+  return hash;
+}
+
+const double = new Float64Array(1);
+const halves = new Int32Array(double.buffer);
+
+/** What tells one event of a task from all others of it: its type, who sent it, the sender's clock and its time. */
+export function fingerprint(type: number, sender: number, clock: number, timestampMs: number): number {
+  double[0] = timestampMs;
+  // Constants of MurmurHash3 and xxHash, which spread each part over all bits before the next is added.
+  let hash = Math.imul(sender ^ Math.imul(type + 1, 0x9e3779b1), FNV_PRIME);
+  hash = Math.imul((hash ^ (hash >>> 15)) + clock, 0x85ebca6b);
+  hash = Math.imul((hash ^ (hash >>> 13)) + (halves[0] ?? 0), 0xc2b2ae35);
+  hash = Math.imul((hash ^ (hash >>> 16)) + (halves[1] ?? 0), 0x27d4eb2f);
+  // 0 stands for an empty place.
+  return (hash ^ (hash >>> 15)) >>> 0 || 1;
+}
+
+export class Fingerprints {
+  readonly #tasksMax: number;
+  #prints = new Uint32Array(TASKS_AT_FIRST * PRINTS_PER_TASK);
+  /** Of each task, where its next one goes: the oldest makes room. */
+  #next = new Uint8Array(TASKS_AT_FIRST);
+
+  constructor(tasksMax: number) {
+    this.#tasksMax = tasksMax;
+  }
+
+  /** Whether the task in that place has had this event; remembers it if not. */
+  isRepeat(place: number, print: number): boolean {
+    if (place >= this.#next.length) this.#grow(place);
+    const from = place * PRINTS_PER_TASK;
+    for (let at = from; at < from + PRINTS_PER_TASK; at += 1) {
+      const known = this.#prints[at];
+      if (known === print) return true;
+      if (known === 0) break;
+    }
+    const next = this.#next[place] ?? 0;
+    this.#prints[from + next] = print;
+    this.#next[place] = (next + 1) % PRINTS_PER_TASK;
+    return false;
+  }
+
+  /** Another task takes that place. */
+  clear(place: number): void {
+    if (place >= this.#next.length) return;
+    this.#prints.fill(0, place * PRINTS_PER_TASK, (place + 1) * PRINTS_PER_TASK);
+    this.#next[place] = 0;
+  }
+
+  #grow(place: number): void {
+    let tasks = this.#next.length;
+    while (tasks <= place) tasks *= 2;
+    tasks = Math.max(place + 1, Math.min(tasks, this.#tasksMax));
+    const prints = new Uint32Array(tasks * PRINTS_PER_TASK);
+    prints.set(this.#prints);
+    this.#prints = prints;
+    const next = new Uint8Array(tasks);
+    next.set(this.#next);
+    this.#next = next;
+  }
+}

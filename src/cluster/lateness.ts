@@ -1,0 +1,26 @@
+/**
+ * How long events are waited for: what the one option, the reordering window, means for what is held and for what is
+ * concluded. Pure arithmetic.
+ */
+
+/**
+ * Celery publishes `task-sent` after the task itself, so what it tells may be some ms older than a receipt that is told
+ * before it, and still be delayed as long.
+ */
+const SENDING_LATENESS_MS = 100;
+
+/** For how long an event of a task is held, ms. */
+export function holdingMs(windowMs: number): number {
+  return windowMs + SENDING_LATENESS_MS;
+}
+
+/** After how long everything is known that had happened to tasks before a worker's word, ms. */
+export function settlingMs(windowMs: number): number {
+  // It may come a window later than that word, and is then held.
+  return windowMs + holdingMs(windowMs);
+}
+
+/** Whether so much time has passed. A clock that was set back must not hold anything up. */
+export function hasPassed(durationMs: number, sinceMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) >= durationMs;
+}

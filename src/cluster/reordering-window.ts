@@ -1,0 +1,118 @@
+/**
+ * Holds each event of a task for a moment, so that those that were overtaken on their way can still come before it. It
+ * gives them out in the order in which they happened, task by task, and knows nothing of what they mean.
+ */
+import { isBefore } from './event-order.ts';
+import { hasPassed, holdingMs } from './lateness.ts';
+import { Pool } from './pool.ts';
+import { HeldEvent, type Task, type WorkerTaskEvent } from './task.ts';
+import type { WorkerInstance } from './worker-instance.ts';
+
+export interface WindowSettings {
+  /** How much later than an event an earlier one may come, ms. */
+  readonly windowMs: number;
+  /** Events held at most; beyond it the one that came first is let go early, and counted. */
+  readonly heldMax: number;
+}
+
+/** Of one task. Its events are kept sorted by walking along them, which a hostile sender must not make long. */
+const HELD_PER_TASK_MAX = 64;
+
+export class ReorderingWindow {
+  readonly #settings: WindowSettings;
+  readonly #apply: (event: HeldEvent) => void;
+  readonly #free = new Pool<HeldEvent>();
+  #first: HeldEvent | undefined;
+  #last: HeldEvent | undefined;
+  #size = 0;
+  #hurried = 0;
+  #hurriedPerTask = 0;
+
+  /** @param apply given each event when its time has come; it may be read until apply returns */
+  constructor(settings: WindowSettings, apply: (event: HeldEvent) => void) {
+    this.#settings = settings;
+    this.#apply = apply;
+  }
+
+  /** Events in it, those that have left before their turn included. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Events that were let go before an earlier one could have come, for lack of room. */
+  get hurried(): number {
+    return this.#hurried;
+  }
+
+  /** The same, because too many of one task were held. */
+  get hurriedPerTask(): number {
+    return this.#hurriedPerTask;
+  }
+
+  hold(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, nowMs: number): void {
+    if (this.#size >= this.#settings.heldMax) this.#letFirstGo();
+    const held = this.#free.take() ?? new HeldEvent(task, instance);
+    held.fill(event, task, instance, nowMs);
+    if (this.#last === undefined) this.#first = held;
+    else this.#last.nextArrived = held;
+    this.#last = held;
+    this.#size += 1;
+    this.#insert(task, held);
+  }
+
+  /** Gives out everything whose time has come, and what happened before it to the same task. */
+  release(nowMs: number): void {
+    while (this.#first !== undefined && this.#isDue(this.#first, nowMs)) this.#takeFirst(this.#first);
+  }
+
+  /** Gives out everything that is held of the task, or of all. */
+  flush(task?: Task): void {
+    if (task !== undefined) {
+      while (task.held !== undefined) this.#giveEarliest(task, task.held);
+      return;
+    }
+    while (this.#first !== undefined) this.#takeFirst(this.#first);
+  }
+
+  #isDue(held: HeldEvent, nowMs: number): boolean {
+    return hasPassed(holdingMs(this.#settings.windowMs), held.arrivedAtMs, nowMs);
+  }
+
+  #insert(task: Task, held: HeldEvent): void {
+    let before: HeldEvent | undefined;
+    let after = task.held;
+    let steps = 0;
+    while (after !== undefined && !isBefore(held, after)) {
+      before = after;
+      after = after.next;
+      steps += 1;
+    }
+    held.next = after;
+    if (before === undefined) task.held = held;
+    else before.next = held;
+    if (steps < HELD_PER_TASK_MAX) return;
+    this.#hurriedPerTask += steps + 1;
+    this.flush(task);
+  }
+
+  #letFirstGo(): void {
+    if (this.#first === undefined) return;
+    if (!this.#first.released) this.#hurried += 1;
+    this.#takeFirst(this.#first);
+  }
+
+  #takeFirst(first: HeldEvent): void {
+    const { task } = first;
+    while (!first.released && task.held !== undefined) this.#giveEarliest(task, task.held);
+    this.#first = first.nextArrived;
+    if (this.#first === undefined) this.#last = undefined;
+    this.#size -= 1;
+    this.#free.give(first);
+  }
+
+  #giveEarliest(task: Task, earliest: HeldEvent): void {
+    task.held = earliest.next;
+    earliest.released = true;
+    this.#apply(earliest);
+  }
+}

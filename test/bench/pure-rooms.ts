@@ -1,0 +1,158 @@
+/**
+ * What the pure rooms (`celery/` and `cluster/`) cost an event and a task: a million tasks on a thousand workers that come
+ * and go, without any socket. Ends with status 1 where memory grows with the tasks that have been, where an event costs
+ * more the more there have been, or where a live task takes more memory than it may. Wants `--expose-gc`.
+ */
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import type { RawMessage } from '../../src/broker/broker.ts';
+import { decode } from '../../src/celery/decode.ts';
+import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
+import { SETTINGS } from '../cluster/events.ts';
+
+const TASKS = 1_000_000;
+const BLOCK = 100_000;
+const WORKERS = 1_000;
+/** Of the thousand, so many are there at a time. */
+const WORKERS_AT_ONCE = 50;
+const TASKS_A_SECOND = 2_000;
+const EVENTS_PER_TASK = 4;
+/** What a usual export interval is. */
+const SECONDS_BETWEEN_SURVEYS = 10;
+const HEAP_GROWTH_MAX = 1.1;
+const COST_GROWTH_MAX = 1.2;
+const LIVE_TASKS = 100_000;
+const BYTES_PER_LIVE_TASK_MAX = 400;
+const T0_MS = 1_795_260_275_000;
+
+/** How far a task has come that is remembered, by the number of its events. */
+const STAGES = { 'is sent': 1, 'is received': 2, runs: 3, 'is over': 4 } as const;
+
+const { values: options } = parseArgs({ options: { only: { type: 'string' } } });
+
+const collectGarbage = globalThis.gc;
+if (collectGarbage === undefined) throw new Error('run it with --expose-gc');
+
+let passed = true;
+if (options.only !== 'memory') comeAndGo();
+if (options.only !== 'cost') liveTasks();
+process.exitCode = passed ? 0 : 1;
+
+/** Blocks of tasks, each with its events in lists as workers send them. */
+function comeAndGo(): void {
+  const cluster = newCluster();
+  const costs: number[] = [];
+  const heaps: number[] = [];
+  for (let from = 0; from < TASKS; from += BLOCK) {
+    costs.push(runBlock(cluster, from));
+    heaps.push(heapBytes());
+    print(
+      `${from + BLOCK} tasks: ${costs.at(-1)?.toFixed(2)} µs an event, heap ${((heaps.at(-1) ?? 0) / 1e6).toFixed(1)} MB`,
+    );
+  }
+  const [firstCost = 0, ...laterCosts] = costs;
+  // The middle one: whatever else the machine does must not count as growth.
+  const laterCost = laterCosts.sort((a, b) => a - b)[Math.floor(laterCosts.length / 2)] ?? Number.NaN;
+  const [firstHeap = 0, ...laterHeaps] = heaps;
+  check('cost of an event beside the first block', laterCost / firstCost, COST_GROWTH_MAX);
+  check('heap beside that after the first block', Math.max(...laterHeaps) / firstHeap, HEAP_GROWTH_MAX);
+}
+
+function runBlock(cluster: Cluster, from: number): number {
+  let spentMs = 0;
+  const perBatch = TASKS_A_SECOND / 10;
+  for (let at = from; at < from + BLOCK; at += perBatch) {
+    const messages = Array.from({ length: perBatch }, (_, index) => lifecycle(at + index));
+    const startedMs = performance.now();
+    for (const message of messages) {
+      for (const event of decode(message).events) cluster.apply(event, message.arrivedAtMs);
+    }
+    if (at % (TASKS_A_SECOND * SECONDS_BETWEEN_SURVEYS) === 0) cluster.survey(timeOf(at));
+    spentMs += performance.now() - startedMs;
+  }
+  return (spentMs * 1000) / (BLOCK * EVENTS_PER_TASK);
+}
+
+function liveTasks(): void {
+  // Compiling the code takes memory too.
+  fill(newCluster(), 1_000, EVENTS_PER_TASK);
+  for (const [stage, events] of Object.entries(STAGES)) {
+    const cluster = newCluster();
+    const before = heapBytes();
+    fill(cluster, LIVE_TASKS, events);
+    const bytes = (heapBytes() - before) / LIVE_TASKS;
+    const { tasks } = cluster.tables();
+    if (tasks.size !== LIVE_TASKS) throw new Error(`${tasks.size} tasks`);
+    check(`bytes for a task that ${stage}`, bytes, BYTES_PER_LIVE_TASK_MAX);
+  }
+}
+
+function fill(cluster: Cluster, tasks: number, events: number): void {
+  for (let index = 0; index < tasks; index += 1) {
+    const message = lifecycle(index, events);
+    for (const event of decode(message).events) cluster.apply(event, message.arrivedAtMs);
+  }
+  cluster.survey(timeOf(tasks + TASKS_A_SECOND * 2));
+}
+
+function newCluster(): Cluster {
+  return createCluster(
+    { ...SETTINGS, tasksMax: LIVE_TASKS, heldMax: 100_000, seriesRetentionMs: 60_000 },
+    () => {},
+  );
+}
+
+function timeOf(task: number): number {
+  return T0_MS + (task * 1000) / TASKS_A_SECOND;
+}
+
+function lifecycle(index: number, events = EVENTS_PER_TASK): RawMessage {
+  const atMs = timeOf(index);
+  const nth = Math.floor((index / TASKS) * (WORKERS - WORKERS_AT_ONCE)) + (index % WORKERS_AT_ONCE);
+  const uuid = `${index.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
+  const worker = { hostname: `worker-${nth}@shop`, pid: nth + 1, utcoffset: 0, uuid };
+  const task = { name: `shop.tasks.task_${index % 20}`, retries: 0, eta: null, args: '(1, 2)', kwargs: '{}' };
+  const at = (type: string, afterMs: number) => ({
+    type,
+    timestamp: (atMs + afterMs) / 1000,
+    clock: afterMs,
+  });
+  const life = [
+    {
+      ...task,
+      uuid,
+      hostname: 'gen7@shop',
+      pid: 7,
+      queue: 'orders',
+      routing_key: 'orders',
+      ...at('task-sent', 0),
+    },
+    { ...worker, ...task, ...at('task-received', 2) },
+    { ...worker, ...at('task-started', 4) },
+    { ...worker, runtime: 0.25, ...at('task-succeeded', 30) },
+  ];
+  return {
+    arrivedAtMs: atMs,
+    exchange: 'celeryev',
+    routingKey: 'task.multi',
+    contentType: 'application/json',
+    contentEncoding: 'utf-8',
+    headers: {},
+    body: Buffer.from(JSON.stringify(life.slice(0, events))),
+  };
+}
+
+function heapBytes(): number {
+  for (let round = 0; round < 3; round += 1) collectGarbage?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+function check(what: string, value: number, max: number): void {
+  print(`${what}: ${value.toFixed(2)}, at most ${max}`);
+  passed &&= value <= max;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,171 @@
+/** Events that never reached us, known by what workers say that they have begun. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import { StartTally } from '../../src/cluster/start-tally.ts';
+import { SETTINGS, signal, started, T0_MS, type Watched, WORKER, watch } from './events.ts';
+
+const { windowMs } = SETTINGS;
+
+function tell(on: Watched, atMs: number, event: CeleryEvent): void {
+  on.cluster.apply({ ...event, timestampMs: T0_MS + atMs }, T0_MS + atMs);
+}
+
+const heartbeat = (processed: number | undefined, pid = 17) =>
+  signal('worker-heartbeat', { processed, active: 0, pid });
+
+/** What workers were found to have begun, and to have told in vain. */
+function sums(on: Watched): { readonly processed: number; readonly lost: number } {
+  const sum = { processed: 0, lost: 0 };
+  for (const it of on.observed) {
+    if (it.kind !== 'worker-progressed') continue;
+    assert.equal(it.worker, WORKER);
+    assert.ok(it.processed >= 0 && it.eventsLost >= 0);
+    sum.processed += it.processed;
+    sum.lost += it.eventsLost;
+  }
+  return sum;
+}
+
+interface Work {
+  /** Tasks that the worker has begun before it is first heard of. */
+  readonly before?: number;
+  readonly tasks: number;
+  readonly everyMs: number;
+  readonly withheld?: (index: number) => boolean;
+  readonly pid?: number;
+  readonly fromMs?: number;
+}
+
+/** A worker that begins tasks at a steady rate, with a heartbeat every two seconds and one after the end. */
+function work(
+  on: Watched,
+  { before = 0, tasks, everyMs, withheld = () => false, pid = 17, fromMs = 0 }: Work,
+): number {
+  const events: (readonly [number, CeleryEvent])[] = [];
+  for (let index = 0; index < tasks; index += 1) {
+    const atMs = fromMs + index * everyMs + 7;
+    if (!withheld(index)) events.push([atMs, started({ uuid: `${pid} ${index}`, clock: index, pid })]);
+  }
+  const endMs = fromMs + tasks * everyMs + 2_000;
+  const type = before === 0 ? 'worker-online' : 'worker-heartbeat';
+  events.push([fromMs, signal(type, { processed: before, active: 0, pid })]);
+  for (let atMs = fromMs + 2_000; atMs < endMs + 2_000; atMs += 2_000) {
+    const begun = Math.min(tasks, Math.ceil(Math.max(0, atMs - fromMs - 7) / everyMs));
+    events.push([atMs, heartbeat(before + begun, pid)]);
+  }
+  events.sort(([one], [other]) => one - other);
+  for (const [atMs, event] of events) tell(on, atMs, event);
+  on.cluster.survey(T0_MS + endMs + 4_000);
+  return endMs + 4_000;
+}
+
+test('none is lost of a worker that is heard of from its beginning, at any rate', () => {
+  for (const everyMs of [1, 10, 333, 5_000]) {
+    const on = watch();
+    work(on, { tasks: 2_000, everyMs });
+    assert.deepEqual(sums(on), { processed: 2_000, lost: 0 });
+  }
+});
+
+test('none is lost of a worker that had begun tasks before it was heard of, nor are those counted', () => {
+  for (const everyMs of [1, 10, 333]) {
+    const on = watch();
+    work(on, { before: 5_000, tasks: 2_000, everyMs });
+    assert.deepEqual(sums(on), { processed: 2_000, lost: 0 });
+  }
+});
+
+test('as many as are withheld are lost: at the beginning, at the end, or anywhere', () => {
+  const patterns: readonly ((index: number) => boolean)[] = [
+    (index) => index < 37,
+    (index) => index >= 2_000 - 37,
+    (index) => index % 50 === 3 && index < 37 * 50,
+  ];
+  for (const withheld of patterns) {
+    for (const before of [0, 5_000]) {
+      const on = watch();
+      work(on, { before, tasks: 2_000, everyMs: 10, withheld });
+      assert.deepEqual(sums(on), { processed: 2_000, lost: 37 });
+    }
+  }
+});
+
+test('a busy worker’s losses show while it is busy, but for those of the last moments', () => {
+  const on = watch();
+  work(on, { tasks: 4_000, everyMs: 10, withheld: (index) => index < 1_000 });
+  const early = on.observed.filter((it) => it.kind === 'worker-progressed').slice(0, 12);
+  const lost = early.reduce((all, it) => all + (it.kind === 'worker-progressed' ? it.eventsLost : 0), 0);
+  assert.ok(lost > 900 && lost <= 1_000, `${lost}`);
+});
+
+test('a start that overtakes or is overtaken by the heartbeat that counts it is not lost', () => {
+  const on = watch();
+  tell(on, 0, signal('worker-online', { processed: 0 }));
+  // Counted by the heartbeat and stamped after it, as in pools of threads; it reaches us within the window.
+  tell(on, 2_000, heartbeat(2));
+  on.cluster.apply(started({ uuid: 'u1', timestampMs: T0_MS + 2_030 }), T0_MS + 2_030);
+  on.cluster.apply(started({ uuid: 'u2', timestampMs: T0_MS + 1_990 }), T0_MS + 2_000 + windowMs - 1);
+  tell(on, 4_000, heartbeat(2));
+  on.cluster.survey(T0_MS + 6_000);
+  assert.equal(sums(on).lost, 0);
+});
+
+test('what comes later than it was given up is not taken back, and covers no other loss twice', () => {
+  const on = watch();
+  tell(on, 0, signal('worker-online', { processed: 0 }));
+  tell(on, 2_000, heartbeat(1));
+  tell(on, 8_000, heartbeat(1));
+  on.cluster.survey(T0_MS + 10_000);
+  assert.deepEqual(sums(on), { processed: 1, lost: 1 });
+  tell(on, 11_000, started({ uuid: 'late' }));
+  tell(on, 14_000, heartbeat(1));
+  on.cluster.survey(T0_MS + 20_000);
+  assert.deepEqual(sums(on), { processed: 1, lost: 1 });
+});
+
+test('after a restart the count begins anew, and both lives add up', () => {
+  const on = watch();
+  const endMs = work(on, { tasks: 100, everyMs: 10, withheld: (index) => index < 3 });
+  work(on, { tasks: 50, everyMs: 10, pid: 18, fromMs: endMs, withheld: (index) => index < 4 });
+  assert.deepEqual(sums(on), { processed: 150, lost: 7 });
+});
+
+test('a repeated start counts once, so that it covers no loss', () => {
+  const on = watch();
+  tell(on, 0, signal('worker-online', { processed: 0 }));
+  for (const atMs of [500, 501])
+    on.cluster.apply(started({ uuid: 'u1', timestampMs: T0_MS + 500 }), T0_MS + atMs);
+  for (const atMs of [2_000, 4_000]) tell(on, atMs, heartbeat(2));
+  on.cluster.survey(T0_MS + 6_000);
+  assert.deepEqual(sums(on), { processed: 2, lost: 1 });
+});
+
+test('heartbeats without figures, and figures that shrink, say nothing', () => {
+  const on = watch();
+  work(on, { tasks: 10, everyMs: 10 });
+  tell(on, 20_000, heartbeat(undefined));
+  tell(on, 22_000, heartbeat(3));
+  on.cluster.survey(T0_MS + 30_000);
+  assert.deepEqual(sums(on), { processed: 10, lost: 0 });
+});
+
+test('heartbeats that come in another order give the same sums', () => {
+  const on = watch();
+  tell(on, 1, started({ uuid: 'u1' }));
+  on.cluster.apply(signal('worker-heartbeat', { processed: 2, timestampMs: T0_MS + 400 }), T0_MS + 400);
+  on.cluster.apply(signal('worker-online', { processed: 0, timestampMs: T0_MS }), T0_MS + 450);
+  on.cluster.survey(T0_MS + 2_000);
+  assert.deepEqual(sums(on), { processed: 2, lost: 1 });
+});
+
+test('only the last seconds are told apart, and a tally of them never goes wrong for long silences', () => {
+  const tally = new StartTally(1_000);
+  tally.told(0, 0);
+  tally.started(100);
+  tally.started(1_000_000);
+  tally.started(50);
+  assert.deepEqual(tally.told(3, 2_000_000), { processed: 3, lost: 0 });
+  assert.deepEqual(tally.told(5, 2_002_000), { processed: 2, lost: 2 });
+  assert.deepEqual(tally.told(4, 2_003_000), { processed: 0, lost: 0 });
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fingerprints, fingerprint, hashOf } from '../../src/cluster/fingerprint.ts';
+
+const REMEMBERED = 12;
+
+test('an event is a repeat if it was among the last twelve of its task, and of no other task', () => {
+  const prints = new Fingerprints(1_000);
+  for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(!prints.isRepeat(7, print));
+  for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(prints.isRepeat(7, print));
+  assert.ok(!prints.isRepeat(8, 1));
+  assert.ok(!prints.isRepeat(7, 99));
+  assert.ok(!prints.isRepeat(7, 1), 'the oldest made room');
+  assert.ok(prints.isRepeat(7, 3));
+});
+
+test('another task in the same place has had nothing', () => {
+  const prints = new Fingerprints(1_000);
+  assert.ok(!prints.isRepeat(7, 1));
+  prints.clear(7);
+  prints.clear(999);
+  assert.ok(!prints.isRepeat(7, 1));
+});
+
+test('it grows with the places that are used, and keeps what it knows', () => {
+  const prints = new Fingerprints(100_000);
+  for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(!prints.isRepeat(place, 5), String(place));
+  for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(prints.isRepeat(place, 5), String(place));
+});
+
+test('whatever makes two events different makes their fingerprints different', () => {
+  type Parts = Parameters<typeof fingerprint>;
+  const base: Parts = [1, hashOf('w1@shop') ^ 17, 40, 1_795_260_275_000.25];
+  const others: readonly Parts[] = [
+    [2, base[1], base[2], base[3]],
+    [base[0], hashOf('w2@shop') ^ 17, base[2], base[3]],
+    [base[0], hashOf('w1@shop') ^ 18, base[2], base[3]],
+    [base[0], base[1], 41, base[3]],
+    [base[0], base[1], -1, base[3]],
+    [base[0], base[1], base[2], base[3] + 0.25],
+    [base[0], base[1], base[2], base[3] + 1],
+  ];
+  const prints = new Set([base, ...others].map((parts) => fingerprint(...parts)));
+  assert.equal(prints.size, others.length + 1);
+  assert.equal(fingerprint(...base), fingerprint(...base));
+  assert.notEqual(fingerprint(0, 0, 0, 0), 0);
+});
+
+test('the fingerprints of a hundred thousand events of usual tasks hardly ever fall together', () => {
+  const prints = new Set<number>();
+  const sender = hashOf('celery@worker-7f9c') ^ 31;
+  for (let index = 0; index < 100_000; index += 1) {
+    prints.add(fingerprint((index % 8) + 1, sender, index, 1_795_260_275_000 + index * 0.731));
+  }
+  // By chance about one pair would among so many of 32 bits.
+  assert.ok(prints.size >= 99_990, String(prints.size));
+});

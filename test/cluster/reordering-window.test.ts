@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
+import type { HeldEvent } from '../../src/cluster/task.ts';
+import { Task, type WorkerTaskEvent } from '../../src/cluster/task.ts';
+import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
+import { failed, received, retried, revoked, SETTINGS, started, succeeded, T0_MS } from './events.ts';
+
+const { windowMs } = SETTINGS;
+/** What is held a little longer than the window, because a sending is stamped late. */
+const HELD_MS = windowMs + 100;
+
+const instance = (nodename: string, pid = 17) =>
+  new WorkerInstance(nodename, pid, { windowMs, observe: () => {}, onHurried: () => {} }, T0_MS);
+const W1 = instance('w1@shop');
+
+interface Watched {
+  readonly window: ReorderingWindow;
+  hold(event: WorkerTaskEvent, task: Task, nowMs: number, by?: WorkerInstance): void;
+  /** What came out since the last call: type and clock. */
+  out(): readonly string[];
+}
+
+function watched(heldMax = 1_000): Watched {
+  let out: string[] = [];
+  const window = new ReorderingWindow({ windowMs, heldMax }, ({ type, clock }: HeldEvent) =>
+    out.push(`${type.slice('task-'.length)} ${clock}`),
+  );
+  return {
+    window,
+    hold: (event, task, nowMs, by = W1) => window.hold(event, task, by, nowMs),
+    out() {
+      const news = out;
+      out = [];
+      return news;
+    },
+  };
+}
+
+test('an event comes out once an earlier one can no longer come, and not before', () => {
+  const { window, hold, out } = watched();
+  hold(received({ clock: 1 }), new Task(0), 0);
+  window.release(HELD_MS - 1);
+  assert.deepEqual(out(), []);
+  assert.equal(window.size, 1);
+  window.release(HELD_MS);
+  assert.deepEqual(out(), ['received 1']);
+  assert.equal(window.size, 0);
+});
+
+test('what happened before an event comes out before it, however late it came', () => {
+  const { window, hold, out } = watched();
+  const task = new Task(0);
+  hold(succeeded({ clock: 3, timestampMs: T0_MS + 20 }), task, 0);
+  hold(received({ clock: 1, timestampMs: T0_MS }), task, windowMs);
+  hold(started({ clock: 2, timestampMs: T0_MS + 10 }), task, windowMs);
+  hold(failed('KeyError', { clock: 4, timestampMs: T0_MS + 30 }), task, windowMs);
+  window.release(HELD_MS);
+  assert.deepEqual(out(), ['received 1', 'started 2', 'succeeded 3']);
+  window.release(windowMs + HELD_MS);
+  assert.deepEqual(out(), ['failed 4']);
+  assert.equal(window.size, 0);
+});
+
+test('one task does not bring out the events of another', () => {
+  const { window, hold, out } = watched();
+  hold(started({ clock: 2, timestampMs: T0_MS + 10 }), new Task(0), 0);
+  hold(received({ clock: 1, timestampMs: T0_MS }), new Task(1), windowMs);
+  window.release(HELD_MS);
+  assert.deepEqual(out(), ['started 2']);
+});
+
+test('of events at one time the clock decides, then their kind, then who told', () => {
+  const at = { timestampMs: T0_MS };
+  const orders: readonly (readonly [WorkerTaskEvent, WorkerInstance])[][] = [
+    [
+      [started({ ...at, clock: 1 }), W1],
+      [received({ ...at, clock: 2 }), W1],
+    ],
+    [
+      [received({ ...at, clock: 3 }), W1],
+      [started({ ...at, clock: 3 }), W1],
+      [retried('KeyError', { ...at, clock: 3 }), W1],
+      [succeeded({ ...at, clock: 3 }), W1],
+    ],
+    [
+      [revoked({ ...at, clock: 4 }), instance('w0@shop')],
+      [revoked({ ...at, clock: 4 }), W1],
+      [revoked({ ...at, clock: 4 }), instance('w1@shop', 18)],
+      [revoked({ ...at, clock: 4 }), instance('w2@shop')],
+    ],
+  ];
+  for (const order of orders) {
+    const outOf = (sequence: typeof order): readonly string[] => {
+      const out: string[] = [];
+      const window = new ReorderingWindow({ windowMs, heldMax: 10 }, ({ type, clock, instance: by }) =>
+        out.push(`${type} ${clock} ${by.nodename} ${by.pid}`),
+      );
+      const task = new Task(0);
+      for (const [event, by] of sequence) window.hold(event, task, by, 0);
+      window.flush();
+      return out;
+    };
+    assert.deepEqual(outOf(order.toReversed()), outOf(order));
+    assert.deepEqual(
+      outOf(order.toReversed()),
+      order.map(([{ type, clock }, by]) => `${type} ${clock} ${by.nodename} ${by.pid}`),
+    );
+  }
+});
+
+test('a clock that was set back holds nothing up', () => {
+  const { window, hold, out } = watched();
+  hold(received({ clock: 1 }), new Task(0), T0_MS);
+  window.release(T0_MS - 3_600_000);
+  assert.deepEqual(out(), ['received 1']);
+});
+
+test('beyond its bound the event that came first goes early, with what happened before it, and is counted', () => {
+  const { window, hold, out } = watched(3);
+  const task = new Task(0);
+  hold(started({ clock: 2, timestampMs: T0_MS + 10 }), task, 0);
+  hold(received({ clock: 1, timestampMs: T0_MS }), task, 1);
+  hold(received({ clock: 1 }), new Task(1), 2);
+  assert.equal(window.hurried, 0);
+  hold(received({ clock: 1 }), new Task(2), 3);
+  assert.deepEqual(out(), ['received 1', 'started 2']);
+  assert.equal(window.hurried, 1);
+  assert.ok(window.size <= 3);
+  // The receipt went with the start: to take it out of the queue hurries nobody.
+  hold(received({ clock: 5 }), new Task(3), 4);
+  assert.deepEqual(out(), []);
+  assert.equal(window.hurried, 1);
+});
+
+test('the bound holds, whatever comes', () => {
+  const { window, hold, out } = watched(10);
+  for (let index = 0; index < 1_000; index += 1) {
+    hold(received({ clock: index }), new Task(index), 0);
+    assert.ok(window.size <= 10);
+  }
+  assert.equal(window.hurried, 990);
+  assert.equal(out().length, 990);
+});
+
+test('too many events of one task at a time go early, in their order, and are counted apart', () => {
+  const { window, hold, out } = watched();
+  const task = new Task(0);
+  for (let clock = 0; clock <= 64; clock += 1) hold(started({ clock, timestampMs: T0_MS + clock }), task, 0);
+  assert.deepEqual(
+    out(),
+    Array.from({ length: 65 }, (_, clock) => `started ${clock}`),
+  );
+  assert.equal(window.hurriedPerTask, 65);
+  assert.equal(window.hurried, 0);
+  window.flush();
+  assert.deepEqual(out(), []);
+  assert.equal(window.size, 0);
+});
+
+test('what is held of one task can be asked for at once, and all of it at the end', () => {
+  const { window, hold, out } = watched();
+  const [one, other] = [new Task(0), new Task(1)];
+  hold(received({ clock: 1 }), one, 0);
+  hold(received({ clock: 2 }), other, 0);
+  window.flush(one);
+  assert.deepEqual(out(), ['received 1']);
+  window.flush();
+  assert.deepEqual(out(), ['received 2']);
+  window.release(HELD_MS);
+  assert.deepEqual(out(), []);
+  assert.equal(window.size, 0);
+});
+
+test('an event that is held again in the place of another one says only what it says itself', () => {
+  const seen: unknown[] = [];
+  const window = new ReorderingWindow({ windowMs, heldMax: 10 }, (event) =>
+    seen.push([event.type, event.etaMs, event.runtimeS, event.released]),
+  );
+  window.hold(received({ etaMs: T0_MS }), new Task(0), W1, 0);
+  window.flush();
+  window.hold(received(), new Task(1), W1, 0);
+  window.flush();
+  window.hold(succeeded({ runtimeS: 1 }), new Task(2), W1, 0);
+  window.flush();
+  window.hold(succeeded({ runtimeS: undefined }), new Task(3), W1, 0);
+  window.flush();
+  assert.deepEqual(
+    seen.map((each) => (Array.isArray(each) ? each.slice(0, 3) : each)),
+    [
+      ['task-received', T0_MS, undefined],
+      ['task-received', undefined, undefined],
+      ['task-succeeded', undefined, 1],
+      ['task-succeeded', undefined, undefined],
+    ],
+  );
+});

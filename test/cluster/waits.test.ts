@@ -1,0 +1,247 @@
+/** How long a task waited for what: each run has its own times, from its own sending, receipt and start. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import type { ClusterSettings } from '../../src/cluster/cluster.ts';
+import { received, rejected, retried, sent, started, succeeded, T0_MS, watch } from './events.ts';
+
+const at = (seconds: number) => ({ timestampMs: T0_MS + seconds * 1_000 });
+const eta = (seconds: number) => ({ etaMs: T0_MS + seconds * 1_000 });
+const BITS = '0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.0.1';
+const delayed = { queue: '', routingKey: `${BITS}.orders` };
+
+/** `queue 1` for each receipt, `wait 2 prefetch 1` for each start; `-` where it is not known. */
+function times(events: readonly CeleryEvent[], over: Partial<ClusterSettings> = {}): readonly string[] {
+  const on = watch(over);
+  for (const event of events) on.cluster.apply(event, event.timestampMs);
+  on.cluster.flush();
+  return on.observed.flatMap((it) => {
+    if (it.kind === 'task-received') return [`queue ${it.queueTimeS ?? '-'}`];
+    if (it.kind === 'task-started')
+      return [`wait ${it.waitTimeS ?? '-'} prefetch ${it.prefetchTimeS ?? '-'}`];
+    return [];
+  });
+}
+
+const CASES: readonly { what: string; events: readonly CeleryEvent[]; expected: readonly string[] }[] = [
+  {
+    what: 'a plain task waits in the queue, then in its worker',
+    events: [sent(at(0)), received(at(3)), started(at(5))],
+    expected: ['queue 3', 'wait 5 prefetch 2'],
+  },
+  {
+    what: 'without a sending only the time in the worker is known',
+    events: [received(at(3)), started(at(5))],
+    expected: ['queue -', 'wait - prefetch 2'],
+  },
+  {
+    what: 'without a receipt the time in the worker is not known',
+    events: [sent(at(0)), started(at(5))],
+    expected: ['wait 5 prefetch -'],
+  },
+  {
+    what: 'until its ETA a task does not wait, though its worker has it',
+    events: [sent({ ...at(0), ...eta(60) }), received({ ...at(1), ...eta(60) }), started(at(60.5))],
+    expected: ['queue 1', 'wait 0.5 prefetch 0.5'],
+  },
+  {
+    what: 'an ETA that has passed when the task is received delays nothing',
+    events: [sent({ ...at(0), ...eta(10) }), received({ ...at(30), ...eta(10) }), started(at(32))],
+    expected: ['queue 30', 'wait 22 prefetch 2'],
+  },
+  {
+    what: 'what native delayed delivery holds back does not wait in its queue',
+    events: [sent({ ...at(0), ...delayed, ...eta(5) }), received({ ...at(7), ...eta(5) }), started(at(8))],
+    expected: ['queue 2', 'wait 3 prefetch 1'],
+  },
+  {
+    what: 'each retry has its own sending, ETA and wait',
+    events: [
+      sent(at(0)),
+      received(at(1)),
+      started(at(2)),
+      sent({ ...at(10), ...eta(20), retries: 1 }),
+      retried('KeyError', at(10)),
+      received({ ...at(11), ...eta(20), retries: 1 }),
+      started(at(24)),
+    ],
+    expected: ['queue 1', 'wait 2 prefetch 1', 'queue 1', 'wait 4 prefetch 4'],
+  },
+  {
+    what: 'a retry that is received before the run before it has ended has its own times too',
+    events: [
+      sent(at(0)),
+      received(at(1)),
+      started(at(2)),
+      sent({ ...at(3), ...eta(4), retries: 1 }),
+      received({ ...at(3.1), ...eta(4), retries: 1 }),
+      retried('KeyError', at(3.2)),
+      started(at(6)),
+    ],
+    expected: ['queue 1', 'wait 2 prefetch 1', `queue ${0.1}`, 'wait 2 prefetch 2'],
+  },
+  {
+    what: 'a second delivery has no sending of its own, so only its time in the worker is known',
+    events: [
+      sent(at(0)),
+      received(at(1)),
+      started(at(2)),
+      rejected(true, at(3)),
+      received(at(5)),
+      started(at(7)),
+    ],
+    expected: ['queue 1', 'wait 2 prefetch 1', 'queue -', 'wait - prefetch 2'],
+  },
+  {
+    what: 'of a task that replaces itself each has its own sending, in whatever order they are told',
+    events: [
+      sent(at(0)),
+      sent({ ...at(0.5), name: 'shop.ship', queue: 'parcels' }),
+      received(at(1)),
+      started(at(2)),
+      received({ ...at(4.5), name: 'shop.ship' }),
+      started(at(6.5)),
+    ],
+    expected: ['queue 1', 'wait 2 prefetch 1', 'queue 4', 'wait 6 prefetch 2'],
+  },
+  {
+    what: 'a task under another name in its worker still has its sending',
+    events: [sent(at(0)), received({ ...at(1), name: 'shadow' }), started(at(3))],
+    expected: ['queue 1', 'wait 3 prefetch 2'],
+  },
+  {
+    what: 'a sending that comes after its receipt is its sending all the same',
+    events: [received(at(1)), sent(at(1.01)), started(at(3))],
+    expected: ['queue 0', 'wait 1.99 prefetch 2'],
+  },
+  {
+    what: 'a sending that comes far too late gives its run nothing, and the next one neither',
+    events: [
+      received(at(1)),
+      started(at(2)),
+      { ...sent(at(0)), timestampMs: T0_MS },
+      retried('KeyError', at(20)),
+      received({ ...at(21), retries: 1 }),
+      started(at(22)),
+    ],
+    expected: ['queue -', 'wait - prefetch 1', 'queue -', 'wait - prefetch 1'],
+  },
+];
+
+for (const { what, events, expected } of CASES) {
+  test(what, () => {
+    // The one that comes too late reaches us after everything that was told before it.
+    const on = watch();
+    let nowMs = 0;
+    const list: string[] = [];
+    for (const event of events) {
+      nowMs = Math.max(nowMs, event.timestampMs);
+      on.cluster.apply(event, nowMs);
+      if (event.type === 'task-started') nowMs += 2_000;
+    }
+    on.cluster.flush();
+    for (const it of on.observed) {
+      if (it.kind === 'task-received') list.push(`queue ${round(it.queueTimeS)}`);
+      if (it.kind === 'task-started')
+        list.push(`wait ${round(it.waitTimeS)} prefetch ${round(it.prefetchTimeS)}`);
+    }
+    assert.deepEqual(list, expected);
+  });
+}
+
+function round(seconds: number | undefined): string {
+  return seconds === undefined ? '-' : String(Math.round(seconds * 1_000) / 1_000);
+}
+
+const CLIENT = 'gen7@office';
+const WORKER = 'w1@cellar';
+
+/** Pairs of hosts between which a difference of clocks was noticed. */
+function skews(events: readonly CeleryEvent[], over: Partial<ClusterSettings> = {}): readonly string[] {
+  const on = watch(over);
+  for (const event of events) on.cluster.apply(event, T0_MS);
+  on.cluster.flush();
+  return on.observed.flatMap((it) =>
+    it.kind === 'clock-skewed' ? [`${it.senderHost} ${it.workerHost}`] : [],
+  );
+}
+
+const life = (uuid: string, sentAt: number, receivedAt: number, startedAt: number) => [
+  sent({ uuid, hostname: CLIENT, ...at(sentAt) }),
+  received({ uuid, hostname: WORKER, ...at(receivedAt) }),
+  started({ uuid, hostname: WORKER, ...at(startedAt) }),
+];
+
+test('a wait that comes out negative is 0, and the difference of the clocks is told with both hosts', () => {
+  assert.deepEqual(times(life('u1', 60, 1, 2)), ['queue 0', 'wait 0 prefetch 1']);
+  assert.deepEqual(skews(life('u1', 60, 1, 2)), ['office cellar', 'office cellar']);
+});
+
+test('what a sending is stamped too late in any case is no difference of clocks', () => {
+  assert.deepEqual(skews(life('u1', 1.25, 1, 1)), []);
+  assert.deepEqual(skews(life('u1', 1.26, 1, 1)), ['office cellar', 'office cellar']);
+  assert.deepEqual(skews(life('u1', 1.26, 1, 2)), ['office cellar']);
+});
+
+test('pairs of hosts are told by name up to a bound, and all others together, counted', () => {
+  const on = watch({ skewPairsMax: 2 });
+  for (let host = 0; host < 5; host += 1) {
+    for (const uuid of [`a${host}`, `b${host}`]) {
+      on.cluster.apply(sent({ uuid, hostname: `gen1@h${host}`, ...at(60) }), T0_MS);
+      on.cluster.apply(received({ uuid, hostname: WORKER, ...at(1) }), T0_MS);
+    }
+  }
+  on.cluster.flush();
+  const pairs = on.observed.flatMap((it) => (it.kind === 'clock-skewed' ? [it.senderHost] : []));
+  assert.deepEqual(pairs, ['h0', 'h0', 'h1', 'h1', ...Array.from({ length: 6 }, () => 'other')]);
+  assert.deepEqual(on.cluster.tables().clock_skews, { size: 2, evicted: 6 });
+});
+
+test('the queue of a task is where it was sent, else where it was, else the only one of its worker', () => {
+  const queueOf = (events: readonly CeleryEvent[], consumed: readonly string[] = []): readonly string[] => {
+    const on = watch();
+    // The worker has to be known before it can be known what it consumes.
+    on.cluster.apply(succeeded({ uuid: 'before' }), T0_MS);
+    on.cluster.consumes('w1@shop', consumed);
+    for (const event of events) on.cluster.apply(event, event.timestampMs);
+    on.cluster.flush();
+    return on.observed.flatMap((it) => ('queue' in it && it.task !== 'unknown' ? [it.queue] : []));
+  };
+  const run = [received(at(1)), started(at(2)), succeeded(at(3))];
+  assert.deepEqual(queueOf([sent(at(0)), ...run], ['other']), ['orders', 'orders', 'orders', 'orders']);
+  assert.deepEqual(queueOf([sent({ ...at(0), ...delayed }), ...run]), [
+    'orders',
+    'orders',
+    'orders',
+    'orders',
+  ]);
+  assert.deepEqual(queueOf(run, ['orders']), ['orders', 'orders', 'orders']);
+  assert.deepEqual(queueOf(run, ['orders', 'mails']), ['unknown', 'unknown', 'unknown']);
+  assert.deepEqual(queueOf(run, []), ['unknown', 'unknown', 'unknown']);
+  const again = [retried('KeyError', at(3)), received({ ...at(4), retries: 1 }), started(at(5))];
+  assert.deepEqual(
+    queueOf([sent(at(0)), received(at(1)), started(at(2)), ...again], ['other']),
+    Array.from({ length: 6 }, () => 'orders'),
+  );
+});
+
+test('a routing key that only looks like a delayed one names no queue', () => {
+  for (const routingKey of [BITS, `${BITS}.`, `2.${BITS.slice(2)}.orders`, `0.${BITS}`, 'orders', '']) {
+    const on = watch();
+    on.cluster.apply(sent({ ...at(0), queue: '', routingKey }), T0_MS);
+    const [it] = on.observed;
+    const expected = routingKey === `0.${BITS}` ? '1' : 'unknown';
+    assert.equal(it?.kind === 'task-sent' ? it.queue : undefined, expected, routingKey);
+  }
+});
+
+test('a task that was counted without its queue is not counted with it later', () => {
+  const on = watch();
+  on.cluster.apply(received(at(1)), T0_MS + 1_000);
+  on.cluster.survey(T0_MS + 3_000);
+  on.cluster.apply(sent(at(1.01)), T0_MS + 3_000);
+  on.cluster.apply(started(at(2)), T0_MS + 3_000);
+  on.cluster.flush();
+  const queues = on.observed.map((it) => `${it.kind} ${'queue' in it ? it.queue : ''}`);
+  assert.deepEqual(queues, ['task-received unknown', 'task-sent orders', 'task-started unknown']);
+});
