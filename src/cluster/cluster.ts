@@ -6,6 +6,7 @@ import type { CeleryEvent } from '../celery/event.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
+import { Identities } from './identities.ts';
 import { Names } from './names.ts';
 import type { Observe, Survey } from './observation.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
@@ -69,7 +70,8 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
-  const around: LifeSurroundings = { tasks, workers, skews, names: new Names(), observe };
+  const [names, identities] = [new Names(), new Identities()];
+  const around: LifeSurroundings = { tasks, workers, skews, names, identities, observe };
   const window = new ReorderingWindow(settings, (event) => happened(around, event));
 
   function hold(event: WorkerTaskEvent, nowMs: number): void {

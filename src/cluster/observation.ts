@@ -8,40 +8,42 @@ export const UNKNOWN = 'unknown';
 
 export type Revocation = 'revoked' | 'terminated' | 'expired';
 
-export interface TaskIdentity {
+/** Which runs are counted together; the same ones have the same object. */
+export interface RunIdentity {
   readonly task: string;
   readonly queue: string;
-}
-
-export interface RunIdentity extends TaskIdentity {
   /** Full nodename, `name@host`. */
   readonly worker: string;
 }
 
+interface OfRun {
+  readonly run: RunIdentity;
+}
+
 /** Durations are seconds, never negative; undefined where nobody can tell. */
 export type Observation =
-  | ({ readonly kind: 'task-sent' } & TaskIdentity)
+  | { readonly kind: 'task-sent'; readonly task: string; readonly queue: string }
   | ({
       readonly kind: 'task-received';
       /** From the sending (under native delayed delivery: from the ETA, if that is later) to the receipt. */
       readonly queueTimeS: number | undefined;
-    } & RunIdentity)
+    } & OfRun)
   | ({
       readonly kind: 'task-started';
       /** From the sending, or the ETA if that is later, to the start. */
       readonly waitTimeS: number | undefined;
       /** From the receipt, or the ETA if that is later, to the start. */
       readonly prefetchTimeS: number | undefined;
-    } & RunIdentity)
-  | ({ readonly kind: 'task-cancelled' | 'task-lost' } & RunIdentity)
-  | ({ readonly kind: 'task-succeeded'; readonly runtimeS: number | undefined } & RunIdentity)
+    } & OfRun)
+  | ({ readonly kind: 'task-cancelled' | 'task-lost' } & OfRun)
+  | ({ readonly kind: 'task-succeeded'; readonly runtimeS: number | undefined } & OfRun)
   | ({
       readonly kind: 'task-failed' | 'task-retried';
       readonly errorType: string;
       readonly runtimeS: number | undefined;
-    } & RunIdentity)
-  | ({ readonly kind: 'task-rejected'; readonly requeue: boolean } & RunIdentity)
-  | ({ readonly kind: 'task-revoked'; readonly revocation: Revocation } & RunIdentity)
+    } & OfRun)
+  | ({ readonly kind: 'task-rejected'; readonly requeue: boolean } & OfRun)
+  | ({ readonly kind: 'task-revoked'; readonly revocation: Revocation } & OfRun)
   | {
       readonly kind: 'worker-progressed';
       readonly worker: string;

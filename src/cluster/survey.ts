@@ -101,7 +101,7 @@ class Surveyor {
       return true;
     }
     load.prefetched += 1;
-    note(this.#oldestWaitingMs, run.queue, run.askedMs ?? run.sinceMs);
+    note(this.#oldestWaitingMs, run.identity.queue, run.askedMs ?? run.sinceMs);
     return true;
   }
 
@@ -109,7 +109,8 @@ class Surveyor {
   #lookAtSending(sending: Sending): boolean {
     if (sending.doubted || (sending.expiresMs ?? Number.POSITIVE_INFINITY) <= this.#nowMs) return false;
     const { sentMs, etaMs = sentMs, queue } = sending;
-    if (etaMs <= sentMs || etaMs <= this.#nowMs) note(this.#oldestWaitingMs, queue, Math.max(sentMs, etaMs));
+    if (etaMs <= sentMs || etaMs <= this.#nowMs)
+      note(this.#oldestWaitingMs, queue || UNKNOWN, Math.max(sentMs, etaMs));
     return true;
   }
 
@@ -121,7 +122,7 @@ class Surveyor {
     const alive = workers.isAlive(instance, this.#nowMs);
     for (const [index, { task, run }] of running.entries()) {
       if (index < doubted) run.standing = 'doubted';
-      else if (alive) note(this.#oldestRunningMs, run.queue, run.sinceMs);
+      else if (alive) note(this.#oldestRunningMs, run.identity.queue, run.sinceMs);
       else this.#lose(instance, task, run);
       if (!run.isExpected && !isMoreExpected(task)) this.#surveyed.tasks.expectMore(task, false);
     }
@@ -145,12 +146,7 @@ class Surveyor {
     // A worker that was forgotten for lack of room may be alive.
     if (wasRedelivered || task.lost || instance.forgotten) return;
     task.lost = true;
-    this.#surveyed.observe({
-      kind: 'task-lost',
-      task: run.name || UNKNOWN,
-      queue: run.queue || UNKNOWN,
-      worker: instance.nodename,
-    });
+    this.#surveyed.observe({ kind: 'task-lost', run: run.identity });
   }
 
   #load(instance: WorkerInstance): Load {
@@ -186,7 +182,7 @@ class Surveyor {
     const age = (sinceMs: number | undefined): number | undefined =>
       sinceMs === undefined ? undefined : secondsBetween(sinceMs, this.#nowMs);
     return Array.from(queues, (queue) => ({
-      queue: queue || UNKNOWN,
+      queue,
       waitingAgeS: age(this.#oldestWaitingMs.get(queue)),
       runningAgeS: age(this.#oldestRunningMs.get(queue)),
     }));

@@ -5,9 +5,10 @@
 import type { TaskSent } from '../celery/event.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, hostOf, secondsBetween } from './clock-skew.ts';
+import type { Identities } from './identities.ts';
 import type { Names } from './names.ts';
 import { delayedRoutingKey } from './native-delay.ts';
-import { type Observe, type RunIdentity, UNKNOWN } from './observation.ts';
+import { type Observe, UNKNOWN } from './observation.ts';
 import type { HeldEvent, Run, Sending, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 import type { WorkerTable } from './worker-table.ts';
@@ -18,6 +19,7 @@ export interface LifeSurroundings {
   readonly workers: Pick<WorkerTable, 'onlyQueue'>;
   readonly skews: ClockSkews;
   readonly names: Names;
+  readonly identities: Identities;
   readonly observe: Observe;
 }
 
@@ -68,7 +70,7 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   const queuedMs = sending?.delayed === true ? run.askedMs : sending?.sentMs;
   around.observe({
     kind: 'task-received',
-    ...identity(run),
+    run: run.identity,
     queueTimeS: around.skews.across(queuedMs, event.timestampMs, run.senderHost, run.instance.nodename),
   });
 }
@@ -77,7 +79,8 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
 function markEarlier({ task, instance }: HeldEvent, name: string): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     // `replace` sends another task under the same uuid and then leaves without an end of its own.
-    if (name !== '' && run.name !== '' && run.name !== name) run.standing = 'replaced';
+    const { task: earlier } = run.identity;
+    if (name !== '' && earlier !== UNKNOWN && earlier !== name) run.standing = 'replaced';
     else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
   }
 }
@@ -98,19 +101,19 @@ function beginRun(
   sending: Sending | undefined,
 ): Run {
   const { task, instance } = event;
-  const { tasks, workers } = around;
-  const run = tasks.openRun(task, instance);
-  run.name = name || sending?.name || task.name;
+  const { tasks, workers, identities } = around;
+  const told = name || sending?.name || task.name;
   // Delivered again, or retried without a word of it, a task is in the queue where it was.
-  const before = run.name === task.name ? task.queue : '';
-  run.queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
+  const before = told === task.name ? task.queue : '';
+  const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
+  const run = tasks.openRun(task, instance, identities.of(told, queue, instance.nodename));
   if (sending !== undefined) {
     run.askedMs = laterOf(sending.sentMs, sending.etaMs);
     run.senderHost = sending.senderHost;
     tasks.takeSending(task, sending);
   }
-  task.name = run.name;
-  task.queue = run.queue;
+  task.name = told;
+  task.queue = queue;
   task.over = false;
   tasks.expectMore(task, true);
   return run;
@@ -132,7 +135,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   around.tasks.expectMore(task, true);
   around.observe({
     kind: 'task-started',
-    ...identity(run),
+    run: run.identity,
     waitTimeS: around.skews.across(askedMs, timestampMs, run.senderHost, instance.nodename),
     prefetchTimeS: secondsBetween(sinceMs, timestampMs),
   });
@@ -159,35 +162,35 @@ function ended(around: LifeSurroundings, event: HeldEvent): void {
   tellEnd(around.observe, event, run);
 }
 
-function tellEnd(observe: Observe, event: HeldEvent, run: Run): void {
-  const of = identity(run);
+function tellEnd(observe: Observe, event: HeldEvent, ended: Run): void {
+  const { identity: run } = ended;
   const { errorType } = event;
   // By the worker's own two timestamps; a clock that was set back in between gives 0.
-  const elapsedS = run.hasStarted ? secondsBetween(run.sinceMs, event.timestampMs) : undefined;
+  const elapsedS = ended.hasStarted ? secondsBetween(ended.sinceMs, event.timestampMs) : undefined;
   switch (event.type) {
     case 'task-succeeded':
       observe({
         kind: 'task-succeeded',
-        ...of,
+        run,
         runtimeS: event.runtimeS,
       });
       break;
     case 'task-failed':
       // Told as a failure, it is the run's rejection; the `task-rejected` that may follow repeats it.
-      if (event.rejection) observe({ kind: 'task-rejected', ...of, requeue: false });
-      else observe({ kind: 'task-failed', ...of, errorType, runtimeS: elapsedS });
+      if (event.rejection) observe({ kind: 'task-rejected', run, requeue: false });
+      else observe({ kind: 'task-failed', run, errorType, runtimeS: elapsedS });
       break;
     case 'task-retried':
-      observe({ kind: 'task-retried', ...of, errorType, runtimeS: elapsedS });
+      observe({ kind: 'task-retried', run, errorType, runtimeS: elapsedS });
       break;
     case 'task-rejected':
-      observe({ kind: 'task-rejected', ...of, requeue: event.requeue });
+      observe({ kind: 'task-rejected', run, requeue: event.requeue });
       break;
     case 'task-revoked':
-      observe({ kind: 'task-revoked', ...of, revocation: event.revocation });
+      observe({ kind: 'task-revoked', run, revocation: event.revocation });
       break;
     case 'task-cancelled':
-      observe({ kind: 'task-cancelled', ...of });
+      observe({ kind: 'task-cancelled', run });
       break;
     case 'task-received':
     case 'task-started':
@@ -225,10 +228,6 @@ function closeReplaced(tasks: TaskTable, task: Task): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     if (run.standing === 'replaced') tasks.closeRun(task, run);
   }
-}
-
-function identity(run: Run): RunIdentity {
-  return { task: run.name || UNKNOWN, queue: run.queue || UNKNOWN, worker: run.instance.nodename };
 }
 
 /** The later of a moment and an ETA, if there is one. */

@@ -4,6 +4,7 @@
  */
 import { appended, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
+import type { RunIdentity } from './observation.ts';
 import { Pool } from './pool.ts';
 import { Run, Sending, Task } from './task.ts';
 import { TaskList } from './task-list.ts';
@@ -84,13 +85,13 @@ export class TaskTable {
   }
 
   /** Begins a run of the task, behind those it has. */
-  openRun(task: Task, instance: WorkerInstance): Run {
+  openRun(task: Task, instance: WorkerInstance, identity: RunIdentity): Run {
     if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
       this.closeRun(task, task.runs);
       this.#partsEvicted += 1;
     }
-    const run = this.#freeRuns.take() ?? new Run(instance);
-    run.begin(instance);
+    const run = this.#freeRuns.take() ?? new Run(instance, identity);
+    run.begin(instance, identity);
     task.runs = appended(task.runs, run);
     return run;
   }

@@ -3,7 +3,7 @@
  * and decides nothing. Each field costs eight bytes, and one that is always a number with fractions sixteen more.
  */
 import type { TaskEvent, TaskRevoked, TaskSent } from '../celery/event.ts';
-import type { Revocation } from './observation.ts';
+import type { Revocation, RunIdentity } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 const OVER = 1;
@@ -93,8 +93,8 @@ export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'go
 
 /** One execution of a task, from its `task-received` to its first end. */
 export class Run {
-  name = '';
-  queue = '';
+  /** What it is counted as, from the first time on: whatever is learned later, all counters of a run agree. */
+  identity: RunIdentity;
   /** The instance that has it. */
   instance: WorkerInstance;
   stage: Stage = 'waiting';
@@ -107,8 +107,9 @@ export class Run {
   senderHost = '';
   next: Run | undefined = undefined;
 
-  constructor(instance: WorkerInstance) {
+  constructor(instance: WorkerInstance, identity: RunIdentity) {
     this.instance = instance;
+    this.identity = identity;
   }
 
   get hasStarted(): boolean {
@@ -119,10 +120,9 @@ export class Run {
     return this.standing === 'expected' || this.standing === 'redelivered';
   }
 
-  /** Makes it a run of which nothing is known but who has it. */
-  begin(instance: WorkerInstance): void {
-    this.name = '';
-    this.queue = '';
+  /** Makes it a run of which nothing is known but who has it and what it is. */
+  begin(instance: WorkerInstance, identity: RunIdentity): void {
+    this.identity = identity;
     this.instance = instance;
     this.stage = 'waiting';
     this.standing = 'expected';

@@ -1,30 +1,65 @@
 /**
- * A counter that adds up in a few look-ups and hands its sums to the SDK's counter once per collection: there an `add()`
- * costs more than decoding an event does. It holds only what was added since the last hand-over, within a bound.
+ * A counter that adds up for itself and hands its sums over once per collection: behind the API may be an SDK in which an
+ * `add()` costs more than decoding an event does. It holds only what was added since the last hand-over, within a bound.
  */
-import type { Counter } from '@opentelemetry/api';
+import type { Attributes, Counter } from '@opentelemetry/api';
 import { type AttributeKeys, type AttributeValues, createSeriesTree } from './series-tree.ts';
 
+/** One series of a counter; whoever has it needs no look-up to add to it. */
+export interface CounterSeries {
+  add(amount: number): void;
+}
+
 export interface CoalescingCounter {
-  /** Adds to the series with these values, one for each of the counter's keys, in their order. */
-  add(amount: number, values: AttributeValues): void;
-  /** Hands everything over to the SDK. */
+  /** The series with these values, one for each of the counter's keys, in their order. */
+  of(values: AttributeValues): CounterSeries;
+  /** Hands everything over. */
   flush(): void;
 }
 
+/** Between two collections; more are handed over early, which costs time but loses nothing. */
+const WAITING_MAX = 10_000;
+
 export function createCoalescingCounter(counter: Counter, keys: AttributeKeys): CoalescingCounter {
-  // Too many series are handed over early, which costs time but loses nothing.
-  const tree = createSeriesTree(
-    keys,
-    (attributes) => ({ attributes, sum: 0 }),
-    (held) => {
-      for (const { sum, attributes } of held) counter.add(sum, attributes);
-    },
-  );
-  return {
-    add(amount, values) {
-      tree.of(values).sum += amount;
-    },
-    flush: tree.clear,
-  };
+  let waiting: Sum[] = [];
+
+  function flush(): void {
+    for (const sum of waiting) sum.handOver(counter);
+    waiting = [];
+  }
+
+  function wait(sum: Sum): void {
+    if (waiting.length >= WAITING_MAX) flush();
+    waiting.push(sum);
+  }
+
+  const tree = createSeriesTree(keys, (attributes) => new Sum(attributes, wait));
+  return { of: tree.of, flush };
+}
+
+class Sum implements CounterSeries {
+  readonly #attributes: Attributes;
+  readonly #wait: (sum: Sum) => void;
+  #sum = 0;
+  #isWaiting = false;
+
+  constructor(attributes: Attributes, wait: (sum: Sum) => void) {
+    this.#attributes = attributes;
+    this.#wait = wait;
+  }
+
+  /** Also of 0: that a series has a point is news too. */
+  add(amount: number): void {
+    if (!this.#isWaiting) {
+      this.#wait(this);
+      this.#isWaiting = true;
+    }
+    this.#sum += amount;
+  }
+
+  handOver(counter: Counter): void {
+    counter.add(this.#sum, this.#attributes);
+    this.#sum = 0;
+    this.#isWaiting = false;
+  }
 }

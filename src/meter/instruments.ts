@@ -3,7 +3,6 @@
  * knows the OpenTelemetry API only, so that whatever SDK a process has can stand behind it.
  */
 import {
-  type Attributes,
   type BatchObservableResult,
   type Histogram,
   type Meter,
@@ -13,7 +12,7 @@ import {
 } from '@opentelemetry/api';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import type { InstrumentRow } from './catalog.ts';
-import { type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
+import { type CoalescingCounter, type CounterSeries, createCoalescingCounter } from './coalescing-counter.ts';
 import { type AttributeKeys, attributesOf, createSeriesTree, type SeriesTree } from './series-tree.ts';
 
 type Table = Readonly<Record<string, InstrumentRow>>;
@@ -61,9 +60,22 @@ export interface Instruments<T extends Table> {
     measurement: number | undefined,
     values: ValuesOf<T[N]>,
   ): void;
+  /** One series of a counter, for those who add to it often. */
+  counterSeries<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>): CounterSeries;
+  /** One series of a histogram, for those who record in it often. */
+  histogramSeries<N extends NameOf<T, 'histogram'>>(name: N, values: ValuesOf<T[N]>): HistogramSeries;
   /** Detaches from the meter; what was added and not collected yet is handed over first. */
   close(): void;
 }
+
+/** One series of a histogram; whoever has it needs no look-up to record in it. */
+export interface HistogramSeries {
+  /** Unless the measurement is undefined. */
+  record(measurement: number | undefined): void;
+}
+
+/** Of metrics that are off. */
+const NO_SERIES = { add: () => {}, record: () => {} };
 
 /** Is never observed, so it has no points: a callback needs some observable to hang on. */
 const HOOK = 'celery_otel.collection';
@@ -81,14 +93,9 @@ export interface InstrumentsOptions<T extends Table> {
 
 interface Made {
   readonly counters: Map<string, CoalescingCounter>;
-  readonly histograms: Map<string, InternedHistogram>;
+  /** One object of attributes for each series: an SDK can know the series by it instead of by all that is in it. */
+  readonly histograms: Map<string, SeriesTree<HistogramSeries>>;
   readonly gauges: Map<string, { readonly gauge: ObservableGauge; readonly keys: AttributeKeys }>;
-}
-
-/** One object of attributes for each series: an SDK can know the series by it instead of by all that is in it. */
-interface InternedHistogram {
-  readonly histogram: Histogram;
-  readonly attributes: SeriesTree<Attributes>;
 }
 
 export function createInstruments<const T extends Table>(options: InstrumentsOptions<T>): Instruments<T> {
@@ -119,12 +126,10 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   meter.addBatchObservableCallback(collect, hooks);
 
   return {
-    add: (name, values, amount = 1) => counters.get(name)?.add(amount, values),
-    record(name, measurement, values) {
-      const made = histograms.get(name);
-      if (made === undefined || measurement === undefined) return;
-      made.histogram.record(measurement, made.attributes.of(values));
-    },
+    add: (name, values, amount = 1) => counters.get(name)?.of(values).add(amount),
+    record: (name, measurement, values) => histograms.get(name)?.of(values).record(measurement),
+    counterSeries: (name, values) => counters.get(name)?.of(values) ?? NO_SERIES,
+    histogramSeries: (name, values) => histograms.get(name)?.of(values) ?? NO_SERIES,
     close() {
       flush();
       meter.removeBatchObservableCallback(collect, hooks);
@@ -142,17 +147,23 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
       case 'counter':
         made.counters.set(name, createCoalescingCounter(meter.createCounter(name, optionsOf(row)), keys));
         break;
-      case 'histogram': {
-        const attributes = createSeriesTree(keys, (series) => series);
-        made.histograms.set(name, { histogram: meter.createHistogram(name, optionsOf(row)), attributes });
+      case 'histogram':
+        made.histograms.set(name, seriesOf(meter.createHistogram(name, optionsOf(row)), keys));
         break;
-      }
       case 'gauge':
         made.gauges.set(name, { gauge: meter.createObservableGauge(name, optionsOf(row)), keys });
         break;
     }
   }
   return made;
+}
+
+function seriesOf(histogram: Histogram, keys: AttributeKeys): SeriesTree<HistogramSeries> {
+  return createSeriesTree(keys, (attributes) => ({
+    record(measurement) {
+      if (measurement !== undefined) histogram.record(measurement, attributes);
+    },
+  }));
 }
 
 /** The key of each value, or undefined where the value is left out of the points. */

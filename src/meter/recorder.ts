@@ -3,9 +3,16 @@
  * It decides nothing about tasks and workers, and keeps no series of its own longer than one collection.
  */
 import type { Meter } from '@opentelemetry/api';
-import type { Observation, QueueReading, Survey, WorkerReading } from '../cluster/observation.ts';
+import type {
+  Observation,
+  QueueReading,
+  RunIdentity,
+  Survey,
+  WorkerReading,
+} from '../cluster/observation.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
-import { createInstruments, type Instruments, type Observe } from './instruments.ts';
+import type { CounterSeries } from './coalescing-counter.ts';
+import { createInstruments, type HistogramSeries, type Instruments, type Observe } from './instruments.ts';
 
 export interface Recorder {
   record(observation: Observation): void;
@@ -33,8 +40,9 @@ export function createRecorder(meter: Meter, survey: () => Survey, choice: Metri
       for (const reading of queues) observeQueue(observe, reading);
     },
   });
+  const observations = new ObservationRecorder(instruments);
   return {
-    record: (observation) => recordObservation(instruments, observation),
+    record: (observation) => observations.record(observation),
     close: instruments.close,
   };
 }
@@ -58,41 +66,116 @@ function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void 
   observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
 }
 
-function recordObservation({ add, record }: Instruments<typeof METRICS>, it: Observation) {
+/** The series of one identity to which something is added with nearly every run. */
+class RunSeries {
+  readonly received: CounterSeries;
+  readonly started: CounterSeries;
+  readonly succeeded: CounterSeries;
+  readonly queueTime: HistogramSeries;
+  readonly waitTime: HistogramSeries;
+  readonly prefetchTime: HistogramSeries;
+  readonly runtime: HistogramSeries;
+
+  constructor(
+    { counterSeries, histogramSeries }: Instruments<typeof METRICS>,
+    { task, queue, worker }: RunIdentity,
+  ) {
+    this.received = counterSeries('celery.task.received', [task, queue, worker]);
+    this.started = counterSeries('celery.task.started', [task, queue, worker]);
+    this.succeeded = counterSeries('celery.task.succeeded', [task, queue, worker]);
+    this.queueTime = histogramSeries('celery.task.queue_time', [task, queue]);
+    this.waitTime = histogramSeries('celery.task.wait_time', [task, queue]);
+    this.prefetchTime = histogramSeries('celery.task.prefetch_time', [task, queue, worker]);
+    this.runtime = histogramSeries('celery.task.runtime', [task, queue, worker, undefined]);
+  }
+}
+
+/** Takes observations of one service. */
+class ObservationRecorder {
+  readonly #instruments: Instruments<typeof METRICS>;
+  /** The same identity is the same object, so no text has to be compared for the most frequent observations. */
+  readonly #runSeries = new WeakMap<RunIdentity, RunSeries>();
+
+  constructor(instruments: Instruments<typeof METRICS>) {
+    this.#instruments = instruments;
+  }
+
+  record(it: Observation): void {
+    const { add } = this.#instruments;
+    switch (it.kind) {
+      case 'task-sent':
+        add('celery.task.sent', [it.task, it.queue]);
+        break;
+      case 'task-received': {
+        const { received, queueTime } = this.#seriesOf(it.run);
+        received.add(1);
+        queueTime.record(it.queueTimeS);
+        break;
+      }
+      case 'task-started': {
+        const { started, waitTime, prefetchTime } = this.#seriesOf(it.run);
+        started.add(1);
+        waitTime.record(it.waitTimeS);
+        prefetchTime.record(it.prefetchTimeS);
+        break;
+      }
+      case 'task-succeeded': {
+        const { succeeded, runtime } = this.#seriesOf(it.run);
+        succeeded.add(1);
+        runtime.record(it.runtimeS);
+        break;
+      }
+      case 'worker-progressed':
+        // A sum to which nothing is added need not exist; that of lost events must, to show that there are none.
+        if (it.processed > 0) add('celery.worker.tasks.processed', [it.worker], it.processed);
+        add('celery.worker.events.lost', [it.worker], it.eventsLost);
+        break;
+      case 'clock-skewed':
+        // Is about the measuring, so the bridge tells it of itself.
+        break;
+      default:
+        recordRareEnd(this.#instruments, it);
+    }
+  }
+
+  #seriesOf(run: RunIdentity): RunSeries {
+    let series = this.#runSeries.get(run);
+    if (series === undefined) {
+      series = new RunSeries(this.#instruments, run);
+      this.#runSeries.set(run, series);
+    }
+    return series;
+  }
+}
+
+type RareEnd = Extract<
+  Observation,
+  { kind: `task-${'failed' | 'retried' | 'rejected' | 'revoked' | 'cancelled' | 'lost'}` }
+>;
+
+function recordRareEnd({ add, record }: Instruments<typeof METRICS>, it: RareEnd): void {
+  const { task, queue, worker } = it.run;
   switch (it.kind) {
-    case 'task-sent':
-      return add('celery.task.sent', [it.task, it.queue]);
-    case 'task-received':
-      add('celery.task.received', [it.task, it.queue, it.worker]);
-      return record('celery.task.queue_time', it.queueTimeS, [it.task, it.queue]);
-    case 'task-started':
-      add('celery.task.started', [it.task, it.queue, it.worker]);
-      record('celery.task.wait_time', it.waitTimeS, [it.task, it.queue]);
-      return record('celery.task.prefetch_time', it.prefetchTimeS, [it.task, it.queue, it.worker]);
-    case 'task-succeeded':
-      add('celery.task.succeeded', [it.task, it.queue, it.worker]);
-      return record('celery.task.runtime', it.runtimeS, [it.task, it.queue, it.worker, undefined]);
     case 'task-failed':
-      add('celery.task.failed', [it.task, it.queue, it.worker, it.errorType]);
-      return record('celery.task.runtime', it.runtimeS, [it.task, it.queue, it.worker, it.errorType]);
+      add('celery.task.failed', [task, queue, worker, it.errorType]);
+      record('celery.task.runtime', it.runtimeS, [task, queue, worker, it.errorType]);
+      break;
     case 'task-retried':
-      add('celery.task.retried', [it.task, it.queue, it.worker, it.errorType]);
-      return record('celery.task.runtime', it.runtimeS, [it.task, it.queue, it.worker, it.errorType]);
+      add('celery.task.retried', [task, queue, worker, it.errorType]);
+      record('celery.task.runtime', it.runtimeS, [task, queue, worker, it.errorType]);
+      break;
     case 'task-rejected':
-      return add('celery.task.rejected', [it.task, it.queue, it.worker, it.requeue]);
+      add('celery.task.rejected', [task, queue, worker, it.requeue]);
+      break;
     case 'task-revoked':
-      return add('celery.task.revoked', [it.task, it.queue, it.worker, it.revocation]);
+      add('celery.task.revoked', [task, queue, worker, it.revocation]);
+      break;
     case 'task-cancelled':
-      return add('celery.task.cancelled', [it.task, it.queue, it.worker]);
+      add('celery.task.cancelled', [task, queue, worker]);
+      break;
     case 'task-lost':
-      return add('celery.task.lost', [it.task, it.queue, it.worker]);
-    case 'worker-progressed':
-      // A sum to which nothing is added need not exist; that of lost events must, to show that there are none.
-      if (it.processed > 0) add('celery.worker.tasks.processed', [it.worker], it.processed);
-      return add('celery.worker.events.lost', [it.worker], it.eventsLost);
-    case 'clock-skewed':
-      // Is about the measuring, so the bridge tells it of itself.
-      return;
+      add('celery.task.lost', [task, queue, worker]);
+      break;
     default:
       it satisfies never;
   }

@@ -20,31 +20,18 @@ interface Node<S> {
 export interface SeriesTree<S> {
   /** What is kept for the series with these values. */
   of(values: AttributeValues): S;
-  /** Lets go of everything. */
-  clear(): void;
 }
 
-/** Of one instrument. */
+/** Of one instrument. One too many lets go of all: what they are found by is lost, and nothing else. */
 const SERIES_MAX = 10_000;
 
 /**
  * @param make what is kept for a series that is met for the first time; its attributes are frozen, and the same object
  * for as long as the series is held
- * @param release told of all that was held when it is let go of, which the one series too many does as well
  */
-export function createSeriesTree<S>(
-  keys: AttributeKeys,
-  make: (attributes: Attributes) => S,
-  release: (held: readonly S[]) => void = () => {},
-): SeriesTree<S> {
+export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attributes) => S): SeriesTree<S> {
   let root = newNode<S>();
-  let held: S[] = [];
-
-  function clear(): void {
-    release(held);
-    root = newNode();
-    held = [];
-  }
+  let size = 0;
 
   function find(values: AttributeValues): Node<S> {
     let node = root;
@@ -62,14 +49,17 @@ export function createSeriesTree<S>(
   }
 
   function add(values: AttributeValues): S {
-    if (held.length >= SERIES_MAX) clear();
+    if (size >= SERIES_MAX) {
+      root = newNode();
+      size = 0;
+    }
     const series = make(Object.freeze(attributesOf(keys, values)));
     find(values).series = series;
-    held.push(series);
+    size += 1;
     return series;
   }
 
-  return { of: (values) => find(values).series ?? add(values), clear };
+  return { of: (values) => find(values).series ?? add(values) };
 }
 
 function newNode<S>(): Node<S> {

@@ -114,7 +114,8 @@ export function line(it: Observation): string {
       return `sent ${it.task} ${it.queue}`;
     default:
   }
-  const words: string[] = [it.kind.slice('task-'.length), it.task, it.queue, it.worker];
+  const { task, queue, worker } = it.run;
+  const words: string[] = [it.kind.slice('task-'.length), task, queue, worker];
   if ('errorType' in it) words.push(it.errorType);
   if ('requeue' in it) words.push(it.requeue ? 'requeued' : 'dropped');
   if ('revocation' in it) words.push(it.revocation);

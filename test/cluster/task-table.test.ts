@@ -26,6 +26,9 @@ const INSTANCE = new WorkerInstance(
   T0_MS,
 );
 
+const PAY = { task: 'shop.pay', queue: 'orders', worker: 'w1@shop' };
+const SHIP = { ...PAY, task: 'shop.ship' };
+
 test('a task that is not known yet is empty, and is the same one the next time', () => {
   const table = new TaskTable(2);
   const task = table.task('u1');
@@ -69,7 +72,7 @@ test('what is over is forgotten first, and is no loss', () => {
 test('an entry that is used again for another task knows nothing of the one before', () => {
   const table = new TaskTable(1);
   const first = table.task('u1');
-  table.openRun(first, INSTANCE).name = 'shop.pay';
+  table.openRun(first, INSTANCE, PAY);
   table.addSending(first).queue = 'orders';
   Object.assign(first, { over: true, revoked: true, lost: true, name: 'shop.pay', queue: 'orders' });
   assert.ok(!table.isRepeat(first, 7));
@@ -81,7 +84,7 @@ test('an entry that is used again for another task knows nothing of the one befo
   );
   assert.deepEqual([second.over, second.revoked, second.lost], [false, false, false]);
   assert.ok(!table.isRepeat(second, 7));
-  assert.equal(table.openRun(second, INSTANCE).name, '');
+  assert.equal(table.openRun(second, INSTANCE, SHIP).identity, SHIP);
 });
 
 test('the bound holds, whatever comes', () => {
@@ -99,9 +102,9 @@ test('a task has at most eight open runs and eight sendings; the oldest is given
   const task = table.task('u1');
   for (let index = 0; index < 9; index += 1) {
     assert.equal(table.partsEvicted, 0);
-    table.openRun(task, INSTANCE).name = `run ${index}`;
+    table.openRun(task, INSTANCE, { ...PAY, task: `run ${index}` });
   }
-  assert.deepEqual([lengthOf(task.runs), task.runs?.name, table.partsEvicted], [8, 'run 1', 1]);
+  assert.deepEqual([lengthOf(task.runs), task.runs?.identity.task, table.partsEvicted], [8, 'run 1', 1]);
   for (let index = 0; index < 9; index += 1) table.addSending(task).name = `sending ${index}`;
   assert.deepEqual([lengthOf(task.sendings), task.sendings?.name, table.partsEvicted], [8, 'sending 1', 2]);
 });

@@ -205,7 +205,11 @@ test('the queue of a task is where it was sent, else where it was, else the only
     on.cluster.consumes('w1@shop', consumed);
     for (const event of events) on.cluster.apply(event, event.timestampMs);
     on.cluster.flush();
-    return on.observed.flatMap((it) => ('queue' in it && it.task !== 'unknown' ? [it.queue] : []));
+    return on.observed.flatMap((it) => {
+      const { task, queue } =
+        it.kind === 'task-sent' ? it : 'run' in it ? it.run : { task: 'unknown', queue: '' };
+      return task === 'unknown' ? [] : [queue];
+    });
   };
   const run = [received(at(1)), started(at(2)), succeeded(at(3))];
   assert.deepEqual(queueOf([sent(at(0)), ...run], ['other']), ['orders', 'orders', 'orders', 'orders']);
@@ -242,6 +246,8 @@ test('a task that was counted without its queue is not counted with it later', (
   on.cluster.apply(sent(at(1.01)), T0_MS + 3_000);
   on.cluster.apply(started(at(2)), T0_MS + 3_000);
   on.cluster.flush();
-  const queues = on.observed.map((it) => `${it.kind} ${'queue' in it ? it.queue : ''}`);
+  const queues = on.observed.map(
+    (it) => `${it.kind} ${'run' in it ? it.run.queue : 'queue' in it ? it.queue : ''}`,
+  );
   assert.deepEqual(queues, ['task-received unknown', 'task-sent orders', 'task-started unknown']);
 });

@@ -19,7 +19,7 @@ test('series are told apart by every value, also where values would read the sam
     ['true', 't'],
     [true, 't'],
   ])
-    coalescing.add(1, values);
+    coalescing.of(values).add(1);
   coalescing.flush();
   assert.deepEqual(adds, [
     { amount: 2, attributes: { a: 'x', b: 'yz' } },
@@ -45,7 +45,7 @@ test('the sum of what is handed over is the sum of what was added, whenever it i
       for (const each of steps) {
         if (each === 'flush') coalescing.flush();
         else {
-          coalescing.add(each.amount, each.values);
+          coalescing.of(each.values).add(each.amount);
           added += each.amount;
         }
       }
@@ -64,8 +64,30 @@ test('the sum of what is handed over is the sum of what was added, whenever it i
 test('a flood of distinct series is handed over early and loses nothing', () => {
   const { counter, adds } = spyCounter();
   const coalescing = createCoalescingCounter(counter, ['k']);
-  for (let index = 0; index < 25_000; index += 1) coalescing.add(1, [`series ${index}`]);
+  for (let index = 0; index < 25_000; index += 1) coalescing.of([`series ${index}`]).add(1);
   assert.ok(adds.length >= 20_000, `${adds.length} were handed over before the collection`);
   coalescing.flush();
   assert.equal(new Set(adds.map(({ attributes }) => attributes?.['k'])).size, 25_000);
+});
+
+test('a series that is kept goes on after a hand-over, with the same attributes, and is handed over only for news', () => {
+  const { counter, adds } = spyCounter();
+  const coalescing = createCoalescingCounter(counter, ['k']);
+  const series = coalescing.of(['a']);
+  series.add(2);
+  coalescing.flush();
+  coalescing.flush();
+  series.add(3);
+  series.add(0);
+  coalescing.of(['b']).add(0);
+  coalescing.flush();
+  assert.deepEqual(
+    adds.map(({ amount, attributes }) => [amount, attributes?.['k']]),
+    [
+      [2, 'a'],
+      [3, 'a'],
+      [0, 'b'],
+    ],
+  );
+  assert.equal(adds[0]?.attributes, adds[1]?.attributes);
 });

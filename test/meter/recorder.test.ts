@@ -7,7 +7,8 @@ import { type Collected, collectingMeter } from './collecting.ts';
 
 /** Everything, but none of the attributes that have to be asked for. */
 const ALL: MetricChoice = { metrics: new Set(METRIC_NAMES), optIns: new Set() };
-const OF = { task: 'shop.pay', queue: 'orders', worker: 'w1@host' } as const;
+const RUN = { task: 'shop.pay', queue: 'orders', worker: 'w1@host' } as const;
+const OF = { run: RUN } as const;
 const TASK = { 'celery.task.name': 'shop.pay', 'celery.queue.name': 'orders' } as const;
 const WORKER = { 'celery.worker.name': 'w1@host' } as const;
 const TASK_ON_WORKER = { ...TASK, ...WORKER } as const;
@@ -314,7 +315,7 @@ test('asked for by worker, prefetch times of two workers are two series, and one
       optIns,
     });
     for (const worker of ['w1@host', 'w2@host', 'w2@host']) {
-      recorder.record({ kind: 'task-started', ...OF, worker, waitTimeS: 1, prefetchTimeS: 1 });
+      recorder.record({ kind: 'task-started', run: { ...RUN, worker }, waitTimeS: 1, prefetchTimeS: 1 });
     }
     return lines(await collect());
   };

@@ -100,10 +100,15 @@ function replay(name: string): Replayed {
   return { cluster, observed, atRest, inTheEnd };
 }
 
-type TaskObservation = Extract<Observation, { readonly task: string }>;
+/** An observation of a task, with its name and queue. */
+type TaskObservation = Extract<Observation, { kind: `task-${string}` }> & { task: string; queue: string };
 
 function ofTasks({ observed }: Replayed): readonly TaskObservation[] {
-  return observed.filter((it) => 'task' in it);
+  return observed.flatMap((it): readonly TaskObservation[] => {
+    if (it.kind === 'task-sent') return [it];
+    if (it.kind === 'worker-progressed' || it.kind === 'clock-skewed') return [];
+    return [{ ...it, ...it.run }];
+  });
 }
 
 /** The line of an observation, as `expectedTally` writes them too. */
