@@ -19,9 +19,16 @@ export interface BridgeProcess {
   logged(pattern: RegExp, timeoutMs: number): Promise<void>;
 }
 
-/** Starts it with these environment variables and nothing else of this process's but the PATH. */
-export function startBridge(t: TestContext, env: Readonly<Record<string, string>>): BridgeProcess {
-  const child = spawn(process.execPath, [MAIN, 'run'], {
+/**
+ * Starts it with these environment variables and nothing else of this process’s but the PATH.
+ * @param args the command and its flags
+ */
+export function startBridge(
+  t: TestContext,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = ['run'],
+): BridgeProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -5,10 +5,10 @@
 import { deflateSync } from 'node:zlib';
 import type { RejectionReason } from '../../src/celery/rejection.ts';
 import { type EventFields, event, type RawPublish } from './publish.ts';
+import { type Random, seeded } from './seeded.ts';
 
 const JSON_TYPE = { contentType: 'application/json', contentEncoding: 'utf-8' } as const;
 
-type Random = () => number;
 type Make = (random: Random, index: number) => RawPublish;
 
 /** For each reason the ways to be counted under it. */
@@ -119,15 +119,4 @@ function pick<T>(random: Random, from: readonly T[]): T {
   const found = from[Math.floor(random() * from.length)];
   if (found === undefined) throw new RangeError('nothing to pick from');
   return found;
-}
-
-/** mulberry32: small, fast and the same everywhere. */
-function seeded(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
