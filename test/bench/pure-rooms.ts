@@ -1,10 +1,11 @@
 /**
  * What the pure rooms (`celery/` and `cluster/`) cost an event and a task: a million tasks on a thousand workers that come
  * and go, without any socket. Ends with status 1 where memory grows with the tasks that have been, where an event costs
- * more the more there have been, or where a live task takes more memory than it may. Wants `--expose-gc`.
+ * more the more there have been, or where a live task takes more memory than it may.
  */
-import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
@@ -19,7 +20,10 @@ const TASKS_A_SECOND = 2_000;
 const EVENTS_PER_TASK = 4;
 /** What a usual export interval is. */
 const SECONDS_BETWEEN_SURVEYS = 10;
-const HEAP_GROWTH_MAX = 1.1;
+/** Of the table that is full for the first time, to the same table after its entries have changed. */
+const HEAP_STEP_MAX = 1.15;
+/** From then on. */
+const HEAP_GROWTH_MAX = 1.03;
 const COST_GROWTH_MAX = 1.2;
 const LIVE_TASKS = 100_000;
 const BYTES_PER_LIVE_TASK_MAX = 400;
@@ -30,8 +34,9 @@ const STAGES = { 'is sent': 1, 'is received': 2, runs: 3, 'is over': 4 } as cons
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' } } });
 
-const collectGarbage = globalThis.gc;
-if (collectGarbage === undefined) throw new Error('run it with --expose-gc');
+// What `--expose-gc` does, without a flag that whoever runs this has to know of.
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 let passed = true;
 if (options.only !== 'memory') comeAndGo();
@@ -51,26 +56,33 @@ function comeAndGo(): void {
     );
   }
   const [firstCost = 0, ...laterCosts] = costs;
-  // The middle one: whatever else the machine does must not count as growth.
+  // The middle one: caches are shared with whatever else the machine does.
   const laterCost = laterCosts.sort((a, b) => a - b)[Math.floor(laterCosts.length / 2)] ?? Number.NaN;
-  const [firstHeap = 0, ...laterHeaps] = heaps;
+  const [firstHeap = 0, secondHeap = 0, ...laterHeaps] = heaps;
   check('cost of an event beside the first block', laterCost / firstCost, COST_GROWTH_MAX);
-  check('heap beside that after the first block', Math.max(...laterHeaps) / firstHeap, HEAP_GROWTH_MAX);
+  check('heap after the second block beside the first', secondHeap / firstHeap, HEAP_STEP_MAX);
+  check(
+    'heap after any later block beside the second',
+    Math.max(...laterHeaps) / secondHeap,
+    HEAP_GROWTH_MAX,
+  );
 }
 
 function runBlock(cluster: Cluster, from: number): number {
-  let spentMs = 0;
+  let spentUs = 0;
   const perBatch = TASKS_A_SECOND / 10;
   for (let at = from; at < from + BLOCK; at += perBatch) {
     const messages = Array.from({ length: perBatch }, (_, index) => lifecycle(at + index));
-    const startedMs = performance.now();
+    // Time of the processor: whatever else the machine does must not count.
+    const started = process.cpuUsage();
     for (const message of messages) {
       for (const event of decode(message).events) cluster.apply(event, message.arrivedAtMs);
     }
     if (at % (TASKS_A_SECOND * SECONDS_BETWEEN_SURVEYS) === 0) cluster.survey(timeOf(at));
-    spentMs += performance.now() - startedMs;
+    const { user, system } = process.cpuUsage(started);
+    spentUs += user + system;
   }
-  return (spentMs * 1000) / (BLOCK * EVENTS_PER_TASK);
+  return spentUs / (BLOCK * EVENTS_PER_TASK);
 }
 
 function liveTasks(): void {
@@ -143,7 +155,7 @@ function lifecycle(index: number, events = EVENTS_PER_TASK): RawMessage {
 }
 
 function heapBytes(): number {
-  for (let round = 0; round < 3; round += 1) collectGarbage?.();
+  for (let round = 0; round < 3; round += 1) collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { decode } from '../../src/celery/decode.ts';
 import type { TaskEvent } from '../../src/celery/event.ts';
 import {
   cancelled,
@@ -445,4 +446,31 @@ test('uuids named like parts of every object are tasks like others', () => {
     const events = spaced([S, R, B, OK].map((event) => ({ ...event, uuid })));
     assert.deepEqual(observe(events), [...BEGUN, SUCCEEDED]);
   }
+});
+
+test('a retry, which names itself as its parent, is a run like any other', () => {
+  // As Celery sends it: the retry keeps the uuid, and the task that sent it is its parent.
+  const fields = { uuid: 'u1', root_id: 'u1', name: 'shop.pay', retries: 1, parent_id: 'u1' };
+  const told = (type: string, hostname: string, atS: number) => ({
+    ...{ ...fields, type, hostname, pid: 17, clock: atS, queue: 'orders', routing_key: 'orders' },
+    timestamp: T0_MS / 1_000 + atS,
+  });
+  const { events, rejections } = decode({
+    ...{ arrivedAtMs: T0_MS, exchange: 'celeryev', routingKey: 'task.multi', headers: {} },
+    ...{ contentType: 'application/json', contentEncoding: 'utf-8' },
+    body: Buffer.from(
+      JSON.stringify([
+        told('task-sent', 'gen7@shop', 3),
+        told('task-received', 'w1@shop', 4),
+        told('task-started', 'w1@shop', 5),
+      ]),
+    ),
+  });
+  assert.deepEqual(rejections, []);
+  const before = spaced([S, R, B]);
+  assert.deepEqual(observe([...before, ...events, { ...OK, timestampMs: T0_MS + 6_000 }]), [
+    ...BEGUN,
+    ...BEGUN,
+    SUCCEEDED,
+  ]);
 });

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const BENCH = fileURLToPath(new URL('./pure-rooms.ts', import.meta.url));
+const TIMEOUT_MS = 240_000;
+
+/** It ends with status 1, which rejects, where a bound is exceeded; its table is in the message then. */
+async function bench(only: 'cost' | 'memory'): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--only', only], {
+    timeout: TIMEOUT_MS,
+  }).catch((error: unknown) => {
+    const stdout = error instanceof Error && 'stdout' in error ? String(error.stdout) : '';
+    throw new Error(stdout, { cause: error });
+  });
+  return stdout;
+}
+
+test('over a million tasks on a thousand workers that come and go, the heap is flat and an event costs the same', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  assert.match(await bench('cost'), /^1000000 tasks/mu);
+});
+
+test('a task takes less than 400 bytes, however far it has come, of a hundred thousand', async () => {
+  assert.match(await bench('memory'), /^bytes for a task that runs/mu);
+});
