@@ -33,6 +33,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
       type: 'task-received',
       name: name(raw['name']),
       etaMs: isoMs(raw['eta']),
+      expiresMs: isoMs(raw['expires']),
       retries: integer(raw['retries'], 0),
     }),
   },

@@ -36,6 +36,7 @@ export interface TaskReceived extends TaskEventBase {
   readonly type: 'task-received';
   readonly name: string;
   readonly etaMs: number | undefined;
+  readonly expiresMs: number | undefined;
   readonly retries: number;
 }
 

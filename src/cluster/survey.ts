@@ -90,24 +90,26 @@ class Surveyor {
       load.running.push({ task, run });
       return true;
     }
-    if (!this.#surveyed.workers.isAlive(run.instance, this.#nowMs)) {
-      // The broker hands it to another worker.
+    if (task.over || run.standing === 'redelivered') {
+      // Another worker was given it.
       run.standing = 'gone';
       return false;
     }
+    if (isPast(run.expiresMs, this.#nowMs)) return false;
     // Without an ETA it waits, however wrong the worker's clock is.
     if (run.stage === 'scheduled' && run.sinceMs > this.#nowMs) {
       load.scheduled += 1;
       return true;
     }
     load.prefetched += 1;
+    // If the worker is no longer there, it waits in the broker again.
     note(this.#oldestWaitingMs, run.identity.queue, run.askedMs ?? run.sinceMs);
     return true;
   }
 
   /** Whether a run of it is expected. */
   #lookAtSending(sending: Sending): boolean {
-    if (sending.doubted || (sending.expiresMs ?? Number.POSITIVE_INFINITY) <= this.#nowMs) return false;
+    if (sending.doubted || isPast(sending.expiresMs, this.#nowMs)) return false;
     const { sentMs, etaMs = sentMs, queue } = sending;
     if (etaMs <= sentMs || etaMs <= this.#nowMs)
       note(this.#oldestWaitingMs, queue || UNKNOWN, Math.max(sentMs, etaMs));
@@ -187,6 +189,10 @@ class Surveyor {
       runningAgeS: age(this.#oldestRunningMs.get(queue)),
     }));
   }
+}
+
+function isPast(timeMs: number | undefined, nowMs: number): boolean {
+  return timeMs !== undefined && timeMs <= nowMs;
 }
 
 function note(oldest: Map<string, number>, queue: string, sinceMs: number): void {

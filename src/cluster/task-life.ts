@@ -67,6 +67,7 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   const run = beginRun(around, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
+  run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.askedMs : sending?.sentMs;
   around.observe({
     kind: 'task-received',

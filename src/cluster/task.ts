@@ -87,7 +87,8 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
  * Whether an end of a run is expected. `redelivered`: yes, but another process was given the task too, so that it is not
  * lost with this one. Of all others none is expected, but if one is told, it is the run's. `replaced`: another task took
  * its place under the same uuid. `doubted`: it may have ended without a word: its worker says that it runs fewer tasks
- * than are known, or it waited when events may have been missed. `gone`: its process died.
+ * than are known, or it waited when events may have been missed. `gone`: its process died, or
+ * another was given the task before it began.
  */
 export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'gone';
 
@@ -103,6 +104,8 @@ export class Run {
   sinceMs = Number.NaN;
   /** By the sender's clock, epoch ms: of the sending (or the ETA, if later), until it starts; where that is known. */
   askedMs: number | undefined = undefined;
+  /** When nobody may begin it any more, epoch ms. */
+  expiresMs: number | undefined = undefined;
   /** Where it was sent from; '' where that is not known. */
   senderHost = '';
   next: Run | undefined = undefined;
@@ -128,6 +131,7 @@ export class Run {
     this.standing = 'expected';
     this.sinceMs = Number.NaN;
     this.askedMs = undefined;
+    this.expiresMs = undefined;
     this.senderHost = '';
   }
 }
@@ -177,6 +181,8 @@ export class HeldEvent {
   retries = 0;
   /** Of a receipt. */
   etaMs: number | undefined = undefined;
+  /** Of a receipt. */
+  expiresMs: number | undefined = undefined;
   /** Of a success. */
   runtimeS: number | undefined = undefined;
   /** Of a failure or a retry. */
@@ -209,6 +215,7 @@ export class HeldEvent {
         this.name = event.name;
         this.retries = event.retries;
         this.etaMs = event.etaMs;
+        this.expiresMs = event.expiresMs;
         break;
       case 'task-succeeded':
         this.runtimeS = event.runtimeS;

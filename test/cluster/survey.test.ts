@@ -213,20 +213,52 @@ test('a worker holds what it has received and not started, apart by whether it i
   assert.deepEqual(held(after(29, story)), ['w1@shop 3 0', 'w2@shop 0 0']);
 });
 
-test('what a worker held is nobody’s once it is not up, and the broker’s once it is dead', () => {
+test('what a worker held waits in the broker again once the worker is not there, until another is given it', () => {
+  for (const goodbye of [true, false]) {
+    const on = watch();
+    tell(on, [
+      [0, sent(of('u1'))],
+      [0, sent(of('u2'))],
+      [1, received(of('u1'))],
+      [1, received(of('u2'))],
+    ]);
+    if (goodbye) tell(on, [[2, signal('worker-offline')]]);
+    const left = surveyAt(on, 40);
+    assert.deepEqual([held(left), ages(left)], [['w1@shop 0 0'], ['orders waiting 40']]);
+    tell(on, [
+      [41, received({ ...of('u1'), ...W2 })],
+      [42, started({ ...of('u1'), ...W2 })],
+      [43, succeeded({ ...of('u1'), ...W2 })],
+      [44, received({ ...of('u2'), ...W2 })],
+      [45, started({ ...of('u2'), ...W2 })],
+    ]);
+    const taken = surveyAt(on, 50);
+    assert.deepEqual([held(taken), ages(taken)], [['w1@shop 0 0', 'w2@shop 0 0'], ['orders running 5']]);
+    assert.deepEqual(lostLines(on), [], 'what had not begun is not lost');
+  }
+});
+
+test('what another worker was given meanwhile waits no more where it was, though nobody has left', () => {
   const on = watch();
   tell(on, [
-    [0, received(of('u1'))],
-    [1, signal('worker-offline')],
+    [0, sent(of('u1'))],
+    [1, received(of('u1'))],
+    [2, received({ ...of('u1'), ...W2 })],
+    [3, started({ ...of('u1'), ...W2 })],
+    [4, succeeded({ ...of('u1'), ...W2 })],
   ]);
-  assert.deepEqual(held(surveyAt(on, 3)), ['w1@shop 0 0']);
-  assert.deepEqual(ages(surveyAt(on, 3)), ['unknown waiting 3']);
-  const dead = surveyAt(on, 40);
-  assert.deepEqual([held(dead), ages(dead)], [['w1@shop 0 0'], []]);
-  assert.deepEqual(
-    on.news().map(({ kind }) => kind),
-    ['task-received'],
-  );
+  const later = surveyAt(on, 6);
+  assert.deepEqual([held(later), ages(later)], [['w1@shop 0 0', 'w2@shop 0 0'], []]);
+});
+
+test('a task that has expired in its worker does not wait', () => {
+  const expires = { expiresMs: T0_MS + 5_000 };
+  const story: Story = [
+    [0, sent(expires)],
+    [1, received(expires)],
+  ];
+  assert.deepEqual(ages(after(4, story)), ['orders waiting 4']);
+  assert.deepEqual([held(after(5, story)), ages(after(5, story))], [['w1@shop 0 0'], []]);
 });
 
 const TIMEOUT_S = workerTimeoutMs / 1_000;
@@ -246,9 +278,9 @@ test('what runs on a worker that falls silent is lost, once the worker is given 
   tell(on, [...running('u1', 0), ...running('u2', 1), [1, received(of('u3'))]]);
   surveyAt(on, 1 + TIMEOUT_S);
   assert.deepEqual(lostLines(on), []);
-  const { queues } = surveyAt(on, 1.001 + TIMEOUT_S);
+  const later = surveyAt(on, 1.001 + TIMEOUT_S);
   assert.deepEqual(lostLines(on), ['lost shop.pay orders w1@shop', 'lost shop.pay orders w1@shop']);
-  assert.deepEqual(queues, []);
+  assert.deepEqual(ages(later), ['unknown waiting 30.001']);
   surveyAt(on, 100);
   assert.deepEqual(lostLines(on), []);
 });

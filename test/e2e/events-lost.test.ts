@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Point, total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { decodeMessage, encodeMessage } from '../../src/broker/recording-format.ts';
+import { isRawFields } from '../../src/celery/fields.ts';
+import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startRedis } from '../real/redis.ts';
+import { type Counts, placeOrders, type ShopReport } from '../real/shop-report.ts';
+import { startBridge } from './bridge-process.ts';
+
+const ORDERS = 150;
+const TASKS_MIN = 300;
+const WITHHELD = 37;
+
+/** A minute of a real cluster: what its broker delivered, and what Celery itself said of it. */
+interface Recorded {
+  readonly header: string;
+  readonly messages: readonly string[];
+  readonly report: ShopReport;
+}
+
+async function recordCluster(t: TestContext, folder: string): Promise<Recorded> {
+  const flavour = celeryFlavours().at(-1);
+  assert.ok(flavour !== undefined);
+  const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  t.after(() => Promise.all([rabbitmq.remove(), redis.stop()]));
+  const file = join(folder, 'whole.ndjson');
+  const recorder = startBridge(t, { CELERY_BROKER_URL: rabbitmq.url }, ['record', '--out', file]);
+  await recorder.logged(/connected to/u, 10_000);
+  const cluster = { flavour, broker: rabbitmq.url, backend: redis.url };
+  const workers = await Promise.all(
+    ['w1', 'w2'].map((nodename) => startWorker({ ...cluster, nodename, pool: 'prefork', concurrency: 4 })),
+  );
+  t.after(() => Promise.all(workers.map((worker) => worker.kill())));
+  const report = await placeOrders({ ...cluster, orders: ORDERS, seed: 11 });
+  // In its farewell a worker says how many tasks it has begun, as it does in a heartbeat.
+  await Promise.all(workers.map((worker) => worker.stop()));
+  recorder.signal('SIGTERM');
+  assert.equal((await recorder.ended(10_000)).code, 0);
+  const [header = '', ...messages] = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return { header, messages, report };
+}
+
+function isStart(event: unknown): boolean {
+  return isRawFields(event) && event['type'] === 'task-started';
+}
+
+/** The events of a body, which holds one or a list of them. */
+function eventsOf(line: string): readonly unknown[] {
+  const read = decodeMessage(Buffer.from(line));
+  assert.ok(read.ok, line);
+  const value: unknown = JSON.parse(read.message.body.toString());
+  return Array.isArray(value) ? value : [value];
+}
+
+function startsIn(messages: readonly string[]): number {
+  return messages.flatMap(eventsOf).filter(isStart).length;
+}
+
+/** The messages without so many of their `task-started`, evenly from the first to the last. */
+function withheld(messages: readonly string[], count: number): readonly string[] {
+  const starts = startsIn(messages);
+  let start = -1;
+  const isKept = (event: unknown): boolean => {
+    if (!isStart(event)) return true;
+    start += 1;
+    return Math.floor((start * count) / starts) === Math.floor(((start + 1) * count) / starts);
+  };
+  return messages.flatMap((line) => {
+    const events = eventsOf(line);
+    const kept = events.filter(isKept);
+    if (kept.length === events.length) return [line];
+    return kept.length === 0 ? [] : [withEvents(line, kept)];
+  });
+}
+
+function withEvents(line: string, events: readonly unknown[]): string {
+  const read = decodeMessage(Buffer.from(line));
+  assert.ok(read.ok, line);
+  const written = encodeMessage({ ...read.message, body: Buffer.from(JSON.stringify(events)) });
+  assert.ok(written.ok);
+  return written.line;
+}
+
+/** What a receiver holds after the process has played these messages to their end. */
+async function played(t: TestContext, file: string): Promise<readonly Point[]> {
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: `recording:${file}?speed=max`,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+  });
+  assert.equal((await bridge.ended(30_000)).code, 0);
+  return sink.latest('shop');
+}
+
+/** Worker → value of the metric. */
+function byWorker(points: readonly Point[], metric: string): Counts {
+  return Object.fromEntries(
+    points
+      .filter((point) => point.metric === metric)
+      .map((point) => [point.attributes['celery.worker.name'] ?? '', point.value]),
+  );
+}
+
+/** What is counted of tasks but for their starts. */
+function endsIn(points: readonly Point[]): Counts {
+  const counters = ['sent', 'received', 'succeeded', 'failed', 'retried', 'rejected', 'revoked', 'lost'];
+  return Object.fromEntries(counters.map((counter) => [counter, total(points, `celery.task.${counter}`)]));
+}
+
+test(`${WITHHELD} starts of tasks that never came are told as lost events, and none where none was lost`, {
+  timeout: 120_000,
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-events-lost-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const { header, messages, report } = await recordCluster(t, folder);
+  const starts = startsIn(messages);
+  assert.ok(starts >= TASKS_MIN, `${starts} tasks`);
+  const some = withheld(messages, WITHHELD);
+  assert.equal(startsIn(some), starts - WITHHELD);
+
+  const play = (name: string, lines: readonly string[]) => {
+    const file = join(folder, name);
+    writeFileSync(file, `${[header, ...lines].join('\n')}\n`);
+    return played(t, file);
+  };
+  const [whole, gappy] = await Promise.all([play('as-it-was.ndjson', messages), play('gappy.ndjson', some)]);
+
+  assert.equal(total(whole, 'celery.worker.events.lost'), 0);
+  assert.equal(total(gappy, 'celery.worker.events.lost'), WITHHELD);
+  const begun = Object.fromEntries(
+    Object.entries(report.workers).map(([worker, counts]) => [
+      worker,
+      Object.values(counts).reduce((sum, each) => sum + each, 0),
+    ]),
+  );
+  for (const points of [whole, gappy]) {
+    assert.deepEqual(byWorker(points, 'celery.worker.tasks.processed'), begun);
+    assert.deepEqual(endsIn(points), endsIn(whole));
+  }
+  assert.equal(total(whole, 'celery.task.started'), starts);
+  assert.equal(total(gappy, 'celery.task.started'), starts - WITHHELD);
+});

@@ -1,0 +1,15 @@
+/** Chance that is the same at every run. */
+
+/** Gives the next number in [0, 1). */
+export type Random = () => number;
+
+/** mulberry32: small, fast and the same everywhere. */
+export function seeded(seed: number): Random {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

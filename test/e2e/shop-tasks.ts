@@ -1,0 +1,90 @@
+/**
+ * Sends single tasks of the example shop and asks Celery about them. It knows nothing of what celery-otel counts.
+ */
+import { join } from 'node:path';
+import { type CeleryFlavour, type Cluster, runPython, SHOP_FOLDER } from '../real/celery.ts';
+import type { RabbitMq } from '../real/rabbitmq.ts';
+import type { Redis } from '../real/redis.ts';
+
+const SCRIPT = join(import.meta.dirname, 'shop_tasks.py');
+
+/** A cluster with the Celery that its clients have. */
+export interface ShopCluster extends Cluster {
+  readonly flavour: CeleryFlavour;
+}
+
+/** A task to be sent. */
+export interface Order {
+  readonly task: string;
+  readonly args: readonly unknown[];
+  /** Seconds. */
+  readonly countdown?: number;
+}
+
+export interface SentTask {
+  readonly id: string;
+  /** When it was sent, or its ETA if it has one; epoch seconds. */
+  readonly dueS: number;
+}
+
+/** Ids of tasks that a worker has. */
+export interface HeldTasks {
+  readonly active: readonly string[];
+  readonly reserved: readonly string[];
+  readonly scheduled: readonly string[];
+}
+
+const DATABASES: Readonly<Record<CeleryFlavour['name'], string>> = { debian: '1', newest: '2' };
+
+/** A virtual host and a database of the flavour's own, so that its workers meet no others. */
+export async function shopCluster(
+  rabbitmq: RabbitMq,
+  redis: Redis,
+  flavour: CeleryFlavour,
+): Promise<ShopCluster> {
+  await rabbitmq.ctl('add_vhost', flavour.name);
+  await rabbitmq.ctl('set_permissions', '-p', flavour.name, 'guest', '.*', '.*', '.*');
+  return {
+    flavour,
+    broker: rabbitmq.url.replace(/\/\/$/u, `/${flavour.name}`),
+    backend: redis.url.replace(/0$/u, DATABASES[flavour.name]),
+  };
+}
+
+/** Sends the tasks one right after the other. */
+export async function sendTasks(
+  cluster: ShopCluster,
+  orders: readonly Order[],
+): Promise<readonly SentTask[]> {
+  const tasks = orders.map(({ task, args, countdown }) => [task, args, countdown ?? null]);
+  const sent = await ask(cluster, 'send', JSON.stringify(tasks));
+  return list(sent).map((each) => ({ id: String(get(each, 'id')), dueS: Number(get(each, 'due')) }));
+}
+
+/** What `inspect` says that the worker has. */
+export async function heldBy(cluster: ShopCluster, nodename: string): Promise<HeldTasks> {
+  const held = await ask(cluster, 'held', nodename);
+  const ids = (what: keyof HeldTasks): readonly string[] => list(get(held, what)).map(String);
+  return { active: ids('active'), reserved: ids('reserved'), scheduled: ids('scheduled') };
+}
+
+/** Waits until the tasks have a result each, and says when that was stored, epoch seconds. */
+export async function endsOf(cluster: ShopCluster, tasks: readonly SentTask[]): Promise<readonly number[]> {
+  return list(await ask(cluster, 'ended', ...tasks.map(({ id }) => id))).map(Number);
+}
+
+function ask(cluster: ShopCluster, ...args: readonly string[]): Promise<unknown> {
+  // The script is no part of the shop, which is where Python looks only because it is told so.
+  return runPython(cluster.flavour, SCRIPT, args, cluster, { env: { PYTHONPATH: SHOP_FOLDER } });
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Error(`a list was expected, got ${JSON.stringify(value)}`);
+  return value;
+}
+
+function get(value: unknown, key: string): unknown {
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, key))
+    return Reflect.get(value, key);
+  throw new Error(`no ${key} in ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,54 @@
+"""
+Sends single tasks of the shop (name, arguments, countdown in seconds or null) and asks Celery about them, for tests that
+need to know when each of them did what. Prints one JSON document.
+
+    python shop_tasks.py send '[["shop.check_stock", ["cup"], 2]]'
+    python shop_tasks.py held w1@host
+    python shop_tasks.py ended ID …
+"""
+
+import json
+import sys
+import time
+from datetime import datetime, timezone
+
+import shop
+
+RESULT_TIMEOUT_S = 60
+REPLY_TIMEOUT_S = 10
+
+
+def send(tasks):
+    """The id of each, and when it was due: when it had been sent, or its ETA if it has one."""
+    sent = []
+    for name, args, countdown in json.loads(tasks):
+        eta = None if countdown is None else time.time() + countdown
+        options = {} if eta is None else {"eta": datetime.fromtimestamp(eta, timezone.utc)}
+        result = shop.app.send_task(name, args, **options)
+        sent.append({"id": result.id, "due": eta or time.time()})
+    return sent
+
+
+def held(nodename):
+    """The ids of the tasks that a worker runs, holds for a free process, and holds for their ETA."""
+    inspect = shop.app.control.inspect(destination=[nodename], timeout=REPLY_TIMEOUT_S)
+    asked = {"active": inspect.active(), "reserved": inspect.reserved(), "scheduled": inspect.scheduled()}
+    return {
+        what: [entry.get("request", entry)["id"] for entry in (reply or {})[nodename]]
+        for what, reply in asked.items()
+    }
+
+
+def ended(*ids):
+    """When each came to its end, by its result."""
+    ends = []
+    for task in ids:
+        result = shop.app.AsyncResult(task)
+        result.get(timeout=RESULT_TIMEOUT_S, propagate=False)
+        ends.append(result.date_done.replace(tzinfo=timezone.utc).timestamp())
+    return ends
+
+
+if __name__ == "__main__":
+    command, *arguments = sys.argv[1:]
+    json.dump({"send": send, "held": held, "ended": ended}[command](*arguments), sys.stdout)
