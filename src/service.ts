@@ -23,7 +23,7 @@ export interface ServiceOptions {
   readonly meter: Meter;
   /** The series of these workers are to end. */
   readonly retire: (workers: readonly string[]) => void;
-  readonly self: Pick<SelfRecorder, 'eventRead'>;
+  readonly self: Pick<SelfRecorder, 'eventsOf'>;
   readonly tell: Tell;
   /** In [0, 1). */
   readonly random: () => number;
@@ -57,10 +57,11 @@ export function startService(options: ServiceOptions): Service {
 
   const cluster = createCluster(options.cluster, observe);
 
+  const countEvent = options.self.eventsOf(name);
   function receive(message: RawMessage): void {
     const { events, rejections } = decode(message);
     for (const event of events) {
-      options.self.eventRead(name, event.type);
+      countEvent(event.type);
       cluster.apply(event, message.arrivedAtMs);
     }
     for (const { reason, detail } of rejections) {

@@ -2,7 +2,7 @@
  * kombu's envelope: from a message's bytes and properties to the value its body holds. It decides by content type,
  * encoding and compression, bounds what it expands, and never decodes pickle.
  */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { RawMessage } from '../broker/broker.ts';
 import { type Rejection, reject } from './rejection.ts';
@@ -63,6 +63,8 @@ function decompressed(message: RawMessage, compression: unknown): Opened {
 function text(contentEncoding: string, body: Buffer): Opened {
   const encoding = contentEncoding.toLowerCase();
   if (UTF8_NAMES.has(encoding)) {
+    // Python's JSON is ASCII unless it is told otherwise, and that is read a third faster.
+    if (isAscii(body)) return json(body.toString('latin1'));
     return isUtf8(body) ? json(body.toString('utf8')) : no('invalid-text', 'not UTF-8');
   }
   if (LATIN1_NAMES.has(encoding)) return json(body.toString('latin1'));

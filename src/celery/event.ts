@@ -104,6 +104,3 @@ export type TaskEvent =
   | TaskCancelled;
 
 export type CeleryEvent = TaskEvent | WorkerSignal;
-
-/** How a run of a task can end. */
-export type TaskEnd = TaskSucceeded | TaskFailed | TaskRetried | TaskRejected | TaskRevoked | TaskCancelled;

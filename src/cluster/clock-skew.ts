@@ -10,10 +10,10 @@
 const TOLERATED_MS = 250;
 
 /** Stands for the hosts of pairs that there is no room for. */
-export const OTHER_HOSTS = 'other';
+const OTHER_HOSTS = 'other';
 
 /** Of a nodename `name@host`: the host; the whole of it where it has none. */
-export function hostOf(nodename: string): string {
+function hostOf(nodename: string): string {
   return nodename.slice(nodename.indexOf('@') + 1);
 }
 
@@ -45,8 +45,8 @@ export class ClockSkews {
   }
 
   /** As `secondsBetween`, of a sender's clock and then a worker's. */
-  across(fromMs: number | undefined, toMs: number, senderHost: string, worker: string): number | undefined {
-    if (fromMs !== undefined && toMs - fromMs < -TOLERATED_MS) this.#tell(senderHost, hostOf(worker));
+  across(fromMs: number | undefined, toMs: number, sender: string, worker: string): number | undefined {
+    if (fromMs !== undefined && toMs - fromMs < -TOLERATED_MS) this.#tell(hostOf(sender), hostOf(worker));
     return secondsBetween(fromMs, toMs);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { TaskSent } from '../celery/event.ts';
 import { find } from './chain.ts';
-import { type ClockSkews, hostOf, secondsBetween } from './clock-skew.ts';
+import { type ClockSkews, secondsBetween } from './clock-skew.ts';
 import type { Identities } from './identities.ts';
 import type { Names } from './names.ts';
 import { delayedRoutingKey } from './native-delay.ts';
@@ -42,7 +42,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent): voi
   sending.expiresMs = event.expiresMs;
   sending.delayed = delayedTo !== undefined;
   sending.doubted = false;
-  sending.senderHost = around.names.intern(hostOf(event.hostname));
+  sending.sender = around.names.intern(event.hostname);
 }
 
 /** What a worker told of a task; to be called in the order in which it happened. */
@@ -72,7 +72,7 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   around.observe({
     kind: 'task-received',
     run: run.identity,
-    queueTimeS: around.skews.across(queuedMs, event.timestampMs, run.senderHost, run.instance.nodename),
+    queueTimeS: around.skews.across(queuedMs, event.timestampMs, run.sender, run.instance.nodename),
   });
 }
 
@@ -110,7 +110,7 @@ function beginRun(
   const run = tasks.openRun(task, instance, identities.of(told, queue, instance.nodename));
   if (sending !== undefined) {
     run.askedMs = laterOf(sending.sentMs, sending.etaMs);
-    run.senderHost = sending.senderHost;
+    run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
   task.name = told;
@@ -137,7 +137,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   around.observe({
     kind: 'task-started',
     run: run.identity,
-    waitTimeS: around.skews.across(askedMs, timestampMs, run.senderHost, instance.nodename),
+    waitTimeS: around.skews.across(askedMs, timestampMs, run.sender, instance.nodename),
     prefetchTimeS: secondsBetween(sinceMs, timestampMs),
   });
 }

@@ -106,8 +106,8 @@ export class Run {
   askedMs: number | undefined = undefined;
   /** When nobody may begin it any more, epoch ms. */
   expiresMs: number | undefined = undefined;
-  /** Where it was sent from; '' where that is not known. */
-  senderHost = '';
+  /** Nodename of whoever sent it; '' where that is not known. */
+  sender = '';
   next: Run | undefined = undefined;
 
   constructor(instance: WorkerInstance, identity: RunIdentity) {
@@ -132,7 +132,7 @@ export class Run {
     this.sinceMs = Number.NaN;
     this.askedMs = undefined;
     this.expiresMs = undefined;
-    this.senderHost = '';
+    this.sender = '';
   }
 }
 
@@ -149,7 +149,8 @@ export class Sending {
   delayed = false;
   /** It may have been received and have ended when events were missed. */
   doubted = false;
-  senderHost = '';
+  /** Nodename of whoever sent it. */
+  sender = '';
   next: Sending | undefined = undefined;
 }
 

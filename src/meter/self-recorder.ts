@@ -5,24 +5,35 @@
 import type { Meter } from '@opentelemetry/api';
 import type { SelfEvent } from '../self/self-event.ts';
 import { SELF_METRICS } from './catalog.ts';
+import type { CounterSeries } from './coalescing-counter.ts';
 import { createInstruments } from './instruments.ts';
 
 export interface SelfRecorder {
   record(event: SelfEvent): void;
-  /** Counts a Celery event that was read; called for each, so it is kept apart from the rarer facts. */
-  eventRead(service: string, type: string): void;
+  /** What counts the Celery events of a service that are read: called for each, so apart from the rarer facts. */
+  eventsOf(service: string): (type: string) => void;
   close(): void;
 }
 
 export function createSelfRecorder(meter: Meter): SelfRecorder {
-  const { add, close } = createInstruments({
+  const { add, counterSeries, close } = createInstruments({
     meter,
     table: SELF_METRICS,
     isOn: () => true,
     onCollect: (observe) => observe('celery_otel.up', 1, []),
   });
   return {
-    eventRead: (service, type) => add('celery_otel.events', [service, type]),
+    eventsOf(service) {
+      const byType = new Map<string, CounterSeries>();
+      return (type) => {
+        let series = byType.get(type);
+        if (series === undefined) {
+          series = counterSeries('celery_otel.events', [service, type]);
+          byType.set(type, series);
+        }
+        series.add(1);
+      };
+    },
     record(event) {
       switch (event.kind) {
         case 'input-dropped':

@@ -96,13 +96,6 @@ export function observe(events: readonly celery.CeleryEvent[], on: Watched = wat
   return on.news().map(line);
 }
 
-const KINDS_OF_WORKERS: ReadonlySet<Observation['kind']> = new Set(['worker-progressed', 'clock-skewed']);
-
-/** Whether it is about a task. */
-export function isOfTask(it: Observation): boolean {
-  return !KINDS_OF_WORKERS.has(it.kind);
-}
-
 /** `failed shop.pay orders w1@shop KeyError 1s`: kind, task, queue, worker and what else there is, but for waits. */
 export function line(it: Observation): string {
   switch (it.kind) {

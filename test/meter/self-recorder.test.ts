@@ -71,9 +71,8 @@ for (const { event, point } of CASES) {
 test('events read are counted by type, and the bridge says that it is up', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const recorder = createSelfRecorder(meter);
-  recorder.eventRead('shop', 'task-sent');
-  recorder.eventRead('shop', 'task-sent');
-  recorder.eventRead('shop', 'worker-heartbeat');
+  const count = recorder.eventsOf('shop');
+  for (const type of ['task-sent', 'task-sent', 'worker-heartbeat']) count(type);
   const points = (await collect()).map(({ metric, attributes, value }) => [
     metric,
     Object.values(attributes),
