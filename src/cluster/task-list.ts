@@ -1,5 +1,5 @@
 /**
- * Tasks in the order in which they were last heard of. A task is in one list at a time and carries its own neighbours,
+ * Tasks in the order in which they were put there. A task is in one list at a time and carries its own neighbours,
  * so that moving it costs a few writes and no memory.
  */
 import type { Task } from './task.ts';
@@ -27,7 +27,7 @@ export class TaskList {
     else task.newer.older = task.older;
   }
 
-  /** The one heard of longest ago first; what is returned may leave the list meanwhile. */
+  /** The oldest first; what is returned may leave the list meanwhile. */
   *[Symbol.iterator](): Generator<Task> {
     let task = this.#oldest;
     while (task !== undefined) {

@@ -1,6 +1,7 @@
 /**
  * The tasks that are remembered, by uuid. Bounded: beyond `tasksMax` a task is forgotten, of those that are over the one
- * heard of longest ago, and only where there is none of those an unfinished one, which is counted as a loss.
+ * that has been so for longest, and only where there is none of those the unfinished one of which no run has begun for
+ * longest, which is counted as a loss.
  */
 import { appended, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
@@ -49,20 +50,15 @@ export class TaskTable {
     return this.#partsEvicted;
   }
 
-  /** Those of which more is expected, the one heard of longest ago first. */
+  /** Those of which more is expected, the one of which no run has begun for longest first. */
   get unfinished(): Iterable<Task> {
     return this.#unfinished;
   }
 
-  /** The task of that uuid, heard of just now; a new and empty one if it was not known. */
+  /** The task of that uuid; a new and empty one if it was not known. */
   task(uuid: string): Task {
     const known = this.#byUuid.get(uuid);
-    if (known !== undefined) {
-      const list = known.forgettable ? this.#forgettable : this.#unfinished;
-      list.remove(known);
-      list.append(known);
-      return known;
-    }
+    if (known !== undefined) return known;
     if (this.#byUuid.size >= this.#tasksMax) this.#forgetOne();
     const task = this.#freeTasks.take() ?? this.#newTask();
     task.begin(uuid);
@@ -93,6 +89,10 @@ export class TaskTable {
     const run = this.#freeRuns.take() ?? new Run(instance, identity);
     run.begin(instance, identity);
     task.runs = appended(task.runs, run);
+    // Not with each event: to move a task in its list touches two others, which are in no cache.
+    const list = task.forgettable ? this.#forgettable : this.#unfinished;
+    list.remove(task);
+    list.append(task);
     return run;
   }
 

@@ -123,8 +123,7 @@ test('a virtual host that does not exist is refused by its name', async (t) => {
 
 test('a virtual host with an odd name is found', async (t) => {
   const name = '/my 50%+%2F';
-  await rabbitmq.ctl('add_vhost', name);
-  await rabbitmq.ctl('set_permissions', '-p', name, 'guest', '.*', '.*', '.*');
+  await rabbitmq.addVhost(name);
   await session(t, address({ vhost: encodeURIComponent(name) })).ready();
 });
 

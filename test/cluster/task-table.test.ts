@@ -44,10 +44,12 @@ test('a task that is not known yet is empty, and is the same one the next time',
   assert.equal(table.size, 1);
 });
 
-test('beyond its bound the table forgets the task that was heard of longest ago', () => {
+test('beyond its bound the table forgets the task of which no run has begun for longest', () => {
   const forgotten: string[] = [];
   const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
-  for (const uuid of ['u1', 'u2', 'u3', 'u1', 'u4']) table.task(uuid);
+  for (const uuid of ['u1', 'u2', 'u3', 'u2']) table.task(uuid);
+  table.openRun(table.task('u1'), INSTANCE, PAY);
+  table.task('u4');
   assert.equal(table.size, 3);
   assert.deepEqual(forgotten, ['u2']);
   assert.deepEqual(
@@ -63,9 +65,8 @@ test('what is over is forgotten first, and is no loss', () => {
   for (const uuid of ['old', 'over first', 'over second']) table.task(uuid);
   table.expectMore(table.task('over first'), false);
   table.expectMore(table.task('over second'), false);
-  table.task('over first');
   for (const uuid of ['a', 'b', 'c']) table.task(uuid);
-  assert.deepEqual(forgotten, ['over second', 'over first', 'old']);
+  assert.deepEqual(forgotten, ['over first', 'over second', 'old']);
   assert.equal(table.evicted, 1);
 });
 

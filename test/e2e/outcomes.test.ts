@@ -34,9 +34,7 @@ for (const flavour of celeryFlavours()) {
   }, async (t) => {
     const sink = await startReceiver();
     t.after(() => sink.stop());
-    await rabbitmq.ctl('add_vhost', flavour.name);
-    await rabbitmq.ctl('set_permissions', '-p', flavour.name, 'guest', '.*', '.*', '.*');
-    const broker = rabbitmq.url.replace(/\/\/$/u, `/${flavour.name}`);
+    const broker = await rabbitmq.addVhost(flavour.name);
     const cluster = { broker, backend: redis.url.replace(/0$/u, flavour.name === 'debian' ? '1' : '2') };
     const bridge = startBridge(t, {
       CELERY_BROKER_URL: broker,

@@ -42,11 +42,9 @@ export async function shopCluster(
   redis: Redis,
   flavour: CeleryFlavour,
 ): Promise<ShopCluster> {
-  await rabbitmq.ctl('add_vhost', flavour.name);
-  await rabbitmq.ctl('set_permissions', '-p', flavour.name, 'guest', '.*', '.*', '.*');
   return {
     flavour,
-    broker: rabbitmq.url.replace(/\/\/$/u, `/${flavour.name}`),
+    broker: await rabbitmq.addVhost(flavour.name),
     backend: redis.url.replace(/0$/u, DATABASES[flavour.name]),
   };
 }

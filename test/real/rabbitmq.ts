@@ -46,6 +46,8 @@ export interface RabbitMq {
   restart(): Promise<void>;
   /** Runs `rabbitmqctl` against this node and returns what it printed (takes a second or two). */
   ctl(...args: string[]): Promise<string>;
+  /** Makes a virtual host in which `guest` may do all; resolves with its URL. */
+  addVhost(name: string): Promise<string>;
   /** Stops the node if it runs and removes its folder. Without it the folder goes when the process exits. */
   remove(): Promise<void>;
 }
@@ -137,6 +139,14 @@ class Node implements RabbitMq {
       user: this.#user,
       cwd: this.#folder,
     });
+  }
+
+  async addVhost(name: string): Promise<string> {
+    // Logins are accepted a moment before the node takes orders.
+    await this.ctl('await_startup');
+    await this.ctl('add_vhost', name);
+    await this.ctl('set_permissions', '-p', name, 'guest', '.*', '.*', '.*');
+    return this.url.replace(/\/\/$/u, `/${name}`);
   }
 
   async remove(): Promise<void> {

@@ -115,13 +115,11 @@ async function setUp(studio: Studio, name: string): Promise<Stage> {
   if (flavour === undefined) throw new Error(`${name} needs the ${row.celery} Celery`);
   const packages = join(home, row.pool);
   if (row.pool === 'eventlet') await installEventlet(flavour, packages);
-  await broker.ctl('add_vhost', name);
-  await broker.ctl('set_permissions', '--vhost', name, 'guest', '.*', '.*', '.*');
   return {
     name,
     row,
     flavour,
-    brokerUrl: `amqp://guest:guest@127.0.0.1:${broker.port}/${name}`,
+    brokerUrl: await broker.addVhost(name),
     backendUrl: redis.url,
     home,
     env: {
