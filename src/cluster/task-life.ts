@@ -170,11 +170,7 @@ function tellEnd(observe: Observe, event: HeldEvent, ended: Run): void {
   const elapsedS = ended.hasStarted ? secondsBetween(ended.sinceMs, event.timestampMs) : undefined;
   switch (event.type) {
     case 'task-succeeded':
-      observe({
-        kind: 'task-succeeded',
-        run,
-        runtimeS: event.runtimeS,
-      });
+      observe({ kind: 'task-succeeded', run, runtimeS: event.runtimeS });
       break;
     case 'task-failed':
       // Told as a failure, it is the run's rejection; the `task-rejected` that may follow repeats it.
@@ -220,7 +216,11 @@ function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
 }
 
 function endingRank(run: Run, event: HeldEvent): number {
-  if (run.instance.nodename === event.instance.nodename) return run.standing === 'replaced' ? 2 : 3;
+  if (run.instance.nodename === event.instance.nodename) {
+    if (run.standing === 'replaced') return 2;
+    // After a restart a task may have been delivered again to the same name.
+    return run.instance === event.instance ? 4 : 3;
+  }
   // What waits in one worker may be told as revoked by another; every other end is told by the worker that has the run.
   return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
 }

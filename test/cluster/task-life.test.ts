@@ -391,6 +391,19 @@ test('a retry that another worker takes does not end the run that it followed', 
   ]);
 });
 
+test('after a restart under the same name, what the new process tells is of its own run', () => {
+  const events = spaced([
+    S,
+    R,
+    B,
+    received({ pid: 18 }),
+    received({ pid: 18, retries: 1 }),
+    started({ pid: 18 }),
+    failed('KeyError', { pid: 18 }),
+  ]);
+  assert.deepEqual(observe(events).slice(-2), [STARTED, of('failed', 'KeyError', '1s')]);
+});
+
 test('one revocation that several workers tell counts once', () => {
   const alone = spaced([S, revoked(), revoked(W2), revoked({ hostname: 'w3@shop' })]);
   assert.deepEqual(observe(alone), [SENT, of('revoked', 'revoked')]);
