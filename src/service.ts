@@ -115,19 +115,17 @@ function evictionTeller(service: string, tell: Tell): (cluster: Cluster) => void
   const told = new Map<string, number>();
   return (cluster) => {
     const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
-    const evictions = {
-      tasks: tasks.evicted,
-      workers: workers.evicted,
-      reordering_window: reordering_window.evicted,
-      clock_skews: clock_skews.evicted,
-      fixed_bounds: cluster.beyondFixedBounds(),
-    };
-    for (const table of EVICTING) {
-      const count = evictions[table] - (told.get(table) ?? 0);
+    const evictions = [
+      ['tasks', tasks.evicted],
+      ['workers', workers.evicted],
+      ['reordering_window', reordering_window.evicted],
+      ['clock_skews', clock_skews.evicted],
+      ['fixed_bounds', cluster.beyondFixedBounds()],
+    ] as const;
+    for (const [table, evicted] of evictions) {
+      const count = evicted - (told.get(table) ?? 0);
       if (count > 0) tell({ kind: 'table-evicted', service, table, count });
-      told.set(table, evictions[table]);
+      told.set(table, evicted);
     }
   };
 }
-
-const EVICTING = ['tasks', 'workers', 'reordering_window', 'clock_skews', 'fixed_bounds'] as const;

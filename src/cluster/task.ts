@@ -87,8 +87,8 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
  * Whether an end of a run is expected. `redelivered`: yes, but another process was given the task too, so that it is not
  * lost with this one. Of all others none is expected, but if one is told, it is the run's. `replaced`: another task took
  * its place under the same uuid. `doubted`: it may have ended without a word: its worker says that it runs fewer tasks
- * than are known, or it waited when events may have been missed. `gone`: its process died, or
- * another was given the task before it began.
+ * than are known, or it waited when events may have been missed. `gone`: its process died, or another was given the task
+ * before it began.
  */
 export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'gone';
 

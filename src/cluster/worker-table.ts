@@ -60,8 +60,8 @@ export class WorkerTable {
   }
 
   /**
-   * The instance that sent something just now: any event is a sign of life. It does not undo a goodbye: a worker that
-   * shuts down in an orderly way says it first, and tells the ends of its last tasks after it.
+   * The instance that sent something just now. Whatever it sends is a sign of life, but does not undo a goodbye: a worker
+   * that shuts down in an orderly way says it first, and tells the ends of its last tasks after it.
    */
   instance({ hostname, pid, timestampMs }: EventBase, nowMs: number): WorkerInstance {
     // When it was sent, if the sender's clock can be right, so that it makes no difference how long it took.

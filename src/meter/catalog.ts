@@ -168,7 +168,8 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Tasks that were running when their worker died, and were not delivered again; once each.',
+    description:
+      'Tasks that were running when their worker died, or had been silent for `worker_timeout`, and that were not delivered again; once each.',
   },
   'celery.task.oldest_age': {
     instrument: 'gauge',

@@ -1,6 +1,6 @@
 /**
  * From what the cluster observes to the instruments of one Celery service: here is what each fact adds to which metric.
- * It decides nothing about tasks and workers, and keeps no series of its own longer than one collection.
+ * It decides nothing about tasks and workers, and keeps nothing of a series but where it is found.
  */
 import type { Meter } from '@opentelemetry/api';
 import type {
