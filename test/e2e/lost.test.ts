@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
-import { type Redis, startRedis } from '../real/redis.ts';
 import { startBridge } from './bridge-process.ts';
-import { type Order, sendTasks, shopCluster } from './shop-tasks.ts';
+import { shopClusters } from './shop-clusters.ts';
+import { type Order, sendTasks } from './shop-tasks.ts';
 
 const WORKER_TIMEOUT_S = 3;
 /** Long enough for the killed worker to come back before it is forgotten, on a busy machine too. */
@@ -17,16 +16,7 @@ const MARGIN_MS = 1500;
 const LONG = 'shop.write_daily_report';
 const RUNNING = 3;
 
-let rabbitmq: RabbitMq;
-let redis: Redis;
-
-before(async () => {
-  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-});
-
-after(async () => {
-  await Promise.all([rabbitmq?.remove(), redis?.stop()]);
-});
+const clusterOf = shopClusters();
 
 function times<Item>(count: number, item: Item): readonly Item[] {
   return Array.from({ length: count }, () => item);
@@ -45,7 +35,7 @@ for (const flavour of celeryFlavours()) {
   test(`Celery ${flavour.version}: three tasks that a killed worker ran are lost, once, and its series end with it`, {
     timeout: 120_000,
   }, async (t) => {
-    const cluster = await shopCluster(rabbitmq, redis, flavour);
+    const cluster = await clusterOf(flavour);
     /** The counter in each export. */
     const lostInExports: number[] = [];
     const sink = await startReceiver({

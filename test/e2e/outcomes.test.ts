@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
-import { type Redis, startRedis } from '../real/redis.ts';
 import { eventCounts, placeOrders } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks, startedByWorker } from './counted.ts';
+import { shopClusters } from './shop-clusters.ts';
 
 /** About 2.5 tasks each. */
 const ORDERS = 420;
@@ -17,16 +16,7 @@ const SETTLED_WITHIN_MS = 3000;
 /** The threads pool of Celery 5.2 loses some of its own events before they are sent, so nobody can count them. */
 const QUICK_POOL = { debian: 'prefork', newest: 'threads' } as const;
 
-let rabbitmq: RabbitMq;
-let redis: Redis;
-
-before(async () => {
-  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-});
-
-after(async () => {
-  await Promise.all([rabbitmq?.remove(), redis?.stop()]);
-});
+const clusterOf = shopClusters();
 
 for (const flavour of celeryFlavours()) {
   test(`Celery ${flavour.version}: 3 s after 1,000 mixed tasks every counter equals Celery’s own`, {
@@ -34,17 +24,16 @@ for (const flavour of celeryFlavours()) {
   }, async (t) => {
     const sink = await startReceiver();
     t.after(() => sink.stop());
-    const broker = await rabbitmq.addVhost(flavour.name);
-    const cluster = { broker, backend: redis.url.replace(/0$/u, flavour.name === 'debian' ? '1' : '2') };
+    const cluster = await clusterOf(flavour);
     const bridge = startBridge(t, {
-      CELERY_BROKER_URL: broker,
+      CELERY_BROKER_URL: cluster.broker,
       OTEL_SERVICE_NAME: 'shop',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
       OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
       OTEL_METRIC_EXPORT_INTERVAL: '1000',
     });
     await bridge.logged(/connected to/u, 10_000);
-    const common = { ...cluster, flavour, concurrency: 4 };
+    const common = { ...cluster, concurrency: 4 };
     const workers = await Promise.all([
       startWorker({ ...common, nodename: 'all', pool: 'prefork' }),
       startWorker({
@@ -56,7 +45,7 @@ for (const flavour of celeryFlavours()) {
     ]);
     t.after(() => Promise.all(workers.map((worker) => worker.kill())));
 
-    const report = await placeOrders({ ...cluster, flavour, orders: ORDERS, seed: 7, timeoutS: 120 });
+    const report = await placeOrders({ ...cluster, orders: ORDERS, seed: 7, timeoutS: 120 });
     await delay(SETTLED_WITHIN_MS);
     const points = sink.latest('shop');
 

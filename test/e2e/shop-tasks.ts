@@ -2,16 +2,10 @@
  * Sends single tasks of the example shop and asks Celery about them. It knows nothing of what celery-otel counts.
  */
 import { join } from 'node:path';
-import { type CeleryFlavour, type Cluster, runPython, SHOP_FOLDER } from '../real/celery.ts';
-import type { RabbitMq } from '../real/rabbitmq.ts';
-import type { Redis } from '../real/redis.ts';
+import { runPython, SHOP_FOLDER } from '../real/celery.ts';
+import type { ShopCluster } from './shop-clusters.ts';
 
 const SCRIPT = join(import.meta.dirname, 'shop_tasks.py');
-
-/** A cluster with the Celery that its clients have. */
-export interface ShopCluster extends Cluster {
-  readonly flavour: CeleryFlavour;
-}
 
 /** A task to be sent. */
 export interface Order {
@@ -32,21 +26,6 @@ export interface HeldTasks {
   readonly active: readonly string[];
   readonly reserved: readonly string[];
   readonly scheduled: readonly string[];
-}
-
-const DATABASES: Readonly<Record<CeleryFlavour['name'], string>> = { debian: '1', newest: '2' };
-
-/** A virtual host and a database of the flavour's own, so that its workers meet no others. */
-export async function shopCluster(
-  rabbitmq: RabbitMq,
-  redis: Redis,
-  flavour: CeleryFlavour,
-): Promise<ShopCluster> {
-  return {
-    flavour,
-    broker: await rabbitmq.addVhost(flavour.name),
-    backend: redis.url.replace(/0$/u, DATABASES[flavour.name]),
-  };
 }
 
 /** Sends the tasks one right after the other. */

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
-import { type Redis, startRedis } from '../real/redis.ts';
 import { startBridge } from './bridge-process.ts';
-import { endsOf, heldBy, sendTasks, shopCluster } from './shop-tasks.ts';
+import { shopClusters } from './shop-clusters.ts';
+import { endsOf, heldBy, sendTasks } from './shop-tasks.ts';
 
 /** Seconds of each; the first lasts until everybody has been asked about what waits behind it. */
 const SLEEPS_S = [10, 1, 1, 1];
@@ -19,16 +18,7 @@ type Attributes = Readonly<Record<string, string>>;
 const SLEEPER = { 'celery.task.name': 'shop.write_daily_report', 'celery.queue.name': 'reports' };
 const REMINDER = { 'celery.task.name': 'shop.send_reminder', 'celery.queue.name': 'emails' };
 
-let rabbitmq: RabbitMq;
-let redis: Redis;
-
-before(async () => {
-  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-});
-
-after(async () => {
-  await Promise.all([rabbitmq?.remove(), redis?.stop()]);
-});
+const clusterOf = shopClusters();
 
 function add(numbers: readonly number[]): number {
   return numbers.reduce((sum, each) => sum + each, 0);
@@ -61,7 +51,7 @@ for (const flavour of celeryFlavours()) {
   test(`Celery ${flavour.version}: tasks that wait for the one process of a worker, and for their ETA`, {
     timeout: 120_000,
   }, async (t) => {
-    const cluster = await shopCluster(rabbitmq, redis, flavour);
+    const cluster = await clusterOf(flavour);
     const sink = await startReceiver();
     t.after(() => sink.stop());
     const bridge = startBridge(t, {

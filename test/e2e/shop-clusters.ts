@@ -1,0 +1,35 @@
+/**
+ * A RabbitMQ and a Redis for all tests of a file, and on them a cluster for each Celery, which meets no other. It starts no
+ * worker.
+ */
+import { after, before } from 'node:test';
+import type { CeleryFlavour, Cluster } from '../real/celery.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type Redis, startRedis } from '../real/redis.ts';
+
+/** A cluster with the Celery that its clients have. */
+export interface ShopCluster extends Cluster {
+  readonly flavour: CeleryFlavour;
+}
+
+const DATABASES: Readonly<Record<CeleryFlavour['name'], string>> = { debian: '1', newest: '2' };
+
+/** Starts the brokers before the tests of this file and stops them after; to be called once, outside of any test. */
+export function shopClusters(): (flavour: CeleryFlavour) => Promise<ShopCluster> {
+  let rabbitmq: RabbitMq | undefined;
+  let redis: Redis | undefined;
+  before(async () => {
+    [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  });
+  after(async () => {
+    await Promise.all([rabbitmq?.remove(), redis?.stop()]);
+  });
+  return async (flavour) => {
+    if (rabbitmq === undefined || redis === undefined) throw new Error('only tests can have a cluster');
+    return {
+      flavour,
+      broker: await rabbitmq.addVhost(flavour.name),
+      backend: redis.url.replace(/0$/u, DATABASES[flavour.name]),
+    };
+  };
+}
