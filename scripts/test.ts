@@ -11,6 +11,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { ensureNewestCelery, ensureRealParts, partVersions } from '../test/real/install.ts';
+import { ensureOtelcol } from './otelcol.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 /** Two, since most of what a test of real programs does is to wait for them. */
@@ -106,7 +107,7 @@ const { values, positionals } = parseArgs({
 });
 try {
   ensureRealParts();
-  process.stdout.write(`${partVersions(ensureNewestCelery())}\n`);
+  process.stdout.write(`${partVersions(ensureNewestCelery(), ensureOtelcol())}\n`);
   const files = filesFor(positionals.length > 0 ? positionals : ['test']);
   if (!(await runTests(files, values['test-name-pattern']))) process.exitCode ??= 1;
 } catch (error) {

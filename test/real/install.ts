@@ -1,11 +1,12 @@
 /**
- * Sees to it that the real programs that tests run are there: RabbitMQ, Redis and Celery from Debian's packages, and the
- * newest Celery from PyPI in a virtual environment of the project's own. Done once; instant when all is there.
- * Runnable: `node test/real/install.ts`.
+ * Sees to it that the real programs that tests run are there: RabbitMQ, Redis, Celery and Prometheus from Debian's
+ * packages, and the newest Celery from PyPI in a virtual environment of the project's own. Done once; instant when all is
+ * there. The Collector is built by `scripts/otelcol.ts`. Runnable, for all of them: `node test/real/install.ts`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { builtOtelcol, ensureOtelcol, type OtelcolBuild } from '../../scripts/otelcol.ts';
 
 /** Debian's interpreter, whatever other Python comes first on the PATH. */
 export const DEBIAN_PYTHON = '/usr/bin/python3';
@@ -28,6 +29,7 @@ const PARTS: readonly Part[] = [
   { package: 'python3-redis', isThere: () => hasModule('redis') },
   { package: 'python3-venv', isThere: () => hasModule('ensurepip') },
   { package: 'openssl', isThere: () => isCommand('openssl') },
+  { package: 'prometheus', isThere: () => isCommand('prometheus') },
 ];
 
 export type NewestCelery =
@@ -87,7 +89,7 @@ export function newestCelery(): NewestCelery {
 }
 
 /** The version of each part, as text for people. */
-export function partVersions(newest: NewestCelery): string {
+export function partVersions(newest: NewestCelery, collector: OtelcolBuild = builtOtelcol()): string {
   const version = (name: string) => {
     const { stdout } = spawnSync('dpkg-query', ['--show', name], { encoding: 'utf8' });
     // One line: the name, a tab, the version. null where there is no dpkg.
@@ -98,6 +100,10 @@ export function partVersions(newest: NewestCelery): string {
     `Redis ${version('redis-server')}`,
     `Celery ${version('python3-celery')} (Debian)`,
     newest.available ? `Celery ${newest.version} (newest)` : `no newest Celery: ${newest.reason}`,
+    `Prometheus ${version('prometheus')}`,
+    collector.available
+      ? `OpenTelemetry Collector ${collector.version}`
+      : `no OpenTelemetry Collector: ${collector.reason}`,
   ].join('\n');
 }
 
@@ -147,7 +153,7 @@ function hasModule(name: string): boolean {
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename) {
   try {
     ensureRealParts();
-    process.stdout.write(`${partVersions(ensureNewestCelery())}\n`);
+    process.stdout.write(`${partVersions(ensureNewestCelery(), ensureOtelcol())}\n`);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;

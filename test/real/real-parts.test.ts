@@ -4,7 +4,9 @@ import { after, before, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { connect } from 'amqplib';
 import { celeryFlavours, startWorker } from './celery.ts';
-import { isPortOpen } from './free-port.ts';
+import { freePort, isPortOpen } from './free-port.ts';
+import { newestCelery, partVersions } from './install.ts';
+import { startPrometheus } from './prometheus.ts';
 import { type RabbitMq, startRabbitmq } from './rabbitmq.ts';
 import { type Redis, startRedis } from './redis.ts';
 import { eventCounts, placeOrders } from './shop-report.ts';
@@ -104,6 +106,34 @@ test('a killed worker says no good-bye and leaves no process behind, not even a 
   assert.doesNotMatch(worker.log(), /shutdown/i);
   // The pool's processes are no children of ours: the system collects them a moment after they died.
   await t.waitFor(() => assert.equal(isGroupAlive(worker.pid), false), { timeout: GROUP_GONE_TIMEOUT_MS });
+});
+
+test('a Prometheus server scrapes its targets, answers queries and is gone after its end', async (t) => {
+  const deaf = `127.0.0.1:${await freePort()}`;
+  const scrape = { job: 'nobody', targets: [deaf], intervalMs: 100 };
+  const prometheus = await startPrometheus({ scrape: [scrape] });
+  t.after(() => prometheus.stop());
+  const labels = { instance: deaf, job: 'nobody' };
+  assert.deepEqual(await prometheus.untilSamples('up'), [
+    { labels: { __name__: 'up', ...labels }, value: 0 },
+  ]);
+  assert.deepEqual(await prometheus.series('up'), [{ __name__: 'up', ...labels }]);
+  assert.deepEqual(await prometheus.query('-1 / up'), [{ labels, value: Number.NEGATIVE_INFINITY }]);
+  assert.deepEqual(await prometheus.query('0 / up'), [{ labels, value: Number.NaN }]);
+  assert.deepEqual(await prometheus.query('up == 1'), []);
+  await assert.rejects(prometheus.query('up{'), /parse error/);
+  await assert.rejects(prometheus.query('1'), /an instant vector was expected, got a scalar/);
+  await prometheus.stop();
+  assert.equal(await isPortOpen(prometheus.port), false);
+});
+
+test('every part says its version, and a part that is missing says why', () => {
+  const missing = { available: false, reason: 'no Go' } as const;
+  const text = partVersions(newestCelery(), missing);
+  assert.match(text, /^RabbitMQ \d.*\nRedis \d.*\nCelery \d.*\n.*Celery.*\nPrometheus \d.*\n/);
+  assert.ok(text.endsWith('no OpenTelemetry Collector: no Go'));
+  const there = { available: true, binary: '/otelcol', version: '1.2.3' } as const;
+  assert.ok(partVersions(newestCelery(), there).endsWith('OpenTelemetry Collector 1.2.3'));
 });
 
 function isGroupAlive(leader: number): boolean {
