@@ -6,7 +6,7 @@
 /** Code → what it means and what to do; the README's table of errors is checked against it. */
 export const ERROR_CODES = {
   CONFIG_INVALID:
-    'One or more options have a wrong value, or an unknown flag was given. The message lists all of them.',
+    'Options have wrong values, or do not go together; the message says which. Of the command, or of `createBridge`.',
   RECORDING_UNREADABLE:
     'A recording cannot be opened or is not one of ours. Check the path and its first line.',
   RECORDING_UNWRITABLE: 'The file that messages should be recorded to cannot be created or written.',

@@ -7,9 +7,16 @@ import type { BrokerSettings, RawMessage } from './broker/broker.ts';
 import { type Listener, listen } from './broker/session-loop.ts';
 import { decode } from './celery/decode.ts';
 import { REJECTION_REASONS } from './celery/rejection.ts';
-import { type Cluster, type ClusterSettings, type ClusterTables, createCluster } from './cluster/cluster.ts';
+import {
+  type Cluster,
+  type ClusterSettings,
+  type ClusterTable,
+  type ClusterTables,
+  createCluster,
+} from './cluster/cluster.ts';
 import type { Observation } from './cluster/observation.ts';
 import { createRecorder, type MetricChoice } from './meter/recorder.ts';
+import type { ServiceReading, TableReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import type { Tell } from './self/self-event.ts';
 
@@ -31,15 +38,19 @@ export interface ServiceOptions {
 
 export interface ServiceState {
   readonly name: string;
-  /** Whether messages can arrive now. */
-  readonly connected: boolean;
+  /** `waiting` for its broker, whether it has been there or not; the others are for good. */
+  readonly phase: 'waiting' | 'listening' | Awaited<Listener['done']>;
   readonly tables: ClusterTables;
 }
 
 export interface Service {
+  /** Resolves with true once it has been listening, with false if that ended before. Never rejects. */
+  readonly ready: Promise<boolean>;
   /** Resolves with why its listening ended for good: brokers never end by themselves, recordings do. Never rejects. */
   readonly done: Listener['done'];
   state(): ServiceState;
+  /** For the bridge’s own metrics. */
+  reading(): ServiceReading;
   /** Stops listening; what was counted stays to be exported. */
   stop(): Promise<void>;
   /** Detaches from its meter, after the last export. */
@@ -57,30 +68,19 @@ export function startService(options: ServiceOptions): Service {
 
   const cluster = createCluster(options.cluster, observe);
 
-  const countEvent = options.self.eventsOf(name);
-  function receive(message: RawMessage): void {
-    const { events, rejections } = decode(message);
-    for (const event of events) {
-      countEvent(event.type);
-      cluster.apply(event, message.arrivedAtMs);
-    }
-    for (const { reason, detail } of rejections) {
-      const { intentional } = REJECTION_REASONS[reason];
-      tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
-    }
-  }
-
+  const ready = Promise.withResolvers<boolean>();
   let wasReady = false;
-  function noteGap(): void {
+  function noteReady(): void {
     if (wasReady) cluster.gap();
     wasReady = true;
+    ready.resolve(true);
   }
 
   const listener: Listener = listen({
     ...options.broker,
     service: name,
-    deliver: receive,
-    ready: noteGap,
+    deliver: receiver(options, cluster),
+    ready: noteReady,
     tell,
     random: options.random,
     signal: stopping.signal,
@@ -98,15 +98,61 @@ export function startService(options: ServiceOptions): Service {
   );
   tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
 
+  let end: Awaited<Listener['done']> | undefined;
+  const done = listener.done.then((why) => {
+    end = why;
+    ready.resolve(wasReady);
+    return why;
+  });
   return {
-    done: listener.done,
-    state: () => ({ name, connected: listener.connected(), tables: cluster.tables() }),
+    ready: ready.promise,
+    done,
+    state: () => ({
+      name,
+      phase: end ?? (listener.connected() ? 'listening' : 'waiting'),
+      tables: cluster.tables(),
+    }),
+    reading: () => readingOf(options, listener, cluster),
     async stop() {
       stopping.abort();
-      await listener.done;
+      await done;
       cluster.flush();
     },
     close: () => recorder.close(),
+  };
+}
+
+/** One message: decoded, counted and applied on one stack. */
+function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster): (message: RawMessage) => void {
+  const countEvent = self.eventsOf(name);
+  return (message) => {
+    const { events, rejections } = decode(message);
+    for (const event of events) {
+      countEvent(event, message.arrivedAtMs);
+      cluster.apply(event, message.arrivedAtMs);
+    }
+    for (const { reason, detail } of rejections) {
+      const { intentional } = REJECTION_REASONS[reason];
+      tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
+    }
+  };
+}
+
+function readingOf(
+  { name, cluster: { tasksMax, workersMax, heldMax, skewPairsMax } }: ServiceOptions,
+  listener: Listener,
+  cluster: Cluster,
+): ServiceReading {
+  const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
+  return {
+    service: name,
+    connected: listener.connected(),
+    tables: {
+      tasks: { entries: tasks.size, limit: tasksMax },
+      workers: { entries: workers.size, limit: workersMax },
+      reordering_window: { entries: reordering_window.size, limit: heldMax },
+      clock_skews: { entries: clock_skews.size, limit: skewPairsMax },
+    } satisfies Readonly<Record<ClusterTable, TableReading>>,
   };
 }
 

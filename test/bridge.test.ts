@@ -61,7 +61,7 @@ function bridgeOn(brokerUrl: string, endpoint: string, more: Readonly<Record<str
   });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const told: SelfEvent[] = [];
-  return { bridge: createBridge({ service: loaded.config.service, tell: (each) => told.push(each) }), told };
+  return { bridge: createBridge({ ...loaded.config, tell: (each) => told.push(each) }), told };
 }
 
 test('a recording flows through the whole bridge, and what it holds is exported when it stops', async (t) => {
@@ -80,7 +80,10 @@ test('a recording flows through the whole bridge, and what it holds is exported 
   assert.equal(await bridge.finished, 'finished');
   const tables = bridge.state()[0]?.tables;
   assert.deepEqual([tables?.tasks, tables?.workers], Array(2).fill({ size: 1, evicted: 0 }));
-  assert.deepEqual(await bridge.stop(5000), { flushed: true });
+  assert.deepEqual(await bridge.stop(5000), {
+    flushed: true,
+    services: [{ name: 'shop', metrics: 'flushed' }],
+  });
 
   const points = sink.latest('shop');
   const attributes = { 'celery.task.name': 'shop.pay', 'celery.queue.name': 'orders' };
@@ -217,13 +220,13 @@ test('it can be stopped before it was started, and more than once; it can be sta
   const sink = await receiver(t);
   const unstarted = bridgeOn('amqp://127.0.0.1:1', sink.url).bridge;
   assert.deepEqual(unstarted.state(), []);
-  assert.deepEqual(await unstarted.stop(1000), { flushed: true });
+  assert.deepEqual(await unstarted.stop(1000), { flushed: true, services: [] });
   assert.throws(() => unstarted.start(), { code: 'ALREADY_STARTED' });
 
   const { bridge } = bridgeOn('amqp://127.0.0.1:1', sink.url);
   bridge.start();
   assert.throws(() => bridge.start(), { code: 'ALREADY_STARTED' });
-  assert.equal(bridge.state()[0]?.connected, false);
+  assert.equal(bridge.state()[0]?.phase, 'waiting');
   const [one, other] = await Promise.all([bridge.stop(5000), bridge.stop(5000)]);
   assert.equal(one, other);
   assert.equal(await bridge.finished, 'stopped');

@@ -39,7 +39,7 @@ async function main(): Promise<number> {
   print(
     `A recorded Celery cluster, ${SPEED} times as fast as it ran → celery-otel → OTLP/gRPC → ${receiver.url}\n`,
   );
-  const bridge = createBridge({ service: config.service, tell });
+  const bridge = createBridge({ ...config, tell });
   bridge.start();
   const drawing = process.stdout.isTTY ? redraw(receiver) : snapshots(receiver);
   await bridge.finished;

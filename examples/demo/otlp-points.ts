@@ -13,13 +13,13 @@ export interface Point {
   readonly scope: string;
   readonly metric: string;
   readonly unit: string;
-  readonly kind: 'gauge' | 'sum' | 'histogram';
+  readonly kind: 'gauge' | 'sum' | 'histogram' | 'exponentialHistogram';
   readonly temporality: 'cumulative' | 'delta' | 'none';
   readonly monotonic: boolean;
   readonly attributes: Readonly<Record<string, string>>;
-  /** Value of a sum or gauge; number of measurements of a histogram. */
+  /** Value of a sum or gauge; number of measurements of a histogram of either kind. */
   readonly value: number;
-  /** Of a histogram; 0 otherwise. */
+  /** Of a histogram of either kind; 0 otherwise. */
   readonly sum: number;
   readonly bounds: readonly number[];
   readonly bucketCounts: readonly number[];
@@ -70,7 +70,9 @@ export function total(
 }
 
 function metricPoints(metric: unknown, resource: Point['resource'], scope: string): readonly Point[] {
-  const kind = (['sum', 'gauge', 'histogram'] as const).find((one) => one === text(metric, 'data'));
+  const kind = (['sum', 'gauge', 'histogram', 'exponentialHistogram'] as const).find(
+    (one) => one === text(metric, 'data'),
+  );
   if (kind === undefined) throw new Error(`unexpected kind of metric: ${text(metric, 'data')}`);
   const data = get(metric, kind);
   const temporality = text(data, 'aggregationTemporality');
@@ -87,8 +89,8 @@ function metricPoints(metric: unknown, resource: Point['resource'], scope: strin
         : 'none',
     monotonic: get(data, 'isMonotonic') === true,
     attributes: attributes(point),
-    value: kind === 'histogram' ? num(point, 'count') : num(point, text(point, 'value')),
-    sum: kind === 'histogram' ? num(point, 'sum') : 0,
+    value: 'count' in Object(point) ? num(point, 'count') : num(point, text(point, 'value')),
+    sum: num(point, 'sum'),
     bounds: numbers(point, 'explicitBounds'),
     bucketCounts: numbers(point, 'bucketCounts'),
     startMs: num(point, 'startTimeUnixNano') / 1e6,

@@ -6,12 +6,15 @@ import { isIPv6 } from 'node:net';
 import { unescape as percentDecoded } from 'node:querystring';
 import { failed, type Outcome } from './outcome.ts';
 
-/** TLS settings as kombu's `ssl_*` query keys give them; file paths, read when the connection is made. */
+/**
+ * TLS settings as kombu's `ssl_*` query keys, or Celery's `broker_use_ssl`, give them; file paths, read when the
+ * connection is made.
+ */
 export interface BrokerTls {
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  /** false only where the URL says so by name (`ssl_cert_reqs=none`). */
+  /** false only where it is said by name (`ssl_cert_reqs=none`). */
   readonly verify: boolean;
 }
 
@@ -39,7 +42,7 @@ const HOST_NAME = /^[\p{L}\p{N}._-]+$/u;
 const HEARTBEAT_MAX_S = 65_535;
 
 /** Python's names of `ssl.CERT_*` as kombu takes them → whether a client verifies. For a client, optional is required. */
-const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
+export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
   ['none', false],
   ['CERT_NONE', false],
   ['optional', true],
@@ -54,8 +57,13 @@ type QueryKey = (typeof QUERY_KEYS)[number];
 /**
  * Reads what follows `amqp://`. What is missing has kombu's defaults: guest, guest, 127.0.0.1, 5672 (5671 with TLS), `/`.
  * @param secure true for `amqps`; any `ssl_*` key has the same effect.
+ * @param setting `broker_use_ssl`: it too has that effect, and gives way to `ssl_*` keys as a whole, as in kombu.
  */
-export function parseAmqpUrl(afterScheme: string, secure: boolean): Outcome<{ readonly url: AmqpUrl }> {
+export function parseAmqpUrl(
+  afterScheme: string,
+  secure: boolean,
+  setting?: BrokerTls,
+): Outcome<{ readonly url: AmqpUrl }> {
   const [, authority = '', path = '', queryText = ''] =
     /^([^/?#]*)([^?#]*)(?:\?([^#]*))?/s.exec(afterScheme) ?? [];
   /*
@@ -66,7 +74,7 @@ export function parseAmqpUrl(afterScheme: string, secure: boolean): Outcome<{ re
   }
   const query = parseQuery(queryText);
   if (!query.ok) return query;
-  const tls = tlsOf(query.keys, secure);
+  const tls = tlsOf(query.keys, secure, setting);
   if (tls === 'invalid') return failed('ssl_cert_reqs must be required, optional or none');
   const heartbeat = query.keys.get('heartbeat');
   const heartbeatS = heartbeat === undefined ? undefined : wholeNumber(heartbeat, 0, HEARTBEAT_MAX_S);
@@ -126,8 +134,14 @@ function shownKey(name: string): string {
   return /^[a-z_]{1,40}$/i.test(name) ? `the query key ${name}` : 'a query key';
 }
 
-function tlsOf(keys: ReadonlyMap<QueryKey, string>, secure: boolean): BrokerTls | undefined | 'invalid' {
-  if (!secure && ![...keys.keys()].some((key) => key.startsWith('ssl_'))) return undefined;
+function tlsOf(
+  keys: ReadonlyMap<QueryKey, string>,
+  secure: boolean,
+  setting: BrokerTls | undefined,
+): BrokerTls | undefined | 'invalid' {
+  if (![...keys.keys()].some((key) => key.startsWith('ssl_'))) {
+    if (setting !== undefined || !secure) return setting;
+  }
   const verify = VERIFY_BY_CERT_REQS.get(keys.get('ssl_cert_reqs') ?? 'required');
   if (verify === undefined) return 'invalid';
   return {

@@ -3,10 +3,10 @@
  * password: `label` is the only text of an address that may reach a log line or an error, and a reason echoes nothing
  * of what was given but the names of its scheme and of a query key.
  */
-import { type AmqpUrl, parseAmqpUrl } from './amqp-url.ts';
+import { type AmqpUrl, type BrokerTls, parseAmqpUrl } from './amqp-url.ts';
 import { failed, type Outcome } from './outcome.ts';
 
-export type { AmqpUrl, BrokerTls } from './amqp-url.ts';
+export { type AmqpUrl, type BrokerTls, VERIFY_BY_CERT_REQS } from './amqp-url.ts';
 
 /** A file of recorded messages to replay. */
 export interface RecordingUrl {
@@ -35,12 +35,13 @@ const EXPECTED = 'expected amqp://, amqps://, pyamqp:// or recording:FILE';
 /**
  * Reads `broker_url`: one address, or several as `a;b`, which are tried in turn.
  * The grammar is kombu's, plus `recording:FILE[?speed=N]` with N a positive number or `max`.
+ * @param tls `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
  */
-export function parseBrokerUrls(text: string): Outcome<{ readonly urls: BrokerUrls }> {
+export function parseBrokerUrls(text: string, tls?: BrokerTls): Outcome<{ readonly urls: BrokerUrls }> {
   const entries = text.split(';');
   const urls: BrokerUrl[] = [];
   for (const [index, entry] of entries.entries()) {
-    const parsed = parseBrokerUrl(entry.trim());
+    const parsed = parseBrokerUrl(entry.trim(), tls);
     const where = entries.length > 1 ? `address ${index + 1} of ${entries.length}: ` : '';
     if (!parsed.ok) return failed(where + parsed.reason);
     if (parsed.url.scheme === 'recording' && entries.length > 1) {
@@ -52,7 +53,7 @@ export function parseBrokerUrls(text: string): Outcome<{ readonly urls: BrokerUr
   return first === undefined ? failed('the broker address is empty') : { ok: true, urls: [first, ...others] };
 }
 
-function parseBrokerUrl(text: string): Outcome<{ readonly url: BrokerUrl }> {
+function parseBrokerUrl(text: string, tls: BrokerTls | undefined): Outcome<{ readonly url: BrokerUrl }> {
   if (text === '') return failed('the broker address is empty');
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1];
   if (scheme === undefined) return failed(`there is no scheme; ${EXPECTED}`);
@@ -61,8 +62,8 @@ function parseBrokerUrl(text: string): Outcome<{ readonly url: BrokerUrl }> {
   if (name === 'recording') return parseRecordingUrl(rest);
   // Without slashes it is rather `host:5672` or `user:password@host`, nothing of which is echoed.
   if (!rest.startsWith('//')) return failed(`there is no scheme; ${EXPECTED}`);
-  if (name === 'amqp' || name === 'pyamqp') return parseAmqpUrl(rest.slice(2), false);
-  if (name === 'amqps') return parseAmqpUrl(rest.slice(2), true);
+  if (name === 'amqp' || name === 'pyamqp') return parseAmqpUrl(rest.slice(2), false, tls);
+  if (name === 'amqps') return parseAmqpUrl(rest.slice(2), true, tls);
   return failed(`${name}:// is ${KOMBU_SCHEMES.has(name) ? 'not supported yet' : 'not known'}; ${EXPECTED}`);
 }
 

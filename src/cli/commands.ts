@@ -21,9 +21,17 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'run',
     {
-      summary: 'Listen to a Celery cluster and send its metrics over OTLP, until a signal.',
+      summary: 'Listen to Celery clusters and send their metrics over OTLP, until a signal.',
       options: 'run',
       load: async () => (await import('./run.ts')).run,
+    },
+  ],
+  [
+    'config',
+    {
+      summary: 'Print what run would do with the same options, each value with its origin, or what is wrong.',
+      options: 'config',
+      load: async () => (await import('./config.ts')).config,
     },
   ],
   [
@@ -106,7 +114,8 @@ Celery events in, OpenTelemetry metrics out.
 Commands:
 ${commands}
 
-A flag wins over its environment variables, of which the first that is set wins.
+A flag wins over its environment variables, of which the first that is set wins, and these over the file of --config,
+which alone says what is about the export and, where it names services, what is about one. config takes what run takes.
 Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} wrong options, ${EXIT_CODE.failed} anything else.
 
 Options:

@@ -8,8 +8,10 @@ import { EXIT_CODE } from './exit-code.ts';
 export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
   const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
   const lines = mistakes.map((mistake) => `  ${describeMistake(mistake)}`).join('\n');
+  // That command starts nothing; it says what run would do.
+  const what = command === 'config' ? 'run would not start' : `${command} did not start`;
   io.stderr.write(
-    `celery-otel ${command} did not start, ${count} in its options:\n${lines}\nTry: celery-otel ${command} --help\n`,
+    `celery-otel ${what}, ${count} in its options:\n${lines}\nTry: celery-otel ${command} --help\n`,
   );
   return EXIT_CODE.misconfigured;
 }

@@ -11,7 +11,7 @@ import { untilStopped } from './until-stopped.ts';
 export async function run(argv: readonly string[], io: CommandIo, create = createBridge): Promise<number> {
   const loaded = loadConfig({ argv, env: io.env });
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
-  const { service, logLevel } = loaded.config;
-  const why = await untilStopped(create({ service, tell: openLog(logLevel, io) }), io);
+  const { logLevel, ...config } = loaded.config;
+  const why = await untilStopped(create({ ...config, tell: openLog(logLevel, io) }), io);
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }

@@ -29,11 +29,16 @@ function readHeader(entry: string): [string, string] | string {
   const key = decode(pair.slice(0, border))?.toLowerCase();
   const value = decode(pair.slice(border + 1));
   if (key === undefined || value === undefined) return 'has a % that begins no percent-encoding';
+  return headerFault(key, value) ?? [key, value];
+}
+
+/** What is wrong with a header, if something is. @param key in lower case */
+export function headerFault(key: string, value: string): string | undefined {
   if (!/^[0-9a-z_.-]+$/.test(key)) return 'has a key with characters that no header has';
   if (key.endsWith('-bin') || key.startsWith('grpc-')) return 'has a key that gRPC keeps for itself';
   if (value === '') return 'has an empty value';
   if (!/^[ -~]+$/.test(value)) return 'has a value that is not printable ASCII';
-  return [key, value];
+  return undefined;
 }
 
 /**

@@ -1,15 +1,17 @@
 /**
- * Options → the configuration of a command, or everything that is wrong with them. It gives options the shapes and
- * units of the rooms; how they are found and checked is `read-options.ts`.
+ * Options, with or without a configuration file → the configuration of a command, or everything that is wrong with them.
+ * How options are found and checked is `read-options.ts`; what a file says, `load-config-file.ts`.
  */
-import type { BrokerSettings } from '../broker/broker.ts';
-import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import type { Config, RecordConfig } from './config.ts';
-import type { Pairs } from './key-value-list.ts';
-import { chooseMetrics } from './metric-list.ts';
+import { readFlags } from './flags.ts';
+import { loadConfigFile, type ResolvedConfig } from './load-config-file.ts';
 import type { Mistake } from './mistake.ts';
-import { SERVICE_NAME } from './option-rules.ts';
-import { type OptionSources, type Options, readOptions } from './read-options.ts';
+import { optionRows } from './options.ts';
+import { Origins } from './origins.ts';
+import { otlpSettings } from './otlp-options.ts';
+import { checkOptions, findGiven, type OptionSources, type Options, readOptions } from './read-options.ts';
+import { noteProcess, onlyService, serviceConfig } from './service-config.ts';
+import { brokerSettings } from './service-settings.ts';
 
 export type { Mistake } from './mistake.ts';
 
@@ -19,42 +21,36 @@ export type LoadedConfig<C = Config> =
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
 /**
- * The configuration of `run`: flag, else environment, else default.
+ * The configuration of `run`: flag, else environment, else file, else default. A file is only read where an option names
+ * one; then the `${NAME}` in it come from the environment of the process, whatever `env` is.
  * @param sources `argv` without the name of the command; `env` is only read.
  */
 export function loadConfig(sources: OptionSources): LoadedConfig {
-  const result = readOptions('run', sources);
-  if (!result.ok) return result;
-  const { options } = result;
-  const attributes = new Map(options.value('resource_attributes'));
-  const name = options.value('service_name') ?? attributes.get(SERVICE_NAME);
-  if (name === undefined) throw new Error('a service without a name passed the rules');
-  attributes.delete(SERVICE_NAME);
+  const resolved = resolveConfig('run', sources);
+  return resolved.ok ? { ok: true, config: resolved.config } : resolved;
+}
+
+/** @param command which of them is told of in mistakes; both have the same configuration */
+export function resolveConfig(command: 'run' | 'config', { argv, env }: OptionSources): ResolvedConfig {
+  const flags = readFlags(argv, command);
+  const mistakes = [...flags.mistakes];
+  const rows = optionRows(command);
+  const given = findGiven(rows, flags.given, env);
+  const file = given.get('config');
+  if (file !== undefined) return loadConfigFile({ file, rows, flags: flags.given, env, mistakes });
+  const options = checkOptions({ rows, given, mistakes });
+  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, ...configOf(options) };
+}
+
+function configOf(options: Options): { config: Config; origins: Origins } {
+  const origins = new Origins();
+  noteProcess(options, origins);
   return {
-    ok: true,
+    origins,
     config: {
-      service: {
-        name,
-        attributes: record(attributes),
-        broker: brokerSettings(options),
-        cluster: {
-          tasksMax: options.need('tasks_max'),
-          workersMax: options.need('workers_max'),
-          workerTimeoutMs: milliseconds(options.need('worker_timeout')),
-          seriesRetentionMs: milliseconds(options.need('series_retention')),
-          windowMs: milliseconds(options.need('reordering_window')),
-          heldMax: options.need('reordering_events_max'),
-          skewPairsMax: options.need('skew_pairs_max'),
-        },
-        choice: {
-          metrics: chooseMetrics({
-            disabled: options.value('metrics_disabled') ?? [],
-            enabled: options.value('metrics_enabled') ?? [],
-          }),
-          optIns: new Set(options.value('metric_attributes_enabled')),
-        },
-        otlp: otlpSettings(options),
-      },
+      services: [serviceConfig(onlyService(options), origins)],
+      otlp: otlpSettings(options, origins),
+      self: { enabled: options.need('self_telemetry'), attributes: {} },
       logLevel: options.need('log_level'),
     },
   };
@@ -73,42 +69,4 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
       logLevel: options.need('log_level'),
     },
   };
-}
-
-function brokerSettings(options: Options): BrokerSettings {
-  return {
-    urls: options.need('broker_url'),
-    failoverStrategy: options.need('broker_failover_strategy'),
-    eventExchange: options.need('event_exchange'),
-    eventQueuePrefix: options.need('event_queue_prefix'),
-    connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
-    heartbeatS: options.need('broker_heartbeat'),
-  };
-}
-
-function otlpSettings(options: Options): OtlpSettings {
-  const exportIntervalMs = options.need('metric_export_interval');
-  return {
-    endpoint: options.need('otlp_endpoint'),
-    headers: record(options.value('otlp_headers') ?? new Map()),
-    certificateFile: options.value('otlp_certificate'),
-    clientCertificateFile: options.value('otlp_client_certificate'),
-    clientKeyFile: options.value('otlp_client_key'),
-    insecure: options.need('otlp_insecure'),
-    compression: options.need('otlp_compression'),
-    timeoutMs: options.need('otlp_timeout'),
-    temporality: options.need('otlp_temporality_preference'),
-    exportIntervalMs,
-    // The default is longer than a short interval, and the SDK accepts no timeout that is.
-    exportTimeoutMs: Math.min(options.need('metric_export_timeout'), exportIntervalMs),
-  };
-}
-
-function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1000);
-}
-
-/** Defines its keys as own properties, whatever they are called. */
-function record(pairs: Pairs): Readonly<Record<string, string>> {
-  return Object.fromEntries(pairs);
 }

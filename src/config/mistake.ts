@@ -1,9 +1,11 @@
 /** What was wrong with the configuration, as data and as text. Everything in it may be printed. */
 
 export interface Mistake {
-  /** Key of the option; for arguments that belong to none, `command line`. */
+  /** Key of the option, or path in the configuration file; of arguments that belong to no option, `command line`. */
   readonly path: string;
-  /** Where the value came from: a flag, one or more environment variables, `argument 3`, `default`; undefined: not given. */
+  /**
+   * Where the value came from: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not given.
+   */
   readonly source: string | undefined;
   /** The value in quotes, redacted where it is or may be a secret; undefined where there is none to show. */
   readonly value: string | undefined;
@@ -14,9 +16,20 @@ export interface Mistake {
 /** The path of mistakes that belong to no option. */
 export const COMMAND_LINE = 'command line';
 
+/** The path of mistakes that are about a configuration file as a whole. */
+export const CONFIG_FILE = 'configuration file';
+
 /** One line: path, source, value, expectation. */
 export function describeMistake(mistake: Mistake): string {
   const from = mistake.source === undefined ? ' is not set' : ` (${mistake.source})`;
   const is = mistake.value === undefined ? '' : ` is ${mistake.value}`;
   return `${mistake.path}${from}${is}: expected ${mistake.expected}`;
+}
+
+/** Each once, and those of the file in the order of its lines, after the others. */
+export function inOrder(mistakes: readonly Mistake[], fileName: string): readonly Mistake[] {
+  const lineOf = ({ source = '' }: Mistake): number =>
+    source.startsWith(`${fileName}:`) ? Number(source.slice(fileName.length + 1)) : 0;
+  const once = new Map(mistakes.map((mistake) => [describeMistake(mistake), mistake]));
+  return [...once.values()].sort((a, b) => lineOf(a) - lineOf(b));
 }

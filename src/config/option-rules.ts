@@ -1,11 +1,17 @@
 /** What options demand of each other, one row a rule; asked only of options whose own values could be read. */
 import { existsSync } from 'node:fs';
+import type { Reading } from './formats.ts';
 import { OPTIONS, type OptionKey, type OptionValues } from './options.ts';
+import { defaultEndpoint, endpointFormat } from './otlp-endpoint.ts';
 
 export interface OptionReader {
   /** The value of an option; undefined where it is unset or could not be read. */
   value<K extends OptionKey>(key: K): OptionValues[K] | undefined;
-  /** Whether a flag or an environment variable gave it, rather than its default. */
+  /** The text of an option as it is, its default included; undefined where it is unset. */
+  text(key: OptionKey): string | undefined;
+  /** The flag, the variables or the line that gave it; undefined where its default or nothing did. */
+  source(key: OptionKey): string | undefined;
+  /** Whether something gave it, rather than its default. */
   isGiven(key: OptionKey): boolean;
 }
 
@@ -19,6 +25,17 @@ export interface OptionRule {
 /** The resource attribute that names a service. */
 export const SERVICE_NAME = 'service.name';
 
+const ALL_SIGNALS = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+
+/** Where requests go, by the protocol; undefined where that could not be read. */
+export function endpointOf(options: OptionReader): Reading<string> | undefined {
+  const protocol = options.value('otlp_protocol');
+  const text = options.value('otlp_endpoint');
+  if (protocol === undefined) return undefined;
+  if (text === undefined) return { ok: true, value: defaultEndpoint(protocol) };
+  return endpointFormat(protocol, options.source('otlp_endpoint') === ALL_SIGNALS).read(text);
+}
+
 export const OPTION_RULES: readonly OptionRule[] = [
   {
     path: 'service_name',
@@ -28,8 +45,15 @@ export const OPTION_RULES: readonly OptionRule[] = [
       const attributes = options.value('resource_attributes');
       if (options.isGiven('resource_attributes') && attributes === undefined) return undefined;
       return (attributes?.get(SERVICE_NAME) ?? '') === ''
-        ? 'a name, here or as service.name in resource_attributes'
+        ? 'a name, here or as service.name among the resource attributes'
         : undefined;
+    },
+  },
+  {
+    path: 'otlp_endpoint',
+    broken: (options) => {
+      const endpoint = endpointOf(options);
+      return endpoint === undefined || endpoint.ok ? undefined : endpoint.expected;
     },
   },
   {

@@ -1,13 +1,13 @@
 /**
- * The table of options: one row each, from which flags, environment variables, checks, defaults, `--help` and the
- * README's table derive. A default is a text and passes the same check as what a user writes.
+ * The table of options: one row each, from which flags, environment variables, keys of the configuration file, its JSON
+ * schema, checks, defaults, `--help` and the README's table derive. A default is a text and passes the same check as
+ * what a user writes.
  */
 import { LOG_LEVELS } from '../self/log-level.ts';
 import {
   brokerUrls,
   type Format,
   filePath,
-  format,
   line,
   oneOf,
   seconds,
@@ -17,11 +17,17 @@ import {
 import { attributeList, headerList } from './key-value-list.ts';
 import { metricList } from './metric-list.ts';
 import { optInList } from './opt-in-list.ts';
-import { otlpEndpoint } from './otlp-endpoint.ts';
+import { OTLP_PROTOCOLS, otlpAddress } from './otlp-endpoint.ts';
 import { certificateFile, keyFile } from './pem-file.ts';
 
 /** The commands that have options. */
-export type OptionCommand = 'run' | 'record' | 'metrics';
+export type OptionCommand = 'run' | 'config' | 'record' | 'metrics';
+
+/**
+ * What an option is about: the process; how a cluster is kept, which a configuration file says for all services or for
+ * one; one service; the export, which a file says in the sections of the standard; or a command itself.
+ */
+export type OptionScope = 'process' | 'cluster' | 'service' | 'export' | 'command';
 
 export interface OptionRow<T> {
   /** One sentence with the unit. */
@@ -31,6 +37,12 @@ export interface OptionRow<T> {
   /** Names of environment variables; the first one that is set wins, unless `merged`. */
   readonly env: readonly string[];
   readonly commands: readonly OptionCommand[];
+  readonly scope: OptionScope;
+  /**
+   * Where a configuration file has it, unless that is under its own key in `celery` (scope `cluster`) or in each of
+   * `celery.services`. NAME stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`.
+   */
+  readonly file?: string;
   /** Used where nothing is given; without it the option is unset. */
   readonly default?: string;
   /** Without a value nothing starts. */
@@ -48,34 +60,43 @@ const HOUR_MS = HOUR_S * 1000;
 
 /** The part of an AMQP name that is left beside the id that is put after it. */
 const QUEUE_PREFIX_BYTES_MAX = 200;
+/** Here beside what Celery puts before and after it. */
+const CONTROL_EXCHANGE_BYTES_MAX = 200;
 
 const BOTH = ['run', 'record'] as const;
 const RUN = ['run'] as const;
 const RECORD = ['record'] as const;
 const METRICS = ['metrics'] as const;
+const CONFIG = ['config'] as const;
 
 /** The two environment variables of an OTLP option: the one for metrics wins over the one for all signals. */
 function otlpEnv(name: string): readonly string[] {
   return [`OTEL_EXPORTER_OTLP_METRICS_${name}`, `OTEL_EXPORTER_OTLP_${name}`];
 }
 
-const otlpProtocol: Format<'grpc'> = format('grpc', (text) => {
-  if (text === 'grpc') return { ok: true, value: 'grpc' };
-  const known = text === 'http/protobuf' || text === 'http/json';
-  return known ? { ok: false, expected: `grpc; ${text} is not supported yet` } : undefined;
-});
+const READER = 'meter_provider.readers[0].periodic';
+const EXPORTER = `${READER}.exporter.EXPORTER`;
 
 function option<T>(row: OptionRow<T>): OptionRow<T> {
   return row;
 }
 
 const ROWS = {
+  config: option({
+    doc: 'One configuration file for everything, see below.',
+    format: filePath,
+    flag: '--config',
+    env: ['OTEL_CONFIG_FILE'],
+    commands: RUN,
+    scope: 'command',
+  }),
   broker_url: option({
     doc: "Address of the cluster's broker as Celery writes it; several with `;` between them are tried in turn.",
     format: brokerUrls,
     flag: '--broker-url',
     env: ['CELERY_BROKER_URL'],
     commands: BOTH,
+    scope: 'service',
     required: true,
     secret: true,
   }),
@@ -85,6 +106,7 @@ const ROWS = {
     flag: '--broker-failover-strategy',
     env: ['CELERY_BROKER_FAILOVER_STRATEGY'],
     commands: BOTH,
+    scope: 'service',
     default: 'round-robin',
   }),
   broker_heartbeat: option({
@@ -93,6 +115,7 @@ const ROWS = {
     flag: '--broker-heartbeat',
     env: ['CELERY_BROKER_HEARTBEAT'],
     commands: BOTH,
+    scope: 'service',
     default: '30',
   }),
   broker_connection_timeout: option({
@@ -101,6 +124,7 @@ const ROWS = {
     flag: '--broker-connection-timeout',
     env: ['CELERY_BROKER_CONNECTION_TIMEOUT'],
     commands: BOTH,
+    scope: 'service',
     default: '5',
   }),
   event_exchange: option({
@@ -109,6 +133,7 @@ const ROWS = {
     flag: '--event-exchange',
     env: ['CELERY_EVENT_EXCHANGE'],
     commands: BOTH,
+    scope: 'service',
     default: 'celeryev',
   }),
   event_queue_prefix: option({
@@ -117,7 +142,26 @@ const ROWS = {
     flag: '--event-queue-prefix',
     env: ['CELERY_EVENT_QUEUE_PREFIX'],
     commands: BOTH,
+    scope: 'service',
     default: 'celeryev',
+  }),
+  control_exchange: option({
+    doc: "Beginning of the names of the exchanges for remote control, Celery's own setting; nothing depends on it yet.",
+    format: line(CONTROL_EXCHANGE_BYTES_MAX),
+    flag: '--control-exchange',
+    env: ['CELERY_CONTROL_EXCHANGE'],
+    commands: RUN,
+    scope: 'service',
+    default: 'celery',
+  }),
+  task_default_queue: option({
+    doc: "Queue of tasks that are sent to none by name, Celery's own setting; nothing depends on it yet.",
+    format: line(255),
+    flag: '--task-default-queue',
+    env: ['CELERY_TASK_DEFAULT_QUEUE'],
+    commands: RUN,
+    scope: 'service',
+    default: 'celery',
   }),
   worker_timeout: option({
     doc: 'Seconds without a sign of life after which a worker is not up.',
@@ -125,6 +169,7 @@ const ROWS = {
     flag: '--worker-timeout',
     env: ['CELERY_OTEL_WORKER_TIMEOUT'],
     commands: RUN,
+    scope: 'cluster',
     default: '30',
   }),
   series_retention: option({
@@ -133,6 +178,7 @@ const ROWS = {
     flag: '--series-retention',
     env: ['CELERY_OTEL_SERIES_RETENTION'],
     commands: RUN,
+    scope: 'cluster',
     default: '600',
   }),
   tasks_max: option({
@@ -141,6 +187,7 @@ const ROWS = {
     flag: '--tasks-max',
     env: ['CELERY_OTEL_TASKS_MAX'],
     commands: RUN,
+    scope: 'cluster',
     default: '100000',
   }),
   workers_max: option({
@@ -149,6 +196,7 @@ const ROWS = {
     flag: '--workers-max',
     env: ['CELERY_OTEL_WORKERS_MAX'],
     commands: RUN,
+    scope: 'cluster',
     default: '10000',
   }),
   reordering_window: option({
@@ -157,6 +205,7 @@ const ROWS = {
     flag: '--reordering-window',
     env: ['CELERY_OTEL_REORDERING_WINDOW'],
     commands: RUN,
+    scope: 'cluster',
     default: '1',
   }),
   reordering_events_max: option({
@@ -165,6 +214,7 @@ const ROWS = {
     flag: '--reordering-events-max',
     env: ['CELERY_OTEL_REORDERING_EVENTS_MAX'],
     commands: RUN,
+    scope: 'cluster',
     default: '100000',
   }),
   skew_pairs_max: option({
@@ -173,6 +223,7 @@ const ROWS = {
     flag: '--skew-pairs-max',
     env: ['CELERY_OTEL_SKEW_PAIRS_MAX'],
     commands: RUN,
+    scope: 'cluster',
     default: '100',
   }),
   service_name: option({
@@ -181,6 +232,8 @@ const ROWS = {
     flag: '--service-name',
     env: ['OTEL_SERVICE_NAME'],
     commands: RUN,
+    scope: 'service',
+    file: 'celery.services',
   }),
   resource_attributes: option({
     doc: 'Further resource attributes of the exported metrics, `key=value,key=value`, percent-encoded.',
@@ -188,6 +241,8 @@ const ROWS = {
     flag: '--resource-attributes',
     env: ['OTEL_RESOURCE_ATTRIBUTES'],
     commands: RUN,
+    scope: 'service',
+    file: 'celery.services.NAME.resource',
   }),
   metrics_disabled: option({
     doc: 'Metrics that are not exported, beside those that are off by default.',
@@ -195,6 +250,8 @@ const ROWS = {
     flag: '--disable-metrics',
     env: ['CELERY_OTEL_METRICS_DISABLED'],
     commands: RUN,
+    scope: 'service',
+    file: 'celery.services.NAME.metrics',
   }),
   metrics_enabled: option({
     doc: 'Metrics that are exported though they are off by default, or though `metrics_disabled` has them less exactly.',
@@ -202,6 +259,8 @@ const ROWS = {
     flag: '--enable-metrics',
     env: ['CELERY_OTEL_METRICS_ENABLED'],
     commands: RUN,
+    scope: 'service',
+    file: 'celery.services.NAME.metrics',
   }),
   metric_attributes_enabled: option({
     doc: 'Attributes that are only on the points of a metric where they are asked for.',
@@ -209,21 +268,26 @@ const ROWS = {
     flag: '--enable-attributes',
     env: ['CELERY_OTEL_ATTRIBUTES_ENABLED'],
     commands: RUN,
+    scope: 'service',
+    file: 'celery.services.NAME.metrics',
   }),
   otlp_endpoint: option({
-    doc: 'Where the metrics go; `http:` means no TLS, `https:` means TLS.',
-    format: otlpEndpoint,
+    doc: 'Where the metrics go; `http:` means no TLS, `https:` means TLS. Over HTTP it is the whole URL, but `v1/metrics` is put after that of `OTEL_EXPORTER_OTLP_ENDPOINT`. By default `http://localhost:4317`, over HTTP `http://localhost:4318/v1/metrics`.',
+    format: otlpAddress,
     flag: '--otlp-endpoint',
     env: otlpEnv('ENDPOINT'),
     commands: RUN,
-    default: 'http://localhost:4317',
+    scope: 'export',
+    file: `${EXPORTER}.endpoint`,
   }),
   otlp_protocol: option({
-    doc: 'How the metrics are sent; only gRPC for now.',
-    format: otlpProtocol,
+    doc: 'How the metrics are sent.',
+    format: oneOf(OTLP_PROTOCOLS),
     flag: '--otlp-protocol',
     env: otlpEnv('PROTOCOL'),
     commands: RUN,
+    scope: 'export',
+    file: `${READER}.exporter`,
     default: 'grpc',
   }),
   otlp_headers: option({
@@ -232,6 +296,8 @@ const ROWS = {
     flag: '--otlp-headers',
     env: otlpEnv('HEADERS'),
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.headers`,
     secret: true,
     merged: true,
   }),
@@ -241,6 +307,8 @@ const ROWS = {
     flag: '--otlp-insecure',
     env: otlpEnv('INSECURE'),
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.tls.insecure`,
     default: 'false',
   }),
   otlp_certificate: option({
@@ -249,6 +317,8 @@ const ROWS = {
     flag: '--otlp-certificate',
     env: otlpEnv('CERTIFICATE'),
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.tls.ca_file`,
   }),
   otlp_client_certificate: option({
     doc: 'PEM file with the certificate that is shown to the server; goes with `otlp_client_key`.',
@@ -256,6 +326,8 @@ const ROWS = {
     flag: '--otlp-client-certificate',
     env: otlpEnv('CLIENT_CERTIFICATE'),
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.tls.cert_file`,
   }),
   otlp_client_key: option({
     doc: 'PEM file with the key of `otlp_client_certificate`.',
@@ -263,6 +335,8 @@ const ROWS = {
     flag: '--otlp-client-key',
     env: otlpEnv('CLIENT_KEY'),
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.tls.key_file`,
   }),
   otlp_compression: option({
     doc: 'Compression of the requests.',
@@ -270,6 +344,8 @@ const ROWS = {
     flag: '--otlp-compression',
     env: otlpEnv('COMPRESSION'),
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.compression`,
     default: 'none',
   }),
   otlp_timeout: option({
@@ -278,6 +354,8 @@ const ROWS = {
     flag: '--otlp-timeout',
     env: otlpEnv('TIMEOUT'),
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.timeout`,
     default: '10000',
   }),
   otlp_temporality_preference: option({
@@ -286,7 +364,19 @@ const ROWS = {
     flag: '--otlp-temporality-preference',
     env: ['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'],
     commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.temporality_preference`,
     default: 'cumulative',
+  }),
+  otlp_default_histogram_aggregation: option({
+    doc: 'What histograms are sent as: with the buckets of METRICS.md, or with exponential ones.',
+    format: oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram'], { anyCase: true }),
+    flag: '--otlp-default-histogram-aggregation',
+    env: ['OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION'],
+    commands: RUN,
+    scope: 'export',
+    file: `${EXPORTER}.default_histogram_aggregation`,
+    default: 'explicit_bucket_histogram',
   }),
   metric_export_interval: option({
     doc: 'Milliseconds between two exports.',
@@ -294,6 +384,8 @@ const ROWS = {
     flag: '--metric-export-interval',
     env: ['OTEL_METRIC_EXPORT_INTERVAL'],
     commands: RUN,
+    scope: 'export',
+    file: `${READER}.interval`,
     default: '60000',
   }),
   metric_export_timeout: option({
@@ -302,6 +394,8 @@ const ROWS = {
     flag: '--metric-export-timeout',
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],
     commands: RUN,
+    scope: 'export',
+    file: `${READER}.timeout`,
     default: '30000',
   }),
   log_level: option({
@@ -310,7 +404,37 @@ const ROWS = {
     flag: '--log-level',
     env: ['LOG_LEVEL'],
     commands: BOTH,
+    scope: 'process',
+    file: 'log_level',
     default: 'info',
+  }),
+  self_telemetry: option({
+    doc: "Whether the bridge's own metrics are exported too.",
+    format: trueOrFalse,
+    flag: '--self-telemetry',
+    env: ['CELERY_OTEL_SELF_TELEMETRY'],
+    commands: RUN,
+    scope: 'process',
+    file: 'celery.telemetry.enabled',
+    default: 'true',
+  }),
+  example: option({
+    doc: 'Print an example of a configuration file instead.',
+    format: trueOrFalse,
+    flag: '--example',
+    env: [],
+    commands: CONFIG,
+    scope: 'command',
+    default: 'false',
+  }),
+  schema: option({
+    doc: 'Print the JSON schema of the section `celery` instead.',
+    format: trueOrFalse,
+    flag: '--schema',
+    env: [],
+    commands: CONFIG,
+    scope: 'command',
+    default: 'false',
   }),
   out: option({
     doc: 'File to which the messages are written.',
@@ -318,6 +442,7 @@ const ROWS = {
     flag: '--out',
     env: [],
     commands: RECORD,
+    scope: 'command',
     required: true,
   }),
   force: option({
@@ -326,6 +451,7 @@ const ROWS = {
     flag: '--force',
     env: [],
     commands: RECORD,
+    scope: 'command',
     default: 'false',
   }),
   format: option({
@@ -334,6 +460,7 @@ const ROWS = {
     flag: '--format',
     env: [],
     commands: METRICS,
+    scope: 'command',
     default: 'md',
   }),
 } as const;
@@ -346,10 +473,45 @@ export type OptionKey = keyof OptionValues;
 
 export const OPTIONS: { readonly [K in OptionKey]: OptionRow<OptionValues[K]> } = ROWS;
 
+export type KeyedRow = readonly [OptionKey, OptionRow<unknown>];
+
 /** The rows in the order of the table, each with its key; those of one command where it is given. */
-export function optionRows(command?: OptionCommand): readonly (readonly [OptionKey, OptionRow<unknown>])[] {
+export function optionRows(command?: OptionCommand): readonly KeyedRow[] {
   return OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const).filter(
-    ([, row]) => command === undefined || row.commands.includes(command),
+    ([, row]) => command === undefined || takes(command, row),
+  );
+}
+
+/** `config` says what `run` would do, so it takes all that `run` takes. */
+function takes(command: OptionCommand, { commands }: OptionRow<unknown>): boolean {
+  return commands.includes(command) || (command === 'config' && commands.includes('run'));
+}
+
+/** The value of an option that has a default, where nothing else is given. */
+export function defaultOf<K extends OptionKey>(key: K): OptionValues[K] {
+  const row: OptionRow<OptionValues[K]> = OPTIONS[key];
+  const reading = row.format.read(row.default ?? '');
+  if (!reading.ok) throw new Error(`option ${key} has no default`);
+  return reading.value;
+}
+
+/** Where a configuration file has an option; undefined where it has not. */
+export function fileOf(key: OptionKey): string | undefined {
+  const { scope, file } = OPTIONS[key];
+  switch (scope) {
+    case 'cluster':
+      return `celery.${key}`;
+    case 'service':
+      return file ?? `celery.services.NAME.${key}`;
+    default:
+      return file;
+  }
+}
+
+/** The options that a service has under their own keys in a configuration file. */
+export function serviceRows(): readonly KeyedRow[] {
+  return optionRows('run').filter(
+    ([, { scope, file }]) => scope === 'cluster' || (scope === 'service' && file === undefined),
   );
 }
 

@@ -31,6 +31,7 @@ function pemFile(what: string, parse: (pem: Buffer) => unknown): Format<string> 
   });
 }
 
-function systemErrorCode(error: unknown): string {
+/** `ENOENT` and the like. */
+export function systemErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }

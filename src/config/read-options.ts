@@ -1,12 +1,15 @@
 /**
- * Finds the text of every option of a command (flag, else environment, else default), has convict check all of them
- * against the table, and collects every mistake there is. It is given the environment and never looks for it.
+ * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), has
+ * convict check all of them against the table, and collects every mistake there is. It is given the environment and
+ * never looks for it.
  */
 import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
 import { OPTION_RULES, type OptionReader } from './option-rules.ts';
 import {
+  isOptionKey,
+  type KeyedRow,
   OPTIONS,
   type OptionCommand,
   type OptionKey,
@@ -31,47 +34,79 @@ export type OptionsResult =
   | { readonly ok: true; readonly options: Options }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** A text and the flag or the variables that it came from. */
-interface Given {
+/** A text, and where it came from: a flag, variables, or a line of a file with the path there. */
+export interface Given {
+  readonly path: string;
   readonly source: string;
   readonly text: string;
+}
+
+export type GivenTexts = ReadonlyMap<OptionKey, Given>;
+
+export interface OptionCheck {
+  readonly rows: readonly KeyedRow[];
+  /** What else is given for other rows is not looked at. */
+  readonly given: GivenTexts;
+  /** Where mistakes are added; those that are there already may explain why something is missing. */
+  readonly mistakes: Mistake[];
+  /** Where an option belongs that is not given; by default to nowhere but itself. */
+  readonly place?: (key: OptionKey) => Pick<Mistake, 'path' | 'source'>;
 }
 
 /** All options of a command, or all that is wrong with them. */
 export function readOptions(command: OptionCommand, { argv, env }: OptionSources): OptionsResult {
   const rows = optionRows(command);
   const flags = readFlags(argv, command);
-  const given = new Map<OptionKey, Given>();
-  for (const [key, row] of rows) {
-    // The order of preference; an options file has its place after the environment.
-    const chosen = choose(row, [...fromFlag(flags.given.get(key), row), ...fromEnv(env, row)]);
-    if (chosen !== undefined) given.set(key, chosen);
-  }
-
   const mistakes = [...flags.mistakes];
-  const refuse = (key: OptionKey, expected: string): void => {
-    const found = given.get(key);
-    // A flag without its value was already complained about.
-    if (found === undefined && mistakes.some(({ path }) => path === key)) return;
-    const value = found === undefined ? undefined : OPTIONS[key].format.show(found.text);
-    mistakes.push({ path: key, source: found?.source, value, expected });
-  };
-
-  const texts = checkAll(rows, given, refuse);
-  const options = optionsOf(texts, given);
-  for (const { path, broken } of OPTION_RULES) {
-    const expected = OPTIONS[path].commands.includes(command) ? broken(options) : undefined;
-    if (expected !== undefined) refuse(path, expected);
-  }
+  const options = checkOptions({ rows, given: findGiven(rows, flags.given, env), mistakes });
   return mistakes.length === 0 ? { ok: true, options } : { ok: false, mistakes };
 }
 
-function fromFlag(text: string | undefined, row: OptionRow<unknown>): Given[] {
+/** What flags and environment give, in the order of preference. */
+export function findGiven(
+  rows: readonly KeyedRow[],
+  flags: ReadonlyMap<OptionKey, string>,
+  env: OptionSources['env'],
+): Map<OptionKey, Given> {
+  const given = new Map<OptionKey, Given>();
+  for (const [key, row] of rows) {
+    const found = [...fromFlag(flags.get(key), row), ...fromEnv(env, row)];
+    const chosen = choose(row, found);
+    if (chosen !== undefined) given.set(key, { path: key, ...chosen });
+  }
+  return given;
+}
+
+/** Checks each option by itself and all by the rules between them. */
+export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Options {
+  const refuse = (key: OptionKey, expected: string): void => {
+    const found = given.get(key);
+    const { path, source } = found ?? place?.(key) ?? { path: key, source: undefined };
+    // A flag without its value was already complained about, and so was a list with a wrong item.
+    if (
+      found === undefined &&
+      mistakes.some((other) => other.path === path || other.path.startsWith(`${path}[`))
+    ) {
+      return;
+    }
+    const value = found === undefined ? undefined : OPTIONS[key].format.show(found.text);
+    const missing = found === undefined && source !== undefined;
+    mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
+  };
+  const options = optionsOf(checkAll(rows, given, refuse), given);
+  for (const { path, broken } of OPTION_RULES) {
+    const expected = rows.some(([key]) => key === path) ? broken(options) : undefined;
+    if (expected !== undefined) refuse(path, expected);
+  }
+  return options;
+}
+
+function fromFlag(text: string | undefined, row: OptionRow<unknown>): Omit<Given, 'path'>[] {
   return text === undefined ? [] : [{ source: row.flag, text }];
 }
 
 /** OpenTelemetry treats an empty variable as one that is not set. */
-function fromEnv(env: OptionSources['env'], row: OptionRow<unknown>): Given[] {
+function fromEnv(env: OptionSources['env'], row: OptionRow<unknown>): Omit<Given, 'path'>[] {
   return row.env.flatMap((name) => {
     const text = env[name]?.trim() ?? '';
     return text === '' ? [] : [{ source: name, text }];
@@ -79,7 +114,10 @@ function fromEnv(env: OptionSources['env'], row: OptionRow<unknown>): Given[] {
 }
 
 /** The most preferred text, or for a merged list all of them, the most preferred last, where it wins key by key. */
-function choose(row: OptionRow<unknown>, found: readonly Given[]): Given | undefined {
+function choose(
+  row: OptionRow<unknown>,
+  found: readonly Omit<Given, 'path'>[],
+): Omit<Given, 'path'> | undefined {
   if (row.merged !== true || found.length < 2) return found[0];
   const weakestFirst = found.toReversed();
   return {
@@ -94,10 +132,10 @@ function choose(row: OptionRow<unknown>, found: readonly Given[]): Given | undef
  * environment nor arguments, because it knows but one variable for an option.
  */
 function checkAll(
-  rows: readonly (readonly [OptionKey, OptionRow<unknown>])[],
-  given: ReadonlyMap<OptionKey, Given>,
+  rows: readonly KeyedRow[],
+  given: GivenTexts,
   refuse: (key: OptionKey, expected: string) => void,
-): Readonly<Record<string, string | null | undefined>> {
+): ReadonlyMap<OptionKey, string> {
   let refusals = 0;
   const schema = rows.map(([key, row]) => {
     const check = (text: unknown): void => {
@@ -114,28 +152,35 @@ function checkAll(
     env: {},
     args: [],
   });
-  config.load(Object.fromEntries([...given].map(([key, { text }]) => [key, text])));
+  const texts = rows.flatMap(([key]) => {
+    const text = given.get(key)?.text;
+    return text === undefined ? [] : [[key, text] as const];
+  });
+  config.load(Object.fromEntries(texts));
   try {
     config.validate({ allowed: 'strict' });
   } catch (error) {
     // Its one message for everything is not of use beside the refusals; without one, something else is wrong.
     if (refusals === 0) throw error;
   }
-  return config.getProperties();
+  return new Map(
+    Object.entries(config.getProperties()).flatMap(([key, text]) =>
+      isOptionKey(key) && typeof text === 'string' ? [[key, text] as const] : [],
+    ),
+  );
 }
 
-function optionsOf(
-  texts: Readonly<Record<string, string | null | undefined>>,
-  given: ReadonlyMap<OptionKey, Given>,
-): Options {
+function optionsOf(texts: ReadonlyMap<OptionKey, string>, given: GivenTexts): Options {
   function value<K extends OptionKey>(key: K): OptionValues[K] | undefined {
-    const text = texts[key];
-    if (typeof text !== 'string') return undefined;
+    const text = texts.get(key);
+    if (text === undefined) return undefined;
     const reading = OPTIONS[key].format.read(text);
     return reading.ok ? reading.value : undefined;
   }
   return {
     value,
+    text: (key) => texts.get(key),
+    source: (key) => given.get(key)?.source,
     isGiven: (key) => given.has(key),
     need(key) {
       const found = value(key);

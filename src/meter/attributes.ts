@@ -4,6 +4,7 @@
  */
 import type { Revocation } from '../cluster/observation.ts';
 import type { SelfEvent } from '../self/self-event.ts';
+import type { EventLoopDelay, ProcessReading } from './self-readings.ts';
 
 /** Any string, either boolean, or the strings of a closed list. */
 export type ValueKind = 'string' | 'boolean' | readonly string[];
@@ -58,7 +59,8 @@ export const ATTRIBUTES = {
     values: 'string',
   },
   'celery_otel.service': {
-    description: '`service.name` of the Celery service it is about.',
+    description:
+      '`service.name` of the Celery service it is about; `celery-otel` where it is about these metrics themselves.',
     values: 'string',
   },
   'celery_otel.event.type': { description: 'Type of the Celery event.', values: 'string' },
@@ -101,7 +103,30 @@ export const ATTRIBUTES = {
   },
   'celery_otel.export.outcome': {
     description: 'How the export ended.',
-    values: membersOf<FieldOf<'export-finished'>['outcome']>({ success: true, failure: true }),
+    values: membersOf<FieldOf<'export-finished'>['outcome']>({
+      success: true,
+      partial: true,
+      failure: true,
+    }),
+  },
+  'celery_otel.event_loop.statistic': {
+    description:
+      'Of all samples since the collection before: their mean, their 99th percentile, or the largest.',
+    values: membersOf<keyof EventLoopDelay>({ mean: true, p99: true, max: true }),
+  },
+  'cpu.mode': {
+    description: 'Whether it was spent in the process’s own code or, on its behalf, in the kernel’s.',
+    values: membersOf<keyof ProcessReading['cpuS']>({ user: true, system: true }),
+  },
+  'celery_otel.memory.type': {
+    description:
+      '`rss` is all that the process holds; the others are parts of it: JavaScript’s heap, what of it is used, and buffers outside of it.',
+    values: membersOf<keyof ProcessReading['memoryBytes']>({
+      rss: true,
+      heap_total: true,
+      heap_used: true,
+      external: true,
+    }),
   },
 } as const satisfies Record<string, AttributeRow>;
 
@@ -109,6 +134,11 @@ export type AttributeKey = keyof typeof ATTRIBUTES;
 
 /** What a resource has by itself; `resource_attributes` adds whatever the user wants. */
 export const RESOURCE_ATTRIBUTES = {
+  'service.instance.id': {
+    description:
+      'Tells one bridge from another: random, and another after each start, unless it is configured; with the bridge’s own metrics only.',
+    values: 'string',
+  },
   'service.name': {
     description: 'Name of the Celery service; `celery-otel` for the bridge’s own metrics.',
     values: 'string',

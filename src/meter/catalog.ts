@@ -20,6 +20,11 @@ export interface InstrumentRow {
   /** Present only where the user asks for them. */
   readonly optInAttributes?: readonly AttributeKey[];
   readonly description: string;
+  /**
+   * How one value of a gauge is made of several, where a view leaves out the attribute that tells them apart, or where they
+   * are beyond the limit. Every gauge has it, and nothing else.
+   */
+  readonly combined?: 'sum' | 'max';
   /** Upper bounds of a histogram's buckets, in its unit; a view may replace them. */
   readonly buckets?: readonly number[];
 }
@@ -37,6 +42,9 @@ const TASK = ['celery.task.name', 'celery.queue.name'] as const;
 const TASK_ON_WORKER = [...TASK, 'celery.worker.name'] as const;
 const WORKER = ['celery.worker.name'] as const;
 
+const SELF = { stability: 'development' } as const;
+const SERVICE = ['celery_otel.service'] as const;
+
 /** Fine below ten seconds, where most tasks end, and up to an hour for the long ones. */
 const RUNTIME_BUCKETS_S = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 20, 25, 30, 35, 40, 50, 60,
@@ -45,6 +53,14 @@ const RUNTIME_BUCKETS_S = [
 
 /** From what nobody notices to half an hour. */
 const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800] as const;
+
+/** Fine around the second for which workers gather events into lists; beyond it somebody holds them up. */
+const LAG_BUCKETS_S = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 120, 300, 600,
+] as const;
+
+/** From a backend next door to the longest time-outs that are usual. */
+const EXPORT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
 /** What is exported under each Celery service's own resource. */
 export const METRICS = {
@@ -173,6 +189,7 @@ export const METRICS = {
   },
   'celery.task.oldest_age': {
     instrument: 'gauge',
+    combined: 'max',
     unit: 's',
     valueType: 'double',
     ...ON,
@@ -182,6 +199,7 @@ export const METRICS = {
   },
   'celery.worker.up': {
     instrument: 'gauge',
+    combined: 'sum',
     unit: '{worker}',
     valueType: 'int',
     ...ON,
@@ -191,6 +209,7 @@ export const METRICS = {
   },
   'celery.worker.tasks.active': {
     instrument: 'gauge',
+    combined: 'sum',
     unit: '{task}',
     valueType: 'int',
     ...ON,
@@ -199,6 +218,7 @@ export const METRICS = {
   },
   'celery.worker.tasks.prefetched': {
     instrument: 'gauge',
+    combined: 'sum',
     unit: '{task}',
     valueType: 'int',
     ...ON,
@@ -207,6 +227,7 @@ export const METRICS = {
   },
   'celery.worker.tasks.scheduled': {
     instrument: 'gauge',
+    combined: 'sum',
     unit: '{task}',
     valueType: 'int',
     ...ON,
@@ -231,6 +252,7 @@ export const METRICS = {
   },
   'celery.worker.heartbeat.age': {
     instrument: 'gauge',
+    combined: 'max',
     unit: 's',
     valueType: 'double',
     ...ON,
@@ -239,6 +261,7 @@ export const METRICS = {
   },
   'celery.worker.load': {
     instrument: 'gauge',
+    combined: 'max',
     unit: '{run}',
     valueType: 'double',
     ...OFF,
@@ -247,6 +270,7 @@ export const METRICS = {
   },
   'celery.worker.info': {
     instrument: 'gauge',
+    combined: 'sum',
     unit: '{worker}',
     valueType: 'int',
     ...ON,
@@ -280,58 +304,199 @@ export const OPT_INS: readonly OptIn[] = METRIC_NAMES.flatMap((name) => {
 export const SELF_METRICS = {
   'celery_otel.up': {
     instrument: 'gauge',
+    combined: 'sum',
     unit: '{process}',
     valueType: 'int',
-    stability: 'development',
+    ...SELF,
     attributes: [],
     description: '1 while the bridge runs.',
+  },
+  'celery_otel.uptime': {
+    instrument: 'gauge',
+    combined: 'max',
+    unit: 's',
+    valueType: 'double',
+    ...SELF,
+    attributes: [],
+    description: 'Time since the bridge was started.',
   },
   'celery_otel.events': {
     instrument: 'counter',
     unit: '{event}',
     valueType: 'int',
-    stability: 'development',
-    attributes: ['celery_otel.service', 'celery_otel.event.type'],
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.event.type'],
     description: 'Celery events that were read and applied.',
+  },
+  'celery_otel.event.lag': {
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    ...SELF,
+    attributes: SERVICE,
+    buckets: LAG_BUCKETS_S,
+    description:
+      'Time from an event, by the clock of its sender, to its arrival here; 0 where that is negative.',
   },
   'celery_otel.input.dropped': {
     instrument: 'counter',
     unit: '{item}',
     valueType: 'int',
-    stability: 'development',
-    attributes: ['celery_otel.service', 'celery_otel.drop.reason', 'celery_otel.drop.intentional'],
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.drop.reason', 'celery_otel.drop.intentional'],
     description: 'Messages, or events in them, that were not counted.',
+  },
+  'celery_otel.broker.connected': {
+    instrument: 'gauge',
+    combined: 'sum',
+    unit: '{connection}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description: '1 while events can arrive from a broker, 0 while they cannot.',
+  },
+  'celery_otel.broker.connections': {
+    instrument: 'counter',
+    unit: '{connection}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description: 'Connections to a broker that came about; each but the first is a reconnection.',
   },
   'celery_otel.broker.sessions': {
     instrument: 'counter',
     unit: '{session}',
     valueType: 'int',
-    stability: 'development',
-    attributes: ['celery_otel.service', 'celery_otel.session.end'],
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.session.end'],
     description: 'Sessions with a broker that ended, or attempts that came to none.',
+  },
+  'celery_otel.table.entries': {
+    instrument: 'gauge',
+    combined: 'sum',
+    unit: '{entry}',
+    valueType: 'int',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.table'],
+    description:
+      'Entries in a bounded table of what is known of a cluster. Tasks that are over stay until there is no room, so their table is full sooner or later.',
+  },
+  'celery_otel.table.limit': {
+    instrument: 'gauge',
+    combined: 'sum',
+    unit: '{entry}',
+    valueType: 'int',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.table'],
+    description: 'Entries that a bounded table has room for.',
   },
   'celery_otel.table.evictions': {
     instrument: 'counter',
     unit: '{entry}',
     valueType: 'int',
-    stability: 'development',
-    attributes: ['celery_otel.service', 'celery_otel.table'],
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.table'],
     description: 'Entries of a full table that gave way to others while they were needed.',
   },
   'celery_otel.clock.skews': {
     instrument: 'counter',
     unit: '{measurement}',
     valueType: 'int',
-    stability: 'development',
-    attributes: ['celery_otel.service', 'celery_otel.sender.host', 'celery_otel.worker.host'],
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.sender.host', 'celery_otel.worker.host'],
     description: 'Waits that were clearly negative and taken as 0: the clocks of the two hosts differ.',
+  },
+  'celery_otel.series': {
+    instrument: 'gauge',
+    combined: 'sum',
+    unit: '{series}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description:
+      'Points in the last collection of what is exported under a resource, of all its metrics together.',
+  },
+  'celery_otel.series.retired': {
+    instrument: 'counter',
+    unit: '{series}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description: 'Series that ended because their worker is forgotten.',
+  },
+  'celery_otel.series.overflowed': {
+    instrument: 'counter',
+    unit: '{measurement}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description:
+      'Measurements of series beyond the limit, which are exported together under `otel.metric.overflow`.',
   },
   'celery_otel.exports': {
     instrument: 'counter',
     unit: '{export}',
     valueType: 'int',
-    stability: 'development',
-    attributes: ['celery_otel.service', 'celery_otel.export.outcome'],
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.export.outcome'],
     description: 'Exports that ended.',
   },
+  'celery_otel.export.duration': {
+    instrument: 'histogram',
+    unit: 's',
+    valueType: 'double',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.export.outcome'],
+    buckets: EXPORT_BUCKETS_S,
+    description: 'Time that an export took, with all its requests.',
+  },
+  'celery_otel.export.points': {
+    instrument: 'counter',
+    unit: '{point}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description: 'Points that arrived at the backend, those that it rejected included.',
+  },
+  'celery_otel.export.points.rejected': {
+    instrument: 'counter',
+    unit: '{point}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description: 'Points that arrived at the backend and that it will never take.',
+  },
+  'celery_otel.event_loop.delay': {
+    instrument: 'gauge',
+    combined: 'max',
+    unit: 's',
+    valueType: 'double',
+    ...SELF,
+    attributes: ['celery_otel.event_loop.statistic'],
+    description:
+      'How much later than they were due timers of the bridge fired since the collection before: what everything else waits, too.',
+  },
+  'celery_otel.cpu.time': {
+    instrument: 'counter',
+    unit: 's',
+    valueType: 'double',
+    ...SELF,
+    attributes: ['cpu.mode'],
+    description: 'CPU time of the process since the bridge was started.',
+  },
+  'celery_otel.memory.usage': {
+    instrument: 'gauge',
+    combined: 'max',
+    unit: 'By',
+    valueType: 'int',
+    ...SELF,
+    attributes: ['celery_otel.memory.type'],
+    description: 'Memory of the process.',
+  },
 } as const satisfies Record<string, InstrumentRow>;
+
+/** How the values of a gauge are combined, whosever it is: of one that is not ours, the last that was observed is taken. */
+export function combinationOf(instrument: string): 'sum' | 'max' | 'last' {
+  const tables: Readonly<Record<string, InstrumentRow>> = { ...METRICS, ...SELF_METRICS };
+  return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'last';
+}

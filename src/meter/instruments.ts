@@ -3,6 +3,7 @@
  * knows the OpenTelemetry API only, so that whatever SDK a process has can stand behind it.
  */
 import {
+  type Attributes,
   type BatchObservableResult,
   type Histogram,
   type Meter,
@@ -13,7 +14,7 @@ import {
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import type { InstrumentRow } from './catalog.ts';
 import { type CoalescingCounter, type CounterSeries, createCoalescingCounter } from './coalescing-counter.ts';
-import { type AttributeKeys, attributesOf, createSeriesTree, type SeriesTree } from './series-tree.ts';
+import { type AttributeKeys, createSeriesTree, type SeriesTree } from './series-tree.ts';
 
 type Table = Readonly<Record<string, InstrumentRow>>;
 
@@ -95,7 +96,11 @@ interface Made {
   readonly counters: Map<string, CoalescingCounter>;
   /** One object of attributes for each series: an SDK can know the series by it instead of by all that is in it. */
   readonly histograms: Map<string, SeriesTree<HistogramSeries>>;
-  readonly gauges: Map<string, { readonly gauge: ObservableGauge; readonly keys: AttributeKeys }>;
+  /** Likewise. */
+  readonly gauges: Map<
+    string,
+    { readonly gauge: ObservableGauge; readonly attributes: SeriesTree<Attributes> }
+  >;
 }
 
 export function createInstruments<const T extends Table>(options: InstrumentsOptions<T>): Instruments<T> {
@@ -113,7 +118,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
       onCollect((name, value, values) => {
         const made = gauges.get(name);
         if (made === undefined || value === undefined) return;
-        result.observe(made.gauge, value, attributesOf(made.keys, values));
+        result.observe(made.gauge, value, made.attributes.of(values));
       });
     } finally {
       flush();
@@ -151,7 +156,10 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
         made.histograms.set(name, seriesOf(meter.createHistogram(name, optionsOf(row)), keys));
         break;
       case 'gauge':
-        made.gauges.set(name, { gauge: meter.createObservableGauge(name, optionsOf(row)), keys });
+        made.gauges.set(name, {
+          gauge: meter.createObservableGauge(name, optionsOf(row)),
+          attributes: createSeriesTree(keys, (attributes) => attributes),
+        });
         break;
     }
   }

@@ -52,7 +52,8 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
       Object.entries(RESOURCE_ATTRIBUTES).map(([key, row]) => [key, row.description, valuesOf(row)]),
     ),
     '## Internal telemetry',
-    'What the bridge tells of itself, under a resource of its own. These metrics are always exported.',
+    'What the bridge tells of itself, under a resource of its own, unless the option `self_telemetry` switches all of it off.',
+    'Beside it are the metrics of the exporter that the OpenTelemetry SDK defines (semantic conventions, "OpenTelemetry SDK metrics"): `otel.sdk.exporter.metric_data_point.inflight`, `otel.sdk.exporter.metric_data_point.exported` and `otel.sdk.exporter.operation.duration`.',
     ...Object.entries(selfMetrics).flatMap(metricSection),
   ];
   return `${parts.join('\n\n')}\n`;
@@ -89,6 +90,11 @@ function example({ flag, env }: OptionNames, value = 'NAME'): string {
   return ['```sh', ...lines, '```'].join('\n');
 }
 
+const COMBINED: Readonly<Record<NonNullable<InstrumentRow['combined']>, string>> = {
+  sum: 'Points that a view puts together by leaving out attributes, and those beyond the limit, are added up.',
+  max: 'Of points that a view puts together by leaving out attributes, and of those beyond the limit, the highest is exported.',
+};
+
 function metricSection([name, row]: readonly [string, InstrumentRow]): readonly string[] {
   const facts = factsOf(row);
   const attributes = attributeRows(row);
@@ -99,6 +105,7 @@ function metricSection([name, row]: readonly [string, InstrumentRow]): readonly 
       facts.map(([head]) => head),
       [facts.map(([, fact]) => fact)],
     ),
+    ...(row.combined === undefined ? [] : [COMBINED[row.combined]]),
     ...(row.buckets === undefined ? [] : [`Bucket boundaries: ${row.buckets.join(', ')}.`]),
     ...(attributes.length === 0
       ? []

@@ -1,60 +1,148 @@
 /**
- * The bridge's own metrics out of what happens to it. The same facts become log lines elsewhere; here they are only
- * counted, under the attributes that the second table of the catalog gives them.
+ * The bridge's own metrics out of what happens to it and of what is read of it. The same facts become log lines elsewhere;
+ * here they are only counted, under the attributes that the second table of the catalog gives them.
  */
 import type { Meter } from '@opentelemetry/api';
 import type { SelfEvent } from '../self/self-event.ts';
 import { SELF_METRICS } from './catalog.ts';
 import type { CounterSeries } from './coalescing-counter.ts';
-import { createInstruments } from './instruments.ts';
+import { createInstruments, type Instruments, type Observe } from './instruments.ts';
+import type { ProcessReading, SelfReadings, ServiceReading } from './self-readings.ts';
+
+/** What is counted of a Celery event. */
+export interface ReadEvent {
+  readonly type: string;
+  /** When it happened, epoch ms. */
+  readonly timestampMs: number;
+}
+
+/** @param arrivedAtMs when the event reached us, epoch ms */
+export type CountEvent = (event: ReadEvent, arrivedAtMs: number) => void;
 
 export interface SelfRecorder {
   record(event: SelfEvent): void;
   /** What counts the Celery events of a service that are read: called for each, so apart from the rarer facts. */
-  eventsOf(service: string): (type: string) => void;
+  eventsOf(service: string): CountEvent;
+  /** Detaches from the meter; what was recorded and not collected yet is handed over first. */
   close(): void;
 }
 
-export function createSelfRecorder(meter: Meter): SelfRecorder {
-  const { add, counterSeries, close } = createInstruments({
+type Table = typeof SELF_METRICS;
+
+/** @param read asked at each collection */
+export function createSelfRecorder(meter: Meter, read: () => SelfReadings): SelfRecorder {
+  const growthOf = createGrowth();
+  const instruments = createInstruments({
     meter,
     table: SELF_METRICS,
     isOn: () => true,
-    onCollect: (observe) => observe('celery_otel.up', 1, []),
+    onCollect(observe) {
+      observe('celery_otel.up', 1, []);
+      const { process: ofProcess, services, series } = read();
+      observeProcess(observe, ofProcess);
+      for (const reading of services) observeService(observe, reading);
+      for (const { service, live } of series) observe('celery_otel.series', live, [service]);
+      addTotals(instruments.add, growthOf, { process: ofProcess, series });
+    },
   });
   return {
-    eventsOf(service) {
-      const byType = new Map<string, CounterSeries>();
-      return (type) => {
-        let series = byType.get(type);
-        if (series === undefined) {
-          series = counterSeries('celery_otel.events', [service, type]);
-          byType.set(type, series);
-        }
-        series.add(1);
-      };
-    },
-    record(event) {
-      switch (event.kind) {
-        case 'input-dropped':
-          return add('celery_otel.input.dropped', [event.service, event.reason, event.intentional]);
-        case 'broker-session-ended':
-          return add('celery_otel.broker.sessions', [event.service, event.end]);
-        case 'table-evicted':
-          return add('celery_otel.table.evictions', [event.service, event.table], event.count);
-        case 'clock-skewed':
-          return add('celery_otel.clock.skews', [event.service, event.senderHost, event.workerHost]);
-        case 'export-finished':
-          return add('celery_otel.exports', [event.service, event.outcome]);
-        case 'broker-connected':
-        case 'service-started':
-        case 'service-stopping':
-        case 'service-stopped':
-          return;
-        case 'defect':
-          return add('celery_otel.input.dropped', [event.service, 'defect', false]);
-      }
-    },
-    close,
+    record: (event) => record(instruments, event),
+    eventsOf: (service) => eventsOf(instruments, service),
+    close: instruments.close,
+  };
+}
+
+function record({ add, record: measure }: Instruments<Table>, event: SelfEvent): void {
+  const { service } = event;
+  switch (event.kind) {
+    case 'input-dropped':
+      add('celery_otel.input.dropped', [service, event.reason, event.intentional]);
+      break;
+    case 'broker-connected':
+      add('celery_otel.broker.connections', [service]);
+      break;
+    case 'broker-session-ended':
+      add('celery_otel.broker.sessions', [service, event.end]);
+      break;
+    case 'table-evicted':
+      add('celery_otel.table.evictions', [service, event.table], event.count);
+      break;
+    case 'clock-skewed':
+      add('celery_otel.clock.skews', [service, event.senderHost, event.workerHost]);
+      break;
+    case 'export-finished':
+      add('celery_otel.exports', [service, event.outcome]);
+      // Also where it is 0: there is no rate of what begins with the first that is bad.
+      add('celery_otel.export.points', [service], event.points);
+      add('celery_otel.export.points.rejected', [service], event.rejectedPoints);
+      measure('celery_otel.export.duration', event.durationMs / 1000, [service, event.outcome]);
+      break;
+    case 'defect':
+      add('celery_otel.input.dropped', [service, 'defect', false]);
+      break;
+    case 'service-started':
+    case 'service-stopping':
+    case 'service-stopped':
+      break;
+    default:
+      event satisfies never;
+  }
+}
+
+/** Each series is found once and kept: this is done for every event. */
+function eventsOf({ counterSeries, histogramSeries }: Instruments<Table>, service: string): CountEvent {
+  const lag = histogramSeries('celery_otel.event.lag', [service]);
+  const byType = new Map<string, CounterSeries>();
+  return ({ type, timestampMs }, arrivedAtMs) => {
+    let series = byType.get(type);
+    if (series === undefined) {
+      series = counterSeries('celery_otel.events', [service, type]);
+      byType.set(type, series);
+    }
+    series.add(1);
+    lag.record(Math.max(0, arrivedAtMs - timestampMs) / 1000);
+  };
+}
+
+function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
+  observe('celery_otel.uptime', it.uptimeS, []);
+  for (const [type, bytes] of Object.entries(it.memoryBytes)) {
+    observe('celery_otel.memory.usage', bytes, [type]);
+  }
+  for (const [statistic, delayS] of Object.entries(it.eventLoopDelayS ?? {})) {
+    observe('celery_otel.event_loop.delay', delayS, [statistic]);
+  }
+}
+
+function observeService(observe: Observe<Table>, { service, connected, tables }: ServiceReading): void {
+  observe('celery_otel.broker.connected', connected ? 1 : 0, [service]);
+  for (const [table, { entries, limit }] of Object.entries(tables)) {
+    observe('celery_otel.table.entries', entries, [service, table]);
+    observe('celery_otel.table.limit', limit, [service, table]);
+  }
+}
+
+/** What others have counted since the start, for counters to which only what is new can be added. */
+function addTotals(
+  add: Instruments<Table>['add'],
+  growthOf: (key: string, total: number) => number,
+  readings: Pick<SelfReadings, 'process' | 'series'>,
+): void {
+  for (const [mode, totalS] of Object.entries(readings.process.cpuS)) {
+    add('celery_otel.cpu.time', [mode], growthOf(`cpu ${mode}`, totalS));
+  }
+  for (const { service, retired, overflowed } of readings.series) {
+    add('celery_otel.series.retired', [service], growthOf(`retired ${service}`, retired));
+    add('celery_otel.series.overflowed', [service], growthOf(`overflowed ${service}`, overflowed));
+  }
+}
+
+/** By how much a total is more than it was when it was last asked for. */
+function createGrowth(): (key: string, total: number) => number {
+  const totals = new Map<string, number>();
+  return (key, total) => {
+    const growth = total - (totals.get(key) ?? 0);
+    totals.set(key, total);
+    return growth;
   };
 }

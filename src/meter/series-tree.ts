@@ -66,7 +66,7 @@ function newNode<S>(): Node<S> {
   return { children: new Map(), series: undefined };
 }
 
-export function attributesOf(keys: AttributeKeys, values: AttributeValues): Attributes {
+function attributesOf(keys: AttributeKeys, values: AttributeValues): Attributes {
   const attributes: Attributes = {};
   for (const [index, key] of keys.entries()) {
     const value = values[index];

@@ -1,63 +1,99 @@
 /**
- * One MeterProvider with its periodic export for one resource. It knows nothing of what is measured, and it never keeps
- * the process alive or holds up its end beyond the deadline it is given.
+ * One MeterProvider for one resource: its meters, and what there is to export of them. It knows nothing of what is
+ * measured, and exports nothing.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Meter } from '@opentelemetry/api';
+import type { MeterProvider as ApiMeterProvider, Meter } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
-import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
-import { createGrpcExporter } from './grpc-exporter.ts';
-import { type ExportOutcome, observeExporter, temporalityOf } from './observed-exporter.ts';
-import type { OtlpSettings } from './otlp-settings.ts';
-import { createStreamProducer } from './stream-producer.ts';
+import { DataPointType, MeterProvider, type MetricData, MetricReader } from '@opentelemetry/sdk-metrics';
+import type { CollectedMetric, SeriesTally } from './collect/collected-metric.ts';
+import type { GaugeCombination } from './collect/gauge-stream.ts';
+import { createInstrumentStreams } from './collect/instrument-streams.ts';
+import type { CollectedScope } from './collect/scope-streams.ts';
+import { temporalityOf } from './collect/temporality.ts';
+import { type ExportRequest, exportRequests } from './export/export-request.ts';
+import type { ExportSource } from './export/export-source.ts';
+import type { StreamSettings } from './otlp-settings.ts';
 
-export interface Provider {
-  meter(name: string, version: string): Meter;
+export interface Provider extends ExportSource, ApiMeterProvider {
   /**
    * Ends the series of counters and histograms whose attribute `key` has one of the values: what was counted is exported,
    * however many attempts that takes, and the exports after that are without them until they are counted anew.
    */
   retire(key: string, values: ReadonlySet<string>): void;
-  /** Exports once more what there is and closes; false if that was not done, or failed, within the deadline. */
-  shutdown(deadlineMs: number): Promise<boolean>;
+  tally(): SeriesTally;
 }
 
-export function createProvider(
-  resource: Resource,
-  settings: OtlpSettings,
-  onExport: (outcome: ExportOutcome) => void,
-): Provider {
-  let lastOutcome: ExportOutcome['outcome'] | undefined;
-  const exporter = observeExporter(createGrpcExporter(settings), settings.temporality, (outcome) => {
-    lastOutcome = outcome.outcome;
-    if (outcome.outcome === 'success') streams.exported();
-    onExport(outcome);
+export interface ProviderOptions {
+  /** What the source is called, for people. */
+  readonly name: string;
+  readonly resource: Resource;
+  readonly settings: StreamSettings;
+  readonly pointsPerRequestMax?: number | undefined;
+  /** How gauges are combined, by the name of the instrument; by default the last value is taken. */
+  readonly combination?: (instrument: string) => GaugeCombination;
+  /** An observable callback failed. */
+  readonly onFailure: (reason: unknown) => void;
+  readonly nowMs?: () => number;
+}
+
+export function createProvider(options: ProviderOptions): Provider {
+  const { name, resource, settings, combination = () => 'last', nowMs = () => Date.now() } = options;
+  const streams = createInstrumentStreams({ settings, combination, onFailure: options.onFailure, nowMs });
+  const reader = new SdkReader({
+    aggregationTemporalitySelector: (instrument) => temporalityOf(instrument, settings.temporality),
   });
-  const streams = createStreamProducer({
-    selectTemporality: (instrument) => temporalityOf(instrument, settings.temporality),
-  });
-  const reader = new PeriodicExportingMetricReader({
-    exporter,
-    metricProducers: [streams],
-    exportIntervalMillis: settings.exportIntervalMs,
-    // The SDK refuses a timeout above the interval.
-    exportTimeoutMillis: Math.min(settings.exportTimeoutMs, settings.exportIntervalMs),
-  });
-  const provider = new MeterProvider({ resource, readers: [reader] });
+  const sdk = new MeterProvider({ resource, readers: [reader] });
   return {
-    meter: (name, version) => streams.meter(provider.getMeter(name, version), { name, version }),
+    name,
+    getMeter: (scope, version, meterOptions): Meter =>
+      streams.meter(sdk.getMeter(scope, version, meterOptions), {
+        name: scope,
+        ...(version === undefined ? {} : { version }),
+        ...(meterOptions?.schemaUrl === undefined ? {} : { schemaUrl: meterOptions.schemaUrl }),
+      }),
     retire: streams.retire,
-    async shutdown(deadlineMs) {
-      const inTime = new AbortController();
-      const closed = provider.shutdown().then(
-        () => lastOutcome !== 'failure',
-        // The reader has told the reason through the exporter; here only the answer matters.
-        () => false,
-      );
-      const late = delay(deadlineMs, false, { signal: inTime.signal }).catch(() => false);
-      const flushed = await Promise.race([closed, late]);
-      inTime.abort();
-      return flushed;
+    tally: streams.tally,
+    async collect(): Promise<readonly ExportRequest[]> {
+      const scopes = [...(await streams.collect()), ...(await reader.scopes(options.onFailure))];
+      return exportRequests(resource, scopes, options.pointsPerRequestMax);
     },
   };
+}
+
+/** Collects the instruments that are no streams of ours, when it is asked. */
+class SdkReader extends MetricReader {
+  async scopes(onFailure: (reason: unknown) => void): Promise<readonly CollectedScope[]> {
+    const { resourceMetrics, errors } = await this.collect();
+    for (const error of errors) onFailure(error);
+    return resourceMetrics.scopeMetrics.map(({ scope, metrics }) => ({ scope, metrics: metrics.map(ofSdk) }));
+  }
+
+  protected override async onForceFlush(): Promise<void> {}
+  protected override async onShutdown(): Promise<void> {}
+}
+
+/** Of a point with a value of that size, at most; there are few of them. */
+const SDK_POINT_BYTES = 4000;
+
+function ofSdk(metric: MetricData): CollectedMetric {
+  return {
+    points: metric.dataPoints.length,
+    bytesOf: () => SDK_POINT_BYTES,
+    slice: (from, to) => sliceOf(metric, from, to),
+    // What is owed of these, nobody knows.
+    exported: () => {},
+  };
+}
+
+function sliceOf(metric: MetricData, from: number, to: number): MetricData {
+  switch (metric.dataPointType) {
+    case DataPointType.SUM:
+      return { ...metric, dataPoints: metric.dataPoints.slice(from, to) };
+    case DataPointType.GAUGE:
+      return { ...metric, dataPoints: metric.dataPoints.slice(from, to) };
+    case DataPointType.HISTOGRAM:
+      return { ...metric, dataPoints: metric.dataPoints.slice(from, to) };
+    case DataPointType.EXPONENTIAL_HISTOGRAM:
+      return { ...metric, dataPoints: metric.dataPoints.slice(from, to) };
+  }
 }

@@ -30,6 +30,12 @@ const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> =
   ],
 };
 
+const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['metrics'], string>> = {
+  flushed: 'everything counted was exported',
+  unsent: 'the last export did not finish in time',
+  'handed-over': 'its metrics are left to the provider it was attached to',
+};
+
 export function logLine(event: SelfEvent): LogLine {
   switch (event.kind) {
     case 'service-started':
@@ -37,9 +43,10 @@ export function logLine(event: SelfEvent): LogLine {
     case 'service-stopping':
       return line('info', `stopping ${event.service}`);
     case 'service-stopped':
-      return event.flushed
-        ? line('info', `stopped ${event.service}; everything counted was exported`)
-        : line('warn', `stopped ${event.service}; the last export did not finish in time`);
+      return line(
+        event.metrics === 'unsent' ? 'warn' : 'info',
+        `stopped ${event.service}; ${STOPPED[event.metrics]}`,
+      );
     case 'broker-connected':
       return line('info', `connected to ${event.broker}`);
     case 'broker-session-ended':
@@ -63,9 +70,7 @@ export function logLine(event: SelfEvent): LogLine {
         `${event.kind} ${event.service}`,
       );
     case 'export-finished':
-      return event.outcome === 'success'
-        ? line('debug', `exported in ${Math.round(event.durationMs)} ms`)
-        : line('warn', `export failed: ${event.reason}`, `${event.kind} ${event.service} ${event.outcome}`);
+      return exportFinished(event);
     case 'defect':
       return line(
         'error',
@@ -97,6 +102,27 @@ function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }
     case 'unusable':
       return line('error', text);
   }
+}
+
+type ExportFinished = Extract<SelfEvent, { readonly kind: 'export-finished' }>;
+
+function exportFinished(event: ExportFinished): LogLine {
+  const rateKey = `${event.kind} ${event.service} ${event.outcome}`;
+  switch (event.outcome) {
+    case 'success':
+      return line('debug', `exported ${event.points} points in ${Math.round(event.durationMs)} ms`);
+    case 'partial':
+      return line('warn', partialText(event), rateKey);
+    case 'failure':
+      return line('warn', `export failed, nothing is lost by it: ${event.reason}`, rateKey);
+  }
+}
+
+/** A backend may also take everything and have something to say of it (OTLP specification, "Partial Success"). */
+function partialText({ points, rejectedPoints, reason }: ExportFinished): string {
+  return rejectedPoints === 0
+    ? `the backend took all ${points} points and warns: ${reason}`
+    : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason || 'it does not say why'}`;
 }
 
 function line(level: LineLevel, text: string, rateKey?: string): LogLine {

@@ -47,13 +47,22 @@ export type SelfEvent =
   | {
       readonly kind: 'export-finished';
       readonly service: string;
-      readonly outcome: 'success' | 'failure';
+      /** `partial`: the backend took it but for some points that it will never take. */
+      readonly outcome: 'success' | 'partial' | 'failure';
       readonly durationMs: number;
+      /** That arrived, those that were rejected included. */
+      readonly points: number;
+      readonly rejectedPoints: number;
       readonly reason: string;
     }
   | { readonly kind: 'service-started'; readonly service: string; readonly brokers: readonly string[] }
   | { readonly kind: 'service-stopping'; readonly service: string }
-  | { readonly kind: 'service-stopped'; readonly service: string; readonly flushed: boolean }
+  | {
+      readonly kind: 'service-stopped';
+      readonly service: string;
+      /** Whether what was counted is exported; or that the provider has it which the service is attached to. */
+      readonly metrics: 'flushed' | 'unsent' | 'handed-over';
+    }
   /** A mistake of ours that was caught at a boundary: the message is dropped, the rest goes on. */
   | { readonly kind: 'defect'; readonly service: string; readonly where: string; readonly reason: string };
 

@@ -89,6 +89,25 @@ test('TLS verifies unless the address says by name that it should not', () => {
   });
 });
 
+test('broker_use_ssl is for the addresses that have no ssl_ keys, and brings the port of TLS with it', () => {
+  const setting = { caFile: '/ca.pem', certFile: undefined, keyFile: undefined, verify: true };
+  const outcome = parseBrokerUrls(
+    'amqp://a;amqp://b:1;amqps://c;amqp://d?ssl_cert_reqs=none;amqp://e?heartbeat=5',
+    setting,
+  );
+  assert.ok(outcome.ok);
+  const urls = outcome.urls.map((url) => (url.scheme === 'recording' ? [] : [url.scheme, url.port, url.tls]));
+  assert.deepEqual(urls, [
+    ['amqps', 5671, setting],
+    ['amqps', 1, setting],
+    ['amqps', 5671, setting],
+    ['amqps', 5671, { caFile: undefined, certFile: undefined, keyFile: undefined, verify: false }],
+    ['amqps', 5671, setting],
+  ]);
+  const recording = parseBrokerUrls('recording:a.ndjson', setting);
+  assert.deepEqual(recording, parseBrokerUrls('recording:a.ndjson'));
+});
+
 test('a list is tried in its order', () => {
   assert.deepEqual(
     parsed('amqp://a; amqps://b:1 ;pyamqp://c').map((url) => url.label),

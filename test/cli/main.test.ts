@@ -28,7 +28,7 @@ test('--help, -h and help print the same: every command and every option', async
   assert.equal(first?.code, 0);
   assert.equal(first?.stderr, '');
   for (const other of others) assert.deepEqual(other, first);
-  for (const name of ['run', 'record', 'metrics', 'help', 'version'])
+  for (const name of ['run', 'config', 'record', 'metrics', 'help', 'version'])
     assert.match(first?.stdout ?? '', new RegExp(`^  ${name} `, 'm'));
   for (const [, row] of optionRows())
     assert.match(first?.stdout ?? '', new RegExp(`^  ${row.flag}( |$)`, 'm'));
@@ -64,16 +64,22 @@ test('--version, -v and version print the version of the package', async () => {
 
 test('an unknown command, or none, exits with 78 and says what there is', async () => {
   const cases: [argv: string[], complaint: string][] = [
-    [[], 'expected a command: run, record, metrics, help, version'],
+    [[], 'expected a command: run, config, record, metrics, help, version'],
     [['rnu'], 'unknown command "rnu": did you mean run?'],
-    [['frobnicate'], 'unknown command "frobnicate": expected one of run, record, metrics, help, version'],
+    [
+      ['frobnicate'],
+      'unknown command "frobnicate": expected one of run, config, record, metrics, help, version',
+    ],
     [['help', 'rnu'], 'unknown command "rnu": did you mean run?'],
-    [['amqp://me:hunter2@rabbit'], 'unknown command: expected one of run, record, metrics, help, version'],
+    [
+      ['amqp://me:hunter2@rabbit'],
+      'unknown command: expected one of run, config, record, metrics, help, version',
+    ],
     [['version', 'x'], 'version takes no arguments'],
     [['help', 'run', 'x'], 'help takes the name of one command'],
     [
       ['--log-level', 'run'],
-      'unknown command "--log-level": expected one of run, record, metrics, help, version',
+      'unknown command "--log-level": expected one of run, config, record, metrics, help, version',
     ],
   ];
   const results = await Promise.all(cases.map(([argv]) => celeryOtel(argv)));
@@ -89,7 +95,7 @@ test('wrong options exit with 78 at once, list every mistake and tell no secret'
     {
       CELERY_BROKER_URL: 'amqp://me:hunter2@rabbit:70000//',
       OTEL_EXPORTER_OTLP_HEADERS: 'api key=hunter2',
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http',
       OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem',
       LOG_LEVEL: 'loud',
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Bridge, BridgeOptions } from '../../src/bridge.ts';
+import type { Bridge } from '../../src/bridge.ts';
+import type { BridgeOptions } from '../../src/bridge-options.ts';
 import { run } from '../../src/cli/run.ts';
 import { processIo } from './process-io.ts';
 
@@ -15,11 +16,12 @@ function fakeBridges() {
     made.push(options);
     return {
       start: () => calls.push('start'),
+      ready: Promise.resolve({ kind: 'ready', services: [] }),
       finished: finished.promise,
       state: () => [],
       async stop(deadlineMs) {
         calls.push(`stop ${deadlineMs}`);
-        return { flushed: true };
+        return { flushed: true, services: [] };
       },
     };
   };
@@ -31,8 +33,8 @@ test('run starts the bridge of the options and stops it on a signal', async () =
   const bridges = fakeBridges();
   const code = run(['--tasks-max', '7'], io, bridges.create);
   assert.deepEqual(bridges.calls, ['start']);
-  assert.equal(bridges.made[0]?.service.name, 'shop');
-  assert.equal(bridges.made[0]?.service.cluster.tasksMax, 7);
+  assert.equal(bridges.made[0]?.services[0]?.name, 'shop');
+  assert.equal(bridges.made[0]?.services[0]?.cluster.tasksMax, 7);
   send('SIGTERM');
   assert.equal(await code, 0);
   assert.deepEqual(bridges.calls, ['start', 'stop 4000']);

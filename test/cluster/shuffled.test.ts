@@ -4,27 +4,21 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type AggregationTemporality,
-  DataPointType,
-  type InstrumentType,
-  MeterProvider,
-  type MetricData,
-} from '@opentelemetry/sdk-metrics';
+import { emptyResource } from '@opentelemetry/resources';
+import { DataPointType, type MetricData } from '@opentelemetry/sdk-metrics';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decodeHeader, decodeMessage } from '../../src/broker/recording-format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { isRawFields, type RawFields } from '../../src/celery/fields.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
-import { METRIC_NAMES, OPT_INS } from '../../src/meter/catalog.ts';
+import { combinationOf, METRIC_NAMES, OPT_INS } from '../../src/meter/catalog.ts';
 import { createRecorder, type Recorder } from '../../src/meter/recorder.ts';
-import { temporalityOf } from '../../src/otlp/observed-exporter.ts';
-import { createStreamProducer } from '../../src/otlp/stream-producer.ts';
+import { createProvider, type Provider } from '../../src/otlp/provider.ts';
 import { seeded } from '../e2e/seeded.ts';
-import { ManualReader } from '../otlp/reading.ts';
+import { otlpSettings } from '../otlp/settings.ts';
 
 const RECORDING = fileURLToPath(new URL('../../examples/demo/shop.ndjson', import.meta.url));
 /** What a user has who sets nothing. */
@@ -131,20 +125,24 @@ interface Exported {
 
 /** Lets everything arrive and collects, as an export does, at each of these moments; gives what the last two collected. */
 async function exported(
-  t: TestContext,
   arrivals: readonly Arrival[],
   collectAtMs: readonly number[],
 ): Promise<readonly Exported[]> {
   let nowMs = arrivals[0]?.atMs ?? 0;
-  const selectTemporality = (instrument: InstrumentType): AggregationTemporality =>
-    temporalityOf(instrument, 'cumulative');
-  const producer = createStreamProducer({ selectTemporality, nowMs: () => nowMs });
-  const reader = new ManualReader({ selectTemporality, producers: [producer] });
-  const provider = new MeterProvider({ readers: [reader] });
-  t.after(() => provider.shutdown());
+  const provider = createProvider({
+    name: 'test',
+    resource: emptyResource(),
+    settings: otlpSettings('').streams,
+    combination: combinationOf,
+    onFailure: (reason) => assert.fail(String(reason)),
+    nowMs: () => nowMs,
+  });
   const cluster = createCluster(SETTINGS, (observation) => recorder.record(observation));
-  const meter = producer.meter(provider.getMeter('test', '1'), { name: 'test', version: '1' });
-  const recorder: Recorder = createRecorder(meter, () => cluster.survey(nowMs), CHOICE);
+  const recorder: Recorder = createRecorder(
+    provider.getMeter('test', '1'),
+    () => cluster.survey(nowMs),
+    CHOICE,
+  );
 
   const collected: Exported[] = [];
   let next = 0;
@@ -158,10 +156,20 @@ async function exported(
       next += 1;
     }
     nowMs = untilMs;
-    collected.push(flat((await reader.read()).flatMap(({ metrics }) => metrics)));
+    collected.push(flat(await metricsOf(provider)));
   }
   assert.equal(next, arrivals.length);
   return collected.slice(-2);
+}
+
+/** All that there is to export now, taken as exported. */
+async function metricsOf(provider: Provider): Promise<readonly MetricData[]> {
+  const requests = await provider.collect();
+  return requests.flatMap((request) => {
+    const { scopeMetrics } = request.metrics();
+    request.exported();
+    return scopeMetrics.flatMap(({ metrics }) => metrics);
+  });
 }
 
 function flat(metrics: readonly MetricData[]): Exported {
@@ -220,13 +228,13 @@ for (const [when, moments] of [
   ['all the time', [...EVERY_10_S, ...IN_THE_END]],
 ] as const) {
   test(`over 2,000 tasks, collected ${when}: each event up to a second later, every exported value is the same`, async (t) => {
-    const straight = await exported(t, ARRIVALS, moments);
+    const straight = await exported(ARRIVALS, moments);
     assert.ok(totalOf(straight[0], 'celery.task.received') > TASKS_MIN);
     assert.equal(totalOf(straight[0], 'celery.worker.up'), 3, 'some are up');
     assert.equal(totalOf(straight[1], 'celery.worker.up'), 0);
     for (const seed of SEEDS) {
-      await t.test(`seed ${seed}`, async (t) => {
-        assertSame(await exported(t, shuffled(ARRIVALS, seed), moments), straight);
+      await t.test(`seed ${seed}`, async () => {
+        assertSame(await exported(shuffled(ARRIVALS, seed), moments), straight);
       });
     }
   });

@@ -22,44 +22,51 @@ function mistakesOf(more: Partial<OptionSources>): readonly Mistake[] {
 
 test('a broker and a name are enough', () => {
   assert.deepEqual(configOf({}), {
-    service: {
-      name: 'shop',
-      attributes: {},
-      broker: {
-        urls: [
-          {
-            scheme: 'amqp',
-            host: 'rabbit',
-            port: 5672,
-            username: 'guest',
-            password: 'guest',
-            vhost: '/',
-            heartbeatS: undefined,
-            tls: undefined,
-            label: 'amqp://guest:***@rabbit:5672//',
-          },
-        ],
-        failoverStrategy: 'round-robin',
-        eventExchange: 'celeryev',
-        eventQueuePrefix: 'celeryev',
-        connectTimeoutMs: 5000,
-        heartbeatS: 30,
+    services: [
+      {
+        name: 'shop',
+        attributes: {},
+        broker: {
+          urls: [
+            {
+              scheme: 'amqp',
+              host: 'rabbit',
+              port: 5672,
+              username: 'guest',
+              password: 'guest',
+              vhost: '/',
+              heartbeatS: undefined,
+              tls: undefined,
+              label: 'amqp://guest:***@rabbit:5672//',
+            },
+          ],
+          failoverStrategy: 'round-robin',
+          eventExchange: 'celeryev',
+          eventQueuePrefix: 'celeryev',
+          connectTimeoutMs: 5000,
+          heartbeatS: 30,
+        },
+        controlExchange: 'celery',
+        taskDefaultQueue: 'celery',
+        cluster: {
+          tasksMax: 100_000,
+          workersMax: 10_000,
+          workerTimeoutMs: 30_000,
+          seriesRetentionMs: 600_000,
+          windowMs: 1000,
+          heldMax: 100_000,
+          skewPairsMax: 100,
+        },
+        // The load of hosts is what a node's own agent tells better, for those who want it here too.
+        choice: {
+          metrics: new Set(METRIC_NAMES.filter((name) => name !== 'celery.worker.load')),
+          optIns: new Set(),
+        },
       },
-      cluster: {
-        tasksMax: 100_000,
-        workersMax: 10_000,
-        workerTimeoutMs: 30_000,
-        seriesRetentionMs: 600_000,
-        windowMs: 1000,
-        heldMax: 100_000,
-        skewPairsMax: 100,
-      },
-      // The load of hosts is what a node's own agent tells better, for those who want it here too.
-      choice: {
-        metrics: new Set(METRIC_NAMES.filter((name) => name !== 'celery.worker.load')),
-        optIns: new Set(),
-      },
-      otlp: {
+    ],
+    otlp: {
+      exporter: {
+        protocol: 'grpc',
         endpoint: 'http://localhost:4317',
         headers: {},
         certificateFile: undefined,
@@ -68,11 +75,16 @@ test('a broker and a name are enough', () => {
         insecure: false,
         compression: 'none',
         timeoutMs: 10_000,
-        temporality: 'cumulative',
-        exportIntervalMs: 60_000,
-        exportTimeoutMs: 30_000,
       },
+      streams: {
+        temporality: 'cumulative',
+        histograms: 'explicit_bucket_histogram',
+        views: [],
+        limits: { counter: 2000, histogram: 2000, gauge: 2000 },
+      },
+      schedule: { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined },
     },
+    self: { enabled: true, attributes: {} },
     logLevel: 'info',
   } satisfies Config);
 });
@@ -110,7 +122,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
       ],
       ...[
         '--otlp-protocol',
-        'grpc',
+        'http/json',
         '--otlp-headers',
         'k=v',
         '--otlp-insecure',
@@ -128,40 +140,49 @@ test('every option arrives in the slice of its room, in its unit', () => {
       ...['--otlp-timeout', '5', '--otlp-temporality-preference', 'delta', '--metric-export-interval', '7'],
       ...['--metric-export-timeout', '6', '--log-level', 'debug'],
       ...['--reordering-window', '0.5', '--reordering-events-max', '8', '--skew-pairs-max', '9'],
+      ...['--control-exchange', 'c', '--task-default-queue', 't', '--self-telemetry=false'],
+      ...['--otlp-default-histogram-aggregation', 'base2_exponential_bucket_histogram'],
       ...['--disable-metrics', '*', '--enable-metrics', 'celery.task.runtime'],
       ...['--enable-attributes', 'celery.task.prefetch_time/celery.worker.name'],
     ],
   });
-  const { urls, ...broker } = config.service.broker;
+  const { urls, ...broker } = config.services[0].broker;
   assert.equal(urls.length, 1);
   assert.deepEqual(
-    { ...config, service: { ...config.service, broker } },
+    { ...config, services: [{ ...config.services[0], broker }] },
     {
-      service: {
-        name: 'shop',
-        attributes: { a: 'b' },
-        broker: {
-          failoverStrategy: 'shuffle',
-          eventExchange: 'e',
-          eventQueuePrefix: 'q',
-          connectTimeoutMs: 1500,
-          heartbeatS: 0,
+      services: [
+        {
+          name: 'shop',
+          attributes: { a: 'b' },
+          broker: {
+            failoverStrategy: 'shuffle',
+            eventExchange: 'e',
+            eventQueuePrefix: 'q',
+            connectTimeoutMs: 1500,
+            heartbeatS: 0,
+          },
+          controlExchange: 'c',
+          taskDefaultQueue: 't',
+          cluster: {
+            tasksMax: 3,
+            workersMax: 4,
+            workerTimeoutMs: 250,
+            seriesRetentionMs: 2000,
+            windowMs: 500,
+            heldMax: 8,
+            skewPairsMax: 9,
+          },
+          choice: {
+            metrics: new Set(['celery.task.runtime']),
+            optIns: new Set(['celery.task.prefetch_time/celery.worker.name']),
+          },
         },
-        cluster: {
-          tasksMax: 3,
-          workersMax: 4,
-          workerTimeoutMs: 250,
-          seriesRetentionMs: 2000,
-          windowMs: 500,
-          heldMax: 8,
-          skewPairsMax: 9,
-        },
-        choice: {
-          metrics: new Set(['celery.task.runtime']),
-          optIns: new Set(['celery.task.prefetch_time/celery.worker.name']),
-        },
-        otlp: {
-          endpoint: 'https://c',
+      ],
+      otlp: {
+        exporter: {
+          protocol: 'http/json',
+          endpoint: 'https://c/',
           headers: { k: 'v' },
           certificateFile: FILES.certificate,
           clientCertificateFile: FILES.certificate,
@@ -169,11 +190,16 @@ test('every option arrives in the slice of its room, in its unit', () => {
           insecure: true,
           compression: 'gzip',
           timeoutMs: 5,
-          temporality: 'delta',
-          exportIntervalMs: 7,
-          exportTimeoutMs: 6,
         },
+        streams: {
+          temporality: 'delta',
+          histograms: 'base2_exponential_bucket_histogram',
+          views: [],
+          limits: { counter: 2000, histogram: 2000, gauge: 2000 },
+        },
+        schedule: { intervalMs: 7, timeoutMs: 6, pointsPerRequestMax: undefined },
       },
+      self: { enabled: false, attributes: {} },
       logLevel: 'debug',
     },
   );
@@ -182,7 +208,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
 test('a flag wins over the variable for metrics, that over the one for all signals, and any over the default', () => {
   const general = { OTEL_EXPORTER_OTLP_TIMEOUT: '1' };
   const metrics = { ...general, OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '2' };
-  const timeout = (more: Partial<OptionSources>) => configOf(more).service.otlp.timeoutMs;
+  const timeout = (more: Partial<OptionSources>) => configOf(more).otlp.exporter.timeoutMs;
   assert.equal(timeout({}), 10_000);
   assert.equal(timeout({ env: general }), 1);
   assert.equal(timeout({ env: metrics }), 2);
@@ -191,7 +217,35 @@ test('a flag wins over the variable for metrics, that over the one for all signa
 
 test('a value that another one overrides is not checked', () => {
   const env = { OTEL_EXPORTER_OTLP_TIMEOUT: 'soon', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '2' };
-  assert.equal(configOf({ env }).service.otlp.timeoutMs, 2);
+  assert.equal(configOf({ env }).otlp.exporter.timeoutMs, 2);
+});
+
+test('where metrics go depends on the protocol, and over HTTP on the variable that says it', () => {
+  const http = { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' };
+  const general = { ...http, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://all:4318/otlp/' };
+  const metrics = { ...general, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://metrics:4318' };
+  const endpoint = (more: Partial<OptionSources>) => configOf(more).otlp.exporter.endpoint;
+  assert.equal(endpoint({}), 'http://localhost:4317');
+  assert.equal(endpoint({ env: http }), 'http://localhost:4318/v1/metrics');
+  assert.equal(endpoint({ env: general }), 'http://all:4318/otlp/v1/metrics');
+  assert.equal(endpoint({ env: metrics }), 'http://metrics:4318/');
+  assert.equal(endpoint({ env: metrics, argv: ['--otlp-endpoint=https://flag/x'] }), 'https://flag/x');
+  assert.equal(endpoint({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://all:4317' } }), 'http://all:4317');
+  assert.deepEqual(mistakesOf({ env: { ...http, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'collector:4317' } }), [
+    {
+      path: 'otlp_endpoint',
+      source: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+      value: '"collector:4317"',
+      expected: 'http://host[:port]/path or https://host[:port]/path',
+    },
+  ]);
+  // What goes wrong with the one is not blamed on the other.
+  assert.deepEqual(
+    mistakesOf({ env: { OTEL_EXPORTER_OTLP_PROTOCOL: 'http', OTEL_EXPORTER_OTLP_ENDPOINT: 'anything' } }).map(
+      ({ path }) => path,
+    ),
+    ['otlp_protocol'],
+  );
 });
 
 test('headers of all sources are sent, and the preferred source wins key by key', () => {
@@ -199,13 +253,13 @@ test('headers of all sources are sent, and the preferred source wins key by key'
     env: { OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=1,c=1', OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'b=2,c=2' },
     argv: ['--otlp-headers', 'C=3'],
   });
-  assert.deepEqual(config.service.otlp.headers, { a: '1', b: '2', c: '3' });
+  assert.deepEqual(config.otlp.exporter.headers, { a: '1', b: '2', c: '3' });
 });
 
 test('the name of the service comes from its own option, else from the resource attributes, and is no attribute', () => {
   const attributes = 'service.name=billing,service.namespace=money';
   const load = (env: Record<string, string>) => {
-    const { name, attributes: rest } = configOf({ env }).service;
+    const { name, attributes: rest } = configOf({ env }).services[0];
     return { name, rest };
   };
   const rest = { 'service.namespace': 'money' };
@@ -234,16 +288,16 @@ test('a name that may be in malformed attributes is not missed as well', () => {
 
 test('keys that objects inherit are keys like others', () => {
   const config = configOf({ env: { OTEL_RESOURCE_ATTRIBUTES: '__proto__=a,constructor=b' } });
-  assert.deepEqual(Object.entries(config.service.attributes), [
+  assert.deepEqual(Object.entries(config.services[0].attributes), [
     ['__proto__', 'a'],
     ['constructor', 'b'],
   ]);
-  assert.equal(Object.getPrototypeOf(config.service.attributes), Object.prototype);
+  assert.equal(Object.getPrototypeOf(config.services[0].attributes), Object.prototype);
 });
 
 test('the default of the export timeout gives way to a short interval, a timeout that is given does not', () => {
   const env = { OTEL_METRIC_EXPORT_INTERVAL: '1000' };
-  assert.equal(configOf({ env }).service.otlp.exportTimeoutMs, 1000);
+  assert.equal(configOf({ env }).otlp.schedule.timeoutMs, 1000);
   const [mistake] = mistakesOf({ env: { ...env, OTEL_METRIC_EXPORT_TIMEOUT: '1001' } });
   assert.deepEqual(mistake, {
     path: 'metric_export_timeout',
@@ -287,7 +341,7 @@ test('all mistakes are reported at once, each with path, source, value and expec
     env: {
       CELERY_BROKER_URL: 'redis://rabbit',
       OTEL_SERVICE_NAME: '',
-      OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'http',
     },
   });
   assert.deepEqual(mistakes.map(describeMistake), [
@@ -297,8 +351,8 @@ test('all mistakes are reported at once, each with path, source, value and expec
     'broker_url (CELERY_BROKER_URL) is "redis://***": expected the address of a broker ' +
       '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
-    'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http/json": expected grpc; http/json is not supported yet',
-    'service_name is not set: expected a name, here or as service.name in resource_attributes',
+    'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
+    'service_name is not set: expected a name, here or as service.name among the resource attributes',
   ]);
 });
 
@@ -331,5 +385,5 @@ test('the environment is only what was given', (t) => {
     else process.env['OTEL_METRIC_EXPORT_INTERVAL'] = before;
   });
   process.env['OTEL_METRIC_EXPORT_INTERVAL'] = '77';
-  assert.equal(configOf({}).service.otlp.exportIntervalMs, 60_000);
+  assert.equal(configOf({}).otlp.schedule.intervalMs, 60_000);
 });

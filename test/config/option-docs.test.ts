@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { OPTIONS_BEGIN, OPTIONS_END, optionsHelp, optionsTable } from '../../src/config/option-docs.ts';
-import { optionRows } from '../../src/config/options.ts';
+import { fileOf, optionRows } from '../../src/config/options.ts';
 
 const README = new URL('../../README.md', import.meta.url);
 
@@ -30,13 +30,15 @@ test('the table has a line for every option, with its variables, flag and defaul
     for (const name of [row.flag, ...row.env]) assert.ok(line.includes(`\`${name}\``), `${key}: ${name}`);
     assert.ok(line.includes(row.doc), key);
     if (row.default !== undefined) assert.ok(line.includes(`| \`${row.default}\` |`), key);
+    const file = row.scope === 'export' ? undefined : fileOf(key);
+    if (file !== undefined) assert.ok(line.includes(`<br>\`${file}\` |`), key);
   }
   const cells = lines.filter((line) => line.startsWith('|')).map((line) => line.split(/(?<!\\)\|/).length);
   assert.deepEqual([...new Set(cells)], [7], 'every line has the same number of cells');
 });
 
 test('the help of a command has a paragraph for each of its options and for no other', () => {
-  for (const command of ['run', 'record', 'metrics'] as const) {
+  for (const command of ['run', 'config', 'record', 'metrics'] as const) {
     const paragraphs = optionsHelp(command).split(/\n(?= {2}--)/);
     const rows = optionRows(command);
     assert.equal(paragraphs.length, rows.length);
@@ -60,7 +62,7 @@ test('the help of everything says which options belong to one command only', () 
   assert.equal(paragraphs.length, optionRows().length);
   for (const [index, [key, row]] of optionRows().entries()) {
     assert.equal(
-      /; (run|record|metrics) only\.$/.test(paragraphs[index] ?? ''),
+      /; (run|config|record|metrics) only\.$/.test(paragraphs[index] ?? ''),
       row.commands.length === 1,
       key,
     );

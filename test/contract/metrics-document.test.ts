@@ -14,7 +14,10 @@ test('METRICS.md is what celery-otel metrics prints', async () => {
 });
 
 test('the documented resource attributes are those that resources have', () => {
-  const { attributes } = serviceResource('celery-otel', { 'service.version': '1' });
+  const { attributes } = serviceResource('celery-otel', {
+    'service.instance.id': '1',
+    'service.version': '1',
+  });
   assert.deepEqual(Object.keys(RESOURCE_ATTRIBUTES), Object.keys(attributes).sort());
   for (const [key, { values }] of Object.entries(RESOURCE_ATTRIBUTES)) {
     if (typeof values !== 'string') assert.deepEqual(values, [attributes[key]], key);

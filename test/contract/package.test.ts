@@ -27,17 +27,24 @@ const PUBLIC_VALUES = [
   'parseBrokerUrls',
 ];
 const PUBLIC_TYPES = [
+  'AggregationChoice',
   'AmqpUrl',
+  'AttributeKeyChoice',
   'Bridge',
   'BridgeOptions',
+  'BridgeService',
   'BrokerSettings',
   'BrokerTls',
   'BrokerUrl',
+  'CardinalityLimits',
   'ClusterSettings',
   'ClusterTables',
   'Config',
   'ErrorCode',
+  'ExportSchedule',
+  'ExporterSettings',
   'FailoverStrategy',
+  'InstrumentKind',
   'LoadedConfig',
   'LogLevel',
   'MetricChoice',
@@ -45,13 +52,21 @@ const PUBLIC_TYPES = [
   'Mistake',
   'OptIn',
   'OtlpSettings',
+  'ReadyReport',
   'RecordingUrl',
+  'ResourceAttributes',
   'SelfEvent',
   'SelfLogSettings',
+  'SelfTelemetryConfig',
   'ServiceConfig',
   'ServiceState',
+  'ServiceStop',
   'StopReport',
+  'StreamSettings',
   'Tell',
+  'View',
+  'ViewSelector',
+  'ViewStream',
 ];
 
 /** npm finds the registry by what the user has set, but not by what an npm that runs these tests has. */
@@ -99,7 +114,12 @@ test('the tarball holds what was compiled, the documents and nothing else', () =
     const name = `dist/${file.replace(/\.ts$/u, '')}`;
     return [`${name}.js`, `${name}.js.map`, `${name}.d.ts`];
   });
-  const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+  const configurations = ['celery-otel', 'collector', 'datadog', 'honeycomb'].map(
+    (name) => `otel-config/${name}.yaml`,
+  );
+  const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'schema/celery.schema.json']
+    .concat('otel-config/README.md')
+    .concat(configurations);
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
 });
 

@@ -22,13 +22,15 @@ export interface BridgeProcess {
 /**
  * Starts it with these environment variables and nothing else of this process’s but the PATH.
  * @param args the command and its flags
+ * @param nodeOptions of Node itself
  */
 export function startBridge(
   t: TestContext,
   env: Readonly<Record<string, string>>,
   args: readonly string[] = ['run'],
+  nodeOptions: readonly string[] = [],
 ): BridgeProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, MAIN, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

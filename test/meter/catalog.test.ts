@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ATTRIBUTES, type AttributeRow, RESOURCE_ATTRIBUTES } from '../../src/meter/attributes.ts';
 import {
+  combinationOf,
   type InstrumentRow,
   isMetricName,
   METRIC_NAMES,
@@ -35,6 +36,7 @@ function faults(name: string, row: InstrumentRow): readonly string[] {
     [row.instrument === 'histogram' && row.valueType === 'int', 'a histogram measures'],
     [row.unit === 's' && row.valueType === 'int', 'seconds have fractions'],
     [(row.buckets !== undefined) !== (row.instrument === 'histogram'), 'buckets are a histogram’s'],
+    [(row.combined !== undefined) !== (row.instrument === 'gauge'), 'a gauge, and it alone, is combined'],
     [buckets.some((bound, index) => index > 0 && bound <= (buckets[index - 1] ?? 0)), 'bounds ascend'],
     [!SENTENCE.test(row.description), 'a description is a sentence'],
     [new Set(attributes).size !== attributes.length, 'an attribute is named once'],
@@ -78,14 +80,17 @@ test('the rules reject rows that break each of them', () => {
     attributes: ['error.type'],
     description: 'Things.',
   };
+  const gauge = { instrument: 'gauge', combined: 'sum' } as const;
   const named = (name: string, change: Partial<InstrumentRow>) => faults(name, { ...good, ...change });
   assert.deepEqual(named('celery.things', {}), []);
   const cases: [name: string, change: Partial<InstrumentRow>, fault: string][] = [
     ['Celery.things', {}, 'a name is lower-case words with dots'],
     ['celery.things.total', {}, 'no _total: exporters add it'],
     ['celery.things_total', {}, 'no _total: exporters add it'],
-    ['celery.things', { instrument: 'gauge', unit: 'ms' }, 'unit ms is none of UCUM’s or of {annotations}'],
-    ['celery.things', { instrument: 'gauge', unit: '1' }, 'unit 1 makes a gauge a _ratio'],
+    ['celery.things', { ...gauge, unit: 'ms' }, 'unit ms is none of UCUM’s or of {annotations}'],
+    ['celery.things', { ...gauge, unit: '1' }, 'unit 1 makes a gauge a _ratio'],
+    ['celery.things', { instrument: 'gauge' }, 'a gauge, and it alone, is combined'],
+    ['celery.things', { combined: 'sum' }, 'a gauge, and it alone, is combined'],
     ['celery.things', { unit: '1' }, 'a counter counts something'],
     ['celery.things', { unit: 's' }, 'seconds have fractions'],
     ['celery.things', { instrument: 'histogram', buckets: [1] }, 'a histogram measures'],
@@ -121,4 +126,13 @@ test('a name is of the catalog only if it has a row there', () => {
   assert.ok(METRIC_NAMES.every(isMetricName));
   for (const name of ['celery.task', 'celery_otel.up', 'toString', '__proto__', ''])
     assert.ok(!isMetricName(name));
+});
+
+test('the values of a gauge are combined as its row says, and of one that has no row the last is taken', () => {
+  assert.equal(combinationOf('celery.worker.tasks.active'), 'sum');
+  assert.equal(combinationOf('celery.worker.heartbeat.age'), 'max');
+  assert.equal(combinationOf('celery_otel.table.entries'), 'sum');
+  assert.equal(combinationOf('celery_otel.memory.usage'), 'max');
+  for (const name of ['another.gauge', 'toString', '__proto__', ''])
+    assert.equal(combinationOf(name), 'last');
 });

@@ -9,7 +9,7 @@ import {
   type MetricData,
   MetricReader,
 } from '@opentelemetry/sdk-metrics';
-import { temporalityOf } from '../../src/otlp/observed-exporter.ts';
+import { temporalityOf } from '../../src/otlp/collect/temporality.ts';
 
 class ManualReader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}

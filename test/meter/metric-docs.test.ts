@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RESOURCE_ATTRIBUTES } from '../../src/meter/attributes.ts';
 import type { MetricRow } from '../../src/meter/catalog.ts';
 import { metricDocs, metricJson } from '../../src/meter/metric-docs.ts';
 
@@ -30,11 +31,21 @@ const METRICS = {
     attributes: [],
     buckets: [0.5, 1],
   },
+  'celery.seen': {
+    ...FACTS,
+    instrument: 'gauge',
+    combined: 'max',
+    unit: 's',
+    valueType: 'double',
+    enabled: false,
+    attributes: ['celery.worker.name'],
+  },
 } as const satisfies Record<string, MetricRow>;
 const SELF_METRICS = {
   'celery_otel.seen': {
     ...FACTS,
     instrument: 'gauge',
+    combined: 'sum',
     unit: '{process}',
     valueType: 'int',
     attributes: [],
@@ -75,7 +86,7 @@ Something.
     byDefault,
   );
   assert.ok(
-    optional?.endsWith(`
+    optional?.includes(`
 \`\`\`sh
 ON=celery.measured
 ALSO_ON=celery.measured
@@ -91,6 +102,22 @@ Something.
 | s | Histogram | Double | Cumulative | stable |
 
 Bucket boundaries: 0.5, 1.
+`),
+    optional,
+  );
+  assert.ok(
+    optional?.endsWith(`
+| Unit | Metric type | Value type | Stability |
+| --- | --- | --- | --- |
+| s | Gauge | Double | development |
+
+Of points that a view puts together by leaving out attributes, and of those beyond the limit, the highest is exported.
+
+#### Attributes
+
+| Name | Description | Values | Requirement level |
+| --- | --- | --- | --- |
+| celery.worker.name | Nodename of the worker, \`name@host\`. | Any Str | Required |
 `),
     optional,
   );
@@ -113,6 +140,8 @@ Something.
 | Unit | Metric type | Value type | Stability |
 | --- | --- | --- | --- |
 | {process} | Gauge | Int | development |
+
+Points that a view puts together by leaving out attributes, and those beyond the limit, are added up.
 `),
     internal,
   );
@@ -141,5 +170,24 @@ test('JSON has every row with its name, and what attributes are', () => {
     printed.attributes.find((row: { name: string }) => row.name === 'celery.task.revocation').values,
     ['revoked', 'terminated', 'expired'],
   );
-  assert.deepEqual(printed.resourceAttributes[0].name, 'service.name');
+  assert.deepEqual(
+    printed.resourceAttributes.map((row: { name: string }) => row.name),
+    Object.keys(RESOURCE_ATTRIBUTES),
+  );
+});
+
+test('of the bridge itself the document says how to switch it off, and which metrics of the SDK are with it', () => {
+  const text = metricDocs(SWITCHES);
+  const internal = text.slice(text.indexOf('## Internal telemetry'), text.indexOf('### celery_otel.up'));
+  assert.match(internal, /`self_telemetry`/u);
+  for (const name of ['metric_data_point.inflight', 'metric_data_point.exported', 'operation.duration'])
+    assert.ok(internal.includes(`\`otel.sdk.exporter.${name}\``), name);
+});
+
+test('each gauge, and no other metric, says what becomes of points that are put together', () => {
+  const sections = metricDocs(SWITCHES).split(/\n(?=##)/u);
+  const saying = sections.filter((section) => section.includes('view puts together'));
+  const gauges = sections.filter((section) => section.includes('| Gauge |'));
+  assert.ok(gauges.length > 10);
+  assert.deepEqual(saying, gauges);
 });

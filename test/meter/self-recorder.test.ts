@@ -1,10 +1,50 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { EVENT_TYPES } from '../../src/celery/event-types.ts';
+import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
+import { ATTRIBUTES, type AttributeKey, type AttributeRow } from '../../src/meter/attributes.ts';
+import { SELF_METRICS } from '../../src/meter/catalog.ts';
+import type { ProcessReading, SelfReadings } from '../../src/meter/self-readings.ts';
 import { createSelfRecorder } from '../../src/meter/self-recorder.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { collectingMeter } from './collecting.ts';
+import { type Collected, collectingMeter } from './collecting.ts';
 
-const CASES: readonly { event: SelfEvent; point: string }[] = [
+const PROCESS: ProcessReading = {
+  uptimeS: 7,
+  cpuS: { user: 0, system: 0 },
+  memoryBytes: { rss: 50, heap_total: 30, heap_used: 20, external: 10 },
+  eventLoopDelayS: undefined,
+};
+const NOTHING: SelfReadings = { process: PROCESS, services: [], series: [] };
+
+/** A recorder whose readings a test can change, and its points, each as a line. */
+function recorderOf(t: TestContext, readings: SelfReadings = NOTHING) {
+  const { meter, collect } = collectingMeter(t);
+  const current = { readings, reads: 0 };
+  const recorder = createSelfRecorder(meter, () => {
+    current.reads += 1;
+    return current.readings;
+  });
+  const points = async (prefix: string) =>
+    (await collect()).filter(({ metric }) => metric.startsWith(prefix)).map(lineOf);
+  return { recorder, current, collect, points };
+}
+
+function lineOf({ metric, attributes, value }: Collected): string {
+  return `${metric} ${Object.values(attributes).join(',')} = ${value}`;
+}
+
+const EXPORTED = {
+  kind: 'export-finished',
+  service: 'shop',
+  durationMs: 250,
+  points: 40,
+  rejectedPoints: 3,
+  reason: 'out of order',
+} as const;
+
+/** What happened, and all that is exported of it. */
+const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
   {
     event: {
       kind: 'input-dropped',
@@ -13,7 +53,11 @@ const CASES: readonly { event: SelfEvent; point: string }[] = [
       intentional: false,
       detail: '7 characters',
     },
-    point: 'celery_otel.input.dropped shop,invalid-json,false = 1',
+    points: ['celery_otel.input.dropped shop,invalid-json,false = 1'],
+  },
+  {
+    event: { kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 3 },
+    points: ['celery_otel.broker.connections shop = 1'],
   },
   {
     event: {
@@ -24,63 +68,243 @@ const CASES: readonly { event: SelfEvent; point: string }[] = [
       reason: 'closed',
       retryInMs: 0,
     },
-    point: 'celery_otel.broker.sessions shop,lost = 1',
+    points: ['celery_otel.broker.sessions shop,lost = 1'],
   },
   {
     event: { kind: 'table-evicted', service: 'shop', table: 'tasks', count: 41 },
-    point: 'celery_otel.table.evictions shop,tasks = 41',
+    points: ['celery_otel.table.evictions shop,tasks = 41'],
   },
   {
     event: { kind: 'table-evicted', service: 'shop', table: 'reordering_window', count: 2 },
-    point: 'celery_otel.table.evictions shop,reordering_window = 2',
+    points: ['celery_otel.table.evictions shop,reordering_window = 2'],
   },
   {
     event: { kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' },
-    point: 'celery_otel.clock.skews shop,web1,node7 = 1',
+    points: ['celery_otel.clock.skews shop,web1,node7 = 1'],
   },
-  {
-    event: {
-      kind: 'export-finished',
-      service: 'shop',
-      outcome: 'failure',
-      durationMs: 3,
-      reason: 'UNAVAILABLE',
-    },
-    point: 'celery_otel.exports shop,failure = 1',
-  },
+  ...(['success', 'partial', 'failure'] as const).map((outcome) => ({
+    event: { ...EXPORTED, outcome },
+    points: [
+      `celery_otel.exports shop,${outcome} = 1`,
+      `celery_otel.export.duration shop,${outcome} = 1`,
+      'celery_otel.export.points shop = 40',
+      'celery_otel.export.points.rejected shop = 3',
+    ],
+  })),
   {
     event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError' },
-    point: 'celery_otel.input.dropped shop,defect,false = 1',
+    points: ['celery_otel.input.dropped shop,defect,false = 1'],
   },
+  { event: { kind: 'service-started', service: 'shop', brokers: [] }, points: [] },
+  { event: { kind: 'service-stopping', service: 'shop' }, points: [] },
+  { event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' }, points: [] },
 ];
 
-for (const { event, point } of CASES) {
-  test(`a ${event.kind} is counted as ${point}`, async (t) => {
-    const { meter, collect } = collectingMeter(t);
-    createSelfRecorder(meter).record(event);
-    const collected = (await collect()).filter(({ metric }) => metric !== 'celery_otel.up');
+for (const { event, points } of CASES) {
+  const outcome = 'outcome' in event ? ` (${event.outcome})` : '';
+  test(`a ${event.kind}${outcome} is counted as ${points[0] ?? 'nothing'}`, async (t) => {
+    const quiet = await recorderOf(t).points('');
+    const { recorder, points: collected } = recorderOf(t);
+    recorder.record(event);
+    const others = new Set(quiet);
     assert.deepEqual(
-      collected.map(
-        ({ metric, attributes, value }) => `${metric} ${Object.values(attributes).join(',')} = ${value}`,
-      ),
-      [point],
+      (await collected('')).filter((line) => !others.has(line)),
+      points,
     );
   });
 }
 
-test('events read are counted by type, and the bridge says that it is up', async (t) => {
-  const { meter, collect } = collectingMeter(t);
-  const recorder = createSelfRecorder(meter);
+test('the duration of an export is exported in seconds', async (t) => {
+  const { recorder, collect } = recorderOf(t);
+  recorder.record({ ...EXPORTED, outcome: 'success' });
+  const point = (await collect()).find(({ metric }) => metric === 'celery_otel.export.duration');
+  assert.equal(point?.sum, 0.25);
+});
+
+test('an export that lost nothing leaves a sum of 0 rejected points, which a later one adds to', async (t) => {
+  const { recorder, points } = recorderOf(t);
+  recorder.record({ ...EXPORTED, outcome: 'success', rejectedPoints: 0, reason: '' });
+  assert.deepEqual(await points('celery_otel.export.points.rejected'), [
+    'celery_otel.export.points.rejected shop = 0',
+  ]);
+  recorder.record({ ...EXPORTED, outcome: 'partial' });
+  assert.deepEqual(await points('celery_otel.export.points.rejected'), [
+    'celery_otel.export.points.rejected shop = 3',
+  ]);
+});
+
+test('events read are counted by service and type, and the bridge says that it is up, and for how long', async (t) => {
+  const { recorder, points } = recorderOf(t);
+  const ofShop = recorder.eventsOf('shop');
+  const ofBilling = recorder.eventsOf('billing');
+  for (const type of ['task-sent', 'task-sent', 'worker-heartbeat']) ofShop({ type, timestampMs: 0 }, 0);
+  ofBilling({ type: 'task-sent', timestampMs: 0 }, 0);
+  assert.deepEqual(await points('celery_otel.events'), [
+    'celery_otel.events shop,task-sent = 2',
+    'celery_otel.events shop,worker-heartbeat = 1',
+    'celery_otel.events billing,task-sent = 1',
+  ]);
+  assert.deepEqual(await points('celery_otel.up'), ['celery_otel.up  = 1', 'celery_otel.uptime  = 7']);
+});
+
+test('the lag of an event is what passed until it arrived, and 0 where its clock is ahead', async (t) => {
+  const { recorder, collect } = recorderOf(t);
+  const arrivedAtMs = 1_790_000_000_000;
   const count = recorder.eventsOf('shop');
-  for (const type of ['task-sent', 'task-sent', 'worker-heartbeat']) count(type);
-  const points = (await collect()).map(({ metric, attributes, value }) => [
-    metric,
-    Object.values(attributes),
-    value,
+  for (const agoMs of [250, 0, -5000, 90_000]) {
+    count({ type: 'task-sent', timestampMs: arrivedAtMs - agoMs }, arrivedAtMs);
+  }
+  const point = (await collect()).find(({ metric }) => metric === 'celery_otel.event.lag');
+  assert.deepEqual(point?.attributes, { 'celery_otel.service': 'shop' });
+  assert.equal(point.value, 4);
+  assert.equal(point.sum, 90.25);
+});
+
+test('of each service there is whether it is connected, and how full its tables are', async (t) => {
+  const { points } = recorderOf(t, {
+    ...NOTHING,
+    services: [
+      {
+        service: 'shop',
+        connected: true,
+        tables: { tasks: { entries: 12, limit: 100 }, workers: { entries: 3, limit: 10 } },
+      },
+      { service: 'billing', connected: false, tables: {} },
+    ],
+  });
+  assert.deepEqual(await points('celery_otel.broker.connected'), [
+    'celery_otel.broker.connected shop = 1',
+    'celery_otel.broker.connected billing = 0',
   ]);
-  assert.deepEqual(points, [
-    ['celery_otel.up', [], 1],
-    ['celery_otel.events', ['shop', 'task-sent'], 2],
-    ['celery_otel.events', ['shop', 'worker-heartbeat'], 1],
+  assert.deepEqual(await points('celery_otel.table'), [
+    'celery_otel.table.entries shop,tasks = 12',
+    'celery_otel.table.entries shop,workers = 3',
+    'celery_otel.table.limit shop,tasks = 100',
+    'celery_otel.table.limit shop,workers = 10',
   ]);
+});
+
+type Figures = readonly [retired: number, overflowed: number, userS: number, systemS: number];
+
+test('what others count since the start is exported as it is, however often it is read', async (t) => {
+  const { current, points } = recorderOf(t);
+  const read = async ([retired, overflowed, user, system]: Figures) => {
+    const series = [
+      { service: 'shop', live: 9, retired, overflowed },
+      { service: 'celery-otel', live: 4, retired: 0, overflowed: 0 },
+    ];
+    current.readings = { ...NOTHING, process: { ...PROCESS, cpuS: { user, system } }, series };
+    return await points('');
+  };
+  const expected = ([retired, overflowed, user, system]: Figures) => [
+    'celery_otel.series shop = 9',
+    'celery_otel.series celery-otel = 4',
+    `celery_otel.series.retired shop = ${retired}`,
+    'celery_otel.series.retired celery-otel = 0',
+    `celery_otel.series.overflowed shop = ${overflowed}`,
+    'celery_otel.series.overflowed celery-otel = 0',
+    `celery_otel.cpu.time user = ${user}`,
+    `celery_otel.cpu.time system = ${system}`,
+  ];
+  for (const figures of [
+    [0, 0, 0.5, 0.25],
+    [3, 100, 1.5, 0.25],
+    [3, 100, 1.5, 0.25],
+    [5, 101, 2, 1],
+  ] satisfies Figures[]) {
+    const lines = new Set(await read(figures));
+    for (const line of expected(figures)) assert.ok(lines.has(line), `${line} in ${[...lines].join('\n')}`);
+  }
+});
+
+test('of the process there is its memory, and how late its event loop was if that is known', async (t) => {
+  const { current, points } = recorderOf(t);
+  assert.deepEqual(await points('celery_otel.memory'), [
+    'celery_otel.memory.usage rss = 50',
+    'celery_otel.memory.usage heap_total = 30',
+    'celery_otel.memory.usage heap_used = 20',
+    'celery_otel.memory.usage external = 10',
+  ]);
+  assert.deepEqual(await points('celery_otel.event_loop'), []);
+  const eventLoopDelayS = { mean: 0.001, p99: 0.02, max: 0.5 };
+  current.readings = { ...NOTHING, process: { ...PROCESS, eventLoopDelayS } };
+  assert.deepEqual(await points('celery_otel.event_loop'), [
+    'celery_otel.event_loop.delay mean = 0.001',
+    'celery_otel.event_loop.delay p99 = 0.02',
+    'celery_otel.event_loop.delay max = 0.5',
+  ]);
+});
+
+test('nothing is read but at a collection, and nothing at all once it is closed', async (t) => {
+  const { recorder, current, collect } = recorderOf(t);
+  recorder.record({ ...EXPORTED, outcome: 'success' });
+  recorder.eventsOf('shop')({ type: 'task-sent', timestampMs: 0 }, 0);
+  assert.equal(current.reads, 0);
+  await collect();
+  assert.equal(current.reads, 1);
+  recorder.record({ ...EXPORTED, outcome: 'success' });
+  recorder.close();
+  const points = await collect();
+  assert.equal(current.reads, 1);
+  assert.equal(points.find(({ metric }) => metric === 'celery_otel.exports')?.value, 2, 'handed over');
+});
+
+const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
+const TABLES = ['tasks', 'workers', 'reordering_window', 'clock_skews', 'fixed_bounds'] as const;
+const ENDS = ['stopped', 'finished', 'unreachable', 'refused', 'unusable', 'lost'] as const;
+
+/** All that can happen to a service, but for the clocks of its hosts, whose names are without a bound of ours. */
+function everythingThatHappens(service: string): readonly SelfEvent[] {
+  const broker = 'amqp://h';
+  return [
+    ...Object.entries(REJECTION_REASONS).map(
+      ([reason, { intentional }]) =>
+        ({ kind: 'input-dropped', service, reason, intentional, detail: '' }) as const,
+    ),
+    { kind: 'defect', service, where: 'decode', reason: '' },
+    { kind: 'broker-connected', service, broker, attempts: 1 },
+    ...ENDS.map(
+      (end) => ({ kind: 'broker-session-ended', service, broker, end, reason: '', retryInMs: 0 }) as const,
+    ),
+    ...TABLES.map((table) => ({ kind: 'table-evicted', service, table, count: 1 }) as const),
+    ...(['success', 'partial', 'failure'] as const).map((outcome) => ({ ...EXPORTED, service, outcome })),
+  ];
+}
+
+/** The attributes of a row are all on the point, and each value is one of those that are listed. */
+function faults({ metric, attributes }: Collected): readonly string[] {
+  const rows: Readonly<Record<string, { readonly attributes: readonly AttributeKey[] }>> = SELF_METRICS;
+  const rowsOfAttributes: Readonly<Record<string, AttributeRow>> = ATTRIBUTES;
+  return [
+    ...(rows[metric]?.attributes ?? []).filter((key) => !(key in attributes)).map((key) => `lacks ${key}`),
+    ...Object.entries(attributes).flatMap(([key, value]) => {
+      const values = rowsOfAttributes[key]?.values;
+      const isListed = values !== undefined && (typeof values === 'string' || values.includes(String(value)));
+      return isListed ? [] : [`${key} is not to be ${String(value)}`];
+    }),
+  ].map((fault) => `${metric} ${fault}`);
+}
+
+test('with a hundred services every metric has points, all of them within the limit and as documented', async (t) => {
+  const table = { entries: 1, limit: 2 };
+  const tables = { tasks: table, workers: table, reordering_window: table, clock_skews: table };
+  const { recorder, collect } = recorderOf(t, {
+    process: { ...PROCESS, eventLoopDelayS: { mean: 0.001, p99: 0.02, max: 0.5 } },
+    services: SERVICES.map((service) => ({ service, connected: true, tables })),
+    series: SERVICES.map((service) => ({ service, live: 1, retired: 1, overflowed: 1 })),
+  });
+  for (const service of SERVICES) {
+    for (const event of everythingThatHappens(service)) recorder.record(event);
+    const count = recorder.eventsOf(service);
+    for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0 }, 0);
+  }
+  recorder.record({ kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' });
+  const points = await collect();
+  assert.deepEqual(
+    Object.keys(SELF_METRICS).filter((name) => !points.some(({ metric }) => metric === name)),
+    [],
+    'without a point',
+  );
+  // Beyond the limit an SDK puts points together under an attribute of its own.
+  assert.deepEqual([...new Set(points.flatMap(faults))], []);
 });

@@ -15,7 +15,16 @@ const DROPPED: SelfEvent = {
   detail: '12 characters',
 };
 
-/** One of each kind, and of each end of a session. */
+const EXPORTED = {
+  kind: 'export-finished',
+  service: 'shop',
+  durationMs: 12.3,
+  points: 40,
+  rejectedPoints: 0,
+  reason: 'out of order',
+} as const;
+
+/** One of each kind, of each end of a session and of each outcome of an export. */
 const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   { event: { kind: 'service-stopping', service: 'shop' }, level: 'info', says: /stopping shop/u },
   {
@@ -24,12 +33,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /listening for shop/u,
   },
   {
-    event: { kind: 'service-stopped', service: 'shop', flushed: true },
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' },
     level: 'info',
     says: /everything counted was exported/u,
   },
   {
-    event: { kind: 'service-stopped', service: 'shop', flushed: false },
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'unsent' },
     level: 'warn',
     says: /did not finish/u,
   },
@@ -69,20 +78,29 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /the clocks of web1 \(sender\) and node7 \(worker\) differ/u,
   },
   {
-    event: {
-      kind: 'export-finished',
-      service: 'shop',
-      outcome: 'failure',
-      durationMs: 1,
-      reason: 'UNAVAILABLE',
-    },
-    level: 'warn',
-    says: /export failed: UNAVAILABLE/u,
+    event: { ...EXPORTED, outcome: 'success', reason: '' },
+    level: 'debug',
+    says: /^exported 40 points in 12 ms$/u,
   },
   {
-    event: { kind: 'export-finished', service: 'shop', outcome: 'success', durationMs: 12.3, reason: '' },
-    level: 'debug',
-    says: /12 ms/u,
+    event: { ...EXPORTED, outcome: 'partial', rejectedPoints: 3 },
+    level: 'warn',
+    says: /^the backend rejected 3 of 40 points for good: out of order$/u,
+  },
+  {
+    event: { ...EXPORTED, outcome: 'partial', rejectedPoints: 3, reason: '' },
+    level: 'warn',
+    says: /^the backend rejected 3 of 40 points for good: it does not say why$/u,
+  },
+  {
+    event: { ...EXPORTED, outcome: 'partial' },
+    level: 'warn',
+    says: /^the backend took all 40 points and warns: out of order$/u,
+  },
+  {
+    event: { ...EXPORTED, outcome: 'failure', points: 0, reason: 'UNAVAILABLE' },
+    level: 'warn',
+    says: /^export failed, nothing is lost by it: UNAVAILABLE$/u,
   },
   {
     event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError: x' },
@@ -112,7 +130,8 @@ function evicted(table: Table): SelfEvent {
 }
 
 for (const { event, level, says } of EVENTS) {
-  test(`${event.kind} ${'end' in event ? event.end : ''} is logged as ${level}: ${says.source}`, () => {
+  const how = 'end' in event ? event.end : 'outcome' in event ? event.outcome : '';
+  test(`${event.kind} ${how} is logged as ${level}: ${says.source}`, () => {
     const line = logLine(event);
     assert.equal(line.level, level);
     assert.match(line.text, says);
@@ -159,6 +178,15 @@ test('a flood of one kind and reason is one line a minute, and the next says how
   clock.ms = 60_000;
   tell(DROPPED);
   assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
+});
+
+test('exports that fail and exports that arrive in part are held back apart, and by service', () => {
+  const { tell, lines } = log('info');
+  for (const service of ['shop', 'billing']) {
+    for (const outcome of ['failure', 'partial', 'failure', 'partial'] as const)
+      tell({ ...EXPORTED, service, outcome });
+  }
+  assert.equal(lines().length, 4);
 });
 
 test('what is below the level is not written, nor counted as held back', () => {

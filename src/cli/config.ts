@@ -1,0 +1,41 @@
+/**
+ * `celery-otel config`: prints what `run` would do with the same options, every value with where it came from, or all
+ * that is wrong with them. It starts nothing.
+ */
+import { effectiveConfig } from '../config/effective-config.ts';
+import { exampleFile } from '../config/example.ts';
+import { readFlags } from '../config/flags.ts';
+import { celerySchema } from '../config/json-schema.ts';
+import { resolveConfig } from '../config/load-config.ts';
+import { OPTIONS, type OptionKey } from '../config/options.ts';
+import type { CommandIo } from './command-io.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { reportMistakes } from './report-mistakes.ts';
+
+/** What is printed instead, by the option that asks for it. */
+const PRINTED: ReadonlyMap<OptionKey, () => string> = new Map<OptionKey, () => string>([
+  ['example', exampleFile],
+  ['schema', celerySchema],
+]);
+
+export async function config(argv: readonly string[], io: CommandIo): Promise<number> {
+  const { given, mistakes } = readFlags(argv, 'config');
+  for (const [key, print] of PRINTED) {
+    const reading = OPTIONS[key].format.read(given.get(key) ?? 'false');
+    if (!reading.ok || reading.value !== true) continue;
+    const others = [...given.keys()].filter((other) => other !== key);
+    const beside = others.map((other) => ({
+      path: other,
+      source: OPTIONS[other].flag,
+      value: undefined,
+      expected: `nothing beside ${OPTIONS[key].flag}`,
+    }));
+    if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);
+    io.stdout.write(print());
+    return EXIT_CODE.ok;
+  }
+  const resolved = resolveConfig('config', { argv, env: io.env });
+  if (!resolved.ok) return reportMistakes('config', resolved.mistakes, io);
+  io.stdout.write(effectiveConfig(resolved.config, resolved.origins));
+  return EXIT_CODE.ok;
+}

@@ -1,0 +1,31 @@
+/** Where the values of a configuration came from, by their paths in a configuration file, whether there is one or not. */
+import { type FilePath, showPath } from './file-path.ts';
+import type { FileValue } from './file-value.ts';
+
+export class Origins {
+  readonly #noted = new Map<string, string>();
+  readonly #file: FileValue | undefined;
+
+  /** @param file the root of the file, if there is one */
+  constructor(file?: FileValue) {
+    this.#file = file;
+  }
+
+  /** Of a value that is not where the file has it, or of all that is within. Undefined: nobody gave it. */
+  note(path: FilePath, source: string | undefined): void {
+    if (source !== undefined) this.#noted.set(showPath(path), source);
+  }
+
+  /** A flag, variables, `otel.yaml:12` or `default`. */
+  of(path: FilePath): string {
+    const noted = this.#noted.get(showPath(path));
+    if (noted !== undefined) return noted;
+    const value = this.#file?.find(path);
+    if (value !== undefined && !value.isNull) return value.source;
+    for (let length = path.length - 1; length > 0; length -= 1) {
+      const above = this.#noted.get(showPath(path.slice(0, length)));
+      if (above !== undefined) return above;
+    }
+    return 'default';
+  }
+}

@@ -1,0 +1,52 @@
+/** Options of the export → the settings of `otlp/`, where no configuration file says them. */
+import type { OtlpSettings } from '../otlp/otlp-settings.ts';
+import { CARDINALITY_LIMIT } from './exporter-section.ts';
+import { parsePath } from './file-path.ts';
+import { endpointOf } from './option-rules.ts';
+import { fileOf, optionRows } from './options.ts';
+import type { Origins } from './origins.ts';
+import type { Options } from './read-options.ts';
+
+export function otlpSettings(options: Options, origins: Origins): OtlpSettings {
+  const intervalMs = options.need('metric_export_interval');
+  const protocol = options.need('otlp_protocol');
+  const endpoint = endpointOf(options);
+  if (endpoint?.ok !== true) throw new Error('an endpoint that is none passed the rules');
+  noteOrigins(options, protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http', origins);
+  return {
+    exporter: {
+      protocol,
+      endpoint: endpoint.value,
+      // Defines its keys as own properties, whatever they are called.
+      headers: Object.fromEntries(options.value('otlp_headers') ?? []),
+      certificateFile: options.value('otlp_certificate'),
+      clientCertificateFile: options.value('otlp_client_certificate'),
+      clientKeyFile: options.value('otlp_client_key'),
+      insecure: options.need('otlp_insecure'),
+      compression: options.need('otlp_compression'),
+      timeoutMs: options.need('otlp_timeout'),
+    },
+    streams: {
+      temporality: options.need('otlp_temporality_preference'),
+      histograms: options.need('otlp_default_histogram_aggregation'),
+      views: [],
+      limits: { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT },
+    },
+    schedule: {
+      intervalMs,
+      // The default is longer than a short interval, and an export is to be over when the next one is due.
+      timeoutMs: Math.min(options.need('metric_export_timeout'), intervalMs),
+      pointsPerRequestMax: undefined,
+    },
+  };
+}
+
+function noteOrigins(options: Options, exporter: string, origins: Origins): void {
+  for (const [key, { scope }] of optionRows('run')) {
+    const file = scope === 'export' ? fileOf(key) : undefined;
+    if (file === undefined) continue;
+    const path = parsePath(file, { EXPORTER: exporter });
+    // In a file the protocol is the name of a map; what is left of it as a value is the encoding over HTTP.
+    origins.note(key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path, options.source(key));
+  }
+}

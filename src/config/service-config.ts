@@ -1,0 +1,102 @@
+/** One Celery service of a configuration, from checked options and what else is said of it, with account of the origins. */
+import type { BrokerTls } from '../broker/broker-url.ts';
+import { METRIC_NAMES } from '../meter/catalog.ts';
+import type { ResourceAttributes } from '../otlp/resource.ts';
+import type { ServiceConfig } from './config.ts';
+import { type FilePath, parsePath } from './file-path.ts';
+import { type ChosenMetrics, chooseMetrics, type MetricEntry } from './metric-choice.ts';
+import { SERVICE_NAME } from './option-rules.ts';
+import { fileOf, optionRows, serviceRows } from './options.ts';
+import type { Origins } from './origins.ts';
+import type { Options } from './read-options.ts';
+import type { GivenAttribute, GivenAttributes } from './resource-section.ts';
+import { brokerSettings, clusterSettings, metricEntries } from './service-settings.ts';
+
+export interface ServiceParts {
+  readonly name: string;
+  /** Where that was given. */
+  readonly named: string;
+  readonly options: Options;
+  /** `broker_use_ssl`, which only a file has, and where. */
+  readonly tls?: { readonly settings: BrokerTls; readonly source: string };
+  readonly attributes: GivenAttributes;
+  /** What wins comes first. */
+  readonly metrics: readonly (readonly MetricEntry[])[];
+}
+
+export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceConfig {
+  const { name, options, tls } = parts;
+  const broker = brokerSettings(options, tls?.settings);
+  const chosen = chooseMetrics(parts.metrics);
+  const at = servicePath(name);
+  for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
+  for (const [index, url] of broker.urls.entries()) {
+    // The settings of an address that has its own are other ones.
+    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === tls?.settings;
+    if (isSetting) origins.note([...at, 'broker_url', index, 'ssl'], tls?.source);
+  }
+  origins.note([...at, 'resource', SERVICE_NAME], parts.named);
+  for (const [key, { source }] of parts.attributes) origins.note([...at, 'resource', key], source);
+  noteMetrics([...at, 'metrics'], chosen, origins);
+  return {
+    name,
+    attributes: plainAttributes(parts.attributes),
+    broker,
+    controlExchange: options.need('control_exchange'),
+    taskDefaultQueue: options.need('task_default_queue'),
+    cluster: clusterSettings(options),
+    choice: chosen.choice,
+  };
+}
+
+/**
+ * The service that there is without `celery.services`, from options alone.
+ * @param common attributes of all resources, which the options' own win over; they may have the name too
+ * @param metrics what is said of all services
+ */
+export function onlyService(
+  options: Options,
+  common: GivenAttributes = new Map(),
+  metrics: readonly MetricEntry[] = [],
+): ServiceParts {
+  const source = options.source('resource_attributes') ?? '';
+  const own = [...(options.value('resource_attributes') ?? [])].map(
+    ([key, value]) => [key, { value, source }] as const,
+  );
+  const attributes = new Map<string, GivenAttribute>([...common, ...own]);
+  const attribute = attributes.get(SERVICE_NAME);
+  const name = options.value('service_name') ?? attribute?.value;
+  if (typeof name !== 'string') throw new Error('a service without a name passed the rules');
+  attributes.delete(SERVICE_NAME);
+  return {
+    name,
+    named: options.source('service_name') ?? attribute?.source ?? '',
+    options,
+    attributes,
+    metrics: [metricEntries(options), metrics],
+  };
+}
+
+/** Where the options that are about the process came from. */
+export function noteProcess(options: Options, origins: Origins): void {
+  for (const [key, { scope }] of optionRows('run')) {
+    const file = scope === 'process' ? fileOf(key) : undefined;
+    if (file !== undefined) origins.note(parsePath(file), options.source(key));
+  }
+}
+
+/** Defines its keys as own properties, whatever they are called. */
+export function plainAttributes(given: GivenAttributes): ResourceAttributes {
+  return Object.fromEntries([...given].map(([key, { value }]) => [key, value]));
+}
+
+function servicePath(name: string): FilePath {
+  return ['celery', 'services', name];
+}
+
+function noteMetrics(at: FilePath, chosen: ChosenMetrics, origins: Origins): void {
+  for (const name of METRIC_NAMES) {
+    origins.note([...at, name, 'enabled'], chosen.switchedBy(name));
+    origins.note([...at, name, 'attributes'], chosen.attributesBy(name));
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * A provider that is not ours. Nothing of the API may throw (OpenTelemetry specification, "Error handling in
+ * OpenTelemetry"); where something does, it is told and costs its measurement, and whoever measures goes on.
+ */
+import { createNoopMeter, type Meter, type MeterProvider } from '@opentelemetry/api';
+
+type Attempt = <T>(action: () => T, otherwise: T) => T;
+
+export function guardedProvider(
+  provider: MeterProvider,
+  onFailure: (reason: unknown) => void,
+): MeterProvider {
+  function attempt<T>(action: () => T, otherwise: T): T {
+    try {
+      return action();
+    } catch (reason) {
+      onFailure(reason);
+      return otherwise;
+    }
+  }
+  return {
+    getMeter(name, version, options) {
+      const meter = attempt(() => provider.getMeter(name, version, options), NOOP);
+      return guardedMeter(meter, attempt);
+    },
+  };
+}
+
+const NOOP = createNoopMeter();
+
+function guardedMeter(meter: Meter, attempt: Attempt): Meter {
+  const adding = (made: { add(value: number, ...more: unknown[]): void }) => ({
+    add: (...measurement: Parameters<typeof made.add>) => attempt(() => made.add(...measurement), undefined),
+  });
+  const recording = (made: { record(value: number, ...more: unknown[]): void }) => ({
+    record: (...measurement: Parameters<typeof made.record>) =>
+      attempt(() => made.record(...measurement), undefined),
+  });
+  return {
+    createCounter: (name, options) =>
+      adding(attempt(() => meter.createCounter(name, options), NOOP.createCounter(name))),
+    createUpDownCounter: (name, options) =>
+      adding(attempt(() => meter.createUpDownCounter(name, options), NOOP.createUpDownCounter(name))),
+    createHistogram: (name, options) =>
+      recording(attempt(() => meter.createHistogram(name, options), NOOP.createHistogram(name))),
+    createGauge: (name, options) =>
+      recording(attempt(() => meter.createGauge(name, options), NOOP.createGauge(name))),
+    // Observables are handed back to the meter that made them, which knows its own only.
+    createObservableGauge: (name, options) =>
+      attempt(() => meter.createObservableGauge(name, options), NOOP.createObservableGauge(name)),
+    createObservableCounter: (name, options) =>
+      attempt(() => meter.createObservableCounter(name, options), NOOP.createObservableCounter(name)),
+    createObservableUpDownCounter: (name, options) =>
+      attempt(
+        () => meter.createObservableUpDownCounter(name, options),
+        NOOP.createObservableUpDownCounter(name),
+      ),
+    addBatchObservableCallback: (callback, observables) =>
+      attempt(() => meter.addBatchObservableCallback(callback, observables), undefined),
+    removeBatchObservableCallback: (callback, observables) =>
+      attempt(() => meter.removeBatchObservableCallback(callback, observables), undefined),
+  };
+}

@@ -1,0 +1,35 @@
+/** How what is measured of one series becomes the value of its point, and points a metric. Types only. */
+import type {
+  AggregationTemporality,
+  DataPoint,
+  MetricData,
+  MetricDescriptor,
+} from '@opentelemetry/sdk-metrics';
+
+/** What has been measured of one series; each measurement is a finite number, not negative but in an up-down counter. */
+export interface Accumulation<V> {
+  measure(value: number): void;
+  /** As it is now: what is measured while it is exported is in the next one. */
+  value(): V;
+  /**
+   * Takes back what could not be exported: as if all that is in the value had been measured here.
+   * @param value of an accumulation that the same aggregation began; it stays as it is
+   */
+  absorb(value: V): void;
+}
+
+export interface Aggregation<V> {
+  /** What an instrument with it is called in warnings. */
+  readonly instrument: 'counter' | 'up-down counter' | 'histogram';
+  /** Of a point, at most; 0 of one that has none. */
+  readonly buckets: number;
+  /** Nothing measured yet. */
+  begin(): Accumulation<V>;
+  metric(stream: StreamIdentity, dataPoints: DataPoint<V>[]): MetricData;
+}
+
+/** What every export of a stream says of it. */
+export interface StreamIdentity {
+  readonly descriptor: MetricDescriptor;
+  readonly aggregationTemporality: AggregationTemporality;
+}

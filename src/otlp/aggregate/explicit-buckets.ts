@@ -1,0 +1,82 @@
+/**
+ * What a histogram with explicit buckets aggregates: how many values are in each bucket, and their sum and extremes.
+ * Which series there are, and from when, is not known here.
+ */
+import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics';
+import type { Accumulation, Aggregation } from './aggregation.ts';
+
+/**
+ * Without `recordMinMax` points have neither min nor max.
+ * @param boundaries upper bounds, each of them inside its bucket
+ */
+export function explicitBuckets(
+  boundaries: readonly number[],
+  { recordMinMax = true }: { readonly recordMinMax?: boolean } = {},
+): Aggregation<Histogram> {
+  // Infinite bounds are those that every histogram has anyway.
+  const bounds = boundaries.filter(Number.isFinite).sort((a, b) => a - b);
+  return {
+    instrument: 'histogram',
+    buckets: bounds.length + 1,
+    begin: () => new Buckets(bounds, recordMinMax),
+    metric: (stream, dataPoints) => ({ ...stream, dataPointType: DataPointType.HISTOGRAM, dataPoints }),
+  };
+}
+
+class Buckets implements Accumulation<Histogram> {
+  /** Ascending. */
+  readonly #bounds: number[];
+  readonly #counts: number[];
+  readonly #recordMinMax: boolean;
+  #count = 0;
+  #sum = 0;
+  #min = Infinity;
+  #max = -Infinity;
+
+  constructor(bounds: number[], recordMinMax: boolean) {
+    this.#bounds = bounds;
+    this.#counts = new Array<number>(bounds.length + 1).fill(0);
+    this.#recordMinMax = recordMinMax;
+  }
+
+  measure(value: number): void {
+    const bucket = bucketOf(value, this.#bounds);
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
+    this.#count += 1;
+    this.#sum += value;
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+  }
+
+  value(): Histogram {
+    const [min, max] = [this.#min, this.#max];
+    return {
+      buckets: { boundaries: this.#bounds, counts: [...this.#counts] },
+      count: this.#count,
+      sum: this.#sum,
+      ...(this.#recordMinMax ? { min, max } : {}),
+    };
+  }
+
+  absorb({ buckets, count, sum = 0, min = Infinity, max = -Infinity }: Histogram): void {
+    buckets.counts.forEach((added, bucket) => {
+      this.#counts[bucket] = (this.#counts[bucket] ?? 0) + added;
+    });
+    this.#count += count;
+    this.#sum += sum;
+    this.#min = Math.min(this.#min, min);
+    this.#max = Math.max(this.#max, max);
+  }
+}
+
+/** The index of the first bound that is not below the value; one past the last where all are. */
+function bucketOf(value: number, bounds: readonly number[]): number {
+  let low = 0;
+  let high = bounds.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((bounds[middle] ?? Infinity) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

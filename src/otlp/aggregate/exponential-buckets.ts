@@ -1,0 +1,91 @@
+/**
+ * What a histogram with base-2 exponential buckets aggregates: how many values are in each bucket, and their sum and
+ * extremes; the buckets become wider as the values spread (metrics SDK specification, "Base2 Exponential Bucket Histogram
+ * Aggregation"). Which series there are, and from when, is not known here.
+ */
+import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
+import type { Accumulation, Aggregation } from './aggregation.ts';
+import { FINEST_SCALE, ScaledCounts } from './exponential-scale.ts';
+
+export interface ExponentialBucketsOptions {
+  /** Buckets at most, that of zero not included: a whole number from 2. */
+  readonly maxSize?: number;
+  /** Where the scale begins: a whole number from -10, where two buckets hold all there is, to 20. */
+  readonly maxScale?: number;
+  /** Whether points have a min and a max. */
+  readonly recordMinMax?: boolean;
+}
+
+const COARSEST_SCALE = -10;
+
+/** @throws RangeError on a size or a scale that is out of its range */
+export function exponentialBuckets({
+  maxSize = 160,
+  maxScale = FINEST_SCALE,
+  recordMinMax = true,
+}: ExponentialBucketsOptions = {}): Aggregation<ExponentialHistogram> {
+  if (!(Number.isInteger(maxSize) && maxSize >= 2)) throw new RangeError(`a maximum size of ${maxSize}`);
+  if (!(Number.isInteger(maxScale) && maxScale >= COARSEST_SCALE && maxScale <= FINEST_SCALE))
+    throw new RangeError(`a maximum scale of ${maxScale}`);
+  return {
+    instrument: 'histogram',
+    buckets: maxSize,
+    begin: () => new ExponentialBuckets(new ScaledCounts(maxSize, maxScale), recordMinMax),
+    metric: (stream, dataPoints) => ({
+      ...stream,
+      dataPointType: DataPointType.EXPONENTIAL_HISTOGRAM,
+      dataPoints,
+    }),
+  };
+}
+
+class ExponentialBuckets implements Accumulation<ExponentialHistogram> {
+  readonly #positive: ScaledCounts;
+  readonly #recordMinMax: boolean;
+  #zeroCount = 0;
+  #count = 0;
+  #sum = 0;
+  #min = Infinity;
+  #max = -Infinity;
+
+  constructor(positive: ScaledCounts, recordMinMax: boolean) {
+    this.#positive = positive;
+    this.#recordMinMax = recordMinMax;
+  }
+
+  measure(value: number): void {
+    if (value === 0) this.#zeroCount += 1;
+    else this.#positive.count(value);
+    this.#count += 1;
+    this.#sum += value;
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+  }
+
+  /**
+   * Of zeros alone it has the maximum scale, unlike the SDK’s, which says 0: to Prometheus, a scale that rises is a counter
+   * that began anew.
+   */
+  value(): ExponentialHistogram {
+    const [min, max] = [this.#min, this.#max];
+    return {
+      count: this.#count,
+      sum: this.#sum,
+      scale: this.#positive.scale,
+      zeroCount: this.#zeroCount,
+      positive: this.#positive.row(),
+      negative: { offset: 0, bucketCounts: [] },
+      ...(this.#recordMinMax ? { min, max } : {}),
+    };
+  }
+
+  absorb(value: ExponentialHistogram): void {
+    const { count, sum = 0, zeroCount, positive, scale, min = Infinity, max = -Infinity } = value;
+    this.#positive.add(positive, scale);
+    this.#zeroCount += zeroCount;
+    this.#count += count;
+    this.#sum += sum;
+    this.#min = Math.min(this.#min, min);
+    this.#max = Math.max(this.#max, max);
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * What a stream hands over at a collection: points that can be sent in pieces, and that hear when they have arrived.
+ * Types only.
+ */
+import type { Attributes } from '@opentelemetry/api';
+import type { MetricData } from '@opentelemetry/sdk-metrics';
+
+export interface CollectedMetric {
+  /** At least 1. */
+  readonly points: number;
+  /** Of one point in a request, at most, in whatever encoding. */
+  bytesOf(point: number): number;
+  /** The metric with the points from `from` up to, and without, `to`. */
+  slice(from: number, to: number): MetricData;
+  /** These points have been exported: the next collection need not carry them again. */
+  exported(from: number, to: number): void;
+}
+
+/** Of one stream, since it began, but for `live`. */
+export interface SeriesTally {
+  /** Points at the last collection. */
+  readonly live: number;
+  /** Series that ended, because their worker is forgotten. */
+  readonly retired: number;
+  /** Measurements that had no place of their own. */
+  readonly overflowed: number;
+}
+
+export interface Stream {
+  /**
+   * What there is to export; undefined where there is nothing.
+   * @param isRetired which series are to end once they are exported. That of the overflow never ends.
+   */
+  collect(collectedAtMs: number, isRetired: (attributes: Attributes) => boolean): CollectedMetric | undefined;
+  tally(): SeriesTally;
+}

@@ -1,0 +1,58 @@
+/**
+ * All streams of one resource, scope by scope, collected together. It neither exports nor knows when.
+ */
+import type { Meter } from '@opentelemetry/api';
+import type { InstrumentationScope } from '@opentelemetry/core';
+import type { SeriesTally } from './collected-metric.ts';
+import { ObservableCallbacks } from './observable-callbacks.ts';
+import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';
+import { SeriesRetirement } from './series-retirement.ts';
+import { createStreamMeter } from './stream-meter.ts';
+
+export interface InstrumentStreams {
+  /** The SDK's meter of a scope, but for the instruments that are streams; those of one kind, name and scope are the same. */
+  meter(sdk: Meter, scope: InstrumentationScope): Meter;
+  /**
+   * Ends the series of counters and histograms whose attribute `key` has one of the values, once everything that was
+   * measured of them has been exported. They begin anew with what is measured after that.
+   */
+  retire(key: string, values: ReadonlySet<string>): void;
+  /** Asks the observable gauges and collects everything, in short turns of the event loop. */
+  collect(): Promise<readonly CollectedScope[]>;
+  tally(): SeriesTally;
+}
+
+export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
+  /** An observable callback failed. */
+  readonly onFailure: (reason: unknown) => void;
+}
+
+export function createInstrumentStreams(options: InstrumentStreamsOptions): InstrumentStreams {
+  const scopes = new Map<string, ScopeStreams>();
+  const retirement = new SeriesRetirement();
+  const callbacks = new ObservableCallbacks();
+
+  function streamsOf(scope: InstrumentationScope): ScopeStreams {
+    const key = JSON.stringify([scope.name, scope.version ?? '', scope.schemaUrl ?? '']);
+    const known = scopes.get(key) ?? new ScopeStreams(scope, options);
+    scopes.set(key, known);
+    return known;
+  }
+
+  return {
+    meter: (sdk, scope) => createStreamMeter(sdk, streamsOf(scope), callbacks),
+    retire: (key, values) => retirement.add(key, values),
+    async collect() {
+      for (const failure of await callbacks.ask()) options.onFailure(failure);
+      const isRetired = retirement.take();
+      const collected: CollectedScope[] = [];
+      for (const scope of scopes.values()) collected.push(await scope.collect(isRetired));
+      return collected.filter(({ metrics }) => metrics.length > 0);
+    },
+    tally() {
+      const tallies = [...scopes.values()].flatMap((scope) => scope.all().map((stream) => stream.tally()));
+      const sum = (key: keyof SeriesTally) => tallies.reduce((total, tally) => total + tally[key], 0);
+      return { live: sum('live'), retired: sum('retired'), overflowed: sum('overflowed') };
+    },
+  };
+}

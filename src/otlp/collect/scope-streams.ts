@@ -1,0 +1,138 @@
+/**
+ * The streams of one instrumentation scope: each instrument is opened once, as the views say. It does not know when they
+ * are collected.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Attributes, ValueType } from '@opentelemetry/api';
+import type { InstrumentationScope } from '@opentelemetry/core';
+import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
+import type { Aggregation } from '../aggregate/aggregation.ts';
+import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
+import type { StreamSettings } from '../otlp-settings.ts';
+import type { CollectedMetric, Stream } from './collected-metric.ts';
+import { createGaugeStream, type GaugeCombination, type GaugeStream } from './gauge-stream.ts';
+import { createSeriesStream, type SeriesStream } from './series-stream.ts';
+import type { Asked, OpenStreams } from './stream-meter.ts';
+import { openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
+import { temporalityOf } from './temporality.ts';
+
+export interface ScopeStreamsOptions {
+  readonly settings: StreamSettings;
+  /** How gauges are combined, by the name of the instrument. */
+  readonly combination: (instrument: string) => GaugeCombination;
+  readonly nowMs: () => number;
+}
+
+export interface CollectedScope {
+  readonly scope: InstrumentationScope;
+  readonly metrics: readonly CollectedMetric[];
+}
+
+/** Of collecting without a break. */
+const TURN_MS = 10;
+
+export class ScopeStreams implements OpenStreams {
+  readonly #scope: InstrumentationScope;
+  readonly #options: ScopeStreamsOptions;
+  readonly #series = new Map<string, readonly SeriesStream[]>();
+  readonly #gauges = new Map<string, readonly GaugeStream[]>();
+
+  constructor(scope: InstrumentationScope, options: ScopeStreamsOptions) {
+    this.#scope = scope;
+    this.#options = options;
+  }
+
+  all(): readonly Stream[] {
+    return [...this.#series.values(), ...this.#gauges.values()].flat();
+  }
+
+  /** Collects them one by one; between two of them others have their turn. */
+  async collect(isRetired: (attributes: Attributes) => boolean): Promise<CollectedScope> {
+    const metrics: CollectedMetric[] = [];
+    let untilMs = performance.now() + TURN_MS;
+    for (const stream of this.all()) {
+      const collected = stream.collect(this.#options.nowMs(), isRetired);
+      if (collected !== undefined) metrics.push(collected);
+      if (performance.now() < untilMs) continue;
+      await nextTurn();
+      untilMs = performance.now() + TURN_MS;
+    }
+    return { scope: this.#scope, metrics };
+  }
+
+  counter(asked: Asked): readonly SeriesStream[] {
+    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, MONOTONIC_SUM));
+  }
+
+  upDownCounter(asked: Asked): readonly SeriesStream[] {
+    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, UP_DOWN_SUM));
+  }
+
+  histogram(asked: Asked): readonly SeriesStream[] {
+    const advised = asked.options?.advice?.explicitBucketBoundaries;
+    const { histograms } = this.#options.settings;
+    return this.#known(this.#series, asked, (plan) =>
+      openHistogram(plan.aggregation, advised, histograms, (aggregation) =>
+        this.#seriesStream(asked, plan, aggregation),
+      ),
+    );
+  }
+
+  gauge(asked: Asked): readonly GaugeStream[] {
+    const combination = this.#options.combination(asked.name);
+    return this.#known(this.#gauges, asked, (plan) =>
+      createGaugeStream({ ...plan, descriptor: descriptorOf(asked, plan), combination }),
+    );
+  }
+
+  /** Those of one kind and name are one instrument, however often it is asked for. */
+  #known<S extends Stream>(
+    instruments: Map<string, readonly S[]>,
+    asked: Asked,
+    open: (plan: StreamPlan) => S,
+  ): readonly S[] {
+    const identity = identityOf(asked);
+    const known = instruments.get(identity);
+    if (known !== undefined) return known;
+    const { name, version = '', schemaUrl = '' } = this.#scope;
+    const { description = '', unit = '' } = asked.options ?? {};
+    const instrument = {
+      ...{ type: asked.type, name: asked.name, description, unit },
+      ...{ meterName: name, meterVersion: version, meterSchemaUrl: schemaUrl },
+    };
+    const opened = streamPlans(instrument, this.#options.settings).map(open);
+    instruments.set(identity, opened);
+    return opened;
+  }
+
+  #seriesStream<V>(
+    asked: Asked,
+    { limit, keeps, ...plan }: StreamPlan,
+    aggregation: Aggregation<V>,
+  ): SeriesStream {
+    const { settings, nowMs } = this.#options;
+    return createSeriesStream({
+      descriptor: descriptorOf(asked, plan),
+      aggregation,
+      temporality: temporalityOf(asked.type, settings.temporality),
+      ...{ limit, keeps, nowMs },
+    });
+  }
+}
+
+function descriptorOf(
+  { options }: Asked,
+  { name, description }: Pick<StreamPlan, 'name' | 'description'>,
+): MetricDescriptor {
+  return { name, description, unit: options?.unit ?? '', valueType: options?.valueType ?? ValueType.DOUBLE };
+}
+
+/** Equal for what is the same instrument to the specification, whose names differ in more than their case. */
+function identityOf({
+  type,
+  name,
+  options: { unit = '', valueType = ValueType.DOUBLE } = {},
+}: Asked): string {
+  return JSON.stringify([type, name.toLowerCase(), unit, valueType]);
+}

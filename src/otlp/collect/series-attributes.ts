@@ -1,0 +1,29 @@
+/** By which attributes a series is known, and those of the one that has all others. Pure. */
+import type { Attributes } from '@opentelemetry/api';
+
+/** Of what has no place of its own (metrics SDK specification, "Overflow attribute"). */
+export const OVERFLOW: Attributes = Object.freeze({ 'otel.metric.overflow': true });
+
+export const OVERFLOW_KEY = keyOf(OVERFLOW);
+
+export const NO_ATTRIBUTES: Attributes = Object.freeze({});
+
+/** What a view leaves of the attributes, as an object that does not change any more. */
+export function ownAttributes(
+  attributes: Attributes,
+  keeps: ((key: string) => boolean) | undefined,
+): Attributes {
+  if (keeps !== undefined) {
+    return Object.freeze(Object.fromEntries(Object.entries(attributes).filter(([key]) => keeps(key))));
+  }
+  return Object.isFrozen(attributes) ? attributes : Object.freeze({ ...attributes });
+}
+
+/** Equal for attributes that are equal, in whatever order they were set. */
+export function keyOf(attributes: Attributes): string {
+  return JSON.stringify(
+    Object.keys(attributes)
+      .sort()
+      .map((key) => [key, attributes[key]]),
+  );
+}

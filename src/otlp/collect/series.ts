@@ -1,0 +1,29 @@
+/** One series of an instrument that adds up. Types only. */
+import type { Attributes } from '@opentelemetry/api';
+import type { Accumulation } from '../aggregate/aggregation.ts';
+
+export interface Series<V> {
+  /** Its key in the table. */
+  readonly key: string;
+  readonly attributes: Attributes;
+  /** Of the attributes in a request, at most. */
+  readonly bytes: number;
+  readonly isOverflow: boolean;
+  /** From when on its next point counts. */
+  startMs: number;
+  accumulation: Accumulation<V>;
+  /** Whether anything was measured since the last collection. */
+  hasNews: boolean;
+  /** Whether anything was measured that has been collected and not exported yet. */
+  isOwed: boolean;
+  /** What that is, where it is no longer in the accumulation. */
+  owed: V | undefined;
+  /** To end once what it owes has been exported. */
+  isLeaving: boolean;
+}
+
+/** A series and the value of its point in one collection. */
+export interface Due<V> {
+  readonly series: Series<V>;
+  readonly value: V;
+}

@@ -1,0 +1,116 @@
+/**
+ * What becomes of an instrument: as which streams it is aggregated, by the views that select it (metrics SDK
+ * specification, "View" and "Measurement processing"). Pure; it aggregates nothing itself.
+ */
+import { InstrumentType } from '@opentelemetry/sdk-metrics';
+import type { Aggregation } from '../aggregate/aggregation.ts';
+import { explicitBuckets } from '../aggregate/explicit-buckets.ts';
+import { exponentialBuckets } from '../aggregate/exponential-buckets.ts';
+import type { CardinalityLimits, StreamSettings } from '../otlp-settings.ts';
+import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View, ViewSelector } from './view.ts';
+import { wildcard } from './wildcard.ts';
+
+/** An instrument as it was asked for. */
+export interface AskedInstrument {
+  readonly type: InstrumentType;
+  readonly name: string;
+  readonly description: string;
+  readonly unit: string;
+  readonly meterName: string;
+  readonly meterVersion: string;
+  readonly meterSchemaUrl: string;
+}
+
+export interface StreamPlan {
+  readonly name: string;
+  readonly description: string;
+  readonly aggregation: AggregationChoice;
+  /** Points at most, the one of the overflow included. */
+  readonly limit: number;
+  /** Whether an attribute stays; undefined: all do. */
+  readonly keeps: ((key: string) => boolean) | undefined;
+}
+
+type Kinds = Readonly<
+  Record<InstrumentType, { readonly kind: InstrumentKind; readonly limit: keyof CardinalityLimits }>
+>;
+
+const KINDS: Kinds = {
+  [InstrumentType.COUNTER]: { kind: 'counter', limit: 'counter' },
+  [InstrumentType.GAUGE]: { kind: 'gauge', limit: 'gauge' },
+  [InstrumentType.HISTOGRAM]: { kind: 'histogram', limit: 'histogram' },
+  [InstrumentType.UP_DOWN_COUNTER]: { kind: 'up_down_counter', limit: 'counter' },
+  [InstrumentType.OBSERVABLE_COUNTER]: { kind: 'observable_counter', limit: 'counter' },
+  [InstrumentType.OBSERVABLE_GAUGE]: { kind: 'observable_gauge', limit: 'gauge' },
+  [InstrumentType.OBSERVABLE_UP_DOWN_COUNTER]: { kind: 'observable_up_down_counter', limit: 'counter' },
+};
+
+/**
+ * One for each view that selects it, but for those that drop it; one with the defaults where none does. Unlike in the SDK
+ * (`MeterSharedState` takes 2000), the limit of a view that sets none is the reader’s, as the specification has it.
+ */
+export function streamPlans(asked: AskedInstrument, settings: StreamSettings): readonly StreamPlan[] {
+  const { kind, limit } = KINDS[asked.type];
+  const selecting = settings.views.filter(({ selector }) => selects(selector, asked, kind));
+  const streams = selecting.length === 0 ? [{}] : selecting.map(({ stream }: View) => stream);
+  return streams.flatMap((stream: View['stream']): StreamPlan[] => {
+    const aggregation = stream.aggregation ?? { kind: 'default' };
+    if (aggregation.kind === 'drop') return [];
+    return [
+      {
+        name: stream.name ?? asked.name,
+        description: stream.description ?? asked.description,
+        aggregation,
+        limit: stream.cardinalityLimit ?? settings.limits[limit],
+        keeps: stream.attributeKeys === undefined ? undefined : keeper(stream.attributeKeys),
+      },
+    ];
+  });
+}
+
+function selects(selector: ViewSelector, asked: AskedInstrument, kind: InstrumentKind): boolean {
+  const { instrumentName, instrumentKind, unit, meterName, meterVersion, meterSchemaUrl } = selector;
+  const fits = (wanted: string | undefined, is: string) => wanted === undefined || wanted === is;
+  return (
+    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(asked.name)) &&
+    fits(instrumentKind, kind) &&
+    fits(unit, asked.unit) &&
+    fits(meterName, asked.meterName) &&
+    fits(meterVersion, asked.meterVersion) &&
+    fits(meterSchemaUrl, asked.meterSchemaUrl)
+  );
+}
+
+function keeper({ included, excluded = [] }: AttributeKeyChoice): (key: string) => boolean {
+  const wanted = included?.map((pattern) => wildcard(pattern));
+  const unwanted = excluded.map((pattern) => wildcard(pattern));
+  return (key) => (wanted?.some((fits) => fits(key)) ?? true) && !unwanted.some((fits) => fits(key));
+}
+
+/** As the specification’s default, for instruments that advise none. */
+const DEFAULT_BOUNDARIES = [0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000] as const;
+
+/**
+ * Opens the stream of a histogram with its aggregation; a choice that fits no histogram leaves the default.
+ * @param advised boundaries that the instrument came with
+ */
+export function openHistogram<S>(
+  choice: AggregationChoice,
+  advised: readonly number[] | undefined,
+  byDefault: StreamSettings['histograms'],
+  open: <V>(aggregation: Aggregation<V>) => S,
+): S {
+  switch (choice.kind) {
+    case 'explicit_bucket_histogram':
+      return open(explicitBuckets(choice.boundaries ?? advised ?? DEFAULT_BOUNDARIES, choice));
+    case 'base2_exponential_bucket_histogram':
+      return open(exponentialBuckets(choice));
+    case 'default':
+    case 'drop':
+    case 'sum':
+    case 'last_value':
+      return byDefault === 'base2_exponential_bucket_histogram'
+        ? open(exponentialBuckets())
+        : open(explicitBuckets(advised ?? DEFAULT_BOUNDARIES));
+  }
+}

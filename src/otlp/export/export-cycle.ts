@@ -1,0 +1,58 @@
+/**
+ * Exports several sources through one exporter, a few at a time, so that none waits for all others and the backend is not
+ * met by all at once. Once it seems to be away, the rest is not tried. It keeps nothing from one cycle to the next.
+ */
+
+import type { Exporter } from '../send/exporter.ts';
+import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
+
+export interface ExportCycleOptions {
+  readonly exporter: Pick<Exporter, 'export'>;
+  readonly onExport: (source: ExportSource, outcome: ExportOutcome) => void;
+  /** Collecting or exporting failed in a way that is our mistake. */
+  readonly onDefect: (source: ExportSource, reason: unknown) => void;
+  /** From then on no request is sent, `performance.now()` ms; asked before each. */
+  readonly untilMs: () => number;
+}
+
+/** Requests under way. */
+const AT_ONCE = 4;
+
+/** @returns those that have not been exported as a whole */
+export async function exportCycle(
+  sources: readonly ExportSource[],
+  options: ExportCycleOptions,
+): Promise<readonly ExportSource[]> {
+  const waiting = [...sources];
+  const failed: ExportSource[] = [];
+  // One that is refused for what it holds says nothing of the others; that several in a row got no answer does.
+  let unavailableInARow = 0;
+  let lastReason = '';
+  const forbid = (): string | undefined => {
+    if (unavailableInARow >= AT_ONCE) return `not tried, since the backend is away: ${lastReason}`;
+    if (performance.now() >= options.untilMs()) return 'the time for this export is over';
+    return undefined;
+  };
+
+  async function exportOne(source: ExportSource): Promise<void> {
+    try {
+      const { outcome, unavailable } = await exportSource(source, options.exporter, forbid);
+      if (unavailable) lastReason = outcome.reason;
+      if (unavailable) unavailableInARow += 1;
+      else if (outcome.points > 0) unavailableInARow = 0;
+      if (outcome.outcome === 'failure') failed.push(source);
+      options.onExport(source, outcome);
+    } catch (error) {
+      failed.push(source);
+      options.onDefect(source, error);
+    }
+  }
+
+  async function exportInTurn(): Promise<void> {
+    for (let source = waiting.shift(); source !== undefined; source = waiting.shift())
+      await exportOne(source);
+  }
+
+  await Promise.all(Array.from({ length: AT_ONCE }, exportInTurn));
+  return failed;
+}

@@ -1,0 +1,89 @@
+/**
+ * From instruments to one backend: a provider for each resource, all exported by one loop through one exporter. What is
+ * measured, and under which resources, is not known here.
+ */
+import type { MeterProvider } from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
+import type { GaugeCombination } from './collect/gauge-stream.ts';
+import { createExportLoop } from './export/export-loop.ts';
+import type { ExportOutcome } from './export/export-source.ts';
+import type { OtlpSettings } from './otlp-settings.ts';
+import { createProvider, type Provider } from './provider.ts';
+import { createExporter } from './send/create-exporter.ts';
+
+export interface PipelineOptions {
+  readonly settings: OtlpSettings;
+  /** An export of the provider with this name has ended. */
+  readonly onExport: (name: string, outcome: ExportOutcome) => void;
+  /** A mistake of ours, or of whoever registered an observable callback; the rest goes on. */
+  readonly onDefect: (name: string, reason: unknown) => void;
+  /** In [0, 1); spreads what is tried again. */
+  readonly random: () => number;
+}
+
+export interface Pipeline {
+  /**
+   * A provider whose metrics are exported from the start on.
+   * @param name what it is called in what is told; not what is exported
+   * @param combination how gauges are combined, by the name of the instrument
+   */
+  open(name: string, resource: Resource, combination: (instrument: string) => GaugeCombination): Provider;
+  /** From now on the SDK’s metrics of exporters are recorded there. */
+  observe(meterProvider: MeterProvider): void;
+  /** The first export is one interval from now. */
+  start(): void;
+  /**
+   * Exports once more, the one group after the other, and closes; each has its part of the time.
+   * @returns the names of the providers whose metrics have not arrived as a whole
+   */
+  close(groups: readonly (readonly Provider[])[], deadlineMs: number): Promise<ReadonlySet<string>>;
+}
+
+/** Of what is left of the time, for each group but the last: what is exported first is what matters most. */
+const GROUP_SHARE = 0.75;
+
+export function createPipeline({ settings, onExport, onDefect, random }: PipelineOptions): Pipeline {
+  const { schedule, streams } = settings;
+  const exporter = createExporter({
+    ...settings.exporter,
+    // A request is not to outlive the export that it is a part of.
+    timeoutMs: Math.min(settings.exporter.timeoutMs, schedule.timeoutMs),
+  });
+  const providers: Provider[] = [];
+  const loop = createExportLoop({
+    exporter,
+    schedule,
+    onExport: ({ name }, outcome) => onExport(name, outcome),
+    onDefect: ({ name }, reason) => onDefect(name, reason),
+    random,
+  });
+  return {
+    open(name, resource, combination) {
+      const provider = createProvider({
+        name,
+        resource,
+        settings: streams,
+        pointsPerRequestMax: schedule.pointsPerRequestMax,
+        combination,
+        onFailure: (reason) => onDefect(name, reason),
+      });
+      providers.push(provider);
+      return provider;
+    },
+    observe: exporter.observe,
+    start: () => loop.start(providers),
+    async close(groups, deadlineMs) {
+      const endMs = performance.now() + deadlineMs;
+      const leftMs = (): number => Math.max(0, endMs - performance.now());
+      const unsent = new Set<string>();
+      const over = await loop.stop(leftMs());
+      for (const [index, group] of groups.entries()) {
+        const shareMs = index === groups.length - 1 ? leftMs() : leftMs() * GROUP_SHARE;
+        const left = over ? await loop.flush(group, shareMs) : group;
+        for (const { name } of left) unsent.add(name);
+      }
+      exporter.close();
+      return unsent;
+    },
+  };
+}

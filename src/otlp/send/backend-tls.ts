@@ -1,0 +1,40 @@
+/**
+ * What TLS to a backend needs, from the PEM files of the settings. They are read here, once, and neither they nor a
+ * context made of them are looked up in the environment.
+ */
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { CeleryOtelError } from '../../errors.ts';
+import type { ExporterSettings } from '../otlp-settings.ts';
+
+type TlsFiles = Pick<ExporterSettings, 'certificateFile' | 'clientCertificateFile' | 'clientKeyFile'>;
+
+/**
+ * Trusts the authorities of the file, or without one those that Node trusts.
+ *
+ * @throws CeleryOtelError `CONFIG_INVALID` for a file that cannot be used, or a certificate without its key
+ */
+export function backendSecureContext(files: TlsFiles): SecureContext {
+  if ((files.clientCertificateFile === undefined) !== (files.clientKeyFile === undefined)) {
+    throw new CeleryOtelError(
+      'CONFIG_INVALID',
+      'The client certificate of an OTLP exporter and its key are given together.',
+    );
+  }
+  try {
+    return createSecureContext({
+      ca: pem(files.certificateFile),
+      cert: pem(files.clientCertificateFile),
+      key: pem(files.clientKeyFile),
+    });
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new CeleryOtelError('CONFIG_INVALID', `A TLS file of an OTLP exporter cannot be used: ${what}`, {
+      cause,
+    });
+  }
+}
+
+function pem(file: string | undefined): Buffer | undefined {
+  return file === undefined ? undefined : readFileSync(file);
+}

@@ -1,0 +1,119 @@
+/**
+ * OTLP over gRPC: one unary call a request, over one connection. It does not retry: the export behind it does, with
+ * back-off and with newer data.
+ *
+ * A connection on which a call failed is left, and the next call makes a new one. So nothing in grpc-js decides when a
+ * backend that was away is tried again (its own back-off grows to two minutes, and it looks a name up twice a minute at
+ * most), and a connection that died in silence costs one call.
+ */
+import {
+  type ChannelCredentials,
+  type ClientOptions,
+  compressionAlgorithms,
+  credentials,
+  Metadata,
+} from '@grpc/grpc-js';
+import { CeleryOtelError } from '../../errors.ts';
+import { VERSION } from '../../version.ts';
+import type { ExporterSettings } from '../otlp-settings.ts';
+import { backendSecureContext } from './backend-tls.ts';
+import type { Answer, ExporterTransport } from './exporter-transport.ts';
+import { judgeGrpcError } from './grpc-answer.ts';
+import { type GrpcConnection, openGrpcConnection } from './grpc-connection.ts';
+
+const METHOD = '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export';
+
+/** @throws CeleryOtelError `CONFIG_INVALID` */
+export function createGrpcTransport(settings: ExporterSettings): ExporterTransport {
+  const { target, plain } = readEndpoint(settings);
+  const trust = plain ? credentials.createInsecure() : tlsCredentials(settings);
+  const metadata = readHeaders(settings.headers);
+  const options = channelOptions(settings.compression);
+  /** The one for the next call, and those that were left with calls still under way. */
+  const open = new Set<GrpcConnection>();
+  let current: GrpcConnection | undefined;
+  let closed = false;
+
+  function connect(): GrpcConnection {
+    const connection = openGrpcConnection(target, trust, options);
+    open.add(connection);
+    return connection;
+  }
+
+  function closeLeft(): void {
+    for (const connection of open) {
+      if (connection === current || !connection.isIdle()) continue;
+      connection.close();
+      open.delete(connection);
+    }
+  }
+
+  return {
+    async send(body): Promise<Answer> {
+      if (closed) {
+        const error = new Error('the exporter was closed');
+        return { kind: 'unavailable', reason: error.message, error };
+      }
+      current ??= connect();
+      const connection = current;
+      const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+      const outcome = await connection.request(METHOD, bytes, metadata, Date.now() + settings.timeoutMs);
+      if (!outcome.ok && current === connection) current = undefined;
+      closeLeft();
+      if (!outcome.ok) return judgeGrpcError(outcome.error);
+      return { kind: 'taken', response: outcome.response, encoding: 'protobuf' };
+    },
+    close() {
+      closed = true;
+      for (const connection of open) connection.close();
+      open.clear();
+      current = undefined;
+    },
+  };
+}
+
+/**
+ * The scheme decides about TLS; without one, `insecure` does (OTLP exporter specification, "Endpoint URLs for
+ * OTLP/gRPC"). Its default port is stated, because gRPC knows only the one of TLS.
+ */
+function readEndpoint(settings: ExporterSettings): { readonly target: string; readonly plain: boolean } {
+  const { endpoint, insecure } = settings;
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(endpoint)?.[1]?.toLowerCase();
+  if (scheme === undefined) return { target: endpoint, plain: insecure };
+  if (scheme !== 'http' && scheme !== 'https') return { target: endpoint, plain: true };
+  const url = URL.parse(endpoint);
+  if (url === null) throw new CeleryOtelError('CONFIG_INVALID', 'The endpoint of OTLP over gRPC is no URL.');
+  const plain = scheme === 'http';
+  return { target: `${url.hostname}:${url.port || (plain ? '80' : '443')}`, plain };
+}
+
+/** Not as `createSsl` does it: the environment has a say in that one about authorities and ciphers. */
+function tlsCredentials(settings: ExporterSettings): ChannelCredentials {
+  return credentials.createFromSecureContext(backendSecureContext(settings));
+}
+
+function readHeaders(headers: ExporterSettings['headers']): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      // Of these, gRPC sends bytes, as base64.
+      metadata.set(name, /-bin$/iu.test(name) ? Buffer.from(value) : value);
+    } catch {
+      // What grpc-js says of it may contain the value.
+      throw new CeleryOtelError('CONFIG_INVALID', `The header ${name} has characters that gRPC cannot send.`);
+    }
+  }
+  return metadata;
+}
+
+function channelOptions(compression: ExporterSettings['compression']): ClientOptions {
+  return {
+    'grpc.primary_user_agent': `celery-otel/${VERSION} (Node.js)`,
+    'grpc.default_compression_algorithm': compressionAlgorithms[compression === 'gzip' ? 'gzip' : 'identity'],
+    // Where requests go, and how often, is said by the settings alone: not by a proxy of the environment, nor by DNS.
+    'grpc.enable_http_proxy': 0,
+    'grpc.service_config_disable_resolution': 1,
+    // Keeps a history of every channel, which nobody asks for.
+    'grpc.enable_channelz': 0,
+  };
+}

@@ -1,0 +1,177 @@
+/**
+ * Where the metrics of each service, and those of the bridge itself, go: into a provider of ours that is exported, or into
+ * one that a program attached. It knows no brokers and starts no service.
+ */
+import type { Meter, MeterProvider } from '@opentelemetry/api';
+import type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
+import { combinationOf } from './meter/catalog.ts';
+import { guardedProvider } from './meter/guarded-provider.ts';
+import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
+import { createSelfRecorder, type SelfRecorder } from './meter/self-recorder.ts';
+import { createPipeline, type Pipeline } from './otlp/pipeline.ts';
+import type { Provider } from './otlp/provider.ts';
+import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
+import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
+import type { SelfEvent, Tell } from './self/self-event.ts';
+import { VERSION } from './version.ts';
+
+/** Of one service. */
+export interface Outlet {
+  readonly meter: Meter;
+  /** The series of these workers are to end, where they are ours. */
+  readonly retire: (workers: readonly string[]) => void;
+}
+
+export interface Outlets {
+  /** To tell all that happens; the bridge’s own metrics hear it first. */
+  readonly tell: Tell;
+  readonly self: Pick<SelfRecorder, 'eventsOf'>;
+  outlet(service: BridgeService): Outlet;
+  /**
+   * The first export is one interval from now.
+   * @param readServices asked at each collection of the bridge’s own metrics
+   */
+  start(readServices: () => readonly ServiceReading[]): void;
+  /** Exports once more and closes. */
+  close(deadlineMs: number): Promise<StopReport>;
+}
+
+/** `service.name` of the bridge's own metrics, and the instrumentation scope of all. */
+export const SELF_NAME = 'celery-otel';
+
+/** @param watch begins to look at the process; not called where the bridge’s own metrics are off */
+export function createOutlets(
+  options: BridgeOptions,
+  told: Tell,
+  random: () => number,
+  watch: () => ProcessWatch = watchProcess,
+): Outlets {
+  const providers = new Map<string, Provider>();
+  let readServices: () => readonly ServiceReading[] = () => [];
+  const tell: Tell = (event) => {
+    self.record(event);
+    told(event);
+  };
+  const pipeline = openPipeline(options, tell, random);
+  const self = options.self.enabled
+    ? openSelf(guardedSelf(options, told), pipeline, watch, () => ({
+        services: readServices(),
+        series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
+      }))
+    : NO_SELF;
+
+  return {
+    tell,
+    self,
+    outlet({ name, attributes, meterProvider }) {
+      if (meterProvider !== undefined) {
+        return { meter: attached(meterProvider, name, tell).getMeter(SELF_NAME, VERSION), retire: () => {} };
+      }
+      const provider = open(pipeline, name, attributes);
+      providers.set(name, provider);
+      return {
+        meter: provider.getMeter(SELF_NAME, VERSION),
+        retire: (workers) => provider.retire('celery.worker.name', new Set(workers)),
+      };
+    },
+    start(read) {
+      readServices = read;
+      pipeline?.start();
+    },
+    async close(deadlineMs) {
+      // The users' metrics come before our own, which tell of the last exports of theirs, too.
+      const groups = [[...providers.values()], self.exported].filter((group) => group.length > 0);
+      const unsent = (await pipeline?.close(groups, deadlineMs)) ?? new Set();
+      self.close();
+      const services = options.services.map(
+        ({ name }): ServiceStop => ({
+          name,
+          metrics: providers.has(name) ? (unsent.has(name) ? 'unsent' : 'flushed') : 'handed-over',
+        }),
+      );
+      return { flushed: unsent.size === 0, services };
+    },
+  };
+}
+
+/** The bridge's own metrics. */
+interface SelfOutlet extends SelfRecorder {
+  /** None where they are attached, or off. */
+  readonly exported: readonly Provider[];
+}
+
+const NO_SELF: SelfOutlet = {
+  exported: [],
+  record: () => {},
+  eventsOf: () => () => {},
+  close: () => {},
+};
+
+function openSelf(
+  { attributes, meterProvider }: BridgeOptions['self'],
+  pipeline: Pipeline | undefined,
+  watch: () => ProcessWatch,
+  read: () => Omit<SelfReadings, 'process'>,
+): SelfOutlet {
+  const watched = watch();
+  function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
+    if (meterProvider !== undefined) return { recordedIn: meterProvider, exported: [] };
+    const provider = open(pipeline, SELF_NAME, {
+      'service.instance.id': watched.instanceId,
+      ...attributes,
+      'service.version': VERSION,
+    });
+    return { recordedIn: provider, exported: [provider] };
+  }
+
+  const { recordedIn, exported } = selfProvider();
+  pipeline?.observe(recordedIn);
+  const recorder = createSelfRecorder(recordedIn.getMeter(SELF_NAME, VERSION), () => {
+    const { services, series } = read();
+    const own = exported.map((provider) => ({ service: SELF_NAME, ...provider.tally() }));
+    return { process: watched.read(), services, series: [...series, ...own] };
+  });
+  return {
+    ...recorder,
+    exported,
+    close() {
+      recorder.close();
+      watched.close();
+    },
+  };
+}
+
+/** What fails of our own metrics is not counted in them. */
+function guardedSelf({ self }: BridgeOptions, told: Tell): BridgeOptions['self'] {
+  if (self.meterProvider === undefined) return self;
+  return { ...self, meterProvider: attached(self.meterProvider, SELF_NAME, told) };
+}
+
+function attached(provider: MeterProvider, service: string, tell: Tell): MeterProvider {
+  return guardedProvider(provider, (reason) => tell(defect(service, 'attached provider', reason)));
+}
+
+function defect(service: string, where: string, reason: unknown): SelfEvent {
+  return {
+    kind: 'defect',
+    service,
+    where,
+    reason: reason instanceof Error ? reason.message : String(reason),
+  };
+}
+
+/** None where everything is attached. */
+function openPipeline({ otlp }: BridgeOptions, tell: Tell, random: () => number): Pipeline | undefined {
+  if (otlp === undefined) return undefined;
+  return createPipeline({
+    settings: otlp,
+    onExport: (service, outcome) => tell({ kind: 'export-finished', service, ...outcome }),
+    onDefect: (service, reason) => tell(defect(service, 'export', reason)),
+    random,
+  });
+}
+
+function open(pipeline: Pipeline | undefined, name: string, attributes: ResourceAttributes): Provider {
+  if (pipeline === undefined) throw new Error(`${name} has nowhere to go, and passed the check`);
+  return pipeline.open(name, serviceResource(name, attributes), combinationOf);
+}

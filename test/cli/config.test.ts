@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { config } from '../../src/cli/config.ts';
+import { exampleFile } from '../../src/config/example.ts';
+import { celerySchema } from '../../src/config/json-schema.ts';
+import { fileWith, METER_PROVIDER } from '../config/configuration-files.ts';
+import { processIo } from './process-io.ts';
+
+const ENV = { CELERY_BROKER_URL: 'amqp://me:hunter2@rabbit', OTEL_SERVICE_NAME: 'shop' };
+const FILE = `file_format: "1.0"
+${METER_PROVIDER}
+celery:
+  services:
+    shop: { broker_url: "amqp://me:hunter2@a" }
+    billing: { broker_url: "amqp://b", worker_timeout: 5 }
+`;
+
+test('what run would do is printed, every value with its origin, and no secret', async () => {
+  const { io, stdout, stderr } = processIo(ENV);
+  assert.equal(await config(['--tasks-max', '7'], io), 0);
+  assert.equal(stderr(), '');
+  const lines = stdout().split('\n');
+  for (const line of [
+    'celery.services.shop.broker_url[0]: amqp://me:***@rabbit:5672//  # CELERY_BROKER_URL',
+    'celery.services.shop.tasks_max: 7  # --tasks-max',
+    'celery.services.shop.worker_timeout: 30  # default',
+  ])
+    assert.ok(lines.includes(line), stdout());
+  for (const line of lines.slice(0, -1)) assert.match(line, /^\S.*: .+ {2}# .+$/);
+  assert.ok(!stdout().includes('hunter2'));
+});
+
+test('of a file, all services are printed with the lines that say what they are', async () => {
+  const file = fileWith(FILE);
+  const { io, stdout } = processIo({});
+  assert.equal(await config(['--config', file], io), 0);
+  assert.match(stdout(), /^celery\.services\.shop\.worker_timeout: 30 {2}# default$/m);
+  assert.ok(stdout().includes(`celery.services.billing.worker_timeout: 5  # ${file}:6\n`), stdout());
+});
+
+test('wrong options end with 78, all mistakes on stderr and nothing on stdout', async () => {
+  const file = fileWith(
+    FILE.replace('worker_timeout: 5', 'worker_timeot: 5').replace('amqp://b', 'ampq://b'),
+  );
+  const { io, stdout, stderr } = processIo({ LOG_LEVEL: 'loud' });
+  assert.equal(await config(['--config', file, '--service-name=x'], io), 78);
+  assert.equal(stdout(), '');
+  assert.deepEqual(stderr().replaceAll(file, 'f').split('\n'), [
+    'celery-otel run would not start, 4 mistakes in its options:',
+    '  service_name (--service-name): expected no such flag beside f, which has it under celery.services',
+    '  log_level (LOG_LEVEL) is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
+    '  celery.services.billing.worker_timeot (f:6): expected a key that is known here (did you mean worker_timeout?)',
+    '  celery.services.billing.broker_url (f:6) is "ampq://***": expected the address of a broker ' +
+      '(ampq:// is not known; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
+    'Try: celery-otel config --help',
+    '',
+  ]);
+});
+
+test('the example and the schema need no options', async () => {
+  for (const [flag, text] of [
+    ['--example', exampleFile()],
+    ['--schema', celerySchema()],
+  ] as const) {
+    const { io, stdout } = processIo({});
+    assert.equal(await config([flag], io), 0);
+    assert.equal(stdout(), text);
+    const again = processIo({ OTEL_CONFIG_FILE: '/nowhere' });
+    assert.equal(await config([`${flag}=true`], again.io), 0);
+    assert.equal(again.stdout(), text);
+  }
+  const { io, stdout } = processIo(ENV);
+  assert.equal(await config(['--example=false', '--schema=false'], io), 0);
+  assert.match(stdout(), /^log_level: info/);
+});
+
+test('beside the example or the schema any other flag is a mistake: it would be of no use', async () => {
+  const { io, stdout, stderr } = processIo({});
+  assert.equal(await config(['--example', '--schema', '--tasks-max=5', '--nonsense'], io), 78);
+  assert.equal(stdout(), '');
+  assert.deepEqual(stderr().split('\n').slice(1, -2), [
+    '  command line (--nonsense): expected a flag that config has',
+    '  schema (--schema): expected nothing beside --example',
+    '  tasks_max (--tasks-max): expected nothing beside --example',
+  ]);
+  const wrong = processIo(ENV);
+  assert.equal(await config(['--example=maybe'], wrong.io), 78);
+  assert.match(wrong.stderr(), /example \(--example\) is "maybe": expected true or false/);
+});

@@ -1,0 +1,82 @@
+/** Whatever a file has where, there is an outcome: a configuration, or mistakes that can be printed. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parse, stringify } from 'yaml';
+import { effectiveConfig } from '../../src/config/effective-config.ts';
+import { exampleFile } from '../../src/config/example.ts';
+import { resolveConfig } from '../../src/config/load-config.ts';
+import { describeMistake } from '../../src/config/mistake.ts';
+import { fileWith, setVariables } from './configuration-files.ts';
+
+type Place = { readonly holder: object; readonly key: string };
+
+/** Every place of a document that can be changed. */
+function* placesIn(node: unknown): Generator<Place> {
+  if (typeof node !== 'object' || node === null) return;
+  for (const [key, value] of Object.entries(node)) {
+    yield { holder: node, key };
+    yield* placesIn(value);
+  }
+}
+
+const value = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    0,
+    -1,
+    1.5,
+    1e300,
+    '',
+    ' ',
+    'x',
+    'amqp://a',
+    `\${`,
+    `\${A}`,
+    `\${A:-5}`,
+    '$$',
+  ),
+  fc.constantFrom<unknown>(
+    [],
+    {},
+    [null],
+    [[]],
+    [{}],
+    { '': 1 },
+    { __proto__: null, x: {} },
+    ['a', 1],
+    [1, 2],
+  ),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+test('whatever stands where something else should, there is an outcome that can be printed', (t) => {
+  setVariables(t, { SHOP_BROKER_URL: 'amqp://me:hunter2@shop', BILLING_BROKER_URL: 'amqp://billing' });
+  const count = [...placesIn(parse(exampleFile()))].length;
+  let loaded = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(count - 1), value, fc.boolean()), { minLength: 1, maxLength: 3 }),
+      (changes) => {
+        const document = parse(exampleFile());
+        for (const [index, changed, remove] of changes) {
+          const place = [...placesIn(document)][index];
+          if (place === undefined) continue;
+          if (remove) Reflect.deleteProperty(place.holder, place.key);
+          // A copy: the same value may come again, within itself.
+          else Reflect.set(place.holder, place.key, structuredClone(changed));
+        }
+        const resolved = resolveConfig('run', { argv: ['--config', fileWith(stringify(document))], env: {} });
+        if (resolved.ok) loaded += 1;
+        const said = resolved.ok
+          ? effectiveConfig(resolved.config, resolved.origins)
+          : resolved.mistakes.map(describeMistake).join('\n');
+        assert.ok(said.length > 0);
+        assert.doesNotMatch(said, /[^\P{Cc}\n]|hunter2|\[object |undefined/u);
+      },
+    ),
+    { numRuns: 400 },
+  );
+  assert.ok(loaded > 20 && loaded < 380, `${loaded} of 400 were right`);
+});

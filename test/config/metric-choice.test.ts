@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chooseMetrics, type MetricEntry, optInsOf } from '../../src/config/metric-choice.ts';
+import { METRIC_NAMES, METRICS, type MetricName, OPT_INS } from '../../src/meter/catalog.ts';
+
+const workers = METRIC_NAMES.filter((name) => name.startsWith('celery.worker.'));
+const without = (...names: readonly MetricName[]) =>
+  new Set(METRIC_NAMES.filter((name) => !names.includes(name)));
+
+const switches = (names: Readonly<Record<string, boolean>>): readonly MetricEntry[] =>
+  Object.entries(names).map(([name, enabled]) => ({
+    name,
+    enabled,
+    attributes: undefined,
+    source: `of ${name}`,
+  }));
+const asks = (name: string, ...attributes: readonly string[]): MetricEntry => ({
+  name,
+  enabled: undefined,
+  attributes,
+  source: `of ${name}`,
+});
+
+const on = (
+  layers: readonly Readonly<Record<string, boolean>>[],
+  isOnByDefault?: (name: MetricName) => boolean,
+): ReadonlySet<MetricName> => chooseMetrics(layers.map(switches), isOnByDefault).choice.metrics;
+
+const allOn = () => true;
+const allOff = () => false;
+
+test('each metric is as its row says unless an entry says otherwise', () => {
+  const byDefault = METRIC_NAMES.filter((name) => METRICS[name].enabled);
+  assert.deepEqual(on([]), new Set(byDefault));
+  assert.deepEqual(on([{}, {}]), new Set(byDefault));
+  assert.deepEqual(
+    on([], (name) => name === 'celery.task.sent'),
+    new Set(['celery.task.sent']),
+  );
+});
+
+test('every metric can be switched off, and on, by its name alone', () => {
+  for (const name of METRIC_NAMES) {
+    assert.deepEqual(on([{ [name]: false }], allOn), without(name));
+    assert.deepEqual(on([{ [name]: true }], allOff), new Set([name]));
+  }
+});
+
+test('a * at the end stands for anything', () => {
+  assert.ok(workers.length > 1 && workers.length < METRIC_NAMES.length);
+  assert.deepEqual(on([{ 'celery.worker.*': false }], allOn), without(...workers));
+  assert.deepEqual(on([{ 'celery.worker.*': true }], allOff), new Set(workers));
+  assert.deepEqual(on([{ '*': false }], allOn), new Set());
+});
+
+test('of entries that fit a name, the closest one counts, in whatever order they come', () => {
+  const cases: [entries: Readonly<Record<string, boolean>>, metrics: ReadonlySet<MetricName>][] = [
+    [{ '*': false, 'celery.worker.*': true }, new Set(workers)],
+    [{ 'celery.worker.*': true, 'celery.worker.up': false }, without('celery.worker.up')],
+    [{ 'celery.task.sent': false, 'celery.task.sent*': true }, without('celery.task.sent')],
+    [
+      { '*': false, 'celery.worker.up': false, 'celery.worker.*': true },
+      new Set(workers.filter((name) => name !== 'celery.worker.up')),
+    ],
+  ];
+  for (const [entries, metrics] of cases) {
+    assert.deepEqual(on([entries], allOn), metrics);
+    assert.deepEqual(on([Object.fromEntries(Object.entries(entries).reverse())], allOn), metrics);
+  }
+});
+
+test('what an earlier layer says wins, however closely a later one says it', () => {
+  assert.deepEqual(on([{ '*': false }, { 'celery.task.sent': true }], allOn), new Set());
+  assert.deepEqual(
+    on([{ 'celery.worker.*': true }, { '*': false, 'celery.task.sent': true }], allOn),
+    new Set(['celery.task.sent', ...workers]),
+  );
+});
+
+test('attributes are those that the closest entry asks for, which may be none', () => {
+  const [optIn] = OPT_INS;
+  assert.ok(optIn !== undefined);
+  const [name = '', key = ''] = optIn.split('/');
+  const asked = (...layers: readonly (readonly MetricEntry[])[]) => [...chooseMetrics(layers).choice.optIns];
+  assert.deepEqual(asked(), []);
+  assert.deepEqual(asked([asks(name, key)]), [optIn]);
+  assert.ok(asked([asks('*', key)]).includes(optIn));
+  assert.deepEqual(asked([asks('*', key), asks(name)]).includes(optIn), false);
+  assert.deepEqual(asked([asks(name)], [asks(name, key)]), []);
+  assert.deepEqual(asked([asks('celery.task.sent', key)]), []);
+  assert.deepEqual(asked([asks(name, 'something.else')]), []);
+  // What switches a metric says nothing of its attributes, and the other way round.
+  assert.deepEqual(asked([...switches({ [name]: true })], [asks('*', key)]).includes(optIn), true);
+});
+
+test('where each was decided can be told', () => {
+  const chosen = chooseMetrics([
+    [...switches({ 'celery.task.*': false }), asks('celery.task.prefetch_time', 'celery.worker.name')],
+    [...switches({ 'celery.task.sent': true, 'celery.worker.up': true })],
+  ]);
+  assert.equal(chosen.switchedBy('celery.task.sent'), 'of celery.task.*');
+  assert.equal(chosen.switchedBy('celery.worker.up'), 'of celery.worker.up');
+  assert.equal(chosen.switchedBy('celery.worker.info'), undefined);
+  assert.equal(chosen.attributesBy('celery.task.prefetch_time'), 'of celery.task.prefetch_time');
+  assert.equal(chosen.attributesBy('celery.task.sent'), undefined);
+});
+
+test('the opt-in attributes of a metric are its own', () => {
+  assert.deepEqual(METRIC_NAMES.flatMap(optInsOf), OPT_INS);
+});

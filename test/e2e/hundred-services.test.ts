@@ -1,0 +1,149 @@
+/**
+ * A hundred Celery services in one process, with exchanges of their own on one broker: how fast they are there, that all of
+ * them are exported every interval, how long that takes, and what each costs while nothing happens.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'amqplib';
+import { type Point, total } from '../../examples/demo/otlp-points.ts';
+import { type ReceivedExport, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { event } from './publish.ts';
+
+const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
+/** Eight series each, with the counters and histograms of one life. */
+const TASKS = 25;
+const INTERVAL_MS = 2000;
+const START_MAX_MS = 5000;
+const CYCLE_MAX_MS = 1000;
+const BLOCK_MAX_S = 0.05;
+const IDLE_INTERVALS = 5;
+
+interface Arrival {
+  readonly service: string;
+  readonly atMs: number;
+  readonly points: readonly Point[];
+}
+
+test('a hundred services: up in seconds, all exported every interval, quickly and without a long turn', {
+  timeout: 120_000,
+}, async (t) => {
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  let arrivals: Arrival[] = [];
+  const sink = await startReceiver({
+    onExport: ({ points }: ReceivedExport) => {
+      const service = points[0]?.resource['service.name'] ?? '';
+      arrivals.push({ service, atMs: performance.now(), points });
+    },
+  });
+  t.after(() => sink.stop());
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-hundred-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'celery-otel.yaml');
+  writeFileSync(file, configFile(rabbitmq.url, sink.url));
+
+  const startedMs = performance.now();
+  const bridge = startBridge(t, {}, ['run', '--config', file]);
+  const connected = () => bridge.log().split('connected to').length - 1;
+  while (connected() < SERVICES.length && performance.now() - startedMs < 30_000) await delay(10);
+  assert.equal(connected(), SERVICES.length, bridge.log());
+  const startMs = performance.now() - startedMs;
+  await publishLives(rabbitmq.url);
+  const seriesOf = (arrival: Arrival | undefined) => arrival?.points.filter(isOfTask).length;
+  const newest = (service: string) => arrivals.findLast((arrival) => arrival.service === service);
+  const endMs = performance.now() + 20_000;
+  while (performance.now() < endMs && SERVICES.some((name) => seriesOf(newest(name)) !== TASKS * 8))
+    await delay(100);
+  for (const name of SERVICES) assert.equal(seriesOf(newest(name)), TASKS * 8, name);
+
+  arrivals = [];
+  await delay(IDLE_INTERVALS * INTERVAL_MS);
+  const self = arrivals.filter(({ service }) => service === 'celery-otel').flatMap(({ points }) => points);
+  const cycles = cyclesOf(arrivals.filter(({ service }) => service !== 'celery-otel'));
+  const value = (metric: string, attributes: Readonly<Record<string, string>> = {}) =>
+    Array.from(Map.groupBy(self, ({ timeMs }) => timeMs).values(), (points) => points)
+      .filter((points) => points.some((point) => point.metric === metric))
+      .map((points) => total(points, metric, attributes))
+      .slice(1);
+  const cycleMs = Math.min(...cycles.map(({ lengthMs }) => lengthMs));
+  // Of the middle one of the intervals: this machine does other things, too.
+  const delaysS = value('celery_otel.event_loop.delay', { 'celery_otel.event_loop.statistic': 'max' });
+  const blockS = delaysS.toSorted((a, b) => a - b)[Math.floor(delaysS.length / 2)] ?? Number.NaN;
+  const cpu = value('celery_otel.cpu.time');
+  const cpuS = ((cpu.at(-1) ?? 0) - (cpu[0] ?? 0)) / ((cpu.length - 1) * (INTERVAL_MS / 1000));
+  const rss = value('celery_otel.memory.usage', { 'celery_otel.memory.type': 'rss' }).at(-1) ?? 0;
+  t.diagnostic(
+    `start ${Math.round(startMs)} ms; cycle ${Math.round(cycleMs)} ms; longest turn ${Math.round(blockS * 1000)} ms; ` +
+      `an idle service: ${(cpuS * 10).toFixed(2)} ms CPU a second, ${Math.round(rss / 1024 / SERVICES.length)} KiB of all memory`,
+  );
+  assert.ok(startMs < START_MAX_MS, `all are connected after ${startMs} ms`);
+  assert.ok(cycles.length >= IDLE_INTERVALS - 2, `${cycles.length} cycles`);
+  for (const cycle of cycles) assert.equal(cycle.services, SERVICES.length, 'every service in every cycle');
+  assert.ok(cycleMs < CYCLE_MAX_MS, `a cycle takes ${cycleMs} ms`);
+  assert.ok(blockS < BLOCK_MAX_S, `the event loop is held up for ${blockS} s`);
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended(10_000)).code, 0);
+});
+
+function isOfTask({ metric }: Point): boolean {
+  return metric.startsWith('celery.task.') && metric !== 'celery.task.oldest_age';
+}
+
+function configFile(brokerUrl: string, endpoint: string): string {
+  const services = SERVICES.map(
+    (name) => `    ${name}: { broker_url: "${brokerUrl}", event_exchange: ${name}.celeryev }`,
+  );
+  return [
+    'file_format: "1.0"',
+    'celery:',
+    '  services:',
+    ...services,
+    'meter_provider:',
+    '  readers:',
+    `    - periodic: { interval: ${INTERVAL_MS}, timeout: ${INTERVAL_MS}, exporter: { otlp_grpc: { endpoint: "${endpoint}" } } }`,
+    '',
+  ].join('\n');
+}
+
+/** One whole life of each task on each of the services. */
+async function publishLives(url: string): Promise<void> {
+  const connection = await connect(url);
+  const channel = await connection.createConfirmChannel();
+  for (const name of SERVICES) {
+    const events = Array.from({ length: TASKS }, (_, task) => {
+      const common = { uuid: `${name}-${task}`, hostname: 'celery@pod' };
+      const named = { ...common, name: `shop.task_${task}`, queue: 'celery' };
+      return [
+        event('task-sent', named),
+        event('task-received', named),
+        event('task-started', common),
+        event('task-succeeded', { ...common, runtime: 0.1, result: 'None' }),
+      ];
+    }).flat();
+    const body = Buffer.from(JSON.stringify(events));
+    channel.publish(`${name}.celeryev`, 'task.multi', body, { contentType: 'application/json' });
+  }
+  await channel.waitForConfirms();
+  await connection.close();
+}
+
+/** Exports of one cycle come together; between two cycles there is a pause. */
+function cyclesOf(arrivals: readonly Arrival[]): readonly { services: number; lengthMs: number }[] {
+  const cycles: Arrival[][] = [];
+  for (const arrival of arrivals) {
+    const lastMs = cycles.at(-1)?.at(-1)?.atMs ?? -Infinity;
+    if (arrival.atMs - lastMs > INTERVAL_MS / 2) cycles.push([]);
+    cycles.at(-1)?.push(arrival);
+  }
+  // The first and the last may be cut off.
+  return cycles.slice(1, -1).map((cycle) => ({
+    services: new Set(cycle.map(({ service }) => service)).size,
+    lengthMs: (cycle.at(-1)?.atMs ?? 0) - (cycle[0]?.atMs ?? 0),
+  }));
+}

@@ -1,0 +1,106 @@
+/**
+ * A flood of names through the running bridge: a million tasks that all are called differently, on a hundred thousand
+ * workers. The limit holds at every export, the sums are exact, and the heap does not grow.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'amqplib';
+import type { Point } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { type EventFields, event } from './publish.ts';
+import { receivedTotals } from './received-totals.ts';
+
+const NAMES = 1_000_000;
+const WORKERS = 100_000;
+const LIMIT = 2000;
+const TASKS_A_MESSAGE = 50;
+/** Lists that the broker holds at most; it would drop more than it is allowed to keep. */
+const MESSAGES_AHEAD = 200;
+const HEAP_GROWTH_MAX = 1.1;
+
+test('a million task names and 100,000 worker names: within the limit, exact, and the heap is flat', {
+  timeout: 400_000,
+}, async (t) => {
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const totals = receivedTotals();
+  const largest = new Map<string, number>();
+  const pointsNow = new Map<string, { timeMs: number; points: number }>();
+  const sink = await startReceiver({
+    onExport({ points }) {
+      totals.take(points);
+      for (const point of points) notePoint(point);
+    },
+  });
+  t.after(() => sink.stop());
+  function notePoint(point: Point): void {
+    // All points of a metric in one export have one time, in however many requests they come.
+    const before = pointsNow.get(point.metric);
+    const points = before?.timeMs === point.timeMs ? before.points + 1 : 1;
+    pointsNow.set(point.metric, { timeMs: point.timeMs, points });
+    largest.set(point.metric, Math.max(points, largest.get(point.metric) ?? 0));
+  }
+
+  const env = {
+    CELERY_BROKER_URL: rabbitmq.url,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '4000',
+  };
+  const bridge = startBridge(t, env, ['run'], ['--trace-gc']);
+  await bridge.logged(/connected to/u, 10_000);
+  const counted = () => totals.of('celery-otel', 'celery_otel.events') / 3;
+  await publishAll(rabbitmq.url, counted);
+  const endMs = performance.now() + 30_000;
+  for (const metric of ['received', 'started', 'succeeded', 'runtime', 'prefetch_time']) {
+    const total = () => totals.of('shop', `celery.task.${metric}`);
+    while (total() < NAMES && performance.now() < endMs) await delay(200);
+    assert.equal(total(), NAMES, metric);
+  }
+  assert.equal(totals.of('celery-otel', 'celery_otel.input.dropped'), 0);
+  assert.equal(Math.max(...largest.values()), LIMIT, 'the limit is reached, and never exceeded');
+  bridge.signal('SIGTERM');
+  const { code, stdout } = await bridge.ended(10_000);
+  assert.equal(code, 0);
+  const heaps = heapsAfterCollection(stdout);
+  const largestHeap = (from: number, to: number) =>
+    Math.max(...heaps.slice(Math.floor(heaps.length * from), Math.ceil(heaps.length * to)));
+  const [before, last] = [largestHeap(0.5, 0.75), largestHeap(0.75, 1)];
+  t.diagnostic(`${heaps.length} full collections; ${before} MB, then ${last} MB are left of the heap`);
+  assert.ok(heaps.length >= 12, 'enough of them to tell');
+  assert.ok(last <= before * HEAP_GROWTH_MAX, `the heap grew from ${before} to ${last} MB`);
+});
+
+/** MB that full garbage collections left, as V8 traces them: `Mark-Compact 212.3 (250.1) -> 150.2 (240.3) MB`. */
+function heapsAfterCollection(trace: string): readonly number[] {
+  return [...trace.matchAll(/Mark-Compact .*? -> ([\d.]+) \(/gu)].map(([, left]) => Number(left));
+}
+
+/** Publishes as fast as the bridge counts. */
+async function publishAll(url: string, counted: () => number): Promise<void> {
+  const connection = await connect(url);
+  const channel = await connection.createConfirmChannel();
+  for (let first = 0; first < NAMES; first += TASKS_A_MESSAGE) {
+    const events = Array.from({ length: TASKS_A_MESSAGE }, (_, index) => lifeOf(first + index)).flat();
+    const body = Buffer.from(JSON.stringify(events));
+    channel.publish('celeryev', 'task.multi', body, { contentType: 'application/json' });
+    if ((first / TASKS_A_MESSAGE) % 20 !== 19) continue;
+    await channel.waitForConfirms();
+    while (first - counted() > 20 * MESSAGES_AHEAD * TASKS_A_MESSAGE) await delay(20);
+  }
+  await channel.waitForConfirms();
+  await connection.close();
+}
+
+function lifeOf(index: number): readonly EventFields[] {
+  const uuid = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+  const common = { uuid, hostname: `celery@pod-${index % WORKERS}` };
+  return [
+    event('task-received', { ...common, name: `shop.tenant_${index}.pay` }),
+    event('task-started', common),
+    event('task-succeeded', { ...common, runtime: 0.01, result: 'None' }),
+  ];
+}

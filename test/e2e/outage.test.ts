@@ -1,0 +1,102 @@
+/**
+ * A backend that is away while the cluster works on: five minutes of it at a thousand events a second, compressed in time,
+ * in each of the ways in which backends are away. Nothing that was counted is lost, nothing is counted twice.
+ */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { event, publish } from './publish.ts';
+import { receivedTotals } from './received-totals.ts';
+
+/** As many as five minutes have at a thousand a second. */
+const EVENTS = 300_000;
+const PORTIONS = 30;
+const TASKS = 50;
+/** Some seventy exports fail, as in five minutes with one every four seconds. */
+const EXPORT_INTERVAL_MS = 200;
+
+type Away = 'nobody listens' | 'UNAVAILABLE' | 'INVALID_ARGUMENT' | 'RESOURCE_EXHAUSTED';
+
+const REFUSALS = {
+  UNAVAILABLE: { code: status.UNAVAILABLE, details: 'come again' },
+  INVALID_ARGUMENT: { code: status.INVALID_ARGUMENT, details: 'never' },
+  RESOURCE_EXHAUSTED: { code: status.RESOURCE_EXHAUSTED, details: 'too much' },
+} as const;
+
+/** A backend that can be away in several ways, on one port. */
+async function openBackend(t: TestContext, onExport: NonNullable<ReceiverOptions['onExport']>) {
+  let away: Away | undefined;
+  const refuse = () => (away === undefined || away === 'nobody listens' ? undefined : REFUSALS[away]);
+  let receiver: Receiver | undefined = await startReceiver({ onExport, refuse });
+  const { port, url } = receiver;
+  t.after(() => receiver?.stop());
+  return {
+    url,
+    async be(how: Away | undefined) {
+      away = how;
+      if (how === 'nobody listens') {
+        await receiver?.stop();
+        receiver = undefined;
+      } else receiver ??= await startReceiver({ port, onExport, refuse });
+    },
+  };
+}
+
+for (const temporality of ['cumulative', 'delta'] as const) {
+  test(`${EVENTS} events while the backend is away, each in its way: all are in the totals, ${temporality}`, {
+    timeout: 240_000,
+  }, async (t) => {
+    const rabbitmq = await startRabbitmq();
+    t.after(() => rabbitmq.remove());
+    const totals = receivedTotals();
+    const backend = await openBackend(t, ({ points }) => totals.take(points));
+    const bridge = startBridge(t, {
+      CELERY_BROKER_URL: rabbitmq.url,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,
+      OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: temporality,
+      OTEL_METRIC_EXPORT_INTERVAL: String(EXPORT_INTERVAL_MS),
+    });
+    await bridge.logged(/connected to/u, 10_000);
+    const sent = () => totals.of('shop', 'celery.task.sent');
+    const until = async (amount: number): Promise<void> => {
+      const endMs = performance.now() + 30_000;
+      while (sent() < amount && performance.now() < endMs) await delay(50);
+      assert.equal(sent(), amount);
+    };
+    await publish(rabbitmq.url, sentEvents(1000));
+    await until(1000);
+
+    let published = 1000;
+    const ways: readonly Away[] = ['nobody listens', 'UNAVAILABLE', 'INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED'];
+    for (const way of ways) {
+      await backend.be(way);
+      // What was under way when it went may have arrived.
+      await bridge.logged(/export failed/u, 10_000);
+      const before = sent();
+      const share = EVENTS / ways.length;
+      for (let portion = 0; portion < PORTIONS; portion += 1) {
+        await publish(rabbitmq.url, sentEvents(share / PORTIONS));
+        published += share / PORTIONS;
+      }
+      assert.equal(sent(), before, `nothing arrives while it is away: ${way}`);
+      await backend.be(undefined);
+      await until(published);
+    }
+    assert.equal(published, EVENTS + 1000);
+    assert.equal(totals.of('celery-otel', 'celery_otel.events'), published, "the bridge's own, too");
+    bridge.signal('SIGTERM');
+    assert.equal((await bridge.ended(10_000)).code, 0);
+    assert.equal(sent(), published, 'and nothing twice');
+  });
+}
+
+function sentEvents(amount: number) {
+  return Array.from({ length: amount }, (_, index) =>
+    event('task-sent', { name: `shop.task_${index % TASKS}`, queue: 'orders' }),
+  );
+}

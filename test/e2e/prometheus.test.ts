@@ -1,0 +1,196 @@
+/**
+ * What a user of Prometheus sees: Celery → bridge → the real Collector, as `otel-config/` has it → the real Prometheus. The
+ * names, types, labels and values of one run of the shop, and a rate while workers and the bridge itself come and go.
+ */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Point } from '../../examples/demo/otlp-points.ts';
+import { METRICS, type MetricRow } from '../../src/meter/catalog.ts';
+import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { type Otelcol, skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
+import { type Prometheus, type Sample, startPrometheus } from '../real/prometheus.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { eventCounts, placeOrders } from '../real/shop-report.ts';
+import { startBridge } from './bridge-process.ts';
+import { countedTasks } from './counted.ts';
+import { shopClusters } from './shop-clusters.ts';
+import { steadyTasks } from './steady-tasks.ts';
+
+const skip = skipWithoutOtelcol();
+const clusterOf = shopClusters();
+
+const ORDERS = 200;
+const PACE_HZ = 50;
+const WINDOW_MS = 60_000;
+/** Of Prometheus' rate, in which a new series counts from its second sample on only. */
+const TOLERANCE = 0.02;
+/** Over a few seconds the beginning and the end of a series weigh more. */
+const SPIKE = 1.4;
+
+async function startBackends(t: TestContext): Promise<{ collector: Otelcol; prometheus: Prometheus }> {
+  const collector = await startOtelcol();
+  t.after(() => collector.stop());
+  const target = `127.0.0.1:${collector.ports.prometheus}`;
+  const prometheus = await startPrometheus({
+    scrape: [{ job: 'collector', targets: [target], intervalMs: 500 }],
+  });
+  t.after(() => prometheus.stop());
+  return { collector, prometheus };
+}
+
+test('the shop’s tasks are in Prometheus under the expected names, types and labels, as many as Celery says', {
+  skip,
+  timeout: 240_000,
+}, async (t) => {
+  const flavour = celeryFlavours().at(-1) ?? assert.fail('there is no Celery');
+  const cluster = await clusterOf(flavour);
+  const { collector, prometheus } = await startBackends(t);
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: cluster.broker,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=checkout',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
+  });
+  await bridge.logged(/connected to/u, 10_000);
+  const worker = await startWorker({ ...cluster, concurrency: 4, nodename: 'all' });
+  t.after(() => worker.kill());
+  const expected = eventCounts(await placeOrders({ ...cluster, orders: ORDERS, seed: 3, timeoutS: 120 }));
+
+  let counted = {};
+  const endMs = performance.now() + 20_000;
+  while (performance.now() < endMs && JSON.stringify(counted) !== JSON.stringify(expected)) {
+    await delay(500);
+    counted = countedTasks(await pointsIn(prometheus));
+  }
+  assert.deepEqual(counted, expected);
+
+  const told = typesIn(await collector.metricsText());
+  for (const metric of [
+    'celery.task.sent',
+    'celery.task.runtime',
+    'celery.task.wait_time',
+    'celery.worker.up',
+  ] as const)
+    assert.equal(told.get(prometheusName(metric)), METRICS[metric].instrument, metric);
+  const ours = new Map(Object.keys(METRICS).map((metric) => [prometheusName(metric), metric]));
+  const strangers = [...told.keys()].filter(
+    (name) => name.startsWith('celery_') && !name.startsWith('celery_otel'),
+  );
+  assert.deepEqual(
+    strangers.filter((name) => !ours.has(name)),
+    [],
+    'every name is one of the catalog',
+  );
+
+  const [up] = await prometheus.query('celery_worker_up{job="shop"}');
+  assert.equal(up?.value, 1);
+  const { instance = '', ...labels } = up.labels;
+  assert.deepEqual(labels, {
+    __name__: 'celery_worker_up',
+    celery_worker_name: worker.nodename,
+    deployment_environment_name: 'test',
+    job: 'shop',
+  });
+  const [info] = await prometheus.query(`target_info{job="shop"}`);
+  assert.equal(info?.labels['team'], 'checkout');
+  assert.equal(info?.labels['instance'] ?? '', instance, 'so that the two can be joined');
+  const [own] = await prometheus.query('sum(celery_otel_events_total{job="celery-otel"})');
+  assert.ok((own?.value ?? 0) > ORDERS);
+});
+
+test('a rate is right while a worker replaces another, and has no false spike when one returns or the bridge restarts', {
+  skip,
+  timeout: 240_000,
+}, async (t) => {
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const { collector, prometheus } = await startBackends(t);
+  const start = () =>
+    startBridge(t, {
+      CELERY_BROKER_URL: rabbitmq.url,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
+      OTEL_METRIC_EXPORT_INTERVAL: '500',
+      CELERY_OTEL_WORKER_TIMEOUT: '3',
+      CELERY_OTEL_SERIES_RETENTION: '5',
+    });
+  let bridge = start();
+  await bridge.logged(/connected to/u, 10_000);
+  const tasks = await steadyTasks(rabbitmq.url, PACE_HZ);
+  t.after(() => tasks.stop());
+
+  tasks.runOn('celery@old');
+  await prometheus.untilSamples('celery_task_succeeded_total');
+  // The beginning of the first series is to be out of the window: of what was before its first sample no rate tells.
+  await delay(WINDOW_MS / 2 + 3000);
+  tasks.runOn('celery@new');
+  await delay(WINDOW_MS / 2);
+  const [rate] = await prometheus.query('sum(rate(celery_task_succeeded_total[1m]))');
+  const [series] = await prometheus.query('count(celery_task_succeeded_total)');
+  t.diagnostic(`${rate?.value} tasks a second, where there were ${PACE_HZ}`);
+  assert.equal(series?.value, 2, 'one of each worker');
+  assert.ok(Math.abs((rate?.value ?? 0) / PACE_HZ - 1) <= TOLERANCE, `a rate of ${rate?.value}`);
+
+  // By now nothing of the old one is exported any more; here it is again.
+  tasks.runOn('celery@old');
+  await delay(8000);
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended(10_000)).code, 0);
+  bridge = start();
+  await bridge.logged(/connected to/u, 10_000);
+  await delay(8000);
+  const [peak] = await prometheus.query(
+    'max_over_time(sum(rate(celery_task_succeeded_total[5s]))[30s:500ms])',
+  );
+  t.diagnostic(`at most ${peak?.value} a second over five seconds`);
+  assert.ok((peak?.value ?? Infinity) <= PACE_HZ * SPIKE, `a spike of ${peak?.value}`);
+  const [now] = await prometheus.query('sum(rate(celery_task_succeeded_total[5s]))');
+  assert.ok((now?.value ?? 0) > PACE_HZ / 2, 'it goes on');
+  await tasks.stop();
+});
+
+/** As the Collector’s documentation has it: dots become _, the unit and the kind come at the end. */
+function prometheusName(metric: string): string {
+  const row: MetricRow | undefined = Object.entries(METRICS).find(([name]) => name === metric)?.[1];
+  if (row === undefined) throw new Error(`${metric} is not in the catalog`);
+  const unit = row.unit === 's' ? '_seconds' : row.unit === 'By' ? '_bytes' : '';
+  return `${metric.replaceAll('.', '_')}${unit}${row.instrument === 'counter' ? '_total' : ''}`;
+}
+
+/** Name → type, as the text format of Prometheus tells it. */
+function typesIn(text: string): ReadonlyMap<string, string> {
+  return new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gmu)].map(([, name = '', type = '']) => [name, type]),
+  );
+}
+
+/** The shop’s counters, in the form in which they left the bridge. */
+async function pointsIn(prometheus: Prometheus): Promise<readonly Point[]> {
+  const samples = await prometheus.query('{job="shop", __name__=~"celery_task_.*_total"}');
+  return samples.map(pointOf);
+}
+
+function pointOf({ labels, value }: Sample): Point {
+  const metric = Object.keys(METRICS).find((name) => prometheusName(name) === labels['__name__']) ?? '';
+  return {
+    ...{
+      resource: {},
+      scope: '',
+      metric,
+      unit: '',
+      kind: 'sum',
+      temporality: 'cumulative',
+      monotonic: true,
+      value,
+    },
+    attributes: {
+      'celery.task.name': labels['celery_task_name'] ?? '',
+      'celery.queue.name': labels['celery_queue_name'] ?? '',
+      'celery.worker.name': labels['celery_worker_name'] ?? '',
+      'error.type': labels['error_type'] ?? '',
+    },
+    ...{ sum: 0, bounds: [], bucketCounts: [], startMs: 0, timeMs: 0 },
+  };
+}

@@ -1,0 +1,70 @@
+/** Publishes the events of tasks at an even pace, as one worker after the other would. Nothing runs any task. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'amqplib';
+import { event } from './publish.ts';
+
+export interface SteadyTasks {
+  /** From now on this worker has them; the one before says goodbye. */
+  runOn(worker: string): void;
+  stop(): Promise<void>;
+}
+
+const TICK_MS = 100;
+
+/** @param paceHz tasks a second */
+export async function steadyTasks(url: string, paceHz: number): Promise<SteadyTasks> {
+  const connection = await connect(url);
+  let connected = true;
+  // Also where the broker goes first, at the end of a test that failed.
+  connection
+    .on('error', () => undefined)
+    .on('close', () => {
+      connected = false;
+    });
+  const channel = await connection.createChannel();
+  const stopping = new AbortController();
+  let worker: string | undefined;
+
+  function send(events: readonly object[]): void {
+    const body = Buffer.from(JSON.stringify(events));
+    channel.publish('celeryev', 'task.multi', body, { contentType: 'application/json' });
+  }
+
+  async function run(): Promise<void> {
+    const startMs = performance.now();
+    for (let sent = 0; !stopping.signal.aborted && connected; ) {
+      // By the clock, so that a late tick makes up for it.
+      const due = Math.floor(((performance.now() - startMs) * paceHz) / 1000);
+      const hostname = worker;
+      const lives = hostname === undefined ? [] : Array.from({ length: due - sent }, () => lifeOn(hostname));
+      if (lives.length > 0) send(lives.flat());
+      sent = due;
+      await delay(TICK_MS);
+    }
+  }
+
+  const done = run();
+  return {
+    runOn(next) {
+      if (worker !== undefined) send([event('worker-offline', { hostname: worker, active: 0, freq: 2 })]);
+      worker = next;
+      send([event('worker-online', { hostname: next, active: 0, freq: 2 })]);
+    },
+    async stop() {
+      if (stopping.signal.aborted) return;
+      stopping.abort();
+      await done;
+      if (connected) await connection.close();
+    },
+  };
+}
+
+function lifeOn(hostname: string): readonly object[] {
+  const common = { hostname, uuid: randomUUID() };
+  return [
+    event('task-received', { ...common, name: 'shop.pay' }),
+    event('task-started', common),
+    event('task-succeeded', { ...common, runtime: 0.01, result: 'None' }),
+  ];
+}

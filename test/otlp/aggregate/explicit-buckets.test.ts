@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
+import { bothWays, stepsWith } from './absorption.ts';
+
+test('a value on a bound is in the bucket below it', () => {
+  const buckets = explicitBuckets([1, 2]).begin();
+  for (const value of [0, 1, 1.5, 2, 2.5]) buckets.measure(value);
+  assert.deepEqual(buckets.value(), {
+    buckets: { boundaries: [1, 2], counts: [2, 2, 1] },
+    count: 5,
+    sum: 7,
+    min: 0,
+    max: 2.5,
+  });
+});
+
+test('bounds are put in order, and infinite ones are those that every histogram has', () => {
+  const aggregation = explicitBuckets([Infinity, 3, 1, -Infinity]);
+  assert.equal(aggregation.buckets, 3);
+  const buckets = aggregation.begin();
+  buckets.measure(2);
+  assert.deepEqual(buckets.value().buckets, { boundaries: [1, 3], counts: [0, 1, 0] });
+});
+
+test('what was taken is not changed by what is measured afterwards', () => {
+  const buckets = explicitBuckets([1]).begin();
+  buckets.measure(1);
+  const before = buckets.value();
+  buckets.measure(5);
+  assert.deepEqual(before.buckets.counts, [1, 0]);
+  assert.equal(before.sum, 1);
+});
+
+test('without extremes a point has everything else', () => {
+  const aggregation = explicitBuckets([1], { recordMinMax: false });
+  const buckets = aggregation.begin();
+  buckets.measure(3);
+  const unsent = aggregation.begin();
+  unsent.measure(1);
+  buckets.absorb(unsent.value());
+  assert.deepEqual(buckets.value(), { buckets: { boundaries: [1], counts: [1, 1] }, count: 2, sum: 4 });
+});
+
+test('what is taken back is as if it had been measured there', () => {
+  // Eighths add up exactly in whatever order, and are often on a bound.
+  const value = fc.nat(100).map((eighths) => eighths / 8);
+  for (const recordMinMax of [true, false])
+    fc.assert(
+      fc.property(stepsWith(value), (steps) => {
+        const { alone, together } = bothWays(explicitBuckets([0, 0.5, 1, 2, 8], { recordMinMax }), steps);
+        assert.deepEqual(together, alone);
+      }),
+    );
+});
+
+test('what was taken back stays as it was', () => {
+  const [first, second] = [explicitBuckets([1]).begin(), explicitBuckets([1]).begin()];
+  first.measure(1);
+  const unsent = first.value();
+  second.absorb(unsent);
+  second.measure(1);
+  assert.deepEqual(unsent, first.value());
+});

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  AggregationTemporality,
+  AggregationType,
+  DataPointType,
+  type ExponentialHistogram,
+  MeterProvider,
+} from '@opentelemetry/sdk-metrics';
+import fc from 'fast-check';
+import {
+  type ExponentialBucketsOptions,
+  exponentialBuckets,
+} from '../../../src/otlp/aggregate/exponential-buckets.ts';
+import { ManualReader } from '../collect/reading.ts';
+import { bothWays, stepsWith } from './absorption.ts';
+
+const SMALLEST_NORMAL = 2 ** -1022;
+
+/** Of as many kinds as there are ways through the code. */
+const value = fc.oneof(
+  fc.constantFrom(0, 1, Number.MAX_VALUE, Number.MIN_VALUE, SMALLEST_NORMAL, SMALLEST_NORMAL / 3),
+  fc.integer({ min: -1074, max: 1023 }).map((exponent) => 2 ** exponent),
+  fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map(Math.abs),
+  // Durations, as they mostly are; and some so near to one another that they need a fine scale.
+  fc.integer({ min: 1, max: 100_000 }).map((durationMs) => durationMs / 1000),
+  fc.nat(400).map((step) => 7 + step * 1e-6),
+);
+/** Mostly of one kind, so that not each comes to the coarsest scale. */
+const values = fc.oneof(
+  fc.array(value, { minLength: 1, maxLength: 60 }),
+  fc.array(
+    fc.integer({ min: 1, max: 100_000 }).map((durationMs) => durationMs / 1000),
+    { minLength: 1, maxLength: 400 },
+  ),
+  fc.array(
+    fc.nat(400).map((step) => 7 + step * 1e-6),
+    { minLength: 1, maxLength: 200 },
+  ),
+);
+const maxSize = fc.constantFrom(2, 3, 7, 20, 160);
+
+function measured(all: readonly number[], options: ExponentialBucketsOptions = {}): ExponentialHistogram {
+  const buckets = exponentialBuckets(options).begin();
+  for (const each of all) buckets.measure(each);
+  return buckets.value();
+}
+
+/** What a receiver reads of it: how many values are in the bucket of each index. */
+function received({ positive, negative, ...rest }: ExponentialHistogram) {
+  const [above, below] = [positive, negative].map(({ offset, bucketCounts }) =>
+    bucketCounts.flatMap((count, place) => (count === 0 ? [] : [[offset + place, count]])),
+  );
+  const { min = 'none', max = 'none', ...others } = rest;
+  return { ...others, min, max, above, below };
+}
+
+/** The same values through the histogram of the SDK. */
+async function measuredBySdk(
+  all: readonly number[],
+  options: { readonly maxSize: number; readonly recordMinMax: boolean },
+): Promise<ExponentialHistogram> {
+  const reader = new ManualReader({ selectTemporality: () => AggregationTemporality.DELTA });
+  const aggregation = { type: AggregationType.EXPONENTIAL_HISTOGRAM, options } as const;
+  const provider = new MeterProvider({ readers: [reader], views: [{ instrumentName: 'h', aggregation }] });
+  const histogram = provider.getMeter('shop').createHistogram('h');
+  for (const each of all) histogram.record(each);
+  const metric = (await reader.read())[0]?.metrics[0];
+  await provider.shutdown();
+  assert.ok(metric?.dataPointType === DataPointType.EXPONENTIAL_HISTOGRAM);
+  const point = metric.dataPoints[0];
+  assert.ok(point !== undefined);
+  return point.value;
+}
+
+/** The only bucket that one value is in. */
+function bucketOf(one: number, maxScale: number): number {
+  const { scale, positive } = measured([one], { maxScale });
+  assert.equal(scale, maxScale);
+  assert.deepEqual(positive.bucketCounts, [1]);
+  return positive.offset;
+}
+
+test('values are in the buckets that the data model says', () => {
+  // Just above and just below the bounds of its table for scale 3.
+  assert.deepEqual(
+    [1.091, 1.19, 1.297, 1.415, 1.543, 1.682, 1.835].map((above) => bucketOf(above, 3)),
+    [1, 2, 3, 4, 5, 6, 7],
+  );
+  assert.deepEqual(
+    [1.09, 1.189, 1.296, 1.413, 1.542, 1.681, 1.834].map((below) => bucketOf(below, 3)),
+    [0, 1, 2, 3, 4, 5, 6],
+  );
+  assert.deepEqual(measured([0, 1, 3, 4, 0.25], { maxScale: 0 }), {
+    count: 5,
+    sum: 8.25,
+    scale: 0,
+    zeroCount: 1,
+    positive: { offset: -3, bucketCounts: [1, 0, 1, 0, 2] },
+    negative: { offset: 0, bucketCounts: [] },
+    min: 0,
+    max: 4,
+  });
+});
+
+test('a power of two is in the bucket below it at each scale, and its neighbours are on either side', () => {
+  for (let maxScale = -10; maxScale <= 20; maxScale += 1) {
+    const buckets = 2 ** maxScale;
+    for (let exponent = -1022; exponent <= 1023; exponent += maxScale === 20 ? 1 : 7) {
+      const power = 2 ** exponent;
+      const below = Math.ceil(exponent * buckets) - 1;
+      assert.equal(bucketOf(power, maxScale), below, `2^${exponent} at scale ${maxScale}`);
+      const next = power * (1 + Number.EPSILON);
+      const above = Math.floor(exponent * buckets);
+      assert.equal(bucketOf(next, maxScale), above, `above 2^${exponent} at scale ${maxScale}`);
+      if (exponent === -1022) continue;
+      const before = power * (1 - Number.EPSILON / 2);
+      assert.equal(bucketOf(before, maxScale), below, `below 2^${exponent} at scale ${maxScale}`);
+    }
+  }
+});
+
+test('a value is greater than the lower bound of its bucket and at most the upper one', () => {
+  // base^index < value is value^(2^scale) > 2^index, and that can be computed exactly.
+  const scale = 7;
+  const numerator = fc.bigInt({ min: 1n, max: 2n ** 53n });
+  fc.assert(
+    fc.property(numerator, fc.integer({ min: -1020, max: 960 }), (whole, shift) => {
+      const index = bucketOf(Number(whole) * 2 ** shift, scale) - shift * 2 ** scale;
+      const power = whole ** BigInt(2 ** scale);
+      assert.ok(index < 0 || 2n ** BigInt(index) < power);
+      assert.ok(index >= -1 && power <= 2n ** BigInt(index + 1));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('subnormal values count as the smallest normal one, and stay what they are in the extremes', () => {
+  const smallest = bucketOf(SMALLEST_NORMAL, 20);
+  assert.equal(smallest, -1022 * 2 ** 20 - 1);
+  for (const subnormal of [Number.MIN_VALUE, SMALLEST_NORMAL / 2]) {
+    assert.equal(bucketOf(subnormal, 20), smallest);
+    assert.equal(measured([subnormal]).min, subnormal);
+  }
+});
+
+test('the scale is the one that the specification calls ideal for a range of values', () => {
+  const ranges = [
+    { from: 0.001, to: 0.004, scale: 6 },
+    { from: 0.001, to: 0.02, scale: 5 },
+    { from: 0.001, to: 1, scale: 4 },
+    { from: 0.001, to: 100, scale: 3 },
+    { from: 0.000_001, to: 10, scale: 2 },
+  ];
+  for (const { from, to, scale } of ranges) {
+    assert.equal(measured([from, to]).scale, scale);
+    assert.equal(measured([to, from]).scale, scale);
+  }
+  assert.equal(measured([Number.MIN_VALUE, Number.MAX_VALUE], { maxSize: 2 }).scale, -10);
+  assert.equal(measured([5, 5, 5]).scale, 20);
+});
+
+test('whatever is measured, a receiver reads what it reads of the SDK', async () => {
+  await fc.assert(
+    fc.asyncProperty(values, maxSize, fc.boolean(), async (all, size, recordMinMax) => {
+      const options = { maxSize: size, recordMinMax };
+      const expected = received(await measuredBySdk(all, options));
+      const found = received(measured(all, options));
+      // Of zeros alone there is no bucket that a scale could say anything of; the SDK says 0.
+      const scale = all.every((each) => each === 0) ? 20 : expected.scale;
+      assert.deepEqual(found, { ...expected, scale });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('zeros alone leave the scale where it begins, so that it never rises', () => {
+  const buckets = exponentialBuckets({ maxScale: 8 }).begin();
+  buckets.measure(0);
+  assert.equal(buckets.value().scale, 8);
+  buckets.measure(5);
+  assert.equal(buckets.value().scale, 8);
+});
+
+test('there are never more buckets than allowed, and neither the first nor the last is empty', () => {
+  fc.assert(
+    fc.property(fc.array(value), maxSize, (all, size) => {
+      const { bucketCounts } = measured(all, { maxSize: size }).positive;
+      assert.equal(exponentialBuckets({ maxSize: size }).buckets, size);
+      assert.ok(bucketCounts.length <= size, `${bucketCounts.length} buckets`);
+      assert.ok(bucketCounts.at(0) !== 0 && bucketCounts.at(-1) !== 0);
+    }),
+  );
+});
+
+test('what is taken back is as if it had been measured there', () => {
+  const options = fc.record({
+    maxSize,
+    maxScale: fc.constantFrom(20, 20, 3, -2),
+    recordMinMax: fc.boolean(),
+  });
+  const steps = fc.oneof(stepsWith(value), stepsWith(fc.nat(400).map((step) => 7 + step * 1e-6)));
+  fc.assert(
+    fc.property(steps, options, (chosen, chosenOptions) => {
+      const { alone, together } = bothWays(exponentialBuckets(chosenOptions), chosen);
+      const [{ sum = NaN, ...expected }, { sum: sumFound = NaN, ...found }] = [alone, together];
+      assert.deepEqual(found, expected);
+      // Sums are rounded, in the order in which they are made.
+      assert.ok(sumFound === sum || Math.abs(sumFound - sum) <= 1e-12 * sum, `${sumFound}, not ${sum}`);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('zeros that are taken back cost no resolution', () => {
+  const [zeros, buckets] = [exponentialBuckets().begin(), exponentialBuckets().begin()];
+  zeros.measure(0);
+  buckets.measure(5);
+  buckets.absorb({ ...zeros.value(), scale: 0 });
+  assert.equal(buckets.value().scale, 20);
+  assert.equal(buckets.value().zeroCount, 1);
+});
+
+test('what was taken is not changed by what is measured or taken back afterwards', () => {
+  const aggregation = exponentialBuckets();
+  const [first, second] = [aggregation.begin(), aggregation.begin()];
+  first.measure(5);
+  const taken = first.value();
+  const before = structuredClone(taken);
+  second.absorb(taken);
+  for (const buckets of [first, second]) for (const each of [5, 0, 1000]) buckets.measure(each);
+  assert.deepEqual(taken, before);
+});
+
+test('without extremes a point has everything else', () => {
+  const { min, max, ...rest } = measured([1, 2]);
+  assert.deepEqual([min, max], [1, 2]);
+  assert.deepEqual(measured([1, 2], { recordMinMax: false }), rest);
+});
+
+test('a size or a scale with which no row of buckets could be made is refused', () => {
+  for (const size of [1, 0, 2.5, NaN, Infinity])
+    assert.throws(() => exponentialBuckets({ maxSize: size }), RangeError);
+  for (const maxScale of [-11, 21, 0.5, NaN])
+    assert.throws(() => exponentialBuckets({ maxScale }), RangeError);
+});

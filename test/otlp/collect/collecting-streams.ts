@@ -1,0 +1,72 @@
+/** The streams of all instruments, collected when a test wants to, as the SDK would hand them over. */
+import { createNoopMeter, type Meter } from '@opentelemetry/api';
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
+import {
+  createInstrumentStreams,
+  type InstrumentStreams,
+} from '../../../src/otlp/collect/instrument-streams.ts';
+import type { CollectedScope, ScopeStreamsOptions } from '../../../src/otlp/collect/scope-streams.ts';
+import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
+import { otlpSettings } from '../settings.ts';
+import { wholeScopes } from './reading.ts';
+
+export interface CollectingOptions extends Partial<Omit<ScopeStreamsOptions, 'settings'>> {
+  readonly settings?: Partial<StreamSettings>;
+  /** Of what is no stream of ours; none by default. */
+  readonly sdk?: Meter;
+}
+
+export interface CollectingStreams extends Pick<InstrumentStreams, 'retire' | 'tally'> {
+  meter(name: string, version?: string, schemaUrl?: string): Meter;
+  /** What there is, for an export that fails. */
+  attempt(): Promise<readonly ScopeMetrics[]>;
+  /** What there is, and it is exported. */
+  read(): Promise<readonly ScopeMetrics[]>;
+  /** Of observable callbacks. */
+  readonly failures: readonly unknown[];
+}
+
+export function collectingStreams(options: CollectingOptions = {}): CollectingStreams {
+  const { settings = {}, sdk = createNoopMeter(), ...others } = options;
+  const failures: unknown[] = [];
+  const streams = createInstrumentStreams({
+    settings: otlpSettings('', { streams: settings }).streams,
+    combination: () => 'last',
+    nowMs: () => Date.now(),
+    onFailure: (reason) => failures.push(reason),
+    ...others,
+  });
+  return {
+    meter: (name, version, schemaUrl) =>
+      streams.meter(sdk, {
+        name,
+        ...(version === undefined ? {} : { version }),
+        ...(schemaUrl === undefined ? {} : { schemaUrl }),
+      }),
+    retire: streams.retire,
+    tally: streams.tally,
+    failures,
+    attempt: async () => wholeScopes(await streams.collect()),
+    async read() {
+      const scopes = await streams.collect();
+      const read = wholeScopes(scopes);
+      settle(scopes);
+      return read;
+    },
+  };
+}
+
+function settle(scopes: readonly CollectedScope[]): void {
+  for (const { metrics } of scopes) for (const metric of metrics) metric.exported(0, metric.points);
+}
+
+/** What an exporter reads of it: the SDK's descriptors have more. */
+export function asExported(scopes: readonly ScopeMetrics[]) {
+  return scopes.flatMap(({ scope, metrics }) =>
+    metrics.map(({ descriptor: { name, description, unit, valueType }, ...metric }) => ({
+      scope: [scope.name, scope.version, scope.schemaUrl],
+      descriptor: { name, description, unit, valueType },
+      ...metric,
+    })),
+  );
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Attributes, ValueType } from '@opentelemetry/api';
+import { DataPointType } from '@opentelemetry/sdk-metrics';
+import { gaugeOf } from './collected-gauge.ts';
+import { OVERFLOW } from './collected-stream.ts';
+import { readTotals, whole } from './reading.ts';
+
+const frozen = (worker: string): Attributes => Object.freeze({ worker });
+
+test('what was observed are its points, at the time of the collection', () => {
+  const { observe, collect } = gaugeOf();
+  observe(1, { worker: 'w1' });
+  observe(-0.5, { worker: 'w2' });
+  const metric = whole(collect(1_700_000_000_250));
+  assert.equal(metric?.dataPointType, DataPointType.GAUGE);
+  assert.deepEqual(metric?.descriptor, {
+    name: 'g',
+    description: 'A gauge.',
+    unit: '{worker}',
+    valueType: ValueType.DOUBLE,
+  });
+  const time = [1_700_000_000, 250_000_000];
+  assert.deepEqual(metric?.dataPoints, [
+    { attributes: { worker: 'w1' }, startTime: time, endTime: time, value: 1 },
+    { attributes: { worker: 'w2' }, startTime: time, endTime: time, value: -0.5 },
+  ]);
+});
+
+test('what is not observed any more has no point', () => {
+  const { observe, read } = gaugeOf();
+  for (const attributes of [frozen('w1'), frozen('w2')]) observe(1, attributes);
+  assert.equal(read().length, 2);
+  observe(2, frozen('w2'));
+  assert.deepEqual(read(), [[{ worker: 'w2' }, 2]]);
+  assert.deepEqual(read(), []);
+});
+
+test('what is no finite number is not observed', () => {
+  const { observe, read } = gaugeOf();
+  for (const value of [Number.NaN, Infinity, -Infinity]) observe(value, { worker: 'w1' });
+  assert.deepEqual(read(), []);
+});
+
+test('of a whole number the fraction is cut off', () => {
+  const { observe, read } = gaugeOf({
+    descriptor: { name: 'g', description: '', unit: '', valueType: ValueType.INT },
+  });
+  observe(1.5, { worker: 'w1' });
+  observe(-1.5, { worker: 'w2' });
+  assert.deepEqual(read(), [
+    [{ worker: 'w1' }, 1],
+    [{ worker: 'w2' }, -1],
+  ]);
+});
+
+test('a frozen object that is used again is known without being read, for as long as it is observed', () => {
+  let reads = 0;
+  const watched: Attributes = new Proxy(Object.freeze({ worker: 'w1' }), {
+    ownKeys(target) {
+      reads += 1;
+      return Reflect.ownKeys(target);
+    },
+  });
+  const { observe, read } = gaugeOf();
+  observe(1, watched);
+  const readsOfFirst = reads;
+  assert.ok(readsOfFirst > 0);
+  for (let round = 0; round < 5; round += 1) {
+    observe(2, watched);
+    read();
+  }
+  assert.equal(reads, readsOfFirst);
+});
+
+test('an object that is changed afterwards is another reading, and does not change the one before', () => {
+  const { observe, read } = gaugeOf();
+  const attributes: Attributes = { worker: 'w1' };
+  observe(1, attributes);
+  attributes['worker'] = 'w2';
+  observe(2, attributes);
+  assert.deepEqual(read(), [
+    [{ worker: 'w1' }, 1],
+    [{ worker: 'w2' }, 2],
+  ]);
+});
+
+test('a metric that was collected stays as it is, cut anywhere, while the next one is observed', () => {
+  const { observe, collect, read } = gaugeOf();
+  const workers = ['w1', 'w2', 'w3'].map(frozen);
+  for (const attributes of workers) observe(1, attributes);
+  const metric = collect();
+  for (const attributes of workers) observe(2, attributes);
+  assert.deepEqual(readTotals(metric?.slice(1, 3)), [
+    [{ worker: 'w2' }, 1],
+    [{ worker: 'w3' }, 1],
+  ]);
+  assert.equal(read().length, 3);
+  metric?.exported(0, 3);
+  assert.deepEqual(readTotals(metric?.slice(0, 1)), [[{ worker: 'w1' }, 1]]);
+});
+
+const COMBINED = { sum: 6, max: 3, last: 2 } as const;
+
+for (const combination of ['sum', 'max', 'last'] as const) {
+  test(`what a view puts together is combined: ${combination}`, () => {
+    const { observe, read } = gaugeOf({ combination, keeps: (key) => key === 'queue' });
+    for (const [value, worker] of [
+      [1, 'w1'],
+      [3, 'w2'],
+      [2, 'w3'],
+    ] as const)
+      observe(value, { queue: 'q', worker });
+    observe(9, { queue: 'r' });
+    assert.deepEqual(read(), [
+      [{ queue: 'q' }, COMBINED[combination]],
+      [{ queue: 'r' }, 9],
+    ]);
+    observe(-4, { queue: 'q', worker: 'w1' });
+    assert.deepEqual(read(), [[{ queue: 'q' }, -4]], 'nothing of before is in it');
+  });
+
+  test(`what has no place is combined in the overflow: ${combination}`, () => {
+    const { observe, read, tally } = gaugeOf({ combination, limit: 2 });
+    observe(9, frozen('w0'));
+    for (const [value, worker] of [
+      [1, 'w1'],
+      [3, 'w2'],
+      [2, 'w3'],
+    ] as const)
+      observe(value, frozen(worker));
+    assert.deepEqual(read(), [
+      [{ worker: 'w0' }, 9],
+      [OVERFLOW, COMBINED[combination]],
+    ]);
+    assert.deepEqual(tally(), { live: 2, retired: 0, overflowed: 3 });
+  });
+
+  test(`of a limit of 1 all is in the overflow: ${combination}`, () => {
+    const { observe, read } = gaugeOf({ combination, limit: 1 });
+    for (const [value, worker] of [
+      [1, 'w1'],
+      [3, 'w2'],
+      [2, 'w3'],
+    ] as const)
+      observe(value, frozen(worker));
+    assert.deepEqual(read(), [[OVERFLOW, COMBINED[combination]]]);
+  });
+}
+
+test('who comes with the attributes of the overflow makes no second point of it', () => {
+  const { observe, read } = gaugeOf({ combination: 'sum', limit: 2 });
+  observe(1, OVERFLOW);
+  for (const worker of ['w1', 'w2']) observe(2, frozen(worker));
+  assert.deepEqual(read(), [
+    [{ worker: 'w1' }, 2],
+    [OVERFLOW, 3],
+  ]);
+});
+
+test('one with a place keeps it while others come and go, and leaves it when it goes', () => {
+  const { observe, read } = gaugeOf({ limit: 3 });
+  observe(1, frozen('steady'));
+  read();
+  for (let round = 0; round < 20; round += 1) {
+    // Those that come now are observed before it.
+    for (const index of [0, 1, 2]) observe(1, frozen(`w${round}-${index}`));
+    observe(1, frozen('steady'));
+    const workers = read().map(([{ worker }]) => worker);
+    assert.deepEqual(workers, [`w${round}-0`, 'steady', undefined]);
+  }
+  for (const worker of ['a', 'b', 'c']) observe(1, frozen(worker));
+  read();
+  for (const worker of ['steady', 'b', 'c']) observe(1, frozen(worker));
+  assert.deepEqual(
+    read().map(([{ worker }]) => worker),
+    ['steady', 'b', undefined],
+    'the place of a was free, c had none',
+  );
+});
+
+test('one that was away for a while is a single point, by whatever object it is observed', () => {
+  const { observe, read } = gaugeOf({ combination: 'sum' });
+  const kept = frozen('w1');
+  observe(1, kept);
+  read();
+  observe(1, frozen('w2'));
+  read();
+  observe(2, kept);
+  observe(3, { worker: 'w1' });
+  assert.deepEqual(read(), [[{ worker: 'w1' }, 5]]);
+});
+
+test('one that was away for a while has lost its place, and there are no more points for it', () => {
+  const { observe, read } = gaugeOf({ limit: 2 });
+  const [first, second] = [frozen('first'), frozen('second')];
+  observe(1, first);
+  read();
+  observe(1, second);
+  read();
+  for (const attributes of [first, second]) observe(1, attributes);
+  assert.deepEqual(read(), [
+    [{ worker: 'second' }, 1],
+    [OVERFLOW, 1],
+  ]);
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ValueType } from '@opentelemetry/api';
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
+import type { View } from '../../../src/otlp/collect/view.ts';
+import { OVERFLOW } from './collected-stream.ts';
+import { collectingStreams } from './collecting-streams.ts';
+import { pointsOf } from './reading.ts';
+
+const SECONDS = { unit: 's', advice: { explicitBucketBoundaries: [1, 2] } };
+
+/** Scope and the totals of each of its metrics. */
+const totals = (scopes: readonly ScopeMetrics[]) =>
+  scopes.map(({ scope, metrics }) => [
+    scope,
+    metrics.map((metric) => pointsOf(metric).map(({ total }) => total)),
+  ]);
+
+const seriesOf = (scopes: readonly ScopeMetrics[]) =>
+  scopes.map(({ metrics }) =>
+    metrics.flatMap((metric) => pointsOf(metric).map(({ attributes }) => attributes)),
+  );
+
+test('instruments of two scopes are told apart, those of one scope are one stream', async () => {
+  const { meter, read } = collectingStreams();
+  meter('a', '1').createHistogram('h', SECONDS).record(1);
+  meter('a', '1').createHistogram('H', SECONDS).record(2);
+  meter('a', '2').createHistogram('h', SECONDS).record(4);
+  meter('b', '1').createHistogram('h', SECONDS).record(8);
+  meter('a', '1', 'https://example.com/1').createHistogram('h', SECONDS).record(16);
+  assert.deepEqual(totals(await read()), [
+    [{ name: 'a', version: '1' }, [[3]]],
+    [{ name: 'a', version: '2' }, [[4]]],
+    [{ name: 'b', version: '1' }, [[8]]],
+    [{ name: 'a', version: '1', schemaUrl: 'https://example.com/1' }, [[16]]],
+  ]);
+});
+
+test('a scope without a version is the one with an empty one', async () => {
+  const { meter, read } = collectingStreams();
+  meter('a').createCounter('c').add(1);
+  meter('a', '').createCounter('c').add(2);
+  meter('a', '', '').createCounter('c').add(4);
+  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[7]]]]);
+});
+
+test('of one name, another kind, unit or type of value is another instrument', async () => {
+  const { meter, read } = collectingStreams();
+  meter('a').createCounter('Of anything').add(1);
+  meter('a').createCounter('of anything').add(2);
+  meter('a').createCounter('of anything', { valueType: ValueType.INT }).add(4);
+  meter('a').createCounter('of anything', { unit: 's' }).add(8);
+  meter('a').createHistogram('of anything').record(16);
+  meter('a')
+    .createObservableGauge('of anything')
+    .addCallback((result) => result.observe(32));
+  meter('a')
+    .createObservableGauge('Of Anything')
+    .addCallback((result) => result.observe(64));
+  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[3], [4], [8], [16], [64]]]]);
+});
+
+test('a histogram that is asked for again keeps the buckets it has', async () => {
+  const { meter, read } = collectingStreams();
+  meter('a').createHistogram('h', SECONDS).record(1);
+  meter('a').createHistogram('h', { unit: 's' }).record(2);
+  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[3]]]]);
+});
+
+test('a scope of which there is nothing to export is left out', async () => {
+  const { meter, read } = collectingStreams();
+  meter('quiet').createCounter('c');
+  meter('loud').createCounter('c').add(1);
+  assert.deepEqual(totals(await read()), [[{ name: 'loud' }, [[1]]]]);
+});
+
+test('each kind of instrument has the limit of its own, and a view one for its stream', async () => {
+  const narrow: View = { selector: { instrumentName: 'narrow' }, stream: { cardinalityLimit: 2 } };
+  const wide: View = { selector: { instrumentName: 'wide' }, stream: { cardinalityLimit: 9 } };
+  const other: View = { selector: { instrumentName: 'h' }, stream: { description: 'Without a limit.' } };
+  const { meter, read, tally } = collectingStreams({
+    settings: { limits: { counter: 3, histogram: 4, gauge: 5 }, views: [narrow, wide, other] },
+  });
+  const a = meter('a');
+  const workers = Array.from({ length: 20 }, (_, worker) => ({ worker }));
+  for (const name of ['c', 'narrow', 'wide']) for (const of of workers) a.createCounter(name).add(1, of);
+  for (const of of workers) a.createHistogram('h', SECONDS).record(1, of);
+  a.createObservableGauge('g').addCallback((result) => {
+    for (const of of workers) result.observe(1, of);
+  });
+  for (let interval = 0; interval < 3; interval += 1) {
+    const [scope] = await read();
+    const points = scope?.metrics.map((metric) => pointsOf(metric)) ?? [];
+    assert.deepEqual(
+      points.map(({ length }) => length),
+      [3, 2, 9, 4, 5],
+    );
+    for (const each of points) assert.deepEqual(each.at(-1)?.attributes, OVERFLOW);
+    assert.deepEqual(
+      points.map((each) => each.at(-1)?.total),
+      [18, 19, 12, 17, 1],
+    );
+  }
+  // Of the gauge, those of each collection.
+  assert.deepEqual(tally(), { live: 23, retired: 0, overflowed: 18 + 19 + 12 + 17 + 3 * 16 });
+});
+
+test('under lowmemory counters and histograms are deltas', async () => {
+  const { meter, read } = collectingStreams({ settings: { temporality: 'lowmemory' } });
+  meter('a').createCounter('c').add(1);
+  meter('a').createHistogram('h', SECONDS).record(1);
+  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1], [1]]]]);
+  assert.deepEqual(totals(await read()), []);
+});
+
+test('retiring ends the series of all instruments of all scopes, and of no other key or value', async () => {
+  const { meter, read, retire, tally } = collectingStreams();
+  const workers = ['w1', 'w2', 'w3'].map((worker) => ({ worker }));
+  const measure = () => {
+    for (const attributes of workers) {
+      meter('a').createCounter('c').add(1, attributes);
+      meter('b').createHistogram('h', SECONDS).record(1, attributes);
+    }
+    meter('a').createCounter('c').add(1, { queue: 'w1' });
+  };
+  measure();
+  retire('worker', new Set(['w1']));
+  retire('worker', new Set(['w2', 'w4']));
+  retire('queue', new Set(['w3']));
+  assert.deepEqual(
+    seriesOf(await read()),
+    [[...workers, { queue: 'w1' }], workers],
+    'once more, for their news',
+  );
+  assert.deepEqual(seriesOf(await read()), [[{ worker: 'w3' }, { queue: 'w1' }], [{ worker: 'w3' }]]);
+  assert.equal(tally().retired, 4);
+  measure();
+  assert.deepEqual(seriesOf(await read()).at(-1), [{ worker: 'w3' }, { worker: 'w1' }, { worker: 'w2' }]);
+  assert.equal(seriesOf(await read()).at(-1)?.length, 3, 'what came back stays');
+});
+
+test('what is first heard of a worker after it was retired, but before the collection, ends too', async () => {
+  const { meter, read, retire, tally } = collectingStreams();
+  const counter = meter('a').createCounter('c');
+  const gauge = meter('a').createObservableGauge('gauge');
+  const surveyOnce = (): void => {
+    retire('worker', new Set(['w1']));
+    counter.add(1, { worker: 'w1' });
+    gauge.removeCallback(surveyOnce);
+  };
+  gauge.addCallback(surveyOnce);
+  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1]]]]);
+  assert.equal(tally().retired, 1);
+  assert.deepEqual(await read(), []);
+});
+
+test('a worker that is retired while nothing arrives ends with the first export that does, and comes back whole', async () => {
+  const { meter, attempt, read, retire } = collectingStreams();
+  const counter = meter('a').createCounter('c');
+  counter.add(1, { worker: 'w1' });
+  retire('worker', new Set(['w1']));
+  for (let interval = 0; interval < 3; interval += 1)
+    assert.deepEqual(totals(await attempt()), [[{ name: 'a' }, [[1]]]]);
+  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1]]]]);
+  counter.add(2, { worker: 'w1' });
+  for (let interval = 0; interval < 3; interval += 1)
+    assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[2]]]]);
+});
+
+test('a callback that throws is told, and the rest is collected as if it was not there', async () => {
+  const { meter, read, failures } = collectingStreams();
+  const error = new Error('no gauges today');
+  meter('a')
+    .createObservableGauge('g')
+    .addCallback((result) => {
+      result.observe(1);
+      throw error;
+    });
+  meter('b')
+    .createObservableGauge('g')
+    .addCallback((result) => result.observe(2));
+  meter('b').createCounter('c').add(4);
+  assert.deepEqual(totals(await read()), [
+    [{ name: 'a' }, [[1]]],
+    [{ name: 'b' }, [[4], [2]]],
+  ]);
+  assert.deepEqual(failures, [error]);
+});

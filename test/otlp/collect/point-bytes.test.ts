@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Attributes, ValueType } from '@opentelemetry/api';
+import { emptyResource } from '@opentelemetry/resources';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import fc from 'fast-check';
+import type { Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
+import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
+import { exponentialBuckets } from '../../../src/otlp/aggregate/exponential-buckets.ts';
+import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
+import { attributesBytes, pointBytes } from '../../../src/otlp/collect/point-bytes.ts';
+import { ENCODINGS, type Encoding, serialised } from '../export/serialised.ts';
+
+const NOW = [1_700_000_000, 999_999_999] satisfies [number, number];
+const DESCRIPTOR = { name: 'm', description: '', unit: 's', valueType: ValueType.DOUBLE };
+
+/** Of one more point like this in a request that has some. */
+function realBytes<V>(
+  aggregation: Aggregation<V>,
+  values: readonly number[],
+  attributes: Attributes,
+  encoding: Encoding,
+): number {
+  const accumulation = aggregation.begin();
+  for (const value of values) accumulation.measure(value);
+  const point = { attributes, startTime: NOW, endTime: NOW, value: accumulation.value() };
+  const bytesOf = (points: number): number => {
+    const identity = { descriptor: DESCRIPTOR, aggregationTemporality: AggregationTemporality.DELTA };
+    const metrics = [
+      aggregation.metric(
+        identity,
+        Array.from({ length: points }, () => point),
+      ),
+    ];
+    const scopeMetrics = [{ scope: { name: 's' }, metrics }];
+    return serialised({ resource: emptyResource(), scopeMetrics }, encoding).length;
+  };
+  return bytesOf(3) - bytesOf(2);
+}
+
+function assertNotMore<V>(
+  aggregation: Aggregation<V>,
+  values: readonly number[],
+  attributes: Attributes,
+): void {
+  const estimate = pointBytes(attributesBytes(attributes), aggregation.buckets);
+  for (const encoding of ENCODINGS) {
+    const real = realBytes(aggregation, values, attributes, encoding);
+    assert.ok(real <= estimate, `${real} bytes of ${encoding}, ${estimate} were expected at most`);
+  }
+}
+
+/** Control characters and halves of characters are what takes most room. */
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
+  fc
+    .tuple(fc.constantFrom('\u0000', '\u001f', '"', '\\', '\u007f', '\u2028', '😀', '\ud800'), fc.nat(300))
+    .map(([character, times]) => character.repeat(times)),
+);
+const attributes: fc.Arbitrary<Attributes> = fc.dictionary(
+  text,
+  fc.oneof(text, fc.boolean(), fc.integer(), fc.double({ noNaN: true })),
+  { maxKeys: 30, size: 'max' },
+);
+const value = fc.double({ min: 0, max: Number.MAX_VALUE, noNaN: true });
+
+test('whatever its attributes are, a sum takes no more than was expected', () => {
+  fc.assert(fc.property(value, attributes, (each, of) => assertNotMore(MONOTONIC_SUM, [each], of)));
+});
+
+test('a histogram with explicit buckets takes no more than was expected, without any bucket too', () => {
+  const bounds = fc.uniqueArray(fc.double({ min: 0, max: 1e9, noNaN: true }), { maxLength: 20 });
+  fc.assert(
+    fc.property(fc.array(value), attributes, bounds, (values, of, boundaries) =>
+      assertNotMore(explicitBuckets(boundaries), values, of),
+    ),
+  );
+});
+
+test('a histogram with exponential buckets takes no more than was expected', () => {
+  fc.assert(
+    fc.property(fc.array(value), attributes, fc.integer({ min: 2, max: 200 }), (values, of, maxSize) =>
+      assertNotMore(exponentialBuckets({ maxSize }), values, of),
+    ),
+  );
+});
+
+test('an attribute that is a list takes no more than was expected', () => {
+  for (const list of [
+    ['', ''],
+    Array(1000).fill(1),
+    Array(1000).fill(0.5),
+    Array(1000).fill(false),
+    Array(1000).fill(''),
+  ])
+    assertNotMore(MONOTONIC_SUM, [1], { list });
+});
+
+test('buckets with bounds and counts of many digits take no more than was expected', () => {
+  const boundaries = Array.from({ length: 160 }, (_, index) => (index + 1) / 3e-7);
+  const values = boundaries.flatMap((bound) => Array<number>(20).fill(bound));
+  assertNotMore(explicitBuckets(boundaries), values, {});
+});
+
+test('many attributes of next to nothing take no more than was expected', () => {
+  const keys = Array.from({ length: 300 }, (_, index) => String.fromCharCode(0x4e00 + index));
+  for (const value of ['', true, 0])
+    assertNotMore(MONOTONIC_SUM, [1], Object.fromEntries(keys.map((key) => [key, value])));
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attributes } from '@opentelemetry/api';
+import fc from 'fast-check';
+import { keyOf, ownAttributes } from '../../../src/otlp/collect/series-attributes.ts';
+
+const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.constantFrom('__proto__', 'a', 'b'));
+const attributes: fc.Arbitrary<Attributes> = fc.dictionary(
+  text,
+  fc.oneof(text, fc.boolean(), fc.integer(), fc.array(text, { maxLength: 2 })),
+  { maxKeys: 4 },
+);
+
+test('the order of attributes is of no importance to their key', () => {
+  fc.assert(
+    fc.property(attributes, (given) => {
+      const turned = Object.fromEntries(Object.entries(given).reverse());
+      assert.equal(keyOf(turned), keyOf(given));
+    }),
+  );
+});
+
+test('attributes that differ have different keys', () => {
+  fc.assert(
+    fc.property(attributes, attributes, (one, other) => {
+      const sorted = (of: Attributes) => Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));
+      const same = JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+      assert.equal(keyOf(one) === keyOf(other), same);
+    }),
+  );
+  for (const [one, other] of [
+    [{ a: 1 }, { a: '1' }],
+    [{ a: true }, { a: 'true' }],
+    [{ a: 'b' }, { b: 'a' }],
+    [{ a: ['b', 'c'] }, { a: 'b,c' }],
+    [{ a: '","b":"' }, { a: '', b: '' }],
+  ] as const) {
+    assert.notEqual(keyOf(one), keyOf(other));
+  }
+});
+
+test('what a view leaves is exactly what it keeps, and the given object stays as it was', () => {
+  fc.assert(
+    fc.property(attributes, fc.array(text), (given, kept) => {
+      const before = JSON.stringify(given);
+      const own = ownAttributes(given, (key) => kept.includes(key));
+      assert.deepEqual(
+        Object.keys(own).sort(),
+        Object.keys(given)
+          .filter((key) => kept.includes(key))
+          .sort(),
+      );
+      for (const key of Object.keys(own)) assert.deepEqual(own[key], given[key]);
+      assert.ok(Object.isFrozen(own));
+      assert.equal(JSON.stringify(given), before);
+      assert.ok(!Object.isFrozen(given));
+    }),
+  );
+});
+
+test('without a view a frozen object is kept as it is, and of any other a copy', () => {
+  const frozen = Object.freeze({ a: 1 });
+  assert.equal(ownAttributes(frozen, undefined), frozen);
+  const open = { a: 1 };
+  const own = ownAttributes(open, undefined);
+  assert.notEqual(own, open);
+  assert.deepEqual(own, open);
+  assert.ok(Object.isFrozen(own));
+});

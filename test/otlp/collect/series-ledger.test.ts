@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attributes } from '@opentelemetry/api';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream.ts';
+
+const { CUMULATIVE, DELTA } = AggregationTemporality;
+
+const frozen = (worker: string): Attributes => Object.freeze({ worker });
+
+for (const kind of KINDS_OF_STREAM) {
+  const make = STREAMS[kind];
+
+  test(`${kind}: the limit holds with new series in every interval, and nothing is lost in it`, () => {
+    const { measure, collect } = make({ limit: 10 });
+    const shared = Array.from({ length: 50 }, (_, index) => Object.freeze({ task: `t${index}` }));
+    let measured = 0;
+    for (let interval = 0; interval < 20; interval += 1) {
+      for (let index = 0; index < 8; index += 1) {
+        measure(1, { worker: `w${interval}-${index}` });
+        measure(1, shared[(interval + index) % shared.length]);
+        measured += 2;
+      }
+      const points = collect();
+      assert.equal(points.length, 10);
+      assert.deepEqual(points.at(-1)?.attributes, OVERFLOW);
+      assert.equal(
+        points.reduce((sum, { total }) => sum + total, 0),
+        measured,
+      );
+    }
+  });
+
+  test(`${kind}: under delta what overflowed once has a place of its own in an interval with room`, () => {
+    const { measure, read } = make({ temporality: DELTA, limit: 3 });
+    const attributes = ['a', 'b', 'c'].map((task) => Object.freeze({ task }));
+    for (const each of attributes) measure(1, each);
+    assert.deepEqual(read(), [
+      [{ task: 'a' }, 1],
+      [{ task: 'b' }, 1],
+      [OVERFLOW, 1],
+    ]);
+    // All of them fit again only if the overflow of before takes no place.
+    for (const each of attributes.slice(1)) measure(1, each);
+    assert.deepEqual(read(), [
+      [{ task: 'b' }, 1],
+      [{ task: 'c' }, 1],
+    ]);
+    for (const task of ['d', 'e', 'f', 'g']) measure(1, { task });
+    assert.equal(read().length, 3);
+    assert.deepEqual(read(), []);
+  });
+
+  test(`${kind}: a cumulative series starts with its first measurement; a delta goes on from the last collection`, () => {
+    const spans = (temporality: AggregationTemporality): readonly string[] => {
+      let nowMs = 1000;
+      const { measure, collect } = make({ temporality, nowMs: () => nowMs });
+      const read = (atMs: number): string => {
+        const [point] = collect(atMs);
+        return point === undefined ? 'none' : `${point.startMs}–${point.endMs}`;
+      };
+      measure(1);
+      const found = [read(2000)];
+      nowMs = 2500;
+      measure(1);
+      found.push(read(3000), read(4000));
+      nowMs = 4500;
+      measure(1);
+      return [...found, read(5000)];
+    };
+    assert.deepEqual(spans(CUMULATIVE), ['1000–2000', '1000–3000', '1000–4000', '1000–5000']);
+    // Where nothing was exported at 4000 there is nothing to go on from.
+    assert.deepEqual(spans(DELTA), ['1000–2000', '2000–3000', 'none', '4500–5000']);
+  });
+
+  test(`${kind}: a retired series without news is gone at once, one with news after they were collected`, () => {
+    const { measure, read } = make();
+    for (const worker of ['w1', 'w2', 'w3']) measure(1, frozen(worker));
+    read();
+    measure(2, frozen('w2'));
+    assert.deepEqual(read(ofWorker('w1', 'w2')), [
+      [{ worker: 'w2' }, 3],
+      [{ worker: 'w3' }, 1],
+    ]);
+    assert.deepEqual(read(), [[{ worker: 'w3' }, 1]]);
+  });
+
+  test(`${kind}: a retired series stays until what was measured of it has been exported`, () => {
+    const { measure, attemptTotals: attempt, exported } = make();
+    const isRetired = ofWorker('w1');
+    measure(1, frozen('w1'));
+    assert.deepEqual(attempt(), [[{ worker: 'w1' }, 1]]);
+    assert.deepEqual(attempt(isRetired), [[{ worker: 'w1' }, 1]], 'the export failed');
+    assert.deepEqual(attempt(isRetired), [[{ worker: 'w1' }, 1]], 'it failed again');
+    exported();
+    assert.deepEqual(attempt(), []);
+  });
+
+  test(`${kind}: a retired series that is measured while it is exported goes on`, () => {
+    const { measure, attemptTotals: attempt, exported } = make();
+    measure(1, frozen('w1'));
+    assert.deepEqual(attempt(ofWorker('w1')), [[{ worker: 'w1' }, 1]]);
+    measure(2, frozen('w1'));
+    exported();
+    for (let interval = 0; interval < 3; interval += 1) {
+      assert.deepEqual(attempt(), [[{ worker: 'w1' }, 3]], 'it has come back, and is retired no longer');
+      exported();
+    }
+  });
+
+  test(`${kind}: a series that is new has news, even if it is 0`, () => {
+    const { measure, read } = make();
+    measure(0, frozen('w1'));
+    assert.deepEqual(read(ofWorker('w1')), [[{ worker: 'w1' }, 0]]);
+    assert.deepEqual(read(), []);
+  });
+
+  test(`${kind}: a retired series that comes back starts anew, by the same object too`, () => {
+    let nowMs = 1000;
+    const { measure, collect } = make({ nowMs: () => nowMs });
+    const attributes = frozen('w1');
+    measure(5, attributes);
+    collect(2000);
+    assert.deepEqual(collect(3000, ofWorker('w1')), []);
+    nowMs = 4000;
+    measure(2, attributes);
+    const again = { attributes, total: 2, startMs: 4000 };
+    assert.deepEqual(collect(5000), [{ ...again, endMs: 5000 }]);
+    assert.deepEqual(collect(6000), [{ ...again, endMs: 6000 }], 'it is retired no longer');
+  });
+
+  test(`${kind}: the place of a retired series is free, also for one that has overflowed, whose past stays there`, () => {
+    const { measure, read } = make({ limit: 3 });
+    const all = ['w1', 'w2', 'w3', 'w4'].map(frozen);
+    for (const attributes of all) measure(1, attributes);
+    read();
+    assert.deepEqual(read(ofWorker('w1')), [
+      [{ worker: 'w2' }, 1],
+      [OVERFLOW, 2],
+    ]);
+    for (const attributes of all.slice(1).reverse()) measure(8, attributes);
+    assert.deepEqual(read(), [
+      [{ worker: 'w2' }, 9],
+      [OVERFLOW, 10],
+      [{ worker: 'w4' }, 8],
+    ]);
+  });
+
+  test(`${kind}: the point of the overflow never ends, and what is in it stays`, () => {
+    const { measure, read } = make({ limit: 2 });
+    for (const worker of ['w1', 'w2']) measure(1, frozen(worker));
+    read();
+    const all = () => true;
+    assert.deepEqual(read(all), [[OVERFLOW, 1]]);
+    for (const worker of ['w3', 'w4']) measure(1, frozen(worker));
+    assert.deepEqual(read(all), [
+      [OVERFLOW, 2],
+      [{ worker: 'w3' }, 1],
+    ]);
+    assert.deepEqual(read(), [[OVERFLOW, 2]]);
+  });
+
+  test(`${kind}: under delta retiring changes nothing`, () => {
+    const { measure, read } = make({ temporality: DELTA });
+    const attributes = frozen('w1');
+    measure(1, attributes);
+    assert.deepEqual(read(ofWorker('w1')), [[attributes, 1]]);
+    assert.deepEqual(read(ofWorker('w1')), []);
+    measure(2, attributes);
+    assert.deepEqual(read(ofWorker('w1')), [[attributes, 2]]);
+  });
+
+  test(`${kind}: of what was exported in part, only what arrived is settled`, () => {
+    const { measure, attemptTotals, exported, tally } = make();
+    const isRetired = ofWorker('w1', 'w2');
+    for (const worker of ['w1', 'w2', 'w3']) measure(1, frozen(worker));
+    assert.equal(attemptTotals(isRetired).length, 3);
+    exported(1, 2);
+    assert.equal(tally().retired, 1);
+    assert.deepEqual(attemptTotals(isRetired), [
+      [{ worker: 'w1' }, 1],
+      [{ worker: 'w3' }, 1],
+    ]);
+    exported(0, 1);
+    assert.deepEqual(attemptTotals(), [[{ worker: 'w3' }, 1]]);
+    assert.deepEqual(tally(), { live: 1, retired: 2, overflowed: 0 });
+  });
+
+  test(`${kind}: under delta, what did not arrive is in the next export, from its first beginning, and once`, () => {
+    let nowMs = 1000;
+    const { measure, attempt, exported } = make({ temporality: DELTA, nowMs: () => nowMs });
+    const spans = (points: ReturnType<typeof attempt>) =>
+      points.map(({ attributes, total, startMs, endMs }) => [attributes['worker'], total, startMs, endMs]);
+    for (const worker of ['w1', 'w2']) measure(1, frozen(worker));
+    assert.deepEqual(spans(attempt(2000)), [
+      ['w1', 1, 1000, 2000],
+      ['w2', 1, 1000, 2000],
+    ]);
+    nowMs = 2500;
+    measure(2, frozen('w1'));
+    // Only the second one arrived.
+    exported(1, 2);
+    measure(4, frozen('w3'));
+    assert.deepEqual(spans(attempt(3000)), [
+      ['w1', 3, 1000, 3000],
+      ['w3', 4, 2500, 3000],
+    ]);
+    assert.deepEqual(spans(attempt(4000)), [
+      ['w1', 3, 1000, 4000],
+      ['w3', 4, 2500, 4000],
+    ]);
+    exported();
+    nowMs = 4500;
+    measure(8, frozen('w1'));
+    assert.deepEqual(spans(attempt(5000)), [['w1', 8, 4000, 5000]]);
+    exported();
+    assert.deepEqual(attempt(6000), []);
+  });
+
+  test(`${kind}: under delta, what is measured while it is exported is in the next one`, () => {
+    const { measure, attemptTotals, exported } = make({ temporality: DELTA });
+    measure(1, frozen('w1'));
+    assert.deepEqual(attemptTotals(), [[{ worker: 'w1' }, 1]]);
+    measure(2, frozen('w1'));
+    exported();
+    assert.deepEqual(attemptTotals(), [[{ worker: 'w1' }, 2]]);
+  });
+
+  test(`${kind}: under delta the limit holds while nothing arrives, and all of it arrives in the end`, () => {
+    const { measure, attemptTotals, read } = make({ temporality: DELTA, limit: 5 });
+    for (let interval = 0; interval < 50; interval += 1) {
+      for (const worker of [1, 2, 3]) measure(1, frozen(`w${interval}-${worker}`));
+      assert.ok(attemptTotals().length <= 5);
+    }
+    assert.deepEqual(read(), [
+      [{ worker: 'w0-1' }, 1],
+      [{ worker: 'w0-2' }, 1],
+      [{ worker: 'w0-3' }, 1],
+      [{ worker: 'w1-1' }, 1],
+      [OVERFLOW, 146],
+    ]);
+    measure(1, frozen('w50-1'));
+    assert.deepEqual(read(), [[{ worker: 'w50-1' }, 1]]);
+  });
+
+  test(`${kind}: it tells how many points there were, how many series ended and what had no place`, () => {
+    const { measure, read, tally } = make({ limit: 3 });
+    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 0 });
+    for (const worker of ['w1', 'w2', 'w3', 'w3', 'w4']) measure(1, frozen(worker));
+    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 3 });
+    read();
+    assert.deepEqual(tally(), { live: 3, retired: 0, overflowed: 3 });
+    read(ofWorker('w1', 'w3'));
+    assert.deepEqual(tally(), { live: 2, retired: 1, overflowed: 3 });
+  });
+}
+
+test('workers that come and go for ever overflow nothing if they are retired', () => {
+  const { measure, read } = STREAMS.counter({ limit: 20 });
+  for (let index = 0; index < 10_000; index += 1) {
+    measure(1, frozen(`w${index}`));
+    const points = read(ofWorker(`w${index - 10}`));
+    assert.equal(points.length, Math.min(index + 1, 10));
+    assert.deepEqual(points.at(-1), [{ worker: `w${index}` }, 1]);
+  }
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Attributes, DiagLogLevel, diag, ValueType } from '@opentelemetry/api';
+import { KINDS_OF_STREAM, STREAMS } from './collected-stream.ts';
+import { readTotals } from './reading.ts';
+
+/** What the SDK tells of itself at the level `warn`. */
+function warnings(t: TestContext): readonly string[] {
+  const told: string[] = [];
+  const silent = (): void => {};
+  const logger = { error: silent, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(
+    { ...logger, warn: (message) => told.push(message) },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+  t.after(() => diag.disable());
+  return told;
+}
+
+for (const kind of KINDS_OF_STREAM) {
+  const make = STREAMS[kind];
+
+  test(`${kind}: what is not a number or not finite is left out, also as the first of a series`, () => {
+    const { measure, read } = make();
+    for (const value of [Number.NaN, Infinity]) measure(value, { task: 'a' });
+    assert.deepEqual(read(), []);
+    measure(1, { task: 'a' });
+    for (const value of [Number.NaN, Infinity]) measure(value, { task: 'a' });
+    assert.deepEqual(read(), [[{ task: 'a' }, 1]]);
+  });
+
+  test(`${kind}: negative values are left out with a warning, fractions of whole numbers cut off with another`, (t) => {
+    const told = warnings(t);
+    const instrument = kind === 'counter' ? 'counter' : 'histogram';
+    const { measure, read } = make({
+      descriptor: { name: 'tries', description: '', unit: '', valueType: ValueType.INT },
+    });
+    for (const value of [-1, -Infinity, 1.5]) measure(value);
+    assert.deepEqual(read(), [[{}, 1]]);
+    assert.deepEqual(
+      told.map((line) => line.split(':')[0]),
+      [
+        `negative value provided to ${instrument} tries`,
+        `negative value provided to ${instrument} tries`,
+        'INT value type cannot accept a floating-point value for tries, ignoring the fractional digits.',
+      ],
+    );
+  });
+
+  test(`${kind}: equal attributes are one series, in whatever order and object`, () => {
+    const { measure, read } = make();
+    const first = Object.freeze({ task: 'a', queue: 'q' });
+    for (const attributes of [first, { ...first }, { queue: 'q', task: 'a' }, first]) measure(1, attributes);
+    measure(1, { task: 'a', queue: 'Q' });
+    assert.deepEqual(read(), [
+      [{ task: 'a', queue: 'q' }, 4],
+      [{ task: 'a', queue: 'Q' }, 1],
+    ]);
+  });
+
+  test(`${kind}: an object that is changed afterwards changes neither that series nor stays in it`, () => {
+    const { measure, read } = make();
+    const attributes: Attributes = { task: 'a' };
+    measure(1, attributes);
+    attributes['task'] = 'b';
+    measure(1, attributes);
+    measure(1, attributes);
+    assert.deepEqual(read(), [
+      [{ task: 'a' }, 1],
+      [{ task: 'b' }, 2],
+    ]);
+  });
+
+  test(`${kind}: a frozen object that is used again is known without being read`, () => {
+    let reads = 0;
+    const watched: Attributes = new Proxy(Object.freeze({ task: 'a' }), {
+      ownKeys(target) {
+        reads += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const { measure, read, collect } = make();
+    measure(1, watched);
+    const readsOfFirst = reads;
+    assert.ok(readsOfFirst > 0);
+    for (let index = 0; index < 100; index += 1) measure(1, watched);
+    collect();
+    measure(1, watched);
+    assert.equal(reads, readsOfFirst);
+    assert.deepEqual(read(), [[{ task: 'a' }, 102]]);
+  });
+
+  test(`${kind}: what a view leaves out tells no series apart, and all that was measured is in what is left`, () => {
+    const { measure, read } = make({ keeps: (key) => key === 'task' });
+    const frozen = Object.freeze({ task: 'a', worker: 'w1' });
+    for (const attributes of [frozen, { worker: 'w2', task: 'a' }, frozen, { task: 'b' }, { worker: 'w1' }])
+      measure(1, attributes);
+    measure(4);
+    assert.deepEqual(read(), [
+      [{ task: 'a' }, 3],
+      [{ task: 'b' }, 1],
+      [{}, 5],
+    ]);
+  });
+
+  test(`${kind}: a collected metric is cut anywhere, and what is measured meanwhile is not in it`, () => {
+    const { measure, collected } = make();
+    for (const worker of [1, 2, 3]) measure(worker, { worker });
+    const metric = collected();
+    measure(100, { worker: 1 });
+    const workersOf = (from: number, to: number) => readTotals(metric?.slice(from, to));
+    assert.equal(metric?.points, 3);
+    assert.deepEqual(workersOf(0, 1), [[{ worker: 1 }, 1]]);
+    assert.deepEqual(workersOf(1, 3), [
+      [{ worker: 2 }, 2],
+      [{ worker: 3 }, 3],
+    ]);
+    assert.deepEqual(workersOf(2, 2), []);
+    const { dataPoints: _, ...said } = metric.slice(0, 1);
+    const { dataPoints: __, ...saidOfTheRest } = metric.slice(1, 3);
+    assert.deepEqual(said, saidOfTheRest);
+  });
+}
+
+test('an up-down counter falls, too, and is still nothing but finite', () => {
+  const { measure, read } = STREAMS['up-down counter']({
+    descriptor: { name: 'busy', description: '', unit: '', valueType: ValueType.INT },
+  });
+  for (const value of [2, -5, -1.5, Number.NaN, -Infinity]) measure(value, { worker: 'w1' });
+  assert.deepEqual(read(), [[{ worker: 'w1' }, -4]]);
+});

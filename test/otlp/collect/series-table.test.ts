@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
+import { SeriesTable } from '../../../src/otlp/collect/series-table.ts';
+
+function tableOf(limit: number, keeps?: (key: string) => boolean) {
+  return new SeriesTable({ limit, keeps, begin: MONOTONIC_SUM.begin, startMs: (key) => key.length });
+}
+
+const OVERFLOW = { 'otel.metric.overflow': true };
+const found = (table: SeriesTable<number>) => [...table.all()].map(({ attributes }) => attributes);
+
+test('equal attributes are one series, in whatever object and order', () => {
+  const table = tableOf(10);
+  const series = table.of({ a: 1, b: 2 });
+  assert.equal(table.of({ b: 2, a: 1 }), series);
+  assert.equal(table.of(Object.freeze({ a: 1, b: 2 })), series);
+  assert.notEqual(table.of({ a: 1 }), series);
+  assert.deepEqual(found(table), [{ a: 1, b: 2 }, { a: 1 }]);
+});
+
+test('a new series has the start that its key is given, and nothing measured', () => {
+  const series = tableOf(10).of({ a: 1 });
+  assert.equal(series.startMs, series.key.length);
+  assert.equal(series.accumulation.value(), 0);
+  const { hasNews, isOwed, owed, isLeaving, isOverflow } = series;
+  assert.deepEqual(
+    { hasNews, isOwed, owed, isLeaving, isOverflow },
+    { hasNews: false, isOwed: false, owed: undefined, isLeaving: false, isOverflow: false },
+  );
+});
+
+for (const limit of [1, 2, 5]) {
+  test(`of ${limit} places one is the overflow’s, whoever comes, and it is one series`, () => {
+    const table = tableOf(limit);
+    const series = Array.from({ length: 20 }, (_, worker) => table.of({ worker }));
+    assert.equal(new Set(series).size, limit);
+    assert.deepEqual(found(table).at(-1), OVERFLOW);
+    assert.deepEqual(
+      series.map(({ isOverflow }) => isOverflow),
+      series.map((_, index) => index >= limit - 1),
+    );
+  });
+}
+
+test('exactly as many as have a place of their own make no overflow', () => {
+  const table = tableOf(4);
+  for (const worker of [1, 2, 3]) table.of({ worker });
+  assert.deepEqual(found(table), [{ worker: 1 }, { worker: 2 }, { worker: 3 }]);
+});
+
+test('who comes with the attributes of the overflow is in it, and takes no place of another', () => {
+  const table = tableOf(2);
+  assert.ok(table.of(OVERFLOW).isOverflow);
+  assert.ok(!table.of({ worker: 1 }).isOverflow);
+  assert.equal(table.of({ worker: 2 }), table.of(OVERFLOW));
+});
+
+test('those that end free their places, and are found no more by the objects that found them', () => {
+  const table = tableOf(3);
+  const [first, second, third] = [1, 2, 3].map((worker) => Object.freeze({ worker }));
+  assert.ok(first !== undefined && second !== undefined && third !== undefined);
+  const ended = table.of(first);
+  table.of(second);
+  assert.ok(table.of(third).isOverflow);
+  table.end([ended]);
+  assert.deepEqual(found(table), [{ worker: 2 }, OVERFLOW]);
+  assert.ok(!table.of(third).isOverflow, 'what overflowed has a place of its own');
+  assert.ok(table.of(first).isOverflow, 'and for the first one there is none');
+});
+
+test('what is left out tells no series apart', () => {
+  const table = tableOf(10, (key) => key !== 'worker');
+  const series = table.of({ task: 't', worker: 1 });
+  assert.equal(table.of(Object.freeze({ worker: 2, task: 't' })), series);
+  assert.equal(table.of({ task: 't' }), series);
+  assert.deepEqual(found(table), [{ task: 't' }]);
+});
+
+test('an object that is not frozen is looked up anew each time', () => {
+  const table = tableOf(10);
+  const attributes = { worker: 1 };
+  const first = table.of(attributes);
+  attributes.worker = 2;
+  assert.notEqual(table.of(attributes), first);
+  assert.deepEqual(found(table), [{ worker: 1 }, { worker: 2 }]);
+});

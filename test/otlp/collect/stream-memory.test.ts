@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attributes } from '@opentelemetry/api';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { gaugeOf } from './collected-gauge.ts';
+import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream.ts';
+import { collectingStreams } from './collecting-streams.ts';
+import { heapBytes } from './memory.ts';
+
+const WORKERS = 100_000;
+const PER_COLLECTION = 100;
+const LIMIT = 10;
+/** What is kept of each worker would be more than 20 of them. */
+const GROWTH_BYTES_MAX = 1024 * 1024;
+
+const workersOf = (collection: number): readonly Attributes[] =>
+  Array.from({ length: PER_COLLECTION }, (_, index) =>
+    Object.freeze({ worker: `celery@worker-${collection}-${index}`, queue: 'orders' }),
+  );
+
+/** How much more there is in memory after most collections than after the first ones. */
+function growthBytes(collect: (collection: number) => void): number {
+  const collections = WORKERS / PER_COLLECTION;
+  const warmUp = collections / 10;
+  let beforeBytes = 0;
+  for (let collection = 0; collection < collections; collection += 1) {
+    if (collection === warmUp) beforeBytes = heapBytes();
+    collect(collection);
+  }
+  return heapBytes() - beforeBytes;
+}
+
+test('gauges of 100,000 workers that come and go take no memory, and new ones have their places', () => {
+  const { observe, read } = gaugeOf({ combination: 'sum', limit: LIMIT });
+  const grown = growthBytes((collection) => {
+    const workers = workersOf(collection);
+    for (const attributes of workers) observe(1, attributes);
+    assert.deepEqual(read(), [
+      ...workers.slice(0, LIMIT - 1).map((attributes) => [attributes, 1]),
+      [OVERFLOW, PER_COLLECTION - LIMIT + 1],
+    ]);
+  });
+  assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+});
+
+for (const kind of KINDS_OF_STREAM) {
+  const make = STREAMS[kind];
+
+  test(`${kind}: 100,000 workers that come and are retired take no memory, and new ones have their places`, () => {
+    const { measure, read, tally } = make({ limit: PER_COLLECTION * 2 + 1 });
+    const grown = growthBytes((collection) => {
+      for (const attributes of workersOf(collection)) measure(1, attributes);
+      const gone = ofWorker(...workersOf(collection - 1).map(({ worker }) => String(worker)));
+      const points = read(gone);
+      assert.equal(points.length, PER_COLLECTION);
+      assert.equal(points[0]?.[0]['worker'], `celery@worker-${collection}-0`);
+    });
+    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+    assert.deepEqual(tally(), { live: PER_COLLECTION, retired: WORKERS - PER_COLLECTION, overflowed: 0 });
+  });
+
+  test(`${kind}: 100,000 workers that nobody retires take no memory beyond their limit`, () => {
+    const { measure, read } = make({ limit: LIMIT });
+    const grown = growthBytes((collection) => {
+      for (const attributes of workersOf(collection)) measure(1, attributes);
+      assert.equal(read().length, LIMIT);
+    });
+    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+  });
+
+  test(`${kind}: under delta 100,000 workers that come and go take no memory, and have their places`, () => {
+    const { measure, read } = make({ temporality: AggregationTemporality.DELTA, limit: PER_COLLECTION + 1 });
+    const grown = growthBytes((collection) => {
+      for (const attributes of workersOf(collection)) measure(1, attributes);
+      assert.equal(read().length, PER_COLLECTION);
+    });
+    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+  });
+
+  test(`${kind}: under delta 100,000 workers take no memory while nothing arrives`, () => {
+    const { measure, attemptTotals } = make({ temporality: AggregationTemporality.DELTA, limit: LIMIT });
+    const grown = growthBytes((collection) => {
+      for (const attributes of workersOf(collection)) measure(1, attributes);
+      assert.equal(attemptTotals().length, LIMIT);
+    });
+    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+  });
+}
+
+test('retiring 100,000 workers takes no memory while nothing arrives', async () => {
+  const { meter, attempt, retire } = collectingStreams();
+  meter('celery-otel').createCounter('celery.task.sent').add(1, { queue: 'orders' });
+  const beforeBytes = heapBytes();
+  for (let collection = 0; collection < WORKERS / PER_COLLECTION; collection += 1) {
+    retire('worker', new Set(workersOf(collection).map(({ worker }) => String(worker))));
+    await attempt();
+  }
+  const grown = heapBytes() - beforeBytes;
+  assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InstrumentType } from '@opentelemetry/sdk-metrics';
+import { type AskedInstrument, openHistogram, streamPlans } from '../../../src/otlp/collect/stream-plan.ts';
+import type {
+  AggregationChoice,
+  AttributeKeyChoice,
+  InstrumentKind,
+  View,
+  ViewSelector,
+  ViewStream,
+} from '../../../src/otlp/collect/view.ts';
+import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
+import { otlpSettings } from '../settings.ts';
+
+const RUNTIME: AskedInstrument = {
+  type: InstrumentType.HISTOGRAM,
+  name: 'celery.task.runtime',
+  description: 'How long a task ran.',
+  unit: 's',
+  meterName: 'celery-otel',
+  meterVersion: '1.2.3',
+  meterSchemaUrl: 'https://example.com/1',
+};
+
+const view = (stream: ViewStream, selector: ViewSelector = { instrumentName: '*' }): View => ({
+  selector,
+  stream,
+});
+const settingsOf = (...views: readonly View[]): StreamSettings =>
+  otlpSettings('', { streams: { views, limits: { counter: 11, histogram: 12, gauge: 13 } } }).streams;
+
+const SELECTS: readonly ViewSelector[] = [
+  { instrumentName: 'celery.task.runtime' },
+  { instrumentName: 'Celery.Task.RUNTIME' },
+  { instrumentName: '*' },
+  { instrumentName: 'celery.*' },
+  { instrumentName: 'CELERY.*.run?ime' },
+  { instrumentKind: 'histogram' },
+  { unit: 's' },
+  { meterName: 'celery-otel' },
+  { meterVersion: '1.2.3' },
+  { meterSchemaUrl: 'https://example.com/1' },
+  {
+    instrumentName: 'celery.task.run????',
+    instrumentKind: 'histogram',
+    unit: 's',
+    meterName: 'celery-otel',
+    meterVersion: '1.2.3',
+    meterSchemaUrl: 'https://example.com/1',
+  },
+];
+
+const SELECTS_NOT: readonly ViewSelector[] = [
+  { instrumentName: 'celery.task' },
+  { instrumentName: 'celery.task.runtim' },
+  { instrumentName: 'celery?task.runtime.?' },
+  { instrumentName: 'celery_task_runtime' },
+  { instrumentKind: 'counter' },
+  { unit: 'ms' },
+  { unit: '' },
+  { unit: 'S' },
+  { meterName: 'celery' },
+  { meterName: 'celery-*' },
+  { meterVersion: '1.2' },
+  { meterSchemaUrl: 'https://example.com/' },
+  { instrumentName: '*', unit: 'ms' },
+  { instrumentName: 'celery.task.runtime', instrumentKind: 'histogram', meterVersion: '2' },
+];
+
+for (const selector of SELECTS) {
+  test(`a view selects the instrument by ${JSON.stringify(selector)}`, () => {
+    assert.equal(streamPlans(RUNTIME, settingsOf(view({ name: 'seen' }, selector)))[0]?.name, 'seen');
+  });
+}
+
+for (const selector of SELECTS_NOT) {
+  test(`a view does not select the instrument by ${JSON.stringify(selector)}`, () => {
+    const plans = streamPlans(RUNTIME, settingsOf(view({ name: 'seen' }, selector)));
+    assert.deepEqual(
+      plans.map(({ name }) => name),
+      ['celery.task.runtime'],
+    );
+  });
+}
+
+const KINDS: readonly (readonly [InstrumentKind, InstrumentType, keyof StreamSettings['limits']])[] = [
+  ['counter', InstrumentType.COUNTER, 'counter'],
+  ['gauge', InstrumentType.GAUGE, 'gauge'],
+  ['histogram', InstrumentType.HISTOGRAM, 'histogram'],
+  ['observable_counter', InstrumentType.OBSERVABLE_COUNTER, 'counter'],
+  ['observable_gauge', InstrumentType.OBSERVABLE_GAUGE, 'gauge'],
+  ['observable_up_down_counter', InstrumentType.OBSERVABLE_UP_DOWN_COUNTER, 'counter'],
+  ['up_down_counter', InstrumentType.UP_DOWN_COUNTER, 'counter'],
+];
+
+for (const [kind, type, limit] of KINDS) {
+  const asked = { ...RUNTIME, type };
+
+  test(`an instrument of the kind ${kind} is selected as such and as nothing else`, () => {
+    const found = KINDS.map(([instrumentKind]) => instrumentKind).filter((instrumentKind) => {
+      const settings = settingsOf(view({ name: 'seen' }, { instrumentKind }));
+      return streamPlans(asked, settings)[0]?.name === 'seen';
+    });
+    assert.deepEqual(found, [kind]);
+  });
+
+  test(`an instrument of the kind ${kind} has the limit of its view, else the reader’s of a ${limit}`, () => {
+    const limitWith = (...views: readonly View[]) => streamPlans(asked, settingsOf(...views))[0]?.limit;
+    const { limits } = settingsOf();
+    assert.equal(limitWith(), limits[limit]);
+    assert.equal(limitWith(view({ description: 'Without one.' })), limits[limit]);
+    assert.equal(limitWith(view({ cardinalityLimit: 5 })), 5);
+  });
+}
+
+test('without a view that selects it an instrument is one stream, as it was asked for', () => {
+  const plan = {
+    name: 'celery.task.runtime',
+    description: 'How long a task ran.',
+    aggregation: { kind: 'default' },
+    limit: 12,
+    keeps: undefined,
+  };
+  assert.deepEqual(streamPlans(RUNTIME, settingsOf()), [plan]);
+  const other = view({ name: 'other' }, { instrumentName: 'celery.worker.*' });
+  assert.deepEqual(streamPlans(RUNTIME, settingsOf(other, other)), [plan]);
+  assert.deepEqual(streamPlans(RUNTIME, settingsOf(view({}))), [plan], 'a view that says nothing of it');
+});
+
+test('each view that selects it makes a stream of its own, in their order, and those that drop it make none', () => {
+  const plans = streamPlans(
+    RUNTIME,
+    settingsOf(
+      view({ name: 'first', description: 'The first one.' }),
+      view({ name: 'unseen' }, { unit: 'ms' }),
+      view({ name: 'dropped', aggregation: { kind: 'drop' } }),
+      view({ cardinalityLimit: 7 }),
+    ),
+  );
+  assert.deepEqual(
+    plans.map(({ name, description, limit }) => [name, description, limit]),
+    [
+      ['first', 'The first one.', 12],
+      ['celery.task.runtime', 'How long a task ran.', 7],
+    ],
+  );
+});
+
+test('an instrument that is dropped is no stream at all', () => {
+  assert.deepEqual(streamPlans(RUNTIME, settingsOf(view({ aggregation: { kind: 'drop' } }))), []);
+});
+
+const KEYS = ['celery.task.name', 'celery.queue.name', 'celery.worker.name', 'error.type'];
+const KEPT: readonly (readonly [AttributeKeyChoice, readonly string[]])[] = [
+  [{}, KEYS],
+  [{ included: ['celery.task.name'] }, ['celery.task.name']],
+  [{ included: ['celery.*'] }, KEYS.slice(0, 3)],
+  [{ included: ['celery.????.name', 'error.type', 'no.such'] }, ['celery.task.name', 'error.type']],
+  [{ included: [] }, []],
+  [{ excluded: ['celery.worker.name'] }, KEYS.toSpliced(2, 1)],
+  [{ excluded: ['*.name'] }, ['error.type']],
+  [{ excluded: ['*'] }, []],
+  [{ excluded: [] }, KEYS],
+  [{ included: ['*'], excluded: ['celery.*'] }, ['error.type']],
+  [{ included: ['celery.task.name'], excluded: ['celery.task.name'] }, []],
+  [{ excluded: ['CELERY.*'] }, KEYS],
+];
+
+for (const [attributeKeys, expected] of KEPT) {
+  test(`of the attributes, ${JSON.stringify(attributeKeys)} leaves what it says`, () => {
+    const keeps = streamPlans(RUNTIME, settingsOf(view({ attributeKeys })))[0]?.keeps;
+    assert.deepEqual(
+      KEYS.filter((key) => keeps?.(key)),
+      expected,
+    );
+  });
+}
+
+const DEFAULT_BOUNDARIES = [0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000];
+const exponential = { maxScale: 3, maxSize: 7, recordMinMax: true };
+
+/** What is chosen, what the instrument advises, and what of it becomes of a measurement of 3. */
+const HISTOGRAMS: readonly (readonly [AggregationChoice, readonly number[] | undefined, object, object])[] = [
+  [{ kind: 'default' }, undefined, { boundaries: DEFAULT_BOUNDARIES }, { scale: 20 }],
+  [{ kind: 'default' }, [1, 2], { boundaries: [1, 2] }, { scale: 20 }],
+  ...(
+    [
+      [{ boundaries: undefined }, undefined, DEFAULT_BOUNDARIES],
+      [{ boundaries: undefined }, [1, 2], [1, 2]],
+      [{ boundaries: [3, 4] }, [1, 2], [3, 4]],
+      [{ boundaries: [] }, [1, 2], []],
+    ] as const
+  ).map(([{ boundaries }, advised, expected]): (typeof HISTOGRAMS)[number] => [
+    { kind: 'explicit_bucket_histogram', boundaries, recordMinMax: true },
+    advised,
+    { boundaries: expected },
+    { boundaries: expected },
+  ]),
+  [{ kind: 'base2_exponential_bucket_histogram', ...exponential }, [1, 2], { scale: 3 }, { scale: 3 }],
+  // What makes no sense of a histogram leaves what it would be.
+  [{ kind: 'sum' }, [1, 2], { boundaries: [1, 2] }, { scale: 20 }],
+  [{ kind: 'last_value' }, undefined, { boundaries: DEFAULT_BOUNDARIES }, { scale: 20 }],
+];
+
+function histogramOf(
+  choice: AggregationChoice,
+  advised: readonly number[] | undefined,
+  byDefault: StreamSettings['histograms'],
+): unknown {
+  return openHistogram(choice, advised, byDefault, (aggregation) => {
+    const accumulation = aggregation.begin();
+    accumulation.measure(3);
+    return accumulation.value();
+  });
+}
+
+function said(value: unknown): object {
+  assert.ok(typeof value === 'object' && value !== null);
+  if ('scale' in value) return { scale: value.scale };
+  assert.ok('buckets' in value && typeof value.buckets === 'object' && value.buckets !== null);
+  assert.ok('boundaries' in value.buckets);
+  return { boundaries: value.buckets.boundaries };
+}
+
+for (const [choice, advised, explicit, exponentially] of HISTOGRAMS) {
+  test(`a histogram of ${JSON.stringify(choice)} that advises ${JSON.stringify(advised)} has its buckets`, () => {
+    assert.deepEqual(said(histogramOf(choice, advised, 'explicit_bucket_histogram')), explicit);
+    assert.deepEqual(said(histogramOf(choice, advised, 'base2_exponential_bucket_histogram')), exponentially);
+  });
+}
+
+for (const recordMinMax of [true, false]) {
+  test(`a view with recordMinMax ${recordMinMax} has its way, with explicit and with exponential buckets`, () => {
+    for (const choice of [
+      { kind: 'explicit_bucket_histogram', boundaries: undefined, recordMinMax },
+      { kind: 'base2_exponential_bucket_histogram', maxScale: 20, maxSize: 160, recordMinMax },
+    ] satisfies readonly AggregationChoice[]) {
+      const value = histogramOf(choice, undefined, 'explicit_bucket_histogram');
+      assert.ok(typeof value === 'object' && value !== null);
+      assert.equal('min' in value && 'max' in value, recordMinMax);
+    }
+  });
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type ExportCycleOptions, exportCycle } from '../../../src/otlp/export/export-cycle.ts';
+import type { ExportSource } from '../../../src/otlp/export/export-source.ts';
+import {
+  BrokenSource,
+  FakeSource,
+  REFUSED,
+  ScriptedExporter,
+  SUCCESS,
+  UNAVAILABLE,
+} from './scripted-exporter.ts';
+
+const sourcesOf = (count: number, points?: readonly number[]): readonly FakeSource[] =>
+  Array.from({ length: count }, (_, index) => new FakeSource(`s${index}`, points));
+
+const namesOf = (sources: readonly ExportSource[]): readonly string[] =>
+  sources.map(({ name }) => name).sort();
+
+async function runCycle(
+  sources: readonly ExportSource[],
+  exporter: ExportCycleOptions['exporter'],
+  untilMs = () => Infinity,
+) {
+  const told: string[] = [];
+  const reasons = new Map<string, string>();
+  const defects: unknown[] = [];
+  const failed = await exportCycle(sources, {
+    exporter,
+    onExport({ name }, { outcome, reason }) {
+      told.push(`${name} ${outcome}`);
+      reasons.set(name, reason);
+    },
+    onDefect: ({ name }, reason) => defects.push([name, reason]),
+    untilMs,
+  });
+  return { told: told.sort(), reasons, defects, failed: namesOf(failed) };
+}
+
+test('all sources are exported, each is told, and none has failed', async () => {
+  const sources = sourcesOf(10, [1, 1]);
+  const exporter = new ScriptedExporter();
+  const { told, defects, failed } = await runCycle(sources, exporter);
+  assert.deepEqual(
+    told,
+    namesOf(sources).map((name) => `${name} success`),
+  );
+  assert.deepEqual([defects, failed], [[], []]);
+  assert.equal(exporter.sent.length, 20);
+  for (const source of sources) assert.ok(source.isExported());
+});
+
+test('without sources there is nothing to do', async () => {
+  assert.deepEqual((await runCycle([], new ScriptedExporter())).failed, []);
+});
+
+test('four requests are under way at once, and never more', async () => {
+  const exporter = new ScriptedExporter(async () => {
+    await nextTurn();
+    return SUCCESS;
+  });
+  await runCycle(sourcesOf(20, [1, 1, 1]), exporter);
+  assert.equal(exporter.sent.length, 60);
+  assert.equal(exporter.mostAtOnce, 4);
+});
+
+test('one that hangs holds up none of the others', async () => {
+  const hanging = Promise.withResolvers<typeof SUCCESS>();
+  const exporter = new ScriptedExporter((request) => (request === 's0 0' ? hanging.promise : SUCCESS));
+  const sources = sourcesOf(20);
+  const ended = runCycle(sources, exporter);
+  while (!sources.slice(1).every((source) => source.isExported())) await nextTurn();
+  assert.equal(exporter.underWay, 1);
+  hanging.resolve(SUCCESS);
+  assert.deepEqual((await ended).failed, []);
+});
+
+test('sources that are refused, however many, keep none from being exported', async () => {
+  const sources = sourcesOf(20);
+  const exporter = new ScriptedExporter((request) => (request.endsWith('9 0') ? SUCCESS : REFUSED));
+  const { told, failed } = await runCycle(sources, exporter);
+  assert.equal(exporter.sent.length, 20);
+  assert.equal(failed.length, 18);
+  assert.deepEqual(
+    told.filter((each) => each.endsWith('success')),
+    ['s19 success', 's9 success'],
+  );
+});
+
+test('once the backend is away, no more is sent than is under way anyway, and the rest is told so', async () => {
+  const sources = sourcesOf(100, [1, 1]);
+  const exporter = new ScriptedExporter(() => UNAVAILABLE);
+  const { told, reasons, failed } = await runCycle(sources, exporter);
+  assert.ok(exporter.sent.length >= 4 && exporter.sent.length <= 7, `${exporter.sent.length} requests`);
+  assert.equal(sources.filter(({ collections }) => collections > 0).length, exporter.sent.length);
+  assert.equal(failed.length, 100);
+  assert.equal(told.filter((each) => each.endsWith('failure')).length, 100);
+  assert.equal(reasons.get('s0'), 'nobody is at home');
+  assert.match(reasons.get('s99') ?? '', /not tried.*nobody is at home/u);
+});
+
+test('a backend that is away now and then is tried on', async () => {
+  const sources = sourcesOf(40);
+  const exporter = new ScriptedExporter((request) =>
+    Number(request.slice(1).split(' ')[0]) % 3 === 0 ? UNAVAILABLE : SUCCESS,
+  );
+  const { failed } = await runCycle(sources, exporter);
+  assert.equal(exporter.sent.length, 40);
+  assert.equal(failed.length, 14);
+});
+
+test('of few sources each is tried, though the backend is away', async () => {
+  const exporter = new ScriptedExporter(() => UNAVAILABLE);
+  assert.equal((await runCycle(sourcesOf(3), exporter)).failed.length, 3);
+  assert.equal(exporter.sent.length, 3);
+});
+
+test('after its time nothing is collected or sent any more, and what was under way counts', async () => {
+  const sources = sourcesOf(10, [1, 1]);
+  let untilMs = Infinity;
+  const exporter = new ScriptedExporter(async () => {
+    await nextTurn();
+    untilMs = 0;
+    return SUCCESS;
+  });
+  const { reasons, failed } = await runCycle(sources, exporter, () => untilMs);
+  assert.equal(exporter.sent.length, 4);
+  assert.equal(failed.length, 10);
+  assert.deepEqual(
+    sources.map(({ told }) => told.includes('exported 0')),
+    sources.map((_, index) => index < 4),
+  );
+  for (const reason of reasons.values()) assert.match(reason, /time .* is over/u);
+});
+
+test('a source that cannot be collected is a defect, and takes nothing from the others', async () => {
+  const broken = new BrokenSource();
+  const sources = [broken, ...sourcesOf(9), broken, broken, broken, broken];
+  const { told, defects, failed } = await runCycle(sources, new ScriptedExporter());
+  assert.equal(told.length, 9);
+  assert.deepEqual(defects, Array(5).fill(['broken', broken.error]));
+  assert.deepEqual(failed, Array(5).fill('broken'));
+});
+
+test('an exporter that fails instead of answering is a defect, and the source is to be tried again', async () => {
+  const error = new Error('that should not happen');
+  const exporter = new ScriptedExporter(async () => {
+    throw error;
+  });
+  const { defects, failed } = await runCycle(sourcesOf(1), exporter);
+  assert.deepEqual([defects, failed], [[['s0', error]], ['s0']]);
+});

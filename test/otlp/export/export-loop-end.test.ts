@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ExportSource } from '../../../src/otlp/export/export-source.ts';
+import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
+import { loopOf } from './looping.ts';
+import { FakeSource, REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
+
+const namesOf = (sources: readonly ExportSource[]): readonly string[] =>
+  sources.map(({ name }) => name).sort();
+
+/** What it resolves with, once it does. */
+function outcomeOf<T>(promise: Promise<T>, nowMs: () => number) {
+  const outcome: { value?: T; atMs?: number } = {};
+  void promise.then((value) => {
+    outcome.value = value;
+    outcome.atMs = nowMs();
+  });
+  return outcome;
+}
+
+const forEver = (): Promise<ExportResult> => new Promise(() => {});
+
+test('stopped between two exports it is over at once, and there is none any more', async (t) => {
+  const { start, stop, time, sent } = loopOf(t);
+  start([new FakeSource('shop')]);
+  await time.pass(1500);
+  const outcome = outcomeOf(stop(5000), time.nowMs);
+  await time.pass(1);
+  assert.equal(outcome.value, true);
+  await time.pass(5000);
+  assert.equal(sent.length, 1);
+});
+
+test('stopped while it waits to try again it is over at once', async (t) => {
+  const { start, stop, time, sent } = loopOf(t, { intervalMs: 5000, answer: () => UNAVAILABLE });
+  start([new FakeSource('shop')]);
+  await time.pass(5500);
+  const outcome = outcomeOf(stop(5000), time.nowMs);
+  await time.pass(1);
+  assert.equal(outcome.value, true);
+  await time.pass(7000);
+  assert.equal(sent.length, 1);
+});
+
+test('it can be stopped without having been started', async (t) => {
+  const { stop, time } = loopOf(t);
+  const outcome = outcomeOf(stop(5000), time.nowMs);
+  await time.pass(1);
+  assert.equal(outcome.value, true);
+});
+
+test('stopped while it exports it is over when the requests under way are, and begins no other', async (t) => {
+  const { start, stop, time, sent, outcomes } = loopOf(t, {
+    async answer() {
+      await delay(700);
+      return SUCCESS;
+    },
+  });
+  start(['a', 'b', 'c', 'd', 'e'].map((name) => new FakeSource(name, [1, 1])));
+  await time.pass(1100);
+  assert.equal(sent.length, 4);
+  const outcome = outcomeOf(stop(5000), time.nowMs);
+  await time.pass(3000);
+  assert.deepEqual(outcome, { value: true, atMs: 1700 });
+  assert.equal(sent.length, 4);
+  assert.deepEqual(
+    outcomes.toSorted(),
+    ['a', 'b', 'c', 'd', 'e'].map((name) => `${name} failure`),
+  );
+});
+
+test('an export that does not end holds a stop up until the deadline, and that is told', async (t) => {
+  const { start, stop, time } = loopOf(t, { answer: forEver });
+  start([new FakeSource('shop')]);
+  await time.pass(1000);
+  const outcome = outcomeOf(stop(2500), time.nowMs);
+  await time.pass(2499);
+  assert.equal(outcome.value, undefined);
+  await time.pass(2);
+  assert.equal(outcome.value, false);
+});
+
+test('flushing exports at once, after a stop too, and leaves nobody', async (t) => {
+  const { start, stop, flush, time, sent } = loopOf(t);
+  const sources = ['a', 'b'].map((name) => new FakeSource(name, [1, 1]));
+  start(sources);
+  await stop(1000);
+  assert.deepEqual(await flush(sources, 1000), []);
+  assert.deepEqual(
+    sent.map(([atMs]) => atMs),
+    [0, 0, 0, 0],
+  );
+  assert.deepEqual(await flush([], 1000), []);
+  await time.pass(5000);
+  assert.equal(sent.length, 4);
+});
+
+test('flushing tries what failed again, after 100, 200, 400 … ms, and nothing else', async (t) => {
+  let failing = 4;
+  const { flush, time, sent } = loopOf(t, {
+    intervalMs: 60_000,
+    answer(request) {
+      if (request !== 'b 0') return SUCCESS;
+      failing -= 1;
+      return failing < 0 ? SUCCESS : REFUSED;
+    },
+  });
+  const outcome = outcomeOf(flush([new FakeSource('a'), new FakeSource('b')], 5000), time.nowMs);
+  await time.pass(5000);
+  assert.deepEqual(outcome.value, []);
+  assert.deepEqual(
+    sent.map(([atMs, request]) => `${Math.round(atMs)} ${request}`),
+    ['0 a 0', '0 b 0', '100 b 0', '300 b 0', '700 b 0', '1500 b 0'],
+  );
+});
+
+test('what cannot be flushed is told no later than the deadline, and who it is', async (t) => {
+  const { flush, time, sent } = loopOf(t, {
+    intervalMs: 60_000,
+    answer: (request) => (request === 'a 0' ? SUCCESS : UNAVAILABLE),
+  });
+  const sources = ['a', 'b', 'c'].map((name) => new FakeSource(name));
+  const outcome = outcomeOf(flush(sources, 1000), time.nowMs);
+  await time.passUntil(() => outcome.value !== undefined, 1000);
+  assert.deepEqual(namesOf(outcome.value ?? []), ['b', 'c']);
+  assert.ok((outcome.atMs ?? Infinity) <= 702, 'the next attempt would come too late');
+  assert.equal(sent.filter(([, request]) => request === 'b 0').length, 4, 'at 0, 100, 300 and 700');
+  await time.pass(5000);
+  assert.equal(sent.length, 9);
+});
+
+test('a request that is never answered holds a flush up until the deadline, and counts against nobody else', async (t) => {
+  const { flush, time } = loopOf(t, {
+    answer: (request) => (request === 'c 0' ? forEver() : SUCCESS),
+  });
+  const sources = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => new FakeSource(name));
+  const outcome = outcomeOf(flush(sources, 1000), time.nowMs);
+  await time.passUntil(() => outcome.value !== undefined, 1001);
+  assert.ok((outcome.atMs ?? 0) >= 999, `${outcome.atMs}`);
+  assert.deepEqual(namesOf(outcome.value ?? []), ['c']);
+});
+
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+
+/** Starts a loop in a process of its own, and what else is said there. */
+async function exitCodeOf(rest: string): Promise<unknown> {
+  const program = `
+    import { createExportLoop } from './src/otlp/export/export-loop.ts';
+    import { FakeSource } from './test/otlp/export/scripted-exporter.ts';
+    const answer = { kind: 'unavailable', reason: 'nobody is at home' };
+    const loop = createExportLoop({
+      exporter: { export: async () => answer },
+      schedule: { intervalMs: 50, timeoutMs: 60000 },
+      onExport: () => {},
+      onDefect: (_, reason) => { throw reason; },
+      random: () => 0,
+    });
+    const source = new FakeSource('shop');
+    loop.start([source]);
+    ${rest}`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    cwd: ROOT,
+    env: { ...process.env, NODE_NO_WARNINGS: '1' },
+    stdio: ['ignore', 'inherit', 'inherit'],
+    timeout: 20_000,
+  });
+  const [code] = await once(child, 'exit');
+  return code;
+}
+
+test('a loop keeps no process alive, neither between two exports nor after a failure', async () => {
+  assert.equal(await exitCodeOf(''), 0);
+  assert.equal(await exitCodeOf('while (source.collections < 3) await new Promise(setImmediate);'), 0);
+});
+
+test('a stop and a flush that are over keep no process alive until their deadlines', async () => {
+  assert.equal(await exitCodeOf('await loop.stop(60_000); await loop.flush([], 60_000);'), 0);
+});

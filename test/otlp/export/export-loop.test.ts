@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ALMOST_1, loopOf } from './looping.ts';
+import { FakeSource, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
+
+test('the first export is one interval after the start, and then one at each interval', async (t) => {
+  const { start, time, sentAtMs } = loopOf(t);
+  start([new FakeSource('shop')]);
+  await time.pass(4500);
+  assert.deepEqual(sentAtMs(), [1000, 2000, 3000, 4000]);
+});
+
+test('how long exports take delays none of the next ones', async (t) => {
+  const { start, time, sentAtMs } = loopOf(t, {
+    async answer() {
+      await delay(300);
+      return SUCCESS;
+    },
+  });
+  start([new FakeSource('shop')]);
+  await time.pass(5500);
+  assert.deepEqual(sentAtMs(), [1000, 2000, 3000, 4000, 5000]);
+});
+
+test('an export that takes longer than the interval is alone: those that were missed are not made up for', async (t) => {
+  const { start, time, sentAtMs, exporter } = loopOf(t, {
+    async answer() {
+      await delay(2300);
+      return SUCCESS;
+    },
+  });
+  start([new FakeSource('shop')]);
+  await time.pass(9500);
+  assert.deepEqual(sentAtMs(), [1000, 4000, 7000]);
+  assert.equal(exporter.mostAtOnce, 1);
+});
+
+test('another source is the first one at each interval', async (t) => {
+  const { start, time, sent } = loopOf(t);
+  start(['a', 'b', 'c'].map((name) => new FakeSource(name)));
+  await time.pass(4500);
+  const byTime = Map.groupBy(sent, ([atMs]) => atMs);
+  assert.deepEqual(
+    [...byTime.values()].map((requests) => requests.map(([, request]) => request[0]).join('')),
+    ['abc', 'bca', 'cab', 'abc'],
+  );
+});
+
+for (const [random, factor] of [
+  [0, 0.75],
+  [0.5, 0.875],
+  [ALMOST_1, 1],
+] as const) {
+  test(`what failed is tried again after 1, 2, 4 … seconds, times ${factor}, beside the intervals`, async (t) => {
+    const { start, time, sentAtMs } = loopOf(t, {
+      intervalMs: 16_000,
+      random: () => random,
+      answer: () => UNAVAILABLE,
+    });
+    start([new FakeSource('shop')]);
+    await time.pass(32_500);
+    let dueMs = 16_000;
+    const expected = [dueMs];
+    for (let waitMs = 1000; dueMs + waitMs * factor < 32_000; waitMs *= 2) {
+      dueMs += waitMs * factor;
+      expected.push(dueMs);
+    }
+    assert.deepEqual(sentAtMs().map(Math.round), [...expected, 32_000]);
+  });
+}
+
+test('the wait is never longer than the interval', async (t) => {
+  const { start, time, sentAtMs } = loopOf(t, {
+    intervalMs: 3000,
+    random: () => 0,
+    answer: () => UNAVAILABLE,
+  });
+  start([new FakeSource('shop')]);
+  await time.pass(16_500);
+  // After 3000: 750, 1500; then three quarters of 3000, at most.
+  assert.deepEqual(sentAtMs(), [3000, 3750, 5250, 6000, 8250, 9000, 11_250, 12_000, 14_250, 15_000]);
+});
+
+test('a timer that is up a little early makes no attempt just before the one at the interval', async (t) => {
+  const { start, time, sentAtMs } = loopOf(t, {
+    intervalMs: 16_000,
+    behindMs: (nowMs) => (nowMs > 0 && nowMs % 16_000 === 0 ? 0.9 : 0),
+    answer: () => UNAVAILABLE,
+  });
+  start([new FakeSource('shop')]);
+  await time.pass(33_000);
+  const gaps = sentAtMs().map((atMs, index) => atMs - (sentAtMs()[index - 1] ?? 0));
+  assert.ok(Math.min(...gaps) > 500, `gaps of ${gaps.join(', ')}`);
+});
+
+test('only what failed is tried again, until it has arrived', async (t) => {
+  let failing = 3;
+  const { start, time, sent, outcomes } = loopOf(t, {
+    intervalMs: 16_000,
+    answer(request) {
+      if (request !== 'b 0') return SUCCESS;
+      failing -= 1;
+      return failing < 0 ? SUCCESS : UNAVAILABLE;
+    },
+  });
+  start(['a', 'b', 'c'].map((name) => new FakeSource(name)));
+  await time.pass(31_900);
+  assert.deepEqual(
+    sent.map(([atMs, request]) => `${Math.round(atMs / 1000)} ${request}`),
+    ['16 a 0', '16 b 0', '16 c 0', '17 b 0', '19 b 0', '23 b 0'],
+  );
+  assert.equal(outcomes.at(-1), 'b success');
+});
+
+test('after a success the waits begin anew', async (t) => {
+  let requests = 0;
+  const { start, time, sentAtMs } = loopOf(t, {
+    intervalMs: 10_000,
+    answer() {
+      requests += 1;
+      return [1, 2, 4, 5].includes(requests) ? UNAVAILABLE : SUCCESS;
+    },
+  });
+  start([new FakeSource('shop')]);
+  await time.pass(29_000);
+  assert.deepEqual(sentAtMs().map(Math.round), [10_000, 11_000, 13_000, 20_000, 21_000, 23_000]);
+});
+
+test('an export has its time, and then no request is begun', async (t) => {
+  const { start, time, sent } = loopOf(t, {
+    intervalMs: 10_000,
+    timeoutMs: 500,
+    async answer() {
+      await delay(200);
+      return SUCCESS;
+    },
+  });
+  start([new FakeSource('shop', Array(10).fill(1))]);
+  await time.pass(10_900);
+  assert.deepEqual(
+    sent.map(([atMs]) => atMs),
+    [10_000, 10_200, 10_400],
+  );
+});
+
+test('two exports are never under way, whatever is tried again in between', async (t) => {
+  const { start, time, exporter } = loopOf(t, {
+    intervalMs: 700,
+    async answer(request) {
+      await delay(400);
+      return request === 'b 0' ? UNAVAILABLE : SUCCESS;
+    },
+  });
+  start(['a', 'b'].map((name) => new FakeSource(name)));
+  const seen: string[] = [];
+  for (let step = 0; step < 500; step += 1) {
+    await time.pass(10);
+    if (exporter.underWay > 0) seen.push(exporter.sent.slice(-exporter.underWay).join());
+  }
+  assert.ok(exporter.sent.length > 10);
+  assert.ok(exporter.mostAtOnce <= 2, 'one of each source');
+  for (const underWay of seen) assert.ok(!/(?<name>\w) 0,\k<name> 0/u.test(underWay), underWay);
+});

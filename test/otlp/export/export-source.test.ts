@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { exportSource } from '../../../src/otlp/export/export-source.ts';
+import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
+import { FakeSource, REFUSED, ScriptedExporter, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
+
+const allow = (): undefined => undefined;
+const partial = (rejectedPoints: number, message: string): ExportResult => ({
+  kind: 'partial',
+  rejectedPoints,
+  message,
+});
+
+interface Case {
+  readonly what: string;
+  /** To each request, of which the first has 1 point, the second 2, the third 4 … */
+  readonly answers: readonly ExportResult[];
+  readonly outcome: 'success' | 'partial' | 'failure';
+  readonly points: number;
+  readonly rejectedPoints: number;
+  readonly reason: string;
+  readonly unavailable: boolean;
+  /** Which requests were sent, and which of them are settled. */
+  readonly sent: readonly number[];
+  readonly settled: readonly number[];
+}
+
+const WELL = { rejectedPoints: 0, reason: '', unavailable: false };
+
+const CASES: readonly Case[] = [
+  {
+    ...{ what: 'all arrive', answers: [SUCCESS, SUCCESS, SUCCESS], outcome: 'success', ...WELL },
+    ...{ points: 7, sent: [0, 1, 2], settled: [0, 1, 2] },
+  },
+  {
+    ...{ what: 'there is nothing', answers: [], outcome: 'success', ...WELL },
+    ...{ points: 0, sent: [], settled: [] },
+  },
+  {
+    what: 'some points will never be taken',
+    answers: [partial(1, 'a bad name'), SUCCESS, partial(2, 'another bad name')],
+    ...{ outcome: 'partial', points: 7, rejectedPoints: 3, reason: 'another bad name', unavailable: false },
+    ...{ sent: [0, 1, 2], settled: [0, 1, 2] },
+  },
+  {
+    what: 'some points will never be taken, and it is not told why',
+    answers: [partial(1, ''), SUCCESS],
+    ...{ outcome: 'partial', points: 3, rejectedPoints: 1, reason: '', unavailable: false },
+    ...{ sent: [0, 1], settled: [0, 1] },
+  },
+  {
+    what: 'one of them is refused',
+    answers: [SUCCESS, REFUSED, SUCCESS],
+    ...{ outcome: 'failure', points: 5, rejectedPoints: 0, reason: 'not like that', unavailable: false },
+    ...{ sent: [0, 1, 2], settled: [0, 2] },
+  },
+  {
+    what: 'several are refused, of which the first is told',
+    answers: [REFUSED, { kind: 'refused', reason: 'nor like that' }, partial(1, 'a bad name')],
+    ...{ outcome: 'failure', points: 4, rejectedPoints: 1, reason: 'not like that', unavailable: false },
+    ...{ sent: [0, 1, 2], settled: [2] },
+  },
+  {
+    what: 'the backend is away from the second on',
+    answers: [SUCCESS, UNAVAILABLE, SUCCESS],
+    ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
+    ...{ sent: [0, 1], settled: [0] },
+  },
+  {
+    what: 'the backend is away for the last one',
+    answers: [SUCCESS, UNAVAILABLE],
+    ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
+    ...{ sent: [0, 1], settled: [0] },
+  },
+  {
+    what: 'one is refused, and then the backend is away',
+    answers: [REFUSED, UNAVAILABLE, SUCCESS],
+    ...{ outcome: 'failure', points: 0, rejectedPoints: 0, reason: 'not like that', unavailable: true },
+    ...{ sent: [0, 1], settled: [] },
+  },
+];
+
+const numbered = (source: FakeSource, word: string): readonly number[] =>
+  source.told.filter((told) => told.startsWith(`${word} `)).map((told) => Number(told.split(' ')[1]));
+
+for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) {
+  test(`${what}: that is told, and what arrived is settled`, async () => {
+    const source = new FakeSource(
+      'shop',
+      answers.map((_, index) => 2 ** index),
+    );
+    const exporter = new ScriptedExporter((request) => answers[Number(request.split(' ')[1])] ?? SUCCESS);
+    const found = await exportSource(source, exporter, allow);
+    const { durationMs, ...outcome } = found.outcome;
+    assert.deepEqual(outcome, expected);
+    assert.ok(durationMs >= 0);
+    assert.equal(found.unavailable, unavailable);
+    assert.deepEqual(
+      exporter.sent,
+      sent.map((index) => `shop ${index}`),
+    );
+    assert.deepEqual(numbered(source, 'exported'), settled);
+  });
+}
+
+test('a request is built when the one before it has been answered, and settled before the next', async () => {
+  const source = new FakeSource('shop', [1, 1]);
+  const exporter = new ScriptedExporter(async () => SUCCESS);
+  await exportSource(source, exporter, allow);
+  assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
+  assert.equal(exporter.mostAtOnce, 1);
+});
+
+test('a source that may not be exported is not even collected', async () => {
+  const source = new FakeSource('shop');
+  const exporter = new ScriptedExporter();
+  const { outcome, unavailable } = await exportSource(source, exporter, () => 'not now');
+  assert.deepEqual([outcome.outcome, outcome.reason, unavailable], ['failure', 'not now', false]);
+  assert.equal(source.collections, 0);
+  assert.deepEqual([exporter.sent, source.told], [[], []]);
+});
+
+test('once no more may be sent, the rest stays with the source', async () => {
+  const source = new FakeSource('shop', [1, 2, 4]);
+  const exporter = new ScriptedExporter();
+  const { outcome, unavailable } = await exportSource(source, exporter, () =>
+    exporter.sent.length < 2 ? undefined : 'the time is over',
+  );
+  assert.deepEqual(
+    [outcome.outcome, outcome.points, outcome.reason, unavailable],
+    ['failure', 3, 'the time is over', false],
+  );
+  assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
+});
+
+test('that time is over after the last request is no failure', async () => {
+  const source = new FakeSource('shop', [1]);
+  const exporter = new ScriptedExporter();
+  const { outcome } = await exportSource(source, exporter, () =>
+    exporter.sent.length === 0 ? undefined : 'over',
+  );
+  assert.equal(outcome.outcome, 'success');
+});

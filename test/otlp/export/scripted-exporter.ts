@@ -1,0 +1,84 @@
+/** An exporter that answers as a test says, and sources that remember what became of what they had. */
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { ExportRequest } from '../../../src/otlp/export/export-request.ts';
+import type { ExportSource } from '../../../src/otlp/export/export-source.ts';
+import type { Exporter, ExportResult } from '../../../src/otlp/send/exporter.ts';
+
+export const SUCCESS: ExportResult = { kind: 'success' };
+export const UNAVAILABLE: ExportResult = { kind: 'unavailable', reason: 'nobody is at home' };
+export const REFUSED: ExportResult = { kind: 'refused', reason: 'not like that' };
+
+/** Which request of which source, as `shop 0`. */
+type Answer = (request: string) => ExportResult | Promise<ExportResult>;
+
+export class ScriptedExporter implements Pick<Exporter, 'export'> {
+  readonly #answer: Answer;
+  /** In the order in which they came. */
+  readonly sent: string[] = [];
+  underWay = 0;
+  mostAtOnce = 0;
+
+  constructor(answer: Answer = () => SUCCESS) {
+    this.#answer = answer;
+  }
+
+  async export(metrics: ResourceMetrics): Promise<ExportResult> {
+    const request = String(metrics.resource.attributes['request']);
+    this.sent.push(request);
+    this.underWay += 1;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.underWay);
+    try {
+      return await this.#answer(request);
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+}
+
+export class FakeSource implements ExportSource {
+  readonly name: string;
+  readonly #points: readonly number[];
+  /** How often it was asked what there is. */
+  collections = 0;
+  /** What became of it, in order: `built 0`, `exported 0` of its requests. */
+  readonly told: string[] = [];
+
+  /** @param points of each of its requests */
+  constructor(name: string, points: readonly number[] = [1]) {
+    this.name = name;
+    this.#points = points;
+  }
+
+  async collect(): Promise<readonly ExportRequest[]> {
+    this.collections += 1;
+    return this.#points.map((points, index) => ({
+      points,
+      metrics: () => {
+        this.told.push(`built ${index}`);
+        return {
+          resource: resourceFromAttributes({ request: `${this.name} ${index}` }),
+          scopeMetrics: [],
+        };
+      },
+      exported: () => {
+        this.told.push(`exported ${index}`);
+      },
+    }));
+  }
+
+  /** Whether all that it had has arrived. */
+  isExported(): boolean {
+    return this.told.filter((what) => what.startsWith('exported ')).length === this.#points.length;
+  }
+}
+
+/** Cannot be collected. */
+export class BrokenSource implements ExportSource {
+  readonly name = 'broken';
+  readonly error = new Error('it cannot be collected');
+
+  async collect(): Promise<readonly ExportRequest[]> {
+    throw this.error;
+  }
+}

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
+import { responseBytes, statusBytes } from './backend-messages.ts';
+import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
+import { type GrpcAnswer, respondGrpc, startGrpcReceiver } from './grpc-receiver.ts';
+import { startHttpReceiver } from './http-receiver.ts';
+
+type Kind = ExportResult['kind'];
+
+/** OTLP specification, "OTLP/gRPC Response", "Failures". */
+const GRPC_STATUSES: readonly (readonly [number, string, Kind])[] = [
+  [1, 'CANCELLED', 'unavailable'],
+  [2, 'UNKNOWN', 'refused'],
+  [3, 'INVALID_ARGUMENT', 'refused'],
+  [4, 'DEADLINE_EXCEEDED', 'unavailable'],
+  [5, 'NOT_FOUND', 'refused'],
+  [6, 'ALREADY_EXISTS', 'refused'],
+  [7, 'PERMISSION_DENIED', 'refused'],
+  [8, 'RESOURCE_EXHAUSTED', 'refused'],
+  [9, 'FAILED_PRECONDITION', 'refused'],
+  [10, 'ABORTED', 'unavailable'],
+  [11, 'OUT_OF_RANGE', 'unavailable'],
+  [12, 'UNIMPLEMENTED', 'refused'],
+  [13, 'INTERNAL', 'refused'],
+  [14, 'UNAVAILABLE', 'unavailable'],
+  [15, 'DATA_LOSS', 'unavailable'],
+  [16, 'UNAUTHENTICATED', 'refused'],
+];
+
+/** OTLP specification, "OTLP/HTTP Response", "Failures": four are retryable, and no others. */
+const HTTP_STATUSES: readonly (readonly [number, string, Kind])[] = [
+  [300, 'Multiple Choices', 'refused'],
+  [301, 'Moved Permanently', 'refused'],
+  [302, 'Found', 'refused'],
+  [304, 'Not Modified', 'refused'],
+  [307, 'Temporary Redirect', 'refused'],
+  [308, 'Permanent Redirect', 'refused'],
+  [400, 'Bad Request', 'refused'],
+  [401, 'Unauthorized', 'refused'],
+  [403, 'Forbidden', 'refused'],
+  [404, 'Not Found', 'refused'],
+  [405, 'Method Not Allowed', 'refused'],
+  [407, 'Proxy Authentication Required', 'refused'],
+  [408, 'Request Timeout', 'refused'],
+  [409, 'Conflict', 'refused'],
+  [411, 'Length Required', 'refused'],
+  [413, 'Payload Too Large', 'refused'],
+  [415, 'Unsupported Media Type', 'refused'],
+  [422, 'Unprocessable Entity', 'refused'],
+  [429, 'Too Many Requests', 'unavailable'],
+  [431, 'Request Header Fields Too Large', 'refused'],
+  [500, 'Internal Server Error', 'refused'],
+  [501, 'Not Implemented', 'refused'],
+  [502, 'Bad Gateway', 'unavailable'],
+  [503, 'Service Unavailable', 'unavailable'],
+  [504, 'Gateway Timeout', 'unavailable'],
+  [505, 'HTTP Version Not Supported', 'refused'],
+  [511, 'Network Authentication Required', 'refused'],
+];
+
+async function grpcResult(t: TestContext, answer: GrpcAnswer, headers = {}): Promise<ExportResult> {
+  const receiver = await startGrpcReceiver({ answer: (stream) => respondGrpc(stream, answer) });
+  t.after(() => receiver.stop());
+  const settings = exporterSettings('grpc', `http://127.0.0.1:${receiver.port}`, { headers });
+  const result = await exporterOf(t, settings).export(sampleMetrics());
+  assert.equal(receiver.requests.length, 1, 'nothing is sent twice');
+  return result;
+}
+
+interface Said {
+  readonly status?: number;
+  readonly contentType?: string;
+  readonly body?: string | Uint8Array;
+}
+
+async function httpResult(
+  t: TestContext,
+  protocol: 'http/protobuf' | 'http/json',
+  { status = 200, contentType, body = '' }: Said,
+  headers = {},
+): Promise<ExportResult> {
+  const receiver = await startHttpReceiver({
+    answer: (response) => {
+      response.writeHead(status, {
+        location: 'http://127.0.0.1:9/',
+        ...(contentType === undefined ? {} : { 'content-type': contentType }),
+      });
+      response.end(body);
+    },
+  });
+  t.after(() => receiver.stop());
+  const settings = exporterSettings(protocol, `http://127.0.0.1:${receiver.port}/v1/metrics`, { headers });
+  const result = await exporterOf(t, settings).export(sampleMetrics());
+  assert.equal(receiver.requests.length, 1, 'nothing is sent twice');
+  return result;
+}
+
+const reasonOf = (result: ExportResult): string => ('reason' in result ? result.reason : '');
+
+test('every gRPC status has the meaning that OTLP gives it, and is named beside the backend’s words', async (t) => {
+  for (const [status, name, kind] of GRPC_STATUSES) {
+    const result = await grpcResult(t, { status, message: 'because of this' });
+    assert.deepEqual(result, { kind, reason: `${name} (${status}): because of this` });
+    assert.deepEqual(await grpcResult(t, { status }), { kind, reason: `${name} (${status})` });
+  }
+});
+
+test('a gRPC status that does not exist is a refusal', async (t) => {
+  assert.equal((await grpcResult(t, { status: 17 })).kind, 'refused');
+});
+
+test('RESOURCE_EXHAUSTED is for a while only if the backend says when to come again', async (t) => {
+  const kindOf = async (details: Uint8Array) => (await grpcResult(t, { status: 8, details })).kind;
+  assert.equal(await kindOf(statusBytes({})), 'refused');
+  assert.equal(await kindOf(statusBytes({ retryDelayMs: 2500 })), 'unavailable');
+  assert.equal(await kindOf(statusBytes({ retryDelayMs: null })), 'unavailable');
+  assert.equal(await kindOf(Buffer.from('not a status')), 'refused');
+});
+
+for (const protocol of ['http/protobuf', 'http/json'] as const) {
+  test(`${protocol}: every HTTP status has the meaning that OTLP gives it, and is named`, async (t) => {
+    for (const [status, name, kind] of HTTP_STATUSES) {
+      assert.deepEqual(await httpResult(t, protocol, { status }), { kind, reason: `HTTP ${status} ${name}` });
+    }
+    for (const status of [200, 201, 202, 204])
+      assert.deepEqual(await httpResult(t, protocol, { status }), { kind: 'success' }, `${status}`);
+    assert.deepEqual(await httpResult(t, protocol, { status: 599 }), { kind: 'refused', reason: 'HTTP 599' });
+  });
+
+  test(`${protocol}: the words of a backend are found in whatever it answers with`, async (t) => {
+    const json = (value: unknown): Said => ({
+      contentType: 'application/json; charset=utf-8',
+      body: JSON.stringify(value),
+    });
+    const said: readonly (readonly [Said, string])[] = [
+      [{ contentType: 'application/x-protobuf', body: statusBytes({ message: 'too old' }) }, ': too old'],
+      [{ contentType: 'application/x-protobuf', body: 'no protobuf' }, ''],
+      [json({ code: 3, message: 'too old' }), ': too old'],
+      [json({ error: 'too old' }), ': too old'],
+      [json({ error: { message: 'too old' } }), ': too old'],
+      [json({ message: 7, error: null }), ''],
+      [json(null), ''],
+      [json(['too old']), ''],
+      [{ contentType: 'application/json', body: '{"message":' }, ''],
+      [{ contentType: 'text/plain', body: 'too old\r\n' }, ': too old'],
+      [{ contentType: 'text/html', body: '<h1>too old</h1>' }, ''],
+      [{ body: 'too old' }, ''],
+    ];
+    for (const [{ contentType, body }, words] of said) {
+      const result = await httpResult(t, protocol, {
+        status: 400,
+        ...(contentType === undefined ? {} : { contentType }),
+        ...(body === undefined ? {} : { body }),
+      });
+      assert.deepEqual(result, { kind: 'refused', reason: `HTTP 400 Bad Request${words}` });
+    }
+  });
+
+  test(`${protocol}: an answer that is no response of OTLP is a success if its status is one`, async (t) => {
+    const json = 'application/json';
+    const protobuf = 'application/x-protobuf';
+    const bodies: readonly Said[] = [
+      { contentType: 'text/plain', body: 'ok' },
+      { contentType: 'text/html', body: '<h1>hello</h1>' },
+      { contentType: json, body: '{"partialSuccess":' },
+      { contentType: json, body: '[{"partialSuccess":{"rejectedDataPoints":3}}]' },
+      { contentType: json, body: '{"partialSuccess":{"rejectedDataPoints":-3,"errorMessage":5}}' },
+      { contentType: json, body: '{"partialSuccess":{"rejectedDataPoints":"many"}}' },
+      { contentType: protobuf, body: Buffer.from('ff'.repeat(40), 'hex') },
+      { contentType: protobuf, body: responseBytes({ rejectedDataPoints: -1 }) },
+      { body: 'ok' },
+    ];
+    for (const said of bodies)
+      assert.deepEqual(await httpResult(t, protocol, said), { kind: 'success' }, String(said.body));
+  });
+}
+
+for (const { protocol, start } of BACKENDS) {
+  test(`${protocol}: what the backend did not take is told in its own words, and sent once`, async (t) => {
+    const backend = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
+    const outcome = (partial: { rejectedDataPoints?: number; errorMessage?: string }) => {
+      backend.answer({ kind: 'take', partial });
+      return exporter.export(sampleMetrics());
+    };
+    const message = 'out of bounds:\n 2 samples older than an hour';
+    assert.deepEqual(await outcome({ rejectedDataPoints: 2, errorMessage: message }), {
+      kind: 'partial',
+      rejectedPoints: 2,
+      message: 'out of bounds: 2 samples older than an hour',
+    });
+    assert.deepEqual(await outcome({ rejectedDataPoints: 3 }), {
+      kind: 'partial',
+      rejectedPoints: 3,
+      message: '',
+    });
+    assert.deepEqual(
+      await outcome({ errorMessage: 'delta is deprecated' }),
+      { kind: 'partial', rejectedPoints: 0, message: 'delta is deprecated' },
+      'a warning',
+    );
+    assert.deepEqual(await outcome({}), { kind: 'success' });
+    assert.deepEqual(await outcome({ rejectedDataPoints: 0, errorMessage: '' }), { kind: 'success' });
+    assert.equal(backend.requests.length, 5);
+  });
+
+  test(`${protocol}: what a backend says is cut to one line of bounded length`, async (t) => {
+    const backend = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
+    const message = `a\n\tb\u0000\u001b[31m\u2028c ${'x'.repeat(5000)}`;
+    const lineOf = (text: string) => {
+      assert.ok(text.length > 200 && text.length <= 300, `${text.length}`);
+      assert.match(text, /a b \[31m c x+…$/u);
+    };
+    backend.answer({ kind: 'refuse', message });
+    lineOf(reasonOf(await exporter.export(sampleMetrics())));
+    backend.answer({ kind: 'take', partial: { rejectedDataPoints: 1, errorMessage: message } });
+    const partial = await exporter.export(sampleMetrics());
+    assert.ok(partial.kind === 'partial');
+    lineOf(partial.message);
+  });
+
+  test(`${protocol}: a backend that repeats a header does not bring its value into the log`, async (t) => {
+    const backend = await backendOf(t, start);
+    const headers = { authorization: 'Bearer abcdefghij', 'x-team-key': 's3cret', 'x-stage': 'x' };
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { headers }));
+    const message = `token abcdefghij of Bearer abcdefghij is not extant, nor s3cret ${'y'.repeat(229)}s3cret`;
+    backend.answer({ kind: 'refuse', message });
+    const reason = reasonOf(await exporter.export(sampleMetrics()));
+    assert.match(reason, /token \*\*\* of \*\*\* is not extant, nor \*\*\* y/u);
+    backend.answer({ kind: 'take', partial: { errorMessage: 's3cret is a weak key' } });
+    assert.deepEqual(await exporter.export(sampleMetrics()), {
+      kind: 'partial',
+      rejectedPoints: 0,
+      message: '*** is a weak key',
+    });
+  });
+
+  test(`${protocol}: a backend that asks for a rest gets it, and is asked again after it`, async (t) => {
+    const backend = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
+    backend.answer({ kind: 'busy', message: 'overloaded', restS: 1 });
+    const beganMs = performance.now();
+    assert.equal((await exporter.export(sampleMetrics())).kind, 'unavailable');
+    const rested = await exporter.export(sampleMetrics());
+    assert.equal(rested.kind, 'unavailable');
+    assert.match(reasonOf(rested), /overloaded; asked for a rest of another 1 s$/u);
+    assert.equal(backend.requests.length, 1);
+    backend.answer({ kind: 'take' });
+    while ((await exporter.export(sampleMetrics())).kind !== 'success')
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    const restedMs = performance.now() - beganMs;
+    assert.ok(restedMs >= 1000 && restedMs < 2000, `${restedMs}`);
+    assert.equal(backend.requests.length, 2);
+  });
+
+  test(`${protocol}: a backend that is busy and asks for nothing may be asked again at once`, async (t) => {
+    const backend = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
+    backend.answer({ kind: 'busy', message: 'overloaded' });
+    await exporter.export(sampleMetrics());
+    backend.answer({ kind: 'take' });
+    assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
+  });
+}
+
+test('http: a count in JSON may be a text, as 64 bits are written there', async (t) => {
+  const body = '{"partialSuccess":{"rejectedDataPoints":"12","errorMessage":"no"}}';
+  assert.deepEqual(await httpResult(t, 'http/json', { contentType: 'application/json', body }), {
+    kind: 'partial',
+    rejectedPoints: 12,
+    message: 'no',
+  });
+});
+
+test('http: a rest may be given as a date, and one in the past is none', async (t) => {
+  const receiver = await startHttpReceiver();
+  t.after(() => receiver.stop());
+  const settings = exporterSettings('http/protobuf', `http://127.0.0.1:${receiver.port}/v1/metrics`);
+  const requestsOfTwo = async (retryAfter: string) => {
+    receiver.answerWith((response) => response.writeHead(429, { 'retry-after': retryAfter }).end());
+    const exporter = exporterOf(t, settings);
+    const before = receiver.requests.length;
+    await exporter.export(sampleMetrics());
+    await exporter.export(sampleMetrics());
+    return receiver.requests.length - before;
+  };
+  assert.equal(await requestsOfTwo(new Date(Date.now() + 60_000).toUTCString()), 1);
+  assert.equal(await requestsOfTwo(new Date(Date.now() - 60_000).toUTCString()), 2);
+  assert.equal(await requestsOfTwo('soon'), 2);
+  assert.equal(await requestsOfTwo('0'), 2);
+});

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import type { Exporter } from '../../../src/otlp/send/exporter.ts';
+import { freePort } from '../../real/free-port.ts';
+import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
+import { startGrpcReceiver } from './grpc-receiver.ts';
+import { portOf, startHttpReceiver } from './http-receiver.ts';
+
+/** Timers and the event loop of a machine that does other things too. */
+const MARGIN_MS = 500;
+
+async function timed<T>(work: Promise<T>): Promise<{ readonly result: T; readonly tookMs: number }> {
+  const beganMs = performance.now();
+  const result = await work;
+  return { result, tookMs: performance.now() - beganMs };
+}
+
+/** A peer that does to each connection what it is told to. */
+async function rawPeer(t: TestContext, treat: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    treat(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return portOf(server.address());
+}
+
+async function untilTaken(exporter: Exporter, everyMs: number): Promise<void> {
+  while ((await exporter.export(sampleMetrics())).kind !== 'success')
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+}
+
+for (const { protocol, start } of BACKENDS) {
+  const path = protocol === 'grpc' ? '' : '/v1/metrics';
+
+  test(`${protocol}: where nobody listens an export fails at once, by address or by name`, async (t) => {
+    const port = await freePort();
+    for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+      const settings = exporterSettings(protocol, `http://${host}:${port}${path}`, { timeoutMs: 10_000 });
+      const exporter = exporterOf(t, settings);
+      for (let count = 0; count < 3; count += 1) {
+        const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
+        assert.equal(result.kind, 'unavailable');
+        assert.match('reason' in result ? result.reason : '', /ECONNREFUSED|EADDRNOTAVAIL/u);
+        assert.ok(tookMs < 1000, `${host}: ${tookMs} ms`);
+      }
+    }
+  });
+
+  test(`${protocol}: a name that does not exist makes the backend unavailable, before the deadline`, async (t) => {
+    // Too long for a name, so that nobody has to be asked whether there is one.
+    const settings = exporterSettings(protocol, `http://${'x'.repeat(64)}:4318${path}`, {
+      timeoutMs: 10_000,
+    });
+    const { result, tookMs } = await timed(exporterOf(t, settings).export(sampleMetrics()));
+    assert.equal(result.kind, 'unavailable');
+    assert.match('reason' in result ? result.reason : '', /ENOTFOUND|Name resolution failed/u);
+    assert.ok(tookMs < 2000, `${tookMs}`);
+  });
+
+  test(`${protocol}: a backend that was away is reached again within a second of its return`, async (t) => {
+    const first = await backendOf(t, start);
+    const { port } = first;
+    const exporter = exporterOf(t, exporterSettings(protocol, first.endpoint, { timeoutMs: 10_000 }));
+    assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
+    await first.stop();
+    // The back-off that gRPC has of its own would be at two and a half seconds by then.
+    const awayMs = protocol === 'grpc' ? 3200 : 300;
+    for (const awayUntilMs = performance.now() + awayMs; performance.now() < awayUntilMs; ) {
+      const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
+      assert.equal(result.kind, 'unavailable');
+      assert.ok(tookMs < 1000, `${tookMs}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await backendOf(t, start, { port });
+    const { tookMs } = await timed(untilTaken(exporter, 20));
+    t.diagnostic(`reached again after ${Math.round(tookMs)} ms`);
+    assert.ok(tookMs < 1000, `${tookMs}`);
+  });
+
+  test(`${protocol}: a backend that restarts between two exports costs one of them at most`, async (t) => {
+    const first = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, first.endpoint));
+    assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
+    await first.stop();
+    await backendOf(t, start, { port: first.port });
+    // Whether gRPC has noticed by now is a matter of milliseconds.
+    const next = await exporter.export(sampleMetrics());
+    if (protocol !== 'grpc' || next.kind !== 'unavailable') assert.deepEqual(next, { kind: 'success' });
+    assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
+  });
+
+  test(`${protocol}: without an answer an export ends at its deadline, and the next has a new connection`, async (t) => {
+    const backend = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { timeoutMs: 300 }));
+    assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
+    backend.answer({ kind: 'nothing' });
+    const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
+    assert.equal(result.kind, 'unavailable');
+    assert.match('reason' in result ? result.reason : '', /no answer within 300 ms|DEADLINE_EXCEEDED/u);
+    assert.ok(tookMs >= 290 && tookMs < 300 + MARGIN_MS, `${tookMs}`);
+    backend.answer({ kind: 'take' });
+    assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
+    assert.equal(backend.accepted(), 2);
+  });
+
+  for (const scheme of ['http', 'https'] as const) {
+    const peers: Readonly<Record<string, (socket: Socket) => void>> = {
+      'is silent': () => {},
+      'reads and is silent': (socket) => socket.resume(),
+      'answers half a line': (socket) => socket.resume().write('HTTP/1.1 200'),
+      'speaks something else': (socket) => socket.resume().write('220 mail.example ESMTP\r\n'.repeat(20)),
+      'closes at once': (socket) => socket.destroy(),
+      'resets at once': (socket) => socket.resetAndDestroy(),
+      'closes after the first bytes': (socket) => socket.once('data', () => socket.destroy()),
+    };
+    for (const [peer, treat] of Object.entries(peers)) {
+      test(`${protocol} by ${scheme}: a peer that ${peer} is unavailable, by the deadline`, async (t) => {
+        const port = await rawPeer(t, treat);
+        const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}${path}`, {
+          timeoutMs: 300,
+        });
+        const { result, tookMs } = await timed(exporterOf(t, settings).export(sampleMetrics()));
+        assert.equal(result.kind, 'unavailable', JSON.stringify(result));
+        assert.ok('reason' in result && result.reason.length > 10, JSON.stringify(result));
+        assert.ok(tookMs < 300 + MARGIN_MS, `${tookMs}`);
+      });
+    }
+  }
+}
+
+test('http: an answer that begins and does not end has the meaning of its status', async (t) => {
+  const receiver = await startHttpReceiver();
+  t.after(() => receiver.stop());
+  const settings = exporterSettings('http/json', `http://127.0.0.1:${receiver.port}/v1/metrics`, {
+    timeoutMs: 300,
+  });
+  const exporter = exporterOf(t, settings);
+  const trickles: NodeJS.Timeout[] = [];
+  t.after(() => trickles.forEach(clearInterval));
+  const outcome = (status: number, treat: (response: ServerResponse) => void) => {
+    receiver.answerWith((response) => {
+      response.writeHead(status, { 'content-type': 'text/plain', 'content-length': 1_000_000 });
+      response.write('so far');
+      treat(response);
+    });
+    return timed(exporter.export(sampleMetrics()));
+  };
+  const taken = await outcome(200, () => {});
+  assert.deepEqual(taken.result, { kind: 'success' });
+  assert.ok(taken.tookMs < 300 + MARGIN_MS, `${taken.tookMs}`);
+  const trickling = await outcome(503, (response) =>
+    trickles.push(setInterval(() => response.write('.'), 20)),
+  );
+  assert.equal(trickling.result.kind, 'unavailable');
+  assert.ok(trickling.tookMs < 300 + MARGIN_MS, `${trickling.tookMs}`);
+  const cut = await outcome(400, (response) => setTimeout(() => response.destroy(), 20));
+  assert.deepEqual(cut.result, { kind: 'refused', reason: 'HTTP 400 Bad Request: so far' });
+});
+
+test('http: of ten megabytes as an answer little is read, and the status counts', async (t) => {
+  const receiver = await startHttpReceiver();
+  t.after(() => receiver.stop());
+  const exporter = exporterOf(
+    t,
+    exporterSettings('http/json', `http://127.0.0.1:${receiver.port}/v1/metrics`),
+  );
+  const kinds = { 200: 'success', 400: 'refused', 503: 'unavailable' } as const;
+  for (const [status, kind] of Object.entries(kinds)) {
+    receiver.answerWith((response) => {
+      response.writeHead(Number(status), { 'content-type': 'text/plain' });
+      response.end(Buffer.alloc(10_000_000, 'x'));
+    });
+    assert.equal((await exporter.export(sampleMetrics())).kind, kind);
+  }
+  assert.equal(
+    receiver.accepted(),
+    3,
+    'a connection on which an answer was not read to its end is of no use',
+  );
+});
+
+test('grpc: of ten megabytes as an answer little is read', async (t) => {
+  const receiver = await startGrpcReceiver();
+  t.after(() => receiver.stop());
+  receiver.answerWith((stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+    const message = Buffer.alloc(10_000_005, 'x');
+    message.writeUInt8(0);
+    message.writeUInt32BE(10_000_000, 1);
+    stream.write(message);
+  });
+  const exporter = exporterOf(
+    t,
+    exporterSettings('grpc', `http://127.0.0.1:${receiver.port}`, { timeoutMs: 2000 }),
+  );
+  const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
+  assert.equal(result.kind, 'refused');
+  assert.match(
+    'reason' in result ? result.reason : '',
+    /^RESOURCE_EXHAUSTED \(8\): Received message larger than max/u,
+  );
+  assert.ok(tookMs < 2000, `${tookMs}`);
+});
+
+test('http: kept connections that the backend closed while they were used again cost no export', async (t) => {
+  const receiver = await startHttpReceiver();
+  t.after(() => receiver.stop());
+  const settings = exporterSettings('http/protobuf', `http://127.0.0.1:${receiver.port}/v1/metrics`);
+  const exporter = exporterOf(t, settings);
+  const both = () => Promise.all([exporter.export(sampleMetrics()), exporter.export(sampleMetrics())]);
+  await both();
+  const used = new Set<Socket>();
+  assert.equal(receiver.accepted(), 2);
+  // As a peer does whose time-out for idle connections has just passed.
+  receiver.answerWith((response) => {
+    const { socket } = response;
+    if (socket === null || receiver.accepted() > 2) return response.end();
+    used.add(socket);
+    return socket.resetAndDestroy();
+  });
+  assert.deepEqual(await both(), [{ kind: 'success' }, { kind: 'success' }]);
+  assert.equal(used.size, 2);
+});
+
+test('http: a connection that is closed before it was ever answered on is not tried again', async (t) => {
+  const receiver = await startHttpReceiver({ answer: (response) => response.destroy() });
+  t.after(() => receiver.stop());
+  const settings = exporterSettings('http/protobuf', `http://127.0.0.1:${receiver.port}/v1/metrics`);
+  const result = await exporterOf(t, settings).export(sampleMetrics());
+  assert.deepEqual(result, { kind: 'unavailable', reason: 'socket hang up' });
+  assert.equal(receiver.requests.length, 1);
+});
+
+test('http: a request that is answered before its end is not sent to its end', async (t) => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const port = await rawPeer(t, (socket) => {
+    socket.once('data', () => {
+      socket.pause();
+      socket.write('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\n\r\n');
+      // Only who reads learns that the other side has closed.
+      setTimeout(() => socket.resume(), 200);
+    });
+    socket.on('close', resolve);
+  });
+  const settings = exporterSettings('http/protobuf', `http://127.0.0.1:${port}/v1/metrics`);
+  const { resource, scopeMetrics } = sampleMetrics();
+  const large = {
+    resource,
+    scopeMetrics: [...scopeMetrics, { scope: { name: 'x'.repeat(16e6) }, metrics: [] }],
+  };
+  assert.deepEqual(await exporterOf(t, settings).export(large), {
+    kind: 'refused',
+    reason: 'HTTP 413 Payload Too Large',
+  });
+  await closed;
+});

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { ExporterSettings } from '../../../src/otlp/otlp-settings.ts';
+import { type Ended, runChild } from '../../contract/child.ts';
+import { makeCertificates } from '../../real/certificates.ts';
+import { BACKENDS, backendOf, exporterSettings } from './exporter-backends.ts';
+import { portOf } from './http-receiver.ts';
+
+const CHILD = fileURLToPath(import.meta.resolve('./exporter-child.ts'));
+/** Of a process that starts, exports once and ends by itself. */
+const CHILD_TIMEOUT_MS = 20_000;
+/** Of a request in a process that is to end long before. */
+const LONG_MS = 60_000;
+
+function exportInChild(
+  settings: ExporterSettings,
+  { env = {}, mode = 'wait' }: { env?: NodeJS.ProcessEnv; mode?: 'wait' | 'close-under-way' } = {},
+): Promise<Ended> {
+  return runChild(process.execPath, [CHILD, JSON.stringify(settings), mode], {
+    cwd: import.meta.dirname,
+    env,
+    timeoutMs: CHILD_TIMEOUT_MS,
+  });
+}
+
+/** Takes connections and never says anything. */
+async function silentPeer(t: TestContext): Promise<{ readonly port: number; readonly server: Server }> {
+  const server = createServer();
+  server.on('connection', (socket) => {
+    socket.on('error', () => {});
+    t.after(() => socket.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return { port: portOf(server.address()), server };
+}
+
+/** Every variable that the specification, the SDK's exporters, grpc-js or Node read, and that would change an export. */
+function telling(elsewhere: number, caFile: string): NodeJS.ProcessEnv {
+  const ofEachSignal = {
+    ENDPOINT: `http://127.0.0.1:${elsewhere}`,
+    HEADERS: 'authorization=Bearer%20other,x-other=other',
+    COMPRESSION: 'gzip',
+    TIMEOUT: '1',
+    CERTIFICATE: caFile,
+    CLIENT_CERTIFICATE: caFile,
+    CLIENT_KEY: caFile,
+    INSECURE: 'true',
+    PROTOCOL: 'http/json',
+  };
+  const proxy = `http://127.0.0.1:${elsewhere}`;
+  return {
+    ...Object.fromEntries(
+      Object.entries(ofEachSignal).flatMap(([name, value]) => [
+        [`OTEL_EXPORTER_OTLP_${name}`, value],
+        [`OTEL_EXPORTER_OTLP_METRICS_${name}`, value],
+      ]),
+    ),
+    OTEL_SDK_DISABLED: 'true',
+    ...Object.fromEntries(
+      ['grpc_proxy', 'http_proxy', 'https_proxy', 'all_proxy']
+        .flatMap((name) => [name, name.toUpperCase()])
+        .map((name) => [name, proxy]),
+    ),
+    NODE_USE_ENV_PROXY: '1',
+    GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: caFile,
+    GRPC_SSL_CIPHER_SUITES: 'none',
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+  };
+}
+
+for (const { protocol, start } of BACKENDS) {
+  test(`${protocol}: no variable of the environment changes a request, nor whom it goes to`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'celery-otel-environment-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const { caFile, certFile, keyFile } = makeCertificates(join(folder, 'tls'));
+    const elsewhere = await silentPeer(t);
+    let strayed = 0;
+    elsewhere.server.on('connection', () => {
+      strayed += 1;
+    });
+    const env = telling(elsewhere.port, caFile);
+    const backend = await backendOf(t, start);
+    const settings = exporterSettings(protocol, backend.endpoint, { headers: { 'x-team': 'a' } });
+    for (const environment of [{}, env]) {
+      const { stdout, stderr } = await exportInChild(settings, { env: environment });
+      assert.equal(stdout, '{"kind":"success"}', stderr);
+    }
+    const [without, within] = backend.requests;
+    assert.ok(without !== undefined && within !== undefined);
+    assert.deepEqual({ ...within.headers, 'grpc-timeout': '' }, { ...without.headers, 'grpc-timeout': '' });
+    assert.deepEqual(within, { ...without, headers: within.headers });
+
+    const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+    const secure = await backendOf(t, start, { tls });
+    const untrusted = await exportInChild(exporterSettings(protocol, secure.endpoint), { env });
+    assert.match(untrusted.stdout, /"unavailable"/u, untrusted.stderr);
+    assert.equal(secure.requests.length, 0, 'nobody said that this one is to be trusted');
+    assert.equal(strayed, 0);
+  });
+
+  test(`${protocol}: once its exporter is closed, a process ends by itself`, async (t) => {
+    const backend = await backendOf(t, start);
+    const { code, stdout, stderr } = await exportInChild(
+      exporterSettings(protocol, backend.endpoint, { timeoutMs: LONG_MS }),
+    );
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '{"kind":"success"}', stderr: '' });
+  });
+
+  for (const scheme of ['http', 'https']) {
+    test(`${protocol} by ${scheme}: a process ends by itself, too, where a silent peer held an export up`, async (t) => {
+      const { port } = await silentPeer(t);
+      const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}/`, { timeoutMs: 300 });
+      const timedOut = await exportInChild(settings);
+      assert.equal(timedOut.code, 0, timedOut.stderr);
+      assert.match(timedOut.stdout, /"unavailable"/u);
+      const closed = await exportInChild({ ...settings, timeoutMs: LONG_MS }, { mode: 'close-under-way' });
+      assert.equal(closed.code, 0, closed.stderr);
+      assert.match(closed.stdout, /"unavailable".*(closed|CANCELLED)/u);
+    });
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * A backend of OTLP over gRPC inside this process, made of HTTP/2 alone: keeps every request as it came on the wire and
+ * answers as it is told, also as no gRPC library would. It listens on loopback only, and judges nothing.
+ */
+import { once } from 'node:events';
+import * as http2 from 'node:http2';
+import type { Socket } from 'node:net';
+import type { TlsOptions } from 'node:tls';
+import { gunzipSync } from 'node:zlib';
+import { portOf } from './http-receiver.ts';
+
+export interface GrpcRequest {
+  readonly path: string;
+  readonly headers: http2.IncomingHttpHeaders;
+  /** The message, decompressed. */
+  readonly body: Buffer;
+}
+
+export interface GrpcAnswer {
+  /** gRPC's number; 0 if missing. */
+  readonly status?: number;
+  readonly message?: string;
+  /** `google.rpc.Status`. */
+  readonly details?: Uint8Array;
+  /** The message of a success. */
+  readonly response?: Uint8Array;
+}
+
+type Answer = (stream: http2.ServerHttp2Stream, request: GrpcRequest) => void;
+
+export interface GrpcReceiverOptions {
+  /** 0: a free one. */
+  readonly port?: number;
+  /** Another address of loopback than 127.0.0.1. */
+  readonly host?: string;
+  /** Of a Unix domain socket, instead of a port. */
+  readonly path?: string;
+  readonly tls?: TlsOptions;
+  /** An empty response if missing. */
+  readonly answer?: Answer;
+}
+
+export interface GrpcReceiver {
+  readonly port: number;
+  readonly requests: readonly GrpcRequest[];
+  /** Connections that are open now. */
+  connections(): number;
+  /** Connections that were ever made. */
+  accepted(): number;
+  answerWith(answer: Answer): void;
+  /** Closes all connections, whatever is under way. */
+  stop(): Promise<void>;
+}
+
+export async function startGrpcReceiver(options: GrpcReceiverOptions = {}): Promise<GrpcReceiver> {
+  const requests: GrpcRequest[] = [];
+  const sockets = new Set<Socket>();
+  let accepted = 0;
+  let answer: Answer = options.answer ?? ((stream) => respondGrpc(stream, {}));
+
+  const server = options.tls === undefined ? http2.createServer() : http2.createSecureServer(options.tls);
+  server.on('connection', (socket: Socket) => {
+    accepted += 1;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  // A client that goes away is none of the receiver's business.
+  server.on('sessionError', () => {});
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => {});
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => {
+      const request = { path: headers[':path'] ?? '', headers, body: unframe(Buffer.concat(chunks)) };
+      requests.push(request);
+      answer(stream, request);
+    });
+  });
+  if (options.path !== undefined) server.listen(options.path);
+  else server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: options.path === undefined ? portOf(server.address()) : 0,
+    requests,
+    connections: () => sockets.size,
+    accepted: () => accepted,
+    answerWith(next) {
+      answer = next;
+    },
+    async stop() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+const HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
+
+export function respondGrpc(stream: http2.ServerHttp2Stream, answer: GrpcAnswer): void {
+  const { status = 0, message = '', details, response = new Uint8Array() } = answer;
+  stream.respond(HEADERS, { waitForTrailers: true });
+  stream.on('wantTrailers', () =>
+    stream.sendTrailers({
+      'grpc-status': String(status),
+      'grpc-message': encodeURI(message),
+      ...(details === undefined
+        ? {}
+        : { 'grpc-status-details-bin': Buffer.from(details).toString('base64') }),
+    }),
+  );
+  if (status === 0) stream.end(frame(response));
+  else stream.end();
+}
+
+/** Compressed or not, its length, the message (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+function frame(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+function unframe(framed: Buffer): Buffer {
+  const message = framed.subarray(5);
+  return framed[0] === 1 ? gunzipSync(message) : message;
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readPartialSuccess } from '../../../src/otlp/send/partial-success.ts';
+import { responseBytes } from './backend-messages.ts';
+
+const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+test('both encodings say the same', () => {
+  for (const partial of [
+    { rejectedDataPoints: 3, errorMessage: 'zu alt' },
+    { rejectedDataPoints: 3 },
+    { errorMessage: 'a warning' },
+  ]) {
+    const expected = {
+      rejectedPoints: partial.rejectedDataPoints ?? 0,
+      message: partial.errorMessage ?? '',
+    };
+    assert.deepEqual(readPartialSuccess(responseBytes(partial), 'protobuf'), expected);
+    assert.deepEqual(readPartialSuccess(json({ partialSuccess: partial }), 'json'), expected);
+  }
+});
+
+test('a response that says nothing is a full success', () => {
+  for (const response of [undefined, {}, { rejectedDataPoints: 0, errorMessage: '' }]) {
+    assert.equal(readPartialSuccess(responseBytes(response), 'protobuf'), undefined);
+    assert.equal(readPartialSuccess(json({ partialSuccess: response }), 'json'), undefined);
+  }
+  assert.equal(readPartialSuccess(new Uint8Array(), 'json'), undefined);
+  assert.equal(readPartialSuccess(json({ partialSuccess: { rejectedDataPoints: 3 } }), undefined), undefined);
+});
+
+test('whatever a backend answers with, reading it ends with a count and a text, or with nothing', () => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.json().map((text) => Buffer.from(text)),
+    fc.jsonValue().map((partialSuccess) => json({ partialSuccess })),
+    fc
+      .record({ rejectedDataPoints: fc.jsonValue(), errorMessage: fc.jsonValue() })
+      .map((partialSuccess) => json({ partialSuccess })),
+  );
+  fc.assert(
+    fc.property(bytes, fc.constantFrom('json', 'protobuf'), (response, encoding) => {
+      const read = readPartialSuccess(response, encoding);
+      if (read === undefined) return;
+      assert.ok(Number.isSafeInteger(read.rejectedPoints) && read.rejectedPoints >= 0);
+      assert.equal(typeof read.message, 'string');
+    }),
+  );
+});

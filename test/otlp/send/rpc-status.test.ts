@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readRpcStatus } from '../../../src/otlp/send/rpc-status.ts';
+import { statusBytes } from './backend-messages.ts';
+
+test('the message of a status is read, and when to come again', () => {
+  assert.deepEqual(readRpcStatus(statusBytes({ message: 'zu groß' })), {
+    message: 'zu groß',
+    retryDelayMs: undefined,
+  });
+  for (const retryDelayMs of [0, 1, 999, 1000, 90_250]) {
+    const status = readRpcStatus(statusBytes({ message: 'later', retryDelayMs }));
+    assert.deepEqual(status, { message: 'later', retryDelayMs });
+  }
+  assert.equal(readRpcStatus(statusBytes({ retryDelayMs: null }))?.retryDelayMs, 0);
+  assert.equal(readRpcStatus(statusBytes({ retryDelayMs: -5000 }))?.retryDelayMs, 0);
+  assert.deepEqual(readRpcStatus(new Uint8Array()), { message: '', retryDelayMs: undefined });
+});
+
+test('a status that is cut anywhere is read or is none, and nothing is thrown', () => {
+  const whole = statusBytes({ message: 'later', retryDelayMs: 1500 });
+  for (let length = 0; length < whole.length; length += 1) {
+    const cut = readRpcStatus(whole.subarray(0, length));
+    assert.ok(cut === undefined || cut.retryDelayMs === undefined, `${length}`);
+  }
+});
+
+test('whatever the bytes are, reading them ends', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      const status = readRpcStatus(bytes);
+      assert.ok(status === undefined || typeof status.message === 'string');
+    }),
+  );
+  assert.equal(readRpcStatus(new Uint8Array(1_000_000).fill(0x80)), undefined);
+  const tooLong = Uint8Array.of(0x08, ...Array<number>(10).fill(0x80), 0x01);
+  assert.equal(readRpcStatus(tooLong), undefined, 'no number has eleven bytes');
+});
+
+test('a megabyte of the smallest fields is read in no time', () => {
+  const fields = new Uint8Array(1_000_000);
+  for (let at = 0; at < fields.length; at += 2) fields[at] = 0x22;
+  const beganMs = performance.now();
+  assert.deepEqual(readRpcStatus(fields), { message: '', retryDelayMs: undefined });
+  assert.ok(performance.now() - beganMs < 2000);
+});

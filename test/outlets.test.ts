@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import { type Point, total } from '../examples/demo/otlp-points.ts';
+import { type Receiver, startReceiver } from '../examples/demo/otlp-receiver.ts';
+import type { BridgeOptions, BridgeService } from '../src/bridge-options.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import type { ServiceReading } from '../src/meter/self-readings.ts';
+import { createOutlets } from '../src/outlets.ts';
+import type { ProcessWatch } from '../src/self/process-readings.ts';
+import type { SelfEvent } from '../src/self/self-event.ts';
+import { VERSION } from '../src/version.ts';
+import { otlpSettings } from './otlp/settings.ts';
+
+const READING: ServiceReading = {
+  service: 'shop',
+  connected: true,
+  tables: { tasks: { entries: 12, limit: 100 } },
+};
+
+function shopService(): BridgeService {
+  const env = { CELERY_BROKER_URL: 'amqp://127.0.0.1:1', OTEL_SERVICE_NAME: 'shop' };
+  const loaded = loadConfig({ argv: [], env });
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  return loaded.config.services[0];
+}
+
+/** A watch that says always the same, and how many there are. */
+function fakeWatches() {
+  const watches = { begun: 0, read: 0, closed: 0 };
+  const watch = (): ProcessWatch => {
+    watches.begun += 1;
+    return {
+      instanceId: 'instance-1',
+      read() {
+        watches.read += 1;
+        return {
+          uptimeS: 7,
+          cpuS: { user: 2, system: 1 },
+          memoryBytes: { rss: 50, heap_total: 30, heap_used: 20, external: 10 },
+          eventLoopDelayS: { mean: 0.001, p99: 0.02, max: 0.5 },
+        };
+      },
+      close() {
+        watches.closed += 1;
+      },
+    };
+  };
+  return { watches, watch };
+}
+
+async function receiver(t: TestContext): Promise<Receiver> {
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  return sink;
+}
+
+/** Outlets of the service `shop`, which counts something. */
+function outletsTo(sink: Receiver, self: BridgeOptions['self']) {
+  const told: SelfEvent[] = [];
+  const { watches, watch } = fakeWatches();
+  const options = { services: [shopService()], otlp: otlpSettings(sink.url), self };
+  const outlets = createOutlets(
+    options,
+    (event) => told.push(event),
+    () => 0,
+    watch,
+  );
+  const shop = outlets.outlet(shopService());
+  shop.meter.createCounter('celery.task.sent').add(1, { 'celery.queue.name': 'orders' });
+  outlets.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0 }, 0);
+  outlets.tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
+  outlets.start(() => [READING]);
+  return { outlets, told, watches };
+}
+
+/** An OpenTelemetry set-up that a program has of its own. */
+function programsOwn(t: TestContext) {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  t.after(() => meterProvider.shutdown());
+  const metrics = async (): Promise<ReadonlySet<string>> => {
+    exporter.reset();
+    await meterProvider.forceFlush();
+    const scopes = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics);
+    return new Set(scopes.flatMap((scope) => scope.metrics.map(({ descriptor }) => descriptor.name)));
+  };
+  return { meterProvider, metrics };
+}
+
+test('the bridge’s own metrics are exported under a resource that tells one bridge and version from another', async (t) => {
+  const sink = await receiver(t);
+  const { outlets } = outletsTo(sink, { enabled: true, attributes: { team: 'checkout' } });
+  assert.equal((await outlets.close(5000)).flushed, true);
+  const resource = sink.latest('celery-otel')[0]?.resource;
+  assert.equal(resource?.['service.version'], VERSION);
+  assert.equal(resource['service.instance.id'], 'instance-1');
+  assert.equal(resource['team'], 'checkout');
+  assert.equal(sink.latest('shop')[0]?.resource['service.instance.id'], undefined);
+});
+
+test('an instance that is configured is the one of the resource', async (t) => {
+  const sink = await receiver(t);
+  const attributes = { 'service.instance.id': 'bridge-7', 'service.name': 'another' };
+  const { outlets } = outletsTo(sink, { enabled: true, attributes });
+  await outlets.close(5000);
+  assert.equal(sink.latest('celery-otel')[0]?.resource['service.instance.id'], 'bridge-7');
+});
+
+test('what is read of services, of series and of the process is exported with what happened', async (t) => {
+  const sink = await receiver(t);
+  const { outlets, watches } = outletsTo(sink, { enabled: true, attributes: {} });
+  await outlets.close(5000);
+  const points = sink.latest('celery-otel');
+  const ofShop = { 'celery_otel.service': 'shop' };
+  const wanted: readonly [metric: string, attributes: Point['attributes'], value: number][] = [
+    ['celery_otel.events', ofShop, 1],
+    ['celery_otel.event.lag', ofShop, 1],
+    ['celery_otel.broker.connections', ofShop, 1],
+    ['celery_otel.broker.connected', ofShop, 1],
+    ['celery_otel.table.entries', ofShop, 12],
+    ['celery_otel.table.limit', ofShop, 100],
+    ['celery_otel.series', ofShop, 1],
+    ['celery_otel.exports', ofShop, 1],
+    ['celery_otel.export.points', ofShop, 1],
+    ['celery_otel.cpu.time', { 'cpu.mode': 'user' }, 2],
+    ['celery_otel.memory.usage', { 'celery_otel.memory.type': 'rss' }, 50],
+    ['celery_otel.uptime', {}, 7],
+  ];
+  for (const [metric, attributes, value] of wanted)
+    assert.equal(total(points, metric, attributes), value, metric);
+  const ofItself = points.filter((point) => point.attributes['celery_otel.service'] === 'celery-otel');
+  assert.deepEqual(ofItself.map(({ metric }) => metric).sort(), [
+    'celery_otel.series',
+    'celery_otel.series.overflowed',
+    'celery_otel.series.retired',
+  ]);
+  assert.deepEqual(watches, { begun: 1, read: 1, closed: 1 });
+});
+
+test('series that ended and measurements that had no place are counted under their service', async (t) => {
+  const sink = await receiver(t);
+  const limits = { counter: 3, histogram: 3, gauge: 3 };
+  const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
+  const outlets = createOutlets(
+    { services: [shopService()], otlp, self: { enabled: true, attributes: {} } },
+    () => {},
+    () => 0,
+    fakeWatches().watch,
+  );
+  const { meter, retire } = outlets.outlet(shopService());
+  const counter = meter.createCounter('celery.task.received');
+  for (const worker of ['w1', 'w2', 'w3', 'w4', 'w4']) counter.add(1, { 'celery.worker.name': worker });
+  retire(['w1']);
+  outlets.start(() => []);
+  const ofShop = { 'celery_otel.service': 'shop' };
+  await sink.waitFor(
+    'celery-otel',
+    (points) =>
+      total(points, 'celery_otel.series.retired', ofShop) === 1 &&
+      total(points, 'celery_otel.series.overflowed', ofShop) === 3 &&
+      // One worker, and the overflow.
+      total(points, 'celery_otel.series', ofShop) === 2,
+    5000,
+  );
+  await outlets.close(5000);
+});
+
+test('the metrics of the exporter that the SDK defines are beside the bridge’s own', async (t) => {
+  const sink = await receiver(t);
+  const { outlets } = outletsTo(sink, { enabled: true, attributes: {} });
+  await outlets.close(5000);
+  const names = new Set(sink.latest('celery-otel').map(({ metric }) => metric));
+  for (const name of ['metric_data_point.inflight', 'metric_data_point.exported', 'operation.duration'])
+    assert.ok(names.has(`otel.sdk.exporter.${name}`), [...names].join('\n'));
+});
+
+test('where they are off there is nothing of them: nothing is looked at, recorded or exported', async (t) => {
+  const sink = await receiver(t);
+  const { meterProvider, metrics } = programsOwn(t);
+  for (const attached of [{}, { meterProvider }]) {
+    const { outlets, told, watches } = outletsTo(sink, { enabled: false, attributes: {}, ...attached });
+    await outlets.close(5000);
+    assert.deepEqual(watches, { begun: 0, read: 0, closed: 0 });
+    assert.deepEqual(sink.latest('celery-otel'), []);
+    assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);
+    assert.deepEqual(
+      told.map(({ kind }) => kind),
+      ['broker-connected', 'export-finished'],
+    );
+  }
+  assert.deepEqual(await metrics(), new Set());
+});
+
+test('attached, they are recorded in the program’s provider until the bridge is closed, and not exported by us', async (t) => {
+  const sink = await receiver(t);
+  const { meterProvider, metrics } = programsOwn(t);
+  const { outlets, watches } = outletsTo(sink, { enabled: true, attributes: {}, meterProvider });
+  const names = await metrics();
+  for (const name of [
+    'celery_otel.up',
+    'celery_otel.events',
+    'celery_otel.series',
+    'celery_otel.memory.usage',
+  ])
+    assert.ok(names.has(name), [...names].join('\n'));
+  await outlets.close(5000);
+  assert.deepEqual(sink.latest('celery-otel'), []);
+  assert.deepEqual(watches, { begun: 1, read: 1, closed: 1 });
+  const after = await metrics();
+  assert.ok(after.has('celery_otel.exports') && after.has('otel.sdk.exporter.metric_data_point.exported'));
+  assert.equal(watches.read, 1);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createNoopMeter } from '@opentelemetry/api';
+import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import type { ReadEvent } from '../src/meter/self-recorder.ts';
+import { startService } from '../src/service.ts';
+import { SETTINGS } from './cluster/events.ts';
+import { event } from './e2e/publish.ts';
+
+const RECORDED_AT_MS = 1_790_000_000_000;
+
+/** A recording of these events, each a number of ms after the beginning. */
+function recording(t: TestContext, events: readonly (readonly [fields: unknown, afterMs: number])[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-service-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const lines = events.map(([fields, afterMs]) => {
+    const encoded = encodeMessage({
+      arrivedAtMs: RECORDED_AT_MS + afterMs,
+      exchange: 'celeryev',
+      routingKey: 'task.multi',
+      contentType: 'application/json',
+      contentEncoding: 'utf-8',
+      headers: {},
+      body: Buffer.from(JSON.stringify(fields)),
+    });
+    assert.ok(encoded.ok);
+    return encoded.line.trimEnd();
+  });
+  const file = join(folder, 'a.ndjson');
+  writeFileSync(file, [encodeHeader(RECORDED_AT_MS).trimEnd(), ...lines, ''].join('\n'));
+  return `recording:${file}`;
+}
+
+function serviceOn(t: TestContext, url: string) {
+  const loaded = loadConfig({ argv: [], env: { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop' } });
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  const [config] = loaded.config.services;
+  const counted: { event: ReadEvent; arrivedAtMs: number }[] = [];
+  const first = Promise.withResolvers<void>();
+  const service = startService({
+    ...config,
+    cluster: SETTINGS,
+    meter: createNoopMeter(),
+    retire: () => {},
+    self: {
+      eventsOf: () => (read, arrivedAtMs) => {
+        counted.push({ event: read, arrivedAtMs });
+        first.resolve();
+      },
+    },
+    tell: () => {},
+    random: () => 0,
+  });
+  t.after(() => service.stop());
+  return { service, counted, first: first.promise };
+}
+
+test('it says for the bridge’s own metrics whether it is connected, and of each table what is in it and what its bound is', async (t) => {
+  const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
+  // Nothing comes for an hour after the first.
+  const url = recording(t, [
+    [[sent, event('worker-heartbeat')], 0],
+    [event('worker-heartbeat'), 3_600_000],
+  ]);
+  const { service, first } = serviceOn(t, url);
+  assert.deepEqual(service.reading(), {
+    service: 'shop',
+    connected: false,
+    tables: {
+      tasks: { entries: 0, limit: SETTINGS.tasksMax },
+      workers: { entries: 0, limit: SETTINGS.workersMax },
+      reordering_window: { entries: 0, limit: SETTINGS.heldMax },
+      clock_skews: { entries: 0, limit: SETTINGS.skewPairsMax },
+    },
+  });
+  await first;
+  const { connected, tables } = service.reading();
+  assert.equal(connected, true);
+  assert.deepEqual([tables['tasks']?.entries, tables['workers']?.entries], [1, 1]);
+  await service.stop();
+  assert.equal(service.reading().connected, false);
+});
+
+test('each event is counted with the time at which its message arrived', async (t) => {
+  const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
+  const { service, counted } = serviceOn(t, `${recording(t, [[[sent, sent], 500]])}?speed=max`);
+  assert.equal(await service.done, 'finished');
+  const lagsMs = counted.map(({ event: read, arrivedAtMs }) => [read.type, arrivedAtMs - read.timestampMs]);
+  assert.deepEqual(lagsMs, [
+    ['task-sent', 2500],
+    ['task-sent', 2500],
+  ]);
+});
