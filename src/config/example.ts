@@ -53,7 +53,7 @@ meter_provider:
           # Or otlp_http, whose endpoint is a whole URL: http://localhost:4318/v1/metrics
           otlp_grpc:
             endpoint: \${OTLP_ENDPOINT:-http://localhost:4317}
-            headers_list: \${OTLP_HEADERS}
+            headers_list: \${OTLP_HEADERS:-}
             compression: gzip
             temporality_preference: cumulative
         # Points of one stream at most, that of the overflow included.

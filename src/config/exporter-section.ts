@@ -31,6 +31,9 @@ export function readMeterProvider(provider: Maybe, note: NoteOrigin): OtlpSettin
   const grpc = exporter?.get('otlp_grpc');
   const otlp = grpc ?? exporter?.get('otlp_http');
   const schedule = readSchedule(reader);
+  // To the standard a variable that is not set is a value that is not given. But a header without its secret, or metrics
+  // that go to localhost instead, is nothing that anybody wants.
+  otlp?.expectVariables();
   return {
     exporter: readExporter(otlp, protocolOf(grpc, otlp), schedule, note),
     streams: {

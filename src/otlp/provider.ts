@@ -8,6 +8,7 @@ import { DataPointType, MeterProvider, type MetricData, MetricReader } from '@op
 import type { CollectedMetric, SeriesTally } from './collect/collected-metric.ts';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createInstrumentStreams } from './collect/instrument-streams.ts';
+import { attributesBytes, pointBytes } from './collect/point-bytes.ts';
 import type { CollectedScope } from './collect/scope-streams.ts';
 import { temporalityOf } from './collect/temporality.ts';
 import { type ExportRequest, exportRequests } from './export/export-request.ts';
@@ -72,13 +73,11 @@ class SdkReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
 }
 
-/** Of a point with a value of that size, at most; there are few of them. */
-const SDK_POINT_BYTES = 4000;
-
 function ofSdk(metric: MetricData): CollectedMetric {
   return {
     points: metric.dataPoints.length,
-    bytesOf: () => SDK_POINT_BYTES,
+    // All that is left to the SDK are numbers.
+    bytesOf: (point) => pointBytes(attributesBytes(metric.dataPoints[point]?.attributes ?? {}), 0),
     slice: (from, to) => sliceOf(metric, from, to),
     // What is owed of these, nobody knows.
     exported: () => {},

@@ -19,7 +19,7 @@ export type InstrumentKind =
 
 /** Whatever is given has to fit; at least one is. */
 export interface ViewSelector {
-  /** `?` stands for any character, `*` for any number of them. Case does not matter, as in the SDK. */
+  /** `?` stands for any character, `*` for any number of them. Case does not matter: by the specification names of instruments differ in more than that. */
   readonly instrumentName?: string;
   readonly instrumentKind?: InstrumentKind;
   readonly unit?: string;

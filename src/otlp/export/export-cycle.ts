@@ -18,13 +18,13 @@ export interface ExportCycleOptions {
 /** Requests under way. */
 const AT_ONCE = 4;
 
-/** @returns those that have not been exported as a whole */
+/** @returns those that are worth being tried again soon: a backend would refuse again what it has refused */
 export async function exportCycle(
   sources: readonly ExportSource[],
   options: ExportCycleOptions,
 ): Promise<readonly ExportSource[]> {
   const waiting = [...sources];
-  const failed: ExportSource[] = [];
+  const again: ExportSource[] = [];
   // One that is refused for what it holds says nothing of the others; that several in a row got no answer does.
   let unavailableInARow = 0;
   let lastReason = '';
@@ -36,14 +36,14 @@ export async function exportCycle(
 
   async function exportOne(source: ExportSource): Promise<void> {
     try {
-      const { outcome, unavailable } = await exportSource(source, options.exporter, forbid);
+      const { outcome, unavailable, worthRetrying } = await exportSource(source, options.exporter, forbid);
       if (unavailable) lastReason = outcome.reason;
       if (unavailable) unavailableInARow += 1;
       else if (outcome.points > 0) unavailableInARow = 0;
-      if (outcome.outcome === 'failure') failed.push(source);
+      if (worthRetrying) again.push(source);
       options.onExport(source, outcome);
     } catch (error) {
-      failed.push(source);
+      again.push(source);
       options.onDefect(source, error);
     }
   }
@@ -54,5 +54,5 @@ export async function exportCycle(
   }
 
   await Promise.all(Array.from({ length: AT_ONCE }, exportInTurn));
-  return failed;
+  return again;
 }

@@ -30,6 +30,8 @@ export interface SourceExport {
   readonly outcome: ExportOutcome;
   /** Whether the backend did not answer or was busy. */
   readonly unavailable: boolean;
+  /** Whether what failed may well succeed soon: not what was refused. */
+  readonly worthRetrying: boolean;
 }
 
 export async function exportSource(
@@ -40,6 +42,7 @@ export async function exportSource(
   const startedMs = performance.now();
   const tally = { points: 0, rejectedPoints: 0 };
   let failure = forbid();
+  let refused = false;
   let isPartial = false;
   let remark = '';
   let unavailable = false;
@@ -67,6 +70,7 @@ export async function exportSource(
         failure ??= result.reason;
         break;
       case 'refused':
+        refused = true;
         failure ??= result.reason;
         break;
     }
@@ -75,5 +79,6 @@ export async function exportSource(
   return {
     outcome: { outcome, durationMs: performance.now() - startedMs, ...tally, reason: failure ?? remark },
     unavailable,
+    worthRetrying: failure !== undefined && !refused,
   };
 }
