@@ -140,6 +140,27 @@ test('a certificate of the client and its key are asked for each other, and file
   assert.match(tls(`ca_file: ${FILES.missing}`).join('\n'), /ca_file \(f:7\) is .* cannot be read: ENOENT/);
 });
 
+test('a variable that is not set is a mistake wherever the exporter has it, quoted or not', () => {
+  const exporter = (line: string) =>
+    withMeterProvider(`  readers:
+    - periodic:
+        exporter:
+          otlp_grpc:
+            ${line}`);
+  for (const line of [
+    `headers: [ { name: x-key, value: "\${CELERY_OTEL_UNSET}" } ]`,
+    `headers:\n              - name: x-key\n                value: \${CELERY_OTEL_UNSET}`,
+    `headers_list: \${CELERY_OTEL_UNSET}`,
+    `endpoint: \${CELERY_OTEL_UNSET}`,
+    `tls:\n              ca_file: \${CELERY_OTEL_UNSET}`,
+  ]) {
+    const mistakes = mistakesOf(exporter(line));
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.match(mistakes[0] ?? '', /otlp_grpc\..*not set in the environment: CELERY_OTEL_UNSET/u);
+  }
+  assert.deepEqual(configOf(exporter(`headers_list: \${CELERY_OTEL_UNSET:-}`)).otlp.exporter.headers, {});
+});
+
 test('headers that no request can carry are mistakes, and neither their names nor their values are repeated', () => {
   const cases: [headers: string, fault: RegExp][] = [
     [

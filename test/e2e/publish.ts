@@ -18,8 +18,15 @@ export interface RawPublish {
   readonly headers?: Readonly<Record<string, unknown>>;
 }
 
+/** Celery's own default. */
+const EXCHANGE = 'celeryev';
+
 /** Publishes each event as a message of its own; resolves once the broker has confirmed all. */
-export async function publish(url: string, events: readonly EventFields[]): Promise<void> {
+export async function publish(
+  url: string,
+  events: readonly EventFields[],
+  exchange = EXCHANGE,
+): Promise<void> {
   await publishRaw(
     url,
     events.map((fields) => ({
@@ -29,17 +36,22 @@ export async function publish(url: string, events: readonly EventFields[]): Prom
       contentEncoding: 'utf-8',
       headers: { hostname: fields['hostname'] },
     })),
+    exchange,
   );
 }
 
 /** As {@link publish}, for any bytes. */
-export async function publishRaw(url: string, messages: readonly RawPublish[]): Promise<void> {
+export async function publishRaw(
+  url: string,
+  messages: readonly RawPublish[],
+  exchange = EXCHANGE,
+): Promise<void> {
   const connection = await connect(url);
   try {
     const channel = await connection.createConfirmChannel();
-    await channel.assertExchange('celeryev', 'topic', { durable: true, autoDelete: false });
+    await channel.assertExchange(exchange, 'topic', { durable: true, autoDelete: false });
     for (const [index, { routingKey, body, ...options }] of messages.entries()) {
-      channel.publish('celeryev', routingKey, body, { ...options, deliveryMode: 1 });
+      channel.publish(exchange, routingKey, body, { ...options, deliveryMode: 1 });
       // Not to fill the memory of either side.
       if (index % 1000 === 999) await channel.waitForConfirms();
     }
