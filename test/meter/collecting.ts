@@ -7,14 +7,9 @@ import {
   type Histogram,
   MeterProvider,
   type MetricData,
-  MetricReader,
 } from '@opentelemetry/sdk-metrics';
 import { temporalityOf } from '../../src/otlp/collect/temporality.ts';
-
-class ManualReader extends MetricReader {
-  protected override async onForceFlush(): Promise<void> {}
-  protected override async onShutdown(): Promise<void> {}
-}
+import { ManualReader } from '../otlp/collect/reading.ts';
 
 export interface Collected {
   readonly metric: string;
@@ -35,16 +30,14 @@ export function collectingMeter(t: TestContext): {
   collect: () => Promise<readonly Collected[]>;
 } {
   const reader = new ManualReader({
-    aggregationTemporalitySelector: (kind) => temporalityOf(kind, 'cumulative'),
+    selectTemporality: (kind) => temporalityOf(kind, 'cumulative'),
   });
   const provider = new MeterProvider({ readers: [reader] });
   t.after(() => provider.shutdown());
   return {
     meter: provider.getMeter('test'),
     async collect() {
-      const { resourceMetrics, errors } = await reader.collect();
-      if (errors.length > 0) throw new AggregateError(errors);
-      return resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics.flatMap(flatten));
+      return (await reader.read()).flatMap((scope) => scope.metrics.flatMap(flatten));
     },
   };
 }

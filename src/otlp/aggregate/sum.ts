@@ -5,29 +5,23 @@
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
 
-export const MONOTONIC_SUM: Aggregation<number> = {
-  instrument: 'counter',
-  buckets: 0,
-  begin: () => new Sum(),
-  metric: (stream, dataPoints) => ({
-    ...stream,
-    dataPointType: DataPointType.SUM,
-    isMonotonic: true,
-    dataPoints,
-  }),
-};
+export const MONOTONIC_SUM = sumOf('counter', true);
 
-export const UP_DOWN_SUM: Aggregation<number> = {
-  instrument: 'up-down counter',
-  buckets: 0,
-  begin: () => new Sum(),
-  metric: (stream, dataPoints) => ({
-    ...stream,
-    dataPointType: DataPointType.SUM,
-    isMonotonic: false,
-    dataPoints,
-  }),
-};
+export const UP_DOWN_SUM = sumOf('up-down counter', false);
+
+function sumOf(instrument: Aggregation<number>['instrument'], isMonotonic: boolean): Aggregation<number> {
+  return {
+    instrument,
+    buckets: 0,
+    begin: () => new Sum(),
+    metric: (stream, dataPoints) => ({
+      ...stream,
+      dataPointType: DataPointType.SUM,
+      isMonotonic,
+      dataPoints,
+    }),
+  };
+}
 
 class Sum implements Accumulation<number> {
   #sum = 0;
