@@ -2,9 +2,9 @@
  * The table of commands, and the choice among them. A command's code is loaded when it is called, so that help needs no
  * SDK and no broker client.
  */
-import { nearest } from '../config/near-miss.ts';
-import { optionsHelp } from '../config/option-docs.ts';
+import { nearest } from '../config/format/near-miss.ts';
 import type { OptionCommand } from '../config/options.ts';
+import { optionsHelp } from '../config/show/option-docs.ts';
 import { CeleryOtelError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import type { CommandIo, RunCommand } from './command-io.ts';

@@ -2,12 +2,13 @@
  * `celery-otel config`: prints what `run` would do with the same options, every value with where it came from, or all
  * that is wrong with them. It starts nothing.
  */
-import { effectiveConfig } from '../config/effective-config.ts';
-import { exampleFile } from '../config/example.ts';
+
 import { readFlags } from '../config/flags.ts';
-import { celerySchema } from '../config/json-schema.ts';
 import { resolveConfig } from '../config/load-config.ts';
 import { OPTIONS, type OptionKey } from '../config/options.ts';
+import { effectiveConfig } from '../config/show/effective-config.ts';
+import { exampleFile } from '../config/show/example.ts';
+import { celerySchema } from '../config/show/json-schema.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { reportMistakes } from './report-mistakes.ts';

@@ -3,8 +3,8 @@
  * repeated: an argument without a flag is likely to be a piece of an unquoted secret.
  */
 import { parseArgs } from 'node:util';
+import { nearest } from './format/near-miss.ts';
 import { COMMAND_LINE, type Mistake } from './mistake.ts';
-import { nearest } from './near-miss.ts';
 import { type OptionCommand, type OptionKey, type OptionRow, optionRows } from './options.ts';
 
 export interface Flags {

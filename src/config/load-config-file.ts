@@ -2,18 +2,21 @@
  * A configuration file, with the flags and variables that go with it → the configuration, or everything that is wrong
  * with all of them. It puts the sections together; each is read in a file of its own.
  */
-import { type CelerySection, type FileService, readCelery } from './celery-section.ts';
+
 import type { Config, ServiceConfig } from './config.ts';
-import { type ConfigFile, openConfigFile } from './config-file.ts';
-import { readMeterProvider } from './exporter-section.ts';
-import { isRelated, showPath } from './file-path.ts';
-import { FileValue } from './file-value.ts';
+import { type CelerySection, type FileService, readCelery } from './file/celery-section.ts';
+import { type ConfigFile, openConfigFile } from './file/config-file.ts';
+import { readMeterProvider } from './file/exporter-section.ts';
+import { isRelated, showPath } from './file/file-path.ts';
+import { FileValue } from './file/file-value.ts';
+import { type GivenAttributes, readResource } from './file/resource-section.ts';
+import { checkStandard } from './file/standard-section.ts';
+import { STANDARD_FORMATS } from './file/standard-table.ts';
 import { CONFIG_FILE, inOrder, type Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import { fileOf, type KeyedRow, OPTIONS, type OptionKey, type OptionScope, serviceRows } from './options.ts';
 import { Origins } from './origins.ts';
 import { checkOptions, findGiven, type Given, type OptionSources, type Options } from './read-options.ts';
-import { type GivenAttributes, readResource } from './resource-section.ts';
 import {
   noteProcess,
   onlyService,
@@ -21,8 +24,6 @@ import {
   type ServiceParts,
   serviceConfig,
 } from './service-config.ts';
-import { checkStandard } from './standard-section.ts';
-import { STANDARD_FORMATS } from './standard-table.ts';
 
 /** A configuration with where each value came from, or every mistake. */
 export type ResolvedConfig =

@@ -1,8 +1,8 @@
 /** What options demand of each other, one row a rule; asked only of options whose own values could be read. */
 import { existsSync } from 'node:fs';
-import type { Reading } from './formats.ts';
+import type { Reading } from './format/formats.ts';
+import { defaultEndpoint, endpointFormat } from './format/otlp-endpoint.ts';
 import { OPTIONS, type OptionKey, type OptionValues } from './options.ts';
-import { defaultEndpoint, endpointFormat } from './otlp-endpoint.ts';
 
 export interface OptionReader {
   /** The value of an option; undefined where it is unset or could not be read. */

@@ -13,12 +13,12 @@ import {
   seconds,
   trueOrFalse,
   wholeNumber,
-} from './formats.ts';
-import { attributeList, headerList } from './key-value-list.ts';
-import { metricList } from './metric-list.ts';
-import { optInList } from './opt-in-list.ts';
-import { OTLP_PROTOCOLS, otlpAddress } from './otlp-endpoint.ts';
-import { certificateFile, keyFile } from './pem-file.ts';
+} from './format/formats.ts';
+import { attributeList, headerList } from './format/key-value-list.ts';
+import { metricList } from './format/metric-list.ts';
+import { optInList } from './format/opt-in-list.ts';
+import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
+import { certificateFile, keyFile } from './format/pem-file.ts';
 
 /** The commands that have options. */
 export type OptionCommand = 'run' | 'config' | 'record' | 'metrics';

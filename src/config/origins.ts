@@ -1,6 +1,6 @@
 /** Where the values of a configuration came from, by their paths in a configuration file, whether there is one or not. */
-import { type FilePath, showPath } from './file-path.ts';
-import type { FileValue } from './file-value.ts';
+import { type FilePath, showPath } from './file/file-path.ts';
+import type { FileValue } from './file/file-value.ts';
 
 export class Origins {
   readonly #noted = new Map<string, string>();

@@ -1,7 +1,7 @@
 /** Options of the export → the settings of `otlp/`, where no configuration file says them. */
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
-import { CARDINALITY_LIMIT } from './exporter-section.ts';
-import { parsePath } from './file-path.ts';
+import { CARDINALITY_LIMIT } from './file/exporter-section.ts';
+import { parsePath } from './file/file-path.ts';
 import { endpointOf } from './option-rules.ts';
 import { fileOf, optionRows } from './options.ts';
 import type { Origins } from './origins.ts';

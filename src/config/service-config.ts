@@ -3,13 +3,13 @@ import type { BrokerTls } from '../broker/broker-url.ts';
 import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-import { type FilePath, parsePath } from './file-path.ts';
+import { type FilePath, parsePath } from './file/file-path.ts';
+import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
 import { type ChosenMetrics, chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import { fileOf, optionRows, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
-import type { GivenAttribute, GivenAttributes } from './resource-section.ts';
 import { brokerSettings, clusterSettings, metricEntries } from './service-settings.ts';
 
 export interface ServiceParts {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { config } from '../../src/cli/config.ts';
-import { exampleFile } from '../../src/config/example.ts';
-import { celerySchema } from '../../src/config/json-schema.ts';
+import { exampleFile } from '../../src/config/show/example.ts';
+import { celerySchema } from '../../src/config/show/json-schema.ts';
 import { fileWith, METER_PROVIDER } from '../config/configuration-files.ts';
 import { processIo } from './process-io.ts';
 

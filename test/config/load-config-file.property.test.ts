@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
-import { effectiveConfig } from '../../src/config/effective-config.ts';
-import { exampleFile } from '../../src/config/example.ts';
 import { resolveConfig } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
+import { effectiveConfig } from '../../src/config/show/effective-config.ts';
+import { exampleFile } from '../../src/config/show/example.ts';
 import { fileWith, setVariables } from './configuration-files.ts';
 
 type Place = { readonly holder: object; readonly key: string };

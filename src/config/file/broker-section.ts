@@ -1,0 +1,89 @@
+/**
+ * What only a configuration file can say of a service's broker: a list of addresses, `broker_use_ssl` and
+ * `broker_transport_options`, which are Celery's own settings.
+ */
+import { type BrokerTls, VERIFY_BY_CERT_REQS } from '../../broker/broker-url.ts';
+import { type Format, oneOf } from '../format/formats.ts';
+import { certificateFile, keyFile } from '../format/pem-file.ts';
+import type { FileValue } from './file-value.ts';
+
+const certReqs: Format<string> = oneOf([...VERIFY_BY_CERT_REQS.keys()]);
+
+/** What `ssl.wrap_socket` of Python takes beside; none of it is a setting of TLS connections here. */
+const OTHER_KEYS = [
+  'server_hostname',
+  'ciphers',
+  'ssl_version',
+  'tls_minimum_version',
+  'tls_maximum_version',
+  'context',
+] as const;
+
+/** `broker_use_ssl` by its keys, with what each is, for the schema too. */
+export const BROKER_SSL: Readonly<
+  Record<
+    'ca_certs' | 'certfile' | 'keyfile' | 'cert_reqs',
+    { readonly doc: string; readonly format: Format<string> }
+  >
+> = {
+  ca_certs: {
+    doc: "PEM file with the certificates to trust instead of the system's.",
+    format: certificateFile,
+  },
+  certfile: {
+    doc: 'PEM file with the certificate that is shown to the broker; goes with `keyfile`.',
+    format: certificateFile,
+  },
+  keyfile: { doc: 'PEM file with the key of `certfile`.', format: keyFile },
+  cert_reqs: {
+    doc: "Whether the broker's certificate is verified; it is unless this is `none`.",
+    format: certReqs,
+  },
+};
+
+/** The text of `broker_url`, which Celery takes as a list too; undefined where it is none and that was noted. */
+export function readBrokerUrl(url: FileValue, one: Format<unknown>): string | undefined {
+  const items = url.items();
+  if (items.length === 0) return url.text(one);
+  const texts = items.flatMap((item) => item.text(one) ?? []);
+  return texts.length === items.length ? texts.join(';') : undefined;
+}
+
+/** As kombu reads it: an empty map is no TLS, and a map without `cert_reqs` verifies. */
+export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined {
+  const tls = { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true };
+  if (ssl === undefined || ssl.value === false) return undefined;
+  if (ssl.value === true) return tls;
+  const keys = Object.keys(BROKER_SSL);
+  if (ssl.isNull || !ssl.expectMap(`${keys.join(', ')}; or true or false`)) {
+    if (ssl.isNull) ssl.complain(`true, false or a map of ${keys.join(', ')}`);
+    return undefined;
+  }
+  for (const [key, value] of ssl.entries()) {
+    if (OTHER_KEYS.some((other) => other === key)) {
+      value.complain(
+        'nothing here: the certificate has to be for the host of broker_url, with the defaults of TLS',
+      );
+    } else if (!keys.includes(key)) value.complainOfKey(keys);
+  }
+  const [certfile, keyfile] = [ssl.get('certfile'), ssl.get('keyfile')];
+  if (certfile !== undefined && keyfile === undefined) ssl.complainOfMissing('keyfile', keyFile.expects);
+  if (keyfile !== undefined && certfile === undefined)
+    ssl.complainOfMissing('certfile', certificateFile.expects);
+  const certReqs = ssl.get('cert_reqs')?.read(BROKER_SSL.cert_reqs.format) ?? 'required';
+  const settings = {
+    caFile: ssl.get('ca_certs')?.read(BROKER_SSL.ca_certs.format),
+    certFile: certfile?.read(BROKER_SSL.certfile.format),
+    keyFile: keyfile?.read(BROKER_SSL.keyfile.format),
+    verify: VERIFY_BY_CERT_REQS.get(certReqs) ?? true,
+  };
+  return ssl.entries().length === 0 ? undefined : settings;
+}
+
+/** Those of AMQP are py-amqp's, and none of them is one of ours. */
+export function checkTransportOptions(options: FileValue | undefined): void {
+  if (options === undefined || !options.expectMap('transport options')) return;
+  for (const [, value] of options.entries()) {
+    value.complain('nothing here: no transport option of AMQP is honoured');
+  }
+}

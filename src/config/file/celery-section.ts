@@ -1,0 +1,112 @@
+/**
+ * The section `celery` of a configuration file: which option is given which text there, for all services and for each,
+ * and what only a file can say of a service. What options demand of each other is asked where all of them are known.
+ */
+import type { BrokerTls } from '../../broker/broker-url.ts';
+import type { MetricEntry } from '../metric-choice.ts';
+import { type KeyedRow, OPTIONS, type OptionKey, serviceRows } from '../options.ts';
+import type { Given, GivenTexts } from '../read-options.ts';
+import { checkTransportOptions, readBrokerSsl, readBrokerUrl } from './broker-section.ts';
+import { showPath } from './file-path.ts';
+import type { FileValue } from './file-value.ts';
+import { readMetrics } from './metrics-section.ts';
+import { type GivenAttributes, readServiceResource } from './resource-section.ts';
+
+export interface CelerySection {
+  /** Options that are not about one service. */
+  readonly given: GivenTexts;
+  readonly metrics: readonly MetricEntry[];
+  /** Undefined: there is no such key, so flags and environment are about the one service. */
+  readonly services: readonly FileService[] | undefined;
+}
+
+export interface FileService {
+  readonly name: string;
+  readonly place: FileValue;
+  readonly given: GivenTexts;
+  /** `broker_use_ssl`. */
+  readonly tls: BrokerTls | undefined;
+  readonly resource: GivenAttributes;
+  readonly metrics: readonly MetricEntry[];
+}
+
+/** What a service has beside options, for the schema too. */
+export const SERVICE_MAPS = {
+  broker_use_ssl: "TLS to the broker, Celery's own setting; `ssl_*` keys of an address win.",
+  broker_transport_options: "Celery's own setting; AMQP has none that is honoured.",
+  resource: 'Further resource attributes of the exported metrics.',
+  metrics: 'What is exported; of what is said of a metric here and for all services, this wins.',
+} as const;
+
+/** What the section has beside options, for the schema too. */
+export const CELERY_MAPS = {
+  telemetry: "The bridge's own metrics.",
+  services: 'The Celery services, by their `service.name`.',
+  metrics: 'What is exported of all services: a metric, or the beginning of some with a * after it.',
+} as const;
+
+const CLUSTER_ROWS = serviceRows().filter(([, { scope }]) => scope === 'cluster');
+
+export function readCelery(celery: FileValue | undefined): CelerySection {
+  if (celery === undefined || !celery.expectMap('settings')) {
+    return { given: new Map(), metrics: [], services: undefined };
+  }
+  celery.expectKeys([...CLUSTER_ROWS.map(([key]) => key), ...Object.keys(CELERY_MAPS)]);
+  const given = readTexts(celery, CLUSTER_ROWS);
+  const telemetry = celery.get('telemetry');
+  if (telemetry?.expectMap('enabled') === true) {
+    telemetry.expectKeys(['enabled']);
+    addText(given, 'self_telemetry', telemetry.get('enabled'));
+  }
+  const section = {
+    given,
+    metrics: readMetrics(celery.get('metrics')),
+    services: readServices(celery.get('services')),
+  };
+  celery.expectVariables();
+  return section;
+}
+
+function readServices(services: FileValue | undefined): readonly FileService[] | undefined {
+  if (services === undefined) return undefined;
+  if (services.expectMap('services') && services.entries().length === 0) {
+    services.complain('at least one service: its service.name, and in it its broker_url');
+  }
+  return services.entries().flatMap(([name, place]) => {
+    const { format } = OPTIONS.service_name;
+    const isName = name !== '' && name === name.trim() && format.read(name).ok;
+    if (!isName) place.complain(`the name of a service: ${format.expects}, without spaces around it`);
+    return place.expectMap('settings') ? readService(name, place) : [];
+  });
+}
+
+function readService(name: string, place: FileValue): FileService {
+  const rows = serviceRows();
+  place.expectKeys([...rows.map(([key]) => key), ...Object.keys(SERVICE_MAPS)]);
+  checkTransportOptions(place.get('broker_transport_options'));
+  return {
+    name,
+    place,
+    given: readTexts(place, rows),
+    tls: readBrokerSsl(place.get('broker_use_ssl')),
+    resource: readServiceResource(place.get('resource')),
+    metrics: readMetrics(place.get('metrics')),
+  };
+}
+
+function readTexts(map: FileValue, rows: readonly KeyedRow[]): Map<OptionKey, Given> {
+  const given = new Map<OptionKey, Given>();
+  for (const [key] of rows) addText(given, key, map.get(key));
+  return given;
+}
+
+/** What cannot be read is not given; that there is a mistake is enough to know. */
+function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
+  if (value === undefined) return;
+  const { format } = OPTIONS[key];
+  const text = key === 'broker_url' ? readBrokerUrl(value, format) : value.text(format);
+  if (text === undefined) return;
+  const reading = format.read(text);
+  if (reading.ok) given.set(key, { path: showPath(value.path), source: value.source, text });
+  else value.complain(reading.expected, format.show(text));
+}

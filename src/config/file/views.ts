@@ -1,0 +1,109 @@
+/**
+ * `meter_provider.views` of a configuration file → views. What each key by itself may be was checked before; what they are
+ * to the metrics there are is checked in `view-checks.ts`.
+ */
+import type {
+  AggregationChoice,
+  AttributeKeyChoice,
+  View,
+  ViewSelector,
+  ViewStream,
+} from '../../otlp/collect/view.ts';
+import type { FileValue } from './file-value.ts';
+import { STANDARD_FORMATS as F } from './standard-table.ts';
+import { checkViews } from './view-checks.ts';
+
+/** The defaults of the specification ("Base2 Exponential Bucket Histogram Aggregation"). */
+const MAX_SCALE = 20;
+const MAX_SIZE = 160;
+
+type Maybe = FileValue | undefined;
+
+export function readViews(views: FileValue | undefined): readonly View[] {
+  const placed = (views?.items() ?? []).map((place) => ({
+    place,
+    view: { selector: readSelector(place.get('selector')), stream: readStream(place.get('stream')) },
+  }));
+  checkViews(placed);
+  return placed.map(({ view }) => view);
+}
+
+function readSelector(selector: Maybe): ViewSelector {
+  const instrumentName = selector?.get('instrument_name')?.peek(F.pattern);
+  const instrumentKind = selector?.get('instrument_type')?.peek(F.instrumentType);
+  const unit = selector?.get('unit')?.peek(F.selectorText);
+  const meterName = selector?.get('meter_name')?.peek(F.selectorText);
+  const meterVersion = selector?.get('meter_version')?.peek(F.selectorText);
+  const meterSchemaUrl = selector?.get('meter_schema_url')?.peek(F.selectorText);
+  return {
+    ...(instrumentName === undefined ? {} : { instrumentName }),
+    ...(instrumentKind === undefined ? {} : { instrumentKind }),
+    ...(unit === undefined ? {} : { unit }),
+    ...(meterName === undefined ? {} : { meterName }),
+    ...(meterVersion === undefined ? {} : { meterVersion }),
+    ...(meterSchemaUrl === undefined ? {} : { meterSchemaUrl }),
+  };
+}
+
+function readStream(stream: Maybe): ViewStream {
+  const name = stream?.get('name')?.peek(F.streamName);
+  const description = stream?.get('description')?.peek(F.description);
+  const aggregation = readAggregation(stream?.get('aggregation'));
+  const cardinalityLimit = stream?.get('aggregation_cardinality_limit')?.peek(F.cardinalityLimit);
+  const attributeKeys = readAttributeKeys(stream?.get('attribute_keys'));
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(aggregation === undefined ? {} : { aggregation }),
+    ...(cardinalityLimit === undefined ? {} : { cardinalityLimit }),
+    ...(attributeKeys === undefined ? {} : { attributeKeys }),
+  };
+}
+
+function readAttributeKeys(keys: Maybe): AttributeKeyChoice | undefined {
+  const included = readPatterns(keys?.get('included'));
+  const excluded = readPatterns(keys?.get('excluded'));
+  if (included === undefined && excluded === undefined) return undefined;
+  return {
+    ...(included === undefined ? {} : { included }),
+    ...(excluded === undefined ? {} : { excluded }),
+  };
+}
+
+function readPatterns(patterns: Maybe): readonly string[] | undefined {
+  return patterns?.items().flatMap((pattern) => pattern.peek(F.pattern) ?? []);
+}
+
+function readAggregation(aggregation: Maybe): AggregationChoice | undefined {
+  const [entry] = aggregation?.entries() ?? [];
+  if (entry === undefined) return undefined;
+  const [kind, settings] = entry;
+  const recordMinMax = settings.get('record_min_max')?.peek(F.recordMinMax) ?? true;
+  switch (kind) {
+    case 'default':
+    case 'drop':
+    case 'sum':
+    case 'last_value':
+      return { kind };
+    case 'explicit_bucket_histogram':
+      return { kind, boundaries: readBoundaries(settings.get('boundaries')), recordMinMax };
+    case 'base2_exponential_bucket_histogram':
+      return {
+        kind,
+        maxScale: settings.get('max_scale')?.peek(F.maxScale) ?? MAX_SCALE,
+        maxSize: settings.get('max_size')?.peek(F.maxSize) ?? MAX_SIZE,
+        recordMinMax,
+      };
+    default:
+      return undefined;
+  }
+}
+
+function readBoundaries(boundaries: Maybe): readonly number[] | undefined {
+  const numbers = boundaries?.items().flatMap((boundary) => boundary.peek(F.boundary) ?? []);
+  const isAscending = numbers?.every(
+    (number, index) => index === 0 || number > (numbers[index - 1] ?? number),
+  );
+  if (isAscending === false) boundaries?.complain('numbers of which each is greater than the one before');
+  return numbers;
+}

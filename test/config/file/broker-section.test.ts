@@ -1,0 +1,141 @@
+/** What only a file says of a broker. What kombu does with it: kombu/connection.py, kombu/transport/pyamqp.py. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AmqpUrl } from '../../../src/broker/broker-url.ts';
+import { configOf, mistakesOf, withCelery, withService } from '../configuration-files.ts';
+import { FILES } from '../option-cases.ts';
+
+const withBroker = (url: string, more = '') =>
+  withCelery(`  services:\n    shop:\n      broker_url: ${url}\n${more}`);
+
+function urlsOf(text: string): readonly AmqpUrl[] {
+  return configOf(text).services[0].broker.urls.flatMap((url) => (url.scheme === 'recording' ? [] : [url]));
+}
+
+const DEFAULT_TLS = { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true };
+
+test('several addresses are a list or a text with ; between them', () => {
+  for (const url of ['amqp://a;amqps://b', '[amqp://a, amqps://b]']) {
+    assert.deepEqual(
+      urlsOf(withBroker(url)).map(({ label }) => label),
+      ['amqp://guest:***@a:5672//', 'amqps://guest:***@b:5671//'],
+    );
+  }
+});
+
+test('a list of addresses in which one is wrong shows none of their passwords', () => {
+  assert.deepEqual(mistakesOf(withBroker('[amqp://me:hunter2@a, amqp://me:hunter2@b:99999]')), [
+    'celery.services.shop.broker_url (f:6) is "amqp://***@b:99999": expected the address of a broker ' +
+      '(address 2 of 2: the port must be a whole number from 1 to 65535)',
+  ]);
+  const [mistake, ...more] = mistakesOf(withBroker('[amqp://a, { x: hunter2 }, 5]'));
+  assert.match(
+    mistake ?? '',
+    /^celery\.services\.shop\.broker_url\[1\] \(f:6\): expected the address of a broker/,
+  );
+  assert.match(more.join('\n'), /^celery\.services\.shop\.broker_url\[2\] \(f:6\) is "\*\*\*": expected/);
+  assert.match(
+    mistakesOf(withBroker('[]')).join('\n'),
+    /^celery\.services\.shop\.broker_url \(f:6\): expected the address/,
+  );
+});
+
+test('broker_use_ssl is TLS with the port of TLS, and verifies', () => {
+  const urls = urlsOf(withBroker('amqp://a;amqp://b:1;amqps://c', '      broker_use_ssl: true'));
+  assert.deepEqual(
+    urls.map(({ scheme, port, tls }) => ({ scheme, port, tls })),
+    [5671, 1, 5671].map((port) => ({ scheme: 'amqps', port, tls: DEFAULT_TLS })),
+  );
+});
+
+test('broker_use_ssl takes what ssl.wrap_socket of Python does', () => {
+  const [url] = urlsOf(
+    withBroker(
+      'amqp://a',
+      `      broker_use_ssl: { ca_certs: ${FILES.certificate}, certfile: ${FILES.certificate}, keyfile: ${FILES.key}, cert_reqs: none }`,
+    ),
+  );
+  assert.deepEqual(url?.tls, {
+    caFile: FILES.certificate,
+    certFile: FILES.certificate,
+    keyFile: FILES.key,
+    verify: false,
+  });
+  for (const [reqs, verify] of [
+    ['required', true],
+    ['optional', true],
+    ['CERT_REQUIRED', true],
+    ['CERT_NONE', false],
+  ] as const) {
+    assert.equal(
+      urlsOf(withBroker('amqp://a', `      broker_use_ssl: { cert_reqs: ${reqs} }`))[0]?.tls?.verify,
+      verify,
+    );
+  }
+});
+
+test('false and an empty map are no TLS, but an address with amqps has it still', () => {
+  for (const setting of ['false', '{}']) {
+    assert.deepEqual(
+      urlsOf(withBroker('amqp://a;amqps://b', `      broker_use_ssl: ${setting}`)).map(({ tls }) => tls),
+      [undefined, DEFAULT_TLS],
+    );
+  }
+});
+
+test('an address with ssl_ keys has its own settings, and none of broker_use_ssl', () => {
+  const [own, other] = urlsOf(
+    withBroker(
+      'amqp://a?ssl_cert_reqs=none;amqp://b',
+      `      broker_use_ssl: { ca_certs: ${FILES.certificate} }`,
+    ),
+  );
+  assert.deepEqual(own?.tls, { ...DEFAULT_TLS, verify: false });
+  assert.deepEqual(other?.tls, { ...DEFAULT_TLS, caFile: FILES.certificate });
+});
+
+test('what broker_use_ssl cannot be is a mistake by its path', () => {
+  const at = 'celery.services.shop.broker_use_ssl';
+  const cases: [setting: string, mistake: string][] = [
+    ['yes please', `${at} (f:7): expected a map of ca_certs, certfile, keyfile, cert_reqs; or true or false`],
+    ['', `${at} (f:7): expected true, false or a map of ca_certs, certfile, keyfile, cert_reqs`],
+    [
+      '{ ssl_keyfile: x }',
+      `${at}.ssl_keyfile (f:7): expected a key that is known here (known are ca_certs, certfile, keyfile, cert_reqs)`,
+    ],
+    ['{ key_file: x }', `${at}.key_file (f:7): expected a key that is known here (did you mean keyfile?)`],
+    [
+      '{ server_hostname: x }',
+      `${at}.server_hostname (f:7): expected nothing here: the certificate has to be for the host of broker_url`,
+    ],
+    ['{ cert_reqs: maybe }', `${at}.cert_reqs (f:7) is "maybe": expected one of none, `],
+    [
+      `{ ca_certs: ${FILES.missing} }`,
+      `${at}.ca_certs (f:7) is "${FILES.missing}": expected the path of a PEM file with a certificate (this one`,
+    ],
+    [
+      `{ certfile: ${FILES.certificate} }`,
+      `${at}.keyfile (f:7): expected a value: the path of a PEM file with a private key`,
+    ],
+    [
+      `{ keyfile: ${FILES.key} }`,
+      `${at}.certfile (f:7): expected a value: the path of a PEM file with a certificate`,
+    ],
+  ];
+  for (const [setting, mistake] of cases) {
+    const mistakes = mistakesOf(withService(`      broker_use_ssl: ${setting}`));
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.ok(mistakes[0]?.startsWith(mistake), mistakes[0]);
+  }
+});
+
+test('every transport option is refused by its path, since none of AMQP is honoured', () => {
+  assert.deepEqual(
+    mistakesOf(withService('      broker_transport_options: { confirm_publish: true, max_retries: 3 }')),
+    [
+      'celery.services.shop.broker_transport_options.confirm_publish (f:7): expected nothing here: no transport option of AMQP is honoured',
+      'celery.services.shop.broker_transport_options.max_retries (f:7): expected nothing here: no transport option of AMQP is honoured',
+    ],
+  );
+  configOf(withService('      broker_transport_options: {}'));
+});

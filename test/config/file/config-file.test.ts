@@ -1,0 +1,197 @@
+/** What is wrong with a file before anybody asks what it means. */
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync } from 'node:fs';
+import { test } from 'node:test';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import {
+  configOf,
+  fileWith,
+  load,
+  METER_PROVIDER,
+  mistakesOf,
+  setVariables,
+  withService,
+} from '../configuration-files.ts';
+
+const SECRET = 'hunter2';
+
+test('a file that cannot be read is a mistake of the option that names it', (t) => {
+  const missing = fileWith('');
+  rmSync(missing);
+  const folder = fileWith('');
+  rmSync(folder);
+  mkdirSync(folder);
+  t.after(() => rmSync(folder, { recursive: true }));
+  const huge = fileWith(Buffer.alloc(1024 * 1024 + 1, '#'));
+  const cases: [path: string, expected: RegExp][] = [
+    [missing, /^the path of a file that can be read \(ENOENT\)$/],
+    [folder, /^the path of a file$/],
+    ['/dev/null', /^the path of a file$/],
+    [huge, /^a file of at most 1048576 bytes$/],
+  ];
+  for (const [path, expected] of cases) {
+    const byFlag = loadConfig({ argv: ['--config', path], env: {} });
+    const byVariable = loadConfig({ argv: [], env: { OTEL_CONFIG_FILE: path } });
+    for (const [loaded, source] of [
+      [byFlag, '--config'],
+      [byVariable, 'OTEL_CONFIG_FILE'],
+    ] as const) {
+      assert.ok(!loaded.ok);
+      assert.equal(loaded.mistakes.length, 1);
+      const [mistake] = loaded.mistakes;
+      assert.deepEqual({ path: mistake?.path, source: mistake?.source }, { path: 'config', source });
+      assert.match(mistake?.expected ?? '', expected);
+    }
+  }
+});
+
+test('an empty file lacks what every file has', () => {
+  for (const text of ['', '# nothing\n', 'null\n']) {
+    assert.match(mistakesOf(text).join('\n'), /^configuration file \(f:1\): expected file_format/m, text);
+  }
+  assert.match(mistakesOf('[1]\n').join('\n'), /^configuration file \(f:1\): expected a map of sections/m);
+});
+
+test('mistakes in the syntax are all that is told, each with its line', () => {
+  const cases: [text: string, mistakes: readonly string[]][] = [
+    ['file_format: "1.0"\nfoo: 1\na: 1\na: 2\n', ['f:4): expected valid YAML: each key of a map once']],
+    ['a: {x: 1, x: 2}\n', ['f:1): expected valid YAML: each key of a map once']],
+    ['a: "open\n', ['f:2): expected valid YAML: a character that is missing']],
+    ['a:\n\tb: 1\n', ['f:2): expected valid YAML: spaces, not tabs']],
+    ['a: 1\n? {b: 1}\n: 2\n', ['f:2): expected valid YAML: a text as the key']],
+    ['a: !vault x\nb: 1\n', ['f:1): expected valid YAML: no such tag']],
+    ['a: *b\n', ['f:1): expected valid YAML: an alias (*name) after its anchor']],
+    ['a: 1\n---\nb: 1\n', ['f:2): expected valid YAML: one document']],
+    [
+      'a: 1\nb: c: d\ne: "\\q"\n',
+      ['f:2): expected valid YAML: one key', 'f:3): expected valid YAML: no such escape'],
+    ],
+  ];
+  for (const [text, expected] of cases) {
+    const mistakes = mistakesOf(text);
+    assert.equal(mistakes.length, expected.length, `${text}\n${mistakes.join('\n')}`);
+    for (const [index, start] of expected.entries())
+      assert.ok(mistakes[index]?.startsWith(`configuration file (${start}`), mistakes[index]);
+  }
+});
+
+test('aliases that would grow to gigabytes are refused', () => {
+  const levels = Array.from({ length: 9 }, (_, level) => {
+    const last = level === 0 ? 'x' : `*a${level - 1}`;
+    return `a${level}: &a${level} [${Array.from({ length: 9 }, () => last).join(', ')}]`;
+  });
+  assert.deepEqual(mistakesOf(`${levels.join('\n')}\n`), [
+    'configuration file (f:1): expected valid YAML: fewer aliases',
+  ]);
+});
+
+test('no piece of a malformed file is repeated: it may be a secret', () => {
+  const texts = [
+    `broker_url:amqp://me:${SECRET}@rabbit\nb: 1\n`,
+    `a: [${SECRET}\nb: ]${SECRET}\n`,
+    `a: "${SECRET}\n`,
+    `a: *${SECRET}\n`,
+    `a: !${SECRET} x\n`,
+    `%${SECRET}\na: 1\n`,
+    `a: {b: ${SECRET}: c}\n`,
+    `a: |${SECRET}\n`,
+    `a: @${SECRET}\n`,
+    `${SECRET}: 1\n${SECRET}: 2\n`,
+    `a: "\\${SECRET}"\n`,
+    `a: \${1${SECRET}}\n`,
+  ];
+  for (const text of texts) {
+    const said = mistakesOf(text).join('\n');
+    assert.match(said, /^configuration file \(f:\d+\): expected /m, text);
+    assert.ok(!said.includes(SECRET), said);
+  }
+});
+
+test('a key that may be an address with a password is masked in paths', () => {
+  const said = mistakesOf(withService(`      amqp://me:${SECRET}@rabbit//: 1\n`)).join('\n');
+  assert.equal(said, 'celery.services.shop["***"] (f:7): expected a key that is known here');
+});
+
+test('what looks like a reference and is none is a mistake with its line, beside all others', () => {
+  const text = `file_format: "1.0"\nfoo: \${1X}\nbar: \${A:=b}\nresource: { attributes_list: "\${}" }\n`;
+  const mistakes = mistakesOf(text);
+  assert.equal(
+    mistakes.filter((line) => line.includes(`what begins with \${`)).length,
+    2,
+    mistakes.join('\n'),
+  );
+  for (const [start] of [
+    [`configuration file (f:2): expected what begins with \${ to be \${NAME} or \${NAME:-default}`],
+    [`configuration file (f:3): expected what begins with \${`],
+    ['foo (f:2): expected a key that is known here'],
+    ['meter_provider (f:1): expected a value: a section that says where metrics go'],
+  ] as const)
+    assert.ok(
+      mistakes.some((line) => line.startsWith(start)),
+      `${start}\n${mistakes.join('\n')}`,
+    );
+});
+
+test('variables are replaced as the standard says: with defaults, escapes, and types only without quotes', (t) => {
+  setVariables(t, { TEST_SECONDS: '45', TEST_HOST: 'rabbit', TEST_EMPTY: '' });
+  const { services } = configOf(
+    withService(
+      [
+        `      worker_timeout: \${TEST_SECONDS}`,
+        `      series_retention: "\${env:TEST_SECONDS}0"`,
+        `      tasks_max: \${TEST_UNSET:-7}`,
+        `      workers_max: \${TEST_EMPTY:-8}`,
+        `      event_exchange: $\${TEST_HOST}`,
+        `      event_queue_prefix: a.\${TEST_HOST}.b`,
+        '      resource:',
+        `        text: "\${TEST_SECONDS}"`,
+        `        number: \${TEST_SECONDS}`,
+      ].join('\n'),
+    ),
+  );
+  const [{ cluster, broker, attributes }] = services;
+  assert.equal(cluster.workerTimeoutMs, 45_000);
+  assert.equal(cluster.seriesRetentionMs, 450_000);
+  assert.equal(cluster.tasksMax, 7);
+  assert.equal(cluster.workersMax, 8);
+  assert.equal(broker.eventExchange, `\${TEST_HOST}`);
+  assert.equal(broker.eventQueuePrefix, 'a.rabbit.b');
+  assert.deepEqual(attributes, { text: '45', number: 45 });
+});
+
+test('variables come from the process, not from the environment that options are read from', (t) => {
+  setVariables(t, { TEST_SECONDS: '45' });
+  const text = withService(`      worker_timeout: \${TEST_SECONDS}`);
+  assert.equal(configOf(text, { env: { TEST_SECONDS: '50' } }).services[0].cluster.workerTimeoutMs, 45_000);
+});
+
+test('what the schema of the standard refuses and nothing else does is told with its path and line', () => {
+  const text = 'file_format: "1.0"\nresource: { attributes: [] }\n';
+  const mistakes = mistakesOf(
+    `${text}${METER_PROVIDER}\ncelery: { services: { shop: { broker_url: "amqp://a" } } }\n`,
+  );
+  assert.deepEqual(mistakes, [
+    "resource.attributes (f:2): expected what the standard's schema says: it must NOT have fewer than 1 items",
+  ]);
+});
+
+test('aliases stand for what they name, which is where their mistakes are', () => {
+  const services = (value: string) =>
+    `file_format: "1.0"\n${METER_PROVIDER}\ncelery:\n  services:\n    a: &a { broker_url: "amqp://a", tasks_max: ${value} }\n    b: *a\n`;
+  assert.deepEqual(
+    configOf(services('5')).services.map(({ name, cluster }) => [name, cluster.tasksMax]),
+    [
+      ['a', 5],
+      ['b', 5],
+    ],
+  );
+  assert.deepEqual(
+    mistakesOf(services('0')).map((line) => line.split(' is ')[0]),
+    ['celery.services.a.tasks_max (f:5)', 'celery.services.b.tasks_max (f:5)'],
+  );
+});
+
+test('loading a file twice gives the same', () => {
+  const text = withService('');
+  assert.deepEqual(load(text), load(text));
+});

@@ -1,0 +1,187 @@
+/** `meter_provider`: where to, how often, as what. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Config } from '../../../src/config/config.ts';
+import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
+import { FILES } from '../option-cases.ts';
+
+/** With more of the reader on line 5, and of the exporter on line 7. */
+const meterProvider = (exporter: string, more = '', reader = '') =>
+  withMeterProvider(`  readers:
+    - periodic: { ${reader || 'interval:'},
+        exporter: { ${exporter}: {
+          ${more}
+        } } }`);
+
+const otlp = (...parts: Parameters<typeof meterProvider>): Config['otlp'] =>
+  configOf(meterProvider(...parts)).otlp;
+
+test('what is not said has the defaults of the standard', () => {
+  const streams = {
+    temporality: 'cumulative',
+    histograms: 'explicit_bucket_histogram',
+    views: [],
+    limits: { counter: 2000, histogram: 2000, gauge: 2000 },
+  } as const;
+  const schedule = { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined };
+  const exporter = {
+    headers: {},
+    certificateFile: undefined,
+    clientCertificateFile: undefined,
+    clientKeyFile: undefined,
+    insecure: false,
+    compression: 'none',
+    timeoutMs: 10_000,
+  } as const;
+  assert.deepEqual(otlp('otlp_grpc'), {
+    exporter: { protocol: 'grpc', endpoint: 'http://localhost:4317', ...exporter },
+    streams,
+    schedule,
+  });
+  assert.deepEqual(otlp('otlp_http').exporter, {
+    protocol: 'http/protobuf',
+    endpoint: 'http://localhost:4318/v1/metrics',
+    ...exporter,
+  });
+});
+
+test('everything that an exporter can be told arrives', () => {
+  const both = `headers: [ { name: X-Key, value: a }, { name: b, value: }, { name: c, value: list } ],
+          headers_list: "c=less,d=e", compression: gzip, timeout: 5000, temporality_preference: low_memory,
+          default_histogram_aggregation: base2_exponential_bucket_histogram`;
+  const tls = `tls: { ca_file: ${FILES.certificate}, cert_file: ${FILES.certificate}, key_file: ${FILES.key}`;
+  const expected = {
+    headers: { 'x-key': 'a', c: 'list', d: 'e' },
+    certificateFile: FILES.certificate,
+    clientCertificateFile: FILES.certificate,
+    clientKeyFile: FILES.key,
+    compression: 'gzip',
+    timeoutMs: 5000,
+  };
+  const grpc = otlp('otlp_grpc', `endpoint: "collector:4317", ${both}, ${tls}, insecure: true }`);
+  assert.deepEqual(grpc.exporter, {
+    ...expected,
+    protocol: 'grpc',
+    endpoint: 'collector:4317',
+    insecure: true,
+  });
+  assert.equal(grpc.streams.temporality, 'lowmemory');
+  assert.equal(grpc.streams.histograms, 'base2_exponential_bucket_histogram');
+  const http = otlp('otlp_http', `endpoint: "HTTPS://collector/otlp?x=1", encoding: json, ${both}, ${tls} }`);
+  assert.deepEqual(http.exporter, {
+    ...expected,
+    protocol: 'http/json',
+    endpoint: 'https://collector/otlp?x=1',
+    insecure: false,
+  });
+});
+
+test('an endpoint has the form of its protocol', () => {
+  const at = (exporter: string) => `meter_provider.readers[0].periodic.exporter.${exporter}.endpoint (f:7)`;
+  assert.match(
+    mistakesOf(meterProvider('otlp_grpc', 'endpoint: "http://c:4317/v1/metrics"')).join('\n'),
+    /otlp_grpc\.endpoint \(f:7\) is "http:\/\/c:4317\/v1\/metrics": expected http:\/\/host:port, .*; no path after the host/,
+  );
+  for (const endpoint of ['collector:4318', 'ftp://c/v1/metrics', 'http://', 'http://c/a b']) {
+    const [mistake] = mistakesOf(meterProvider('otlp_http', `endpoint: "${endpoint}"`));
+    assert.ok(
+      mistake?.startsWith(`${at('otlp_http')} is "${endpoint}": expected http://host[:port]/path`),
+      mistake,
+    );
+  }
+  const secret = mistakesOf(meterProvider('otlp_http', 'endpoint: "http://me:hunter2@c/v1/metrics"')).join(
+    '\n',
+  );
+  assert.match(secret, /is "http:\/\/\*\*\*@c": .*no user or password in it/);
+});
+
+test('a time-out of 0 is no limit but that of the next export, and none is longer', () => {
+  assert.equal(otlp('otlp_grpc', '', 'interval: 20000, timeout: 0').schedule.timeoutMs, 20_000);
+  assert.equal(otlp('otlp_grpc', 'timeout: 0', 'interval: 20000, timeout: 7000').exporter.timeoutMs, 7000);
+  assert.deepEqual(otlp('otlp_grpc', '', 'interval: 20000').schedule.timeoutMs, 20_000);
+  assert.deepEqual(mistakesOf(meterProvider('otlp_grpc', '', 'interval: 1000, timeout: 1001')), [
+    'meter_provider.readers[0].periodic.timeout (f:5) is 1001: expected at most the interval (1000); 0 stands for it',
+  ]);
+});
+
+test('the interval is no shorter than a millisecond', () => {
+  assert.match(
+    mistakesOf(meterProvider('otlp_grpc', '', 'interval: 0')).join('\n'),
+    /periodic\.interval \(f:5\) is "0": expected a whole number from 1 to/,
+  );
+});
+
+test('limits are those of a kind, else the default, else 2000, and two at the least', () => {
+  const limits = (text: string) => otlp('otlp_grpc', '', `cardinality_limits: { ${text} }`).streams.limits;
+  assert.deepEqual(limits('counter: 5'), { counter: 5, histogram: 2000, gauge: 2000 });
+  assert.deepEqual(limits('default: 7, histogram: 9, observable_gauge: 8, gauge: 3'), {
+    counter: 7,
+    histogram: 9,
+    gauge: 8,
+  });
+  for (const limit of ['1', '0', '1000001', '2.5', '"many"']) {
+    const [mistake] = mistakesOf(meterProvider('otlp_grpc', '', `cardinality_limits: { counter: ${limit} }`));
+    assert.match(
+      mistake ?? '',
+      /cardinality_limits\.counter \(f:5\) is .*: expected a whole number from 2 to 1000000/,
+    );
+  }
+});
+
+test('a certificate of the client and its key are asked for each other, and files must be there', () => {
+  const tls = (text: string) => mistakesOf(meterProvider('otlp_http', `tls: { ${text} }`));
+  const at = 'meter_provider.readers[0].periodic.exporter.otlp_http.tls';
+  assert.deepEqual(tls(`key_file: ${FILES.key}`), [
+    `${at}.cert_file (f:7): expected a value: the path of a PEM file with a certificate`,
+  ]);
+  assert.deepEqual(tls(`cert_file: ${FILES.certificate}`), [
+    `${at}.key_file (f:7): expected a value: the path of a PEM file with a private key without a passphrase`,
+  ]);
+  assert.match(tls(`ca_file: ${FILES.missing}`).join('\n'), /ca_file \(f:7\) is .* cannot be read: ENOENT/);
+});
+
+test('a variable that is not set is a mistake wherever the exporter has it, quoted or not', () => {
+  const exporter = (line: string) =>
+    withMeterProvider(`  readers:
+    - periodic:
+        exporter:
+          otlp_grpc:
+            ${line}`);
+  for (const line of [
+    `headers: [ { name: x-key, value: "\${CELERY_OTEL_UNSET}" } ]`,
+    `headers:\n              - name: x-key\n                value: \${CELERY_OTEL_UNSET}`,
+    `headers_list: \${CELERY_OTEL_UNSET}`,
+    `endpoint: \${CELERY_OTEL_UNSET}`,
+    `tls:\n              ca_file: \${CELERY_OTEL_UNSET}`,
+  ]) {
+    const mistakes = mistakesOf(exporter(line));
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.match(mistakes[0] ?? '', /otlp_grpc\..*not set in the environment: CELERY_OTEL_UNSET/u);
+  }
+  assert.deepEqual(configOf(exporter(`headers_list: \${CELERY_OTEL_UNSET:-}`)).otlp.exporter.headers, {});
+});
+
+test('headers that no request can carry are mistakes, and neither their names nor their values are repeated', () => {
+  const cases: [headers: string, fault: RegExp][] = [
+    [
+      'headers: [ { name: "hunter2 x", value: y } ]',
+      /headers\[0\] \(f:7\): expected a header, .*characters that no header/,
+    ],
+    ['headers: [ { name: x-bin, value: hunter2 } ]', /headers\[0\] \(f:7\): .*gRPC keeps for itself/],
+    ['headers: [ { name: x, value: "hunter2é" } ]', /headers\[0\] \(f:7\): .*not printable ASCII/],
+    [
+      'headers: [ { name: x, value: 2002 } ]',
+      /headers\[0\]\.value \(f:7\) is "\*\*\*": expected text, in quotes/,
+    ],
+    [
+      'headers_list: "x=1,hunter2"',
+      /headers_list \(f:7\) is "\*\*\*": expected a list .*entry 2 is not key=value/,
+    ],
+    ['headers: { x: hunter2 }', /headers \(f:7\): expected a list of maps/],
+  ];
+  for (const [headers, fault] of cases) {
+    const said = mistakesOf(meterProvider('otlp_grpc', headers)).join('\n');
+    assert.match(said, fault);
+    assert.ok(!said.includes('hunter2') && !said.includes('2002'), said);
+  }
+});

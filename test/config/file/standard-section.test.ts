@@ -1,0 +1,300 @@
+/** Everything that the standard's file can say is honoured or refused, and by the table. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { STANDARD } from '../../../src/config/file/standard-table.ts';
+import { configOf, load, mistakesOf } from '../configuration-files.ts';
+import { FILES } from '../option-cases.ts';
+import { standardPaths } from './standard-schema.ts';
+
+type Node = Record<string, unknown>;
+
+const METRIC = 'celery.task.runtime';
+
+/** A document that is right, with a value at the path of a row, and what goes with it there. */
+function documentWith(row: string, value: unknown): string {
+  const http = row.includes('.otlp_http');
+  const isSelector = row.startsWith('meter_provider.views[].selector.');
+  const document: Node = {
+    file_format: '1.0',
+    celery: { services: { shop: { broker_url: 'amqp://rabbit' } } },
+    meter_provider: {
+      readers: [{ periodic: { exporter: { [http ? 'otlp_http' : 'otlp_grpc']: {} } } }],
+      ...(row.includes('.views')
+        ? { views: [{ selector: isSelector ? {} : { instrument_name: METRIC }, stream: {} }] }
+        : {}),
+    },
+  };
+  if (row.startsWith('resource.attributes[].'))
+    document['resource'] = { attributes: [{ name: 'a', value: 'b' }] };
+  set(document, row, value);
+  const [companion, beside] = COMPANIONS.find(([end]) => row.endsWith(end)) ?? [];
+  if (companion !== undefined) set(document, row.replace(companion, beside?.[0] ?? ''), beside?.[1]);
+  return `${JSON.stringify(document, null, 1)}\n`;
+}
+
+/** What must stand beside a key so that it is right. */
+const COMPANIONS: readonly [end: string, beside: readonly [key: string, value: string]][] = [
+  ['cert_file', ['key_file', FILES.key]],
+  ['key_file', ['cert_file', FILES.certificate]],
+  ['headers[].name', ['headers[].value', 'x']],
+  ['headers[].value', ['headers[].name', 'x']],
+];
+
+function set(root: Node, row: string, value: unknown): void {
+  const keys = row.split('.').flatMap((key) => (key.endsWith('[]') ? [key.slice(0, -2), 0] : [key]));
+  let node: unknown = root;
+  for (const [index, key] of keys.entries()) {
+    assert.ok(typeof node === 'object' && node !== null);
+    const isLast = index === keys.length - 1;
+    const next: unknown = Reflect.get(node, key);
+    if (isLast) Reflect.set(node, key, value);
+    else if (typeof next !== 'object' || next === null)
+      Reflect.set(node, key, keys[index + 1] === 0 ? [] : {});
+    node = Reflect.get(node, key);
+  }
+}
+
+const shown = (row: string): string => row.replaceAll('[]', '[0]');
+
+test('every key of the standard has a row, and every row is a key of the standard', () => {
+  const paths = standardPaths((path) => STANDARD[path]?.kind === 'refused');
+  assert.ok(paths.length > 80);
+  assert.deepEqual(paths.toSorted(), Object.keys(STANDARD).sort());
+});
+
+test('what is not honoured is refused by its path, with a reason', () => {
+  const refused = Object.entries(STANDARD).filter(([, { kind }]) => kind === 'refused');
+  assert.ok(refused.length > 10);
+  for (const [row, verdict] of refused) {
+    assert.ok(verdict.kind === 'refused');
+    for (const value of [{}, null, 'x']) {
+      const mistakes = mistakesOf(documentWith(row, value));
+      const mine = mistakes.filter((line) => line.startsWith(`${shown(row)} (f:`));
+      assert.equal(mine.length, 1, `${row}: ${mistakes.join('\n')}`);
+      assert.ok(mine[0]?.endsWith(`: expected nothing here: ${verdict.reason}`), mine[0]);
+    }
+  }
+});
+
+/** Two values of each honoured key; undefined where but one is right. */
+const SAMPLES: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  file_format: ['1.0', undefined],
+  disabled: [false, undefined],
+  log_level: ['warn3', 'debug'],
+  'resource.attributes[].name': ['x', 'y'],
+  'resource.attributes[].type': ['string', undefined],
+  'resource.attributes_list': ['a=b', 'a=c'],
+  'meter_provider.readers[].periodic.interval': [40_000, 50_000],
+  'meter_provider.readers[].periodic.timeout': [1000, 2000],
+  'meter_provider.readers[].periodic.max_export_batch_size/development': [100, 200],
+  'meter_provider.readers[].periodic.cardinality_limits.default': [10, 20],
+  'meter_provider.readers[].periodic.cardinality_limits.counter': [10, 20],
+  'meter_provider.readers[].periodic.cardinality_limits.histogram': [10, 20],
+  'meter_provider.readers[].periodic.cardinality_limits.observable_gauge': [10, 20],
+  // There are no such instruments.
+  'meter_provider.readers[].periodic.cardinality_limits.gauge': [10, undefined],
+  'meter_provider.readers[].periodic.cardinality_limits.observable_counter': [10, undefined],
+  'meter_provider.readers[].periodic.cardinality_limits.observable_up_down_counter': [10, undefined],
+  'meter_provider.readers[].periodic.cardinality_limits.up_down_counter': [10, undefined],
+  ...exporterSamples('otlp_grpc', 'http://a:1', 'https://b'),
+  ...exporterSamples('otlp_http', 'http://a:1/x', 'https://b'),
+  'meter_provider.readers[].periodic.exporter.otlp_grpc.tls.insecure': [true, false],
+  'meter_provider.readers[].periodic.exporter.otlp_http.encoding': ['json', 'protobuf'],
+  'meter_provider.exemplar_filter': ['always_off', undefined],
+  'meter_provider.views[].selector.instrument_name': ['celery.task.runtime', 'celery.task.*'],
+  'meter_provider.views[].selector.instrument_type': ['counter', 'histogram'],
+  'meter_provider.views[].selector.unit': ['s', '{task}'],
+  'meter_provider.views[].selector.meter_name': ['celery-otel', 'other'],
+  'meter_provider.views[].selector.meter_version': ['1', '2'],
+  'meter_provider.views[].selector.meter_schema_url': ['https://a', 'https://b'],
+  'meter_provider.views[].stream.name': ['a', 'b'],
+  'meter_provider.views[].stream.description': ['a', 'b'],
+  'meter_provider.views[].stream.aggregation_cardinality_limit': [10, 20],
+  'meter_provider.views[].stream.attribute_keys.included[]': ['celery.task.name', 'error.type'],
+  'meter_provider.views[].stream.attribute_keys.excluded[]': ['celery.task.name', 'error.type'],
+  'meter_provider.views[].stream.aggregation.explicit_bucket_histogram.boundaries[]': [1.5, -2],
+  'meter_provider.views[].stream.aggregation.explicit_bucket_histogram.record_min_max': [true, false],
+  'meter_provider.views[].stream.aggregation.base2_exponential_bucket_histogram.max_scale': [-10, 20],
+  'meter_provider.views[].stream.aggregation.base2_exponential_bucket_histogram.max_size': [2, 160],
+  'meter_provider.views[].stream.aggregation.base2_exponential_bucket_histogram.record_min_max': [
+    true,
+    false,
+  ],
+};
+
+function exporterSamples(
+  exporter: string,
+  one: string,
+  other: string,
+): Readonly<Record<string, [unknown, unknown]>> {
+  const rows: Readonly<Record<string, [unknown, unknown]>> = {
+    endpoint: [one, other],
+    'tls.ca_file': [FILES.certificate, FILES.certificate.replace('/certificate', '/./certificate')],
+    'tls.cert_file': [FILES.certificate, FILES.certificate.replace('/certificate', '/./certificate')],
+    'tls.key_file': [FILES.key, FILES.key.replace('/key', '/./key')],
+    'headers[].name': ['a', 'b'],
+    'headers[].value': ['a', 'b'],
+    headers_list: ['a=b', 'a=c'],
+    compression: ['gzip', 'none'],
+    timeout: [1000, 2000],
+    temporality_preference: ['delta', 'low_memory'],
+    default_histogram_aggregation: ['explicit_bucket_histogram', 'base2_exponential_bucket_histogram'],
+  };
+  return Object.fromEntries(
+    Object.entries(rows).map(([key, values]) => [
+      `meter_provider.readers[].periodic.exporter.${exporter}.${key}`,
+      values,
+    ]),
+  );
+}
+
+const SCALARS = Object.entries(STANDARD).flatMap(([row, verdict]) =>
+  verdict.kind === 'scalar' ? [{ row, verdict }] : [],
+);
+
+test('every key that is honoured makes a difference', () => {
+  assert.deepEqual(SCALARS.map(({ row }) => row).sort(), Object.keys(SAMPLES).sort());
+  for (const [row, [one, other]] of Object.entries(SAMPLES)) {
+    const config = configOf(documentWith(row, one));
+    if (other !== undefined) assert.notDeepEqual(configOf(documentWith(row, other)), config, row);
+  }
+});
+
+test('every key that is honoured refuses what has another type, by its path', () => {
+  for (const { row } of SCALARS) {
+    for (const value of [{}, [1], 'no value of any key \n']) {
+      // Texts of any kind are right for some.
+      if (
+        typeof value === 'string' &&
+        /description|selector|included|excluded|headers\[\]|\.name$|endpoint/.test(row)
+      )
+        continue;
+      const mistakes = mistakesOf(documentWith(row, value));
+      assert.ok(
+        mistakes.some((line) => line.startsWith(`${shown(row)} (f:`)),
+        `${row}: ${mistakes.join('\n')}`,
+      );
+    }
+  }
+});
+
+test('a key without a value is as one that is not there, unless it is required', () => {
+  const required = SCALARS.filter(({ verdict }) => verdict.required !== undefined).map(({ row }) => row);
+  assert.deepEqual(required.sort(), [
+    'file_format',
+    'meter_provider.readers[].periodic.exporter.otlp_grpc.headers[].name',
+    'meter_provider.readers[].periodic.exporter.otlp_http.headers[].name',
+    'resource.attributes[].name',
+  ]);
+  for (const { row } of SCALARS) {
+    // Items of lists, the criteria of a view and what belongs together are there or not.
+    if (required.includes(row) || /\[\]$|selector|cert_file|key_file/.test(row)) continue;
+    const loaded = load(documentWith(row, null));
+    // Of a closed list the schema has it that there is a value, though its types have null too.
+    const mistakes = loaded.ok ? [] : loaded.mistakes.map(({ expected }) => expected);
+    for (const mistake of mistakes)
+      assert.match(mistake, /schema says: it must be equal to one of the allowed/, row);
+  }
+});
+
+test('an unknown key is a mistake, with what was probably meant, and only what is honoured is listed', () => {
+  const text = (extra: string) => `file_format: "1.0"\n${extra}\n`;
+  const cases: [text: string, mistake: string][] = [
+    [
+      text('meter_providers: {}'),
+      'meter_providers (f:2): expected a key that is known here (did you mean meter_provider?)',
+    ],
+    [
+      text('resource:\n  attribute: []'),
+      'resource.attribute (f:3): expected a key that is known here (did you mean attributes?)',
+    ],
+    [
+      text('resource:\n  x: 1'),
+      'resource.x (f:3): expected a key that is known here (known are attributes, attributes_list)',
+    ],
+    [
+      documentWith('meter_provider.readers[].periodic.exporter.otlp_grpc.encoding', 'json'),
+      'meter_provider.readers[0].periodic.exporter.otlp_grpc.encoding (f:16): expected a key that is known here ',
+    ],
+    [
+      documentWith('meter_provider.views[].stream.aggregation.sums', {}),
+      'meter_provider.views[0].stream.aggregation.sums (f:27): expected a key that is known here (did you mean sum?)',
+    ],
+    [text('__proto__: 1'), '__proto__ (f:2): expected a key that is known here '],
+    [text('resource.attributes: []'), 'resource.attributes (f:2): expected a key that is known here '],
+  ];
+  for (const [document, mistake] of cases) {
+    const mistakes = mistakesOf(document);
+    assert.ok(
+      mistakes.some((line) =>
+        line.startsWith(mistake.replace(/^resource\.attributes /, '["resource.attributes"] ')),
+      ),
+      mistakes.join('\n'),
+    );
+  }
+});
+
+test('what is required is missed by its path, with what to add', () => {
+  const [format, provider, ...more] = mistakesOf('celery: { services: { a: { broker_url: "amqp://a" } } }\n');
+  assert.deepEqual(more, []);
+  assert.equal(format, 'file_format (f:1): expected a value: "1.0" or "1.1", in quotes');
+  assert.match(
+    provider ?? '',
+    /^meter_provider \(f:1\): expected a value: a section that says where metrics go, for one \{ readers: .*4317/,
+  );
+  const least =
+    'file_format: "1.1"\ncelery: { services: { a: { broker_url: "amqp://a" } } }\nmeter_provider:\n';
+  assert.match(mistakesOf(least).join('\n'), /^meter_provider \(f:1\): expected a value: a section/m);
+  assert.deepEqual(mistakesOf(`${least}  views:\n    - stream: {}\n`), [
+    'meter_provider.readers (f:3): expected a value: a list of one reader, which is periodic',
+    'meter_provider.views[0].selector (f:5): expected a value: what it selects',
+  ]);
+  assert.deepEqual(mistakesOf(`${least}  readers: [ { periodic: { interval: 5 } } ]\n`), [
+    'meter_provider.readers[0].periodic.exporter (f:4): expected a value: otlp_grpc or otlp_http, with what it needs',
+  ]);
+});
+
+test('a version of the format that is a number, or another one, is refused', () => {
+  for (const [version, value] of [
+    ['1.0', '"1"'],
+    ['"0.4"', '"0.4"'],
+    ['"1.2"', '"1.2"'],
+    ['"2.0"', '"2.0"'],
+  ]) {
+    const [mistake] = mistakesOf(`file_format: ${version}\n`).filter((line) =>
+      line.startsWith('file_format'),
+    );
+    assert.ok(mistake?.startsWith(`file_format (f:1) is ${value}: expected one of 1.0, 1.1`), mistake);
+  }
+});
+
+test('there is one reader, with one exporter', () => {
+  const reader = '{ periodic: { exporter: { otlp_grpc: } } }';
+  const text = (readers: string) =>
+    `file_format: "1.0"\ncelery: { services: { a: { broker_url: "amqp://a" } } }\nmeter_provider: { readers: ${readers} }\n`;
+  const cases: [readers: string, mistake: string][] = [
+    [
+      `[ ${reader}, ${reader} ]`,
+      'meter_provider.readers[1] (f:3): expected one reader: all services are sent',
+    ],
+    ['[ {} ]', 'meter_provider.readers[0] (f:3): expected periodic, and nothing else'],
+    [
+      '[ { periodic: { exporter: {} } } ]',
+      'meter_provider.readers[0].periodic.exporter (f:3): expected exactly one of',
+    ],
+    [
+      '[ { periodic: { exporter: { otlp_grpc: {}, otlp_http: {} } } } ]',
+      'meter_provider.readers[0].periodic.exporter (f:3): expected exactly one of otlp_grpc, otlp_http',
+    ],
+    [
+      '[]',
+      "meter_provider.readers (f:3): expected what the standard's schema says: it must NOT have fewer than 1",
+    ],
+    ['{}', 'meter_provider.readers (f:3): expected a list of maps'],
+  ];
+  for (const [readers, mistake] of cases) {
+    const mistakes = mistakesOf(text(readers));
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.ok(mistakes[0]?.startsWith(mistake), mistakes[0]);
+  }
+});

@@ -1,0 +1,277 @@
+/** Views: what a file says of them, and what the metrics there are have to say to it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { METRICS, SELF_METRICS } from '../../../src/meter/catalog.ts';
+import type { View } from '../../../src/otlp/collect/view.ts';
+import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
+
+/** The first view is on line 6. */
+const withViews = (...views: readonly string[]): string =>
+  withMeterProvider(
+    `  readers: [ { periodic: { exporter: { otlp_grpc: } } } ]\n  views:\n${views.map((view) => `    - ${view}`).join('\n')}`,
+  );
+const viewsOf = (...views: readonly string[]): readonly View[] =>
+  configOf(withViews(...views)).otlp.streams.views;
+const wrong = (...views: readonly string[]): readonly string[] => mistakesOf(withViews(...views));
+
+test('every criterion of a selector and everything of a stream arrives', () => {
+  const [view] = viewsOf(
+    '{ selector: { instrument_name: "celery.task.runtime", instrument_type: histogram, unit: s, meter_name: celery-otel, ' +
+      'meter_version: "1", meter_schema_url: x }, stream: { name: n, description: d, aggregation_cardinality_limit: 5, ' +
+      'attribute_keys: { included: ["celery.*", error.type], excluded: [celery.worker.name] } } }',
+  );
+  assert.deepEqual(view, {
+    selector: {
+      instrumentName: 'celery.task.runtime',
+      instrumentKind: 'histogram',
+      unit: 's',
+      meterName: 'celery-otel',
+      meterVersion: '1',
+      meterSchemaUrl: 'x',
+    },
+    stream: {
+      name: 'n',
+      description: 'd',
+      cardinalityLimit: 5,
+      attributeKeys: { included: ['celery.*', 'error.type'], excluded: ['celery.worker.name'] },
+    },
+  });
+});
+
+test('all six aggregations arrive, with the defaults of the specification', () => {
+  const aggregations = viewsOf(
+    '{ selector: { instrument_name: celery.task.sent }, stream: { aggregation: { sum: } } }',
+    '{ selector: { instrument_name: celery.worker.up }, stream: { aggregation: { last_value: {} } } }',
+    '{ selector: { instrument_name: celery.task.received }, stream: { aggregation: { default: } } }',
+    '{ selector: { instrument_name: celery.worker.* , unit: s }, stream: { aggregation: { drop: } } }',
+    '{ selector: { instrument_name: celery.task.runtime }, stream: { aggregation: { base2_exponential_bucket_histogram: } } }',
+    '{ selector: { instrument_name: celery.task.wait_time }, stream: { aggregation: { explicit_bucket_histogram: } } }',
+    '{ selector: { instrument_name: celery.task.queue_time }, stream: { aggregation: ' +
+      '{ explicit_bucket_histogram: { boundaries: [-1, 0.5, 1e3], record_min_max: false } } } }',
+    '{ selector: { instrument_name: celery.task.prefetch_time }, stream: { aggregation: ' +
+      '{ base2_exponential_bucket_histogram: { max_scale: -3, max_size: 2, record_min_max: false } } } }',
+  ).map(({ stream }) => stream.aggregation);
+  assert.deepEqual(aggregations, [
+    { kind: 'sum' },
+    { kind: 'last_value' },
+    { kind: 'default' },
+    { kind: 'drop' },
+    { kind: 'base2_exponential_bucket_histogram', maxScale: 20, maxSize: 160, recordMinMax: true },
+    { kind: 'explicit_bucket_histogram', boundaries: undefined, recordMinMax: true },
+    { kind: 'explicit_bucket_histogram', boundaries: [-1, 0.5, 1000], recordMinMax: false },
+    { kind: 'base2_exponential_bucket_histogram', maxScale: -3, maxSize: 2, recordMinMax: false },
+  ]);
+});
+
+test('what is not said is not there', () => {
+  assert.deepEqual(viewsOf('{ selector: { instrument_type: gauge }, stream: {} }'), [
+    { selector: { instrumentKind: 'gauge' }, stream: {} },
+  ]);
+});
+
+test('a view without a criterion is a mistake', () => {
+  for (const selector of ['{}', '{ instrument_name: , unit: }']) {
+    assert.deepEqual(wrong(`{ selector: ${selector}, stream: {} }`), [
+      'meter_provider.views[0].selector (f:6): expected at least one criterion, instrument_name for one ("*" for all metrics)',
+    ]);
+  }
+});
+
+test('a pattern of our metrics that fits none is a mistake, with what was probably meant', () => {
+  const cases: [name: string, mistake: string][] = [
+    [
+      'celery.task.snt',
+      'expected the name of a metric, or a pattern of some (did you mean celery.task.sent?)',
+    ],
+    [
+      'celery_otel.exprts',
+      'expected the name of a metric, or a pattern of some (did you mean celery_otel.exports?)',
+    ],
+    ['celery.queues.of.all.*', 'expected the name of a metric, or a pattern of some'],
+    ['celery', 'expected the name of a metric, or a pattern of some'],
+  ];
+  for (const [name, mistake] of cases) {
+    assert.deepEqual(wrong(`{ selector: { instrument_name: "${name}" }, stream: {} }`), [
+      `meter_provider.views[0].selector.instrument_name (f:6): ${mistake}`,
+    ]);
+  }
+});
+
+test('what may be about the metrics of the SDK is let pass, and case does not matter', () => {
+  viewsOf('{ selector: { instrument_name: otel.sdk.exporter.* }, stream: { aggregation: { drop: } } }');
+  viewsOf('{ selector: { instrument_name: otel.sdk.x }, stream: { name: y } }');
+  viewsOf('{ selector: { instrument_name: Celery.TASK.sen? }, stream: {} }');
+  viewsOf(
+    '{ selector: { instrument_name: "*" }, stream: { attribute_keys: { excluded: [celery.worker.name, http.x] } } }',
+  );
+});
+
+test('criteria that no metric meets together are a mistake that says what the metric is', () => {
+  for (const criterion of [
+    'instrument_type: histogram',
+    'unit: s',
+    'meter_name: other',
+    'instrument_type: observable_counter',
+  ]) {
+    assert.deepEqual(wrong(`{ selector: { instrument_name: celery.task.sent, ${criterion} }, stream: {} }`), [
+      'meter_provider.views[0].selector (f:6): expected criteria that a metric meets, all of them; ' +
+        'celery.task.sent is: counter, unit {task}, meter celery-otel',
+    ]);
+  }
+});
+
+test('every metric of the catalog can be selected by its name, kind and unit', () => {
+  const kinds = { counter: 'counter', histogram: 'histogram', gauge: 'observable_gauge' } as const;
+  const views = Object.entries({ ...METRICS, ...SELF_METRICS }).map(
+    ([name, { instrument, unit }]) =>
+      `{ selector: { instrument_name: ${name}, instrument_type: ${kinds[instrument]}, unit: "${unit}" }, stream: {} }`,
+  );
+  assert.equal(viewsOf(...views).length, views.length);
+});
+
+test('an aggregation fits everything that is selected', () => {
+  const fitting = {
+    'celery.task.sent': ['default', 'drop', 'sum'],
+    'celery.task.runtime': [
+      'default',
+      'drop',
+      'explicit_bucket_histogram',
+      'base2_exponential_bucket_histogram',
+    ],
+    'celery.worker.up': ['default', 'drop', 'last_value'],
+  } as const;
+  const all = new Set(Object.values(fitting).flat());
+  for (const [name, kinds] of Object.entries(fitting)) {
+    for (const kind of all) {
+      const view = `{ selector: { instrument_name: ${name} }, stream: { aggregation: { ${kind}: } } }`;
+      if (kinds.some((fit) => fit === kind)) viewsOf(view);
+      else {
+        const [mistake, ...more] = wrong(view);
+        assert.deepEqual(more, []);
+        assert.ok(
+          mistake?.startsWith(
+            `meter_provider.views[0].stream.aggregation.${kind} (f:6): expected what fits all that is selected; ${name} is a `,
+          ),
+          mistake,
+        );
+        assert.ok(mistake?.endsWith(kinds.join(', ')), mistake);
+      }
+    }
+  }
+  assert.match(
+    wrong(
+      '{ selector: { instrument_name: celery.task.* }, stream: { aggregation: { explicit_bucket_histogram: } } }',
+    ).join('\n'),
+    /celery\.task\.sent is a counter, for which there are default, drop, sum$/,
+  );
+});
+
+test('an attribute of ours that nothing selected has is a mistake, with what was probably meant', () => {
+  const keys = (text: string) =>
+    `{ selector: { instrument_name: celery.task.sent }, stream: { attribute_keys: { ${text} } } }`;
+  const at = 'meter_provider.views[0].stream.attribute_keys';
+  assert.deepEqual(
+    wrong(keys('excluded: [celery.tsk.name, celery_otel.service], included: ["celery.task.*", celery.x*]')),
+    [
+      `${at}.included[1] (f:6): expected an attribute of what is selected, or a pattern of some`,
+      `${at}.excluded[0] (f:6): expected an attribute of what is selected, or a pattern of some (did you mean celery.task.name?)`,
+      `${at}.excluded[1] (f:6): expected an attribute of what is selected, or a pattern of some`,
+    ],
+  );
+  // One that it may have only where it is asked for is one of its attributes.
+  viewsOf(
+    '{ selector: { instrument_name: celery.task.prefetch_time }, stream: { attribute_keys: { excluded: [celery.worker.name] } } }',
+  );
+});
+
+test('boundaries ascend and are finite', () => {
+  const boundaries = (text: string) =>
+    wrong(
+      `{ selector: { instrument_name: celery.task.runtime }, stream: { aggregation: { explicit_bucket_histogram: { boundaries: ${text} } } } }`,
+    );
+  const at = 'meter_provider.views[0].stream.aggregation.explicit_bucket_histogram.boundaries';
+  for (const text of ['[1, 1]', '[2, 1]', '[0, 5, 4, 9]']) {
+    assert.deepEqual(boundaries(text), [
+      `${at} (f:6): expected numbers of which each is greater than the one before`,
+    ]);
+  }
+  for (const text of ['.inf', '.nan', 'x', 'true']) {
+    assert.match(
+      boundaries(`[1, ${text}]`).join('\n'),
+      /boundaries\[1\] \(f:6\) is .*: expected a finite number/,
+    );
+  }
+  assert.equal(
+    viewsOf(
+      '{ selector: { instrument_name: celery.task.runtime }, stream: { aggregation: { explicit_bucket_histogram: { boundaries: [] } } } }',
+    ).length,
+    1,
+  );
+});
+
+test('sizes and scales have the range of the schema', () => {
+  for (const setting of [
+    'max_size: 1',
+    'max_size: 16385',
+    'max_scale: 21',
+    'max_scale: -11',
+    'max_scale: 1.5',
+  ]) {
+    assert.match(
+      wrong(
+        `{ selector: { instrument_name: celery.task.runtime }, stream: { aggregation: { base2_exponential_bucket_histogram: { ${setting} } } } }`,
+      ).join('\n'),
+      /max_s\w+ \(f:6\) is .*: expected a whole number from/,
+    );
+  }
+});
+
+test('a name is that of one stream of one metric', () => {
+  const tasks = Object.keys(METRICS).filter((name) => name.startsWith('celery.task.')).length;
+  const named = (selector: string, name: string) =>
+    `{ selector: { ${selector} }, stream: { name: ${name} } }`;
+  const at = 'meter_provider.views[0].stream.name (f:6): expected';
+  assert.deepEqual(wrong(named('instrument_name: celery.task.*', 'x')), [
+    `${at} a selector of one metric, since a name is that of one; this one selects ${tasks}`,
+  ]);
+  assert.deepEqual(wrong(named('instrument_name: otel.*', 'x')), [
+    `${at} a selector of one metric, since a name is that of one; this one selects 0`,
+  ]);
+  assert.deepEqual(wrong(named('instrument_name: celery.task.sent', 'Celery.Task.Failed')), [
+    `${at} streams that differ in their names from all others; Celery.Task.Failed is that of a metric`,
+  ]);
+  assert.deepEqual(
+    wrong(named('instrument_name: celery.task.sent', 'x'), named('instrument_name: celery.task.failed', 'X')),
+    [
+      'meter_provider.views[1].stream.name (f:7): expected streams that differ in their names from all others; ' +
+        'X comes of meter_provider.views[0] too',
+    ],
+  );
+  for (const name of ['1x', '"a b"', '""', `a${'x'.repeat(255)}`]) {
+    assert.match(
+      wrong(named('instrument_name: celery.task.sent', name)).join('\n'),
+      /stream\.name \(f:6\) is .*: expected a letter/,
+    );
+  }
+});
+
+test('a metric becomes two streams only under two names', () => {
+  const all =
+    '{ selector: { instrument_name: celery.task.* }, stream: { aggregation_cardinality_limit: 5 } }';
+  const one = (stream: string) =>
+    `{ selector: { instrument_name: celery.task.runtime }, stream: { ${stream} } }`;
+  assert.deepEqual(wrong(all, one('')), [
+    'meter_provider.views[1].selector (f:7): expected streams that differ in their names from all others; ' +
+      'celery.task.runtime comes of meter_provider.views[0] too',
+  ]);
+  assert.equal(viewsOf(all, one('name: x')).length, 2);
+  // What is dropped is no stream, and its name is free.
+  assert.equal(viewsOf(all, one('aggregation: { drop: }')).length, 2);
+  assert.equal(
+    viewsOf(
+      one('aggregation: { drop: }'),
+      '{ selector: { instrument_name: celery.task.wait_time }, stream: { name: celery.task.runtime } }',
+    ).length,
+    2,
+  );
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
+import { detectResources, envDetector } from '@opentelemetry/resources';
+import fc from 'fast-check';
+import { attributeList, headerList } from '../../../src/config/format/key-value-list.ts';
+
+/** Lists as people write them, often wrong. */
+const list = fc.string({ maxLength: 30, unit: fc.constantFrom(...'abK=,; %20F-.é') });
+
+test('headers that are accepted are read as the exporters read them', () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(list, (text) => {
+      const reading = headerList.read(text);
+      if (!reading.ok) return;
+      accepted += 1;
+      const theirs = Object.entries(parseKeyPairsIntoRecord(text)).map(([key, value]) => [
+        key.toLowerCase(),
+        value,
+      ]);
+      assert.deepEqual(Object.fromEntries(reading.value), Object.fromEntries(theirs));
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(accepted > 50, `only ${accepted} lists were accepted`);
+});
+
+test('resource attributes that are accepted are read as the SDK reads them', (t) => {
+  const before = process.env['OTEL_RESOURCE_ATTRIBUTES'];
+  t.after(() => {
+    if (before === undefined) delete process.env['OTEL_RESOURCE_ATTRIBUTES'];
+    else process.env['OTEL_RESOURCE_ATTRIBUTES'] = before;
+  });
+  let accepted = 0;
+  fc.assert(
+    fc.property(list, (text) => {
+      const reading = attributeList.read(text);
+      process.env['OTEL_RESOURCE_ATTRIBUTES'] = text;
+      const theirs = detectResources({ detectors: [envDetector] }).attributes;
+      if (reading.ok) accepted += 1;
+      // What the SDK does not read it drops whole.
+      assert.deepEqual(reading.ok ? Object.fromEntries(reading.value) : {}, { ...theirs });
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(accepted > 50, `only ${accepted} lists were accepted`);
+});
+
+test('every wrong entry is named by its number and none is repeated', () => {
+  const reading = headerList.read('a=1,secret,b=2,secret=,c%=secret');
+  assert.deepEqual(reading, {
+    ok: false,
+    expected:
+      'a list key=value,key=value, percent-encoded: entry 2 is not key=value; entry 4 has an empty value; ' +
+      'entry 5 has a % that begins no percent-encoding',
+  });
+});

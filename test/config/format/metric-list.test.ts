@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { metricList } from '../../../src/config/format/metric-list.ts';
+
+test('all entries that fit no metric are named, with what was probably meant', () => {
+  const reading = metricList.read('celery.task.snt,celery.queues.*,celery.worker.up,\u001b[2J');
+  assert.deepEqual(reading, {
+    ok: false,
+    expected:
+      `${metricList.expects}: "celery.task.snt" is none (did you mean celery.task.sent?); ` +
+      '"celery.queues.*" fits none; "\\u001b[2J" is none',
+  });
+});

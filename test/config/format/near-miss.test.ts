@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { nearest, slips } from '../../../src/config/format/near-miss.ts';
+
+test('letters added, dropped, replaced and swapped are one slip each', () => {
+  const cases: [from: string, to: string, count: number][] = [
+    ['run', 'run', 0],
+    ['runn', 'run', 1],
+    ['rn', 'run', 1],
+    ['ran', 'run', 1],
+    ['rnu', 'run', 1],
+    ['', 'run', 3],
+    ['brokre-ulr', 'broker-url', 2],
+  ];
+  for (const [from, to, count] of cases) assert.equal(slips(from, to), count, `${from} → ${to}`);
+});
+
+test('slips count the same both ways, and none only where nothing differs', () => {
+  const word = fc.string({ maxLength: 12, unit: fc.constantFrom('a', 'b', '-') });
+  fc.assert(
+    fc.property(word, word, (a, b) => {
+      assert.equal(slips(a, b), slips(b, a));
+      assert.equal(slips(a, b) === 0, a === b);
+      assert.ok(slips(a, b) <= Math.max(a.length, b.length));
+    }),
+  );
+});
+
+test('the nearest is found if it is near', () => {
+  const words = ['warn', 'info', 'silent'] as const;
+  assert.equal(nearest('wran', words), 'warn');
+  assert.equal(nearest('silence', words), 'silent');
+  assert.equal(nearest('quiet', words), undefined);
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { optInList } from '../../../src/config/format/opt-in-list.ts';
+import { METRICS, type MetricRow, OPT_INS, optInOf } from '../../../src/meter/catalog.ts';
+
+test('what can be asked for are the opt-in attributes of the catalog, each with its metric', () => {
+  const rows: readonly [string, MetricRow][] = Object.entries(METRICS);
+  const pairs = rows.flatMap(([name, { optInAttributes = [] }]) =>
+    optInAttributes.map((key) => `${name}/${key}`),
+  );
+  assert.ok(pairs.length > 0);
+  assert.deepEqual([...OPT_INS], pairs);
+  assert.equal(optInOf('celery.task.prefetch_time', 'celery.worker.name'), pairs[0]);
+});
+
+test('each can be asked for by itself, and all together, in any order and more than once', () => {
+  for (const optIn of OPT_INS) assert.deepEqual(optInList.read(optIn), { ok: true, value: [optIn] });
+  const all = [...OPT_INS, ...OPT_INS].reverse().join(' , ');
+  assert.deepEqual(optInList.read(all), { ok: true, value: OPT_INS });
+});
+
+test('what the list expects has each of them as it is to be written', () => {
+  for (const optIn of OPT_INS) assert.ok(optInList.expects.includes(optIn), optIn);
+});
+
+test('all entries that are none are named, with what was probably meant', () => {
+  const reading = optInList.read(
+    'celery.task.prefetch_tme/celery.worker.name,celery.task.prefetch_time/celery.worker.name,queue,\u001b[2J',
+  );
+  assert.deepEqual(reading, {
+    ok: false,
+    expected:
+      `${optInList.expects}: "celery.task.prefetch_tme/celery.worker.name" is none ` +
+      '(did you mean celery.task.prefetch_time/celery.worker.name?); "queue" is none; "\\u001b[2J" is none',
+  });
+});

@@ -1,0 +1,111 @@
+/** Addresses by their protocol (OTLP exporter specification). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultEndpoint, endpointFormat, OTLP_PROTOCOLS } from '../../../src/config/format/otlp-endpoint.ts';
+
+type Cases = {
+  readonly good: readonly (readonly [text: string, endpoint: string])[];
+  readonly bad: readonly string[];
+};
+
+const GRPC: Cases = {
+  good: [
+    ['http://localhost:4317', 'http://localhost:4317'],
+    ['HTTP://collector:4317/', 'http://collector:4317'],
+    ['https://api.example.com', 'https://api.example.com'],
+    ['https://api.example.com:443', 'https://api.example.com:443'],
+    ['http://[::1]:4317', 'http://[::1]:4317'],
+    ['collector:4317', 'collector:4317'],
+    ['collector:80', 'collector:80'],
+    ['unix:///run/otlp.sock', 'unix:///run/otlp.sock'],
+  ],
+  bad: [
+    'http://collector',
+    'http://collector:80',
+    'collector',
+    'http://',
+    'http://collector:99999',
+    'http://collector:4317/v1/metrics',
+    'http://collector:4317?a=b',
+    'http://collector:4317#a',
+    'http://me:secret@collector:4317',
+    'ftp://collector:4317',
+    'grpc://collector:4317',
+    'http://coll\nector:4317',
+    'unix://',
+    '::1:4317',
+  ],
+};
+
+const HTTP: Cases = {
+  good: [
+    ['http://localhost:4318/v1/metrics', 'http://localhost:4318/v1/metrics'],
+    ['HTTPS://Api.example.com/Otlp', 'https://api.example.com/Otlp'],
+    ['http://collector:4318', 'http://collector:4318/'],
+    ['http://[::1]:4318/x', 'http://[::1]:4318/x'],
+    ['https://collector/x?key=1', 'https://collector/x?key=1'],
+  ],
+  bad: [
+    'collector:4318',
+    'http://',
+    'http:collector',
+    'http://collector:99999',
+    'http://me:secret@collector/v1/metrics',
+    'http://me@collector/v1/metrics',
+    'http://collector/#a',
+    'ftp://collector/v1/metrics',
+    'unix:///run/otlp.sock',
+    'http://coll\nector/',
+    'http://collector/a b',
+  ],
+};
+
+const BASE: Cases = {
+  good: [
+    ['http://localhost:4318', 'http://localhost:4318/v1/metrics'],
+    ['http://localhost:4318/', 'http://localhost:4318/v1/metrics'],
+    ['https://collector/my/otlp', 'https://collector/my/otlp/v1/metrics'],
+    ['https://collector/my/otlp/', 'https://collector/my/otlp/v1/metrics'],
+  ],
+  bad: [...HTTP.bad, 'https://collector/x?key=1'],
+};
+
+test('each protocol takes its own addresses, in the form in which they are used', () => {
+  for (const [protocol, base, cases] of [
+    ['grpc', false, GRPC],
+    ['grpc', true, GRPC],
+    ['http/protobuf', false, HTTP],
+    ['http/json', false, HTTP],
+    ['http/protobuf', true, BASE],
+    ['http/json', true, BASE],
+  ] as const) {
+    const format = endpointFormat(protocol, base);
+    for (const [text, value] of cases.good) assert.deepEqual(format.read(text), { ok: true, value }, text);
+    for (const text of cases.bad) {
+      const reading = format.read(text);
+      assert.ok(!reading.ok, `${protocol} takes ${text}`);
+      assert.ok(reading.expected.startsWith(format.expects), reading.expected);
+    }
+  }
+});
+
+test('the default of each protocol is an address of it', () => {
+  for (const protocol of OTLP_PROTOCOLS) {
+    const value = defaultEndpoint(protocol);
+    assert.deepEqual(endpointFormat(protocol).read(value), { ok: true, value });
+  }
+});
+
+test('credentials and queries are not shown', () => {
+  for (const protocol of OTLP_PROTOCOLS) {
+    const { show } = endpointFormat(protocol);
+    assert.equal(show('http://collector:1/x'), '"http://collector:1/x"');
+    for (const text of [
+      'http://me:hunter2@collector:1',
+      'https://collector/x?key=hunter2',
+      'hunter2@collector',
+    ]) {
+      assert.ok(!show(text).includes('hunter2'), show(text));
+    }
+  }
+});

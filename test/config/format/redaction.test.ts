@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { maskUrl, quote } from '../../../src/config/format/redaction.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { describeMistake } from '../../../src/config/mistake.ts';
+import { OPTIONS } from '../../../src/config/options.ts';
+import { sources } from '../sources.ts';
+
+const SECRET = 'hunter2';
+
+/** Everything that is said about a configuration that carries the secret and is wrong. */
+function said(argv: readonly string[], env: Record<string, string>): string {
+  const loaded = loadConfig(sources('run', { argv, env: { ...env, CELERY_OTEL_TASKS_MAX: 'wrong' } }));
+  assert.ok(!loaded.ok);
+  return loaded.mistakes.map(describeMistake).join('\n');
+}
+
+test('no secret of a malformed broker address is repeated', () => {
+  const addresses = [
+    `amqp://me:${SECRET}@rabbit:wrong//`,
+    `amqp://me:${SECRET}`,
+    `amqp://me:pa;${SECRET}@rabbit//`,
+    `amqp://me:pa/${SECRET}@rabbit//`,
+    `amqp://me:pa#${SECRET}@rabbit//`,
+    `amqp://me:pa?${SECRET}@rabbit//`,
+    `amqp://me:pa@${SECRET}@rabbit:wrong//`,
+    `amqp://me:${SECRET}@a;amqp://me:${SECRET}@b;`,
+    `amqp://rabbit?password=${SECRET}`,
+    `amqp://rabbit/vhost@rabbit?password=${SECRET}`,
+    `redis://:${SECRET}@redis/0`,
+    `me:${SECRET}@rabbit`,
+    `${SECRET}`,
+    `recording:${SECRET}@rabbit?speed=no`,
+    `recording://${SECRET}`,
+  ];
+  for (const address of addresses) {
+    const text = said([], { CELERY_BROKER_URL: address });
+    assert.match(text, /broker_url \(CELERY_BROKER_URL\)/, address);
+    assert.ok(!text.includes(SECRET), text);
+    assert.ok(!said([`--broker-url=${address}`], {}).includes(SECRET));
+    assert.ok(!said(['--broker-url', address], {}).includes(SECRET));
+  }
+});
+
+test('no secret of malformed headers is repeated, not even where a key would be', () => {
+  const headers = [
+    `${SECRET}`,
+    `${SECRET}=`,
+    `api key=${SECRET}`,
+    `a=${SECRET},b`,
+    `a=%${SECRET}`,
+    `a-bin=${SECRET}`,
+  ];
+  for (const text of headers) {
+    for (const name of OPTIONS.otlp_headers.env) {
+      const all = said([], { [name]: text });
+      assert.match(all, new RegExp(`otlp_headers \\(${name}\\) is "\\*\\*\\*"`));
+      assert.ok(!all.includes(SECRET), all);
+    }
+  }
+});
+
+test('no secret that strayed on the command line is repeated', () => {
+  const lines = [
+    [`--brokr-url=amqp://me:${SECRET}@rabbit`],
+    ['--brokr-url', `amqp://me:${SECRET}@rabbit`],
+    ['--otlp-headers', 'authorization=Basic', SECRET],
+    [`amqp://me:${SECRET}@rabbit`],
+    ['--broker-url', `-${SECRET}`],
+    ['--otlp-headers', `--${SECRET}=x`],
+    ['--', SECRET],
+    ['--otlp-endpoint', `http://me:${SECRET}@collector:4317`],
+  ];
+  for (const argv of lines) {
+    const text = said(argv, {});
+    assert.ok(!text.includes(SECRET), text);
+  }
+});
+
+test('a mistake elsewhere repeats nothing of secrets that are right', () => {
+  const env = {
+    CELERY_BROKER_URL: `amqp://me:${SECRET}@rabbit`,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${SECRET}`,
+  };
+  assert.ok(!said([], env).includes(SECRET));
+});
+
+test('what is masked shows the host of an address and no password, whatever it is', () => {
+  assert.equal(maskUrl('amqp://me:secret@rabbit:5672//'), '"amqp://***@rabbit:5672"');
+  const password = fc.string({ minLength: 4, unit: 'binary' });
+  fc.assert(
+    fc.property(password, fc.constantFrom('', 'h', 'h:1//', 'h/v?x=1'), (secret, rest) => {
+      const shown = maskUrl(`amqp://me:${secret}@${rest}`);
+      // What is left of the address is short; the secret must not be part of it unless it is part of the rest.
+      assert.ok(['"amqp://***"', '"amqp://***@h"', '"amqp://***@h:1"'].includes(shown), shown);
+    }),
+  );
+});
+
+test('what is quoted stays on one line, cannot steer a terminal and is bounded', () => {
+  assert.equal(quote('a\u001b[31m\n\u009b"'), '"a\\u001b[31m\\n\ufffd\\""');
+  assert.ok(quote('x'.repeat(1000)).length < 200);
+});

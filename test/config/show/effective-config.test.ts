@@ -1,0 +1,210 @@
+/** What is printed of a configuration: all of it but secrets, with where each value came from. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Config } from '../../../src/config/config.ts';
+import { resolveConfig } from '../../../src/config/load-config.ts';
+import { Origins } from '../../../src/config/origins.ts';
+import type { OptionSources } from '../../../src/config/read-options.ts';
+import { effectiveConfig } from '../../../src/config/show/effective-config.ts';
+import { METRIC_NAMES, OPT_INS } from '../../../src/meter/catalog.ts';
+import { fileWith, setVariables } from '../configuration-files.ts';
+import { FILES } from '../option-cases.ts';
+
+const SECRET = 'hunter2';
+
+/** Has something of everything. */
+const FULL = `file_format: "1.0"
+log_level: warn
+resource: { attributes: [ { name: common, value: [a, b], type: string_array } ] }
+celery:
+  worker_timeout: 45.5
+  telemetry: { enabled: false }
+  metrics: { celery.task.*: { enabled: false }, celery.task.prefetch_time: { attributes: [celery.worker.name] } }
+  services:
+    "the: shop":
+      broker_url: "amqp://me:${SECRET}@a?heartbeat=5;amqps://me:${SECRET}@b?ssl_cert_reqs=none"
+      broker_use_ssl: { ca_certs: ${FILES.certificate}, certfile: ${FILES.certificate}, keyfile: ${FILES.key} }
+      series_retention: 100
+      resource: { own.text: "line\\nbreak", own.number: 5, own.flag: true }
+      metrics: { celery.task.sent: { enabled: true } }
+    replay: { broker_url: "recording:/a/b.ndjson?speed=2" }
+meter_provider:
+  readers:
+    - periodic:
+        interval: 20000
+        max_export_batch_size/development: 500
+        cardinality_limits: { default: 10, histogram: 20 }
+        exporter:
+          otlp_http:
+            endpoint: https://collector/otlp?key=${SECRET}
+            headers: [ { name: authorization, value: ${SECRET} } ]
+            headers_list: x-key=${SECRET}
+            tls: { ca_file: ${FILES.certificate}, cert_file: ${FILES.certificate}, key_file: ${FILES.key} }
+  views:
+    - selector: { instrument_name: celery.task.runtime, instrument_type: histogram, unit: s, meter_name: celery-otel, meter_version: "1", meter_schema_url: u }
+      stream:
+        name: renamed
+        description: "d: d"
+        aggregation: { explicit_bucket_histogram: { boundaries: [1, 2.5] } }
+        aggregation_cardinality_limit: 77
+        attribute_keys: { included: ["celery.*"], excluded: [celery.worker.name] }
+    - selector: { instrument_name: celery.task.wait_time }
+      stream: { aggregation: { base2_exponential_bucket_histogram: } }
+    - selector: { instrument_name: celery.task.sent }
+      stream: { aggregation: { drop: } }
+`;
+
+function resolve(sources: OptionSources): { config: Config; origins: Origins } {
+  const resolved = resolveConfig('config', sources);
+  assert.ok(resolved.ok, JSON.stringify(resolved));
+  return resolved;
+}
+
+/** Its lines, without the folder of the file. */
+function linesOf(sources: OptionSources): readonly string[] {
+  const { config, origins } = resolve(sources);
+  return effectiveConfig(config, origins)
+    .replaceAll(/\/\S*\/(\d+\.yaml)/g, 'f')
+    .split('\n');
+}
+
+function lineOf(lines: readonly string[], path: string): string | undefined {
+  return lines.find((line) => line.startsWith(`${path}: `))?.slice(path.length + 2);
+}
+
+test('every value is told once, with the line, the flag or the variable that gave it, or as a default', () => {
+  const lines = linesOf({
+    argv: ['--config', fileWith(FULL), '--tasks-max=7'],
+    env: { CELERY_OTEL_WORKERS_MAX: '8' },
+  });
+  const shop = 'celery.services["the: shop"]';
+  const reader = 'meter_provider.readers[0].periodic';
+  const expected: Readonly<Record<string, string>> = {
+    log_level: 'warn  # f:2',
+    'resource.attributes.common': '[a, b]  # f:3',
+    'celery.telemetry.enabled': 'false  # f:6',
+    [`${shop}.broker_url[0]`]: 'amqps://me:***@a:5671//  # f:10',
+    [`${shop}.broker_url[0].heartbeat`]: '5  # f:10',
+    [`${shop}.broker_url[0].ssl.ca_certs`]: `${FILES.certificate}  # f:11`,
+    [`${shop}.broker_url[0].ssl.cert_reqs`]: 'required  # f:11',
+    [`${shop}.broker_url[1]`]: 'amqps://me:***@b:5671//  # f:10',
+    [`${shop}.broker_url[1].ssl.cert_reqs`]: 'none  # f:10',
+    [`${shop}.broker_heartbeat`]: '30  # default',
+    [`${shop}.worker_timeout`]: '45.5  # f:5',
+    [`${shop}.series_retention`]: '100  # f:12',
+    [`${shop}.tasks_max`]: '7  # --tasks-max',
+    [`${shop}.workers_max`]: '8  # CELERY_OTEL_WORKERS_MAX',
+    [`${shop}.resource["service.name"]`]: '"the: shop"  # f:9',
+    [`${shop}.resource.common`]: '[a, b]  # f:3',
+    [`${shop}.resource["own.text"]`]: '"line\\nbreak"  # f:13',
+    [`${shop}.metrics["celery.task.sent"].enabled`]: 'true  # f:14',
+    [`${shop}.metrics["celery.task.failed"].enabled`]: 'false  # f:7',
+    [`${shop}.metrics["celery.worker.up"].enabled`]: 'true  # default',
+    [`${shop}.metrics["celery.task.prefetch_time"].attributes`]: '[celery.worker.name]  # f:7',
+    'celery.services.replay.broker_url[0]': 'recording:/a/b.ndjson  # f:15',
+    'celery.services.replay.broker_url[0].speed': '2  # f:15',
+    [`${reader}.interval`]: '20000  # f:19',
+    [`${reader}.timeout`]: '20000  # default',
+    [`${reader}.cardinality_limits.counter`]: '10  # f:21',
+    [`${reader}.cardinality_limits.histogram`]: '20  # f:21',
+    [`${reader}.exporter.otlp_http.encoding`]: 'protobuf  # default',
+    [`${reader}.exporter.otlp_http.endpoint`]: '"https://collector/otlp?***"  # f:24',
+    [`${reader}.exporter.otlp_http.headers.authorization`]: '"***"  # f:25',
+    [`${reader}.exporter.otlp_http.headers.x-key`]: '"***"  # f:26',
+    'meter_provider.views[0].stream.aggregation.explicit_bucket_histogram.boundaries': '[1, 2.5]  # f:33',
+    'meter_provider.views[0].stream.aggregation.explicit_bucket_histogram.record_min_max': 'true  # default',
+    'meter_provider.views[1].stream.aggregation.base2_exponential_bucket_histogram.max_size':
+      '160  # default',
+    'meter_provider.views[2].stream.aggregation.drop': '{}  # default',
+  };
+  for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
+  const paths = lines.map((line) => line.split(': ')[0]);
+  assert.deepEqual([...new Set(lines)], lines);
+  assert.ok(paths.length > 2 * METRIC_NAMES.length);
+});
+
+test('without a file the paths are the same, and the origins are flags and variables', () => {
+  const lines = linesOf({
+    argv: ['--otlp-protocol=http/json', '--disable-metrics=celery.task.sent', '--log-level=debug'],
+    env: {
+      CELERY_BROKER_URL: `amqp://me:${SECRET}@rabbit`,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_RESOURCE_ATTRIBUTES: 'a=b',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318',
+      OTEL_EXPORTER_OTLP_HEADERS: `x-key=${SECRET}`,
+      OTEL_METRIC_EXPORT_INTERVAL: '5000',
+    },
+  });
+  const exporter = 'meter_provider.readers[0].periodic.exporter.otlp_http';
+  const expected: Readonly<Record<string, string>> = {
+    log_level: 'debug  # --log-level',
+    'celery.services.shop.broker_url[0]': 'amqp://me:***@rabbit:5672//  # CELERY_BROKER_URL',
+    'celery.services.shop.resource["service.name"]': 'shop  # OTEL_SERVICE_NAME',
+    'celery.services.shop.resource.a': 'b  # OTEL_RESOURCE_ATTRIBUTES',
+    'celery.services.shop.metrics["celery.task.sent"].enabled': 'false  # --disable-metrics',
+    [`${exporter}.encoding`]: 'json  # --otlp-protocol',
+    [`${exporter}.endpoint`]: 'http://c:4318/v1/metrics  # OTEL_EXPORTER_OTLP_ENDPOINT',
+    [`${exporter}.headers.x-key`]: '"***"  # OTEL_EXPORTER_OTLP_HEADERS',
+    [`${exporter}.compression`]: 'none  # default',
+    'meter_provider.readers[0].periodic.interval': '5000  # OTEL_METRIC_EXPORT_INTERVAL',
+    'meter_provider.readers[0].periodic.timeout': '5000  # default',
+  };
+  for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
+});
+
+/** Every way to change one leaf of a configuration, with where it is. */
+function* changes(value: unknown, path: string): Generator<readonly [path: string, changed: unknown]> {
+  if (value instanceof Set) {
+    if (value.size > 0) yield [path, new Set([...value].slice(1))];
+  } else if (Array.isArray(value)) {
+    yield [path, [...value, 'more']];
+    for (const [index, item] of value.entries())
+      for (const [at, changed] of changes(item, `${path}[${index}]`)) yield [at, value.with(index, changed)];
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value))
+      for (const [at, changed] of changes(item, `${path}.${key}`)) yield [at, { ...value, [key]: changed }];
+  } else if (typeof value === 'number') yield [path, value + 1];
+  else if (typeof value === 'boolean') yield [path, !value];
+  else if (typeof value === 'string') yield [path, `${value}x`];
+}
+
+test('no value of a configuration can change without a change in what is printed, but for secrets', () => {
+  const origins = new Origins();
+  // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so here it has none.
+  const hidden = /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file)$|\.headers\./;
+  const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];
+  const plain = { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' };
+  for (const [{ config }, count] of [
+    [resolve({ argv: file, env: {} }), 90],
+    [resolve({ argv: [], env: plain }), 30],
+  ] as const) {
+    const before = effectiveConfig(config, origins);
+    const seen: string[] = [];
+    for (const [path, changed] of changes(config, '')) {
+      const isOfGrpcOnly = path.endsWith('.insecure') && config.otlp.exporter.protocol !== 'grpc';
+      if (hidden.test(path) || isOfGrpcOnly || /\.(urls|views|services|kind)$/.test(path)) continue;
+      // Each change leaves the shape as it was, so it is a configuration still.
+      assert.notEqual(effectiveConfig(Object.assign({ ...config }, changed), origins), before, path);
+      seen.push(path);
+    }
+    assert.ok(seen.length > count, `${seen.length}`);
+  }
+});
+
+test('no secret is printed', (t) => {
+  setVariables(t, { TEST_SECRET: SECRET });
+  const { config, origins } = resolve({
+    argv: ['--config', fileWith(FULL.replaceAll(`:${SECRET}@`, `:\${TEST_SECRET}@`))],
+    env: {},
+  });
+  const [first] = config.services[0].broker.urls;
+  assert.ok(first.scheme !== 'recording' && first.password === SECRET);
+  assert.equal(config.otlp.exporter.headers['x-key'], SECRET);
+  assert.ok(!effectiveConfig(config, origins).includes(SECRET));
+});
+
+test('opt-in attributes are told of every metric that has some, whether they are asked for or not', () => {
+  const lines = linesOf({ argv: [], env: { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' } });
+  const told = lines.filter((line) => /\.attributes: \[\] {2}# default$/.test(line));
+  assert.equal(told.length, new Set(OPT_INS.map((optIn) => optIn.split('/')[0])).size);
+});

@@ -1,0 +1,87 @@
+/** The example of a configuration file is one. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { defaultOf, serviceRows } from '../../../src/config/options.ts';
+import { exampleFile } from '../../../src/config/show/example.ts';
+import { assertGeneratedFile } from '../../contract/generated-block.ts';
+import { configOf, mistakesOf, setVariables } from '../configuration-files.ts';
+import { FILES } from '../option-cases.ts';
+
+test('otel-config/celery-otel.yaml is what celery-otel config --example prints (UPDATE=1 rewrites it)', () => {
+  assertGeneratedFile(new URL('../../../otel-config/celery-otel.yaml', import.meta.url), exampleFile());
+});
+
+test('it loads once its variables are set: two services on brokers of their own, with views', (t) => {
+  setVariables(t, { SHOP_BROKER_URL: 'amqp://shop', BILLING_BROKER_URL: 'amqp://billing' });
+  const { services, otlp, self } = configOf(exampleFile());
+  assert.deepEqual(
+    services.map(({ name, broker, cluster, controlExchange }) => ({
+      name,
+      brokers: broker.urls.map(({ label }) => label),
+      exchange: broker.eventExchange,
+      controlExchange,
+      workerTimeoutMs: cluster.workerTimeoutMs,
+    })),
+    [
+      {
+        name: 'shop',
+        brokers: ['amqp://guest:***@shop:5672//'],
+        exchange: 'celeryev',
+        controlExchange: 'celery',
+        workerTimeoutMs: 30_000,
+      },
+      {
+        name: 'billing',
+        brokers: ['amqps://guest:***@billing:5671//', 'amqps://guest:***@127.0.0.1:5673//'],
+        exchange: 'billing.celeryev',
+        controlExchange: 'billing',
+        workerTimeoutMs: 120_000,
+      },
+    ],
+  );
+  assert.equal(otlp.exporter.protocol, 'grpc');
+  assert.equal(otlp.exporter.endpoint, 'http://localhost:4317');
+  assert.deepEqual(
+    otlp.streams.views.map(({ stream }) => [
+      stream.attributeKeys?.excluded,
+      stream.cardinalityLimit,
+      stream.aggregation?.kind,
+    ]),
+    [
+      [['celery.worker.name'], 5000, undefined],
+      [['celery.worker.name'], undefined, 'base2_exponential_bucket_histogram'],
+    ],
+  );
+  assert.equal(self.enabled, true);
+});
+
+test('the example in the README is one too', (t) => {
+  setVariables(t, { SHOP_BROKER_URL: 'amqp://shop' });
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+  const [, text = ''] = /## One configuration file[\s\S]*?```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+  const { services } = configOf(text.replace('/etc/ssl/rabbit.pem', FILES.certificate));
+  assert.deepEqual(
+    services.map(({ name }) => name),
+    ['shop', 'billing'],
+  );
+});
+
+test('without its variables it says which are missing', () => {
+  const mistakes = mistakesOf(exampleFile());
+  assert.equal(mistakes.length, 2);
+  assert.match(
+    mistakes[0] ?? '',
+    /^celery\.services\.shop\.broker_url .*\(not set in the environment: SHOP_BROKER_URL\)$/,
+  );
+  assert.match(mistakes[1] ?? '', /broker_url\[0\] .*\(not set in the environment: BILLING_BROKER_URL\)$/);
+});
+
+test('it has every option that a file can say of services, explained, with its default', () => {
+  const lines = exampleFile().split('\n');
+  for (const [key, { doc, required }] of serviceRows()) {
+    const index = lines.findIndex((line) => line.trim().startsWith(`${key}: `));
+    assert.equal(lines[index - 1]?.trim(), `# ${doc}`, key);
+    if (required !== true) assert.equal(lines[index]?.trim(), `${key}: ${defaultOf(key)}`, key);
+  }
+});

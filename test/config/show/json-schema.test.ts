@@ -1,0 +1,97 @@
+/** The schema that editors explain and complete by says what the tables say. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { serviceRows } from '../../../src/config/options.ts';
+import { exampleFile } from '../../../src/config/show/example.ts';
+import { celerySchema } from '../../../src/config/show/json-schema.ts';
+import { METRIC_NAMES } from '../../../src/meter/catalog.ts';
+import { assertGeneratedFile } from '../../contract/generated-block.ts';
+import { OPTION_CASES } from '../option-cases.ts';
+import { violations } from './json-schema-subset.ts';
+
+const SCHEMA = JSON.parse(celerySchema());
+
+const wrongIn = (celery: unknown): readonly string[] => violations(SCHEMA, { celery });
+const withService = (more: object) => ({ services: { shop: { broker_url: 'amqp://a', ...more } } });
+
+test('schema/celery.schema.json is what celery-otel config --schema prints (UPDATE=1 rewrites it)', () => {
+  assertGeneratedFile(new URL('../../../schema/celery.schema.json', import.meta.url), celerySchema());
+});
+
+test('every option of a service is described, for it and, if it is about clusters, for all', () => {
+  const { celery, service } = SCHEMA.$defs;
+  for (const [key, { doc, scope, default: byDefault }] of serviceRows()) {
+    assert.equal(service.properties[key].description, doc, key);
+    const isText = byDefault === undefined || typeof service.properties[key].default === 'string';
+    if (!isText) assert.equal(String(service.properties[key].default), byDefault, key);
+    assert.deepEqual(celery.properties[key], scope === 'cluster' ? service.properties[key] : undefined, key);
+  }
+  assert.deepEqual(service.required, ['broker_url']);
+  assert.deepEqual(Object.keys(SCHEMA.$defs.metrics.properties), METRIC_NAMES);
+});
+
+test('what is right by the options is right by the schema', () => {
+  for (const [key, { format }] of serviceRows()) {
+    if (key === 'config') continue;
+    for (const [text] of OPTION_CASES[key].good) {
+      const value = /number|integer/.test(format.schema.type) ? Number(text) : text;
+      assert.deepEqual(wrongIn(withService({ [key]: value })), [], `${key}: ${text}`);
+    }
+  }
+});
+
+test('what has a wrong type, is out of range or is none of a list is wrong by the schema too', () => {
+  for (const [key, { format }] of serviceRows()) {
+    const isText = format.schema.type === 'string';
+    for (const value of [isText ? 5 : 'many', true, {}, null, isText ? '' : -1, isText ? [] : 1e12]) {
+      assert.notDeepEqual(wrongIn(withService({ [key]: value })), [], `${key}: ${JSON.stringify(value)}`);
+    }
+  }
+});
+
+test('sections that are right by the reader are right by the schema', () => {
+  const entry = { enabled: true };
+  const right: readonly unknown[] = [
+    null,
+    {},
+    { metrics: null, telemetry: { enabled: `\${ON}` }, tasks_max: `\${TASKS:-5}` },
+    withService({
+      broker_use_ssl: true,
+      resource: { a: 1, b: [true], c: 'x' },
+      metrics: { 'celery.task.*': entry },
+    }),
+    withService({ broker_use_ssl: { ca_certs: '/ca.pem', cert_reqs: 'none' }, broker_transport_options: {} }),
+    withService({ metrics: { 'celery.task.prefetch_time': { attributes: ['celery.worker.name'] } } }),
+    { services: { a: { broker_url: ['amqp://a', 'amqp://b'] } }, metrics: { '*': { enabled: false } } },
+  ];
+  for (const celery of right) assert.deepEqual(wrongIn(celery), [], JSON.stringify(celery));
+});
+
+test('sections that are wrong by the reader are wrong by the schema, where they are', () => {
+  const wrong: readonly [celery: unknown, path: string][] = [
+    [[], '$.celery'],
+    [{ worker_timout: 5 }, '$.celery.worker_timout'],
+    [{ services: {} }, '$.celery.services'],
+    [{ services: { shop: {} } }, '$.celery.services.shop.broker_url'],
+    [{ services: { ' shop': { broker_url: 'x' } } }, '$.celery.services. shop'],
+    [{ telemetry: { enabled: 'yes' } }, '$.celery.telemetry.enabled'],
+    [{ metrics: { 'celery.task.snt': { enabled: true } } }, '$.celery.metrics.celery.task.snt'],
+    [{ metrics: { 'celery.task.sent': { enable: true } } }, '$.celery.metrics.celery.task.sent.enable'],
+    [
+      { metrics: { 'celery.task.sent': { attributes: ['a'] } } },
+      '$.celery.metrics.celery.task.sent.attributes[0]',
+    ],
+    [withService({ brokr_url: 'x' }), '$.celery.services.shop.brokr_url'],
+    [withService({ broker_use_ssl: { keyfil: 'x' } }), '$.celery.services.shop.broker_use_ssl'],
+    [withService({ broker_transport_options: { a: 1 } }), '$.celery.services.shop.broker_transport_options'],
+    [withService({ resource: { 'service.name': 'x' } }), '$.celery.services.shop.resource.service.name'],
+    [withService({ resource: { a: { b: 1 } } }), '$.celery.services.shop.resource.a'],
+  ];
+  for (const [celery, path] of wrong)
+    assert.ok(wrongIn(celery).includes(path), `${path}: ${wrongIn(celery)}`);
+});
+
+test('the example is right by the schema, before the environment is in it', () => {
+  assert.deepEqual(violations(SCHEMA, parse(exampleFile())), []);
+});

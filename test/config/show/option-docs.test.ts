@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileOf, optionRows } from '../../../src/config/options.ts';
+import {
+  OPTIONS_BEGIN,
+  OPTIONS_END,
+  optionsHelp,
+  optionsTable,
+} from '../../../src/config/show/option-docs.ts';
+
+const README = new URL('../../../README.md', import.meta.url);
+
+test('the README has the table of options as it is (UPDATE=1 rewrites it)', () => {
+  const readme = readFileSync(README, 'utf8');
+  const begin = readme.indexOf(OPTIONS_BEGIN);
+  const end = readme.indexOf(OPTIONS_END);
+  assert.ok(begin !== -1 && begin < end, `README.md lacks the lines ${OPTIONS_BEGIN} and ${OPTIONS_END}`);
+  const table = readme.slice(begin, end + OPTIONS_END.length);
+  if (process.env['UPDATE'] === '1' && table !== optionsTable()) {
+    writeFileSync(
+      README,
+      readme.replace(table, () => optionsTable()),
+    );
+    return;
+  }
+  assert.equal(table, optionsTable(), 'README.md differs from the table of options; UPDATE=1 rewrites it');
+});
+
+test('the table has a line for every option, with its variables, flag and default', () => {
+  const lines = optionsTable().split('\n');
+  for (const [key, row] of optionRows()) {
+    const line = lines.find((candidate) => candidate.startsWith(`| \`${key}\` |`));
+    assert.ok(line !== undefined, key);
+    for (const name of [row.flag, ...row.env]) assert.ok(line.includes(`\`${name}\``), `${key}: ${name}`);
+    assert.ok(line.includes(row.doc), key);
+    if (row.default !== undefined) assert.ok(line.includes(`| \`${row.default}\` |`), key);
+    const file = row.scope === 'export' ? undefined : fileOf(key);
+    if (file !== undefined) assert.ok(line.includes(`<br>\`${file}\` |`), key);
+  }
+  const cells = lines.filter((line) => line.startsWith('|')).map((line) => line.split(/(?<!\\)\|/).length);
+  assert.deepEqual([...new Set(cells)], [7], 'every line has the same number of cells');
+});
+
+test('the help of a command has a paragraph for each of its options and for no other', () => {
+  for (const command of ['run', 'config', 'record', 'metrics'] as const) {
+    const paragraphs = optionsHelp(command).split(/\n(?= {2}--)/);
+    const rows = optionRows(command);
+    assert.equal(paragraphs.length, rows.length);
+    for (const [index, [key, row]] of rows.entries()) {
+      const paragraph = paragraphs[index] ?? '';
+      assert.ok(paragraph.startsWith(`  ${row.flag}${row.format.flagAlone ? '\n' : ' VALUE\n'}`), key);
+      for (const name of row.env) assert.ok(paragraph.includes(name), `${key}: ${name}`);
+      if (row.default !== undefined)
+        assert.ok(
+          paragraph.includes(`default: ${row.default};`) || paragraph.endsWith(`default: ${row.default}.`),
+          key,
+        );
+      assert.equal(paragraph.split('\n')[2]?.includes('; required'), row.required === true, key);
+      assert.ok(!paragraph.includes('`'), key);
+    }
+  }
+});
+
+test('the help of everything says which options belong to one command only', () => {
+  const paragraphs = optionsHelp().split(/\n(?= {2}--)/);
+  assert.equal(paragraphs.length, optionRows().length);
+  for (const [index, [key, row]] of optionRows().entries()) {
+    assert.equal(
+      /; (run|config|record|metrics) only\.$/.test(paragraphs[index] ?? ''),
+      row.commands.length === 1,
+      key,
+    );
+  }
+});

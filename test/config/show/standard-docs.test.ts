@@ -1,0 +1,38 @@
+/** The README says of each key of the standard what the table says. */
+import { test } from 'node:test';
+import { STANDARD } from '../../../src/config/file/standard-table.ts';
+import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
+
+const README = new URL('../../../README.md', import.meta.url);
+
+/** Keys by the map that they are in, which is what is read together. */
+function honoured(): string {
+  const isLeaf = (path: string): boolean =>
+    !Object.keys(STANDARD).some((other) => /^[.[]/.test(other.slice(path.length)) && other.startsWith(path));
+  const paths = Object.entries(STANDARD).flatMap(([path, { kind }]) =>
+    kind !== 'refused' && isLeaf(path) ? [path] : [],
+  );
+  const byParent = Map.groupBy(paths, (path) => path.replace(/\.?[^.]*$/, ''));
+  const code = (text: string): string => `\`${text}\``;
+  return [...byParent]
+    .map(([parent, keys]) => {
+      const names = keys.map((key) => code(key.slice(parent === '' ? 0 : parent.length + 1))).join(', ');
+      return parent === '' ? `- ${names}` : `- ${code(parent)}: ${names}`;
+    })
+    .join('\n');
+}
+
+function refused(): string {
+  const rows = Object.entries(STANDARD).flatMap(([path, verdict]) =>
+    verdict.kind === 'refused' ? [[`\`${path}\``, verdict.reason]] : [],
+  );
+  return markdownTable(['refused', 'because'], rows);
+}
+
+test('the README has what is honoured of the standard and what is refused (UPDATE=1 rewrites it)', () => {
+  assertGenerated(
+    README,
+    'standard',
+    [honoured(), 'Everything else is refused, by its path:', refused()].join('\n\n'),
+  );
+});
