@@ -1,6 +1,9 @@
 /**
  * Which series one instrument has: finds them by their attributes and gives places to new ones, within a limit that holds
  * for as long as the process lives. It never says when a series is exported or ends.
+ *
+ * The SDK's limit (3.1, `DeltaMetricProcessor`) counts the series of one interval, whatever the cumulative stream has, and no
+ * series of that ever ends.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
