@@ -30,6 +30,8 @@ export interface ExportLoop {
 
 /** Of the first wait after a failure; each one after that is twice as long, up to the interval. */
 const FIRST_RETRY_MS = 1000;
+/** A timer that is set for longer is up at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 /** At the end there is less time to wait in. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
@@ -116,7 +118,7 @@ function retryAfterMs(firstMs: number, failures: number, { schedule, random }: E
 /** What the promise resolves with; if that takes longer than the deadline, something else. */
 async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () => T): Promise<T> {
   const inTime = new AbortController();
-  const late = delay(deadlineMs, undefined, { signal: inTime.signal }).then(
+  const late = delay(Math.min(deadlineMs, TIMER_MAX_MS), undefined, { signal: inTime.signal }).then(
     otherwise,
     // Is only aborted once it is not waited for any more.
     otherwise,
@@ -140,7 +142,8 @@ function nextTickMs(tickMs: number, intervalMs: number): number {
 
 async function sleepUntil(atMs: number, signal: AbortSignal | undefined): Promise<void> {
   try {
-    await delay(Math.max(0, atMs - performance.now()), undefined, { ref: false, signal });
+    const waitMs = Math.min(Math.max(0, atMs - performance.now()), TIMER_MAX_MS);
+    await delay(waitMs, undefined, { ref: false, signal });
   } catch (error) {
     if (signal?.aborted !== true) throw error;
   }

@@ -133,6 +133,18 @@ test('what cannot be flushed is told no later than the deadline, and who it is',
   assert.equal(sent.length, 9);
 });
 
+test('without a deadline what is slow is waited for', async (t) => {
+  const slow = Promise.withResolvers<typeof SUCCESS>();
+  const { flush, stop, time } = loopOf(t, { answer: () => slow.promise });
+  assert.equal(await stop(Infinity), true);
+  const outcome = outcomeOf(flush([new FakeSource('shop')], Infinity), time.nowMs);
+  await time.pass(60_000);
+  assert.equal(outcome.value, undefined);
+  slow.resolve(SUCCESS);
+  await time.passUntil(() => outcome.value !== undefined, 10);
+  assert.deepEqual(outcome.value, []);
+});
+
 test('a request that is never answered holds a flush up until the deadline, and counts against nobody else', async (t) => {
   const { flush, time } = loopOf(t, {
     answer: (request) => (request === 'c 0' ? forEver() : SUCCESS),
