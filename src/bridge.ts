@@ -2,10 +2,11 @@
  * The bridge as a whole: its Celery services, each under a resource of its own, and its own telemetry. Start, state,
  * stop; the command line and a program that embeds it make the same calls.
  */
-import type { MeterProvider } from '@opentelemetry/api';
+import { diag, type MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { CeleryOtelError } from './errors.ts';
 import { createOutlets, SELF_NAME } from './outlets.ts';
+import type { Tell } from './self/self-event.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
 
 export interface ReadyReport {
@@ -62,7 +63,8 @@ const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 interface Running extends Pick<Bridge, 'ready' | 'finished' | 'state' | 'stop'> {}
 
 function startAll(options: BridgeOptions): Running {
-  const { tell: told = () => {}, random = Math.random } = options;
+  const { random = Math.random } = options;
+  const told = guarded(options.tell);
   const outlets = createOutlets(options, told, random);
   const { tell, self } = outlets;
   const services = options.services.map((config): Service => {
@@ -91,6 +93,17 @@ function startAll(options: BridgeOptions): Running {
       }
       return report;
     },
+  };
+}
+
+/** What is told must cost nobody anything, though the one who is told fails. */
+function guarded(tell: Tell = () => {}): Tell {
+  return (event) => {
+    try {
+      tell(event);
+    } catch (error) {
+      diag.error(`celery-otel: whoever is told of ${event.kind} failed`, error);
+    }
   };
 }
 

@@ -76,15 +76,6 @@ export function startService(options: ServiceOptions): Service {
     ready.resolve(true);
   }
 
-  const listener: Listener = listen({
-    ...options.broker,
-    service: name,
-    deliver: receiver(options, cluster),
-    ready: noteReady,
-    tell,
-    random: options.random,
-    signal: stopping.signal,
-  });
   const tellEvictions = evictionTeller(name, tell);
   const recorder = createRecorder(
     options.meter,
@@ -96,6 +87,16 @@ export function startService(options: ServiceOptions): Service {
     },
     options.choice,
   );
+  // Last, since nothing ends a listener but its service: whatever is thrown here is thrown before.
+  const listener: Listener = listen({
+    ...options.broker,
+    service: name,
+    deliver: receiver(options, cluster),
+    ready: noteReady,
+    tell,
+    random: options.random,
+    signal: stopping.signal,
+  });
   tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
 
   let end: Awaited<Listener['done']> | undefined;

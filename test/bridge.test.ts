@@ -216,6 +216,30 @@ test('of a worker that is gone for long everything is exported once more, and th
   }
 });
 
+test('whoever is told and fails costs nothing: all is counted, exported and stopped', async (t) => {
+  const sink = await receiver(t);
+  const file = recording(t, [message(event('task-sent', { name: 'shop.pay', queue: 'orders' }), 0)]);
+  const loaded = loadConfig({
+    argv: [],
+    env: {
+      CELERY_BROKER_URL: `recording:${file}?speed=max`,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+      OTEL_METRIC_EXPORT_INTERVAL: '50',
+    },
+  });
+  assert.ok(loaded.ok);
+  const bridge = createBridge({
+    ...loaded.config,
+    tell: () => {
+      throw new Error('nobody listens');
+    },
+  });
+  bridge.start();
+  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, 5000);
+  assert.equal((await bridge.stop(5000)).flushed, true);
+});
+
 test('it can be stopped before it was started, and more than once; it can be started once', async (t) => {
   const sink = await receiver(t);
   const unstarted = bridgeOn('amqp://127.0.0.1:1', sink.url).bridge;

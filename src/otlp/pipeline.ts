@@ -7,6 +7,7 @@ import type { Resource } from '@opentelemetry/resources';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createExportLoop } from './export/export-loop.ts';
 import type { ExportOutcome } from './export/export-source.ts';
+import { createTurns } from './export/turns.ts';
 import type { OtlpSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
 import { createExporter } from './send/create-exporter.ts';
@@ -39,6 +40,8 @@ export interface Pipeline {
   close(groups: readonly (readonly Provider[])[], deadlineMs: number): Promise<ReadonlySet<string>>;
 }
 
+/** Of the time to close in, for requests that were sent before. */
+const UNDER_WAY_SHARE = 0.25;
 /** Of what is left of the time, for each group but the last: what is exported first is what matters most. */
 const GROUP_SHARE = 0.75;
 
@@ -49,9 +52,16 @@ export function createPipeline({ settings, onExport, onDefect, random }: Pipelin
     // A request is not to outlive the export that it is a part of.
     timeoutMs: Math.min(settings.exporter.timeoutMs, schedule.timeoutMs),
   });
+  // Sources are exported side by side, but what they hold up everything else with is done one after the other.
+  const turn = createTurns();
   const providers: Provider[] = [];
   const loop = createExportLoop({
-    exporter,
+    exporter: {
+      async export(metrics) {
+        await turn();
+        return exporter.export(metrics);
+      },
+    },
     schedule,
     onExport: ({ name }, outcome) => onExport(name, outcome),
     onDefect: ({ name }, reason) => onDefect(name, reason),
@@ -66,6 +76,7 @@ export function createPipeline({ settings, onExport, onDefect, random }: Pipelin
         pointsPerRequestMax: schedule.pointsPerRequestMax,
         combination,
         onFailure: (reason) => onDefect(name, reason),
+        turn,
       });
       providers.push(provider);
       return provider;
@@ -76,10 +87,11 @@ export function createPipeline({ settings, onExport, onDefect, random }: Pipelin
       const endMs = performance.now() + deadlineMs;
       const leftMs = (): number => Math.max(0, endMs - performance.now());
       const unsent = new Set<string>();
-      const over = await loop.stop(leftMs());
+      // What is under way gets a part of the time; whoever hangs is not to take all of it from the others.
+      await loop.stop(leftMs() * UNDER_WAY_SHARE);
       for (const [index, group] of groups.entries()) {
         const shareMs = index === groups.length - 1 ? leftMs() : leftMs() * GROUP_SHARE;
-        const left = over ? await loop.flush(group, shareMs) : group;
+        const left = await loop.flush(group, shareMs);
         for (const { name } of left) unsent.add(name);
       }
       exporter.close();

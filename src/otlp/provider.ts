@@ -2,6 +2,7 @@
  * One MeterProvider for one resource: its meters, and what there is to export of them. It knows nothing of what is
  * measured, and exports nothing.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MeterProvider as ApiMeterProvider, Meter } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import { DataPointType, MeterProvider, type MetricData, MetricReader } from '@opentelemetry/sdk-metrics';
@@ -35,11 +36,26 @@ export interface ProviderOptions {
   /** An observable callback failed. */
   readonly onFailure: (reason: unknown) => void;
   readonly nowMs?: () => number;
+  /** Waited for before each piece of work that takes long; by default, the next turn of the event loop. */
+  readonly turn?: () => Promise<void>;
 }
 
 export function createProvider(options: ProviderOptions): Provider {
-  const { name, resource, settings, combination = () => 'last', nowMs = () => Date.now() } = options;
-  const streams = createInstrumentStreams({ settings, combination, onFailure: options.onFailure, nowMs });
+  const {
+    name,
+    resource,
+    settings,
+    combination = () => 'last',
+    nowMs = () => Date.now(),
+    turn = nextTurn,
+  } = options;
+  const streams = createInstrumentStreams({
+    settings,
+    combination,
+    onFailure: options.onFailure,
+    nowMs,
+    turn,
+  });
   const reader = new SdkReader({
     aggregationTemporalitySelector: (instrument) => temporalityOf(instrument, settings.temporality),
   });
@@ -55,6 +71,7 @@ export function createProvider(options: ProviderOptions): Provider {
     retire: streams.retire,
     tally: streams.tally,
     async collect(): Promise<readonly ExportRequest[]> {
+      await turn();
       const scopes = [...(await streams.collect()), ...(await reader.scopes(options.onFailure))];
       return exportRequests(resource, scopes, options.pointsPerRequestMax);
     },

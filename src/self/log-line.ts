@@ -114,7 +114,13 @@ function exportFinished(event: ExportFinished): LogLine {
     case 'partial':
       return line('warn', partialText(event), rateKey);
     case 'failure':
-      return line('warn', `export failed, nothing is lost by it: ${event.reason}`, rateKey);
+      return line(
+        'warn',
+        event.rejectedPoints === 0
+          ? `export failed, nothing is lost by it: ${event.reason}`
+          : `export failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
+        rateKey,
+      );
   }
 }
 

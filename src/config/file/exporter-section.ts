@@ -80,18 +80,30 @@ function readExporter(
   const isGiven = (value: Maybe) => value !== undefined && !value.isNull;
   if (isGiven(certificate) && !isGiven(key)) tls?.complainOfMissing('key_file', F.clientKey.expects);
   if (isGiven(key) && !isGiven(certificate)) tls?.complainOfMissing('cert_file', F.clientCertificate.expects);
+  const endpoint = readEndpoint(otlp?.get('endpoint'), protocol);
+  const insecure = tls?.get('insecure')?.peek(F.insecure) ?? defaultOf('otlp_insecure');
+  refuseUnusedTls(tls, /^http:/iu.test(endpoint) || (!endpoint.includes('://') && insecure));
   return {
     protocol,
-    endpoint: readEndpoint(otlp?.get('endpoint'), protocol),
+    endpoint,
     headers: readHeaders(otlp, note),
     certificateFile: tls?.get('ca_file')?.peek(F.certificate),
     clientCertificateFile: certificate?.peek(F.clientCertificate),
     clientKeyFile: key?.peek(F.clientKey),
-    insecure: tls?.get('insecure')?.peek(F.insecure) ?? defaultOf('otlp_insecure'),
+    insecure,
     compression: otlp?.get('compression')?.peek(F.compression) ?? defaultOf('otlp_compression'),
     // 0 is no limit but that of the whole export.
     timeoutMs: (otlp?.get('timeout')?.peek(F.timeout) ?? defaultOf('otlp_timeout')) || schedule.timeoutMs,
   };
+}
+
+/** Files for TLS beside an endpoint without it: whoever wrote them believes that the connection is safe. */
+function refuseUnusedTls(tls: Maybe, isPlain: boolean): void {
+  if (!isPlain) return;
+  for (const key of ['ca_file', 'cert_file', 'key_file']) {
+    const file = tls?.get(key);
+    if (file !== undefined && !file.isNull) file.complain('none: the endpoint is one without TLS');
+  }
 }
 
 function readEndpoint(endpoint: Maybe, protocol: OtlpProtocol): string {
@@ -109,8 +121,11 @@ function readHeaders(otlp: Maybe, note: NoteOrigin): Readonly<Record<string, str
   };
   const list = otlp?.get('headers_list');
   for (const [key, value] of list?.peek(F.headerList) ?? []) if (list !== undefined) add(list, key, value);
+  const seen = new Set<string>();
   for (const entry of otlp?.get('headers')?.items() ?? []) {
     const key = entry.get('name')?.peek(F.headerName)?.toLowerCase();
+    if (key !== undefined && seen.has(key)) entry.complain('each header once, whatever its case');
+    if (key !== undefined) seen.add(key);
     const value = entry.get('value');
     const text = value?.peek(F.headerValue);
     if (key === undefined || value === undefined || text === undefined) continue;

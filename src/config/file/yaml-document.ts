@@ -37,7 +37,7 @@ export interface YamlText {
 /** The parser's own sentences have pieces of the text in them. */
 const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
   ALIAS_PROPS: 'an alias (*name) without anchor or tag of its own',
-  BAD_ALIAS: 'an alias (*name) after its anchor (&name), both with a name',
+  BAD_ALIAS: 'an alias (*name) after its anchor (&name) and not within it, both with a name',
   BAD_COLLECTION_TYPE: 'no such tag (!name)',
   BAD_DIRECTIVE: 'no such directive (a line that begins with %)',
   BAD_DQ_ESCAPE: 'no such escape (\\) between double quotes; single quotes know none',
@@ -61,6 +61,9 @@ const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
   UNEXPECTED_TOKEN: 'nothing like this here (a text with such characters needs quotes)',
 };
 
+/** A file that says something twice, or ten times, has fewer. */
+const ALIASES_MAX = 100;
+
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, { version: '1.2', prettyErrors: false, lineCounter: lines });
@@ -69,17 +72,23 @@ export function readYaml(text: string): YamlText {
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
   }));
+  let aliases = 0;
   visit(document, {
-    Alias(_, node) {
-      if (node.resolve(document) !== undefined) return;
+    Alias(_, node, above) {
+      aliases += 1;
+      // To find its anchor takes a walk through the document each.
+      if (aliases > ALIASES_MAX) return visit.BREAK;
+      const target = node.resolve(document);
+      if (target !== undefined && !above.includes(target)) return undefined;
       mistakes.push({ line: lines.linePos(startOf(node)).line, expected: SYNTAX.BAD_ALIAS });
+      return undefined;
     },
     Pair(_, { key }) {
       if (isScalar(key) || (isAlias(key) && isScalar(key.resolve(document)))) return;
       mistakes.push({ line: lines.linePos(startOf(key)).line, expected: SYNTAX.NON_STRING_KEY });
     },
   });
-  if (mistakes.length === 0 && !isBounded(document)) {
+  if (aliases > ALIASES_MAX || (mistakes.length === 0 && !isBounded(document))) {
     mistakes.push({ line: 1, expected: SYNTAX.RESOURCE_EXHAUSTION });
   }
   const walk = (path: FilePath) => walkTo(document, path);

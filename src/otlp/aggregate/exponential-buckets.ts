@@ -4,6 +4,7 @@
  * Aggregation"). Which series there are, and from when, is not known here.
  */
 import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
+import { CeleryOtelError } from '../../errors.ts';
 import type { Accumulation, Aggregation } from './aggregation.ts';
 import { FINEST_SCALE, ScaledCounts } from './exponential-scale.ts';
 
@@ -18,15 +19,15 @@ export interface ExponentialBucketsOptions {
 
 const COARSEST_SCALE = -10;
 
-/** @throws RangeError on a size or a scale that is out of its range */
+/** @throws CeleryOtelError CONFIG_INVALID on a size or a scale that is out of its range */
 export function exponentialBuckets({
   maxSize = 160,
   maxScale = FINEST_SCALE,
   recordMinMax = true,
 }: ExponentialBucketsOptions = {}): Aggregation<ExponentialHistogram> {
-  if (!(Number.isInteger(maxSize) && maxSize >= 2)) throw new RangeError(`a maximum size of ${maxSize}`);
+  if (!(Number.isInteger(maxSize) && maxSize >= 2)) refuse('max_size', maxSize, 'a whole number from 2');
   if (!(Number.isInteger(maxScale) && maxScale >= COARSEST_SCALE && maxScale <= FINEST_SCALE))
-    throw new RangeError(`a maximum scale of ${maxScale}`);
+    refuse('max_scale', maxScale, `a whole number from ${COARSEST_SCALE} to ${FINEST_SCALE}`);
   return {
     instrument: 'histogram',
     buckets: maxSize,
@@ -37,6 +38,13 @@ export function exponentialBuckets({
       dataPoints,
     }),
   };
+}
+
+function refuse(key: string, value: number, expected: string): never {
+  throw new CeleryOtelError(
+    'CONFIG_INVALID',
+    `${key} of exponential buckets is ${value}: expected ${expected}`,
+  );
 }
 
 class ExponentialBuckets implements Accumulation<ExponentialHistogram> {

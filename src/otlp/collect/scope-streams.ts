@@ -3,7 +3,6 @@
  * are collected.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
@@ -22,6 +21,8 @@ export interface ScopeStreamsOptions {
   /** How gauges are combined, by the name of the instrument. */
   readonly combination: (instrument: string) => GaugeCombination;
   readonly nowMs: () => number;
+  /** Waited for after each piece of work that took long. */
+  readonly turn: () => Promise<void>;
 }
 
 export interface CollectedScope {
@@ -55,7 +56,7 @@ export class ScopeStreams implements OpenStreams {
       const collected = stream.collect(this.#options.nowMs(), isRetired);
       if (collected !== undefined) metrics.push(collected);
       if (performance.now() < untilMs) continue;
-      await nextTurn();
+      await this.#options.turn();
       untilMs = performance.now() + TURN_MS;
     }
     return { scope: this.#scope, metrics };

@@ -91,8 +91,8 @@ export class Differences<V> implements SeriesLedger<V> {
   exported(exported: readonly Series<V>[], collectedAtMs: number): void {
     for (const series of exported) {
       series.owed = undefined;
-      series.startMs = collectedAtMs;
-      this.#until.set(series.key, collectedAtMs);
+      series.startMs = Math.max(series.startMs, collectedAtMs);
+      this.#until.set(series.key, series.startMs);
     }
     this.#table.end(exported.filter(({ hasNews }) => !hasNews));
   }

@@ -69,7 +69,8 @@ function handOver<V>(
   const pointOf = ({ series, value }: Due<V>): DataPoint<V> => ({
     attributes: series.attributes,
     startTime: millisToHrTime(series.startMs),
-    endTime,
+    // The clock may have been set back since.
+    endTime: collectedAtMs < series.startMs ? millisToHrTime(series.startMs) : endTime,
     value,
   });
   return {

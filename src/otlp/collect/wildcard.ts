@@ -2,10 +2,28 @@
 
 /** @param ignoreCase for names of instruments, which differ in more than their case */
 export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: string) => boolean {
-  const source = pattern
-    .replaceAll(/[.+^${}()|[\]\\]/gu, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  const expression = new RegExp(`^${source}$`, ignoreCase ? 'isu' : 'su');
-  return (text) => expression.test(text);
+  const wanted = Array.from(ignoreCase ? pattern.toLowerCase() : pattern);
+  return (text) => matches(wanted, Array.from(ignoreCase ? text.toLowerCase() : text));
+}
+
+/** Goes back to the last `*` alone: a regular expression of several tries every way to share the text out among them. */
+function matches(wanted: readonly string[], text: readonly string[]): boolean {
+  let at = 0;
+  let star = -1;
+  let afterStar = 0;
+  for (let read = 0; read < text.length; ) {
+    if (wanted[at] === '*') {
+      star = at;
+      at += 1;
+      afterStar = read;
+    } else if (at < wanted.length && (wanted[at] === '?' || wanted[at] === text[read])) {
+      at += 1;
+      read += 1;
+    } else if (star >= 0) {
+      afterStar += 1;
+      read = afterStar;
+      at = star + 1;
+    } else return false;
+  }
+  return wanted.slice(at).every((one) => one === '*');
 }

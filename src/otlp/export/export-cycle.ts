@@ -1,6 +1,6 @@
 /**
  * Exports several sources through one exporter, a few at a time, so that none waits for all others and the backend is not
- * met by all at once. Once it seems to be away, the rest is not tried. It keeps nothing from one cycle to the next.
+ * met by all at once. Once it seems to be away, since none of several got an answer, the rest is not tried. It keeps nothing from one cycle to the next.
  */
 
 import type { Exporter } from '../send/exporter.ts';
@@ -9,6 +9,10 @@ import { type ExportOutcome, type ExportSource, exportSource } from './export-so
 export interface ExportCycleOptions {
   readonly exporter: Pick<Exporter, 'export'>;
   readonly onExport: (source: ExportSource, outcome: ExportOutcome) => void;
+  /** A source’s turn has come; false if it is to be left out. */
+  readonly begin?: (source: ExportSource) => boolean;
+  /** A source that began is not under way any more, however it ended. */
+  readonly onEnd?: (source: ExportSource) => void;
   /** Collecting or exporting failed in a way that is our mistake. */
   readonly onDefect: (source: ExportSource, reason: unknown) => void;
   /** From then on no request is sent, `performance.now()` ms; asked before each. */
@@ -24,12 +28,15 @@ export async function exportCycle(
   options: ExportCycleOptions,
 ): Promise<readonly ExportSource[]> {
   const waiting = [...sources];
-  const again: ExportSource[] = [];
+  const untried = new Set<ExportSource>();
+  const again = new Set<ExportSource>();
   // One that is refused for what it holds says nothing of the others; that several in a row got no answer does.
   let unavailableInARow = 0;
+  let arrived = false;
   let lastReason = '';
   const forbid = (): string | undefined => {
-    if (unavailableInARow >= AT_ONCE) return `not tried, since the backend is away: ${lastReason}`;
+    if (!arrived && unavailableInARow >= AT_ONCE)
+      return `not tried, since the backend is away: ${lastReason}`;
     if (performance.now() >= options.untilMs()) return 'the time for this export is over';
     return undefined;
   };
@@ -40,19 +47,24 @@ export async function exportCycle(
       if (unavailable) lastReason = outcome.reason;
       if (unavailable) unavailableInARow += 1;
       else if (outcome.points > 0) unavailableInARow = 0;
-      if (worthRetrying) again.push(source);
+      arrived ||= outcome.points > 0;
+      if (worthRetrying) (unavailable ? again : untried).add(source);
       options.onExport(source, outcome);
     } catch (error) {
-      again.push(source);
+      again.add(source);
       options.onDefect(source, error);
+    } finally {
+      options.onEnd?.(source);
     }
   }
 
   async function exportInTurn(): Promise<void> {
-    for (let source = waiting.shift(); source !== undefined; source = waiting.shift())
-      await exportOne(source);
+    for (let source = waiting.shift(); source !== undefined; source = waiting.shift()) {
+      if (options.begin?.(source) !== false) await exportOne(source);
+    }
   }
 
   await Promise.all(Array.from({ length: AT_ONCE }, exportInTurn));
-  return again;
+  // First those that were only kept waiting by others.
+  return [...untried, ...again];
 }

@@ -7,7 +7,7 @@ import type { ExportSchedule } from '../otlp-settings.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
 
-export interface ExportLoopOptions extends Omit<ExportCycleOptions, 'untilMs'> {
+export interface ExportLoopOptions extends Omit<ExportCycleOptions, 'untilMs' | 'begin' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
@@ -18,7 +18,7 @@ export interface ExportLoop {
   start(sources: readonly ExportSource[]): void;
   /**
    * No more exports at their time, and the one under way begins no further request.
-   * @returns whether it is over; if it is not within the deadline, nothing can be flushed
+   * @returns whether it is over; what is still under way after the deadline cannot be flushed until it is
    */
   stop(deadlineMs: number): Promise<boolean>;
   /**
@@ -36,33 +36,59 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 const FIRST_FLUSH_RETRY_MS = 100;
 
 export function createExportLoop(options: ExportLoopOptions): ExportLoop {
-  const { schedule } = options;
+  const { intervalMs, timeoutMs } = options.schedule;
   const stopping = new AbortController();
+  /** Collected and not answered yet: none of them is collected again meanwhile. */
+  const underWay = new Set<ExportSource>();
+  /** One for each tick; they overlap where a backend leaves some sources waiting. */
+  const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
+  let failures = 0;
+  let newestTick = 0;
 
-  function cycle(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
-    const endMs = performance.now() + schedule.timeoutMs;
-    return exportCycle(sources, { ...options, untilMs: () => (stopping.signal.aborted ? 0 : endMs) });
+  async function cycle(
+    sources: readonly ExportSource[],
+    more: Pick<ExportCycleOptions, 'untilMs' | 'onExport'>,
+  ): Promise<readonly ExportSource[]> {
+    const tick = newestTick;
+    const begin = (source: ExportSource): boolean => {
+      // Whom those that hang kept waiting for longer than an interval belongs to the next tick by now.
+      if (underWay.has(source) || tick !== newestTick) return false;
+      underWay.add(source);
+      return true;
+    };
+    return exportCycle(sources, { ...options, ...more, begin, onEnd: (source) => underWay.delete(source) });
+  }
+
+  async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
+    const endMs = performance.now() + timeoutMs;
+    const untilMs = () => (stopping.signal.aborted ? 0 : endMs);
+    const again = await cycle(sources, { untilMs, onExport: options.onExport });
+    failures = again.length === 0 ? 0 : failures + 1;
+    return again;
+  }
+
+  /** These, and those that fail again, ever less often, until the next tick has them all. */
+  async function round(sources: readonly ExportSource[], nextMs: number): Promise<void> {
+    for (let again = await tryOnce(sources); again.length > 0; again = await tryOnce(again)) {
+      const retryMs = performance.now() + retryAfterMs(FIRST_RETRY_MS, failures, options);
+      if (retryMs >= nextMs) return;
+      await sleepUntil(retryMs, stopping.signal);
+      if (stopping.signal.aborted) return;
+    }
   }
 
   async function run(sources: readonly ExportSource[]): Promise<void> {
-    let failed: readonly ExportSource[] = [];
-    let failures = 0;
-    let turn = 0;
-    let tickMs = performance.now() + schedule.intervalMs;
-    while (!stopping.signal.aborted) {
-      const retryMs =
-        failures === 0 ? Infinity : performance.now() + retryAfterMs(FIRST_RETRY_MS, failures, options);
-      await sleepUntil(Math.min(tickMs, retryMs), stopping.signal);
-      if (stopping.signal.aborted) return;
-      // Not by the clock: a timer may be up a little early.
-      const isTick = tickMs <= retryMs;
-      failed = await cycle(isTick ? rotated(sources, turn) : failed);
-      failures = failed.length === 0 ? 0 : failures + 1;
-      if (!isTick) continue;
-      turn += 1;
-      tickMs = nextTickMs(tickMs, schedule.intervalMs);
+    let tickMs = performance.now() + intervalMs;
+    for (let turn = 0; ; turn += 1) {
+      await sleepUntil(tickMs, stopping.signal);
+      if (stopping.signal.aborted) break;
+      tickMs = nextTickMs(tickMs, intervalMs);
+      newestTick += 1;
+      const begun = round(rotated(sources, turn), tickMs).finally(() => rounds.delete(begun));
+      rounds.add(begun);
     }
+    await Promise.all(rounds);
   }
 
   return {
@@ -77,7 +103,7 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
         () => false,
       );
     },
-    flush: (sources, deadlineMs) => flush(sources, deadlineMs, options),
+    flush: (sources, deadlineMs) => flush(sources, deadlineMs, options, cycle),
   };
 }
 
@@ -85,11 +111,14 @@ async function flush(
   sources: readonly ExportSource[],
   deadlineMs: number,
   options: ExportLoopOptions,
+  cycle: (
+    sources: readonly ExportSource[],
+    more: Pick<ExportCycleOptions, 'untilMs' | 'onExport'>,
+  ) => Promise<readonly ExportSource[]>,
 ): Promise<readonly ExportSource[]> {
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
-  const noting: ExportCycleOptions = {
-    ...options,
+  const more: Pick<ExportCycleOptions, 'untilMs' | 'onExport'> = {
     untilMs: () => endMs,
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);
@@ -97,9 +126,9 @@ async function flush(
     },
   };
   async function tryAgain(): Promise<readonly ExportSource[]> {
-    for (let failures = 1; left.size > 0; failures += 1) {
-      await exportCycle([...left], noting);
-      const retryMs = performance.now() + retryAfterMs(FIRST_FLUSH_RETRY_MS, failures, options);
+    for (let attempts = 1; left.size > 0; attempts += 1) {
+      await cycle([...left], more);
+      const retryMs = performance.now() + retryAfterMs(FIRST_FLUSH_RETRY_MS, attempts, options);
       if (left.size === 0 || retryMs >= endMs) break;
       await sleepUntil(retryMs, undefined);
     }
@@ -123,9 +152,11 @@ async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () 
     // Is only aborted once it is not waited for any more.
     otherwise,
   );
-  const first = await Promise.race([promise, late]);
-  inTime.abort();
-  return first;
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    inTime.abort();
+  }
 }
 
 /** Another one is the first each time: where time is short, it is not always the same that come too late. */

@@ -57,7 +57,7 @@ export async function exportSource(
       case 'partial':
         isPartial = true;
         tally.rejectedPoints += result.rejectedPoints;
-        remark = result.message;
+        if (remark === '') remark = result.message;
         tally.points += request.points;
         request.exported();
         break;
@@ -77,8 +77,19 @@ export async function exportSource(
   }
   const outcome = failure !== undefined ? 'failure' : isPartial ? 'partial' : 'success';
   return {
-    outcome: { outcome, durationMs: performance.now() - startedMs, ...tally, reason: failure ?? remark },
+    outcome: {
+      outcome,
+      durationMs: performance.now() - startedMs,
+      ...tally,
+      reason: reasonOf(failure, remark),
+    },
     unavailable,
     worthRetrying: failure !== undefined && !refused,
   };
+}
+
+/** Why it failed, and what the backend said of that which it took. */
+function reasonOf(failure: string | undefined, remark: string): string {
+  if (failure === undefined) return remark;
+  return remark === '' ? failure : `${failure}; before that: ${remark}`;
 }

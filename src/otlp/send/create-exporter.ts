@@ -75,7 +75,10 @@ const REST_MAX_MS = 5 * 60_000;
 export function createExporter(settings: ExporterSettings): Exporter {
   const { encode, open, observed } = PROTOCOLS[settings.protocol];
   const transport = open(settings);
-  const reasonText = createReasonText(Object.values(settings.headers));
+  const reasonText = createReasonText([
+    ...Object.values(settings.headers),
+    ...querySecrets(settings.endpoint),
+  ]);
   const rest = { untilMs: 0, reason: '' };
   let exporterMetrics: ExporterMetrics<ResourceMetrics> | undefined;
 
@@ -130,4 +133,11 @@ function unavailable(reason: string): Failure {
 
 function refused(reason: string): Failure {
   return { kind: 'refused', reason, error: new Error(reason) };
+}
+
+/** What a backend may repeat of the query of its endpoint, as it is written and as it is meant. */
+function querySecrets(endpoint: string): readonly string[] {
+  const query = URL.parse(endpoint)?.search.slice(1) ?? '';
+  const written = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
+  return [query, ...written, ...new URLSearchParams(query).values()].filter((secret) => secret !== '');
 }

@@ -75,6 +75,20 @@ test('mistakes in the syntax are all that is told, each with its line', () => {
   }
 });
 
+test('an alias within what it stands for is refused, and so are hundreds of them', () => {
+  for (const text of [
+    'resource: &r { k: *r }\n',
+    'celery: &c { services: { a: *c } }\n',
+    'a: &a [ [ *a ] ]\n',
+  ]) {
+    const [mistake, ...others] = mistakesOf(text);
+    assert.match(mistake ?? '', /f:1\): expected valid YAML: an alias .* not within it/u);
+    assert.deepEqual(others, []);
+  }
+  const many = `a: &a 1\nb: [${'*a, '.repeat(20_000)}]\n`;
+  assert.match(mistakesOf(many).join(), /fewer aliases/u);
+});
+
 test('aliases that would grow to gigabytes are refused', () => {
   const levels = Array.from({ length: 9 }, (_, level) => {
     const last = level === 0 ? 'x' : `*a${level - 1}`;

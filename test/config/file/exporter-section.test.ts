@@ -58,13 +58,15 @@ test('everything that an exporter can be told arrives', () => {
     compression: 'gzip',
     timeoutMs: 5000,
   };
-  const grpc = otlp('otlp_grpc', `endpoint: "collector:4317", ${both}, ${tls}, insecure: true }`);
+  const grpc = otlp('otlp_grpc', `endpoint: "collector:4317", ${both}, ${tls}, insecure: false }`);
   assert.deepEqual(grpc.exporter, {
     ...expected,
     protocol: 'grpc',
     endpoint: 'collector:4317',
-    insecure: true,
+    insecure: false,
   });
+  const plain = otlp('otlp_grpc', 'endpoint: "collector:4317", tls: { insecure: true }');
+  assert.equal(plain.exporter.insecure, true);
   assert.equal(grpc.streams.temporality, 'lowmemory');
   assert.equal(grpc.streams.histograms, 'base2_exponential_bucket_histogram');
   const http = otlp('otlp_http', `endpoint: "HTTPS://collector/otlp?x=1", encoding: json, ${both}, ${tls} }`);
@@ -129,7 +131,8 @@ test('limits are those of a kind, else the default, else 2000, and two at the le
 });
 
 test('a certificate of the client and its key are asked for each other, and files must be there', () => {
-  const tls = (text: string) => mistakesOf(meterProvider('otlp_http', `tls: { ${text} }`));
+  const tls = (text: string) =>
+    mistakesOf(meterProvider('otlp_http', `endpoint: "https://c", tls: { ${text} }`));
   const at = 'meter_provider.readers[0].periodic.exporter.otlp_http.tls';
   assert.deepEqual(tls(`key_file: ${FILES.key}`), [
     `${at}.cert_file (f:7): expected a value: the path of a PEM file with a certificate`,
@@ -138,6 +141,28 @@ test('a certificate of the client and its key are asked for each other, and file
     `${at}.key_file (f:7): expected a value: the path of a PEM file with a private key without a passphrase`,
   ]);
   assert.match(tls(`ca_file: ${FILES.missing}`).join('\n'), /ca_file \(f:7\) is .* cannot be read: ENOENT/);
+});
+
+test('files for TLS are mistakes where the endpoint is one without it', () => {
+  const file = `tls: { ca_file: ${FILES.certificate}`;
+  for (const [exporter, settings] of [
+    ['otlp_grpc', `${file} }`],
+    ['otlp_grpc', `endpoint: "http://c:4317", ${file} }`],
+    ['otlp_grpc', `endpoint: "c:4317", ${file}, insecure: true }`],
+    ['otlp_http', `endpoint: "HTTP://c", ${file} }`],
+  ] as const) {
+    const at = `meter_provider.readers[0].periodic.exporter.${exporter}.tls.ca_file`;
+    assert.deepEqual(mistakesOf(meterProvider(exporter, settings)), [
+      `${at} (f:7): expected none: the endpoint is one without TLS`,
+    ]);
+  }
+});
+
+test('a header is given once, whatever its case', () => {
+  const headers = 'headers: [ { name: api-key, value: one }, { name: API-Key, value: two } ]';
+  const [mistake, ...others] = mistakesOf(meterProvider('otlp_http', headers));
+  assert.match(mistake ?? '', /headers\[1\] \(f:7\).*each header once/u);
+  assert.deepEqual(others, []);
 });
 
 test('a variable that is not set is a mistake wherever the exporter has it, quoted or not', () => {
@@ -152,7 +177,7 @@ test('a variable that is not set is a mistake wherever the exporter has it, quot
     `headers:\n              - name: x-key\n                value: \${CELERY_OTEL_UNSET}`,
     `headers_list: \${CELERY_OTEL_UNSET}`,
     `endpoint: \${CELERY_OTEL_UNSET}`,
-    `tls:\n              ca_file: \${CELERY_OTEL_UNSET}`,
+    `endpoint: https://c\n            tls:\n              ca_file: \${CELERY_OTEL_UNSET}`,
   ]) {
     const mistakes = mistakesOf(exporter(line));
     assert.equal(mistakes.length, 1, mistakes.join('\n'));

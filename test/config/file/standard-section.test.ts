@@ -26,6 +26,8 @@ function documentWith(row: string, value: unknown): string {
   };
   if (row.startsWith('resource.attributes[].'))
     document['resource'] = { attributes: [{ name: 'a', value: 'b' }] };
+  // Files for TLS need an endpoint with it.
+  if (/_file$/u.test(row)) set(document, row.replace(/tls\..*$/u, 'endpoint'), 'https://c');
   set(document, row, value);
   const [companion, beside] = COMPANIONS.find(([end]) => row.endsWith(end)) ?? [];
   if (companion !== undefined) set(document, row.replace(companion, beside?.[0] ?? ''), beside?.[1]);

@@ -1,4 +1,5 @@
 /** The streams of all instruments, collected when a test wants to, as the SDK would hand them over. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createNoopMeter, type Meter } from '@opentelemetry/api';
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
 import {
@@ -34,6 +35,7 @@ export function collectingStreams(options: CollectingOptions = {}): CollectingSt
     combination: () => 'last',
     nowMs: () => Date.now(),
     onFailure: (reason) => failures.push(reason),
+    turn: nextTurn,
     ...others,
   });
   return {

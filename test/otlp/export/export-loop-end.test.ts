@@ -133,6 +133,21 @@ test('what cannot be flushed is told no later than the deadline, and who it is',
   assert.equal(sent.length, 9);
 });
 
+test('what hangs when it is stopped is not flushed, and the others are', async (t) => {
+  const { start, stop, flush, time } = loopOf(t, {
+    answer: (request) => (request === 'hanging 0' ? new Promise(() => {}) : SUCCESS),
+  });
+  const sources = ['hanging', 'shop'].map((name) => new FakeSource(name));
+  start(sources);
+  await time.pass(1000);
+  const stopped = outcomeOf(stop(500), time.nowMs);
+  await time.passUntil(() => stopped.value !== undefined, 501);
+  assert.equal(stopped.value, false);
+  const flushed = outcomeOf(flush(sources, 500), time.nowMs);
+  await time.passUntil(() => flushed.value !== undefined, 501);
+  assert.deepEqual(namesOf(flushed.value ?? []), ['hanging']);
+});
+
 test('without a deadline what is slow is waited for', async (t) => {
   const slow = Promise.withResolvers<typeof SUCCESS>();
   const { flush, stop, time } = loopOf(t, { answer: () => slow.promise });

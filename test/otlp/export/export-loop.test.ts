@@ -36,6 +36,20 @@ test('an export that takes longer than the interval is alone: those that were mi
   assert.equal(exporter.mostAtOnce, 1);
 });
 
+test('a source that a backend leaves waiting costs the others none of their exports', async (t) => {
+  const { start, time, sent } = loopOf(t, {
+    answer: (request) => (request.startsWith('hanging') ? new Promise(() => {}) : SUCCESS),
+  });
+  start(
+    ['hanging 1', 'hanging 2', 'hanging 3', 'hanging 4', 'shop', 'mail'].map((name) => new FakeSource(name)),
+  );
+  await time.pass(8500);
+  const shop = sent.filter(([, request]) => request === 'shop 0').map(([atMs]) => atMs);
+  // The first tick may find all hands with those that hang; they are busy with them, and the next tick has its own.
+  assert.deepEqual(shop.slice(-7), [2000, 3000, 4000, 5000, 6000, 7000, 8000]);
+  assert.equal(sent.filter(([, request]) => request.startsWith('hanging')).length, 4, 'once each');
+});
+
 test('another source is the first one at each interval', async (t) => {
   const { start, time, sent } = loopOf(t);
   start(['a', 'b', 'c'].map((name) => new FakeSource(name)));

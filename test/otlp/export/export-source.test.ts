@@ -39,7 +39,7 @@ const CASES: readonly Case[] = [
   {
     what: 'some points will never be taken',
     answers: [partial(1, 'a bad name'), SUCCESS, partial(2, 'another bad name')],
-    ...{ outcome: 'partial', points: 7, rejectedPoints: 3, reason: 'another bad name', unavailable: false },
+    ...{ outcome: 'partial', points: 7, rejectedPoints: 3, reason: 'a bad name', unavailable: false },
     ...{ sent: [0, 1, 2], settled: [0, 1, 2] },
   },
   {
@@ -57,7 +57,13 @@ const CASES: readonly Case[] = [
   {
     what: 'several are refused, of which the first is told',
     answers: [REFUSED, { kind: 'refused', reason: 'nor like that' }, partial(1, 'a bad name')],
-    ...{ outcome: 'failure', points: 4, rejectedPoints: 1, reason: 'not like that', unavailable: false },
+    ...{
+      outcome: 'failure',
+      points: 4,
+      rejectedPoints: 1,
+      reason: 'not like that; before that: a bad name',
+      unavailable: false,
+    },
     ...{ sent: [0, 1, 2], settled: [2] },
   },
   {

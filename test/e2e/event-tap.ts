@@ -1,0 +1,43 @@
+/** Listens to what is published beside the bridge and counts it: a second opinion on what there was. */
+import { connect } from 'amqplib';
+
+export interface EventTap {
+  /** Type of the event → how many. */
+  counts(): Readonly<Record<string, number>>;
+  stop(): Promise<void>;
+}
+
+/** Of Celery's default exchange in the virtual host of the address. */
+export async function tapEvents(url: string): Promise<EventTap> {
+  const connection = await connect(url);
+  let connected = true;
+  // Also where the broker goes first, at the end of a test that failed.
+  connection
+    .on('error', () => undefined)
+    .on('close', () => {
+      connected = false;
+    });
+  const channel = await connection.createChannel();
+  await channel.assertExchange('celeryev', 'topic', { durable: true, autoDelete: false });
+  const { queue } = await channel.assertQueue('', { exclusive: true, autoDelete: true });
+  await channel.bindQueue(queue, 'celeryev', '#');
+  const counts = new Map<string, number>();
+  await channel.consume(
+    queue,
+    (message) => {
+      const body: unknown = JSON.parse(message?.content.toString() ?? '[]');
+      for (const type of [body].flat().map(typeOf)) counts.set(type, (counts.get(type) ?? 0) + 1);
+    },
+    { noAck: true },
+  );
+  return {
+    counts: () => Object.fromEntries(counts),
+    async stop() {
+      if (connected) await connection.close();
+    },
+  };
+}
+
+function typeOf(event: unknown): string {
+  return typeof event === 'object' && event !== null && 'type' in event ? String(event.type) : '';
+}

@@ -1,0 +1,119 @@
+/**
+ * Real Celery: three applications on one RabbitMQ, two of which share a virtual host by names of their own for all that they
+ * use of it, and one has a virtual host and Celery's defaults. One bridge listens to all, and counts each as if it were alone.
+ */
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { type TestContext, test } from 'node:test';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { type Cluster, celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startRedis } from '../real/redis.ts';
+import { eventCounts, placeOrders, readShopReport, type ShopReport } from '../real/shop-report.ts';
+import { startBridge } from './bridge-process.ts';
+import { countedTasks, startedByWorker } from './counted.ts';
+import { serviceFile } from './service-file.ts';
+
+/** All workers have the same name: they are in different clusters. */
+const NODENAME = `celery@${hostname()}`;
+const SOON_MS = 15_000;
+const [flavour] = celeryFlavours();
+
+/** A Celery application, and what is asked of it. */
+interface Application {
+  readonly name: string;
+  readonly cluster: Cluster;
+  /** Whether its exchanges and queues are called after it. */
+  readonly isApart: boolean;
+  readonly orders: number;
+  /** A kind of `place_orders.py`. */
+  readonly only: string;
+}
+
+test(`Celery ${flavour.version}: three applications on one RabbitMQ, two of them in one virtual host, each count their own`, {
+  timeout: 120_000,
+}, async (t) => {
+  const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  t.after(() => Promise.all([rabbitmq.remove(), redis.stop()]));
+  const mailUrl = await rabbitmq.addVhost('mail');
+  const on = (broker: string, database: number): Cluster => ({
+    broker,
+    backend: redis.url.replace(/0$/u, String(database)),
+  });
+  const applications: readonly Application[] = [
+    { name: 'shop', cluster: on(rabbitmq.url, 1), isApart: true, orders: 12, only: 'usual' },
+    { name: 'billing', cluster: on(rabbitmq.url, 2), isApart: true, orders: 9, only: 'basket' },
+    { name: 'mail', cluster: on(mailUrl, 3), isApart: false, orders: 30, only: 'receipt' },
+  ];
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const services = applications.map(({ name, cluster, isApart }) => [
+    name,
+    {
+      broker_url: cluster.broker,
+      ...(isApart && { event_exchange: `${name}.celeryev`, event_queue_prefix: `${name}.celeryev` }),
+    },
+  ]);
+  const file = serviceFile(t, {
+    services: Object.fromEntries(services),
+    endpoint: sink.url,
+    intervalMs: 500,
+  });
+  const bridge = startBridge(t, {}, ['run', '--config', file]);
+  await bridge.logged(/(?:connected to[\s\S]*){3}/u, SOON_MS);
+
+  await Promise.all(applications.map((application) => employ(t, application)));
+  const reports = await Promise.all(applications.map(order));
+  for (const [index, { name, orders }] of applications.entries()) {
+    const report = reports[index];
+    assert.ok(report !== undefined && report.orders === orders);
+    const counts = eventCounts(report);
+    const succeeded = Object.values(counts).reduce((sum, count) => sum + count.succeeded, 0);
+    assert.ok(succeeded >= orders);
+    const points = await sink.waitFor(
+      name,
+      (latest) => total(latest, 'celery.task.succeeded') >= succeeded,
+      SOON_MS,
+    );
+    assert.deepEqual(countedTasks(points), counts, name);
+    assert.deepEqual(startedByWorker(points), report.workers, name);
+    assert.equal(total(points, 'celery.worker.up'), 1, `${name} has one worker`);
+  }
+  const queues = await rabbitmq.ctl('list_queues', 'name');
+  for (const name of ['shop', 'billing']) {
+    const own = queues.split('\n').filter((queue) => queue.startsWith(`${name}.celeryev.celery-otel.`));
+    assert.equal(own.length, 1, queues);
+  }
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended(10_000)).code, 0);
+});
+
+async function employ(t: TestContext, { name, cluster, isApart }: Application): Promise<void> {
+  const apart = { folder: import.meta.dirname, app: 'shop_apart', queues: [name], env: environmentOf(name) };
+  const worker = await startWorker({
+    ...cluster,
+    ...(isApart ? apart : {}),
+    flavour,
+    nodename: NODENAME,
+    pool: 'solo',
+  });
+  t.after(() => worker.kill());
+}
+
+/** Places its orders, and returns what Celery says of them. */
+async function order({ name, cluster, isApart, orders, only }: Application): Promise<ShopReport> {
+  if (!isApart) return placeOrders({ ...cluster, flavour, orders, only });
+  const document = await runPython(
+    flavour,
+    'shop_apart.py',
+    ['--orders', String(orders), '--only', only],
+    cluster,
+    { folder: import.meta.dirname, env: environmentOf(name) },
+  );
+  return readShopReport(document);
+}
+
+function environmentOf(name: string): NodeJS.ProcessEnv {
+  return { SHOP_NAME: name, PYTHONPATH: SHOP_FOLDER };
+}

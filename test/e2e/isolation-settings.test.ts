@@ -1,0 +1,93 @@
+/** Two services that listen to the very same events: all that is different about them is what the file says of each. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Point, total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { countedTasks } from './counted.ts';
+import { ownMetric } from './own-metrics.ts';
+import { event, publish } from './publish.ts';
+import { serviceFile } from './service-file.ts';
+import { countsOf, lives, WORKER } from './task-lives.ts';
+
+const INTERVAL_MS = 300;
+const SHORT_TIMEOUT_S = 3;
+const LIVES = 25;
+const SOON_MS = 10_000;
+
+const SERVICES = {
+  shop: {
+    worker_timeout: SHORT_TIMEOUT_S,
+    resource: { 'team.name': 'storefront' },
+    metrics: { 'celery.task.prefetch_time': { attributes: ['celery.worker.name'] } },
+  },
+  audit: {
+    tasks_max: 7,
+    resource: { 'team.name': 'audit', 'service.namespace': 'money' },
+    metrics: { 'celery.task.sent': { enabled: false } },
+  },
+};
+
+test('what a file says of one service is so for this one, and what it says of all for the others', {
+  timeout: 60_000,
+}, async (t) => {
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const services = Object.entries(SERVICES).map(([name, settings]) => [
+    name,
+    { broker_url: rabbitmq.url, ...settings },
+  ]);
+  const file = serviceFile(t, {
+    services: Object.fromEntries(services),
+    common: { worker_timeout: 60, tasks_max: 1000, reordering_window: 0.2 },
+    endpoint: sink.url,
+    intervalMs: INTERVAL_MS,
+  });
+  const bridge = startBridge(t, {}, ['run', '--config', file]);
+  await bridge.logged(/(?:connected to[\s\S]*){2}/u, 15_000);
+
+  await publish(rabbitmq.url, [event('worker-online', { hostname: WORKER }), ...lives('shop.pay', 0, LIVES)]);
+  const isUp = (up: 0 | 1) => (points: readonly Point[]) =>
+    points.some(({ metric, value }) => metric === 'celery.worker.up' && value === up);
+  const hasLived = (points: readonly Point[]) => total(points, 'celery.task.succeeded') === LIVES;
+  const [shop, audit] = await Promise.all([
+    sink.waitFor('shop', (points) => isUp(1)(points) && hasLived(points), SOON_MS),
+    sink.waitFor('audit', (points) => isUp(1)(points) && hasLived(points), SOON_MS),
+  ]);
+  assert.deepEqual(countedTasks(shop), { 'shop.pay': countsOf(LIVES) });
+  assert.deepEqual(countedTasks(audit), { 'shop.pay': { ...countsOf(LIVES), sent: 0 } });
+  const metrics = (points: readonly Point[]) => [...new Set(points.map(({ metric }) => metric))].sort();
+  assert.deepEqual(
+    metrics(audit),
+    metrics(shop).filter((metric) => metric !== 'celery.task.sent'),
+  );
+  const prefetchers = (points: readonly Point[]) =>
+    points
+      .filter(({ metric }) => metric === 'celery.task.prefetch_time')
+      .map(({ attributes }) => attributes['celery.worker.name']);
+  assert.deepEqual(prefetchers(shop), [WORKER]);
+  assert.deepEqual(prefetchers(audit), [undefined]);
+  for (const { resource } of shop) {
+    assert.equal(resource['team.name'], 'storefront');
+    assert.equal(resource['service.namespace'], undefined);
+  }
+  for (const { resource } of audit) {
+    assert.equal(resource['team.name'], 'audit');
+    assert.equal(resource['service.namespace'], 'money');
+  }
+
+  // Nothing is heard of the worker from now on.
+  await sink.waitFor('shop', isUp(0), SHORT_TIMEOUT_S * 1000 + SOON_MS);
+  const exported = sink.exports();
+  await sink.waitFor('shop', () => sink.exports() > exported + 6, SOON_MS);
+  assert.ok(isUp(0)(sink.latest('shop')), 'it stays away');
+  assert.ok(isUp(1)(sink.latest('audit')), 'where a worker may be silent for longer it is up');
+  const limit = (service: string) =>
+    ownMetric(sink.latest('celery-otel'), service, 'table.limit', { 'celery_otel.table': 'tasks' });
+  assert.deepEqual({ shop: limit('shop'), audit: limit('audit') }, { shop: 1000, audit: 7 });
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended(10_000)).code, 0);
+});
