@@ -66,27 +66,57 @@ function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void 
   observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
 }
 
-/** The series of one identity to which something is added with nearly every run. */
+/**
+ * The series of one identity to which something is added with nearly every run, each found when it is first needed: a name
+ * that is received and never heard of again costs the series of its receipt only.
+ */
 class RunSeries {
-  readonly received: CounterSeries;
-  readonly started: CounterSeries;
-  readonly succeeded: CounterSeries;
-  readonly queueTime: HistogramSeries;
-  readonly waitTime: HistogramSeries;
-  readonly prefetchTime: HistogramSeries;
-  readonly runtime: HistogramSeries;
+  readonly #instruments: Instruments<typeof METRICS>;
+  readonly #run: RunIdentity;
+  #receipt: { readonly received: CounterSeries; readonly queueTime: HistogramSeries } | undefined;
+  #start:
+    | {
+        readonly started: CounterSeries;
+        readonly waitTime: HistogramSeries;
+        readonly prefetchTime: HistogramSeries;
+      }
+    | undefined;
+  #success: { readonly succeeded: CounterSeries; readonly runtime: HistogramSeries } | undefined;
 
-  constructor(
-    { counterSeries, histogramSeries }: Instruments<typeof METRICS>,
-    { task, queue, worker }: RunIdentity,
-  ) {
-    this.received = counterSeries('celery.task.received', [task, queue, worker]);
-    this.started = counterSeries('celery.task.started', [task, queue, worker]);
-    this.succeeded = counterSeries('celery.task.succeeded', [task, queue, worker]);
-    this.queueTime = histogramSeries('celery.task.queue_time', [task, queue]);
-    this.waitTime = histogramSeries('celery.task.wait_time', [task, queue]);
-    this.prefetchTime = histogramSeries('celery.task.prefetch_time', [task, queue, worker]);
-    this.runtime = histogramSeries('celery.task.runtime', [task, queue, worker, undefined]);
+  constructor(instruments: Instruments<typeof METRICS>, run: RunIdentity) {
+    this.#instruments = instruments;
+    this.#run = run;
+  }
+
+  get receipt() {
+    const { counterSeries, histogramSeries } = this.#instruments;
+    const { task, queue, worker } = this.#run;
+    this.#receipt ??= {
+      received: counterSeries('celery.task.received', [task, queue, worker]),
+      queueTime: histogramSeries('celery.task.queue_time', [task, queue]),
+    };
+    return this.#receipt;
+  }
+
+  get start() {
+    const { counterSeries, histogramSeries } = this.#instruments;
+    const { task, queue, worker } = this.#run;
+    this.#start ??= {
+      started: counterSeries('celery.task.started', [task, queue, worker]),
+      waitTime: histogramSeries('celery.task.wait_time', [task, queue]),
+      prefetchTime: histogramSeries('celery.task.prefetch_time', [task, queue, worker]),
+    };
+    return this.#start;
+  }
+
+  get success() {
+    const { counterSeries, histogramSeries } = this.#instruments;
+    const { task, queue, worker } = this.#run;
+    this.#success ??= {
+      succeeded: counterSeries('celery.task.succeeded', [task, queue, worker]),
+      runtime: histogramSeries('celery.task.runtime', [task, queue, worker, undefined]),
+    };
+    return this.#success;
   }
 }
 
@@ -107,20 +137,20 @@ class ObservationRecorder {
         add('celery.task.sent', [it.task, it.queue]);
         break;
       case 'task-received': {
-        const { received, queueTime } = this.#seriesOf(it.run);
+        const { received, queueTime } = this.#seriesOf(it.run).receipt;
         received.add(1);
         queueTime.record(it.queueTimeS);
         break;
       }
       case 'task-started': {
-        const { started, waitTime, prefetchTime } = this.#seriesOf(it.run);
+        const { started, waitTime, prefetchTime } = this.#seriesOf(it.run).start;
         started.add(1);
         waitTime.record(it.waitTimeS);
         prefetchTime.record(it.prefetchTimeS);
         break;
       }
       case 'task-succeeded': {
-        const { succeeded, runtime } = this.#seriesOf(it.run);
+        const { succeeded, runtime } = this.#seriesOf(it.run).success;
         succeeded.add(1);
         runtime.record(it.runtimeS);
         break;

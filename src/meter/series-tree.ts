@@ -12,7 +12,8 @@ export type AttributeKeys = readonly (string | undefined)[];
 
 /** A level of a tree whose paths are the attribute values in the order of the keys. */
 interface Node<S> {
-  readonly children: Map<string | boolean | undefined, Node<S>>;
+  /** Most nodes are the end of a path, and have none. */
+  children: Map<string | boolean | undefined, Node<S>> | undefined;
   /** Set at the end of a path. */
   series: S | undefined;
 }
@@ -38,9 +39,10 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
     for (let index = 0; index < keys.length; index += 1) {
       if (keys[index] === undefined) continue;
       const value = values[index];
-      let child = node.children.get(value);
+      let child = node.children?.get(value);
       if (child === undefined) {
         child = newNode();
+        node.children ??= new Map();
         node.children.set(value, child);
       }
       node = child;
@@ -63,7 +65,7 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
 }
 
 function newNode<S>(): Node<S> {
-  return { children: new Map(), series: undefined };
+  return { children: undefined, series: undefined };
 }
 
 function attributesOf(keys: AttributeKeys, values: AttributeValues): Attributes {
