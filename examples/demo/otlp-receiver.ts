@@ -42,6 +42,9 @@ export interface Receiver {
 
 const METHOD_PATH = '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export';
 
+/** For requests that are under way when it stops. */
+const SHUTDOWN_MS = 300;
+
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const newest = new Map<string, readonly Point[]>();
   const arrivals = new EventEmitter().setMaxListeners(0);
@@ -104,8 +107,18 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       while (!condition(latest(serviceName))) await once(arrivals, 'export', { signal });
       return latest(serviceName);
     },
-    stop: async () => server.forceShutdown(),
+    stop: () => shutDown(server),
   };
+}
+
+/** Requests under way get a moment to end: a stream that is destroyed while data come in can bring Node down (22.23). */
+async function shutDown(server: Server): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  const patience = setTimeout(() => ended.resolve(), SHUTDOWN_MS);
+  server.tryShutdown(() => ended.resolve());
+  await ended.promise;
+  clearTimeout(patience);
+  server.forceShutdown();
 }
 
 function bind(server: Server, port: number, credentials: ServerCredentials): Promise<number> {

@@ -18,11 +18,11 @@ import { event } from './publish.ts';
 const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
 /** Eight series each, with the counters and histograms of one life. */
 const TASKS = 25;
-const INTERVAL_MS = 2000;
+const INTERVAL_MS = 4000;
 const START_MAX_MS = 5000;
 const CYCLE_MAX_MS = 1000;
 const BLOCK_MAX_S = 0.05;
-const IDLE_INTERVALS = 5;
+const IDLE_INTERVALS = 4;
 
 interface Arrival {
   readonly service: string;
