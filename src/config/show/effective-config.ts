@@ -8,7 +8,7 @@ import type { AggregationChoice, View } from '../../otlp/collect/view.ts';
 import type { ExporterSettings, OtlpSettings } from '../../otlp/otlp-settings.ts';
 import type { Config, ServiceConfig } from '../config.ts';
 import { type FilePath, showPath } from '../file/file-path.ts';
-import { MASK } from '../format/redaction.ts';
+import { MASK, maskUrl } from '../format/redaction.ts';
 import { optInsOf } from '../metric-choice.ts';
 import { SERVICE_NAME } from '../option-rules.ts';
 import type { Origins } from '../origins.ts';
@@ -170,6 +170,8 @@ function textOf(value: unknown): string {
   if (value === NO_SETTINGS) return '{}';
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
   if (typeof value !== 'string') return String(value);
+  // An address that was put in the place of something else: whoever did so sees it, but not its password.
+  if (/:\/\/[^/\s]*:(?!\*\*\*@)[^\s]*@/u.test(value)) return maskUrl(value);
   const isPlain = /^[a-z/](?:[\w./*@:+-]*[\w/*])?$/i.test(value) && !/^(?:true|false|null)$/i.test(value);
   return isPlain ? value : JSON.stringify(value).replaceAll(/[\u007f-\u009f]/g, '\ufffd');
 }

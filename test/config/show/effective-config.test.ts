@@ -203,6 +203,21 @@ test('no secret is printed', (t) => {
   assert.ok(!effectiveConfig(config, origins).includes(SECRET));
 });
 
+test('an address in the place of something else does not bring its password into what is printed', () => {
+  const lines = linesOf({
+    argv: ['--event-exchange', `amqp://me:${SECRET}@rabbit`],
+    env: { CELERY_BROKER_URL: 'amqp://[::1]', OTEL_SERVICE_NAME: 'shop' },
+  });
+  assert.equal(
+    lineOf(lines, 'celery.services.shop.event_exchange'),
+    '"amqp://***@rabbit"  # --event-exchange',
+  );
+  assert.equal(
+    lineOf(lines, 'celery.services.shop.broker_url[0]'),
+    '"amqp://guest:***@[::1]:5672//"  # CELERY_BROKER_URL',
+  );
+});
+
 test('opt-in attributes are told of every metric that has some, whether they are asked for or not', () => {
   const lines = linesOf({ argv: [], env: { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' } });
   const told = lines.filter((line) => /\.attributes: \[\] {2}# default$/.test(line));
