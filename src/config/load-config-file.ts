@@ -4,6 +4,7 @@
  */
 
 import type { Config, ServiceConfig } from './config.ts';
+import { checkBrokerSsl } from './file/broker-section.ts';
 import { type CelerySection, type FileService, readCelery } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { readMeterProvider } from './file/exporter-section.ts';
@@ -140,6 +141,7 @@ function readNamed(outer: Outer, service: FileService): () => ServiceParts {
     place: (key) => ({ path: showPath([...place.path, key]), source: place.source }),
   });
   const ssl = place.get('broker_use_ssl');
+  checkBrokerSsl(ssl, tls, { urls: options.value('broker_url'), text: options.text('broker_url') });
   return () => ({
     name,
     named: place.source,

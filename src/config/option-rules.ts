@@ -1,8 +1,9 @@
 /** What options demand of each other, one row a rule; asked only of options whose own values could be read. */
 import { existsSync } from 'node:fs';
+import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
 import { defaultEndpoint, endpointFormat } from './format/otlp-endpoint.ts';
-import { OPTIONS, type OptionKey, type OptionValues } from './options.ts';
+import { OPTIONS, type OptionKey, type OptionValues, optionRows } from './options.ts';
 
 export interface OptionReader {
   /** The value of an option; undefined where it is unset or could not be read. */
@@ -27,6 +28,26 @@ export const SERVICE_NAME = 'service.name';
 
 const ALL_SIGNALS = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
+/** Of what is given beside a recording and is about a broker. */
+export const NO_BROKER =
+  'nothing beside a recording, of which it says nothing: leave it out, or listen to a broker';
+
+/** Whether no broker is listened to. */
+export function isRecorded(urls: BrokerUrls | undefined): boolean {
+  return urls?.every(({ scheme }) => scheme === 'recording') === true;
+}
+
+/** Whoever gives such an option believes that it does something. */
+const BROKER_ONLY: readonly OptionRule[] = optionRows()
+  .filter(([, { brokerOnly }]) => brokerOnly === true)
+  .map(([path]) => ({
+    path,
+    broken: (options) =>
+      isRecorded(options.value('broker_url')) && options.isGiven(path) && options.value(path) !== undefined
+        ? NO_BROKER
+        : undefined,
+  }));
+
 /** Where requests go, by the protocol; undefined where that could not be read. */
 export function endpointOf(options: OptionReader): Reading<string> | undefined {
   const protocol = options.value('otlp_protocol');
@@ -37,6 +58,7 @@ export function endpointOf(options: OptionReader): Reading<string> | undefined {
 }
 
 export const OPTION_RULES: readonly OptionRule[] = [
+  ...BROKER_ONLY,
   {
     path: 'service_name',
     broken: (options) => {

@@ -51,6 +51,8 @@ export interface OptionRow<T> {
   readonly secret?: true;
   /** A list to which all sources contribute; the preferred source wins key by key. */
   readonly merged?: true;
+  /** Says something of a live broker only: given beside a recording, it is a mistake. */
+  readonly brokerOnly?: true;
 }
 
 const DAY_S = 86_400;
@@ -107,6 +109,7 @@ const ROWS = {
     env: ['CELERY_BROKER_FAILOVER_STRATEGY'],
     commands: BOTH,
     scope: 'service',
+    brokerOnly: true,
     default: 'round-robin',
   }),
   broker_heartbeat: option({
@@ -116,6 +119,7 @@ const ROWS = {
     env: ['CELERY_BROKER_HEARTBEAT'],
     commands: BOTH,
     scope: 'service',
+    brokerOnly: true,
     default: '30',
   }),
   broker_connection_timeout: option({
@@ -125,6 +129,7 @@ const ROWS = {
     env: ['CELERY_BROKER_CONNECTION_TIMEOUT'],
     commands: BOTH,
     scope: 'service',
+    brokerOnly: true,
     default: '5',
   }),
   event_exchange: option({
@@ -134,6 +139,7 @@ const ROWS = {
     env: ['CELERY_EVENT_EXCHANGE'],
     commands: BOTH,
     scope: 'service',
+    brokerOnly: true,
     default: 'celeryev',
   }),
   event_queue_prefix: option({
@@ -143,6 +149,7 @@ const ROWS = {
     env: ['CELERY_EVENT_QUEUE_PREFIX'],
     commands: BOTH,
     scope: 'service',
+    brokerOnly: true,
     default: 'celeryev',
   }),
   control_exchange: option({
@@ -152,6 +159,7 @@ const ROWS = {
     env: ['CELERY_CONTROL_EXCHANGE'],
     commands: RUN,
     scope: 'service',
+    brokerOnly: true,
     default: 'celery',
   }),
   task_default_queue: option({
@@ -161,6 +169,7 @@ const ROWS = {
     env: ['CELERY_TASK_DEFAULT_QUEUE'],
     commands: RUN,
     scope: 'service',
+    brokerOnly: true,
     default: 'celery',
   }),
   worker_timeout: option({

@@ -35,6 +35,9 @@ export interface MetricRow extends InstrumentRow {
   readonly enabled: boolean;
 }
 
+/** The instrumentation scope of all that is in these tables, under whatever resource it is exported. */
+export const METER_NAME = 'celery-otel';
+
 const ON = { enabled: true, stability: 'development' } as const;
 const OFF = { ...ON, enabled: false } as const;
 

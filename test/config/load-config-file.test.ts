@@ -58,10 +58,15 @@ test('what is not about one service is taken from a flag, else a variable, else 
   assert.deepEqual([services[0].cluster.workerTimeoutMs, self.enabled, logLevel], [30_000, true, 'info']);
 });
 
-test('levels of the log are the severities of the standard, without their grades', () => {
-  const level = (severity: string) => configOf(TWO.replace('error', severity)).logLevel;
+test('levels of the log are the severities of the standard, and their grades, for which there are none, are refused', () => {
   for (const severity of ['trace', 'debug', 'info', 'warn', 'error', 'fatal']) {
-    for (const grade of ['', '2', '3', '4']) assert.equal(level(`${severity}${grade}`), severity);
+    assert.equal(configOf(TWO.replace('error', severity)).logLevel, severity);
+    for (const grade of ['2', '3', '4']) {
+      assert.deepEqual(mistakesOf(TWO.replace('error', severity + grade)), [
+        `log_level (f:2) is "${severity}${grade}": expected one of trace, debug, info, warn, error, fatal ` +
+          `(did you mean ${severity}?)`,
+      ]);
+    }
   }
 });
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig, loadRecordConfig, type Mistake } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
+import { optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { FILES } from './option-cases.ts';
@@ -333,6 +334,31 @@ test('a metric that is both switched off and on is a mistake', () => {
     value: '"celery.task.sent,celery.worker.up"',
     expected: 'none that metrics_disabled has too: celery.worker.up',
   });
+});
+
+test('beside a recording, an option about the broker is a mistake, whether a flag or a variable gives it', () => {
+  for (const [command, load] of [
+    ['run', loadConfig],
+    ['record', loadRecordConfig],
+  ] as const) {
+    const rows = optionRows(command).filter(([, { brokerOnly }]) => brokerOnly === true);
+    assert.equal(rows.length, command === 'run' ? 7 : 5);
+    for (const [key, { flag, env: names, default: text = '' }] of rows) {
+      const ways = [
+        { source: flag, argv: [`${flag}=${text}`], env: {} },
+        ...names.map((name) => ({ source: name, argv: [], env: { [name]: text } })),
+      ];
+      for (const { source, argv, env } of ways) {
+        assert.ok(load(sources(command, { argv, env })).ok, source);
+        const recording = { ...env, CELERY_BROKER_URL: 'recording:x' };
+        const loaded = load(sources(command, { argv, env: recording }));
+        assert.deepEqual(loaded.ok ? [] : loaded.mistakes.map(describeMistake), [
+          `${key} (${source}) is "${text}": expected nothing beside a recording, of which it says nothing: ` +
+            'leave it out, or listen to a broker',
+        ]);
+      }
+    }
+  }
 });
 
 test('all mistakes are reported at once, each with path, source, value and expectation', () => {

@@ -2,9 +2,15 @@
  * What only a configuration file can say of a service's broker: a list of addresses, `broker_use_ssl` and
  * `broker_transport_options`, which are Celery's own settings.
  */
-import { type BrokerTls, VERIFY_BY_CERT_REQS } from '../../broker/broker-url.ts';
+import {
+  type BrokerTls,
+  type BrokerUrls,
+  parseBrokerUrls,
+  VERIFY_BY_CERT_REQS,
+} from '../../broker/broker-url.ts';
 import { type Format, oneOf } from '../format/formats.ts';
 import { certificateFile, keyFile } from '../format/pem-file.ts';
+import { isRecorded, NO_BROKER } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
 
 const certReqs: Format<string> = oneOf([...VERIFY_BY_CERT_REQS.keys()]);
@@ -78,6 +84,28 @@ export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined
     verify: VERIFY_BY_CERT_REQS.get(certReqs) ?? true,
   };
   return ssl.entries().length === 0 ? undefined : settings;
+}
+
+/**
+ * Takes note of a `broker_use_ssl` that nothing comes of. `true` is honoured by an address with `ssl_*` keys, which is
+ * one with TLS; the files and checks of a map are not, and whoever wrote them believes that they are.
+ * @param tls what was read of it
+ * @param text of all addresses, which are those that were read
+ */
+export function checkBrokerSsl(
+  ssl: FileValue | undefined,
+  tls: BrokerTls | undefined,
+  broker: { readonly urls: BrokerUrls | undefined; readonly text: string | undefined },
+): void {
+  if (ssl === undefined || ssl.isNull || broker.urls === undefined) return;
+  if (isRecorded(broker.urls)) {
+    ssl.complain(NO_BROKER);
+    return;
+  }
+  if (tls === undefined || ssl.value === true) return;
+  const parsed = parseBrokerUrls(broker.text ?? '', tls);
+  const isUsed = parsed.ok && parsed.urls.some((url) => url.scheme !== 'recording' && url.tls === tls);
+  if (!isUsed) ssl.complain('no such map: every address of broker_url has ssl_ keys of its own, which win');
 }
 
 /** Those of AMQP are py-amqp's, and none of them is one of ours. */

@@ -32,7 +32,8 @@ export interface FileService {
 
 /** What a service has beside options, for the schema too. */
 export const SERVICE_MAPS = {
-  broker_use_ssl: "TLS to the broker, Celery's own setting; `ssl_*` keys of an address win.",
+  broker_use_ssl:
+    "TLS to the broker, Celery's own setting; `ssl_*` keys of an address win, and false takes none away from amqps.",
   broker_transport_options: "Celery's own setting; AMQP has none that is honoured.",
   resource: 'Further resource attributes of the exported metrics.',
   metrics: 'What is exported; of what is said of a metric here and for all services, this wins.',

@@ -83,6 +83,7 @@ function readExporter(
   const endpoint = readEndpoint(otlp?.get('endpoint'), protocol);
   const insecure = tls?.get('insecure')?.peek(F.insecure) ?? defaultOf('otlp_insecure');
   refuseUnusedTls(tls, /^http:/iu.test(endpoint) || (!endpoint.includes('://') && insecure));
+  checkInsecure(tls?.get('insecure'), endpoint);
   return {
     protocol,
     endpoint,
@@ -104,6 +105,16 @@ function refuseUnusedTls(tls: Maybe, isPlain: boolean): void {
     const file = tls?.get(key);
     if (file !== undefined && !file.isNull) file.complain('none: the endpoint is one without TLS');
   }
+}
+
+/** To the standard `insecure` is about an endpoint without a scheme; beside one it may say the same, and not the opposite. */
+function checkInsecure(insecure: Maybe, endpoint: string): void {
+  const said = insecure?.peek(F.insecure);
+  const scheme = /^https?:/iu.exec(endpoint)?.[0].toLowerCase();
+  if (said === undefined || scheme === undefined || said === (scheme === 'http:')) return;
+  insecure?.complain(
+    `nothing else than the endpoint says, which is one ${said ? 'with' : 'without'} TLS (${scheme})`,
+  );
 }
 
 function readEndpoint(endpoint: Maybe, protocol: OtlpProtocol): string {

@@ -89,7 +89,7 @@ export class FileValue {
   /** @param shownKeys those that are worth telling of */
   complainOfKey(known: readonly string[], shownKeys = known): void {
     const near = nearest(String(this.path.at(-1)), known);
-    const shown = shownKeys.length <= KEYS_SHOWN_MAX ? ` (known are ${shownKeys.join(', ')})` : '';
+    const shown = shownKeys.length <= KEYS_SHOWN_MAX ? ` (known are ${shownKeys.join(', ') || 'none'})` : '';
     this.complain(`a key that is known here${near === undefined ? shown : ` (did you mean ${near}?)`}`);
   }
 

@@ -27,7 +27,7 @@ export type Verdict =
   | { readonly kind: 'any'; readonly required?: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Without the finer grades of each (logs data model, "Severity"), for which there are no levels here. */
+/** The finer grades of each (logs data model, "Severity") are refused: there are no lines between two of these. */
 const SEVERITIES = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 const DAY_MS = 86_400_000;
@@ -38,10 +38,7 @@ const hidden = format('text', (text) => ({ ok: true, value: text }), { show: () 
 
 /** How what is honoured is read, by name. */
 export const STANDARD_FORMATS = {
-  logLevel: format(`one of ${SEVERITIES.join(', ')}, or one of these with 2, 3 or 4 after it`, (text) => {
-    const level = SEVERITIES.find((severity) => severity === text.replace(/[234]$/, ''));
-    return level === undefined ? undefined : { ok: true, value: level };
-  }),
+  logLevel: oneOf(SEVERITIES),
   attributeName: line(255),
   attributeType: oneOf([
     'string',
@@ -107,6 +104,7 @@ const refused = (reason: string): Verdict => ({ kind: 'refused', reason });
 
 const ONE_WAY = 'metrics are pushed over OTLP, as otlp_grpc or otlp_http says';
 const NO_CONTEXT = 'there is no context that could be passed on';
+const NO_UP_AND_DOWN = 'no metric here is of this kind; whatever counts is limited by counter';
 
 /** What both exporters have. */
 const OTLP: Readonly<Record<string, Verdict>> = {
@@ -186,11 +184,10 @@ export const STANDARD: Readonly<Record<string, Verdict>> = {
   [`${LIMITS}.counter`]: scalar(F.cardinalityLimit),
   [`${LIMITS}.histogram`]: scalar(F.cardinalityLimit),
   [`${LIMITS}.observable_gauge`]: scalar(F.cardinalityLimit),
-  // There are no such instruments, so their limits are kept whatever they are.
-  [`${LIMITS}.gauge`]: scalar(F.cardinalityLimit),
-  [`${LIMITS}.observable_counter`]: scalar(F.cardinalityLimit),
-  [`${LIMITS}.observable_up_down_counter`]: scalar(F.cardinalityLimit),
-  [`${LIMITS}.up_down_counter`]: scalar(F.cardinalityLimit),
+  [`${LIMITS}.gauge`]: refused('all gauges are observable_gauge'),
+  [`${LIMITS}.observable_counter`]: refused('all counters are counter'),
+  [`${LIMITS}.observable_up_down_counter`]: refused(NO_UP_AND_DOWN),
+  [`${LIMITS}.up_down_counter`]: refused(NO_UP_AND_DOWN),
   [`${PERIODIC}.exporter`]: {
     kind: 'map',
     one: true,
@@ -218,7 +215,7 @@ export const STANDARD: Readonly<Record<string, Verdict>> = {
   [`${SELECTOR}.unit`]: scalar(F.selectorText),
   [`${SELECTOR}.meter_name`]: scalar(F.selectorText),
   [`${SELECTOR}.meter_version`]: scalar(F.selectorText),
-  [`${SELECTOR}.meter_schema_url`]: scalar(F.selectorText),
+  [`${SELECTOR}.meter_schema_url`]: refused('no meter here has a schema'),
   [STREAM]: { kind: 'map', required: 'what becomes of what it selects' },
   [`${STREAM}.name`]: scalar(F.streamName),
   [`${STREAM}.description`]: scalar(F.description),

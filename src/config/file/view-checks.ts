@@ -2,9 +2,10 @@
  * Views against the metrics there are: a view that selects none, an aggregation that fits none of them, and two streams
  * under one name are mistakes. Metrics of the SDK are not known here, so what might be about them is let pass.
  */
-import { type InstrumentRow, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
+import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
 import { wildcard } from '../../otlp/collect/wildcard.ts';
+import { VERSION } from '../../version.ts';
 import { nearest } from '../format/near-miss.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
@@ -33,8 +34,11 @@ const FITTING: Readonly<Record<InstrumentRow['instrument'], readonly Aggregation
 /** Names that begin so are ours: metrics and attributes alike. */
 const OURS = /^celery/i;
 
-/** The name of the one meter of which all of them are. */
-const METER = 'celery-otel';
+/** What the SDK tells of itself: how its metrics, and its meters, begin. */
+const SDK_METRIC = 'otel.';
+const SDK_METER = '@opentelemetry/';
+/** Of these there are none, and if there were, no view would reach them. */
+const NO_KINDS: readonly InstrumentKind[] = ['gauge', 'observable_counter', 'observable_up_down_counter'];
 
 /** Takes note of what is wrong with them. */
 export function checkViews(views: readonly PlacedView[]): void {
@@ -52,6 +56,7 @@ export function checkViews(views: readonly PlacedView[]): void {
     checkAggregation(selection);
     checkAttributeKeys(selection);
     checkName(selection);
+    checkDrop(selection);
   }
   checkStreams(
     readable.filter(({ place, view }) => isRead(place.find(['stream', 'name']), view.stream.name)),
@@ -67,12 +72,12 @@ interface Selection extends PlacedView {
   readonly metrics: readonly string[];
 }
 
-/** A version or a schema of the meter is the user's business: it changes with ours. */
 function selectedBy({
   instrumentName = '*',
   instrumentKind,
   unit,
   meterName,
+  meterVersion,
 }: ViewSelector): readonly string[] {
   const isNamed = wildcard(instrumentName, { ignoreCase: true });
   return [...CATALOG]
@@ -81,25 +86,38 @@ function selectedBy({
         isNamed(name) &&
         (instrumentKind ?? KIND[row.instrument]) === KIND[row.instrument] &&
         (unit ?? row.unit) === row.unit &&
-        (meterName ?? METER) === METER,
+        (meterName ?? METER_NAME) === METER_NAME &&
+        (meterVersion ?? VERSION) === VERSION,
     )
     .map(([name]) => name);
 }
 
+/** Whether it may select something that is not in the catalog. */
+function mayBeOfSdk({ instrumentName, instrumentKind, meterName }: ViewSelector): boolean {
+  const [literal = '', ...patterns] = (instrumentName ?? '*').toLowerCase().split(/[*?]/);
+  return (
+    (literal.startsWith(SDK_METRIC) || (patterns.length > 0 && SDK_METRIC.startsWith(literal))) &&
+    (instrumentKind === undefined || !NO_KINDS.includes(instrumentKind)) &&
+    meterName?.startsWith(SDK_METER) !== false
+  );
+}
+
 function checkSelector({ place, view, metrics }: Selection): void {
   const selector = place.get('selector');
+  if (metrics.length > 0 || mayBeOfSdk(view.selector)) return;
   const { instrumentName } = view.selector;
-  if (instrumentName === undefined || !OURS.test(instrumentName) || metrics.length > 0) return;
-  const [named] = selectedBy({ instrumentName });
+  const [named] = selectedBy({ instrumentName: instrumentName ?? '*' });
   if (named === undefined) {
-    const near = nearest(instrumentName.toLowerCase(), [...CATALOG.keys()]);
+    const near = nearest((instrumentName ?? '').toLowerCase(), [...CATALOG.keys()]);
     const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
     selector?.get('instrument_name')?.complain(`the name of a metric, or a pattern of some${hint}`);
     return;
   }
-  const row = CATALOG.get(named);
-  const is = row === undefined ? '' : `${KIND[row.instrument]}, unit ${row.unit}, meter ${METER}`;
-  selector?.complain(`criteria that a metric meets, all of them; ${named} is: ${is}`);
+  const row = instrumentName === undefined ? undefined : CATALOG.get(named);
+  const is = row === undefined ? 'each is of' : `${named} is: ${KIND[row.instrument]}, unit ${row.unit},`;
+  selector?.complain(
+    `criteria that a metric meets, all of them; ${is} meter ${METER_NAME}, version ${VERSION}`,
+  );
 }
 
 function checkAggregation({ place, view, metrics }: Selection): void {
@@ -118,17 +136,27 @@ function checkAggregation({ place, view, metrics }: Selection): void {
   }
 }
 
-function checkAttributeKeys({ place, metrics }: Selection): void {
+function checkAttributeKeys({ place, view, metrics }: Selection): void {
   const known = [...new Set(metrics.flatMap(attributesOf))];
   if (metrics.length === 0) return;
   for (const list of ['included', 'excluded']) {
     for (const item of place.find(['stream', 'attribute_keys', list])?.items() ?? []) {
       const pattern = typeof item.value === 'string' ? item.value.trim() : '';
-      if (!OURS.test(pattern) || known.some(wildcard(pattern))) continue;
+      const mayBeOther = !OURS.test(pattern) && mayBeOfSdk(view.selector);
+      // One that is no text was told of before.
+      if (pattern === '' || mayBeOther || known.some(wildcard(pattern))) continue;
       const near = nearest(pattern, known);
       const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
       item.complain(`an attribute of what is selected, or a pattern of some${hint}`);
     }
+  }
+}
+
+/** What is dropped is no stream of which anything else could be said. */
+function checkDrop({ place, view }: Selection): void {
+  if (view.stream.aggregation?.kind !== 'drop') return;
+  for (const [key, value] of place.get('stream')?.entries() ?? []) {
+    if (key !== 'aggregation' && !value.isNull) value.complain('nothing beside the aggregation drop');
   }
 }
 

@@ -34,14 +34,12 @@ function readSelector(selector: Maybe): ViewSelector {
   const unit = selector?.get('unit')?.peek(F.selectorText);
   const meterName = selector?.get('meter_name')?.peek(F.selectorText);
   const meterVersion = selector?.get('meter_version')?.peek(F.selectorText);
-  const meterSchemaUrl = selector?.get('meter_schema_url')?.peek(F.selectorText);
   return {
     ...(instrumentName === undefined ? {} : { instrumentName }),
     ...(instrumentKind === undefined ? {} : { instrumentKind }),
     ...(unit === undefined ? {} : { unit }),
     ...(meterName === undefined ? {} : { meterName }),
     ...(meterVersion === undefined ? {} : { meterVersion }),
-    ...(meterSchemaUrl === undefined ? {} : { meterSchemaUrl }),
   };
 }
 

@@ -15,7 +15,7 @@ export function optionsHelp(command?: OptionCommand): string {
       return [
         head,
         `      ${row.doc.replaceAll('`', '')}`,
-        `      Takes ${row.format.expects}${presence(row)}${env}${inFile([key, row], '; file: ')}${only}.`,
+        `      Takes ${row.format.expects}${presence(row)}${restriction(row)}${env}${inFile([key, row], '; file: ')}${only}.`,
       ].join('\n');
     })
     .join('\n');
@@ -27,7 +27,7 @@ export function optionsTable(): string {
     code(key),
     [...row.env, row.flag].map(code).join('<br>') + inFile([key, row], '<br>', code),
     row.default === undefined ? '' : code(row.default),
-    `${row.doc} Takes ${row.format.expects}${row.required === true ? '; required' : ''}.`,
+    `${row.doc} Takes ${row.format.expects}${row.required === true ? '; required' : ''}${restriction(row)}.`,
     row.commands.map(code).join(', '),
   ]);
   const lines = [
@@ -44,6 +44,10 @@ export function optionsTable(): string {
 function presence(row: OptionRow<unknown>): string {
   if (row.required === true) return '; required';
   return row.default === undefined ? '' : `; default: ${row.default}`;
+}
+
+function restriction({ brokerOnly }: OptionRow<unknown>): string {
+  return brokerOnly === true ? '; not beside a recording' : '';
 }
 
 /** Of the export there is more to say than where it is, and the documents do. */

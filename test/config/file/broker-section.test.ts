@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AmqpUrl } from '../../../src/broker/broker-url.ts';
+import { serviceRows } from '../../../src/config/options.ts';
 import { configOf, mistakesOf, withCelery, withService } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 
@@ -92,6 +93,58 @@ test('an address with ssl_ keys has its own settings, and none of broker_use_ssl
   );
   assert.deepEqual(own?.tls, { ...DEFAULT_TLS, verify: false });
   assert.deepEqual(other?.tls, { ...DEFAULT_TLS, caFile: FILES.certificate });
+});
+
+test('a map of which every address has settings of its own is a mistake, and true is not', () => {
+  const own = 'amqp://a?ssl_cert_reqs=none;amqps://b?ssl_ca_certs=/x';
+  const map = `      broker_use_ssl: { ca_certs: ${FILES.certificate} }`;
+  assert.deepEqual(mistakesOf(withBroker(own, map)), [
+    'celery.services.shop.broker_use_ssl (f:7): expected no such map: every address of broker_url has ssl_ keys of its own, which win',
+  ]);
+  assert.equal(urlsOf(withBroker(`${own};amqps://c`, map)).at(-1)?.tls?.caFile, FILES.certificate);
+  for (const setting of ['true', 'false', '{}']) {
+    assert.deepEqual(
+      urlsOf(withBroker(own, `      broker_use_ssl: ${setting}`)).map(({ tls }) => tls),
+      [
+        { ...DEFAULT_TLS, verify: false },
+        { ...DEFAULT_TLS, caFile: '/x' },
+      ],
+    );
+  }
+});
+
+test('beside a recording, whatever is said of a broker is refused by its path', () => {
+  const nothing =
+    'expected nothing beside a recording, of which it says nothing: leave it out, or listen to a broker';
+  const rows = serviceRows().filter(([, { brokerOnly }]) => brokerOnly === true);
+  assert.deepEqual(
+    rows.map(([key]) => key),
+    [
+      ...['broker_failover_strategy', 'broker_heartbeat', 'broker_connection_timeout', 'event_exchange'],
+      ...['event_queue_prefix', 'control_exchange', 'task_default_queue'],
+    ],
+  );
+  // Also where it is the default: it is given, and nothing comes of it.
+  for (const [key, { default: byDefault = '' }] of rows) {
+    const line = `      ${key}: ${byDefault}`;
+    assert.deepEqual(mistakesOf(withBroker('recording:x', line)), [
+      `celery.services.shop.${key} (f:7) is "${byDefault}": ${nothing}`,
+    ]);
+    configOf(withBroker('amqp://a', line));
+  }
+  for (const setting of ['true', 'false', '{}', `{ ca_certs: ${FILES.certificate} }`]) {
+    for (const url of ['recording:x', '[ "recording:x?speed=max" ]']) {
+      assert.deepEqual(mistakesOf(withBroker(url, `      broker_use_ssl: ${setting}`)), [
+        `celery.services.shop.broker_use_ssl (f:7): ${nothing}`,
+      ]);
+    }
+  }
+});
+
+test('what is said of the cluster is about a recording, too', () => {
+  const cluster = serviceRows().filter(([, { scope }]) => scope === 'cluster');
+  const lines = cluster.map(([key, { default: byDefault }]) => `      ${key}: ${byDefault}`).join('\n');
+  configOf(withBroker('recording:x', lines));
 });
 
 test('what broker_use_ssl cannot be is a mistake by its path', () => {

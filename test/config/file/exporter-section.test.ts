@@ -116,7 +116,7 @@ test('the interval is no shorter than a millisecond', () => {
 test('limits are those of a kind, else the default, else 2000, and two at the least', () => {
   const limits = (text: string) => otlp('otlp_grpc', '', `cardinality_limits: { ${text} }`).streams.limits;
   assert.deepEqual(limits('counter: 5'), { counter: 5, histogram: 2000, gauge: 2000 });
-  assert.deepEqual(limits('default: 7, histogram: 9, observable_gauge: 8, gauge: 3'), {
+  assert.deepEqual(limits('default: 7, histogram: 9, observable_gauge: 8'), {
     counter: 7,
     histogram: 9,
     gauge: 8,
@@ -155,6 +155,22 @@ test('files for TLS are mistakes where the endpoint is one without it', () => {
     assert.deepEqual(mistakesOf(meterProvider(exporter, settings)), [
       `${at} (f:7): expected none: the endpoint is one without TLS`,
     ]);
+  }
+});
+
+test('insecure is about an endpoint without a scheme; beside one it may not say the opposite', () => {
+  const tls = (endpoint: string, insecure: boolean) =>
+    meterProvider('otlp_grpc', `${endpoint}tls: { insecure: ${insecure} }`);
+  for (const [endpoint, insecure, expected] of [
+    ['', false, 'without TLS (http:)'],
+    ['endpoint: "http://c:4317", ', false, 'without TLS (http:)'],
+    ['endpoint: "HTTPS://c:4317", ', true, 'with TLS (https:)'],
+  ] as const) {
+    assert.deepEqual(mistakesOf(tls(endpoint, insecure)), [
+      'meter_provider.readers[0].periodic.exporter.otlp_grpc.tls.insecure (f:7): ' +
+        `expected nothing else than the endpoint says, which is one ${expected}`,
+    ]);
+    configOf(tls(endpoint, !insecure));
   }
 });
 

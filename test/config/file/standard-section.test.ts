@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { STANDARD } from '../../../src/config/file/standard-table.ts';
+import { METER_NAME } from '../../../src/meter/catalog.ts';
+import { VERSION } from '../../../src/version.ts';
 import { configOf, load, mistakesOf } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 import { standardPaths } from './standard-schema.ts';
@@ -26,6 +28,8 @@ function documentWith(row: string, value: unknown): string {
   };
   if (row.startsWith('resource.attributes[].'))
     document['resource'] = { attributes: [{ name: 'a', value: 'b' }] };
+  // Where there is a scheme, that is what says whether there is TLS.
+  if (row.endsWith('.insecure')) set(document, row.replace(/tls\..*$/u, 'endpoint'), 'c:4317');
   // Files for TLS need an endpoint with it.
   if (/_file$/u.test(row)) set(document, row.replace(/tls\..*$/u, 'endpoint'), 'https://c');
   set(document, row, value);
@@ -82,7 +86,7 @@ test('what is not honoured is refused by its path, with a reason', () => {
 const SAMPLES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   file_format: ['1.0', undefined],
   disabled: [false, undefined],
-  log_level: ['warn3', 'debug'],
+  log_level: ['warn', 'debug'],
   'resource.attributes[].name': ['x', 'y'],
   'resource.attributes[].type': ['string', undefined],
   'resource.attributes_list': ['a=b', 'a=c'],
@@ -93,11 +97,6 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   'meter_provider.readers[].periodic.cardinality_limits.counter': [10, 20],
   'meter_provider.readers[].periodic.cardinality_limits.histogram': [10, 20],
   'meter_provider.readers[].periodic.cardinality_limits.observable_gauge': [10, 20],
-  // There are no such instruments.
-  'meter_provider.readers[].periodic.cardinality_limits.gauge': [10, undefined],
-  'meter_provider.readers[].periodic.cardinality_limits.observable_counter': [10, undefined],
-  'meter_provider.readers[].periodic.cardinality_limits.observable_up_down_counter': [10, undefined],
-  'meter_provider.readers[].periodic.cardinality_limits.up_down_counter': [10, undefined],
   ...exporterSamples('otlp_grpc', 'http://a:1', 'https://b'),
   ...exporterSamples('otlp_http', 'http://a:1/x', 'https://b'),
   'meter_provider.readers[].periodic.exporter.otlp_grpc.tls.insecure': [true, false],
@@ -106,9 +105,8 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   'meter_provider.views[].selector.instrument_name': ['celery.task.runtime', 'celery.task.*'],
   'meter_provider.views[].selector.instrument_type': ['counter', 'histogram'],
   'meter_provider.views[].selector.unit': ['s', '{task}'],
-  'meter_provider.views[].selector.meter_name': ['celery-otel', 'other'],
-  'meter_provider.views[].selector.meter_version': ['1', '2'],
-  'meter_provider.views[].selector.meter_schema_url': ['https://a', 'https://b'],
+  'meter_provider.views[].selector.meter_name': [METER_NAME, '@opentelemetry/otlp-exporter'],
+  'meter_provider.views[].selector.meter_version': [VERSION, '0.0.1'],
   'meter_provider.views[].stream.name': ['a', 'b'],
   'meter_provider.views[].stream.description': ['a', 'b'],
   'meter_provider.views[].stream.aggregation_cardinality_limit': [10, 20],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { METRICS, SELF_METRICS } from '../../../src/meter/catalog.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
+import { VERSION } from '../../../src/version.ts';
 import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
 
 /** The first view is on line 6. */
@@ -17,7 +18,7 @@ const wrong = (...views: readonly string[]): readonly string[] => mistakesOf(wit
 test('every criterion of a selector and everything of a stream arrives', () => {
   const [view] = viewsOf(
     '{ selector: { instrument_name: "celery.task.runtime", instrument_type: histogram, unit: s, meter_name: celery-otel, ' +
-      'meter_version: "1", meter_schema_url: x }, stream: { name: n, description: d, aggregation_cardinality_limit: 5, ' +
+      `meter_version: "${VERSION}" }, stream: { name: n, description: d, aggregation_cardinality_limit: 5, ` +
       'attribute_keys: { included: ["celery.*", error.type], excluded: [celery.worker.name] } } }',
   );
   assert.deepEqual(view, {
@@ -26,8 +27,7 @@ test('every criterion of a selector and everything of a stream arrives', () => {
       instrumentKind: 'histogram',
       unit: 's',
       meterName: 'celery-otel',
-      meterVersion: '1',
-      meterSchemaUrl: 'x',
+      meterVersion: VERSION,
     },
     stream: {
       name: 'n',
@@ -64,8 +64,8 @@ test('all six aggregations arrive, with the defaults of the specification', () =
 });
 
 test('what is not said is not there', () => {
-  assert.deepEqual(viewsOf('{ selector: { instrument_type: gauge }, stream: {} }'), [
-    { selector: { instrumentKind: 'gauge' }, stream: {} },
+  assert.deepEqual(viewsOf('{ selector: { instrument_type: counter }, stream: {} }'), [
+    { selector: { instrumentKind: 'counter' }, stream: {} },
   ]);
 });
 
@@ -106,16 +106,58 @@ test('what may be about the metrics of the SDK is let pass, and case does not ma
   );
 });
 
+test('what can be about no metric at all is a mistake, though it names none', () => {
+  const at = 'meter_provider.views[0].selector (f:6): expected criteria that a metric meets, all of them';
+  for (const selector of [
+    'instrument_type: gauge',
+    'instrument_type: observable_counter',
+    'instrument_name: otel.*, instrument_type: observable_up_down_counter',
+    'meter_name: celery_otel',
+    'meter_name: celery-otel, unit: ms',
+    'meter_name: celery-otel, meter_version: "0.0.1"',
+  ]) {
+    const [mistake, ...more] = wrong(`{ selector: { ${selector} }, stream: {} }`);
+    assert.deepEqual(more, []);
+    // A pattern by itself fits what is the SDK's; that nothing of the kind is there is all that can be said.
+    const expected = selector.includes('otel.*')
+      ? 'meter_provider.views[0].selector.instrument_name (f:6)'
+      : at;
+    assert.ok(mistake?.startsWith(expected), mistake);
+  }
+  for (const name of ['task.*', 'http.server.*', 'ote', 'otel']) {
+    assert.match(
+      wrong(`{ selector: { instrument_name: "${name}" }, stream: {} }`).join('\n'),
+      /^meter_provider\.views\[0\]\.selector\.instrument_name \(f:6\): expected the name of a metric/,
+    );
+  }
+});
+
+test('beside the aggregation drop nothing is said of a stream', () => {
+  const at = 'meter_provider.views[0].stream';
+  assert.deepEqual(
+    wrong(
+      '{ selector: { instrument_name: celery.task.sent }, stream: { aggregation: { drop: }, description: d, name: , ' +
+        'attribute_keys: { excluded: [celery.task.name] }, aggregation_cardinality_limit: 5 } }',
+    ),
+    [
+      `${at}.description (f:6): expected nothing beside the aggregation drop`,
+      `${at}.attribute_keys (f:6): expected nothing beside the aggregation drop`,
+      `${at}.aggregation_cardinality_limit (f:6): expected nothing beside the aggregation drop`,
+    ],
+  );
+});
+
 test('criteria that no metric meets together are a mistake that says what the metric is', () => {
   for (const criterion of [
     'instrument_type: histogram',
     'unit: s',
     'meter_name: other',
+    'meter_version: "0.0.1"',
     'instrument_type: observable_counter',
   ]) {
     assert.deepEqual(wrong(`{ selector: { instrument_name: celery.task.sent, ${criterion} }, stream: {} }`), [
       'meter_provider.views[0].selector (f:6): expected criteria that a metric meets, all of them; ' +
-        'celery.task.sent is: counter, unit {task}, meter celery-otel',
+        `celery.task.sent is: counter, unit {task}, meter celery-otel, version ${VERSION}`,
     ]);
   }
 });
@@ -178,6 +220,14 @@ test('an attribute of ours that nothing selected has is a mistake, with what was
       `${at}.excluded[1] (f:6): expected an attribute of what is selected, or a pattern of some`,
     ],
   );
+  assert.deepEqual(wrong(keys('excluded: [5]')), [
+    `${at}.excluded[0] (f:6) is "5": expected text on one line, of at most 255 bytes, in quotes`,
+  ]);
+  // Of what is certainly ours, every attribute is known; of what may be the SDK's, only those that are called as ours are.
+  assert.deepEqual(wrong(keys('included: [worker, error.type]')), [
+    `${at}.included[0] (f:6): expected an attribute of what is selected, or a pattern of some`,
+    `${at}.included[1] (f:6): expected an attribute of what is selected, or a pattern of some`,
+  ]);
   // One that it may have only where it is asked for is one of its attributes.
   viewsOf(
     '{ selector: { instrument_name: celery.task.prefetch_time }, stream: { attribute_keys: { excluded: [celery.worker.name] } } }',

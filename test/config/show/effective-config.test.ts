@@ -7,6 +7,7 @@ import { Origins } from '../../../src/config/origins.ts';
 import type { OptionSources } from '../../../src/config/read-options.ts';
 import { effectiveConfig } from '../../../src/config/show/effective-config.ts';
 import { METRIC_NAMES, OPT_INS } from '../../../src/meter/catalog.ts';
+import { VERSION } from '../../../src/version.ts';
 import { fileWith, setVariables } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 
@@ -41,7 +42,7 @@ meter_provider:
             headers_list: x-key=${SECRET}
             tls: { ca_file: ${FILES.certificate}, cert_file: ${FILES.certificate}, key_file: ${FILES.key} }
   views:
-    - selector: { instrument_name: celery.task.runtime, instrument_type: histogram, unit: s, meter_name: celery-otel, meter_version: "1", meter_schema_url: u }
+    - selector: { instrument_name: celery.task.runtime, instrument_type: histogram, unit: s, meter_name: celery-otel, meter_version: "${VERSION}" }
       stream:
         name: renamed
         description: "d: d"
