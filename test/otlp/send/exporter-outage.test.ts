@@ -7,7 +7,8 @@ import type { Exporter } from '../../../src/otlp/send/exporter.ts';
 import { freePort } from '../../real/free-port.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
 import { startGrpcReceiver } from './grpc-receiver.ts';
-import { portOf, startHttpReceiver } from './http-receiver.ts';
+import { startHttpReceiver } from './http-receiver.ts';
+import { portOf } from './loopback-server.ts';
 
 /** Timers and the event loop of a machine that does other things too. */
 const MARGIN_MS = 500;

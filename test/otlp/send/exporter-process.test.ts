@@ -10,7 +10,7 @@ import type { ExporterSettings } from '../../../src/otlp/otlp-settings.ts';
 import { type Ended, runChild } from '../../contract/child.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { BACKENDS, backendOf, exporterSettings } from './exporter-backends.ts';
-import { portOf } from './http-receiver.ts';
+import { portOf } from './loopback-server.ts';
 
 const CHILD = fileURLToPath(import.meta.resolve('./exporter-child.ts'));
 /** Of a process that starts, exports once and ends by itself. */

@@ -2,12 +2,10 @@
  * A backend of OTLP over gRPC inside this process, made of HTTP/2 alone: keeps every request as it came on the wire and
  * answers as it is told, also as no gRPC library would. It listens on loopback only, and judges nothing.
  */
-import { once } from 'node:events';
 import * as http2 from 'node:http2';
-import type { Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { portOf } from './http-receiver.ts';
+import { type LoopbackPlace, type LoopbackServer, listenOnLoopback } from './loopback-server.ts';
 
 export interface GrpcRequest {
   readonly path: string;
@@ -28,42 +26,22 @@ export interface GrpcAnswer {
 
 type Answer = (stream: http2.ServerHttp2Stream, request: GrpcRequest) => void;
 
-export interface GrpcReceiverOptions {
-  /** 0: a free one. */
-  readonly port?: number;
-  /** Another address of loopback than 127.0.0.1. */
-  readonly host?: string;
-  /** Of a Unix domain socket, instead of a port. */
-  readonly path?: string;
+export interface GrpcReceiverOptions extends LoopbackPlace {
   readonly tls?: TlsOptions;
   /** An empty response if missing. */
   readonly answer?: Answer;
 }
 
-export interface GrpcReceiver {
-  readonly port: number;
+export interface GrpcReceiver extends LoopbackServer {
   readonly requests: readonly GrpcRequest[];
-  /** Connections that are open now. */
-  connections(): number;
-  /** Connections that were ever made. */
-  accepted(): number;
   answerWith(answer: Answer): void;
-  /** Closes all connections, whatever is under way. */
-  stop(): Promise<void>;
 }
 
 export async function startGrpcReceiver(options: GrpcReceiverOptions = {}): Promise<GrpcReceiver> {
   const requests: GrpcRequest[] = [];
-  const sockets = new Set<Socket>();
-  let accepted = 0;
   let answer: Answer = options.answer ?? ((stream) => respondGrpc(stream, {}));
 
   const server = options.tls === undefined ? http2.createServer() : http2.createSecureServer(options.tls);
-  server.on('connection', (socket: Socket) => {
-    accepted += 1;
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
   // A client that goes away is none of the receiver's business.
   server.on('sessionError', () => {});
   server.on('stream', (stream, headers) => {
@@ -76,23 +54,11 @@ export async function startGrpcReceiver(options: GrpcReceiverOptions = {}): Prom
       answer(stream, request);
     });
   });
-  if (options.path !== undefined) server.listen(options.path);
-  else server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
-  await once(server, 'listening');
   return {
-    port: options.path === undefined ? portOf(server.address()) : 0,
+    ...(await listenOnLoopback(server, options)),
     requests,
-    connections: () => sockets.size,
-    accepted: () => accepted,
     answerWith(next) {
       answer = next;
-    },
-    async stop() {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
     },
   };
 }

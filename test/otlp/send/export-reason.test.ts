@@ -1,0 +1,67 @@
+/** What is left of a backend's words once the values of headers are hidden in them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createReasonText } from '../../../src/otlp/send/export-reason.ts';
+
+const hide = (secret: string, text: string): string => createReasonText([secret])(text);
+
+test('a value of four characters or more is hidden wherever it stands', () => {
+  assert.equal(hide('s3cr', 'xs3cry, s3cr'), 'x***y, ***');
+  assert.equal(hide('Bearer abcdefgh', 'Bearer abcdefgh, Bearer xabcdefghx'), '***, Bearer x***x');
+});
+
+test('a shorter value is hidden where it stands by itself', () => {
+  for (const [text, left] of [
+    ['dev', '***'],
+    ['the key dev is weak', 'the key *** is weak'],
+    ['"dev", \'dev\', (dev), [dev], dev; dev.', '"***", \'***\', (***), [***], ***; ***.'],
+    ['key=dev&more, key:dev', 'key=***&more, key:***'],
+    ['dev\ndev dev', '*** *** ***'],
+  ] as const)
+    assert.equal(hide('dev', text), left);
+});
+
+test('what it is but a part of stays readable: words, paths, hosts, and numbers with dots', () => {
+  for (const text of [
+    'the device of a developer, dev_1, dev-1, pre-dev',
+    'Dev and DEV',
+    '/dev/null',
+    'no address for dev.example.com or a.dev',
+  ])
+    assert.equal(hide('dev', text), text);
+  assert.equal(hide('1a', 'connect ECONNREFUSED 10.1a.1:4317'), 'connect ECONNREFUSED 10.1a.1:4317');
+});
+
+test('a single character and a short number are nobody’s secret, and statuses and times are numbers', () => {
+  for (const secret of ['a', '1', '42', '503', '!!']) {
+    const text = `HTTP 503: a rest of 42 s, 1 of 3 ${secret}`;
+    assert.equal(hide(secret, text), text);
+  }
+});
+
+test('a short token behind the name of its scheme is hidden, and the name is not', () => {
+  assert.equal(hide('Bearer abc12', 'no Bearer like abc12'), 'no Bearer like ***');
+  assert.equal(hide('Bearer 1234', 'token 1234, at 12:34'), 'token ***, at 12:34');
+  // Words of a sentence are words of other sentences, too.
+  assert.equal(hide('the shop in town', 'an error in the shop'), 'an error in the shop');
+});
+
+test('characters that mean something in a pattern are taken as they are', () => {
+  for (const secret of ['a.c', 'a*', '(a', 'a]', '$a', '^a', 'a|', 'a\\', '{a', 'a?', 'a+', '-a', 'a/'])
+    assert.equal(hide(secret, `is ${secret} or abc`), 'is *** or abc');
+});
+
+test('whatever a value of two characters or more with a letter is, it does not stand in a text by itself', () => {
+  const printable = fc.string({
+    unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)),
+  });
+  fc.assert(
+    fc.property(
+      printable.filter((value) => value.length >= 2 && /[a-z]/iu.test(value)),
+      (secret) => {
+        assert.ok(!hide(secret, `the key ${secret} is weak`).split(' ').includes(secret));
+      },
+    ),
+  );
+});
