@@ -31,7 +31,7 @@ export interface Receiver {
   latest(serviceName: string): readonly Point[];
   /** How many requests were taken in. */
   exports(): number;
-  /** Resolves with the newest points once they satisfy the condition. @throws after the time-out */
+  /** Resolves with the newest points once they satisfy the condition. @throws after the time-out, with what had come */
   waitFor(
     serviceName: string,
     condition: (points: readonly Point[]) => boolean,
@@ -104,11 +104,40 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     exports: () => taken,
     async waitFor(serviceName, condition, timeoutMs) {
       const signal = AbortSignal.timeout(timeoutMs);
-      while (!condition(latest(serviceName))) await once(arrivals, 'export', { signal });
+      while (!condition(latest(serviceName))) {
+        await once(arrivals, 'export', { signal }).catch((cause: unknown) => {
+          throw new Error(inVain(serviceName, condition, timeoutMs, { newest, taken }), { cause });
+        });
+      }
       return latest(serviceName);
     },
     stop: () => shutDown(server),
   };
+}
+
+const CONDITION_CHARS_MAX = 300;
+const NAMES_MAX = 20;
+
+/** What was waited for, and what had come: of the newest export of the service, how many points of which metrics. */
+function inVain(
+  serviceName: string,
+  condition: (points: readonly Point[]) => boolean,
+  timeoutMs: number,
+  { newest, taken }: { readonly newest: ReadonlyMap<string, readonly Point[]>; readonly taken: number },
+): string {
+  const wanted = String(condition).replaceAll(/\s+/gu, ' ').slice(0, CONDITION_CHARS_MAX);
+  const byMetric = Map.groupBy(newest.get(serviceName) ?? [], ({ metric }) => metric);
+  const had = listed([...byMetric].map(([metric, points]) => `${metric} ${points.length}`));
+  const others = listed([...newest.keys()].filter((name) => name !== serviceName));
+  return (
+    `waited ${timeoutMs} ms for points of ${serviceName} with which this is true: ${wanted}; ` +
+    `those of its newest export: ${had}; requests in all: ${taken}; other services: ${others}`
+  );
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : '';
+  return names.length === 0 ? 'none' : names.slice(0, NAMES_MAX).join(', ') + more;
 }
 
 /** Requests under way get a moment to end: a stream that is destroyed while data come in can bring Node down (22.23). */

@@ -1,5 +1,5 @@
 /** Listens to what is published beside the bridge and counts it: a second opinion on what there was. */
-import { connect } from 'amqplib';
+import { openBrokerChannel } from './broker-channel.ts';
 
 export interface EventTap {
   /** Type of the event → how many. */
@@ -9,15 +9,7 @@ export interface EventTap {
 
 /** Of Celery's default exchange in the virtual host of the address. */
 export async function tapEvents(url: string): Promise<EventTap> {
-  const connection = await connect(url);
-  let connected = true;
-  // Also where the broker goes first, at the end of a test that failed.
-  connection
-    .on('error', () => undefined)
-    .on('close', () => {
-      connected = false;
-    });
-  const channel = await connection.createChannel();
+  const { channel, close } = await openBrokerChannel(url);
   await channel.assertExchange('celeryev', 'topic', { durable: true, autoDelete: false });
   const { queue } = await channel.assertQueue('', { exclusive: true, autoDelete: true });
   await channel.bindQueue(queue, 'celeryev', '#');
@@ -32,9 +24,7 @@ export async function tapEvents(url: string): Promise<EventTap> {
   );
   return {
     counts: () => Object.fromEntries(counts),
-    async stop() {
-      if (connected) await connection.close();
-    },
+    stop: close,
   };
 }
 

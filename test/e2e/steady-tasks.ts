@@ -1,7 +1,7 @@
 /** Publishes the events of tasks at an even pace, as one worker after the other would. Nothing runs any task. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect } from 'amqplib';
+import { openBrokerChannel } from './broker-channel.ts';
 import { event } from './publish.ts';
 
 export interface SteadyTasks {
@@ -14,15 +14,7 @@ const TICK_MS = 100;
 
 /** @param paceHz tasks a second */
 export async function steadyTasks(url: string, paceHz: number): Promise<SteadyTasks> {
-  const connection = await connect(url);
-  let connected = true;
-  // Also where the broker goes first, at the end of a test that failed.
-  connection
-    .on('error', () => undefined)
-    .on('close', () => {
-      connected = false;
-    });
-  const channel = await connection.createChannel();
+  const { channel, connected, close } = await openBrokerChannel(url);
   const stopping = new AbortController();
   let worker: string | undefined;
 
@@ -33,7 +25,7 @@ export async function steadyTasks(url: string, paceHz: number): Promise<SteadyTa
 
   async function run(): Promise<void> {
     const startMs = performance.now();
-    for (let sent = 0; !stopping.signal.aborted && connected; ) {
+    for (let sent = 0; !stopping.signal.aborted && connected(); ) {
       // By the clock, so that a late tick makes up for it.
       const due = Math.floor(((performance.now() - startMs) * paceHz) / 1000);
       const hostname = worker;
@@ -55,7 +47,7 @@ export async function steadyTasks(url: string, paceHz: number): Promise<SteadyTa
       if (stopping.signal.aborted) return;
       stopping.abort();
       await done;
-      if (connected) await connection.close();
+      await close();
     },
   };
 }

@@ -1,0 +1,87 @@
+/** The receiver of the demo, on which most tests wait: what it says when it was waited for in vain. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-grpc';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+
+const NEVER_MS = 3_600_000;
+
+async function receiver(t: TestContext): Promise<Receiver> {
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  return sink;
+}
+
+/** Exports once: of each of these metrics so many points. */
+async function exportTo({ url }: Receiver, service: string, metrics: Readonly<Record<string, number>>) {
+  const exporter = new OTLPMetricExporter({ url });
+  const provider = new MeterProvider({
+    resource: resourceFromAttributes({ 'service.name': service }),
+    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: NEVER_MS })],
+  });
+  for (const [name, points] of Object.entries(metrics)) {
+    const counter = provider.getMeter('test').createCounter(name);
+    for (let point = 0; point < points; point += 1) counter.add(1, { point });
+  }
+  await provider.shutdown();
+}
+
+async function failure(waiting: Promise<unknown>): Promise<Error> {
+  const error: unknown = await waiting.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof Error, 'it did not fail');
+  return error;
+}
+
+test('who waits in vain is told what for, and what came instead', async (t) => {
+  const sink = await receiver(t);
+  await exportTo(sink, 'mail', { sent: 1 });
+  await exportTo(sink, 'shop', { sent: 3, failed: 1 });
+  const error = await failure(sink.waitFor('shop', (points) => total(points, 'sent') === 4, 50));
+  assert.equal(
+    error.message,
+    "waited 50 ms for points of shop with which this is true: (points) => total(points, 'sent') === 4; " +
+      'those of its newest export: sent 3, failed 1; requests in all: 2; other services: mail',
+  );
+  assert.ok(error.cause instanceof Error && error.cause.name === 'AbortError');
+});
+
+test('where nothing came at all, that is said', async (t) => {
+  const sink = await receiver(t);
+  const { message } = await failure(sink.waitFor('shop', (points) => points.length > 0, 20));
+  assert.match(message, /; those of its newest export: none; requests in all: 0; other services: none$/u);
+});
+
+test('a message is no longer than can be read, whatever was waited for and came', async (t) => {
+  const sink = await receiver(t);
+  await exportTo(
+    sink,
+    'shop',
+    Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`metric_${index}`, 1])),
+  );
+  // As a function may be whose text is long.
+  const condition = () =>
+    'x'.length ===
+    'a text that goes on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on'
+      .length;
+  const { message } = await failure(sink.waitFor('shop', condition, 20));
+  assert.match(
+    message,
+    /^waited 20 ms for points of shop with which this is true: .{300}; those of its newest export: metric_0 1, /u,
+  );
+  assert.match(message, / metric_19 1 and 30 more; requests in all: 1/u);
+  assert.ok(message.length < 1000, message);
+});
+
+test('what is there already, or comes in time, is not waited for in vain', async (t) => {
+  const sink = await receiver(t);
+  const waiting = sink.waitFor('shop', (points) => total(points, 'sent') === 1, 10_000);
+  await exportTo(sink, 'shop', { sent: 1 });
+  assert.equal(total(await waiting, 'sent'), 1);
+  assert.equal((await sink.waitFor('shop', (points) => points.length === 1, 10_000)).length, 1);
+});
