@@ -2,12 +2,14 @@
  * The bridge as a whole: its Celery services, each under a resource of its own, and its own telemetry. Start, state,
  * stop; the command line and a program that embeds it make the same calls.
  */
-import { diag, type MeterProvider } from '@opentelemetry/api';
+import { diag } from '@opentelemetry/api';
+import { checkOptions } from './bridge-check.ts';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { CeleryOtelError } from './errors.ts';
-import { createOutlets, SELF_NAME } from './outlets.ts';
+import { createOutlets, type Outlets, SELF_NAME } from './outlets.ts';
 import type { Tell } from './self/self-event.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
+import { createTurns } from './turns.ts';
 
 export interface ReadyReport {
   /** `ready`: every service has been connected, or played its recording, at least once. */
@@ -16,7 +18,11 @@ export interface ReadyReport {
 }
 
 export interface Bridge {
-  /** Begins to listen and to export. A broker that is not there is waited for. @throws CeleryOtelError ALREADY_STARTED */
+  /**
+   * Begins to listen and to export. A broker that is not there is waited for.
+   * @throws CeleryOtelError ALREADY_STARTED; START_FAILED, or whatever code there is for it, where a service or the export
+   * could not be started. Then nothing goes on: what was started is stopped, and stop() resolves when that is done.
+   */
   start(): void;
   /** Resolves once all services are connected, or stopped before that. */
   readonly ready: Promise<ReadyReport>;
@@ -28,9 +34,12 @@ export interface Bridge {
   stop(deadlineMs: number): Promise<StopReport>;
 }
 
-/** @throws CeleryOtelError CONFIG_INVALID where services could not be told apart, or nobody says where metrics go */
+/**
+ * @throws CeleryOtelError CONFIG_INVALID where services could not be told apart, nobody says where metrics go, or a number
+ * is none that could be used; it says all that is wrong, each with its path
+ */
 export function createBridge(options: BridgeOptions): Bridge {
-  check(options);
+  checkOptions(options);
   let running: Running | undefined;
   let stopped: Promise<StopReport> | undefined;
   const finished = Promise.withResolvers<Awaited<Bridge['finished']>>();
@@ -40,7 +49,14 @@ export function createBridge(options: BridgeOptions): Bridge {
       if (running !== undefined || stopped !== undefined) {
         throw new CeleryOtelError('ALREADY_STARTED', 'This bridge was started before.');
       }
-      running = startAll(options);
+      const started = startAll(options);
+      if (started.kind === 'failed') {
+        stopped = started.stopped;
+        finished.resolve('stopped');
+        ready.resolve({ kind: 'stopped', services: [] });
+        throw startFailure(started.error);
+      }
+      running = started;
       void running.finished.then(finished.resolve);
       void running.ready.then(ready.resolve);
     },
@@ -60,22 +76,50 @@ export function createBridge(options: BridgeOptions): Bridge {
 
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 
-interface Running extends Pick<Bridge, 'ready' | 'finished' | 'state' | 'stop'> {}
+interface Running extends Pick<Bridge, 'ready' | 'finished' | 'state' | 'stop'> {
+  readonly kind: 'running';
+}
 
-function startAll(options: BridgeOptions): Running {
+/** Nothing of it goes on. */
+interface Failed {
+  readonly kind: 'failed';
+  readonly error: unknown;
+  /** Resolves once all that had been started is stopped and closed. */
+  readonly stopped: Promise<StopReport>;
+}
+
+function startAll(options: BridgeOptions): Running | Failed {
   const { random = Math.random } = options;
   const told = guarded(options.tell);
-  const outlets = createOutlets(options, told, random);
-  const { tell, self } = outlets;
-  const services = options.services.map((config): Service => {
-    const { meter, retire } = outlets.outlet(config);
-    return startService({ ...config, meter, retire, self, tell, random });
-  });
-  outlets.start(() => services.map((service) => service.reading()));
+  const services: Service[] = [];
+  let outlets: Outlets | undefined;
+  try {
+    // Services collect and are exported side by side, but what they hold up everything else with is done one after the other.
+    const turn = createTurns();
+    outlets = createOutlets(options, { told, random, turn });
+    const { tell, self } = outlets;
+    for (const config of options.services) {
+      const { meter, retire } = outlets.outlet(config);
+      services.push(startService({ ...config, meter, retire, self, tell, random, turn }));
+    }
+    outlets.start(() => services.map((service) => service.reading()));
+    return runningOf(options, services, outlets, told);
+  } catch (error) {
+    return { kind: 'failed', error, stopped: abandon(services, outlets, told) };
+  }
+}
+
+function runningOf(
+  options: BridgeOptions,
+  services: readonly Service[],
+  outlets: Outlets,
+  told: Tell,
+): Running {
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
   const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
   const allReady = Promise.all(services.map(({ ready }) => ready));
   return {
+    kind: 'running',
     state,
     finished,
     ready: allReady.then((each) => ({
@@ -96,6 +140,29 @@ function startAll(options: BridgeOptions): Running {
   };
 }
 
+/** Stops what was started of a bridge that did not start. It never rejects, since nobody may be waiting. */
+async function abandon(
+  services: readonly Service[],
+  outlets: Outlets | undefined,
+  told: Tell,
+): Promise<StopReport> {
+  try {
+    await Promise.all(services.map((service) => service.stop()));
+    for (const service of services) service.close();
+    await outlets?.abandon();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    told({ kind: 'defect', service: SELF_NAME, where: 'stop', reason });
+  }
+  return NOTHING_RAN;
+}
+
+function startFailure(cause: unknown): CeleryOtelError {
+  if (cause instanceof CeleryOtelError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new CeleryOtelError('START_FAILED', `The bridge could not be started: ${reason}`, { cause });
+}
+
 /** What is told must cost nobody anything, though the one who is told fails. */
 function guarded(tell: Tell = () => {}): Tell {
   return (event) => {
@@ -112,27 +179,4 @@ type End = Awaited<Service['done']>;
 /** How all of them ended: as the worst of them. */
 function endOf(ends: readonly End[]): End {
   return (['unusable', 'stopped', 'finished'] as const).find((end) => ends.includes(end)) ?? 'finished';
-}
-
-function check({ services, otlp, self }: BridgeOptions): void {
-  const names = services.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) refuse(`two services have the name ${JSON.stringify(twice)}`);
-  if (names.includes(SELF_NAME)) refuse(`a service has the name of the bridge itself, ${SELF_NAME}`);
-  const providers = services.flatMap(({ meterProvider }) => meterProvider ?? []);
-  // Nothing on a point says of which service it is: that is what resources are for.
-  if (new Set(providers).size < providers.length) {
-    refuse('two services have one meterProvider, where their counts could not be told apart');
-  }
-  const isAttached = (one: { readonly meterProvider?: MeterProvider }) => one.meterProvider !== undefined;
-  if (otlp === undefined && !(services.every(isAttached) && (!self.enabled || isAttached(self)))) {
-    refuse(
-      'there is no otlp, and not everything has a meterProvider',
-      'Give otlp, or a meterProvider to every service and to self (or switch self off).',
-    );
-  }
-}
-
-function refuse(message: string, hint = 'Mend the options of createBridge.'): never {
-  throw new CeleryOtelError('CONFIG_INVALID', message, { hint });
 }

@@ -11,6 +11,8 @@ export const ERROR_CODES = {
     'A recording cannot be opened or is not one of ours. Check the path and its first line.',
   RECORDING_UNWRITABLE: 'The file that messages should be recorded to cannot be created or written.',
   ALREADY_STARTED: 'start() was called twice on one bridge. Create a new one.',
+  START_FAILED:
+    'start() could not start all services, so it stopped those that it had started; the cause says why. Create a new one.',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

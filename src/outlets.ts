@@ -4,7 +4,7 @@
  */
 import type { Meter, MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
-import { combinationOf } from './meter/catalog.ts';
+import { combinationOf, METER_NAME } from './meter/catalog.ts';
 import { guardedProvider } from './meter/guarded-provider.ts';
 import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
 import { createSelfRecorder, type SelfRecorder } from './meter/self-recorder.ts';
@@ -13,6 +13,7 @@ import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
 import type { SelfEvent, Tell } from './self/self-event.ts';
+import type { Turn } from './turns.ts';
 import { VERSION } from './version.ts';
 
 /** Of one service. */
@@ -34,25 +35,37 @@ export interface Outlets {
   start(readServices: () => readonly ServiceReading[]): void;
   /** Exports once more and closes. */
   close(deadlineMs: number): Promise<StopReport>;
+  /** Closes without an export: nothing was measured that anybody would miss. */
+  abandon(): Promise<void>;
 }
 
-/** `service.name` of the bridge's own metrics, and the instrumentation scope of all. */
+/** `service.name` of the bridge's own metrics. */
 export const SELF_NAME = 'celery-otel';
+
+/** What comes from around. */
+export interface OutletsSurroundings {
+  /** Told of all that happens, after the bridge’s own metrics. */
+  readonly told: Tell;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Waited for before each piece of work that takes long. */
+  readonly turn: Turn;
+}
 
 /** @param watch begins to look at the process; not called where the bridge’s own metrics are off */
 export function createOutlets(
   options: BridgeOptions,
-  told: Tell,
-  random: () => number,
+  surroundings: OutletsSurroundings,
   watch: () => ProcessWatch = watchProcess,
 ): Outlets {
+  const { told } = surroundings;
   const providers = new Map<string, Provider>();
   let readServices: () => readonly ServiceReading[] = () => [];
   const tell: Tell = (event) => {
     self.record(event);
     told(event);
   };
-  const pipeline = openPipeline(options, tell, random);
+  const pipeline = openPipeline(options, { ...surroundings, told: tell });
   const self = options.self.enabled
     ? openSelf(guardedSelf(options, told), pipeline, watch, () => ({
         services: readServices(),
@@ -65,12 +78,12 @@ export function createOutlets(
     self,
     outlet({ name, attributes, meterProvider }) {
       if (meterProvider !== undefined) {
-        return { meter: attached(meterProvider, name, tell).getMeter(SELF_NAME, VERSION), retire: () => {} };
+        return { meter: attached(meterProvider, name, tell).getMeter(METER_NAME, VERSION), retire: () => {} };
       }
       const provider = open(pipeline, name, attributes);
       providers.set(name, provider);
       return {
-        meter: provider.getMeter(SELF_NAME, VERSION),
+        meter: provider.getMeter(METER_NAME, VERSION),
         retire: (workers) => provider.retire('celery.worker.name', new Set(workers)),
       };
     },
@@ -90,6 +103,10 @@ export function createOutlets(
         }),
       );
       return { flushed: unsent.size === 0, services };
+    },
+    async abandon() {
+      await pipeline?.close([], 0);
+      self.close();
     },
   };
 }
@@ -126,7 +143,7 @@ function openSelf(
 
   const { recordedIn, exported } = selfProvider();
   pipeline?.observe(recordedIn);
-  const recorder = createSelfRecorder(recordedIn.getMeter(SELF_NAME, VERSION), () => {
+  const recorder = createSelfRecorder(recordedIn.getMeter(METER_NAME, VERSION), () => {
     const { services, series } = read();
     const own = exported.map((provider) => ({ service: SELF_NAME, ...provider.tally() }));
     return { process: watched.read(), services, series: [...series, ...own] };
@@ -161,13 +178,16 @@ function defect(service: string, where: string, reason: unknown): SelfEvent {
 }
 
 /** None where everything is attached. */
-function openPipeline({ otlp }: BridgeOptions, tell: Tell, random: () => number): Pipeline | undefined {
+function openPipeline(
+  { otlp }: BridgeOptions,
+  { told, random, turn }: OutletsSurroundings,
+): Pipeline | undefined {
   if (otlp === undefined) return undefined;
   return createPipeline({
     settings: otlp,
-    onExport: (service, outcome) => tell({ kind: 'export-finished', service, ...outcome }),
-    onDefect: (service, reason) => tell(defect(service, 'export', reason)),
-    random,
+    onExport: (service, outcome) => told({ kind: 'export-finished', service, ...outcome }),
+    onDefect: (service, reason) => told(defect(service, 'export', reason)),
+    ...{ random, turn },
   });
 }
 

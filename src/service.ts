@@ -14,11 +14,12 @@ import {
   type ClusterTables,
   createCluster,
 } from './cluster/cluster.ts';
-import type { Observation } from './cluster/observation.ts';
-import { createRecorder, type MetricChoice } from './meter/recorder.ts';
+import type { Observation, Survey } from './cluster/observation.ts';
+import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading, TableReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import type { Tell } from './self/self-event.ts';
+import { createPace, inTurns, type Turn } from './turns.ts';
 
 export interface ServiceOptions {
   readonly name: string;
@@ -34,6 +35,8 @@ export interface ServiceOptions {
   readonly tell: Tell;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Waited for where there is much to do. */
+  readonly turn: Turn;
 }
 
 export interface ServiceState {
@@ -58,7 +61,7 @@ export interface Service {
 }
 
 export function startService(options: ServiceOptions): Service {
-  const { name, tell } = options;
+  const { name, tell, turn } = options;
   const stopping = new AbortController();
 
   function observe(observation: Observation): void {
@@ -76,27 +79,25 @@ export function startService(options: ServiceOptions): Service {
     ready.resolve(true);
   }
 
-  const tellEvictions = evictionTeller(name, tell);
   const recorder = createRecorder(
     options.meter,
-    () => {
-      const survey = cluster.survey(listener.now());
-      tellEvictions(cluster);
-      if (survey.forgotten.length > 0) options.retire(survey.forgotten);
-      return survey;
-    },
+    surveyor(options, cluster, () => listener.now()),
     options.choice,
+    () => createPace(turn),
   );
   // Last, since nothing ends a listener but its service: whatever is thrown here is thrown before.
-  const listener: Listener = listen({
-    ...options.broker,
-    service: name,
-    deliver: receiver(options, cluster),
-    ready: noteReady,
-    tell,
-    random: options.random,
-    signal: stopping.signal,
-  });
+  const listener: Listener = beginOrDetach(recorder, () =>
+    listen({
+      ...options.broker,
+      service: name,
+      deliver: receiver(options, cluster),
+      ready: noteReady,
+      between: () => inTurns(turn, cluster.drain()),
+      tell,
+      random: options.random,
+      signal: stopping.signal,
+    }),
+  );
   tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
 
   let end: Awaited<Listener['done']> | undefined;
@@ -117,9 +118,31 @@ export function startService(options: ServiceOptions): Service {
     async stop() {
       stopping.abort();
       await done;
+      await inTurns(turn, cluster.drain());
       cluster.flush();
     },
     close: () => recorder.close(),
+  };
+}
+
+/** What does not begin must not leave its recorder in a meter that may go on without it. */
+function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
+  try {
+    return begin();
+  } catch (error) {
+    recorder.close();
+    throw error;
+  }
+}
+
+/** Says what is true when it is asked. */
+function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster, now: () => number) {
+  const tellEvictions = evictionTeller(name, tell);
+  return async (): Promise<Survey> => {
+    const survey = await inTurns(turn, cluster.survey(now()));
+    tellEvictions(cluster);
+    if (survey.forgotten.length > 0) retire(survey.forgotten);
+    return survey;
   };
 }
 

@@ -14,6 +14,7 @@ import type { ServiceReading } from '../src/meter/self-readings.ts';
 import { createOutlets } from '../src/outlets.ts';
 import type { ProcessWatch } from '../src/self/process-readings.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
+import { createTurns } from '../src/turns.ts';
 import { VERSION } from '../src/version.ts';
 import { otlpSettings } from './otlp/settings.ts';
 
@@ -67,8 +68,7 @@ function outletsTo(sink: Receiver, self: BridgeOptions['self']) {
   const options = { services: [shopService()], otlp: otlpSettings(sink.url), self };
   const outlets = createOutlets(
     options,
-    (event) => told.push(event),
-    () => 0,
+    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
     watch,
   );
   const shop = outlets.outlet(shopService());
@@ -150,8 +150,7 @@ test('series that ended and measurements that had no place are counted under the
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
   const outlets = createOutlets(
     { services: [shopService()], otlp, self: { enabled: true, attributes: {} } },
-    () => {},
-    () => 0,
+    { told: () => {}, random: () => 0, turn: createTurns() },
     fakeWatches().watch,
   );
   const { meter, retire } = outlets.outlet(shopService());
@@ -216,4 +215,28 @@ test('attached, they are recorded in the program’s provider until the bridge i
   const after = await metrics();
   assert.ok(after.has('celery_otel.exports') && after.has('otel.sdk.exporter.metric_data_point.exported'));
   assert.equal(watches.read, 1);
+});
+
+test('what is abandoned exports nothing and looks at nothing any more', async (t) => {
+  const [abandoned, other] = [await receiver(t), await receiver(t)];
+  const schedule = { intervalMs: 20 };
+  const self = { enabled: true, attributes: {} } as const;
+  const { watches, watch } = fakeWatches();
+  const open = (sink: Receiver) => {
+    const options = { services: [shopService()], otlp: otlpSettings(sink.url, { schedule }), self };
+    const outlets = createOutlets(
+      options,
+      { told: () => {}, random: () => 0, turn: createTurns() },
+      sink === abandoned ? watch : fakeWatches().watch,
+    );
+    outlets.start(() => [READING]);
+    return outlets;
+  };
+  await open(abandoned).abandon();
+  const going = open(other);
+  // Of two with one interval, what the one does three times the other would have done by then.
+  await other.waitFor('celery-otel', () => other.exports() >= 3, 5000);
+  await going.close(5000);
+  assert.equal(abandoned.exports(), 0);
+  assert.deepEqual(watches, { begun: 1, read: 0, closed: 1 });
 });

@@ -28,8 +28,10 @@ export interface PlainPoint {
 
 export interface PlainSdk {
   readonly provider: MeterProvider;
-  /** What an export would have; callbacks that fail are its caller’s affair. */
+  /** What an export would have. */
   collect(): Promise<readonly PlainPoint[]>;
+  /** Of callbacks, in all collections. */
+  readonly failures: readonly unknown[];
 }
 
 export function plainSdk(options: PlainSdkOptions = {}): PlainSdk {
@@ -38,10 +40,13 @@ export function plainSdk(options: PlainSdkOptions = {}): PlainSdk {
     aggregationTemporalitySelector: temporality,
     cardinalitySelector: () => limit,
   });
+  const failures: unknown[] = [];
   return {
     provider: new MeterProvider({ readers: [reader], views: [...views] }),
+    failures,
     async collect() {
-      const { resourceMetrics } = await reader.collect();
+      const { resourceMetrics, errors } = await reader.collect();
+      failures.push(...errors);
       return resourceMetrics.scopeMetrics.flatMap(({ scope, metrics }) =>
         metrics.flatMap((metric) => pointsOf(scope.name, metric)),
       );

@@ -8,6 +8,7 @@ import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { ReadEvent } from '../src/meter/self-recorder.ts';
 import { startService } from '../src/service.ts';
+import { createTurns } from '../src/turns.ts';
 import { SETTINGS } from './cluster/events.ts';
 import { event } from './e2e/publish.ts';
 
@@ -54,6 +55,7 @@ function serviceOn(t: TestContext, url: string) {
     },
     tell: () => {},
     random: () => 0,
+    turn: createTurns(),
   });
   t.after(() => service.stop());
   return { service, counted, first: first.promise };

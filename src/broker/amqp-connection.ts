@@ -4,10 +4,12 @@
  */
 import { readFile } from 'node:fs/promises';
 import { connect as connectSocket } from 'node:net';
+import { Readable } from 'node:stream';
 import { type ChannelModel, connect } from 'amqplib';
 import { VERSION } from '../version.ts';
 import { Refusal, reasonOf } from './amqp-failure.ts';
 import type { AmqpUrl, BrokerTls } from './broker-url.ts';
+import { paceReading } from './paced-reading.ts';
 import { pause } from './pause.ts';
 
 /** The peer may be gone without a word: nothing waits longer than this for its goodbye. */
@@ -38,7 +40,7 @@ export async function openConnection(
     keepAliveDelay: KEEP_ALIVE_DELAY_MS,
     clientProperties: CLIENT_PROPERTIES,
   };
-  return connect(
+  const model = await connect(
     {
       protocol: url.scheme,
       hostname: url.host,
@@ -51,6 +53,13 @@ export async function openConnection(
     },
     socketOptions,
   );
+  // Its types do not say so, but this is what amqplib reads the frames from.
+  const { connection } = model;
+  if (!('stream' in connection && connection.stream instanceof Readable)) {
+    throw new Error('amqplib reads from something else than the stream of its connection');
+  }
+  paceReading(connection.stream);
+  return model;
 }
 
 /** Says goodbye to the broker; bounded, and a broken or silent connection is left as it is. Never rejects. */

@@ -24,6 +24,8 @@ export interface ListenOptions extends BrokerSettings {
   readonly signal: AbortSignal;
   /** Called whenever messages can arrive from now on: at first, and after each gap. */
   readonly ready?: () => void;
+  /** Called when one session is over and another is to follow, and waited for: no message comes meanwhile. */
+  readonly between?: () => Promise<void>;
   /** For tests; else the table of all transports. */
   readonly transports?: Transports;
 }
@@ -77,7 +79,7 @@ class SessionLoop {
         over === undefined && !signal.aborted ? this.#failover.next(outcome(attempt)) : undefined;
       this.#tellEnd(attempt.url, end, waitMs);
       if (over !== undefined) return over;
-      if (waitMs !== undefined && waitMs > 0) await this.#wait(waitMs);
+      if (waitMs !== undefined) await Promise.all([this.#wait(waitMs), this.#between()]);
     }
     return 'stopped';
   }
@@ -151,6 +153,7 @@ class SessionLoop {
   }
 
   async #wait(waitMs: number): Promise<void> {
+    if (waitMs <= 0) return;
     const { random, signal } = this.#options;
     const reachable = async (url: BrokerUrl, over: AbortSignal): Promise<boolean> => {
       try {
@@ -162,6 +165,14 @@ class SessionLoop {
     };
     const revived = await awaitTurn({ waitMs, dead: [...this.#dead], reachable, random, signal });
     if (revived !== undefined) this.#failover.revived(revived);
+  }
+
+  async #between(): Promise<void> {
+    try {
+      await this.#options.between?.();
+    } catch (error) {
+      this.#defect('between', error);
+    }
   }
 
   #tellEnd(url: BrokerUrl, end: SessionEnd, retryInMs: number | undefined): void {

@@ -2,7 +2,7 @@
  * One Celery cluster as its events tell of it: applies each event to the tasks and workers known and says what follows
  * from it. Pure and bounded: no I/O, no clock of its own; time comes in with each call.
  */
-import type { CeleryEvent } from '../celery/event.ts';
+import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
@@ -10,6 +10,7 @@ import { Identities } from './identities.ts';
 import { Names } from './names.ts';
 import type { Observe, Survey } from './observation.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
+import type { Steps } from './steps.ts';
 import { doubtWaiting, survey } from './survey.ts';
 import type { WorkerTaskEvent } from './task.ts';
 import { happened, type LifeSurroundings, sent } from './task-life.ts';
@@ -40,8 +41,13 @@ export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 export interface Cluster {
   /** Takes one event that reached us at `nowMs` (epoch ms); what is to be measured of it is observed within a window. */
   apply(event: CeleryEvent, nowMs: number): void;
-  /** Observes what has waited long enough and what time alone brings about, and says what is true at `nowMs`. */
-  survey(nowMs: number): Survey;
+  /**
+   * Observes what has waited long enough and what time alone brings about, and says what is true at `nowMs`. After a burst
+   * there is so much of it that it is done in steps: events may be applied between them.
+   */
+  survey(nowMs: number): Steps<Survey>;
+  /** Nothing more comes for now: observes the events of tasks that still wait. */
+  drain(): Steps;
   /** Events may have been missed until now. */
   gap(): void;
   /** Observes everything that still waits: nothing more will come. */
@@ -55,6 +61,11 @@ export interface Cluster {
    */
   beyondFixedBounds(): number;
 }
+
+/** What has waited long enough is observed with the events that follow, each of which takes this much of it along. */
+const SETTLED_PER_EVENT = 2;
+/** Events; some ms where each of them has a name that was never heard of. */
+const SETTLED_A_STEP = 100;
 
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
@@ -83,29 +94,29 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     window.hold(event, task, instance, nowMs);
   }
 
+  function* settle(untilMs: number): Steps {
+    while (window.release(untilMs, SETTLED_A_STEP)) yield;
+  }
+
   return {
     apply(event, nowMs) {
-      window.release(nowMs);
+      window.release(nowMs, SETTLED_PER_EVENT);
       switch (event.type) {
         case 'worker-online':
         case 'worker-heartbeat':
         case 'worker-offline':
           return workers.signal(event, nowMs);
-        case 'task-sent': {
-          // It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is.
-          const task = tasks.task(event.uuid);
-          const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, event.timestampMs);
-          if (!tasks.isRepeat(task, print)) sent(around, task, event);
-          return;
-        }
+        case 'task-sent':
+          return heedSending(around, event);
         default:
           hold(event, nowMs);
       }
     },
-    survey(nowMs) {
-      window.release(nowMs);
-      return survey({ tasks, workers, observe }, nowMs);
+    *survey(nowMs) {
+      yield* settle(nowMs);
+      return yield* survey({ tasks, workers, observe }, nowMs);
     },
+    drain: () => settle(Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
       doubtWaiting(tasks);
@@ -123,4 +134,11 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     }),
     beyondFixedBounds: () => tasks.partsEvicted + window.hurriedPerTask + wordsHurried,
   };
+}
+
+/** It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is. */
+function heedSending(around: LifeSurroundings, event: TaskSent): void {
+  const task = around.tasks.task(event.uuid);
+  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, event.timestampMs);
+  if (!around.tasks.isRepeat(task, print)) sent(around, task, event);
 }

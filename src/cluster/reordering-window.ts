@@ -60,18 +60,23 @@ export class ReorderingWindow {
     this.#insert(task, held);
   }
 
-  /** Gives out everything whose time has come, and what happened before it to the same task. */
-  release(nowMs: number): void {
-    while (this.#first !== undefined && this.#isDue(this.#first, nowMs)) this.#takeFirst(this.#first);
+  /**
+   * Gives out what has been held for long enough, and what happened before it to the same task.
+   * @param max of those that have been held for long enough
+   * @returns whether there are more of them
+   */
+  release(nowMs: number, max = Number.POSITIVE_INFINITY): boolean {
+    for (let given = 0; this.#first !== undefined && this.#isDue(this.#first, nowMs); given += 1) {
+      if (given >= max) return true;
+      this.#takeFirst(this.#first);
+    }
+    return false;
   }
 
   /** Gives out everything that is held of the task, or of all. */
   flush(task?: Task): void {
-    if (task !== undefined) {
-      while (task.held !== undefined) this.#giveEarliest(task, task.held);
-      return;
-    }
-    while (this.#first !== undefined) this.#takeFirst(this.#first);
+    if (task === undefined) this.release(Number.POSITIVE_INFINITY);
+    else while (task.held !== undefined) this.#giveEarliest(task, task.held);
   }
 
   #isDue(held: HeldEvent, nowMs: number): boolean {

@@ -1,10 +1,12 @@
 /**
  * What is true at one moment: walks over all unfinished tasks and all workers once, says what is to be measured of them,
- * and notices what no event tells: runs that died with their worker, and runs that left without an end.
+ * and notices what no event tells: runs that died with their worker, and runs that left without an end. It walks in steps,
+ * and of whatever has changed since the last of them it takes what is so now.
  */
 import { find } from './chain.ts';
 import { secondsBetween } from './clock-skew.ts';
 import { type Observe, type QueueReading, type Survey, UNKNOWN, type WorkerReading } from './observation.ts';
+import { inSteps, type Steps } from './steps.ts';
 import type { Run, Sending, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -30,6 +32,12 @@ interface Load {
   scheduled: number;
 }
 
+/** Each takes a fraction of a microsecond. */
+const TASKS_A_STEP = 1000;
+const WORKERS_A_STEP = 100;
+/** Each may run hundreds of tasks. */
+const LOADS_A_STEP = 5;
+
 /** An instance counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
 
@@ -43,7 +51,7 @@ export function doubtWaiting(tasks: TaskTable): void {
   }
 }
 
-export function survey(surveyed: Surveyed, nowMs: number): Survey {
+export function survey(surveyed: Surveyed, nowMs: number): Steps<Survey> {
   return new Surveyor(surveyed, nowMs).survey();
 }
 
@@ -59,18 +67,16 @@ class Surveyor {
     this.#nowMs = nowMs;
   }
 
-  survey(): Survey {
+  *survey(): Steps<Survey> {
     const { tasks, workers } = this.#surveyed;
-    workers.release(this.#nowMs);
-    for (const task of tasks.unfinished) this.#look(task);
-    for (const [instance, { running }] of this.#loads) this.#settle(instance, running);
+    const readings: WorkerReading[] = [];
+    yield* workers.release(this.#nowMs);
+    yield* inSteps(tasks.unfinished, TASKS_A_STEP, (task) => this.#look(task));
+    yield* inSteps(this.#loads, LOADS_A_STEP, ([instance, { running }]) => this.#settle(instance, running));
     // Only now, so that what a worker ran is known to be lost before the worker is forgotten.
-    const forgotten = workers.forgetGone(this.#nowMs);
-    return {
-      forgotten,
-      workers: Array.from(workers.all(), (worker) => this.#workerReading(worker)),
-      queues: this.#queueReadings(),
-    };
+    const forgotten = yield* workers.forgetGone(this.#nowMs);
+    yield* inSteps(workers.all(), WORKERS_A_STEP, (worker) => readings.push(this.#workerReading(worker)));
+    return { forgotten, workers: readings, queues: this.#queueReadings() };
   }
 
   #look(task: Task): void {
@@ -117,8 +123,9 @@ class Surveyor {
   }
 
   /** Which of an instance's runs it does run, and what has become of the others. */
-  #settle(instance: WorkerInstance, running: TaskRun[]): void {
+  #settle(instance: WorkerInstance, found: readonly TaskRun[]): void {
     const { workers } = this.#surveyed;
+    const running = found.filter((each) => isRunOf(instance, each));
     running.sort((one, other) => one.run.sinceMs - other.run.sinceMs);
     const doubted = this.#doubted(instance, running);
     const alive = workers.isAlive(instance, this.#nowMs);
@@ -189,6 +196,12 @@ class Surveyor {
       runningAgeS: age(this.#oldestRunningMs.get(queue)),
     }));
   }
+}
+
+/** Whether it is still one that the instance has begun: there is other use for the objects of those that have ended. */
+function isRunOf(instance: WorkerInstance, { task, run }: TaskRun): boolean {
+  if (run.instance !== instance || !run.hasStarted || !run.isExpected) return false;
+  return find(task.runs, (each) => each === run) !== undefined;
 }
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {

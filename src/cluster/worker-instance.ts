@@ -67,6 +67,11 @@ export class WorkerInstance {
     return this.#saidGoodbye && this.#held.length === 0;
   }
 
+  /** Not all that it said was taken to heart. */
+  get hasMoreToSay(): boolean {
+    return this.#held.length > 0;
+  }
+
   /** A start of a task reached us that happened then, by its clock. */
   started(timestampMs: number): void {
     this.#tally.started(timestampMs);

@@ -4,6 +4,7 @@
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { createRecencyMap } from './recency-map.ts';
+import { inSteps, type Steps } from './steps.ts';
 import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
 
 export interface WorkerSettings {
@@ -29,6 +30,9 @@ const CLIENT = /^gen\d+@/u;
 const LAST_WORDS_MS = 10_000;
 /** Told by one survey; where there are more, what is kept of the others has bounds of its own. */
 const FORGOTTEN_MAX = 100_000;
+/** Workers whose words are taken to heart in one step; each is measured, some for the first time. */
+const HEARD_A_STEP = 50;
+const LOOKED_AT_A_STEP = 500;
 /** Under one name at once; each beyond takes the place of the oldest. */
 const INSTANCES_MAX = 8;
 
@@ -36,6 +40,8 @@ export class WorkerTable {
   readonly #settings: WorkerSettings;
   readonly #surroundings: InstanceSurroundings;
   readonly #workers = createRecencyMap<Worker>();
+  /** Whose words wait to be taken to heart. */
+  readonly #talkative = new Set<WorkerInstance>();
   /** Since the last survey. */
   readonly #forgotten = new Set<string>();
   #evicted = 0;
@@ -56,7 +62,9 @@ export class WorkerTable {
 
   /** Takes what a worker says of itself. */
   signal(event: WorkerSignal, nowMs: number): void {
-    this.instance(event, nowMs).hear(event, nowMs);
+    const instance = this.instance(event, nowMs);
+    instance.hear(event, nowMs);
+    if (!instance.forgotten) this.#talkative.add(instance);
   }
 
   /**
@@ -86,8 +94,8 @@ export class WorkerTable {
   }
 
   /** Takes to heart what the workers said long enough ago. */
-  release(nowMs: number): void {
-    for (const worker of this.all()) for (const instance of worker.instances) instance.release(nowMs);
+  release(nowMs: number): Steps {
+    return inSteps(this.#talkative, HEARD_A_STEP, (instance) => this.#release(instance, nowMs));
   }
 
   /** Takes everything to heart that was said. */
@@ -114,14 +122,11 @@ export class WorkerTable {
    * Lets go of instances that others have taken the place of, and of workers that are gone for too long.
    * @returns the nodenames of all workers forgotten since the last call, for whatever reason
    */
-  forgetGone(nowMs: number): readonly string[] {
-    for (const worker of this.all()) {
-      const last = worker.instances.at(-1);
-      worker.instances = worker.instances.filter((each) => each === last || this.isAlive(each, nowMs));
-      if (nowMs - this.#goneAtMs(worker) <= this.#settings.seriesRetentionMs) continue;
-      this.#workers.delete(worker.nodename);
-      this.#forget(worker);
-    }
+  *forgetGone(nowMs: number): Steps<readonly string[]> {
+    yield* inSteps(this.all(), LOOKED_AT_A_STEP, (worker) => {
+      // Another may have its name meanwhile.
+      if (this.#workers.peek(worker.nodename) === worker) this.#forgetIfGone(worker, nowMs);
+    });
     const forgotten = [...this.#forgotten].filter((nodename) => this.#workers.peek(nodename) === undefined);
     this.#forgotten.clear();
     return forgotten;
@@ -152,9 +157,14 @@ export class WorkerTable {
       return instance;
     }
     const kept = worker.instances.slice(-(INSTANCES_MAX - 1));
-    for (const dropped of worker.instances.slice(0, -(INSTANCES_MAX - 1))) dropped.forgotten = true;
+    for (const dropped of worker.instances.slice(0, -(INSTANCES_MAX - 1))) this.#drop(dropped);
     worker.instances = [...kept, instance];
     return instance;
+  }
+
+  #release(instance: WorkerInstance, nowMs: number): void {
+    instance.release(nowMs);
+    if (!instance.hasMoreToSay) this.#talkative.delete(instance);
   }
 
   /** Since when it is not up, epoch ms; in the future while it is. */
@@ -166,8 +176,24 @@ export class WorkerTable {
     );
   }
 
+  #forgetIfGone(worker: Worker, nowMs: number): void {
+    const last = worker.instances.at(-1);
+    // Nearly every worker has one.
+    if (worker.instances.length > 1) {
+      worker.instances = worker.instances.filter((each) => each === last || this.isAlive(each, nowMs));
+    }
+    if (nowMs - this.#goneAtMs(worker) <= this.#settings.seriesRetentionMs) return;
+    this.#workers.delete(worker.nodename);
+    this.#forget(worker);
+  }
+
+  #drop(instance: WorkerInstance): void {
+    instance.forgotten = true;
+    this.#talkative.delete(instance);
+  }
+
   #forget(worker: Worker): void {
-    for (const instance of worker.instances) instance.forgotten = true;
+    for (const instance of worker.instances) this.#drop(instance);
     if (this.#forgotten.size < FORGOTTEN_MAX) this.#forgotten.add(worker.nodename);
   }
 }

@@ -13,28 +13,40 @@ export interface CounterSeries {
 export interface CoalescingCounter {
   /** The series with these values, one for each of the counter's keys, in their order. */
   of(values: AttributeValues): CounterSeries;
-  /** Hands everything over. */
-  flush(): void;
+  /** Series that wait to be handed over. */
+  readonly waiting: number;
+  /**
+   * Hands over what has waited for longest.
+   * @param max series at most; by default, all
+   */
+  flush(max?: number): void;
 }
 
 /** Between two collections; more are handed over early, which costs time but loses nothing. */
 const WAITING_MAX = 10_000;
+/** Then: few enough not to be noticed, and so many that it is seldom. */
+const HANDED_OVER_EARLY = 500;
 
 export function createCoalescingCounter(counter: Counter, keys: AttributeKeys): CoalescingCounter {
-  let waiting: Sum[] = [];
+  const waiting: Sum[] = [];
 
-  function flush(): void {
-    for (const sum of waiting) sum.handOver(counter);
-    waiting = [];
+  function flush(max = waiting.length): void {
+    for (const sum of waiting.splice(0, max)) sum.handOver(counter);
   }
 
   function wait(sum: Sum): void {
-    if (waiting.length >= WAITING_MAX) flush();
+    if (waiting.length >= WAITING_MAX) flush(HANDED_OVER_EARLY);
     waiting.push(sum);
   }
 
   const tree = createSeriesTree(keys, (attributes) => new Sum(attributes, wait));
-  return { of: tree.of, flush };
+  return {
+    of: tree.of,
+    get waiting() {
+      return waiting.length;
+    },
+    flush,
+  };
 }
 
 class Sum implements CounterSeries {

@@ -11,6 +11,7 @@ import {
   type ObservableGauge,
   ValueType,
 } from '@opentelemetry/api';
+import type { Pace } from '../turns.ts';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import type { InstrumentRow } from './catalog.ts';
 import { type CoalescingCounter, type CounterSeries, createCoalescingCounter } from './coalescing-counter.ts';
@@ -88,9 +89,17 @@ export interface InstrumentsOptions<T extends Table> {
   readonly isOn: (name: keyof T & string) => boolean;
   /** Whether an opt-in attribute of a row is wanted; by default none is. */
   readonly wants?: (name: keyof T & string, key: AttributeKey) => boolean;
-  /** Called at each collection, also when every gauge is off; what it adds to counters is part of that collection. */
-  readonly onCollect: (observe: Observe<T>) => void;
+  /**
+   * Called at each collection, also when every gauge is off, and waited for; what it adds to counters is part of that
+   * collection. Where it has much to say, it lets others have their turn.
+   */
+  readonly onCollect: (observe: Observe<T>, pace: Pace) => Promise<void> | void;
+  /** The pace of one collection; by default, it is all done in one turn. */
+  readonly newPace?: () => Pace;
 }
+
+/** Series; some ms where the SDK has never met them. */
+const HANDED_OVER_AT_ONCE = 500;
 
 interface Made {
   readonly counters: Map<string, CoalescingCounter>;
@@ -104,24 +113,22 @@ interface Made {
 }
 
 export function createInstruments<const T extends Table>(options: InstrumentsOptions<T>): Instruments<T> {
-  const { meter, onCollect } = options;
+  const { meter, onCollect, newPace = () => () => undefined } = options;
   const { counters, histograms, gauges } = makeAll(options);
-  const flush = (): void => {
-    for (const counter of counters.values()) counter.flush();
-  };
 
   // An SDK calls its observable callbacks before it reads the other instruments of the meter (metrics SDK
   // specification, "Collect"), so what is handed over here is part of the same export. That comes last, for what is added
   // during this very call, and also if the call fails: gauges that cannot be read are no reason to lose counts.
-  function collect(result: BatchObservableResult): void {
+  async function collect(result: BatchObservableResult): Promise<void> {
+    const pace = newPace();
     try {
-      onCollect((name, value, values) => {
+      await onCollect((name, value, values) => {
         const made = gauges.get(name);
         if (made === undefined || value === undefined) return;
         result.observe(made.gauge, value, made.attributes.of(values));
-      });
+      }, pace);
     } finally {
-      flush();
+      for (const counter of counters.values()) await handOver(counter, pace);
     }
   }
   const hooks =
@@ -136,10 +143,18 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
     counterSeries: (name, values) => counters.get(name)?.of(values) ?? NO_SERIES,
     histogramSeries: (name, values) => histograms.get(name)?.of(values) ?? NO_SERIES,
     close() {
-      flush();
+      for (const counter of counters.values()) counter.flush();
       meter.removeBatchObservableCallback(collect, hooks);
     },
   };
+}
+
+/** What waits now, and not what comes in the turns between. */
+async function handOver(counter: CoalescingCounter, pace: Pace): Promise<void> {
+  for (let left = counter.waiting; left > 0; left -= HANDED_OVER_AT_ONCE) {
+    counter.flush(HANDED_OVER_AT_ONCE);
+    await pace();
+  }
 }
 
 function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>): Made {

@@ -10,6 +10,7 @@ import type {
   Survey,
   WorkerReading,
 } from '../cluster/observation.ts';
+import type { Pace } from '../turns.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
 import type { CounterSeries } from './coalescing-counter.ts';
 import { createInstruments, type HistogramSeries, type Instruments, type Observe } from './instruments.ts';
@@ -27,18 +28,33 @@ export interface MetricChoice {
   readonly optIns: ReadonlySet<OptIn>;
 }
 
-/** @param survey asked at each collection for what is true then, whatever is enabled; may record observations */
-export function createRecorder(meter: Meter, survey: () => Survey, choice: MetricChoice): Recorder {
+/**
+ * @param survey asked at each collection for what is true then, whatever is enabled; may record observations
+ * @param newPace as for `createInstruments`
+ */
+export function createRecorder(
+  meter: Meter,
+  survey: () => Promise<Survey> | Survey,
+  choice: MetricChoice,
+  newPace?: () => Pace,
+): Recorder {
   const instruments = createInstruments({
     meter,
     table: METRICS,
     isOn: (name) => choice.metrics.has(name),
     wants: (name, key) => choice.optIns.has(optInOf(name, key)),
-    onCollect: (observe) => {
-      const { workers, queues } = survey();
-      for (const reading of workers) observeWorker(observe, reading);
-      for (const reading of queues) observeQueue(observe, reading);
+    async onCollect(observe, pace) {
+      const { workers, queues } = await survey();
+      for (const reading of workers) {
+        observeWorker(observe, reading);
+        await pace();
+      }
+      for (const reading of queues) {
+        observeQueue(observe, reading);
+        await pace();
+      }
     },
+    ...(newPace === undefined ? {} : { newPace }),
   });
   const observations = new ObservationRecorder(instruments);
   return {

@@ -4,10 +4,10 @@
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
+import type { Turn } from '../turns.ts';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createExportLoop } from './export/export-loop.ts';
 import type { ExportOutcome } from './export/export-source.ts';
-import { createTurns } from './export/turns.ts';
 import type { OtlpSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
 import { createExporter } from './send/create-exporter.ts';
@@ -20,6 +20,8 @@ export interface PipelineOptions {
   readonly onDefect: (name: string, reason: unknown) => void;
   /** In [0, 1); spreads what is tried again. */
   readonly random: () => number;
+  /** Waited for before each piece of work that takes long. */
+  readonly turn: Turn;
 }
 
 export interface Pipeline {
@@ -45,15 +47,14 @@ const UNDER_WAY_SHARE = 0.25;
 /** Of what is left of the time, for each group but the last: what is exported first is what matters most. */
 const GROUP_SHARE = 0.75;
 
-export function createPipeline({ settings, onExport, onDefect, random }: PipelineOptions): Pipeline {
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { settings, onExport, onDefect, random, turn } = options;
   const { schedule, streams } = settings;
   const exporter = createExporter({
     ...settings.exporter,
     // A request is not to outlive the export that it is a part of.
     timeoutMs: Math.min(settings.exporter.timeoutMs, schedule.timeoutMs),
   });
-  // Sources are exported side by side, but what they hold up everything else with is done one after the other.
-  const turn = createTurns();
   const providers: Provider[] = [];
   const loop = createExportLoop({
     exporter: {

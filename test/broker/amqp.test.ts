@@ -225,3 +225,37 @@ test('an answer that never comes is waited for as long as the connect timeout sa
   assert.ok(performance.now() - asked < 1000);
   await relay.deserted();
 });
+
+test('a flood leaves time to all else in each turn of the event loop', async (t) => {
+  const FLOOD = 400;
+  const body = Buffer.alloc(10_000, ' ');
+  const publisher = await startPublisher(t, rabbitmq.port);
+  const deliveredAt: number[] = [];
+  let turn = 0;
+  const counting = setInterval(() => {
+    turn += 1;
+  }, 0);
+  t.after(() => clearInterval(counting));
+  const busy = (ms: number): void => {
+    const untilMs = performance.now() + ms;
+    while (performance.now() < untilMs);
+  };
+  const done = Promise.withResolvers<void>();
+  const { ready } = observeSession(t, createAmqpTransport(), {
+    url: addressOf(rabbitmq.url),
+    eventExchange: 'flood',
+    deliver() {
+      // What is sent while the first is dealt with is there all at once.
+      busy(deliveredAt.length === 0 ? 300 : 1);
+      deliveredAt.push(turn);
+      if (deliveredAt.length === FLOOD) done.resolve();
+    },
+  });
+  await ready();
+  await publisher.publish('flood', Array(FLOOD).fill({ ...EVENT, body }));
+  await done.promise;
+  const inOneTurn = Map.groupBy(deliveredAt, (each) => each);
+  const most = Math.max(...Array.from(inOneTurn.values(), ({ length }) => length));
+  // Ten milliseconds in the poll and ten after it, and each time what is left of a chunk of 64 KiB.
+  assert.ok(most < 60, `${most} messages in one turn`);
+});

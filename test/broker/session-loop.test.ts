@@ -258,3 +258,40 @@ test('it says when messages can arrive, at first and after each gap, and has the
   assert.equal(ready, 2);
   assert.equal(listener.connected(), true);
 });
+
+test('what is to be done between two sessions is waited for, in the time of the wait, and only if another follows', async (t) => {
+  const between: PromiseWithResolvers<void>[] = [];
+  const { attempts, pass, told, stopping, listener } = listenScripted(t, [readyThen(LOST), REFUSED], {
+    between() {
+      const pending = Promise.withResolvers<void>();
+      between.push(pending);
+      return pending.promise;
+    },
+  });
+  await pass(5_000);
+  assert.deepEqual([between.length, attempts.items.length], [1, 1]);
+  between[0]?.resolve();
+  await pass(0);
+  assert.deepEqual([between.length, attempts.items.length], [2, 2], 'the wait had been over');
+  between[1]?.resolve();
+  await pass(0);
+  assert.equal(attempts.items.length, 2, 'the wait is not over');
+  await pass(5_000);
+  assert.equal(attempts.items.length, 3);
+  stopping.abort();
+  assert.equal(await listener.done, 'stopped');
+  assert.equal(between.length, 2);
+  assert.ok(!told.items.some(({ kind }) => kind === 'defect'));
+});
+
+test('a defect of what is done between two sessions is told, and does not end the listening', async (t) => {
+  const { attempts, pass, told } = listenScripted(t, [readyThen(LOST)], {
+    between: () => Promise.reject(new Error('broken')),
+  });
+  await pass(5_000);
+  assert.equal(attempts.items.length, 2);
+  assert.deepEqual(
+    told.items.filter(({ kind }) => kind === 'defect'),
+    [{ kind: 'defect', service: 'shop', where: 'between', reason: 'broken' }],
+  );
+});

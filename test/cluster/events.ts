@@ -1,7 +1,8 @@
 /** Makes events as decoding gives them, and says in one line what was observed of them. */
 import type * as celery from '../../src/celery/event.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
-import type { Observation } from '../../src/cluster/observation.ts';
+import type { Observation, Survey } from '../../src/cluster/observation.ts';
+import { atOnce } from './at-once.ts';
 
 export const WORKER = 'w1@shop';
 /** When the first event of a sequence happens; each further one happens a second later. */
@@ -64,7 +65,11 @@ export const SETTINGS: ClusterSettings = {
 
 /** A cluster and everything that was observed of it so far. */
 export interface Watched {
-  readonly cluster: Cluster;
+  readonly cluster: Omit<Cluster, 'survey'> & {
+    survey(nowMs: number): Survey;
+    /** As it is made: in steps. */
+    stepwiseSurvey: Cluster['survey'];
+  };
   readonly observed: Observation[];
   /** What was observed since the last call. */
   news(): readonly Observation[];
@@ -73,8 +78,13 @@ export interface Watched {
 export function watch(over: Partial<ClusterSettings> = {}): Watched {
   const observed: Observation[] = [];
   let told = 0;
+  const cluster = createCluster({ ...SETTINGS, ...over }, (observation) => observed.push(observation));
   return {
-    cluster: createCluster({ ...SETTINGS, ...over }, (observation) => observed.push(observation)),
+    cluster: {
+      ...cluster,
+      survey: (nowMs) => atOnce(cluster.survey(nowMs)),
+      stepwiseSurvey: cluster.survey,
+    },
     observed,
     news() {
       const news = observed.slice(told);

@@ -42,7 +42,7 @@ const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
 const FLOW = ['broker/', 'celery/', 'cluster/', 'meter/', 'otlp/'];
 const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
 /** Imported by everybody: they import nothing. */
-const LEAVES = ['errors.ts', 'version.ts', 'self/self-event.ts'];
+const LEAVES = ['errors.ts', 'version.ts', 'turns.ts', 'self/self-event.ts'];
 const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pure: false };
 
 /** The first row whose path fits decides. */
@@ -144,6 +144,12 @@ const ROOMS: readonly Room[] = [
   { ...NOTHING, path: 'version.ts', holds: 'the version' },
   {
     ...NOTHING,
+    path: 'turns.ts',
+    holds: 'how long work shares the event loop with all else',
+    builtins: TIMERS,
+  },
+  {
+    ...NOTHING,
     path: 'service.ts',
     holds: 'one Celery service, wired',
     values: ROOMS_OF_DATA,
@@ -155,6 +161,14 @@ const ROOMS: readonly Room[] = [
     path: 'bridge-options.ts',
     holds: 'what a bridge is made of',
     types: ['config/', 'otlp/'],
+    packages: ['@opentelemetry/api'],
+  },
+  {
+    ...NOTHING,
+    path: 'bridge-check.ts',
+    holds: 'what no bridge can be made of',
+    types: ['bridge-options.ts', 'config/', 'otlp/'],
+    values: ['outlets.ts'],
     packages: ['@opentelemetry/api'],
   },
   {
@@ -171,7 +185,7 @@ const ROOMS: readonly Room[] = [
     path: 'bridge.ts',
     holds: 'all services: start, ready, stop',
     types: ['bridge-options.ts'],
-    values: [...ROOMS_OF_DATA, 'service.ts', 'outlets.ts'],
+    values: [...ROOMS_OF_DATA, 'service.ts', 'outlets.ts', 'bridge-check.ts'],
     packages: ['@opentelemetry/api'],
     builtins: [...CALCULATING, ...TIMERS],
   },

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ValueType } from '@opentelemetry/api';
+import { type Attributes, ValueType } from '@opentelemetry/api';
 import { type InstrumentRow, METRICS, SELF_METRICS } from '../../src/meter/catalog.ts';
 import { createInstruments } from '../../src/meter/instruments.ts';
+import type { Pace } from '../../src/turns.ts';
 import { collectingMeter } from './collecting.ts';
 
 const FACTS = { stability: 'development', description: 'Something.' } as const;
@@ -113,7 +114,9 @@ test('what is added while a collection reads the gauges is part of it', async (t
     meter,
     table: TABLE,
     isOn: () => true,
-    onCollect: () => instruments.add('counted', ['A']),
+    onCollect: () => {
+      instruments.add('counted', ['A']);
+    },
   });
   const one = { metric: 'counted', attributes: { 'error.type': 'A' } };
   assert.deepEqual(values(await collect()), [{ ...one, value: 1 }]);
@@ -248,3 +251,31 @@ for (const [name, row] of ROWS) {
     assert.deepEqual(point.boundaries, row.buckets ?? []);
   });
 }
+
+test('a collection hands over what it found to hand over in portions, at its pace, and leaves what comes meanwhile to the next', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const handedOver: string[] = [];
+  t.mock.method(meter, 'createCounter', () => ({
+    add: (_amount: number, attributes: Attributes) => handedOver.push(String(attributes['error.type'])),
+  }));
+  const atPauses: number[] = [];
+  const paces: Pace[] = [];
+  const instruments = createInstruments({
+    meter,
+    table: TABLE,
+    isOn: () => true,
+    onCollect: (_observe, pace) => {
+      paces.push(pace);
+    },
+    newPace: () => async () => {
+      atPauses.push(handedOver.length);
+      instruments.add('counted', [`meanwhile ${atPauses.length}`]);
+    },
+  });
+  for (let index = 0; index < 1_200; index += 1) instruments.add('counted', [`series ${index}`]);
+  await collect();
+  assert.equal(paces.length, 1, 'who collects has the same pace');
+  assert.deepEqual(atPauses, [500, 1_000, 1_202], 'in the room that is left, what came first');
+  await collect();
+  assert.equal(handedOver.length, 1_203);
+});

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Observation, QueueReading, Survey, WorkerReading } from '../../src/cluster/observation.ts';
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../../src/meter/catalog.ts';
 import { createRecorder, type MetricChoice } from '../../src/meter/recorder.ts';
+import type { Pace } from '../../src/turns.ts';
 import { type Collected, collectingMeter } from './collecting.ts';
 
 /** Everything, but none of the attributes that have to be asked for. */
@@ -446,4 +447,21 @@ test('closing hands over what was not collected yet, and detaches', async (t) =>
   recorder.close();
   assert.equal((await collect())[0]?.value, 1);
   assert.equal(surveys, 0);
+});
+
+test('gauges of many workers and queues are observed at the pace of the collection', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const survey = surveyOf([SILENT, { ...SILENT, worker: 'w2@host' }], [ORDERS]);
+  let [surveys, pauses] = [0, 0];
+  const surveyed = async (): Promise<Survey> => {
+    surveys += 1;
+    return survey;
+  };
+  const newPace = (): Pace => async () => {
+    assert.equal(surveys, 1);
+    pauses += 1;
+  };
+  createRecorder(meter, surveyed, { ...ALL, metrics: new Set<MetricName>(['celery.worker.up']) }, newPace);
+  assert.equal((await collect()).length, 2);
+  assert.equal(pauses, 3);
 });

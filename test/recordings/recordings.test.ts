@@ -11,6 +11,7 @@ import { decodeHeader, decodeMessage } from '../../src/broker/recording-format.t
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
 import type { Observation, Survey } from '../../src/cluster/observation.ts';
+import { atOnce } from '../cluster/at-once.ts';
 import { newestCelery } from '../real/install.ts';
 import { RECORDED_CLUSTERS, type RecordedCluster, workersOf } from './recorded-clusters.ts';
 
@@ -95,8 +96,8 @@ function replay(name: string): Replayed {
     for (const { reason } of rejections) assert.ok(PASSED_OVER.has(reason), `${reason}: ${line}`);
     for (const event of events) cluster.apply(event, lastMs);
   }
-  const atRest = cluster.survey(lastMs + 2 * SETTINGS.windowMs);
-  const inTheEnd = cluster.survey(lastMs + SETTINGS.workerTimeoutMs + 1);
+  const atRest = atOnce(cluster.survey(lastMs + 2 * SETTINGS.windowMs));
+  const inTheEnd = atOnce(cluster.survey(lastMs + SETTINGS.workerTimeoutMs + 1));
   return { cluster, observed, atRest, inTheEnd };
 }
 

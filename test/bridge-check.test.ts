@@ -1,0 +1,146 @@
+/** The numbers of `createBridge`: each is checked, all at once, and told by its path. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createBridge } from '../src/bridge.ts';
+import type { BridgeOptions } from '../src/bridge-options.ts';
+import { CeleryOtelError } from '../src/errors.ts';
+import { otlpSettings } from './otlp/settings.ts';
+import { serviceAt } from './recorded-service.ts';
+
+/** Options in which every number there can be is there. */
+function options(): BridgeOptions {
+  const otlp = otlpSettings('http://127.0.0.1:1');
+  const histogram = { recordMinMax: true } as const;
+  const views = [
+    {
+      selector: { instrumentName: 'celery.task.runtime' },
+      stream: {
+        cardinalityLimit: 5,
+        aggregation: { ...histogram, kind: 'explicit_bucket_histogram', boundaries: [-1, 2.5] },
+      },
+    },
+    {
+      selector: { instrumentName: 'celery.task.wait_time' },
+      stream: {
+        aggregation: { ...histogram, kind: 'base2_exponential_bucket_histogram', maxScale: -1, maxSize: 2 },
+      },
+    },
+  ] as const;
+  return {
+    services: [serviceAt('shop', 'amqp://a?heartbeat=5;amqps://b'), serviceAt('old', 'recording:x?speed=2')],
+    otlp: {
+      ...otlp,
+      streams: { ...otlp.streams, views },
+      schedule: { ...otlp.schedule, pointsPerRequestMax: 100 },
+    },
+    self: { enabled: false, attributes: {} },
+  };
+}
+
+/** Options with other values at these paths. */
+function withValues(values: Readonly<Record<string, unknown>>): BridgeOptions {
+  const changed = structuredClone(options());
+  for (const [path, value] of Object.entries(values)) {
+    const keys = path.split(/[.[\]]+/u).filter((key) => key !== '');
+    const last = keys.pop() ?? '';
+    const holder = keys.reduce<unknown>((node, key) => {
+      assert.ok(typeof node === 'object' && node !== null, path);
+      return Reflect.get(node, key);
+    }, changed);
+    assert.ok(typeof holder === 'object' && holder !== null && Reflect.set(holder, last, value), path);
+  }
+  return changed;
+}
+
+function refusal(of: BridgeOptions): CeleryOtelError {
+  try {
+    createBridge(of);
+  } catch (error) {
+    assert.ok(error instanceof CeleryOtelError, String(error));
+    return error;
+  }
+  throw new Error('nothing was refused');
+}
+
+function numbersIn(value: unknown, path = ''): readonly string[] {
+  if (typeof value === 'number') return [path];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) =>
+    numbersIn(item, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`),
+  );
+}
+
+/** What may be 0, below it or without an end; everything else is more than 0. */
+const ALSO: readonly [path: RegExp, values: readonly number[]][] = [
+  [/\.heartbeatS$/u, [0]],
+  [/\.speed$/u, [Number.POSITIVE_INFINITY]],
+  [/\.maxScale$/u, [0, -1]],
+  [/\.boundaries\[\d\]$/u, [0, -1]],
+];
+
+test('every number that is not finite or not positive is refused by its path', () => {
+  createBridge(options());
+  const paths = numbersIn(options());
+  assert.ok(paths.length >= 34, `${paths.length}`);
+  for (const path of paths) {
+    const also = ALSO.flatMap(([end, values]) => (end.test(path) ? values : []));
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 0]) {
+      const changed = withValues({ [path]: value });
+      if (also.includes(value)) createBridge(changed);
+      else {
+        const { code, message, hint } = refusal(changed);
+        assert.equal(code, 'CONFIG_INVALID');
+        assert.ok(message.startsWith(`${path} is ${value}: expected `), message);
+        assert.equal(hint, 'Mend the options of createBridge.');
+      }
+    }
+  }
+});
+
+test('what is counted is whole, what has an overflow has two places, and no timer is longer than Node’s', () => {
+  const refused: readonly [path: string, value: unknown, expected: string][] = [
+    ['services[0].cluster.tasksMax', 1.5, '1.5: expected a whole number of at least 1'],
+    ['services[0].broker.urls[0].port', 65_536, '65536: expected a whole number from 1 to 65535'],
+    ['otlp.streams.limits.counter', 1, '1: expected a whole number of at least 2'],
+    [
+      'otlp.schedule.intervalMs',
+      2 ** 31,
+      '2147483648: expected milliseconds, more than 0 and at most 2147483647',
+    ],
+    ['otlp.schedule.intervalMs', '5000', 'of type string: expected milliseconds'],
+    [
+      'services[1].cluster.windowMs',
+      undefined,
+      'of type undefined: expected milliseconds, more than 0 and finite',
+    ],
+  ];
+  for (const [path, value, expected] of refused) {
+    const { message } = refusal(withValues({ [path]: value }));
+    assert.ok(message.startsWith(`${path} is ${expected}`), message);
+  }
+  createBridge(
+    withValues({
+      // A worker may be kept for longer than any timer runs.
+      'services[0].cluster.seriesRetentionMs': 30 * 86_400_000,
+      'services[0].cluster.windowMs': 0.5,
+      'otlp.schedule.pointsPerRequestMax': undefined,
+      'otlp.streams.views[0].stream.cardinalityLimit': undefined,
+      'otlp.streams.views[0].stream.aggregation.boundaries': undefined,
+    }),
+  );
+});
+
+test('all that is wrong is told at once', () => {
+  const { message } = refusal(
+    withValues({
+      'services[1].name': 'shop',
+      'services[1].cluster.heldMax': 0,
+      'otlp.exporter.timeoutMs': Number.NaN,
+    }),
+  );
+  assert.deepEqual(message.split('; '), [
+    'two services have the name "shop"',
+    'services[1].cluster.heldMax is 0: expected a whole number of at least 1',
+    'otlp.exporter.timeoutMs is NaN: expected milliseconds, more than 0 and at most 2147483647',
+  ]);
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { paceReading } from '../../src/broker/paced-reading.ts';
+
+const CHUNK_MS = 4;
+
+/** A stream with so many chunks at hand, read as amqplib reads: all that there is, and again when there is more. */
+function readingOf(t: TestContext, chunks: number) {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const stream = new Readable({ objectMode: true, highWaterMark: chunks, read() {} });
+  const seen: number[] = [];
+  stream.on('readable', () => {
+    for (let chunk: unknown = stream.read(); chunk !== null; chunk = stream.read()) {
+      seen.push(Number(chunk));
+      nowMs += CHUNK_MS;
+    }
+  });
+  const push = (): void => {
+    for (let index = 0; index < chunks; index += 1) stream.push(index);
+  };
+  return { stream, seen, push };
+}
+
+test('of a flood so much is read in each turn as has its time, and in the end all of it, in its order', async (t) => {
+  const { stream, seen, push } = readingOf(t, 20);
+  paceReading(stream);
+  push();
+  stream.push(null);
+  const perTurn: number[] = [];
+  const ended = once(stream, 'end');
+  while (seen.length < 20) {
+    const before = seen.length;
+    await nextTurn();
+    perTurn.push(seen.length - before);
+  }
+  await ended;
+  assert.deepEqual(seen, [...Array(20).keys()]);
+  // The third begins before the ten milliseconds are over; some turns of the loop see the reads of two.
+  assert.ok(Math.max(...perTurn) <= 6, perTurn.join(' '));
+  assert.ok(perTurn.length >= 3, perTurn.join(' '));
+});
+
+test('what comes in its own time is read at once', async (t) => {
+  const { stream, seen, push } = readingOf(t, 2);
+  paceReading(stream);
+  push();
+  await nextTurn();
+  assert.deepEqual(seen, [0, 1]);
+  push();
+  await nextTurn();
+  assert.deepEqual(seen, [0, 1, 0, 1]);
+});
+
+test('a stream that is destroyed while its reader is held up brings it nothing more', async (t) => {
+  const { stream, seen, push } = readingOf(t, 20);
+  paceReading(stream);
+  let calls = 0;
+  stream.on('readable', () => {
+    calls += 1;
+    stream.destroy();
+  });
+  push();
+  await once(stream, 'close');
+  const { length } = seen;
+  assert.ok(length < 20);
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  assert.deepEqual([seen.length, calls], [length, 1]);
+});

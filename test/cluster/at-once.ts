@@ -1,0 +1,9 @@
+/** Does work that is made to be done in steps at once, for those who have nothing to do in between. */
+import type { Steps } from '../../src/cluster/steps.ts';
+
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}

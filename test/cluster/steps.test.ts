@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inSteps } from '../../src/cluster/steps.ts';
+
+test('work on many things pauses after so many of them, and not at its end', () => {
+  const seen: number[] = [];
+  const steps = inSteps([1, 2, 3, 4], 2, (thing) => seen.push(thing));
+  assert.deepEqual([steps.next().done, [...seen]], [false, [1, 2]]);
+  assert.deepEqual([steps.next().done, [...seen]], [true, [1, 2, 3, 4]]);
+});
+
+test('there is nothing to pause for where there is nothing', () => {
+  assert.equal(inSteps([], 1, () => assert.fail()).next().done, true);
+});
+
+test('what is added or removed meanwhile changes nothing of what is worked on', () => {
+  const things = new Set(['a', 'b', 'c']);
+  const seen: string[] = [];
+  for (const _ of inSteps(things, 1, (thing) => seen.push(thing))) {
+    things.delete('b');
+    things.add('d');
+  }
+  assert.deepEqual(seen, ['a', 'b', 'c']);
+});

@@ -1,0 +1,256 @@
+/**
+ * Surveys of thousands of tasks and workers with events applied between their steps: they are to come to what they come to
+ * at once, whatever becomes meanwhile of the tasks and workers that they have still to look at.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
+import type { Observation, Survey } from '../../src/cluster/observation.ts';
+import type { Steps } from '../../src/cluster/steps.ts';
+import {
+  line,
+  received,
+  SETTINGS,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  type Watched,
+  WORKER,
+  watch,
+} from './events.ts';
+
+const TASKS = 8_000;
+const WORKERS = 300;
+const TASKS_A_SECOND = 500;
+/** Of so many one never ends. */
+const ENDLESS = 2;
+const EVENTS_A_STEP = 40;
+const EVENTS_A_SURVEY = 500;
+const LARGE = { tasksMax: 10_000, workersMax: 1_000 };
+
+/** Of tasks that take two seconds, but for those that never end, and of their workers; in the order of their times. */
+function manyEvents(): readonly CeleryEvent[] {
+  const events: CeleryEvent[] = [];
+  for (let index = 0; index < TASKS; index += 1) {
+    const uuid = `u${index}`;
+    const sentMs = T0_MS + (index / TASKS_A_SECOND) * 1_000;
+    const by = (ms: number): Partial<EventBase> => ({
+      hostname: `w${index % WORKERS}@shop`,
+      timestampMs: sentMs + ms,
+    });
+    events.push(
+      sent({ uuid, timestampMs: sentMs }),
+      received({ uuid, ...by(1) }),
+      started({ uuid, ...by(500) }),
+      signal('worker-heartbeat', { ...by(700), active: undefined, processed: Math.floor(index / WORKERS) }),
+    );
+    if (index % ENDLESS !== 0) events.push(succeeded({ uuid, runtimeS: 1.5, ...by(2_000) }));
+  }
+  return events.toSorted((one, other) => one.timestampMs - other.timestampMs);
+}
+
+/** Applies the events with surveys among them, each as `survey` makes it; it may apply some of the next meanwhile. */
+function play(on: Watched, survey: (nowMs: number, applyNext: () => void) => void): { lastMs: number } {
+  const waiting = [...manyEvents()].reverse();
+  let nowMs = T0_MS;
+  function apply(count: number): void {
+    for (const event of waiting.splice(-count).reverse()) {
+      nowMs = event.timestampMs;
+      on.cluster.apply(event, nowMs);
+    }
+  }
+  while (waiting.length > 0) {
+    apply(EVENTS_A_SURVEY);
+    survey(nowMs, () => apply(EVENTS_A_STEP));
+  }
+  return { lastMs: nowMs };
+}
+
+/** @returns what came out of it, and how many steps it took */
+function between(steps: Steps<Survey>, act: () => void): { survey: Survey; steps: number } {
+  for (let count = 1; ; count += 1) {
+    const step = steps.next();
+    if (step.done === true) return { survey: step.value, steps: count };
+    act();
+  }
+}
+
+/** Everything that was observed of the whole, and what is true when everything is over. */
+function outcome(
+  on: Watched,
+  lastMs: number,
+): { lines: readonly string[]; queues: Survey['queues']; survey: Survey } {
+  const atRest = on.cluster.survey(lastMs + 2 * SETTINGS.windowMs);
+  const deadMs = lastMs + SETTINGS.workerTimeoutMs + 1;
+  const { queues } = on.cluster.survey(deadMs);
+  on.cluster.flush();
+  return { lines: on.observed.map(line).sort(), queues, survey: atRest };
+}
+
+test('a survey with events between its steps observes what one without observes, and says the same in the end', () => {
+  const [plain, stepwise] = [watch(LARGE), watch(LARGE)];
+  const { lastMs } = play(plain, (nowMs) => plain.cluster.survey(nowMs));
+  let stepsMost = 0;
+  play(stepwise, (nowMs, applyNext) => {
+    const { steps } = between(stepwise.cluster.stepwiseSurvey(nowMs), applyNext);
+    stepsMost = Math.max(stepsMost, steps);
+  });
+  assert.ok(stepsMost > 10, `${stepsMost} steps`);
+  const expected = outcome(plain, lastMs);
+  assert.equal(expected.lines.filter((each) => each.startsWith('lost')).length, TASKS / ENDLESS);
+  assert.deepEqual(outcome(stepwise, lastMs), expected);
+});
+
+test('tasks that end, are forgotten and give their place to others between the steps are neither lost nor counted twice', () => {
+  // So few are remembered that most of those a survey has still to look at are others by then.
+  const on = watch({ tasksMax: 1_500, workersMax: 1_000 });
+  const { lastMs } = play(on, (nowMs, applyNext) => {
+    const { survey } = between(on.cluster.stepwiseSurvey(nowMs), applyNext);
+    for (const { prefetched, scheduled, heartbeatAgeS } of survey.workers) {
+      assert.ok(prefetched >= 0 && scheduled === 0 && heartbeatAgeS >= 0);
+    }
+    assert.ok(on.cluster.tables().tasks.size <= 1_500);
+  });
+  for (const _ of on.cluster.drain());
+  const count = (kind: string): number => on.observed.filter((each) => each.kind === kind).length;
+  assert.equal(count('task-lost'), 0, 'every worker is alive');
+  assert.equal(count('task-sent'), TASKS);
+  assert.equal(count('task-received'), TASKS);
+  assert.equal(count('task-started'), TASKS);
+  assert.equal(count('task-succeeded'), TASKS - TASKS / ENDLESS);
+  const { queues } = on.cluster.survey(lastMs + SETTINGS.workerTimeoutMs + 1);
+  assert.ok(queues.every(({ runningAgeS }) => runningAgeS === undefined));
+});
+
+test('the bound of the tasks holds though a survey comes to some that were forgotten meanwhile', () => {
+  const tasksMax = 3_000;
+  const on = watch({ tasksMax });
+  // Is over, but for a second delivery.
+  for (let index = 0; index < tasksMax; index += 1) {
+    const of = { uuid: `u${index}`, hostname: 'w1@shop' };
+    on.cluster.apply(received(of), T0_MS);
+    on.cluster.apply(received({ ...of, hostname: 'w2@shop' }), T0_MS);
+    on.cluster.apply(succeeded(of), T0_MS);
+  }
+  for (const _ of on.cluster.drain());
+  let more = tasksMax;
+  between(on.cluster.stepwiseSurvey(T0_MS + 1), () => {
+    for (const upTo = more + 2_000; more < upTo; more += 1) {
+      on.cluster.apply(received({ uuid: `u${more}` }), T0_MS + 1);
+    }
+  });
+  for (const upTo = more + tasksMax; more < upTo; more += 1) {
+    on.cluster.apply(received({ uuid: `u${more}` }), T0_MS + 1);
+    assert.ok(on.cluster.tables().tasks.size <= tasksMax);
+  }
+  for (const _ of on.cluster.drain());
+  const { workers } = on.cluster.survey(T0_MS + 1);
+  assert.equal(workers.find(({ worker }) => worker === WORKER)?.prefetched, tasksMax);
+});
+
+test('a run that ends between being found and being judged is not lost with its worker', () => {
+  const on = watch(LARGE);
+  const tasks = new Set(Array.from({ length: 3_000 }, (_, index) => `t${index}`));
+  const of = (name: string): { uuid: string; hostname: string } => ({
+    uuid: name,
+    hostname: `w${Number(name.slice(1)) % WORKERS}@shop`,
+  });
+  for (const name of tasks) {
+    on.cluster.apply(received({ ...of(name), name }), T0_MS);
+    on.cluster.apply(started(of(name)), T0_MS);
+  }
+  const open = new Set(tasks);
+  const endOf = (observation: Observation): string | undefined =>
+    observation.kind === 'task-lost' || observation.kind === 'task-succeeded'
+      ? observation.run.task
+      : undefined;
+  let ended = 0;
+  between(on.cluster.stepwiseSurvey(T0_MS + SETTINGS.workerTimeoutMs + 1), () => {
+    for (const observation of on.news()) open.delete(endOf(observation) ?? '');
+    // As if its end had been in the queue for all that time.
+    for (const name of [...open].slice(0, 30)) {
+      on.cluster.apply(succeeded(of(name)), T0_MS);
+      open.delete(name);
+      ended += 1;
+    }
+    for (const _ of on.cluster.drain());
+  });
+  const ends = on.observed.map(endOf).filter((name) => name !== undefined);
+  assert.ok(ended > 1_000, `${ended} ended meanwhile`);
+  assert.equal(ends.length, tasks.size);
+  assert.deepEqual(new Set(ends), tasks);
+});
+
+test('a worker that is forgotten and comes back between the steps is not forgotten for what it was before', () => {
+  const workersMax = 700;
+  const old = Array.from({ length: workersMax }, (_, index) => `w${index}@shop`);
+  const others = Array.from({ length: workersMax }, (_, index) => `other${index}@shop`);
+  const laterMs = T0_MS + SETTINGS.workerTimeoutMs + SETTINGS.seriesRetentionMs + 1;
+  /** In the pause after so many steps, each of the workers is pushed out by another, and comes back. */
+  function comeBackAfter(pause: number): { readonly up: number; readonly steps: number } {
+    const on = watch({ workersMax });
+    const greet = (nodenames: readonly string[], nowMs: number): void => {
+      for (const hostname of nodenames) {
+        on.cluster.apply(signal('worker-online', { hostname, timestampMs: nowMs }), nowMs);
+      }
+    };
+    greet(old, T0_MS);
+    let pauses = 0;
+    const { steps } = between(on.cluster.stepwiseSurvey(laterMs), () => {
+      if (pauses === pause) {
+        greet(others, laterMs);
+        greet(old, laterMs);
+      }
+      pauses += 1;
+    });
+    return { up: on.cluster.survey(laterMs).workers.filter(({ up }) => up).length, steps };
+  }
+  const { steps } = comeBackAfter(-1);
+  assert.ok(steps > 10);
+  for (let pause = 0; pause < steps - 1; pause += 1) assert.equal(comeBackAfter(pause).up, workersMax);
+});
+
+test('a word that is not due at one survey is taken to heart at a later one', () => {
+  const on = watch();
+  on.cluster.apply(signal('worker-heartbeat', { active: 7 }), T0_MS);
+  assert.equal(on.cluster.survey(T0_MS + 1).workers[0]?.active, undefined);
+  assert.equal(on.cluster.survey(T0_MS + SETTINGS.windowMs).workers[0]?.active, 7);
+});
+
+test('after a burst no step and no event observes much at once', () => {
+  const on = watch({ tasksMax: 20_000, heldMax: 20_000, workersMax: 10_000 });
+  for (let index = 0; index < 10_000; index += 1) {
+    const of = { uuid: `u${index}`, hostname: `w${index % 5_000}@shop` };
+    on.cluster.apply(received(of), T0_MS);
+    if (index < 5_000) on.cluster.apply(signal('worker-heartbeat', { ...of, processed: 1 }), T0_MS);
+    if (index < 5_000) on.cluster.apply(signal('worker-heartbeat', { ...of, clock: 2, processed: 2 }), T0_MS);
+  }
+  assert.equal(on.news().length, 0);
+  const laterMs = T0_MS + 10 * SETTINGS.windowMs;
+  on.cluster.apply(received({ uuid: 'later', timestampMs: laterMs }), laterMs);
+  assert.ok(on.news().length <= 5, 'with the next event');
+  const most = { observed: 0 };
+  const { steps } = between(on.cluster.stepwiseSurvey(laterMs), () => {
+    most.observed = Math.max(most.observed, on.news().length);
+  });
+  assert.ok(most.observed <= 150, `${most.observed} in one step`);
+  assert.ok(steps > 150, `${steps} steps`);
+  const { length } = on.observed;
+  assert.ok(length > 14_000, `${length} in all`);
+});
+
+test('what waits is drained in steps too', () => {
+  const on = watch({ tasksMax: 20_000, heldMax: 20_000 });
+  for (let index = 0; index < 1_000; index += 1) on.cluster.apply(received({ uuid: `u${index}` }), T0_MS);
+  const perStep: number[] = [];
+  for (const _ of on.cluster.drain()) perStep.push(on.news().length);
+  perStep.push(on.news().length);
+  assert.ok(Math.max(...perStep) <= 100);
+  assert.equal(
+    perStep.reduce((sum, each) => sum + each, 0),
+    1_000,
+  );
+  assert.equal(on.cluster.tables().reordering_window.size, 0);
+});
