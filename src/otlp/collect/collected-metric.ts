@@ -10,7 +10,7 @@ export interface CollectedMetric {
   readonly points: number;
   /** Of one point in a request, at most, in whatever encoding. */
   bytesOf(point: number): number;
-  /** The metric with the points from `from` up to, and without, `to`. */
+  /** The metric with the points from `from` up to, and without, `to`; as it was collected, whenever it is asked for. */
   slice(from: number, to: number): MetricData;
   /** These points have been exported: the next collection need not carry them again. */
   exported(from: number, to: number): void;

@@ -35,8 +35,12 @@ export class Totals<V> implements SeriesLedger<V> {
       if (!series.isOverflow && isRetired(series.attributes)) series.isLeaving = true;
       series.isOwed ||= series.hasNews;
       series.hasNews = false;
-      if (series.isLeaving && !series.isOwed) ended.push(series);
-      else due.push({ series, value: series.accumulation.value() });
+      if (series.isLeaving && !series.isOwed) {
+        ended.push(series);
+      } else {
+        series.collected = new Total(series);
+        due.push(series.collected);
+      }
     }
     this.#end(ended);
     return due;
@@ -46,6 +50,7 @@ export class Totals<V> implements SeriesLedger<V> {
     const ended: Series<V>[] = [];
     for (const series of exported) {
       series.isOwed = false;
+      series.collected = undefined;
       if (series.isLeaving && !series.hasNews) ended.push(series);
       // Measured again since: it is back before it was gone.
       series.isLeaving = false;
@@ -60,6 +65,24 @@ export class Totals<V> implements SeriesLedger<V> {
   #end(ended: readonly Series<V>[]): void {
     this.#table.end(ended);
     this.#retired += ended.length;
+  }
+}
+
+/** All that was measured of a series until it was collected. */
+class Total<V> implements Due<V> {
+  readonly series: Series<V>;
+  #kept: V | undefined;
+
+  constructor(series: Series<V>) {
+    this.series = series;
+  }
+
+  value(): V {
+    return this.#kept ?? this.series.accumulation.value();
+  }
+
+  keep(): void {
+    this.#kept ??= this.series.accumulation.value();
   }
 }
 
@@ -81,8 +104,10 @@ export class Differences<V> implements SeriesLedger<V> {
     const due: Due<V>[] = [];
     const ended: Series<V>[] = [];
     for (const series of this.#table.all()) {
-      if (series.hasNews || series.owed !== undefined) due.push({ series, value: this.#take(series) });
-      else ended.push(series);
+      if (series.hasNews) series.collected = new Difference(series, this.#begin);
+      series.hasNews = false;
+      if (series.collected === undefined) ended.push(series);
+      else due.push(series.collected);
     }
     this.#table.end(ended);
     return due;
@@ -90,6 +115,7 @@ export class Differences<V> implements SeriesLedger<V> {
 
   exported(exported: readonly Series<V>[], collectedAtMs: number): void {
     for (const series of exported) {
+      series.collected = undefined;
       series.owed = undefined;
       series.startMs = Math.max(series.startMs, collectedAtMs);
       this.#until.set(series.key, series.startMs);
@@ -100,14 +126,34 @@ export class Differences<V> implements SeriesLedger<V> {
   retired(): number {
     return 0;
   }
+}
 
-  /** All that the series owes; measuring begins anew. */
-  #take(series: Series<V>): V {
-    if (series.owed !== undefined) series.accumulation.absorb(series.owed);
-    const value = series.accumulation.value();
-    series.owed = value;
-    series.accumulation = this.#begin();
-    series.hasNews = false;
-    return value;
+/** All that a series owed when it was collected; measuring begins anew. */
+class Difference<V> implements Due<V> {
+  readonly series: Series<V>;
+  readonly #begin: () => Accumulation<V>;
+  #owed: Accumulation<V> | undefined;
+
+  constructor(series: Series<V>, begin: () => Accumulation<V>) {
+    this.series = series;
+    this.#begin = begin;
+  }
+
+  value(): V {
+    return this.#take().value();
+  }
+
+  keep(): void {
+    this.#take();
+  }
+
+  #take(): Accumulation<V> {
+    if (this.#owed !== undefined) return this.#owed;
+    const { owed, accumulation } = this.series;
+    owed?.absorb(accumulation.value());
+    this.series.accumulation = this.#begin();
+    this.#owed = owed ?? accumulation;
+    this.series.owed = this.#owed;
+    return this.#owed;
   }
 }

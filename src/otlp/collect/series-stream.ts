@@ -45,8 +45,9 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       const measured = measurementOf(value, aggregation.instrument, descriptor);
       if (measured === undefined) return;
       const series = table.of(attributes);
-      series.accumulation.measure(measured);
+      if (!series.hasNews) series.collected?.keep();
       series.hasNews = true;
+      series.accumulation.measure(measured);
       if (series.isOverflow) overflowed += 1;
     },
     collect(collectedAtMs, isRetired) {
@@ -66,13 +67,17 @@ function handOver<V>(
 ): CollectedMetric {
   const identity = { descriptor, aggregationTemporality: temporality };
   const endTime = millisToHrTime(collectedAtMs);
-  const pointOf = ({ series, value }: Due<V>): DataPoint<V> => ({
-    attributes: series.attributes,
-    startTime: millisToHrTime(series.startMs),
+  const pointOf = (one: Due<V>): DataPoint<V> => {
+    const { attributes, startMs } = one.series;
+    const startTime = millisToHrTime(startMs);
     // The clock may have been set back since.
-    endTime: collectedAtMs < series.startMs ? millisToHrTime(series.startMs) : endTime,
-    value,
-  });
+    return {
+      attributes,
+      startTime,
+      endTime: collectedAtMs < startMs ? startTime : endTime,
+      value: one.value(),
+    };
+  };
   return {
     points: due.length,
     bytesOf: (point) => pointBytes(due[point]?.series.bytes ?? 0, aggregation.buckets),

@@ -74,6 +74,7 @@ export class SeriesTable<V> {
       startMs: startMs(key),
       accumulation: begin(),
       hasNews: false,
+      collected: undefined,
       isOwed: false,
       owed: undefined,
       isLeaving: false,

@@ -14,16 +14,24 @@ export interface Series<V> {
   accumulation: Accumulation<V>;
   /** Whether anything was measured since the last collection. */
   hasNews: boolean;
+  /** Of the last collection, until it has been exported. */
+  collected: Due<V> | undefined;
   /** Whether anything was measured that has been collected and not exported yet. */
   isOwed: boolean;
-  /** What that is, where it is no longer in the accumulation. */
-  owed: V | undefined;
+  /** Of that, what is no longer in the accumulation. */
+  owed: Accumulation<V> | undefined;
   /** To end once what it owes has been exported. */
   isLeaving: boolean;
 }
 
-/** A series and the value of its point in one collection. */
+/**
+ * A series and the value of its point in one collection. That is made when it is asked for: to make those of all series at
+ * once would take long, and much memory.
+ */
 export interface Due<V> {
   readonly series: Series<V>;
-  readonly value: V;
+  /** As it was collected. */
+  value(): V;
+  /** The series is about to be measured again, which is not to be in it. */
+  keep(): void;
 }

@@ -5,10 +5,13 @@
 
 import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
+import type { WarmUp } from './warm-up.ts';
 
 export interface ExportCycleOptions {
   readonly exporter: Pick<Exporter, 'export'>;
   readonly onExport: (source: ExportSource, outcome: ExportOutcome) => void;
+  /** Waited for before each request. */
+  readonly warmUp?: WarmUp;
   /** A source’s turn has come; false if it is to be left out. */
   readonly begin?: (source: ExportSource) => boolean;
   /** A source that began is not under way any more, however it ended. */
@@ -43,7 +46,12 @@ export async function exportCycle(
 
   async function exportOne(source: ExportSource): Promise<void> {
     try {
-      const { outcome, unavailable, worthRetrying } = await exportSource(source, options.exporter, forbid);
+      const { outcome, unavailable, worthRetrying } = await exportSource(
+        source,
+        options.exporter,
+        forbid,
+        options.warmUp,
+      );
       if (unavailable) lastReason = outcome.reason;
       if (unavailable) unavailableInARow += 1;
       else if (outcome.points > 0) unavailableInARow = 0;

@@ -6,8 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportSchedule } from '../otlp-settings.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
+import { createWarmUp } from './warm-up.ts';
 
-export interface ExportLoopOptions extends Omit<ExportCycleOptions, 'untilMs' | 'begin' | 'onEnd'> {
+export interface ExportLoopOptions
+  extends Omit<ExportCycleOptions, 'untilMs' | 'warmUp' | 'begin' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
@@ -37,6 +39,7 @@ const FIRST_FLUSH_RETRY_MS = 100;
 
 export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   const { intervalMs, timeoutMs } = options.schedule;
+  const always = { ...options, warmUp: createWarmUp() };
   const stopping = new AbortController();
   /** Collected and not answered yet: none of them is collected again meanwhile. */
   const underWay = new Set<ExportSource>();
@@ -57,7 +60,7 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
       underWay.add(source);
       return true;
     };
-    return exportCycle(sources, { ...options, ...more, begin, onEnd: (source) => underWay.delete(source) });
+    return exportCycle(sources, { ...always, ...more, begin, onEnd: (source) => underWay.delete(source) });
   }
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
@@ -97,11 +100,8 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
     },
     async stop(deadlineMs) {
       stopping.abort();
-      return within(
-        deadlineMs,
-        running.then(() => true),
-        () => false,
-      );
+      const isOver = running.then(() => true);
+      return within(deadlineMs, isOver, () => false);
     },
     flush: (sources, deadlineMs) => flush(sources, deadlineMs, options, cycle),
   };

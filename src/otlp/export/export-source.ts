@@ -3,8 +3,8 @@
  * decides neither when nor whether to try again.
  */
 
-import type { Exporter } from '../send/exporter.ts';
 import type { ExportRequest } from './export-request.ts';
+import { type Backend, nothingSent, type Sent, sendRequests } from './send-requests.ts';
 
 export interface ExportSource {
   readonly name: string;
@@ -23,9 +23,6 @@ export interface ExportOutcome {
   readonly reason: string;
 }
 
-/** Asked before each request: why no more are to be sent, if so. */
-export type Forbid = () => string | undefined;
-
 export interface SourceExport {
   readonly outcome: ExportOutcome;
   /** Whether the backend did not answer or was busy. */
@@ -36,60 +33,37 @@ export interface SourceExport {
 
 export async function exportSource(
   source: ExportSource,
-  exporter: Pick<Exporter, 'export'>,
-  forbid: Forbid,
+  exporter: Backend['exporter'],
+  forbid: Backend['forbid'],
+  warmUp?: Backend['warmUp'],
 ): Promise<SourceExport> {
   const startedMs = performance.now();
-  const tally = { points: 0, rejectedPoints: 0 };
-  let failure = forbid();
-  let refused = false;
-  let isPartial = false;
-  let remark = '';
-  let unavailable = false;
-  for (const request of failure === undefined ? await source.collect() : []) {
-    const forbidden = forbid();
-    if (forbidden !== undefined || unavailable) {
-      failure ??= forbidden;
-      break;
-    }
-    const result = await exporter.export(request.metrics());
-    switch (result.kind) {
-      case 'partial':
-        isPartial = true;
-        tally.rejectedPoints += result.rejectedPoints;
-        if (remark === '') remark = result.message;
-        tally.points += request.points;
-        request.exported();
-        break;
-      case 'success':
-        tally.points += request.points;
-        request.exported();
-        break;
-      case 'unavailable':
-        unavailable = true;
-        failure ??= result.reason;
-        break;
-      case 'refused':
-        refused = true;
-        failure ??= result.reason;
-        break;
-    }
-  }
-  const outcome = failure !== undefined ? 'failure' : isPartial ? 'partial' : 'success';
+  const forbidden = forbid();
+  const sent =
+    forbidden === undefined
+      ? await sendRequests(await source.collect(), { exporter, forbid, warmUp })
+      : nothingSent({ kind: 'forbidden', reason: forbidden });
   return {
-    outcome: {
-      outcome,
-      durationMs: performance.now() - startedMs,
-      ...tally,
-      reason: reasonOf(failure, remark),
-    },
-    unavailable,
-    worthRetrying: failure !== undefined && !refused,
+    outcome: { durationMs: performance.now() - startedMs, ...outcomeOf(sent) },
+    unavailable: sent.stop?.kind === 'unavailable',
+    worthRetrying: sent.stop !== undefined && sent.refused.length === 0,
   };
 }
 
-/** Why it failed, and what the backend said of that which it took. */
-function reasonOf(failure: string | undefined, remark: string): string {
-  if (failure === undefined) return remark;
-  return remark === '' ? failure : `${failure}; before that: ${remark}`;
+function outcomeOf({
+  points,
+  rejectedPoints,
+  remarks,
+  refused,
+  stop,
+}: Sent): Omit<ExportOutcome, 'durationMs'> {
+  const remark = remarks.find((said) => said !== '') ?? '';
+  const failure = refused[0]?.reason ?? stop?.reason;
+  if (failure === undefined) {
+    const outcome = remarks.length > 0 ? 'partial' : 'success';
+    return { outcome, points, rejectedPoints, reason: remark };
+  }
+  // Why it failed, and what the backend said of that which it took.
+  const reason = remark === '' ? failure : `${failure}; before that: ${remark}`;
+  return { outcome: 'failure', points, rejectedPoints, reason };
 }

@@ -226,6 +226,18 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(attemptTotals(), [[{ worker: 'w1' }, 2]]);
   });
 
+  test(`${kind}: under delta, what was exported is settled, also where nobody looked at it before`, () => {
+    const { measure, collected, attemptTotals } = make({ temporality: DELTA });
+    measure(1, frozen('w1'));
+    measure(1, frozen('w2'));
+    collected()?.exported(0, 1);
+    measure(2, frozen('w1'));
+    assert.deepEqual(attemptTotals(), [
+      [{ worker: 'w2' }, 1],
+      [{ worker: 'w1' }, 2],
+    ]);
+  });
+
   test(`${kind}: under delta the limit holds while nothing arrives, and all of it arrives in the end`, () => {
     const { measure, attemptTotals, read } = make({ temporality: DELTA, limit: 5 });
     for (let interval = 0; interval < 50; interval += 1) {

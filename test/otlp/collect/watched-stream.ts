@@ -30,6 +30,8 @@ export class WatchedStream<V> {
   readonly #isDelta: boolean;
   readonly #limit: number;
   readonly #stream: SeriesStream;
+  /** The same, but that what it collected is asked for only after more was measured, and not at all where nothing arrives. */
+  readonly #late: SeriesStream;
   readonly #retirement = new SeriesRetirement();
   /** All that was measured, as one series. */
   readonly #measured: Accumulation<V>;
@@ -55,25 +57,29 @@ export class WatchedStream<V> {
     this.#isDelta = temporality === AggregationTemporality.DELTA;
     this.#limit = limit;
     this.#measured = aggregation.begin();
-    this.#stream = createSeriesStream<V>({
-      descriptor: { name: 'm', description: '', unit: '', valueType: ValueType.DOUBLE },
-      // The points, with the type that their values have.
-      aggregation: {
-        ...aggregation,
-        metric: (stream, points) => {
-          this.#points = points;
-          return aggregation.metric(stream, points);
+    const open = (): SeriesStream =>
+      createSeriesStream<V>({
+        descriptor: { name: 'm', description: '', unit: '', valueType: ValueType.DOUBLE },
+        // The points, with the type that their values have.
+        aggregation: {
+          ...aggregation,
+          metric: (stream, points) => {
+            this.#points = points;
+            return aggregation.metric(stream, points);
+          },
         },
-      },
-      temporality,
-      limit,
-      nowMs: () => this.#clockMs,
-    });
+        temporality,
+        limit,
+        nowMs: () => this.#clockMs,
+      });
+    this.#stream = open();
+    this.#late = open();
   }
 
   measure(worker: number, value: number, isShared: boolean): void {
     this.#clockMs += 1;
-    this.#stream.measure(value, isShared ? SHARED[worker] : { worker: `w${worker}` });
+    for (const stream of [this.#stream, this.#late])
+      stream.measure(value, isShared ? SHARED[worker] : { worker: `w${worker}` });
     this.#measured.measure(value);
     this.#gone.delete(`w${worker}`);
     this.#owed.add(`w${worker}`);
@@ -92,7 +98,9 @@ export class WatchedStream<V> {
    */
   collect(arrives: readonly boolean[], meanwhile: () => void): void {
     this.#clockMs += 1;
-    const metric = this.#stream.collect(this.#clockMs, this.#retirement.take());
+    const isRetired = this.#retirement.take();
+    const metric = this.#stream.collect(this.#clockMs, isRetired);
+    const late = this.#late.collect(this.#clockMs, isRetired);
     const due = this.#read(metric);
     this.#depart(due);
     this.#check(due);
@@ -100,7 +108,9 @@ export class WatchedStream<V> {
     this.#owed.clear();
     this.#clockMs += 1;
     meanwhile();
-    const arrived = metric === undefined ? new Set<string>() : this.#export(metric, due, arrives);
+    if (arrives.includes(true))
+      assert.deepEqual(this.#read(late), due, 'nothing that was measured meanwhile is in it');
+    const arrived = this.#export([metric, late], due, arrives);
     this.#last = new Map(due.map((seen) => [seen.key, { ...seen, hasArrived: arrived.has(seen.key) }]));
     this.#arrive(arrived, unsent);
   }
@@ -180,7 +190,7 @@ export class WatchedStream<V> {
   }
 
   #export(
-    metric: CollectedMetric,
+    metrics: readonly (CollectedMetric | undefined)[],
     due: readonly Seen<V>[],
     arrives: readonly boolean[],
   ): ReadonlySet<string> {
@@ -188,7 +198,7 @@ export class WatchedStream<V> {
     for (const [piece, does] of arrives.entries()) {
       const [from, to] = [piece, piece + 1].map((part) => Math.floor((due.length * part) / arrives.length));
       if (!does || from === undefined || to === undefined) continue;
-      metric.exported(from, to);
+      for (const metric of metrics) metric?.exported(from, to);
       for (const seen of due.slice(from, to)) {
         arrived.add(seen.key);
         this.#arrived.set(this.#lifeOf(seen), seen);

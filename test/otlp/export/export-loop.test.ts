@@ -11,6 +11,18 @@ test('the first export is one interval after the start, and then one at each int
   assert.deepEqual(sentAtMs(), [1000, 2000, 3000, 4000]);
 });
 
+test('before the first large request what serialises it is made warm, and the requests are the same', async (t) => {
+  const { start, time, sent } = loopOf(t);
+  const source = new FakeSource('shop', [150]);
+  start([source]);
+  await time.pass(1500);
+  assert.deepEqual(source.told, ['built 0/0', 'built 0/1', 'built 0/2', 'built 0', 'exported 0']);
+  assert.deepEqual(
+    sent.map(([, request]) => request),
+    ['shop 0'],
+  );
+});
+
 test('how long exports take delays none of the next ones', async (t) => {
   const { start, time, sentAtMs } = loopOf(t, {
     async answer() {

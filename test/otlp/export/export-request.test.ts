@@ -1,42 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { emptyResource } from '@opentelemetry/resources';
-import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics';
 import fc from 'fast-check';
-import type { CollectedMetric } from '../../../src/otlp/collect/collected-metric.ts';
 import { type ExportRequest, exportRequests } from '../../../src/otlp/export/export-request.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
-
-interface FakeMetric extends CollectedMetric {
-  /** Which points have been exported, one by one. */
-  readonly settled: readonly number[];
-}
-
-/** Of which each point is known by the metric’s name and its number. */
-function fakeMetric(name: string, points: number, bytesOf: (point: number) => number = () => 1): FakeMetric {
-  const settled: number[] = [];
-  return {
-    settled,
-    points,
-    bytesOf,
-    slice: (from, to) => ({
-      descriptor: { name, description: `What ${name} is.`, unit: 's', valueType: ValueType.DOUBLE },
-      aggregationTemporality: AggregationTemporality.CUMULATIVE,
-      dataPointType: DataPointType.GAUGE,
-      dataPoints: Array.from({ length: to - from }, (_, index) => ({
-        attributes: { point: from + index },
-        startTime: [0, 0],
-        endTime: [0, 0],
-        value: from + index,
-      })),
-    }),
-    exported(from, to) {
-      for (let point = from; point < to; point += 1) settled.push(point);
-    },
-  };
-}
+import { type FakeMetric, fakeMetric } from './fake-metric.ts';
 
 interface FakeScope {
   readonly scope: InstrumentationScope;
@@ -142,12 +111,38 @@ test('without points there is no request', () => {
   assert.deepEqual(exportRequests(emptyResource(), [{ scope: { name: 'a' }, metrics: [] }]), []);
 });
 
-test('a request has 2000 points at most, whoever asks for more or for nothing', () => {
-  const scopes = [{ scope: { name: 'a' }, metrics: [fakeMetric('m', 4500)] }];
+test('whatever there is, the parts of a request have its points in their order, and none more than was asked for', () => {
+  fc.assert(
+    fc.property(
+      sizes,
+      fc.integer({ min: 1, max: 30 }),
+      fc.integer({ min: 1, max: 10 }),
+      (chosen, whole, part) => {
+        const scopes = scopesOf(chosen);
+        for (const request of exportRequests(emptyResource(), scopes, whole)) {
+          const parts = request.parts(part);
+          assert.deepEqual(parts.flatMap(pointsOf), pointsOf(request));
+          assert.equal(parts.length, Math.ceil(request.points / part));
+          for (const { points } of parts) assert.ok(points > 0 && points <= part);
+          for (const each of parts) each.exported();
+        }
+        for (const metric of scopes.flatMap(({ metrics }) => metrics)) {
+          assert.deepEqual(
+            metric.settled,
+            Array.from({ length: metric.points }, (_, point) => point),
+          );
+        }
+      },
+    ),
+  );
+});
+
+test('a request has 1000 points at most, whoever asks for more or for nothing', () => {
+  const scopes = [{ scope: { name: 'a' }, metrics: [fakeMetric('m', 2200)] }];
   for (const pointsMax of [undefined, 3000, Infinity])
     assert.deepEqual(
       exportRequests(emptyResource(), scopes, pointsMax).map(({ points }) => points),
-      [2000, 2000, 500],
+      [1000, 1000, 200],
     );
 });
 

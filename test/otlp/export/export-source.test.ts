@@ -20,9 +20,9 @@ interface Case {
   readonly rejectedPoints: number;
   readonly reason: string;
   readonly unavailable: boolean;
-  /** Which requests were sent, and which of them are settled. */
-  readonly sent: readonly number[];
-  readonly settled: readonly number[];
+  /** Which requests were sent, and which of them are settled; a part is answered as its whole. */
+  readonly sent: readonly string[];
+  readonly settled: readonly string[];
 }
 
 const WELL = { rejectedPoints: 0, reason: '', unavailable: false };
@@ -30,7 +30,7 @@ const WELL = { rejectedPoints: 0, reason: '', unavailable: false };
 const CASES: readonly Case[] = [
   {
     ...{ what: 'all arrive', answers: [SUCCESS, SUCCESS, SUCCESS], outcome: 'success', ...WELL },
-    ...{ points: 7, sent: [0, 1, 2], settled: [0, 1, 2] },
+    ...{ points: 7, sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
   },
   {
     ...{ what: 'there is nothing', answers: [], outcome: 'success', ...WELL },
@@ -40,19 +40,19 @@ const CASES: readonly Case[] = [
     what: 'some points will never be taken',
     answers: [partial(1, 'a bad name'), SUCCESS, partial(2, 'another bad name')],
     ...{ outcome: 'partial', points: 7, rejectedPoints: 3, reason: 'a bad name', unavailable: false },
-    ...{ sent: [0, 1, 2], settled: [0, 1, 2] },
+    ...{ sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
   },
   {
     what: 'some points will never be taken, and it is not told why',
     answers: [partial(1, ''), SUCCESS],
     ...{ outcome: 'partial', points: 3, rejectedPoints: 1, reason: '', unavailable: false },
-    ...{ sent: [0, 1], settled: [0, 1] },
+    ...{ sent: ['0', '1'], settled: ['0', '1'] },
   },
   {
-    what: 'one of them is refused',
+    what: 'one of them is refused, and its parts too',
     answers: [SUCCESS, REFUSED, SUCCESS],
     ...{ outcome: 'failure', points: 5, rejectedPoints: 0, reason: 'not like that', unavailable: false },
-    ...{ sent: [0, 1, 2], settled: [0, 2] },
+    ...{ sent: ['0', '1', '2', '1/0', '1/1'], settled: ['0', '2'] },
   },
   {
     what: 'several are refused, of which the first is told',
@@ -64,30 +64,30 @@ const CASES: readonly Case[] = [
       reason: 'not like that; before that: a bad name',
       unavailable: false,
     },
-    ...{ sent: [0, 1, 2], settled: [2] },
+    ...{ sent: ['0', '1', '2', '1/0', '1/1'], settled: ['2'] },
   },
   {
     what: 'the backend is away from the second on',
     answers: [SUCCESS, UNAVAILABLE, SUCCESS],
     ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
-    ...{ sent: [0, 1], settled: [0] },
+    ...{ sent: ['0', '1'], settled: ['0'] },
   },
   {
     what: 'the backend is away for the last one',
     answers: [SUCCESS, UNAVAILABLE],
     ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
-    ...{ sent: [0, 1], settled: [0] },
+    ...{ sent: ['0', '1'], settled: ['0'] },
   },
   {
     what: 'one is refused, and then the backend is away',
     answers: [REFUSED, UNAVAILABLE, SUCCESS],
     ...{ outcome: 'failure', points: 0, rejectedPoints: 0, reason: 'not like that', unavailable: true },
-    ...{ sent: [0, 1], settled: [] },
+    ...{ sent: ['0', '1'], settled: [] },
   },
 ];
 
-const numbered = (source: FakeSource, word: string): readonly number[] =>
-  source.told.filter((told) => told.startsWith(`${word} `)).map((told) => Number(told.split(' ')[1]));
+const settledOf = (source: FakeSource): readonly string[] =>
+  source.told.filter((told) => told.startsWith('exported ')).map((told) => told.slice('exported '.length));
 
 for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) {
   test(`${what}: that is told, and what arrived is settled`, async () => {
@@ -95,7 +95,8 @@ for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) 
       'shop',
       answers.map((_, index) => 2 ** index),
     );
-    const exporter = new ScriptedExporter((request) => answers[Number(request.split(' ')[1])] ?? SUCCESS);
+    const wholeOf = (request: string): number => Number.parseInt(request.slice('shop '.length), 10);
+    const exporter = new ScriptedExporter((request) => answers[wholeOf(request)] ?? SUCCESS);
     const found = await exportSource(source, exporter, allow);
     const { durationMs, ...outcome } = found.outcome;
     assert.deepEqual(outcome, expected);
@@ -103,9 +104,9 @@ for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) 
     assert.equal(found.unavailable, unavailable);
     assert.deepEqual(
       exporter.sent,
-      sent.map((index) => `shop ${index}`),
+      sent.map((request) => `shop ${request}`),
     );
-    assert.deepEqual(numbered(source, 'exported'), settled);
+    assert.deepEqual(settledOf(source), settled);
   });
 }
 

@@ -9,7 +9,7 @@ export const SUCCESS: ExportResult = { kind: 'success' };
 export const UNAVAILABLE: ExportResult = { kind: 'unavailable', reason: 'nobody is at home' };
 export const REFUSED: ExportResult = { kind: 'refused', reason: 'not like that' };
 
-/** Which request of which source, as `shop 0`. */
+/** Which request of which source, as `shop 0`, or a part of it, as `shop 0/1`. */
 type Answer = (request: string) => ExportResult | Promise<ExportResult>;
 
 export class ScriptedExporter implements Pick<Exporter, 'export'> {
@@ -41,8 +41,9 @@ export class FakeSource implements ExportSource {
   readonly #points: readonly number[];
   /** How often it was asked what there is. */
   collections = 0;
-  /** What became of it, in order: `built 0`, `exported 0` of its requests. */
+  /** What became of it, in order: `built 0`, `exported 0` of its requests, `built 0/1` of a part of one. */
   readonly told: string[] = [];
+  #exportedPoints = 0;
 
   /** @param points of each of its requests */
   constructor(name: string, points: readonly number[] = [1]) {
@@ -52,24 +53,36 @@ export class FakeSource implements ExportSource {
 
   async collect(): Promise<readonly ExportRequest[]> {
     this.collections += 1;
-    return this.#points.map((points, index) => ({
-      points,
-      metrics: () => {
-        this.told.push(`built ${index}`);
-        return {
-          resource: resourceFromAttributes({ request: `${this.name} ${index}` }),
-          scopeMetrics: [],
-        };
-      },
-      exported: () => {
-        this.told.push(`exported ${index}`);
-      },
-    }));
+    return this.#points.map((points, index) => this.#request(String(index), points));
   }
 
   /** Whether all that it had has arrived. */
   isExported(): boolean {
-    return this.told.filter((what) => what.startsWith('exported ')).length === this.#points.length;
+    return this.#exportedPoints === this.#points.reduce((sum, points) => sum + points, 0);
+  }
+
+  #request(label: string, points: number): ExportRequest {
+    const part = (index: number, pointsMax: number): ExportRequest =>
+      this.#request(`${label}/${index}`, Math.min(pointsMax, points - index * pointsMax));
+    const request: ExportRequest = {
+      points,
+      metrics: () => {
+        this.told.push(`built ${label}`);
+        return {
+          resource: resourceFromAttributes({ request: `${this.name} ${label}` }),
+          scopeMetrics: [],
+        };
+      },
+      exported: () => {
+        this.told.push(`exported ${label}`);
+        this.#exportedPoints += points;
+      },
+      parts: (pointsMax) =>
+        points <= pointsMax
+          ? [request]
+          : Array.from({ length: Math.ceil(points / pointsMax) }, (_, index) => part(index, pointsMax)),
+    };
+    return request;
   }
 }
 

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { emptyResource } from '@opentelemetry/resources';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import fc from 'fast-check';
+import { exportRequests } from '../../../src/otlp/export/export-request.ts';
+import { sendRequests } from '../../../src/otlp/export/send-requests.ts';
+import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
+import { fakeMetric } from './fake-metric.ts';
+import { REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
+
+/** Of a full request. */
+const FULL = 1000;
+/** Requests of an export beside those that it would have anyway. */
+const MORE_MAX = 32;
+
+/** Sends as many points to a backend that judges each request by the numbers of its points. */
+async function sendTo(points: number, judge: (points: readonly number[]) => ExportResult, forbid = allow) {
+  const metric = fakeMetric('m', points);
+  const requests = exportRequests(emptyResource(), [{ scope: { name: 's' }, metrics: [metric] }]);
+  const sizes: number[] = [];
+  const exporter = {
+    async export({ scopeMetrics }: ResourceMetrics): Promise<ExportResult> {
+      const numbers = scopeMetrics.flatMap(({ metrics }) =>
+        metrics.flatMap(({ dataPoints }) => dataPoints.map(({ attributes }) => Number(attributes['point']))),
+      );
+      sizes.push(numbers.length);
+      return judge(numbers);
+    },
+  };
+  const sent = await sendRequests(requests, { exporter, forbid: () => forbid(sizes.length) });
+  return { sent, sizes, settled: metric.settled.toSorted((a, b) => a - b) };
+}
+
+const allow = (_sent: number): string | undefined => undefined;
+
+const refusing =
+  (bad: ReadonlySet<number>) =>
+  (points: readonly number[]): ExportResult =>
+    points.some((point) => bad.has(point)) ? REFUSED : SUCCESS;
+
+const without = (points: number, bad: ReadonlySet<number>): readonly number[] =>
+  Array.from({ length: points }, (_, point) => point).filter((point) => !bad.has(point));
+
+for (const points of [FULL, 3 * FULL]) {
+  test(`of ${points} points one is refused for ever: all others arrive, and that it was refused is told`, async () => {
+    for (const point of [0, 1, 600, FULL - 1]) {
+      const bad = new Set([point]);
+      const { sent, sizes, settled } = await sendTo(points, refusing(bad));
+      assert.deepEqual(settled, without(points, bad));
+      assert.equal(sent.points, points - 1);
+      assert.deepEqual(
+        sent.refused.map(({ reason }) => reason),
+        ['not like that'],
+      );
+      assert.ok(sizes.length <= points / FULL + MORE_MAX, `${sizes.length} requests`);
+    }
+  });
+}
+
+test('what is refused comes after all others', async () => {
+  const { sizes } = await sendTo(3 * FULL, refusing(new Set([0])));
+  assert.deepEqual(sizes.slice(0, 7), [FULL, FULL, FULL, 250, 250, 250, 250]);
+});
+
+test('whatever is refused, the bound on requests holds, and each point that arrives is settled once', async () => {
+  const points = 4 * FULL;
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(fc.nat(points - 1), { maxLength: 40 }), async (chosen) => {
+      const bad = new Set(chosen);
+      const { sent, sizes, settled } = await sendTo(points, refusing(bad));
+      assert.equal(new Set(settled).size, settled.length);
+      assert.ok(settled.every((point) => !bad.has(point)));
+      assert.equal(settled.length, sent.points);
+      assert.equal(
+        sent.points + sent.refused.reduce((sum, { request }) => sum + request.points, 0),
+        points,
+        'each is either there or told of',
+      );
+      assert.ok(sizes.length <= points / FULL + MORE_MAX, `${sizes.length} requests`);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a backend that takes no requests of that size gets smaller ones, and nothing has failed', async () => {
+  const { sent, settled } = await sendTo(2 * FULL, ({ length }) => (length > 300 ? REFUSED : SUCCESS));
+  assert.deepEqual(sent, {
+    ...{ points: 2 * FULL, rejectedPoints: 0, remarks: [], refused: [], stop: undefined },
+  });
+  assert.equal(settled.length, 2 * FULL);
+});
+
+test('a backend that refuses everything is asked once whether it takes less', async () => {
+  const { sent, sizes } = await sendTo(4 * FULL, () => REFUSED);
+  assert.deepEqual(sizes, [FULL, FULL, FULL, FULL, 250, 250, 250, 250]);
+  assert.equal(sent.points, 0);
+  assert.equal(sent.refused.length, 7);
+});
+
+test('a backend that goes away is not sent what it refused before', async () => {
+  let requests = 0;
+  const { sent, sizes } = await sendTo(
+    3 * FULL,
+    () => [SUCCESS, REFUSED, UNAVAILABLE][requests++] ?? SUCCESS,
+  );
+  assert.deepEqual(sizes, [FULL, FULL, FULL]);
+  assert.deepEqual(sent.stop, UNAVAILABLE);
+});
+
+test('once no more may be sent, neither are the parts of what was refused', async () => {
+  const bad = new Set([0]);
+  const { sent, sizes } = await sendTo(2 * FULL, refusing(bad), (sent) => (sent < 4 ? undefined : 'over'));
+  assert.deepEqual(sizes, [FULL, FULL, 250, 250]);
+  assert.deepEqual(sent.stop, { kind: 'forbidden', reason: 'over' });
+  assert.equal(sent.points, FULL + 250);
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ExportRequest } from '../../../src/otlp/export/export-request.ts';
+import { createWarmUp } from '../../../src/otlp/export/warm-up.ts';
+import { FakeSource } from './scripted-exporter.ts';
+
+/** One request of a source, which is told what is made of it. */
+async function requestOf(points: number): Promise<{ request: ExportRequest; told: readonly string[] }> {
+  const source = new FakeSource('shop', [points]);
+  const [request] = await source.collect();
+  assert.ok(request !== undefined);
+  return { request, told: source.told };
+}
+
+const parts = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, part) => `built 0/${part}`);
+
+test('1000 points of large requests are serialised, in parts of 50, and then no more', async () => {
+  const warmUp = createWarmUp();
+  const [first, second, third] = [await requestOf(600), await requestOf(1000), await requestOf(1000)];
+  await warmUp(first.request);
+  assert.deepEqual(first.told, parts(12));
+  await warmUp(second.request);
+  assert.deepEqual(second.told, parts(8));
+  await warmUp(third.request);
+  assert.deepEqual(third.told, []);
+});
+
+test('what is small warms up by being sent', async () => {
+  const warmUp = createWarmUp();
+  for (let requests = 0; requests < 19; requests += 1) {
+    const { request, told } = await requestOf(50);
+    await warmUp(request);
+    assert.deepEqual(told, []);
+  }
+  const { request, told } = await requestOf(1000);
+  await warmUp(request);
+  assert.deepEqual(told, parts(1));
+});
+
+test('each part has a turn of its own, also where several are to be sent at once, who wait for one another', async () => {
+  const warmUp = createWarmUp();
+  const all = await Promise.all([requestOf(300), requestOf(400), requestOf(1000), requestOf(1000)]);
+  const built = () => all.reduce((sum, { told }) => sum + told.length, 0);
+  let isOver = false;
+  const warm = Promise.all(all.map(({ request }) => warmUp(request))).then(() => {
+    isOver = true;
+  });
+  let before = 0;
+  while (!isOver) {
+    await nextTurn();
+    assert.ok(built() <= before + 1, `${built() - before} in one turn`);
+    before = built();
+  }
+  await warm;
+  assert.deepEqual(
+    all.map(({ told }) => told.length),
+    [6, 8, 6, 0],
+  );
+});
+
+test('what cannot be serialised keeps nobody waiting', async () => {
+  const warmUp = createWarmUp();
+  const { request } = await requestOf(100);
+  const broken: ExportRequest = {
+    ...request,
+    parts: (pointsMax) =>
+      request.parts(pointsMax).map((part) => ({
+        ...part,
+        metrics() {
+          throw new Error('there is no such metric');
+        },
+      })),
+  };
+  await warmUp(broken);
+  const { request: next, told } = await requestOf(1000);
+  await warmUp(next);
+  assert.equal(told.length, 18);
+});
