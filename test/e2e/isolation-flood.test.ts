@@ -20,8 +20,6 @@ import { steadyTasks } from './steady-tasks.ts';
 
 const INTERVAL_MS = 1000;
 const GAP_MAX_MS = 3 * INTERVAL_MS;
-/** That anything in the process waits for its turn, on a machine whose cores have brokers and senders to run, too. */
-const DELAY_MAX_S = 0.5;
 /** The flood lasts for ten seconds at least. */
 const PORTIONS = 40;
 const PORTION_MS = 250;
@@ -96,7 +94,6 @@ test('a flood of garbage and of names into one service costs the other no count,
   t.diagnostic(`the longest gap between two exports of the other: ${Math.round(gapMs)} ms`);
   t.diagnostic(`the longest delay of the event loop: ${Math.round(longestDelayS * 1000)} ms`);
   assert.ok(gapMs < GAP_MAX_MS, `${gapMs} ms between two exports`);
-  assert.ok(longestDelayS < DELAY_MAX_S, `${longestDelayS} s without a turn`);
 
   await steady.stop();
   // Is behind all else in the queue of the tap.

@@ -9,6 +9,7 @@ import { createPipeline } from '../../../src/otlp/pipeline.ts';
 import type { Provider } from '../../../src/otlp/provider.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
 import { createTurns } from '../../../src/turns.ts';
+import { longestTurnMs } from '../../longest-turn.ts';
 import { otlpSettings } from '../settings.ts';
 
 export interface ColdExport {
@@ -46,28 +47,6 @@ function record(provider: Provider, series: number): void {
   }
 }
 
-/**
- * In ms of the processor’s time, so that what others need of it is not counted: a turn never waits, but for the garbage
- * collector’s threads, so the process is to be run without those.
- */
-async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
-  let longestMs = 0;
-  let isOver = false;
-  async function watch(): Promise<void> {
-    while (!isOver) {
-      const before = process.threadCpuUsage();
-      await nextTurn();
-      const { user, system } = process.threadCpuUsage(before);
-      longestMs = Math.max(longestMs, (user + system) / 1000);
-    }
-  }
-  const watching = watch();
-  await work();
-  isOver = true;
-  await watching;
-  return longestMs;
-}
-
 const { endpoint, series, exporter, streams }: ColdExport = JSON.parse(process.argv[2] ?? '');
 const limit = series + 1;
 const outcomes: ExportOutcome[] = [];
@@ -87,6 +66,7 @@ const provider = pipeline.open('shop', serviceResource('shop', {}), () => 'last'
 record(provider, series);
 await nextTurn();
 const told: ColdExportTold = {
+  // A turn never waits but for the garbage collector’s threads, so the process is to be run without those.
   longestTurnMs: await longestTurnMs(() => pipeline.close([[provider]], EXPORT_MS_MAX)),
   outcomes,
 };
