@@ -23,7 +23,7 @@ async function main(): Promise<number> {
       CELERY_BROKER_URL: `recording:${RECORDING}?speed=${SPEED}`,
       OTEL_SERVICE_NAME: 'shop',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      OTEL_METRIC_EXPORT_INTERVAL: '250',
+      OTEL_METRIC_EXPORT_INTERVAL: '500',
       LOG_LEVEL: 'warn',
     },
   });
