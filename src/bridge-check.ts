@@ -95,6 +95,7 @@ const CLUSTER = {
   heldMax: COUNT,
   skewPairsMax: COUNT,
   workerTimeoutMs: SPAN,
+  lostTimeoutMs: SPAN,
   seriesRetentionMs: SPAN,
   windowMs: SPAN,
 } satisfies Bounds<ServiceConfig['cluster']>;

@@ -14,6 +14,7 @@ import {
   type ClusterTables,
   createCluster,
 } from './cluster/cluster.ts';
+import type { Moment } from './cluster/moment.ts';
 import type { Observation, Survey } from './cluster/observation.ts';
 import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading, TableReading } from './meter/self-readings.ts';
@@ -63,13 +64,10 @@ export interface Service {
 export function startService(options: ServiceOptions): Service {
   const { name, tell, turn } = options;
   const stopping = new AbortController();
-
-  function observe(observation: Observation): void {
-    if (observation.kind === 'clock-skewed') tell({ ...observation, service: name });
-    else recorder.record(observation);
-  }
-
-  const cluster = createCluster(options.cluster, observe);
+  const cluster = createCluster(options.cluster, (observation) => {
+    recorder.record(observation);
+    tellOf(options, observation);
+  });
 
   const ready = Promise.withResolvers<boolean>();
   let wasReady = false;
@@ -81,7 +79,7 @@ export function startService(options: ServiceOptions): Service {
 
   const recorder = createRecorder(
     options.meter,
-    surveyor(options, cluster, () => listener.now()),
+    surveyor(options, cluster, () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() })),
     options.choice,
     () => createPace(turn),
   );
@@ -90,7 +88,7 @@ export function startService(options: ServiceOptions): Service {
     listen({
       ...options.broker,
       service: name,
-      deliver: receiver(options, cluster),
+      deliver: receiver(options, cluster, () => listener.listenedMs()),
       ready: noteReady,
       between: () => inTurns(turn, cluster.drain()),
       tell,
@@ -125,6 +123,14 @@ export function startService(options: ServiceOptions): Service {
   };
 }
 
+/** What an observation says of the measuring itself. */
+function tellOf({ name, tell }: ServiceOptions, observation: Observation): void {
+  if (observation.kind === 'clock-skewed') tell({ ...observation, service: name });
+  if (observation.kind !== 'loss-refuted') return;
+  const { task, worker } = observation.run;
+  tell({ kind: 'loss-refuted', service: name, task, worker });
+}
+
 /** What does not begin must not leave its recorder in a meter that may go on without it. */
 function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
   try {
@@ -136,24 +142,39 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
 }
 
 /** Says what is true when it is asked. */
-function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster, now: () => number) {
+function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster, now: () => Moment) {
   const tellEvictions = evictionTeller(name, tell);
-  return async (): Promise<Survey> => {
-    const survey = await inTurns(turn, cluster.survey(now()));
-    tellEvictions(cluster);
-    if (survey.forgotten.length > 0) retire(survey.forgotten);
-    return survey;
+  let underWay: Promise<Survey> | undefined;
+  async function survey(): Promise<Survey> {
+    try {
+      const made = await inTurns(turn, cluster.survey(now));
+      tellEvictions(cluster);
+      if (made.forgotten.length > 0) retire(made.forgotten);
+      return made;
+    } finally {
+      underWay = undefined;
+    }
+  }
+  // A provider that is not ours may have several readers, which collect side by side.
+  return (): Promise<Survey> => {
+    underWay ??= survey();
+    return underWay;
   };
 }
 
 /** One message: decoded, counted and applied on one stack. */
-function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster): (message: RawMessage) => void {
+function receiver(
+  { name, self, tell }: ServiceOptions,
+  cluster: Cluster,
+  listened: () => number,
+): (message: RawMessage) => void {
   const countEvent = self.eventsOf(name);
   return (message) => {
     const { events, rejections } = decode(message);
+    const listenedMs = listened();
     for (const event of events) {
       countEvent(event, message.arrivedAtMs);
-      cluster.apply(event, message.arrivedAtMs);
+      cluster.apply(event, message.arrivedAtMs, listenedMs);
     }
     for (const { reason, detail } of rejections) {
       const { intentional } = REJECTION_REASONS[reason];

@@ -26,11 +26,15 @@ const CLIENT_PROPERTIES = {
   information: undefined,
 };
 
-/** TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal. */
+/**
+ * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal.
+ * @param onRead called whenever something came from the broker, before it is looked at
+ */
 export async function openConnection(
   url: AmqpUrl,
   heartbeatS: number,
   signal: AbortSignal,
+  onRead: () => void,
 ): Promise<ChannelModel> {
   const socketOptions = {
     ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),
@@ -58,7 +62,7 @@ export async function openConnection(
   if (!('stream' in connection && connection.stream instanceof Readable)) {
     throw new Error('amqplib reads from something else than the stream of its connection');
   }
-  paceReading(connection.stream);
+  paceReading(connection.stream, onRead);
   return model;
 }
 

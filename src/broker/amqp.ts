@@ -2,21 +2,26 @@
  * The transport for RabbitMQ and others that speak AMQP 0-9-1: one connection, one queue of our own bound to Celery's
  * event exchange. It runs one session and says why it ended; whether there is another is not decided here.
  */
-import type { ChannelModel, ConsumeMessage } from 'amqplib';
+import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { closeConnection, isListening, openConnection } from './amqp-connection.ts';
 import { openingFailure, reasonOf } from './amqp-failure.ts';
 import { rawMessage } from './amqp-message.ts';
 import { bindOwnQueue, ensureExchange } from './amqp-topology.ts';
 import type { SessionEnd, SessionOptions, Transport } from './broker.ts';
 import type { AmqpUrl, BrokerUrl } from './broker-url.ts';
+import type { ListeningClock } from './listening-clock.ts';
 
-export function createAmqpTransport(): Transport {
+/** Where nothing else comes from the broker, it is asked for a sign of life so often. */
+const PROOF_INTERVAL_MS = 1000;
+
+export function createAmqpTransport(listening: ListeningClock): Transport {
   return {
     run: async (options) =>
       isAmqp(options.url)
-        ? new AmqpSession(options, options.url).run()
+        ? new AmqpSession(options, options.url, listening).run()
         : { kind: 'unusable', reason: NOT_AMQP },
-    now: Date.now,
+    now: () => listening.wallMs(performance.now(), Date.now()),
+    listenedMs: () => listening.listenedMs,
     reachable: async (url, signal) => isAmqp(url) && isListening(url, signal),
   };
 }
@@ -31,6 +36,7 @@ function isAmqp(url: BrokerUrl): url is AmqpUrl {
 class AmqpSession {
   readonly #options: SessionOptions;
   readonly #url: AmqpUrl;
+  readonly #listening: ListeningClock;
   /** Aborted at the end: however the session got there, its socket is destroyed. */
   readonly #socket = new AbortController();
   readonly #ended: Promise<SessionEnd>;
@@ -38,10 +44,13 @@ class AmqpSession {
   #model: ChannelModel | undefined;
   #ready = false;
   #over = false;
+  #isQuiet = false;
+  #proofTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: SessionOptions, url: AmqpUrl) {
+  constructor(options: SessionOptions, url: AmqpUrl, listening: ListeningClock) {
     this.#options = options;
     this.#url = url;
+    this.#listening = listening;
     this.#ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
@@ -67,7 +76,8 @@ class AmqpSession {
   async #open(deadline: NodeJS.Timeout): Promise<void> {
     const { eventExchange, heartbeatS } = this.#options;
     try {
-      const model = await openConnection(this.#url, heartbeatS, this.#socket.signal);
+      const onRead = (): void => this.#proveListening();
+      const model = await openConnection(this.#url, heartbeatS, this.#socket.signal, onRead);
       this.#model = model;
       model.on('error', (error) => this.#broken(error));
       model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
@@ -82,9 +92,26 @@ class AmqpSession {
       await channel.consume(queue, (message) => this.#receive(message), { noAck: true });
       clearTimeout(deadline);
       this.#becomeReady();
+      this.#proofTimer = setInterval(() => this.#askForProof(channel), PROOF_INTERVAL_MS).unref();
     } catch (error) {
       this.#broken(error);
     }
+  }
+
+  /** Everything that the broker had sent before this has come as well. */
+  #proveListening(): void {
+    this.#isQuiet = false;
+    if (this.#ready && !this.#over) this.#listening.proven(performance.now(), Date.now());
+  }
+
+  /** A dead connection and a quiet cluster look alike, until the broker answers something. */
+  #askForProof(channel: Channel): void {
+    if (this.#over) return;
+    if (this.#isQuiet) {
+      // Not to acknowledge anything, we have no prefetch: this changes nothing. Whoever breaks the channel tells why.
+      channel.prefetch(0).catch(() => undefined);
+    }
+    this.#isQuiet = true;
   }
 
   #receive(message: ConsumeMessage | null): void {
@@ -101,6 +128,7 @@ class AmqpSession {
   #becomeReady(): void {
     if (this.#ready || this.#over) return;
     this.#ready = true;
+    this.#listening.begin(performance.now(), Date.now());
     this.#options.ready();
   }
 
@@ -111,6 +139,8 @@ class AmqpSession {
   /** Of several errors that one cause brings about the first tells the most; the others change nothing. */
   #end(end: SessionEnd): void {
     this.#over = true;
+    clearInterval(this.#proofTimer);
+    this.#listening.end();
     this.#resolveEnded(end);
   }
 }

@@ -68,10 +68,12 @@ export interface Transport {
   /** Connects, delivers until it ends and says why. Never rejects. */
   run(options: SessionOptions): Promise<SessionEnd>;
   /**
-   * The time at which the messages being delivered happen: the wall clock, or a replayed one (0 until its first
-   * message is known). Epoch ms.
+   * The time at which the messages being delivered happen: the wall clock, which stands still while nothing can be heard,
+   * or a replayed one (0 until its first message is known). Epoch ms.
    */
   now(): number;
+  /** For how long messages could be heard, ms; a recording is heard all the time. Monotonic. */
+  listenedMs(): number;
   /** Resolves true if something listens at the address, within about a second; cheap, and leaves no trace at the broker. */
   reachable(url: BrokerUrl, signal: AbortSignal): Promise<boolean>;
 }

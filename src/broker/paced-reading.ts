@@ -8,8 +8,11 @@ import type { Readable } from 'node:stream';
 /** Of a turn; one chunk may take it beyond that. */
 const READING_MS = 10;
 
-/** @param stream whose reader calls `read()` until that gives null, and again on 'readable' */
-export function paceReading(stream: Readable): void {
+/**
+ * @param stream whose reader calls `read()` until that gives null, and again on 'readable'
+ * @param onRead called before each chunk is handed over
+ */
+export function paceReading(stream: Readable, onRead: () => void = () => {}): void {
   const read = stream.read.bind(stream);
   /** In this turn; undefined before its first read. */
   let untilMs: number | undefined;
@@ -30,6 +33,8 @@ export function paceReading(stream: Readable): void {
       isHeldUp = true;
       return null;
     }
-    return read(size);
+    const chunk: unknown = read(size);
+    if (chunk !== null) onRead();
+    return chunk;
   };
 }

@@ -25,6 +25,7 @@ export function createRecordingTransport(): Transport {
       return end;
     },
     now: () => clock.now(),
+    listenedMs: () => clock.now(),
     reachable: async (url) => url.scheme === 'recording' && (await isFile(url.file)),
   };
 }

@@ -8,6 +8,7 @@ import { awaitTurn } from './await-turn.ts';
 import type { BrokerSettings, Deliver, RawMessage, SessionEnd, Transport } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
+import { ListeningClock } from './listening-clock.ts';
 import { TRANSPORTS, type Transports } from './transports.ts';
 
 /** A session that stood this long was healthy, even if its cluster had nothing to say. */
@@ -33,8 +34,10 @@ export interface ListenOptions extends BrokerSettings {
 export interface Listener {
   /** Why the listening ended for good; the reason of `unusable` was told. Never rejects. */
   readonly done: Promise<'stopped' | 'finished' | 'unusable'>;
-  /** The clock of the transport in use, epoch ms. */
+  /** The clock of the transport in use, epoch ms; it stands still while nothing can be heard. */
   now(): number;
+  /** For how long messages could be heard, ms; monotonic. */
+  listenedMs(): number;
   /** Whether messages can arrive now. */
   connected(): boolean;
 }
@@ -42,7 +45,12 @@ export interface Listener {
 /** Starts to listen; what happens is told, and messages are delivered until `done` resolves. */
 export function listen(options: ListenOptions): Listener {
   const loop = new SessionLoop(options);
-  return { done: loop.run(), now: () => loop.now(), connected: () => loop.connected };
+  return {
+    done: loop.run(),
+    now: () => loop.transport.now(),
+    listenedMs: () => loop.transport.listenedMs(),
+    connected: () => loop.connected,
+  };
 }
 
 /** What one attempt came to while it lasted. */
@@ -59,6 +67,7 @@ class SessionLoop {
   readonly #options: ListenOptions;
   readonly #failover: Failover<BrokerUrl>;
   readonly #transports = new Map<BrokerUrl['scheme'], Transport>();
+  readonly #listening = new ListeningClock();
   /** Addresses at whose last attempt nobody answered. */
   readonly #dead = new Set<BrokerUrl>();
   #attemptsSinceReady = 0;
@@ -84,15 +93,15 @@ class SessionLoop {
     return 'stopped';
   }
 
-  /** The clock of the transport in use. */
-  now(): number {
-    return this.#transport(this.#failover.url).now();
+  /** The one in use. */
+  get transport(): Transport {
+    return this.#transport(this.#failover.url);
   }
 
   #transport({ scheme }: BrokerUrl): Transport {
     const known = this.#transports.get(scheme);
     if (known !== undefined) return known;
-    const transport = (this.#options.transports ?? TRANSPORTS)[scheme]();
+    const transport = (this.#options.transports ?? TRANSPORTS)[scheme](this.#listening);
     this.#transports.set(scheme, transport);
     return transport;
   }

@@ -7,11 +7,13 @@ import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
 import { Identities } from './identities.ts';
+import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { Observe, Survey } from './observation.ts';
+import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
 import type { Steps } from './steps.ts';
-import { doubtWaiting, survey } from './survey.ts';
+import { survey } from './survey.ts';
 import type { WorkerTaskEvent } from './task.ts';
 import { happened, type LifeSurroundings, sent } from './task-life.ts';
 import { TaskTable } from './task-table.ts';
@@ -39,16 +41,21 @@ export interface TableState {
 export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 
 export interface Cluster {
-  /** Takes one event that reached us at `nowMs` (epoch ms); what is to be measured of it is observed within a window. */
-  apply(event: CeleryEvent, nowMs: number): void;
   /**
-   * Observes what has waited long enough and what time alone brings about, and says what is true at `nowMs`. After a burst
-   * there is so much of it that it is done in steps: events may be applied between them.
+   * Takes one event; what is to be measured of it is observed within a window.
+   * @param wallMs when it reached us, epoch ms
+   * @param listenedMs the same in listened time
    */
-  survey(nowMs: number): Steps<Survey>;
+  apply(event: CeleryEvent, wallMs: number, listenedMs: number): void;
+  /**
+   * Observes what has waited long enough and what time alone brings about, and says what is true then. After a burst there
+   * is so much of it that it is done in steps: events may be applied between them. One survey at a time.
+   * @param now asked when the time is needed
+   */
+  survey(now: () => Moment): Steps<Survey>;
   /** Nothing more comes for now: observes the events of tasks that still wait. */
   drain(): Steps;
-  /** Events may have been missed until now. */
+  /** Events may have been missed until now: another connection begins. */
   gap(): void;
   /** Observes everything that still waits: nothing more will come. */
   flush(): void;
@@ -57,7 +64,7 @@ export interface Cluster {
   tables(): ClusterTables;
   /**
    * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
-   * and sendings of one task, events of it that wait in the window, words of a worker that do.
+   * and sendings of one task, events of it that wait in the window, words of a worker that do, and idle queues.
    */
   beyondFixedBounds(): number;
 }
@@ -72,26 +79,23 @@ const SENT_RANK = 0;
 
 /** @param observe told of each fact once, on the stack of the call that brought it out */
 export function createCluster(settings: ClusterSettings, observe: Observe): Cluster {
-  let wordsHurried = 0;
-  const onHurried = (): void => {
-    wordsHurried += 1;
-  };
-  const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe, onHurried });
+  const { windowMs, seriesRetentionMs } = settings;
+  const workers = new WorkerTable(settings, { windowMs, observe });
   const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task));
   const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
-  const [names, identities] = [new Names(), new Identities()];
-  const around: LifeSurroundings = { tasks, workers, skews, names, identities, observe };
+  const [names, identities, queues] = [new Names(), new Identities(), new QueueTable(seriesRetentionMs)];
+  const around: LifeSurroundings = { tasks, workers, queues, skews, names, identities, observe };
   const window = new ReorderingWindow(settings, (event) => happened(around, event));
 
-  function hold(event: WorkerTaskEvent, nowMs: number): void {
-    const instance = workers.instance(event, nowMs);
+  function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
+    const instance = workers.instance(event, wallMs, listenedMs);
     const task = tasks.task(event.uuid);
     const { type, clock, timestampMs } = event;
     if (tasks.isRepeat(task, fingerprint(rankOf(type), instance.hash, clock, timestampMs))) return;
     if (type === 'task-started') instance.started(timestampMs);
-    window.hold(event, task, instance, nowMs);
+    window.hold(event, task, instance, listenedMs);
   }
 
   function* settle(untilMs: number): Steps {
@@ -99,27 +103,27 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   }
 
   return {
-    apply(event, nowMs) {
-      window.release(nowMs, SETTLED_PER_EVENT);
+    apply(event, wallMs, listenedMs) {
+      window.release(listenedMs, SETTLED_PER_EVENT);
       switch (event.type) {
         case 'worker-online':
         case 'worker-heartbeat':
         case 'worker-offline':
-          return workers.signal(event, nowMs);
+          return workers.signal(event, wallMs, listenedMs);
         case 'task-sent':
-          return heedSending(around, event);
+          return applySending(around, event, listenedMs);
         default:
-          hold(event, nowMs);
+          hold(event, wallMs, listenedMs);
       }
     },
-    *survey(nowMs) {
-      yield* settle(nowMs);
-      return yield* survey({ tasks, workers, observe }, nowMs);
+    *survey(now) {
+      yield* settle(now().listenedMs);
+      return yield* survey({ tasks, workers, queues, observe }, now);
     },
     drain: () => settle(Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
-      doubtWaiting(tasks);
+      workers.gap();
     },
     flush() {
       window.flush();
@@ -132,13 +136,14 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
       reordering_window: { size: window.size, evicted: window.hurried },
       clock_skews: { size: skews.size, evicted: skews.notAdmitted },
     }),
-    beyondFixedBounds: () => tasks.partsEvicted + window.hurriedPerTask + wordsHurried,
+    beyondFixedBounds: () =>
+      tasks.partsEvicted + window.hurriedPerTask + workers.appliedEarly + queues.notAdmitted,
   };
 }
 
 /** It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is. */
-function heedSending(around: LifeSurroundings, event: TaskSent): void {
+function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
   const task = around.tasks.task(event.uuid);
   const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, event.timestampMs);
-  if (!around.tasks.isRepeat(task, print)) sent(around, task, event);
+  if (!around.tasks.isRepeat(task, print)) sent(around, task, event, listenedMs);
 }

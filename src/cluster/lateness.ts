@@ -20,7 +20,7 @@ export function settlingMs(windowMs: number): number {
   return windowMs + holdingMs(windowMs);
 }
 
-/** Whether so much time has passed. A clock that was set back must not hold anything up. */
+/** Whether so much time has passed, by a monotonic clock. */
 export function hasPassed(durationMs: number, sinceMs: number, nowMs: number): boolean {
-  return Math.abs(nowMs - sinceMs) >= durationMs;
+  return nowMs - sinceMs >= durationMs;
 }

@@ -6,6 +6,12 @@
 /** Stands for a name that cannot be known. */
 export const UNKNOWN = 'unknown';
 
+/**
+ * Why a process of a worker is no more: it said goodbye, it fell silent, or another one took its place, with another pid
+ * or with the same.
+ */
+export type WorkerExit = 'goodbye' | 'silence' | 'replaced' | 'restarted';
+
 export type Revocation = 'revoked' | 'terminated' | 'expired';
 
 /** Which runs are counted together; the same ones have the same object. */
@@ -36,6 +42,8 @@ export type Observation =
       readonly prefetchTimeS: number | undefined;
     } & OfRun)
   | ({ readonly kind: 'task-cancelled' | 'task-lost' } & OfRun)
+  /** A run that was observed as lost has ended after all; its end is observed as well. */
+  | ({ readonly kind: 'loss-refuted' } & OfRun)
   | ({ readonly kind: 'task-succeeded'; readonly runtimeS: number | undefined } & OfRun)
   | ({
       readonly kind: 'task-failed' | 'task-retried';
@@ -44,6 +52,9 @@ export type Observation =
     } & OfRun)
   | ({ readonly kind: 'task-rejected'; readonly requeue: boolean } & OfRun)
   | ({ readonly kind: 'task-revoked'; readonly revocation: Revocation } & OfRun)
+  /** It is known from now on, until it is forgotten. */
+  | { readonly kind: 'worker-appeared'; readonly worker: string }
+  | { readonly kind: 'worker-exited'; readonly worker: string; readonly reason: WorkerExit }
   | {
       readonly kind: 'worker-progressed';
       readonly worker: string;
@@ -66,21 +77,26 @@ export interface WorkerReading {
   readonly prefetched: number;
   /** Tasks received whose ETA is to come. */
   readonly scheduled: number;
-  /** Since its last sign of life. */
+  /** Since its last sign of life, as far as the service has listened since then. */
   readonly heartbeatAgeS: number;
-  /** Over 1, 5 and 15 minutes; undefined until it has told, and when it is not up. */
+  /** Over 1, 5 and 15 minutes; undefined until it has told, zeros when it is not up. */
   readonly load: readonly [number, number, number] | undefined;
-  /** Celery's version; '' until it has told. */
+  /** Those that it told of itself: first the present one, then former ones; none until it has told. */
+  readonly versions: readonly WorkerVersion[];
+}
+
+export interface WorkerVersion {
+  /** Of Celery. */
   readonly version: string;
-  /** `Linux`, `Darwin` …; '' until it has told. */
+  /** `Linux`, `Darwin` …; '' where it is not told. */
   readonly system: string;
 }
 
-/** The oldest task of a queue in each state; undefined where there is none. */
+/** The age of the oldest task of a queue in each state; 0 where there is none. */
 export interface QueueReading {
   readonly queue: string;
-  readonly waitingAgeS: number | undefined;
-  readonly runningAgeS: number | undefined;
+  readonly waitingAgeS: number;
+  readonly runningAgeS: number;
 }
 
 export interface Survey {

@@ -58,6 +58,27 @@ export class StartTally {
     return progress;
   }
 
+  /** The highest count that it told; undefined until it has. */
+  get highest(): number | undefined {
+    return this.#base === undefined ? undefined : this.#base.processed + this.#processed;
+  }
+
+  /** Whether it had begun a task by then, by its own clock. */
+  hasBegunBefore(timestampMs: number): boolean {
+    return (this.highest ?? 0) > 0 || this.#seenUntil(timestampMs - 2 * this.#sliceMs) > 0;
+  }
+
+  /** Hands over the starts since then: they are of the process that took this one's place. */
+  splitAt(timestampMs: number, successor: StartTally): void {
+    const first = Math.floor(timestampMs / this.#sliceMs);
+    for (let slice = Math.max(first, this.#newest - SLICES + 1); slice <= this.#newest; slice += 1) {
+      const starts = this.#slices[slice % SLICES] ?? 0;
+      for (let start = 0; start < starts; start += 1) successor.started(slice * this.#sliceMs);
+      this.#slices[slice % SLICES] = 0;
+      this.#seen -= starts;
+    }
+  }
+
   /** Starts that happened until then, as far as they can still be told apart. */
   #seenUntil(timestampMs: number): number {
     const last = Math.floor(timestampMs / this.#sliceMs);

@@ -5,7 +5,9 @@
  */
 import { find } from './chain.ts';
 import { secondsBetween } from './clock-skew.ts';
+import type { Moment } from './moment.ts';
 import { type Observe, type QueueReading, type Survey, UNKNOWN, type WorkerReading } from './observation.ts';
+import type { QueueTable } from './queue-table.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Run, Sending, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
@@ -16,6 +18,7 @@ import type { Worker, WorkerTable } from './worker-table.ts';
 export interface Surveyed {
   readonly tasks: TaskTable;
   readonly workers: WorkerTable;
+  readonly queues: QueueTable;
   readonly observe: Observe;
 }
 
@@ -41,42 +44,48 @@ const LOADS_A_STEP = 5;
 /** An instance counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
 
-/** Events may have been missed: of whatever waits, nobody can say whether it still does until more is told of it. */
-export function doubtWaiting(tasks: TaskTable): void {
-  for (const task of tasks.unfinished) {
-    for (let run = task.runs; run !== undefined; run = run.next) {
-      if (!run.hasStarted && run.isExpected) run.standing = 'doubted';
-    }
-    for (let sending = task.sendings; sending !== undefined; sending = sending.next) sending.doubted = true;
-  }
-}
-
-export function survey(surveyed: Surveyed, nowMs: number): Steps<Survey> {
-  return new Surveyor(surveyed, nowMs).survey();
+/** @param now asked when the time is needed: a survey of much takes some time */
+export function survey(surveyed: Surveyed, now: () => Moment): Steps<Survey> {
+  return new Surveyor(surveyed, now).survey();
 }
 
 class Surveyor {
   readonly #surveyed: Surveyed;
-  readonly #nowMs: number;
+  readonly #now: () => Moment;
+  /** One for the whole survey: what is dead at its beginning is so at its end. */
+  readonly #listenedMs: number;
+  /** Read anew with each step. */
+  #wallMs: number;
   readonly #loads = new Map<WorkerInstance, Load>();
   readonly #oldestWaitingMs = new Map<string, number>();
   readonly #oldestRunningMs = new Map<string, number>();
 
-  constructor(surveyed: Surveyed, nowMs: number) {
+  constructor(surveyed: Surveyed, now: () => Moment) {
     this.#surveyed = surveyed;
-    this.#nowMs = nowMs;
+    this.#now = now;
+    const { wallMs, listenedMs } = now();
+    this.#wallMs = wallMs;
+    this.#listenedMs = listenedMs;
   }
 
   *survey(): Steps<Survey> {
     const { tasks, workers } = this.#surveyed;
     const readings: WorkerReading[] = [];
-    yield* workers.release(this.#nowMs);
-    yield* inSteps(tasks.unfinished, TASKS_A_STEP, (task) => this.#look(task));
+    yield* workers.release(this.#listenedMs);
+    yield* this.#timed(tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#look(task)));
     yield* inSteps(this.#loads, LOADS_A_STEP, ([instance, { running }]) => this.#settle(instance, running));
     // Only now, so that what a worker ran is known to be lost before the worker is forgotten.
-    const forgotten = yield* workers.forgetGone(this.#nowMs);
+    yield* workers.settle(this.#listenedMs);
+    const forgotten = yield* workers.forgetGone(this.#listenedMs);
     yield* inSteps(workers.all(), WORKERS_A_STEP, (worker) => readings.push(this.#workerReading(worker)));
     return { forgotten, workers: readings, queues: this.#queueReadings() };
+  }
+
+  *#timed(steps: Steps): Steps {
+    while (steps.next().done !== true) {
+      yield;
+      this.#wallMs = this.#now().wallMs;
+    }
   }
 
   #look(task: Task): void {
@@ -91,34 +100,41 @@ class Surveyor {
   /** Whether its end is expected. */
   #lookAtRun(task: Task, run: Run): boolean {
     if (!run.isExpected) return false;
+    if (run.hasStarted) run.instance = run.instance.at(run.sinceMs);
     const load = this.#load(run.instance);
     if (run.hasStarted) {
       load.running.push({ task, run });
       return true;
+    }
+    if (run.session < this.#surveyed.workers.session) {
+      // Events may have been missed: whether it still waits is known once more is told of it.
+      run.standing = 'doubted';
+      return false;
     }
     if (task.over || run.standing === 'redelivered') {
       // Another worker was given it.
       run.standing = 'gone';
       return false;
     }
-    if (isPast(run.expiresMs, this.#nowMs)) return false;
+    if (isPast(run.expiresMs, this.#wallMs)) return false;
     // Without an ETA it waits, however wrong the worker's clock is.
-    if (run.stage === 'scheduled' && run.sinceMs > this.#nowMs) {
+    if (run.stage === 'scheduled' && run.sinceMs > this.#wallMs) {
       load.scheduled += 1;
       return true;
     }
     load.prefetched += 1;
     // If the worker is no longer there, it waits in the broker again.
-    note(this.#oldestWaitingMs, run.identity.queue, run.askedMs ?? run.sinceMs);
+    this.#note(this.#oldestWaitingMs, run.identity.queue, run.askedMs ?? run.sinceMs);
     return true;
   }
 
   /** Whether a run of it is expected. */
   #lookAtSending(sending: Sending): boolean {
-    if (sending.doubted || isPast(sending.expiresMs, this.#nowMs)) return false;
-    const { sentMs, etaMs = sentMs, queue } = sending;
-    if (etaMs <= sentMs || etaMs <= this.#nowMs)
-      note(this.#oldestWaitingMs, queue || UNKNOWN, Math.max(sentMs, etaMs));
+    const { session, sentMs, etaMs = sentMs, queue } = sending;
+    if (session < this.#surveyed.workers.session || isPast(sending.expiresMs, this.#wallMs)) return false;
+    if (etaMs <= sentMs || etaMs <= this.#wallMs) {
+      this.#note(this.#oldestWaitingMs, queue || UNKNOWN, Math.max(sentMs, etaMs));
+    }
     return true;
   }
 
@@ -128,11 +144,12 @@ class Surveyor {
     const running = found.filter((each) => isRunOf(instance, each));
     running.sort((one, other) => one.run.sinceMs - other.run.sinceMs);
     const doubted = this.#doubted(instance, running);
-    const alive = workers.isAlive(instance, this.#nowMs);
+    // One that was forgotten for lack of room may be alive, but its runs can no longer be followed.
+    const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
     for (const [index, { task, run }] of running.entries()) {
       if (index < doubted) run.standing = 'doubted';
-      else if (alive) note(this.#oldestRunningMs, run.identity.queue, run.sinceMs);
-      else this.#lose(instance, task, run);
+      else if (isGone) this.#lose(instance, task, run);
+      else this.#note(this.#oldestRunningMs, run.identity.queue, run.sinceMs);
       if (!run.isExpected && !isMoreExpected(task)) this.#surveyed.tasks.expectMore(task, false);
     }
   }
@@ -142,7 +159,7 @@ class Surveyor {
    * until then. Of `Ignore` and of lost events no end is ever told.
    */
   #doubted(instance: WorkerInstance, running: readonly TaskRun[]): number {
-    const told = instance.settledActive(this.#nowMs);
+    const told = instance.settledActive(this.#listenedMs);
     if (told === undefined) return 0;
     const untilMs = told.timestampMs - STAMP_TOLERANCE_MS;
     const begun = running.findLastIndex(({ run }) => run.sinceMs <= untilMs) + 1;
@@ -151,10 +168,12 @@ class Surveyor {
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
     const wasRedelivered = run.standing === 'redelivered';
-    run.standing = 'gone';
-    // A worker that was forgotten for lack of room may be alive.
-    if (wasRedelivered || task.lost || instance.forgotten) return;
+    // It may have ended when events were missed, and its worker be gone since then.
+    const mayHaveEnded = instance.lastSession < this.#surveyed.workers.session;
+    run.standing = mayHaveEnded ? 'doubted' : 'gone';
+    if (wasRedelivered || mayHaveEnded || task.lost || instance.dropped === 'evicted') return;
     task.lost = true;
+    run.standing = 'lost';
     this.#surveyed.observe({ kind: 'task-lost', run: run.identity });
   }
 
@@ -167,29 +186,40 @@ class Surveyor {
     return load;
   }
 
-  #workerReading({ nodename, instances }: Worker): WorkerReading {
-    const up = instances.filter((instance) => this.#surveyed.workers.isUp(instance, this.#nowMs));
+  #note(oldest: Map<string, number>, queue: string, sinceMs: number): void {
+    this.#surveyed.queues.use(queue, this.#listenedMs);
+    const known = oldest.get(queue);
+    if (known === undefined || sinceMs < known) oldest.set(queue, sinceMs);
+  }
+
+  #workerReading({ nodename, instances, versions }: Worker): WorkerReading {
+    const up = instances.filter((instance) => this.#surveyed.workers.isUp(instance, this.#listenedMs));
     const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
     const active = up.map((instance) => instance.active).filter((each) => each !== undefined);
     const loads = up.map((instance) => this.#loads.get(instance)).filter((each) => each !== undefined);
-    const last = instances.at(-1);
+    const load = up.at(-1)?.load;
+    const hasTold = instances.some((instance) => instance.load !== undefined);
     return {
       worker: nodename,
       up: up.length > 0,
       active: up.length === 0 ? 0 : active.length === 0 ? undefined : sum(active),
       prefetched: sum(loads.map(({ prefetched }) => prefetched)),
       scheduled: sum(loads.map(({ scheduled }) => scheduled)),
-      heartbeatAgeS: secondsBetween(Math.max(...instances.map((each) => each.lastSeenMs)), this.#nowMs) ?? 0,
-      load: up.at(-1)?.load,
-      version: last?.version ?? '',
-      system: last?.system ?? '',
+      heartbeatAgeS:
+        secondsBetween(Math.max(...instances.map((each) => each.lastSeenMs)), this.#listenedMs) ?? 0,
+      load: load ?? (hasTold && up.length === 0 ? [0, 0, 0] : undefined),
+      versions,
     };
   }
 
   #queueReadings(): readonly QueueReading[] {
-    const queues = new Set([...this.#oldestWaitingMs.keys(), ...this.#oldestRunningMs.keys()]);
-    const age = (sinceMs: number | undefined): number | undefined =>
-      sinceMs === undefined ? undefined : secondsBetween(sinceMs, this.#nowMs);
+    const { wallMs } = this.#now();
+    const queues = new Set([
+      ...this.#surveyed.queues.known(this.#listenedMs),
+      ...this.#oldestWaitingMs.keys(),
+      ...this.#oldestRunningMs.keys(),
+    ]);
+    const age = (sinceMs: number | undefined): number => secondsBetween(sinceMs, wallMs) ?? 0;
     return Array.from(queues, (queue) => ({
       queue,
       waitingAgeS: age(this.#oldestWaitingMs.get(queue)),
@@ -206,11 +236,6 @@ function isRunOf(instance: WorkerInstance, { task, run }: TaskRun): boolean {
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {
   return timeMs !== undefined && timeMs <= nowMs;
-}
-
-function note(oldest: Map<string, number>, queue: string, sinceMs: number): void {
-  const known = oldest.get(queue);
-  if (known === undefined || sinceMs < known) oldest.set(queue, sinceMs);
 }
 
 function isMoreExpected(task: Task): boolean {

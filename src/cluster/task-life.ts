@@ -9,6 +9,7 @@ import type { Identities } from './identities.ts';
 import type { Names } from './names.ts';
 import { delayedRoutingKey } from './native-delay.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
+import type { QueueTable } from './queue-table.ts';
 import type { HeldEvent, Run, Sending, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 import type { WorkerTable } from './worker-table.ts';
@@ -16,18 +17,20 @@ import type { WorkerTable } from './worker-table.ts';
 /** What the life of a task touches besides the task itself. */
 export interface LifeSurroundings {
   readonly tasks: TaskTable;
-  readonly workers: Pick<WorkerTable, 'onlyQueue'>;
+  readonly workers: Pick<WorkerTable, 'onlyQueue' | 'session'>;
+  readonly queues: QueueTable;
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly identities: Identities;
   readonly observe: Observe;
 }
 
-export function sent(around: LifeSurroundings, task: Task, event: TaskSent): void {
+export function sent(around: LifeSurroundings, task: Task, event: TaskSent, listenedMs: number): void {
   const delayedTo = event.queue === '' ? delayedRoutingKey(event.routingKey) : undefined;
   const name = around.names.intern(event.name);
   const queue = around.names.intern(delayedTo ?? event.queue);
   around.observe({ kind: 'task-sent', task: name || UNKNOWN, queue: queue || UNKNOWN });
+  around.queues.use(queue || UNKNOWN, listenedMs);
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Of a run that has begun in spite of it: it came too late to give that run anything.
@@ -41,12 +44,14 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent): voi
   sending.etaMs = event.etaMs;
   sending.expiresMs = event.expiresMs;
   sending.delayed = delayedTo !== undefined;
-  sending.doubted = false;
+  sending.session = around.workers.session;
   sending.sender = around.names.intern(event.hostname);
 }
 
 /** What a worker told of a task; to be called in the order in which it happened. */
 export function happened(around: LifeSurroundings, event: HeldEvent): void {
+  // That another process has begun under the same pid may have become known after the event had come.
+  event.instance = event.instance.at(event.timestampMs);
   switch (event.type) {
     case 'task-received':
       received(around, event);
@@ -113,6 +118,7 @@ function beginRun(
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
+  around.queues.use(run.identity.queue, event.arrivedAtMs);
   task.name = told;
   task.queue = queue;
   task.over = false;
@@ -133,6 +139,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   run.instance = instance;
   run.askedMs = undefined;
   run.sinceMs = timestampMs;
+  run.session = instance.lastSession;
   around.tasks.expectMore(task, true);
   around.observe({
     kind: 'task-started',
@@ -151,6 +158,10 @@ function ended(around: LifeSurroundings, event: HeldEvent): void {
     run = beginRun(around, event, '', task.sendings);
   }
   around.tasks.closeRun(task, run);
+  if (run.standing === 'lost') {
+    task.lost = false;
+    around.observe({ kind: 'loss-refuted', run: run.identity });
+  }
   // The task that took the place of these has ended, so they are over as well.
   closeReplaced(around.tasks, task);
   task.over = isFinal(event);

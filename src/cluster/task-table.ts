@@ -51,7 +51,7 @@ export class TaskTable {
   }
 
   /** Those of which more is expected, the one of which no run has begun for longest first. */
-  get unfinished(): Iterable<Task> {
+  get unfinished(): Pick<TaskList, 'walk'> {
     return this.#unfinished;
   }
 

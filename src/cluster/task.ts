@@ -87,10 +87,10 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
  * Whether an end of a run is expected. `redelivered`: yes, but another process was given the task too, so that it is not
  * lost with this one. Of all others none is expected, but if one is told, it is the run's. `replaced`: another task took
  * its place under the same uuid. `doubted`: it may have ended without a word: its worker says that it runs fewer tasks
- * than are known, or it waited when events may have been missed. `gone`: its process died, or another was given the task
- * before it began.
+ * than are known, or events of it may have been missed. `lost`: it ran when its process died, and was counted so. `gone`:
+ * its process died, or another was given the task before it began.
  */
-export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'gone';
+export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'lost' | 'gone';
 
 /** One execution of a task, from its `task-received` to its first end. */
 export class Run {
@@ -108,6 +108,8 @@ export class Run {
   expiresMs: number | undefined = undefined;
   /** Nodename of whoever sent it; '' where that is not known. */
   sender = '';
+  /** The connection to the broker on which it was told of last, counted. */
+  session = 0;
   next: Run | undefined = undefined;
 
   constructor(instance: WorkerInstance, identity: RunIdentity) {
@@ -127,6 +129,7 @@ export class Run {
   begin(instance: WorkerInstance, identity: RunIdentity): void {
     this.identity = identity;
     this.instance = instance;
+    this.session = instance.lastSession;
     this.stage = 'waiting';
     this.standing = 'expected';
     this.sinceMs = Number.NaN;
@@ -147,8 +150,8 @@ export class Sending {
   expiresMs: number | undefined = undefined;
   /** The broker itself holds it back until its ETA (native delayed delivery). */
   delayed = false;
-  /** It may have been received and have ended when events were missed. */
-  doubted = false;
+  /** The connection to the broker on which it came, counted: after another it may have been received and have ended. */
+  session = 0;
   /** Nodename of whoever sent it. */
   sender = '';
   next: Sending | undefined = undefined;
@@ -168,7 +171,7 @@ export class HeldEvent {
   /** By the worker's clock, epoch ms. */
   timestampMs = 0;
   clock = -1;
-  /** When it reached us, epoch ms. */
+  /** When it reached us, in listened time, ms. */
   arrivedAtMs = 0;
   /** It has left the window before its turn. */
   released = false;

@@ -105,6 +105,16 @@ export const OPTION_RULES: readonly OptionRule[] = [
     },
   },
   {
+    path: 'lost_timeout',
+    broken: (options) => {
+      const timeoutS = options.value('worker_timeout');
+      const lostS = options.value('lost_timeout');
+      if (timeoutS === undefined || lostS === undefined || lostS >= timeoutS) return undefined;
+      // The default gives way to a longer worker_timeout.
+      return options.isGiven('lost_timeout') ? `at least worker_timeout (${timeoutS})` : undefined;
+    },
+  },
+  {
     path: 'series_retention',
     broken: (options) => {
       const timeoutS = options.value('worker_timeout');

@@ -181,6 +181,15 @@ const ROWS = {
     scope: 'cluster',
     default: '30',
   }),
+  lost_timeout: option({
+    doc: 'Seconds of silence after which the tasks of a worker are counted as lost, if nothing proves its death before; at least `worker_timeout`.',
+    format: seconds(DAY_S),
+    flag: '--lost-timeout',
+    env: ['CELERY_OTEL_LOST_TIMEOUT'],
+    commands: RUN,
+    scope: 'cluster',
+    default: '120',
+  }),
   series_retention: option({
     doc: 'Seconds after which a worker that is gone is forgotten, at least `worker_timeout`.',
     format: seconds(30 * DAY_S),

@@ -28,6 +28,7 @@ export function clusterSettings(options: Options): ClusterSettings {
     tasksMax: options.need('tasks_max'),
     workersMax: options.need('workers_max'),
     workerTimeoutMs: milliseconds(options.need('worker_timeout')),
+    lostTimeoutMs: milliseconds(Math.max(options.need('lost_timeout'), options.need('worker_timeout'))),
     seriesRetentionMs: milliseconds(options.need('series_retention')),
     windowMs: milliseconds(options.need('reordering_window')),
     heldMax: options.need('reordering_events_max'),

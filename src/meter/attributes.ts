@@ -2,7 +2,7 @@
  * The table of attributes: every key that a metric may have, and what its values are. Whether a metric always has it is
  * said by the metric's row. Below it, the attributes of the resources that metrics are exported under.
  */
-import type { Revocation } from '../cluster/observation.ts';
+import type { Revocation, WorkerExit } from '../cluster/observation.ts';
 import type { SelfEvent } from '../self/self-event.ts';
 import type { EventLoopDelay, ProcessReading } from './self-readings.ts';
 
@@ -20,6 +20,13 @@ type FieldOf<K extends SelfEvent['kind']> = Extract<SelfEvent, { readonly kind: 
 function membersOf<T extends string>(members: Readonly<Record<T, true>>): readonly string[] {
   return Object.keys(members);
 }
+
+export const WORKER_EXITS = membersOf<WorkerExit>({
+  goodbye: true,
+  silence: true,
+  replaced: true,
+  restarted: true,
+});
 
 export const ATTRIBUTES = {
   'celery.task.name': {
@@ -47,6 +54,11 @@ export const ATTRIBUTES = {
   'celery.task.state': {
     description: '`waiting` until it starts, then `running`.',
     values: ['waiting', 'running'],
+  },
+  'celery.worker.exit.reason': {
+    description:
+      'Why it left: it said `goodbye`, as after SIGTERM; it fell into `silence`; it was `replaced` by a process with another pid, or `restarted` with the same pid, without a goodbye.',
+    values: WORKER_EXITS,
   },
   'celery.worker.load.period': {
     description: 'Over what time it is averaged.',

@@ -188,7 +188,7 @@ export const METRICS = {
     ...ON,
     attributes: TASK_ON_WORKER,
     description:
-      'Tasks that were running when their worker died, or had been silent for `worker_timeout`, and that were not delivered again; once each.',
+      'Tasks that were running when their worker died and that were not delivered again; once each. Counted at once when the worker’s successor proves it, else after `lost_timeout`.',
   },
   'celery.task.oldest_age': {
     instrument: 'gauge',
@@ -198,7 +198,7 @@ export const METRICS = {
     ...ON,
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
-      'Age of the oldest task that is due and waits, since it was sent, and of the oldest that runs.',
+      'Age of the oldest task that is due and waits, since it was sent, and of the oldest that runs; 0 where there is none.',
   },
   'celery.worker.up': {
     instrument: 'gauge',
@@ -209,6 +209,15 @@ export const METRICS = {
     attributes: WORKER,
     description:
       '1 while a worker gives signs of life, 0 after its goodbye or when it has been silent too long.',
+  },
+  'celery.worker.exits': {
+    instrument: 'counter',
+    unit: '{exit}',
+    valueType: 'int',
+    ...ON,
+    attributes: [...WORKER, 'celery.worker.exit.reason'],
+    description:
+      'Processes of a worker that left, by how that is known: a deploy is a goodbye, a crash is not.',
   },
   'celery.worker.tasks.active': {
     instrument: 'gauge',
@@ -260,7 +269,8 @@ export const METRICS = {
     valueType: 'double',
     ...ON,
     attributes: WORKER,
-    description: 'Time since a worker’s last sign of life, of whatever kind.',
+    description:
+      'Time since a worker’s last sign of life, of whatever kind, while the broker could be heard.',
   },
   'celery.worker.load': {
     instrument: 'gauge',
@@ -269,7 +279,7 @@ export const METRICS = {
     valueType: 'double',
     ...OFF,
     attributes: [...WORKER, 'celery.worker.load.period'],
-    description: 'Load averages of a worker’s host, as its last heartbeat told.',
+    description: 'Load averages of a worker’s host, as its last heartbeat told; 0 when it is not up.',
   },
   'celery.worker.info': {
     instrument: 'gauge',
@@ -278,7 +288,8 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...WORKER, 'celery.version', 'os.type'],
-    description: '1 for each worker that is up and has told its version.',
+    description:
+      '1 for the version that a worker has told while it is up; 0 when it is not, and for its former versions.',
   },
 } as const satisfies Record<string, MetricRow>;
 
@@ -408,6 +419,15 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.sender.host', 'celery_otel.worker.host'],
     description: 'Waits that were clearly negative and taken as 0: the clocks of the two hosts differ.',
+  },
+  'celery_otel.lost.refuted': {
+    instrument: 'counter',
+    unit: '{task}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description:
+      'Tasks that were counted as `celery.task.lost` and ended after all; their ends are counted too.',
   },
   'celery_otel.series': {
     instrument: 'gauge',

@@ -11,6 +11,7 @@ import type {
   WorkerReading,
 } from '../cluster/observation.ts';
 import type { Pace } from '../turns.ts';
+import { WORKER_EXITS } from './attributes.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
 import type { CounterSeries } from './coalescing-counter.ts';
 import { createInstruments, type HistogramSeries, type Instruments, type Observe } from './instruments.ts';
@@ -73,8 +74,10 @@ function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): voi
   for (const [index, period] of (['1m', '5m', '15m'] as const).entries()) {
     observe('celery.worker.load', it.load?.[index], [it.worker, period]);
   }
-  if (!it.up || it.version === '') return;
-  observe('celery.worker.info', 1, [it.worker, it.version, it.system.toLowerCase() || 'unknown']);
+  for (const [index, { version, system }] of it.versions.entries()) {
+    const isPresent = it.up && index === 0;
+    observe('celery.worker.info', isPresent ? 1 : 0, [it.worker, version, system.toLowerCase() || 'unknown']);
+  }
 }
 
 function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void {
@@ -176,7 +179,15 @@ class ObservationRecorder {
         if (it.processed > 0) add('celery.worker.tasks.processed', [it.worker], it.processed);
         add('celery.worker.events.lost', [it.worker], it.eventsLost);
         break;
+      case 'worker-appeared':
+        // There is no rate of a counter that begins with the first exit.
+        for (const reason of WORKER_EXITS) add('celery.worker.exits', [it.worker, reason], 0);
+        break;
+      case 'worker-exited':
+        add('celery.worker.exits', [it.worker, it.reason]);
+        break;
       case 'clock-skewed':
+      case 'loss-refuted':
         // Is about the measuring, so the bridge tells it of itself.
         break;
       default:

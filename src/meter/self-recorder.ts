@@ -70,6 +70,9 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'clock-skewed':
       add('celery_otel.clock.skews', [service, event.senderHost, event.workerHost]);
       break;
+    case 'loss-refuted':
+      add('celery_otel.lost.refuted', [service]);
+      break;
     case 'export-finished':
       add('celery_otel.exports', [service, event.outcome]);
       // Also where it is 0: there is no rate of what begins with the first that is bad.

@@ -69,6 +69,12 @@ export function logLine(event: SelfEvent): LogLine {
         `the clocks of ${event.senderHost} (sender) and ${event.workerHost} (worker) differ: a negative wait was taken as 0`,
         `${event.kind} ${event.service}`,
       );
+    case 'loss-refuted':
+      return line(
+        'warn',
+        `${event.task} was counted as lost and has ended after all: ${event.worker} was silent, not dead; raise lost_timeout`,
+        `${event.kind} ${event.service}`,
+      );
     case 'export-finished':
       return exportFinished(event);
     case 'defect':

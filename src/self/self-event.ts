@@ -44,6 +44,13 @@ export type SelfEvent =
       readonly senderHost: string;
       readonly workerHost: string;
     }
+  /** A task that was counted as lost has ended after all. */
+  | {
+      readonly kind: 'loss-refuted';
+      readonly service: string;
+      readonly task: string;
+      readonly worker: string;
+    }
   | {
       readonly kind: 'export-finished';
       readonly service: string;

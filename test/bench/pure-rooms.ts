@@ -95,9 +95,10 @@ function runBatch(cluster: Cluster, from: number): number {
   const messages = Array.from({ length: TASKS_A_BATCH }, (_, index) => lifecycle(from + index));
   const started = process.cpuUsage();
   for (const message of messages) {
-    for (const event of decode(message).events) cluster.apply(event, message.arrivedAtMs);
+    for (const event of decode(message).events)
+      cluster.apply(event, message.arrivedAtMs, message.arrivedAtMs);
   }
-  if (from % (TASKS_A_SECOND * SECONDS_BETWEEN_SURVEYS) === 0) atOnce(cluster.survey(timeOf(from)));
+  if (from % (TASKS_A_SECOND * SECONDS_BETWEEN_SURVEYS) === 0) surveyAt(cluster, timeOf(from));
   const { user, system } = process.cpuUsage(started);
   return user + system;
 }
@@ -119,9 +120,14 @@ function liveTasks(): void {
 function fill(cluster: Cluster, tasks: number, events: number): void {
   for (let index = 0; index < tasks; index += 1) {
     const message = lifecycle(index, events);
-    for (const event of decode(message).events) cluster.apply(event, message.arrivedAtMs);
+    for (const event of decode(message).events)
+      cluster.apply(event, message.arrivedAtMs, message.arrivedAtMs);
   }
-  atOnce(cluster.survey(timeOf(tasks + TASKS_A_SECOND * 2)));
+  surveyAt(cluster, timeOf(tasks + TASKS_A_SECOND * 2));
+}
+
+function surveyAt(cluster: Cluster, nowMs: number): void {
+  atOnce(cluster.survey(() => ({ wallMs: nowMs, listenedMs: nowMs })));
 }
 
 function newCluster(): Cluster {

@@ -5,6 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createAmqpTransport } from '../../src/broker/amqp.ts';
 import { openingFailure, Refusal, replyCode } from '../../src/broker/amqp-failure.ts';
+import { ListeningClock } from '../../src/broker/listening-clock.ts';
 import { addressOf, observeSession } from './observed-session.ts';
 
 const URL = addressOf('amqp://u:hunter2@h/shop');
@@ -69,7 +70,10 @@ async function endWith(t: TestContext, behave: (socket: Socket) => void) {
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
   const url = addressOf(`amqp://u:hunter2@127.0.0.1:${address.port}`);
-  const session = observeSession(t, createAmqpTransport(), { url, connectTimeoutMs: 500 });
+  const session = observeSession(t, createAmqpTransport(new ListeningClock()), {
+    url,
+    connectTimeoutMs: 500,
+  });
   const end = await session.ended;
   assert.deepEqual(session.log.items, []);
   assert.doesNotMatch(JSON.stringify(end), /hunter2/);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { createAmqpTransport } from '../../src/broker/amqp.ts';
+import { ListeningClock } from '../../src/broker/listening-clock.ts';
 import { freePort } from '../real/free-port.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type SentMessage, testConformance } from './conformance.ts';
@@ -26,7 +27,7 @@ const EVENT: SentMessage = {
 };
 
 testConformance('AMQP', {
-  create: createAmqpTransport,
+  create: () => createAmqpTransport(new ListeningClock()),
   absent: () => addressOf(`amqp://127.0.0.1:${deadPort}`),
   async open(t, messages) {
     const publisher = await startPublisher(t, rabbitmq.port);
@@ -39,7 +40,11 @@ testConformance('AMQP', {
 
 /** A session at that address, on an exchange of its own name. */
 function session(t: TestContext, url: string, eventExchange = 'celeryev', connectTimeoutMs = 5000) {
-  return observeSession(t, createAmqpTransport(), { url: addressOf(url), eventExchange, connectTimeoutMs });
+  return observeSession(t, createAmqpTransport(new ListeningClock()), {
+    url: addressOf(url),
+    eventExchange,
+    connectTimeoutMs,
+  });
 }
 
 /** The address of the node with another user, password, host or virtual host in it. */
@@ -241,7 +246,7 @@ test('a flood leaves time to all else in each turn of the event loop', async (t)
     while (performance.now() < untilMs);
   };
   const done = Promise.withResolvers<void>();
-  const { ready } = observeSession(t, createAmqpTransport(), {
+  const { ready } = observeSession(t, createAmqpTransport(new ListeningClock()), {
     url: addressOf(rabbitmq.url),
     eventExchange: 'flood',
     deliver() {

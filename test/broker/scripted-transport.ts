@@ -73,6 +73,7 @@ export function listenScripted(
       return (script.shift() ?? staying(true))(session);
     },
     now: () => 4711,
+    listenedMs: () => 42,
     async reachable(url) {
       probes.add(url.label);
       return url.scheme !== 'recording' && listening.has(url.host);

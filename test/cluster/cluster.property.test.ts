@@ -91,7 +91,7 @@ function assertSaneSurvey({ workers, queues }: Survey): void {
     assert.ok(reading.up || reading.active === 0);
     for (const value of Object.values(reading)) if (typeof value === 'number') assert.ok(value >= 0);
   }
-  for (const { queue, waitingAgeS = 0, runningAgeS = 0 } of queues) {
+  for (const { queue, waitingAgeS, runningAgeS } of queues) {
     assert.notEqual(queue, '');
     assert.ok(waitingAgeS >= 0 && runningAgeS >= 0);
   }
@@ -114,7 +114,7 @@ test('anything in any order: no throw, no empty name, nothing negative, every bo
       on.cluster.survey(longAfterMs);
       const inTheEnd = on.cluster.survey(longAfterMs + 1);
       assert.deepEqual(inTheEnd.workers, []);
-      assert.ok(inTheEnd.queues.every(({ runningAgeS }) => runningAgeS === undefined));
+      assert.ok(inTheEnd.queues.every(({ runningAgeS }) => runningAgeS === 0));
     }),
     { numRuns: 3_000, seed: SEED },
   );
@@ -327,7 +327,7 @@ test('any part of what happened is sane too: its beginning, or with events missi
       // What was sent and never received does wait; nothing else is left once the workers are gone.
       const left = on.cluster.survey(END_MS + 2_000_000);
       assert.deepEqual(left.workers, []);
-      assert.ok(left.queues.every(({ runningAgeS }) => runningAgeS === undefined));
+      assert.ok(left.queues.every(({ runningAgeS }) => runningAgeS === 0));
     }),
     { numRuns: 1_000, seed: SEED },
   );

@@ -2,6 +2,7 @@
 import type * as celery from '../../src/celery/event.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
 import type { Observation, Survey } from '../../src/cluster/observation.ts';
+import type { Steps } from '../../src/cluster/steps.ts';
 import { atOnce } from './at-once.ts';
 
 export const WORKER = 'w1@shop';
@@ -57,6 +58,7 @@ export const SETTINGS: ClusterSettings = {
   tasksMax: 1_000,
   workersMax: 100,
   workerTimeoutMs: 30_000,
+  lostTimeoutMs: 120_000,
   seriesRetentionMs: 600_000,
   windowMs: 500,
   heldMax: 10_000,
@@ -65,10 +67,12 @@ export const SETTINGS: ClusterSettings = {
 
 /** A cluster and everything that was observed of it so far. */
 export interface Watched {
-  readonly cluster: Omit<Cluster, 'survey'> & {
-    survey(nowMs: number): Survey;
-    /** As it is made: in steps. */
-    stepwiseSurvey: Cluster['survey'];
+  readonly cluster: Omit<Cluster, 'survey' | 'apply'> & {
+    /** @param listenedMs by default all the time was listened to */
+    apply(event: celery.CeleryEvent, wallMs: number, listenedMs?: number): void;
+    survey(wallMs: number, listenedMs?: number): Survey;
+    /** As it is made: in steps; all the time is listened to. */
+    stepwiseSurvey(now: number | (() => number)): Steps<Survey>;
   };
   readonly observed: Observation[];
   /** What was observed since the last call. */
@@ -82,8 +86,13 @@ export function watch(over: Partial<ClusterSettings> = {}): Watched {
   return {
     cluster: {
       ...cluster,
-      survey: (nowMs) => atOnce(cluster.survey(nowMs)),
-      stepwiseSurvey: cluster.survey,
+      apply: (event, wallMs, listenedMs = wallMs) => cluster.apply(event, wallMs, listenedMs),
+      survey: (wallMs, listenedMs = wallMs) => atOnce(cluster.survey(() => ({ wallMs, listenedMs }))),
+      stepwiseSurvey: (now) =>
+        cluster.survey(() => {
+          const nowMs = typeof now === 'number' ? now : now();
+          return { wallMs: nowMs, listenedMs: nowMs };
+        }),
     },
     observed,
     news() {
@@ -115,10 +124,14 @@ export function line(it: Observation): string {
       return `skewed ${it.senderHost} ${it.workerHost}`;
     case 'task-sent':
       return `sent ${it.task} ${it.queue}`;
+    case 'worker-appeared':
+      return `appeared ${it.worker}`;
+    case 'worker-exited':
+      return `exited ${it.worker} ${it.reason}`;
     default:
   }
   const { task, queue, worker } = it.run;
-  const words: string[] = [it.kind.slice('task-'.length), task, queue, worker];
+  const words: string[] = [it.kind.replace('task-', ''), task, queue, worker];
   if ('errorType' in it) words.push(it.errorType);
   if ('requeue' in it) words.push(it.requeue ? 'requeued' : 'dropped');
   if ('revocation' in it) words.push(it.revocation);

@@ -27,6 +27,7 @@ const SETTINGS = {
   tasksMax: 100_000,
   workersMax: 10_000,
   workerTimeoutMs: 30_000,
+  lostTimeoutMs: 30_000,
   seriesRetentionMs: 600_000,
   windowMs: 1_000,
   heldMax: 100_000,
@@ -141,7 +142,7 @@ async function exported(
   const cluster = createCluster(SETTINGS, (observation) => recorder.record(observation));
   const recorder: Recorder = createRecorder(
     provider.getMeter('test', '1'),
-    () => atOnce(cluster.survey(nowMs)),
+    () => atOnce(cluster.survey(() => ({ wallMs: nowMs, listenedMs: nowMs }))),
     CHOICE,
   );
 
@@ -153,7 +154,7 @@ async function exported(
       nowMs = arrival.atMs;
       const { events, rejections } = decode(arrival.message);
       assert.deepEqual(rejections, []);
-      for (const event of events) cluster.apply(event, nowMs);
+      for (const event of events) cluster.apply(event, nowMs, nowMs);
       next += 1;
     }
     nowMs = untilMs;

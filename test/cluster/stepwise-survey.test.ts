@@ -28,6 +28,8 @@ const TASKS_A_SECOND = 500;
 const ENDLESS = 2;
 const EVENTS_A_STEP = 40;
 const EVENTS_A_SURVEY = 500;
+/** After so much silence a worker is forgotten, and what it ran is lost. */
+const FORGOTTEN_AFTER_MS = SETTINGS.workerTimeoutMs + SETTINGS.seriesRetentionMs + 1;
 const LARGE = { tasksMax: 10_000, workersMax: 1_000 };
 
 /** Of tasks that take two seconds, but for those that never end, and of their workers; in the order of their times. */
@@ -83,7 +85,7 @@ function outcome(
   lastMs: number,
 ): { lines: readonly string[]; queues: Survey['queues']; survey: Survey } {
   const atRest = on.cluster.survey(lastMs + 2 * SETTINGS.windowMs);
-  const deadMs = lastMs + SETTINGS.workerTimeoutMs + 1;
+  const deadMs = lastMs + FORGOTTEN_AFTER_MS;
   const { queues } = on.cluster.survey(deadMs);
   on.cluster.flush();
   return { lines: on.observed.map(line).sort(), queues, survey: atRest };
@@ -120,8 +122,8 @@ test('tasks that end, are forgotten and give their place to others between the s
   assert.equal(count('task-received'), TASKS);
   assert.equal(count('task-started'), TASKS);
   assert.equal(count('task-succeeded'), TASKS - TASKS / ENDLESS);
-  const { queues } = on.cluster.survey(lastMs + SETTINGS.workerTimeoutMs + 1);
-  assert.ok(queues.every(({ runningAgeS }) => runningAgeS === undefined));
+  const { queues } = on.cluster.survey(lastMs + FORGOTTEN_AFTER_MS);
+  assert.ok(queues.every(({ runningAgeS }) => runningAgeS === 0));
 });
 
 test('the bound of the tasks holds though a survey comes to some that were forgotten meanwhile', () => {
@@ -167,7 +169,7 @@ test('a run that ends between being found and being judged is not lost with its 
       ? observation.run.task
       : undefined;
   let ended = 0;
-  between(on.cluster.stepwiseSurvey(T0_MS + SETTINGS.workerTimeoutMs + 1), () => {
+  between(on.cluster.stepwiseSurvey(T0_MS + FORGOTTEN_AFTER_MS), () => {
     for (const observation of on.news()) open.delete(endOf(observation) ?? '');
     // As if its end had been in the queue for all that time.
     for (const name of [...open].slice(0, 30)) {
@@ -212,7 +214,7 @@ test('a worker that is forgotten and comes back between the steps is not forgott
   for (let pause = 0; pause < steps - 1; pause += 1) assert.equal(comeBackAfter(pause).up, workersMax);
 });
 
-test('a word that is not due at one survey is taken to heart at a later one', () => {
+test('a word that is not due at one survey is applied at a later one', () => {
   const on = watch();
   on.cluster.apply(signal('worker-heartbeat', { active: 7 }), T0_MS);
   assert.equal(on.cluster.survey(T0_MS + 1).workers[0]?.active, undefined);

@@ -4,6 +4,7 @@ import type { TaskEvent } from '../../src/celery/event.ts';
 import { lengthOf } from '../../src/cluster/chain.ts';
 import { TaskTable } from '../../src/cluster/task-table.ts';
 import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
+import { atOnce } from './at-once.ts';
 import {
   failed,
   observe,
@@ -22,12 +23,19 @@ import {
 const INSTANCE = new WorkerInstance(
   'w1@shop',
   17,
-  { windowMs: 1_000, observe: () => {}, onHurried: () => {} },
-  T0_MS,
+  { windowMs: 1_000, observe: () => {}, onEarly: () => {}, onRestart: () => {} },
+  { seenMs: T0_MS, toldMs: T0_MS, session: 0 },
 );
 
 const PAY = { task: 'shop.pay', queue: 'orders', worker: 'w1@shop' };
 const SHIP = { ...PAY, task: 'shop.ship' };
+
+/** The uuids, the one of which no run has begun for longest first. */
+function unfinished(table: TaskTable): readonly string[] {
+  const uuids: string[] = [];
+  atOnce(table.unfinished.walk(1, ({ uuid }) => uuids.push(uuid)));
+  return uuids;
+}
 
 test('a task that is not known yet is empty, and is the same one the next time', () => {
   const table = new TaskTable(2);
@@ -52,10 +60,7 @@ test('beyond its bound the table forgets the task of which no run has begun for 
   table.task('u4');
   assert.equal(table.size, 3);
   assert.deepEqual(forgotten, ['u2']);
-  assert.deepEqual(
-    Array.from(table.unfinished, ({ uuid }) => uuid),
-    ['u3', 'u1', 'u4'],
-  );
+  assert.deepEqual(unfinished(table), ['u3', 'u1', 'u4']);
   assert.equal(table.evicted, 1);
 });
 

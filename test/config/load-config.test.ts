@@ -53,6 +53,7 @@ test('a broker and a name are enough', () => {
           tasksMax: 100_000,
           workersMax: 10_000,
           workerTimeoutMs: 30_000,
+          lostTimeoutMs: 120_000,
           seriesRetentionMs: 600_000,
           windowMs: 1000,
           heldMax: 100_000,
@@ -90,6 +91,23 @@ test('a broker and a name are enough', () => {
   } satisfies Config);
 });
 
+test('lost_timeout is at least worker_timeout: its default grows with that, what is given is a mistake', () => {
+  const plain = {
+    CELERY_BROKER_URL: 'amqp://a',
+    OTEL_SERVICE_NAME: 'shop',
+    CELERY_OTEL_WORKER_TIMEOUT: '300',
+  };
+  const longer = loadConfig({ argv: [], env: plain });
+  assert.ok(longer.ok);
+  assert.equal(longer.config.services[0].cluster.lostTimeoutMs, 300_000);
+  const shorter = loadConfig({ argv: ['--lost-timeout', '299'], env: plain });
+  assert.ok(!shorter.ok);
+  assert.deepEqual(
+    shorter.mistakes.map(({ path, expected }) => [path, expected]),
+    [['lost_timeout', 'at least worker_timeout (300)']],
+  );
+});
+
 test('every option arrives in the slice of its room, in its unit', () => {
   const config = configOf({
     argv: [
@@ -108,6 +126,8 @@ test('every option arrives in the slice of its room, in its unit', () => {
         'q',
         '--worker-timeout',
         '0.25',
+        '--lost-timeout',
+        '0.5',
         '--series-retention',
         '2',
       ],
@@ -169,6 +189,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
             tasksMax: 3,
             workersMax: 4,
             workerTimeoutMs: 250,
+            lostTimeoutMs: 500,
             seriesRetentionMs: 2000,
             windowMs: 500,
             heldMax: 8,

@@ -125,6 +125,13 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [...seconds.bad, '86401'],
   },
+  lost_timeout: {
+    good: [
+      ['30', 30],
+      ['86400', 86_400],
+    ],
+    bad: [...seconds.bad, '86401'],
+  },
   series_retention: {
     good: [
       ['30', 30],

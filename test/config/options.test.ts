@@ -22,6 +22,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   control_exchange: 'celery',
   task_default_queue: 'celery',
   worker_timeout: 30,
+  lost_timeout: 120,
   series_retention: 600,
   tasks_max: 100_000,
   workers_max: 10_000,

@@ -102,7 +102,12 @@ const CASES: readonly { observation: Observation; points: Readonly<Record<string
     observation: { kind: 'worker-progressed', worker: 'w1@host', processed: 0, eventsLost: 2 },
     points: { 'celery.worker.events.lost': [WORKER, 2] },
   },
-  // It is about the measuring: the bridge tells it of itself.
+  {
+    observation: { kind: 'worker-exited', worker: 'w1@host', reason: 'restarted' },
+    points: { 'celery.worker.exits': [{ ...WORKER, 'celery.worker.exit.reason': 'restarted' }, 1] },
+  },
+  // They are about the measuring: the bridge tells them of itself.
+  { observation: { kind: 'loss-refuted', ...OF }, points: {} },
   { observation: { kind: 'clock-skewed', senderHost: 'web1', workerHost: 'host' }, points: {} },
 ];
 
@@ -139,10 +144,25 @@ test('every kind of observation is tried here', () => {
     'task-revoked': true,
     'task-cancelled': true,
     'task-lost': true,
+    'loss-refuted': true,
+    'worker-appeared': true,
+    'worker-exited': true,
     'worker-progressed': true,
     'clock-skewed': true,
   };
-  assert.deepEqual(new Set(CASES.map(({ observation }) => observation.kind)), new Set(Object.keys(kinds)));
+  const tried = CASES.map(({ observation }) => observation.kind);
+  assert.deepEqual(new Set([...tried, 'worker-appeared']), new Set(Object.keys(kinds)));
+});
+
+test('a worker that appears has a 0 for each reason to leave, so that there is a rate of the first exit', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  createRecorder(meter, noWorkers, ALL).record({ kind: 'worker-appeared', worker: 'w1@host' });
+  assert.deepEqual(lines(await collect()), [
+    'celery.worker.exits w1@host goodbye 0',
+    'celery.worker.exits w1@host replaced 0',
+    'celery.worker.exits w1@host restarted 0',
+    'celery.worker.exits w1@host silence 0',
+  ]);
 });
 
 /** One that is up and has told everything, so that none of its gauges is without a point. */
@@ -154,10 +174,9 @@ const TALKATIVE: WorkerReading = {
   scheduled: 5,
   heartbeatAgeS: 1.5,
   load: [0.1, 0.2, 0.3],
-  version: '5.7.0',
-  system: 'Linux',
+  versions: [{ version: '5.7.0', system: 'Linux' }],
 };
-const SILENT: WorkerReading = { ...TALKATIVE, active: undefined, load: undefined, version: '', system: '' };
+const SILENT: WorkerReading = { ...TALKATIVE, active: undefined, load: undefined, versions: [] };
 const GONE: WorkerReading = {
   ...TALKATIVE,
   up: false,
@@ -213,6 +232,7 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
     survey: surveyOf([GONE]),
     points: [
       'celery.worker.heartbeat.age w1@host 31',
+      'celery.worker.info w1@host 5.7.0 linux 0',
       'celery.worker.tasks.active w1@host 0',
       'celery.worker.tasks.prefetched w1@host 0',
       'celery.worker.tasks.scheduled w1@host 0',
@@ -221,7 +241,7 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
   },
   {
     title: 'a worker that tells its version and not its system',
-    survey: surveyOf([{ ...SILENT, version: '5.2.6' }]),
+    survey: surveyOf([{ ...SILENT, versions: [{ version: '5.2.6', system: '' }] }]),
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',
       'celery.worker.info w1@host 5.2.6 unknown 1',
@@ -240,11 +260,16 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
     survey: surveyOf(
       [],
       [
-        { queue: 'orders', waitingAgeS: 1, runningAgeS: undefined },
-        { queue: 'mails', waitingAgeS: undefined, runningAgeS: 0 },
+        { queue: 'orders', waitingAgeS: 1, runningAgeS: 0 },
+        { queue: 'mails', waitingAgeS: 0, runningAgeS: 2 },
       ],
     ),
-    points: ['celery.task.oldest_age mails running 0', 'celery.task.oldest_age orders waiting 1'],
+    points: [
+      'celery.task.oldest_age mails running 2',
+      'celery.task.oldest_age mails waiting 0',
+      'celery.task.oldest_age orders running 0',
+      'celery.task.oldest_age orders waiting 1',
+    ],
   },
 ];
 

@@ -82,6 +82,10 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
     event: { kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' },
     points: ['celery_otel.clock.skews shop,web1,node7 = 1'],
   },
+  {
+    event: { kind: 'loss-refuted', service: 'shop', task: 'shop.pay', worker: 'w1@host' },
+    points: ['celery_otel.lost.refuted shop = 1'],
+  },
   ...(['success', 'partial', 'failure'] as const).map((outcome) => ({
     event: { ...EXPORTED, outcome },
     points: [
@@ -299,6 +303,7 @@ test('with a hundred services every metric has points, all of them within the li
     for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0 }, 0);
   }
   recorder.record({ kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' });
+  recorder.record({ kind: 'loss-refuted', service: 'shop', task: 'shop.pay', worker: 'w1@host' });
   const points = await collect();
   assert.deepEqual(
     Object.keys(SELF_METRICS).filter((name) => !points.some(({ metric }) => metric === name)),

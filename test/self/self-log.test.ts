@@ -78,6 +78,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /the clocks of web1 \(sender\) and node7 \(worker\) differ/u,
   },
   {
+    event: { kind: 'loss-refuted', service: 'shop', task: 'shop.pay', worker: 'w1@node7' },
+    level: 'warn',
+    says: /^shop\.pay was counted as lost and has ended after all: .* raise lost_timeout$/u,
+  },
+  {
     event: { ...EXPORTED, outcome: 'success', reason: '' },
     level: 'debug',
     says: /^exported 40 points in 12 ms$/u,

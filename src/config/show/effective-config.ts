@@ -45,6 +45,7 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
     [at('control_exchange'), service.controlExchange],
     [at('task_default_queue'), service.taskDefaultQueue],
     [at('worker_timeout'), cluster.workerTimeoutMs / 1000],
+    [at('lost_timeout'), cluster.lostTimeoutMs / 1000],
     [at('series_retention'), cluster.seriesRetentionMs / 1000],
     [at('tasks_max'), cluster.tasksMax],
     [at('workers_max'), cluster.workersMax],

@@ -92,6 +92,7 @@ test('every value is told once, with the line, the flag or the variable that gav
     [`${shop}.broker_url[1].ssl.cert_reqs`]: 'none  # f:10',
     [`${shop}.broker_heartbeat`]: '30  # default',
     [`${shop}.worker_timeout`]: '45.5  # f:5',
+    [`${shop}.lost_timeout`]: '120  # default',
     [`${shop}.series_retention`]: '100  # f:12',
     [`${shop}.tasks_max`]: '7  # --tasks-max',
     [`${shop}.workers_max`]: '8  # CELERY_OTEL_WORKERS_MAX',

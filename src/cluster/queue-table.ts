@@ -1,0 +1,57 @@
+/**
+ * The queues that are known: those of which a task was heard, until nothing has been heard of one for a while. A queue that
+ * is known has its gauges, also when nothing waits in it. Bounded; it knows no task.
+ */
+
+/** Without a gauge of their own when idle are those beyond. */
+const QUEUES_MAX = 2000;
+
+interface Known {
+  readonly queue: string;
+  /** In listened time, ms. */
+  lastUsedMs: number;
+}
+
+export class QueueTable {
+  readonly #retentionMs: number;
+  readonly #byName = new Map<string, Known>();
+  /** Most tasks in a row are of one queue. */
+  #last: Known | undefined;
+  #notAdmitted = 0;
+
+  /** @param retentionMs for how long a queue is known of which nothing is heard, in listened time */
+  constructor(retentionMs: number) {
+    this.#retentionMs = retentionMs;
+  }
+
+  /** How often a queue was used that there was no room for. */
+  get notAdmitted(): number {
+    return this.#notAdmitted;
+  }
+
+  /** The queue was heard of. */
+  use(queue: string, listenedMs: number): void {
+    if (this.#last?.queue === queue) this.#last.lastUsedMs = listenedMs;
+    else this.#find(queue, listenedMs);
+  }
+
+  /** Those that are known at that time; the others are forgotten. */
+  known(listenedMs: number): readonly string[] {
+    for (const [queue, { lastUsedMs }] of this.#byName) {
+      if (listenedMs - lastUsedMs > this.#retentionMs) this.#byName.delete(queue);
+    }
+    this.#last = undefined;
+    return [...this.#byName.keys()];
+  }
+
+  #find(queue: string, listenedMs: number): void {
+    const known = this.#byName.get(queue);
+    if (known === undefined && this.#byName.size >= QUEUES_MAX) {
+      this.#notAdmitted += 1;
+      return;
+    }
+    this.#last = known ?? { queue, lastUsedMs: listenedMs };
+    this.#last.lastUsedMs = listenedMs;
+    this.#byName.set(queue, this.#last);
+  }
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ListeningClock } from '../../src/broker/listening-clock.ts';
+
+const WALL_MS = 1_795_260_275_000;
+
+/** A clock that is told of time in seconds since the beginning. */
+function clock() {
+  const listening = new ListeningClock();
+  const at = (s: number) => [s * 1_000, WALL_MS + s * 1_000] as const;
+  return {
+    begin: (s: number) => listening.begin(...at(s)),
+    proven: (s: number) => listening.proven(...at(s)),
+    end: () => listening.end(),
+    listenedS: () => listening.listenedMs / 1_000,
+    wallS: (s: number) => (listening.wallMs(...at(s)) - WALL_MS) / 1_000,
+  };
+}
+
+test('time counts from when the session became ready, up to the last proof that the broker is heard', () => {
+  const { begin, proven, listenedS } = clock();
+  proven(5);
+  assert.equal(listenedS(), 0, 'not before');
+  begin(10);
+  assert.equal(listenedS(), 0);
+  for (const s of [11, 12, 12.5]) proven(s);
+  assert.equal(listenedS(), 2.5);
+});
+
+test('the time since the last proof does not count where the session ends, nor the time until the next one', () => {
+  const { begin, proven, end, listenedS } = clock();
+  begin(0);
+  proven(1);
+  end();
+  proven(3);
+  begin(60);
+  proven(61);
+  assert.equal(listenedS(), 2);
+});
+
+test('a process that is held up, or a network that is, does not listen meanwhile', () => {
+  const { begin, proven, listenedS } = clock();
+  begin(0);
+  proven(1);
+  proven(3_601);
+  assert.equal(listenedS(), 2.5);
+  proven(3_602);
+  assert.equal(listenedS(), 3.5);
+});
+
+test('it never goes back, whatever it is told', () => {
+  const { begin, proven, listenedS } = clock();
+  begin(10);
+  proven(11);
+  proven(5);
+  assert.equal(listenedS(), 1);
+  proven(6);
+  assert.equal(listenedS(), 2);
+});
+
+test('the wall clock stands still while nothing is heard, and is itself again once something is', () => {
+  const { begin, proven, end, wallS } = clock();
+  assert.equal(wallS(7), 7, 'before the first session there is nothing to keep');
+  begin(10);
+  assert.equal(wallS(11), 11);
+  proven(11);
+  assert.equal(wallS(12), 12);
+  assert.equal(wallS(20), 11, 'nothing came for long');
+  end();
+  assert.equal(wallS(21), 11);
+  begin(30);
+  assert.equal(wallS(31), 31);
+});

@@ -1,0 +1,347 @@
+/** What died with its worker, and what only seemed to: silence is no death, and a loss cannot be taken back. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent, WorkerSignal } from '../../src/celery/event.ts';
+import type { Observation } from '../../src/cluster/observation.ts';
+import {
+  failed,
+  line,
+  received,
+  SETTINGS,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  type Watched,
+  WORKER,
+  watch,
+} from './events.ts';
+
+const W2 = { hostname: 'w2@shop' };
+const TIMEOUT_S = SETTINGS.workerTimeoutMs / 1_000;
+const LOST_S = SETTINGS.lostTimeoutMs / 1_000;
+const RETENTION_S = SETTINGS.seriesRetentionMs / 1_000;
+const FORGOTTEN_S = TIMEOUT_S + RETENTION_S;
+
+/** Events with the time, in seconds since the beginning, at which they happen and reach us. */
+type Story = readonly (readonly [atS: number, event: CeleryEvent])[];
+
+/** @param awayS for how long nobody listened before */
+function tell(on: Watched, story: Story, awayS = 0): void {
+  for (const [atS, event] of story) {
+    const timestampMs = T0_MS + atS * 1_000;
+    on.cluster.apply({ ...event, timestampMs }, timestampMs, timestampMs - awayS * 1_000);
+  }
+}
+
+function upAt(on: Watched, atS: number, awayS = 0): readonly (readonly [string, boolean])[] {
+  const { workers } = on.cluster.survey(T0_MS + atS * 1_000, T0_MS + (atS - awayS) * 1_000);
+  return workers.map(({ worker, up }) => [worker, up] as const);
+}
+
+/** What was lost or refuted, and who left, since the last call. */
+function news(on: Watched): readonly string[] {
+  const kinds: readonly Observation['kind'][] = ['task-lost', 'loss-refuted', 'worker-exited'];
+  return on
+    .news()
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(line);
+}
+
+const of = (uuid: string) => ({ uuid });
+const running = (uuid: string, atS: number, over = {}): Story => [
+  [atS, sent(of(uuid))],
+  [atS, received({ ...of(uuid), ...over })],
+  [atS, started({ ...of(uuid), ...over })],
+];
+const heartbeat = (active: number, over: Partial<WorkerSignal> = {}) =>
+  signal('worker-heartbeat', { active, processed: 1, ...over });
+/** One each two seconds. */
+function heartbeats(fromS: number, toS: number, active: number, over: Partial<WorkerSignal> = {}): Story {
+  const count = Math.floor((toS - fromS) / 2) + 1;
+  return Array.from({ length: count }, (_, index) => [fromS + 2 * index, heartbeat(active, over)] as const);
+}
+
+const LOST = 'lost shop.pay orders w1@shop';
+const SILENCE = 'exited w1@shop silence';
+
+test('a worker that is killed without a successor: not up after worker_timeout, its tasks lost once, after lost_timeout', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...running('u2', 1), [1, received(of('u3'))], ...heartbeats(2, 10, 2)]);
+  assert.deepEqual(upAt(on, 10 + TIMEOUT_S), [[WORKER, true]]);
+  assert.deepEqual(upAt(on, 10.1 + TIMEOUT_S), [[WORKER, false]]);
+  upAt(on, 10 + LOST_S);
+  assert.deepEqual(news(on), []);
+  upAt(on, 10.1 + LOST_S);
+  assert.deepEqual(news(on), [LOST, LOST, SILENCE]);
+  for (let atS = 150; atS < FORGOTTEN_S + 20; atS += 10) upAt(on, atS);
+  assert.deepEqual(news(on), [], 'once');
+});
+
+test('time in which nobody listened is no silence, and what was known stays as it was', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1)]);
+  upAt(on, 11);
+  const awayS = 3_600;
+  assert.deepEqual(upAt(on, 11 + awayS, awayS), [[WORKER, true]]);
+  on.cluster.gap();
+  assert.deepEqual(upAt(on, 12 + awayS, awayS), [[WORKER, true]]);
+  tell(on, heartbeats(13 + awayS, 19 + awayS, 1), awayS);
+  tell(on, [[20 + awayS, succeeded(of('u1'))]], awayS);
+  assert.deepEqual(upAt(on, 22 + awayS, awayS), [[WORKER, true]]);
+  assert.deepEqual(news(on), []);
+  assert.deepEqual(on.observed.slice(-1).map(line), ['succeeded shop.pay orders w1@shop 0.25s']);
+});
+
+test('a warm shutdown: after the goodbye a task may take as long as it likes', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
+  tell(on, [[10, signal('worker-offline', { active: 2, processed: 2 })]]);
+  assert.deepEqual(upAt(on, 12), [[WORKER, false]]);
+  assert.deepEqual(news(on), ['exited w1@shop goodbye']);
+  tell(on, [[300, succeeded(of('u1'))]]);
+  upAt(on, 302);
+  assert.deepEqual(news(on), []);
+  upAt(on, 300 + RETENTION_S);
+  assert.deepEqual(news(on), []);
+  // Nothing more is heard of the other, and the worker is forgotten.
+  assert.deepEqual(upAt(on, 300.1 + RETENTION_S), []);
+  assert.deepEqual(news(on), [LOST]);
+});
+
+test('pool solo: no heartbeat comes while a task runs, so silence proves nothing until the worker is forgotten', () => {
+  const on = watch();
+  tell(on, heartbeats(0, 4, 0, { processed: 0 }));
+  tell(on, running('u1', 5));
+  for (let atS = 6; atS < 400; atS += 10) upAt(on, atS);
+  assert.deepEqual(news(on), []);
+  tell(on, [[400, succeeded(of('u1'))], ...heartbeats(401, 405, 0), ...running('u2', 406)]);
+  assert.deepEqual(upAt(on, 407), [[WORKER, true]]);
+  upAt(on, 406 + FORGOTTEN_S);
+  assert.deepEqual(news(on), []);
+  upAt(on, 406.1 + FORGOTTEN_S);
+  assert.deepEqual(news(on), [LOST, SILENCE]);
+});
+
+test('a successor with another pid proves the death; the last words of the old process have ten seconds', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
+  tell(on, [[9, signal('worker-online', { pid: 18 })], ...heartbeats(11, 17, 0, { pid: 18, processed: 0 })]);
+  on.cluster.apply(succeeded({ ...of('u2'), timestampMs: T0_MS + 8_500 }), T0_MS + 15_000);
+  upAt(on, 18);
+  assert.deepEqual(news(on), [], 'its last words may still come');
+  tell(on, heartbeats(19, 25, 0, { pid: 18, processed: 0 }));
+  assert.deepEqual(upAt(on, 26), [[WORKER, true]]);
+  assert.deepEqual(news(on), [LOST, 'exited w1@shop replaced']);
+});
+
+test('a container that is restarted: the same nodename and pid, a new greeting, and counts that begin anew', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+  tell(on, [
+    [15, signal('worker-online', { processed: 0, clock: 2 })],
+    ...running('u2', 16),
+    ...heartbeats(17, 23, 1, { processed: 1, clock: 5 }),
+  ]);
+  upAt(on, 24);
+  assert.deepEqual(news(on), []);
+  assert.deepEqual(upAt(on, 25.1), [[WORKER, true]]);
+  assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
+  tell(on, [[30, succeeded(of('u2'))], ...heartbeats(31, 45, 0, { processed: 50 })]);
+  upAt(on, 60);
+  assert.deepEqual(news(on), [], 'what the new process runs is its own');
+  const begun = on.observed.reduce(
+    (sum, it) => sum + (it.kind === 'worker-progressed' ? it.processed : 0),
+    0,
+  );
+  assert.equal(begun, 50, 'the tasks that the new process has begun count');
+});
+
+test('what the new process tells before its greeting has come is its own all the same', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+  tell(on, running('u2', 15.1));
+  const greeting = signal('worker-online', { processed: 0, timestampMs: T0_MS + 15_000 });
+  on.cluster.apply(greeting, T0_MS + 15_300);
+  tell(on, heartbeats(17, 27, 1));
+  upAt(on, 28);
+  assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
+  tell(on, [[40, succeeded(of('u2'))]]);
+  upAt(on, 42);
+  assert.deepEqual(news(on), []);
+});
+
+test('a greeting whose counts go on is a reconnect', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 50 })]);
+  tell(on, [
+    [10, signal('worker-offline', { active: 1, processed: 100, clock: 60 })],
+    [10.02, signal('worker-online', { active: 1, processed: 100, clock: 61 })],
+    ...heartbeats(12, 30, 1, { processed: 100, clock: 70 }),
+  ]);
+  assert.deepEqual(upAt(on, 31), [[WORKER, true]]);
+  assert.deepEqual(news(on), []);
+});
+
+test('counts that fall and stay low are those of another process, though its greeting was missed', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+  tell(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3 })]);
+  upAt(on, 35);
+  assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
+  tell(on, heartbeats(35, 41, 1, { processed: 20 }));
+  upAt(on, 45);
+  assert.deepEqual(news(on), []);
+  const begun = on.observed.reduce(
+    (sum, it) => sum + (it.kind === 'worker-progressed' ? it.processed : 0),
+    0,
+  );
+  assert.equal(begun, 17);
+});
+
+test('two processes of one nodename and pid, whose counts take turns, prove nothing of each other', () => {
+  for (const greets of [false, true]) {
+    const on = watch();
+    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+    if (greets) tell(on, [[9, signal('worker-online', { processed: 0 })]]);
+    for (let atS = 10; atS < 60; atS += 2) {
+      tell(on, [
+        [atS, heartbeat(1, { processed: 100 + atS })],
+        [atS + 1, heartbeat(1, { processed: atS })],
+      ]);
+      assert.deepEqual(upAt(on, atS + 1.5), [[WORKER, true]]);
+    }
+    tell(on, [[60, succeeded(of('u1'))]]);
+    upAt(on, 62);
+    assert.deepEqual(news(on), [], greets ? 'with a greeting' : 'without a greeting');
+  }
+});
+
+test('a single word that is older than others, or a clock that was set back, is no restart', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+  on.cluster.apply(heartbeat(1, { processed: 90, timestampMs: T0_MS + 3_000 }), T0_MS + 20_000);
+  on.cluster.apply(heartbeat(1, { processed: 91, timestampMs: T0_MS + 3_500 }), T0_MS + 22_000);
+  tell(on, heartbeats(23, 45, 1, { processed: 101 }));
+  assert.deepEqual(upAt(on, 46), [[WORKER, true]]);
+  assert.deepEqual(news(on), []);
+});
+
+test('a late word of a process that is gone does not make it the successor of the one that is there', () => {
+  const on = watch();
+  tell(on, [...heartbeats(0, 4, 0, { processed: 0, pid: 17 }), [5, signal('worker-online', { pid: 18 })]]);
+  tell(on, running('u1', 20, { pid: 18 }));
+  upAt(on, 25);
+  news(on);
+  on.cluster.apply(succeeded({ ...of('u0'), pid: 17, timestampMs: T0_MS + 4_000 }), T0_MS + 30_000);
+  upAt(on, 60);
+  assert.deepEqual(news(on), [], 'pool solo is silent while it runs a task');
+});
+
+test('workers that share a name lose nothing to each other', () => {
+  const on = watch();
+  tell(on, running('u1', 0, { pid: 17 }));
+  tell(on, running('u2', 1, { pid: 18 }));
+  for (let atS = 2; atS < 60; atS += 2) {
+    tell(on, [
+      [atS, heartbeat(1, { pid: 17 })],
+      [atS + 1, heartbeat(1, { pid: 18 })],
+    ]);
+    upAt(on, atS + 1);
+  }
+  assert.deepEqual(news(on), []);
+});
+
+test('an end that is told after the loss counts as the end that it is, and the loss as refuted', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
+  upAt(on, 5 + LOST_S);
+  assert.deepEqual(news(on), [LOST, SILENCE]);
+  tell(on, [
+    [150, heartbeat(1)],
+    [151, failed('KeyError', of('u1'))],
+  ]);
+  upAt(on, 153);
+  assert.deepEqual(on.news().map(line), [
+    'loss-refuted shop.pay orders w1@shop',
+    'failed shop.pay orders w1@shop KeyError 151s',
+  ]);
+  // It may be lost for good another time.
+  tell(on, [...running('u1', 200), ...heartbeats(202, 204, 1)]);
+  upAt(on, 205 + LOST_S);
+  assert.deepEqual(news(on), [LOST, SILENCE]);
+});
+
+test('what was delivered again is not lost, whether it is over already or not', () => {
+  const on = watch();
+  tell(on, [
+    ...running('over', 0),
+    ...running('runs', 0),
+    ...running('waits', 0),
+    ...heartbeats(1, 3, 3),
+    [5, received({ ...of('over'), ...W2 })],
+    [5, received({ ...of('runs'), ...W2 })],
+    [5, received({ ...of('waits'), ...W2 })],
+    [6, started({ ...of('over'), ...W2 })],
+    [6, started({ ...of('runs'), ...W2 })],
+    [7, succeeded({ ...of('over'), ...W2 })],
+    ...heartbeats(8, 130, 1, W2),
+  ]);
+  upAt(on, 131);
+  assert.deepEqual(news(on), [SILENCE]);
+});
+
+test('what ran before a gap may have ended in it: it is not lost with a worker that is not heard of any more', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
+  on.cluster.gap();
+  tell(on, heartbeats(20, 60, 0, { pid: 18, processed: 0 }));
+  upAt(on, 61);
+  assert.deepEqual(news(on), ['exited w1@shop replaced']);
+  tell(on, [[62, succeeded(of('u1'))]]);
+  upAt(on, 64);
+  assert.deepEqual(on.observed.slice(-1).map(line), ['succeeded shop.pay orders w1@shop 0.25s']);
+});
+
+test('a worker that had to be forgotten for lack of room takes nothing with it', () => {
+  const on = watch({ workersMax: 1 });
+  tell(on, [...running('u1', 0), ...heartbeats(1, 3, 1), [4, heartbeat(0, W2)]]);
+  upAt(on, 2_000);
+  assert.deepEqual(news(on), ['exited w2@shop silence']);
+});
+
+test('a worker appears once, and again when it comes back after it was forgotten', () => {
+  const on = watch();
+  tell(on, heartbeats(0, 4, 0));
+  upAt(on, 6);
+  upAt(on, 10);
+  upAt(on, 10 + FORGOTTEN_S);
+  tell(on, heartbeats(700, 702, 0));
+  upAt(on, 704);
+  const appeared = on.observed.filter(({ kind }) => kind === 'worker-appeared');
+  assert.equal(appeared.length, 2);
+});
+
+test('a worker that falls silent, comes back and says goodbye has left twice', () => {
+  const on = watch();
+  tell(on, heartbeats(0, 4, 1));
+  upAt(on, 5 + LOST_S);
+  tell(on, heartbeats(200, 204, 1));
+  tell(on, [[205, signal('worker-offline', { active: 0, processed: 1 })]]);
+  upAt(on, 207);
+  upAt(on, 400);
+  assert.deepEqual(news(on), [SILENCE, 'exited w1@shop goodbye']);
+});
+
+test('a worker that was upgraded keeps its former version, until it is forgotten', () => {
+  const on = watch();
+  tell(on, heartbeats(0, 4, 0, { softwareVersion: '5.6.3' }));
+  const versionsAt = (atS: number) =>
+    on.cluster
+      .survey(T0_MS + atS * 1_000)
+      .workers.map(({ versions }) => versions.map((each) => each.version));
+  assert.deepEqual(versionsAt(5), [['5.6.3']]);
+  tell(on, heartbeats(10, 14, 0, { pid: 18, softwareVersion: '5.7.0' }));
+  assert.deepEqual(versionsAt(16), [['5.7.0', '5.6.3']]);
+});
