@@ -1,4 +1,4 @@
-/** A TCP relay before a server, that can fall silent as a network does that drops everything. */
+/** A TCP relay before a server, that can fall silent as a network does that drops everything, or be cut. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -8,6 +8,10 @@ export interface Relay {
   readonly port: number;
   /** Carries nothing any more, in either direction, and closes nothing; new connections are taken and get no answer. */
   silence(): void;
+  /** Closes all connections, and new ones at once. */
+  cut(): void;
+  /** Carries everything again, for new connections; those there were are closed. */
+  restore(): void;
   /** Resolves when all clients have closed their connections. */
   deserted(): Promise<void>;
 }
@@ -16,8 +20,12 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
   const port = await freePort();
   const sockets = new Set<Socket>();
   const clients = new Set<Promise<unknown>>();
-  let silent = false;
+  let state: 'carrying' | 'silent' | 'cut' = 'carrying';
   const server = createServer((client) => {
+    if (state === 'cut') {
+      client.destroy();
+      return;
+    }
     const target = connect({ host: '127.0.0.1', port: targetPort });
     clients.add(once(client, 'close'));
     for (const socket of [client, target]) {
@@ -25,7 +33,7 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
       socket.on('error', () => undefined);
       socket.on('close', () => sockets.delete(socket));
     }
-    if (silent) client.resume();
+    if (state === 'silent') client.resume();
     else client.pipe(target).pipe(client);
   });
   await once(server.listen({ host: '127.0.0.1', port }), 'listening');
@@ -33,10 +41,21 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
     for (const socket of sockets) socket.destroy();
     server.close();
   });
+  function destroyAll(): void {
+    for (const socket of sockets) socket.destroy();
+  }
   return {
     port,
+    cut() {
+      state = 'cut';
+      destroyAll();
+    },
+    restore() {
+      state = 'carrying';
+      destroyAll();
+    },
     silence() {
-      silent = true;
+      state = 'silent';
       for (const socket of sockets) {
         socket.unpipe();
         // Reading on is what shows that the other side has closed.

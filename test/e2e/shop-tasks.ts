@@ -13,6 +13,8 @@ export interface Order {
   readonly args: readonly unknown[];
   /** Seconds. */
   readonly countdown?: number;
+  /** Default: the one that the shop routes it to. */
+  readonly queue?: string;
 }
 
 export interface SentTask {
@@ -33,7 +35,12 @@ export async function sendTasks(
   cluster: ShopCluster,
   orders: readonly Order[],
 ): Promise<readonly SentTask[]> {
-  const tasks = orders.map(({ task, args, countdown }) => [task, args, countdown ?? null]);
+  const tasks = orders.map(({ task, args, countdown, queue }) => [
+    task,
+    args,
+    countdown ?? null,
+    queue ?? null,
+  ]);
   const sent = await ask(cluster, 'send', JSON.stringify(tasks));
   return list(sent).map((each) => ({ id: String(get(each, 'id')), dueS: Number(get(each, 'due')) }));
 }

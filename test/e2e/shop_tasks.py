@@ -1,8 +1,8 @@
 """
-Sends single tasks of the shop (name, arguments, countdown in seconds or null) and asks Celery about them, for tests that
+Sends single tasks of the shop (name, arguments, countdown in seconds or null, queue or null) and asks Celery about them, for tests that
 need to know when each of them did what. Prints one JSON document.
 
-    python shop_tasks.py send '[["shop.check_stock", ["cup"], 2]]'
+    python shop_tasks.py send '[["shop.check_stock", ["cup"], 2, null]]'
     python shop_tasks.py held w1@host
     python shop_tasks.py ended ID …
 """
@@ -21,9 +21,11 @@ REPLY_TIMEOUT_S = 10
 def send(tasks):
     """The id of each, and when it was due: when it had been sent, or its ETA if it has one."""
     sent = []
-    for name, args, countdown in json.loads(tasks):
+    for name, args, countdown, queue in json.loads(tasks):
         eta = None if countdown is None else time.time() + countdown
         options = {} if eta is None else {"eta": datetime.fromtimestamp(eta, timezone.utc)}
+        if queue is not None:
+            options["queue"] = queue
         result = shop.app.send_task(name, args, **options)
         sent.append({"id": result.id, "due": eta or time.time()})
     return sent

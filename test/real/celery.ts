@@ -13,6 +13,9 @@ import { runToEnd, type ServerProcess, startServerProcess } from './server-proce
 /** Where the example application lives: `shop.py` and `place_orders.py`. */
 export const SHOP_FOLDER = resolve(import.meta.dirname, '../../examples/shop');
 
+/** util-linux; only root may do so without more. */
+const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'];
+
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 60_000;
 
@@ -43,6 +46,8 @@ export interface WorkerOptions extends Cluster {
   /** More arguments of `celery worker`. */
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+  /** As in a container: with process ids of its own, so that each process that is started in it is number 1. */
+  readonly inContainer?: boolean;
   /** The folder of the application; default: the example shop's. */
   readonly folder?: string;
   /** The module of the application; default `shop`. */
@@ -80,9 +85,11 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-worker-'));
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
   const forgetFolder = atExit(removeFolder);
+  const [command, ...before] = [...(options.inContainer === true ? NAMESPACE : []), flavour.python];
   const server = await startServerProcess({
-    command: flavour.python,
+    command: command ?? flavour.python,
     args: [
+      ...before,
       ...['-m', 'celery', '--app', options.app ?? 'shop', 'worker', '--task-events', '--loglevel', 'INFO'],
       ...['--hostname', nodename, '--pool', pool, '--concurrency', String(concurrency)],
       ...['--queues', queues.join(','), ...(options.args ?? [])],
