@@ -8,6 +8,7 @@ import { shopClusters } from './shop-clusters.ts';
 import { type Order, sendTasks } from './shop-tasks.ts';
 
 const WORKER_TIMEOUT_S = 3;
+const LOST_TIMEOUT_S = 6;
 /** Long enough for the killed worker to come back before it is forgotten, on a busy machine too. */
 const SERIES_RETENTION_S = 15;
 const EXPORT_INTERVAL_MS = 500;
@@ -48,6 +49,7 @@ for (const flavour of celeryFlavours()) {
     const bridge = startBridge(t, {
       CELERY_BROKER_URL: cluster.broker,
       CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
+      CELERY_OTEL_LOST_TIMEOUT: String(LOST_TIMEOUT_S),
       CELERY_OTEL_SERIES_RETENTION: String(SERIES_RETENTION_S),
       CELERY_OTEL_ATTRIBUTES_ENABLED: 'celery.task.prefetch_time/celery.worker.name',
       OTEL_SERVICE_NAME: 'shop',
@@ -88,10 +90,16 @@ for (const flavour of celeryFlavours()) {
     assert.equal(of(busy, 'celery.task.lost'), 0);
 
     await doomed.kill();
+    const silent = await sink.waitFor(
+      'shop',
+      (points) => of(points, 'celery.worker.up') === 0,
+      WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
+    );
+    assert.equal(total(silent, 'celery.task.lost'), 0, 'silence alone is no death yet');
     const dead = await sink.waitFor(
       'shop',
-      (points) => of(points, 'celery.worker.up') === 0 && total(points, 'celery.task.lost') > 0,
-      WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
+      (points) => total(points, 'celery.task.lost') > 0,
+      (LOST_TIMEOUT_S - WORKER_TIMEOUT_S) * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
     );
     const where = {
       'celery.task.name': LONG,
