@@ -1,0 +1,68 @@
+/**
+ * Gauges as Prometheus sees them through the Collector’s exporter, which keeps what is no longer sent for minutes: whatever
+ * ends must be said to be 0 before it vanishes.
+ */
+import { test } from 'node:test';
+import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { event, publish } from './publish.ts';
+
+const WORKER = 'w1@shop';
+
+test('an idle queue, a worker that left and a former version read 0 through the Collector’s Prometheus exporter', {
+  skip: skipWithoutOtelcol(),
+  timeout: 120_000,
+}, async (t) => {
+  const [rabbitmq, collector] = await Promise.all([startRabbitmq(), startOtelcol()]);
+  t.after(() => Promise.all([rabbitmq.remove(), collector.stop()]));
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: rabbitmq.url,
+    CELERY_OTEL_METRICS_ENABLED: 'celery.worker.load',
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
+    OTEL_METRIC_EXPORT_INTERVAL: '300',
+  });
+  await bridge.logged(/connected to/u, 10_000);
+  const says = (metric: string, labels: Readonly<Record<string, string>>, value: number) => {
+    const all = Object.entries({ ...labels, instance: 'shop', job: 'shop' }).sort();
+    return collector.untilMetricsLine(
+      `${metric}{${all.map(([name, text]) => `${name}="${text}"`).join(',')}} ${value}`,
+    );
+  };
+  const ofWorker = (metric: string, value: number, labels = {}) =>
+    says(`celery_worker_${metric}`, { celery_worker_name: WORKER, ...labels }, value);
+  const oldest = (state: string, value: number) =>
+    says('celery_task_oldest_age_seconds', { celery_queue_name: 'orders', celery_task_state: state }, value);
+  const info = (version: string, value: number) =>
+    ofWorker('info', value, { celery_version: version, os_type: 'linux' });
+  const word = (type: string, pid: number, version: string, over = {}) =>
+    event(type, {
+      ...{ hostname: WORKER, pid, active: 1, processed: 1, loadavg: [1, 1, 1] },
+      ...{ sw_ver: version, sw_sys: 'Linux', ...over },
+    });
+  const task = (type: string) => event(type, { uuid: 'u1', name: 'pay', hostname: WORKER, pid: 17 });
+
+  await publish(rabbitmq.url, [
+    event('task-sent', { uuid: 'u1', name: 'pay', queue: 'orders', hostname: 'gen1@web' }),
+    task('task-received'),
+    task('task-started'),
+    word('worker-heartbeat', 17, '5.6.3'),
+  ]);
+  await ofWorker('tasks_active', 1);
+  await info('5.6.3', 1);
+  await oldest('waiting', 0);
+  await publish(rabbitmq.url, [task('task-succeeded'), word('worker-heartbeat', 18, '5.7.0')]);
+  await oldest('running', 0);
+  await info('5.6.3', 0);
+  await info('5.7.0', 1);
+
+  await publish(rabbitmq.url, [word('worker-offline', 18, '5.7.0', { active: 0 })]);
+  await ofWorker('up', 0);
+  await ofWorker('tasks_active', 0);
+  await ofWorker('tasks_prefetched', 0);
+  await info('5.7.0', 0);
+  await ofWorker('load', 0, { celery_worker_load_period: '1m' });
+  await ofWorker('exits_total', 0, { celery_worker_exit_reason: 'silence' });
+  await ofWorker('exits_total', 1, { celery_worker_exit_reason: 'goodbye' });
+});
