@@ -8,7 +8,8 @@ import { secondsBetween } from './clock-skew.ts';
 import type { Moment } from './moment.ts';
 import { type Observe, type QueueReading, type Survey, UNKNOWN, type WorkerReading } from './observation.ts';
 import type { QueueTable } from './queue-table.ts';
-import { inSteps, type Steps } from './steps.ts';
+import { largestOfSmallest } from './smallest.ts';
+import { inSteps, type Steps, unchangedInSteps } from './steps.ts';
 import type { Run, Sending, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -35,11 +36,20 @@ interface Load {
   scheduled: number;
 }
 
+/** So many of the runs that began until then are none. */
+interface Doubt {
+  readonly runs: number;
+  readonly untilMs: number;
+}
+
+const NO_DOUBT: Doubt = { runs: 0, untilMs: Number.NEGATIVE_INFINITY };
+
 /** Each takes a fraction of a microsecond. */
 const TASKS_A_STEP = 1000;
 const WORKERS_A_STEP = 100;
-/** Each may run hundreds of tasks. */
 const LOADS_A_STEP = 5;
+/** Each may be measured. */
+const RUNS_A_STEP = 100;
 
 /** An instance counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
@@ -73,7 +83,7 @@ class Surveyor {
     const readings: WorkerReading[] = [];
     yield* workers.release(this.#listenedMs);
     yield* this.#timed(tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#look(task)));
-    yield* inSteps(this.#loads, LOADS_A_STEP, ([instance, { running }]) => this.#settle(instance, running));
+    yield* this.#settleAll();
     // Only now, so that what a worker ran is known to be lost before the worker is forgotten.
     yield* workers.settle(this.#listenedMs);
     const forgotten = yield* workers.forgetGone(this.#listenedMs);
@@ -138,32 +148,49 @@ class Surveyor {
     return true;
   }
 
-  /** Which of an instance's runs it does run, and what has become of the others. */
-  #settle(instance: WorkerInstance, found: readonly TaskRun[]): void {
-    const { workers } = this.#surveyed;
-    const running = found.filter((each) => isRunOf(instance, each));
-    running.sort((one, other) => one.run.sinceMs - other.run.sinceMs);
-    const doubted = this.#doubted(instance, running);
-    // One that was forgotten for lack of room may be alive, but its runs can no longer be followed.
-    const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
-    for (const [index, { task, run }] of running.entries()) {
-      if (index < doubted) run.standing = 'doubted';
-      else if (isGone) this.#lose(instance, task, run);
-      else this.#note(this.#oldestRunningMs, run.identity.queue, run.sinceMs);
-      if (!run.isExpected && !isMoreExpected(task)) this.#surveyed.tasks.expectMore(task, false);
+  *#settleAll(): Steps {
+    let instances = 0;
+    for (const [instance, { running }] of this.#loads) {
+      yield* this.#settle(instance, running);
+      instances += 1;
+      if (instances % LOADS_A_STEP === 0) yield;
     }
   }
 
+  /** Which of an instance's runs it does run, and what has become of the others. */
+  *#settle(instance: WorkerInstance, found: readonly TaskRun[]): Steps {
+    const { workers, tasks } = this.#surveyed;
+    const doubt = yield* this.#doubt(instance, found);
+    let doubted = 0;
+    // One that was forgotten for lack of room may be alive, but its runs can no longer be followed.
+    const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
+    yield* unchangedInSteps(found, RUNS_A_STEP, (each) => {
+      if (!isRunOf(instance, each)) return;
+      const { task, run } = each;
+      if (doubted < doubt.runs && run.sinceMs <= doubt.untilMs) {
+        run.standing = 'doubted';
+        doubted += 1;
+      } else if (isGone) this.#lose(instance, task, run);
+      else this.#note(this.#oldestRunningMs, run.identity.queue, run.sinceMs);
+      if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
+    });
+  }
+
   /**
-   * How many of the runs, the oldest first, are most likely none: where the instance told of fewer tasks than it had begun
-   * until then. Of `Ignore` and of lost events no end is ever told.
+   * How many of the runs that began until when are most likely none: the oldest, where the instance told of fewer tasks
+   * than it had begun until then. Of `Ignore` and of lost events no end is ever told.
    */
-  #doubted(instance: WorkerInstance, running: readonly TaskRun[]): number {
+  *#doubt(instance: WorkerInstance, found: readonly TaskRun[]): Steps<Doubt> {
     const told = instance.settledActive(this.#listenedMs);
-    if (told === undefined) return 0;
+    if (told === undefined) return NO_DOUBT;
     const untilMs = told.timestampMs - STAMP_TOLERANCE_MS;
-    const begun = running.findLastIndex(({ run }) => run.sinceMs <= untilMs) + 1;
-    return Math.max(0, begun - told.active);
+    const begunMs: number[] = [];
+    yield* unchangedInSteps(found, RUNS_A_STEP, (each) => {
+      if (isRunOf(instance, each) && each.run.sinceMs <= untilMs) begunMs.push(each.run.sinceMs);
+    });
+    const runs = begunMs.length - told.active;
+    if (runs <= 0) return NO_DOUBT;
+    return { runs, untilMs: yield* largestOfSmallest(Float64Array.from(begunMs), runs) };
   }
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
