@@ -8,6 +8,7 @@ import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { CeleryOtelError } from './errors.ts';
 import { createOutlets, type Outlets, SELF_NAME } from './outlets.ts';
 import type { Tell } from './self/self-event.ts';
+import { createSelfDiag } from './self/self-diag.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
 import { createTurns } from './turns.ts';
 
@@ -90,7 +91,7 @@ interface Failed {
 
 function startAll(options: BridgeOptions): Running | Failed {
   const { random = Math.random } = options;
-  const told = guarded(options.tell);
+  const told = guarded(options.tell ?? createSelfDiag());
   const services: Service[] = [];
   let outlets: Outlets | undefined;
   try {
@@ -164,7 +165,7 @@ function startFailure(cause: unknown): CeleryOtelError {
 }
 
 /** What is told must cost nobody anything, though the one who is told fails. */
-function guarded(tell: Tell = () => {}): Tell {
+function guarded(tell: Tell): Tell {
   return (event) => {
     try {
       tell(event);

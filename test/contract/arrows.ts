@@ -130,6 +130,20 @@ const ROOMS: readonly Room[] = [
     types: ['meter/self-readings.ts'],
     builtins: [...CALCULATING, 'perf_hooks', 'crypto'],
   },
+  {
+    ...NOTHING,
+    path: 'self/self-diag.ts',
+    holds: 'own events → diagnostics of the API',
+    values: ['self/'],
+    packages: ['@opentelemetry/api'],
+  },
+  ...['self/hearing.ts', 'self/clock-step.ts', 'self/log-line.ts', 'self/log-rate.ts'].map((file) => ({
+    ...NOTHING,
+    path: file,
+    holds: 'what is told of the bridge itself, and how',
+    values: ['self/'],
+    pure: true,
+  })),
   { ...NOTHING, path: 'self/', holds: 'what happens to the bridge itself' },
   {
     ...NOTHING,

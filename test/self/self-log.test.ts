@@ -144,7 +144,7 @@ function log(
 ): { tell: (event: SelfEvent) => void; lines: () => string[]; clock: { ms: number } } {
   const destination = new PassThrough();
   const clock = { ms: 0 };
-  const tell = createSelfLog({ level, pretty, destination, now: () => clock.ms });
+  const tell = createSelfLog({ level, pretty, destination }, () => clock.ms);
   return {
     tell,
     lines: () =>
