@@ -2,7 +2,7 @@
  * What a self event looks like as a log line: its level, its text, and the key under which repetitions of it are held
  * back. Pure; where the line goes is decided elsewhere.
  */
-import type { SelfEvent } from './self-event.ts';
+import type { DefectPlace, SelfEvent } from './self-event.ts';
 
 export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -36,10 +36,19 @@ const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['
   'handed-over': 'its metrics are left to the provider it was attached to',
 };
 
+const DEFECTS: Readonly<Record<DefectPlace, string>> = {
+  transport: 'internal error in the connection to the broker',
+  deliver: 'internal error in what is done with a message, which is not counted',
+  between: 'internal error in what is done between two connections',
+  export: 'internal error in an export, which is tried again',
+  attached_provider: 'the provider that metrics are attached to failed, and what was measured is not in it',
+  stop: 'internal error in stopping',
+};
+
 export function logLine(event: SelfEvent): LogLine {
   switch (event.kind) {
     case 'service-started':
-      return line('info', `listening for ${event.service} on ${event.brokers.join(', ')}`);
+      return line('info', `starting ${event.service}: connecting to ${event.brokers.join(', ')}`);
     case 'service-stopping':
       return line('info', `stopping ${event.service}`);
     case 'service-stopped':
@@ -48,7 +57,13 @@ export function logLine(event: SelfEvent): LogLine {
         `stopped ${event.service}; ${STOPPED[event.metrics]}`,
       );
     case 'broker-connected':
-      return line('info', `connected to ${event.broker}`);
+      return line('info', connected(event));
+    case 'exchange-made':
+      return line(
+        'warn',
+        `made the exchange "${event.exchange}" at ${event.broker}, which was not there: either no worker has been there yet, or event_exchange or the virtual host is not that of the workers`,
+        `${event.kind} ${event.service} ${event.broker}`,
+      );
     case 'broker-session-ended':
       return sessionEnded(event);
     case 'input-dropped':
@@ -72,12 +87,13 @@ export function logLine(event: SelfEvent): LogLine {
     case 'export-finished':
       return exportFinished(event);
     case 'defect':
-      return line(
-        'error',
-        `a defect of ours in ${event.where}: ${event.reason}`,
-        `${event.kind} ${event.where}`,
-      );
+      return line('error', `${DEFECTS[event.where]}: ${event.reason}`, `${event.kind} ${event.where}`);
   }
+}
+
+function connected({ broker, service, exchange }: Extract<SelfEvent, { kind: 'broker-connected' }>): string {
+  const listening = `connected to ${broker}; listening for ${service}`;
+  return exchange === undefined ? listening : `${listening} on the exchange ${exchange}`;
 }
 
 function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }>): LogLine {

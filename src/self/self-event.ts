@@ -6,12 +6,24 @@
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
 export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
 
+/** `deliver`: what is done with a message; `between`: with what is left after a session. */
+export type DefectPlace = 'transport' | 'deliver' | 'between' | 'export' | 'attached_provider' | 'stop';
+
 export type SelfEvent =
   | {
       readonly kind: 'broker-connected';
       readonly service: string;
       readonly broker: string;
+      /** Whose events arrive; a recording has none. */
+      readonly exchange?: string;
       readonly attempts: number;
+    }
+  /** It was not there, so nobody can have published to it. */
+  | {
+      readonly kind: 'exchange-made';
+      readonly service: string;
+      readonly broker: string;
+      readonly exchange: string;
     }
   | {
       readonly kind: 'broker-session-ended';
@@ -63,8 +75,13 @@ export type SelfEvent =
       /** Whether what was counted is exported; or that the provider has it which the service is attached to. */
       readonly metrics: 'flushed' | 'unsent' | 'handed-over';
     }
-  /** A mistake of ours that was caught at a boundary: the message is dropped, the rest goes on. */
-  | { readonly kind: 'defect'; readonly service: string; readonly where: string; readonly reason: string };
+  /** An error that nobody foresaw was caught at a boundary: it costs what was being done, the rest goes on. */
+  | {
+      readonly kind: 'defect';
+      readonly service: string;
+      readonly where: DefectPlace;
+      readonly reason: string;
+    };
 
 /** Takes a self event; must not throw. */
 export type Tell = (event: SelfEvent) => void;

@@ -30,7 +30,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'service-started', service: 'shop', brokers: ['amqp://u:***@h'] },
     level: 'info',
-    says: /listening for shop/u,
+    says: /^starting shop: connecting to amqp:\/\/u:\*\*\*@h$/u,
   },
   {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' },
@@ -45,7 +45,17 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'broker-connected', service: 'shop', broker: 'b', attempts: 1 },
     level: 'info',
-    says: /connected to b/u,
+    says: /^connected to b; listening for shop$/u,
+  },
+  {
+    event: { kind: 'broker-connected', service: 'shop', broker: 'b', exchange: 'celeryev', attempts: 1 },
+    level: 'info',
+    says: /^connected to b; listening for shop on the exchange celeryev$/u,
+  },
+  {
+    event: { kind: 'exchange-made', service: 'shop', broker: 'b', exchange: 'shopev' },
+    level: 'warn',
+    says: /^made the exchange "shopev" at b, .*no worker has been there yet, or event_exchange or the virtual host/u,
   },
   { event: ended('lost', 0), level: 'warn', says: /it broke; trying the next address/u },
   { event: ended('unreachable', 4000), level: 'warn', says: /trying again within 4.0 s/u },
@@ -103,9 +113,14 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^export failed, nothing is lost by it: UNAVAILABLE$/u,
   },
   {
-    event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError: x' },
+    event: { kind: 'defect', service: 'shop', where: 'export', reason: 'TypeError: x' },
     level: 'error',
-    says: /decode: TypeError: x/u,
+    says: /^internal error in an export, which is tried again: TypeError: x$/u,
+  },
+  {
+    event: { kind: 'defect', service: 'shop', where: 'attached_provider', reason: 'no' },
+    level: 'error',
+    says: /^the provider that metrics are attached to failed, .*: no$/u,
   },
 ];
 
@@ -178,6 +193,19 @@ test('a flood of one kind and reason is one line a minute, and the next says how
   clock.ms = 60_000;
   tell(DROPPED);
   assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
+});
+
+test('a clock set back holds no line back', (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_790_000_000_000 });
+  let monotonicMs = 0;
+  t.mock.method(performance, 'now', () => monotonicMs);
+  const destination = new PassThrough();
+  const tell = createSelfLog({ level: 'info', pretty: false, destination });
+  tell(DROPPED);
+  t.mock.timers.setTime(1_780_000_000_000);
+  monotonicMs = 60_000;
+  tell(DROPPED);
+  assert.equal(String(destination.read()).trimEnd().split('\n').length, 2);
 });
 
 test('exports that fail and exports that arrive in part are held back apart, and by service', () => {
