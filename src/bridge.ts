@@ -6,9 +6,10 @@ import { diag } from '@opentelemetry/api';
 import { checkOptions } from './bridge-check.ts';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { CeleryOtelError } from './errors.ts';
+import { startLookout } from './lookout.ts';
 import { createOutlets, type Outlets, SELF_NAME } from './outlets.ts';
-import type { Tell } from './self/self-event.ts';
 import { createSelfDiag } from './self/self-diag.ts';
+import type { Tell } from './self/self-event.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
 import { createTurns } from './turns.ts';
 
@@ -116,6 +117,7 @@ function runningOf(
   outlets: Outlets,
   told: Tell,
 ): Running {
+  const endLookout = startLookout({ services, self: SELF_NAME, tell: outlets.tell });
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
   const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
   const allReady = Promise.all(services.map(({ ready }) => ready));
@@ -129,6 +131,7 @@ function runningOf(
     })),
     async stop(deadlineMs) {
       for (const { name } of options.services) told({ kind: 'service-stopping', service: name });
+      endLookout();
       const endMs = performance.now() + deadlineMs;
       await Promise.all(services.map((service) => service.stop()));
       const report = await outlets.close(Math.max(0, endMs - performance.now()));

@@ -18,8 +18,11 @@ import type { Observation, Survey } from './cluster/observation.ts';
 import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading, TableReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
+import { Hearing, listeningClock } from './self/hearing.ts';
 import type { Tell } from './self/self-event.ts';
 import { createPace, inTurns, type Turn } from './turns.ts';
+
+const QUIET_MS = 60_000;
 
 export interface ServiceOptions {
   readonly name: string;
@@ -37,6 +40,8 @@ export interface ServiceOptions {
   readonly random: () => number;
   /** Waited for where there is much to do. */
   readonly turn: Turn;
+  /** For how long something that ought to be heard must be missing before that is told, in ms; tests take less. */
+  readonly quietMs?: number;
 }
 
 export interface ServiceState {
@@ -54,6 +59,11 @@ export interface Service {
   state(): ServiceState;
   /** For the bridge’s own metrics. */
   reading(): ServiceReading;
+  /**
+   * Tells what ought to be heard and is not; to be called every few seconds.
+   * @param nowMs monotonic
+   */
+  look(nowMs: number): void;
   /** Stops listening; what was counted stays to be exported. */
   stop(): Promise<void>;
   /** Detaches from its meter, after the last export. */
@@ -70,14 +80,11 @@ export function startService(options: ServiceOptions): Service {
   }
 
   const cluster = createCluster(options.cluster, observe);
-
-  const ready = Promise.withResolvers<boolean>();
-  let wasReady = false;
-  function noteReady(): void {
-    if (wasReady) cluster.gap();
-    wasReady = true;
-    ready.resolve(true);
-  }
+  const hearing = new Hearing(options.quietMs ?? QUIET_MS);
+  const ready = readiness(() => {
+    cluster.gap();
+    hearing.gap();
+  });
 
   const recorder = createRecorder(
     options.meter,
@@ -90,8 +97,8 @@ export function startService(options: ServiceOptions): Service {
     listen({
       ...options.broker,
       service: name,
-      deliver: receiver(options, cluster),
-      ready: noteReady,
+      deliver: receiver(options, cluster, hearing),
+      ready: ready.note,
       between: () => inTurns(turn, cluster.drain()),
       tell,
       random: options.random,
@@ -103,7 +110,7 @@ export function startService(options: ServiceOptions): Service {
   let end: Awaited<Listener['done']> | undefined;
   const done = listener.done.then((why) => {
     end = why;
-    ready.resolve(wasReady);
+    ready.end();
     return why;
   });
   return {
@@ -115,6 +122,7 @@ export function startService(options: ServiceOptions): Service {
       tables: cluster.tables(),
     }),
     reading: () => readingOf(options, listener, cluster),
+    look: looker(options, listener, hearing),
     async stop() {
       stopping.abort();
       await done;
@@ -122,6 +130,21 @@ export function startService(options: ServiceOptions): Service {
       cluster.flush();
     },
     close: () => recorder.close(),
+  };
+}
+
+/** @param onGap called each time it is ready again, after messages may have been missed */
+function readiness(onGap: () => void) {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let wasReady = false;
+  return {
+    promise,
+    note(): void {
+      if (wasReady) onGap();
+      wasReady = true;
+      resolve(true);
+    },
+    end: (): void => resolve(wasReady),
   };
 }
 
@@ -147,17 +170,37 @@ function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster
 }
 
 /** One message: decoded, counted and applied on one stack. */
-function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster): (message: RawMessage) => void {
+function receiver(
+  { name, self, tell }: ServiceOptions,
+  cluster: Cluster,
+  hearing: Hearing,
+): (message: RawMessage) => void {
   const countEvent = self.eventsOf(name);
   return (message) => {
     const { events, rejections } = decode(message);
     for (const event of events) {
+      hearing.hear(event);
       countEvent(event, message.arrivedAtMs);
       cluster.apply(event, message.arrivedAtMs);
     }
     for (const { reason, detail } of rejections) {
       const { intentional } = REJECTION_REASONS[reason];
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
+    }
+  };
+}
+
+function looker(
+  { name: service, broker: { urls, eventExchange: exchange }, tell }: ServiceOptions,
+  listener: Listener,
+  hearing: Hearing,
+): Service['look'] {
+  // The time of a recording is its own, and whoever plays it knows what is in it.
+  if (urls.some(({ scheme }) => scheme === 'recording')) return () => {};
+  const listened = listeningClock();
+  return (nowMs) => {
+    for (const finding of hearing.look(listened(nowMs, listener.connected()))) {
+      tell(finding.kind === 'nothing-heard' ? { ...finding, service, exchange } : { ...finding, service });
     }
   };
 }

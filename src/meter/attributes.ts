@@ -78,6 +78,7 @@ export const ATTRIBUTES = {
       transport: true,
       deliver: true,
       between: true,
+      look: true,
       export: true,
       attached_provider: true,
       stop: true,

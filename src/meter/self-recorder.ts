@@ -81,6 +81,11 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
       add('celery_otel.defects', [service, event.where]);
       break;
     case 'exchange-made':
+    case 'nothing-heard':
+    case 'heard-again':
+    case 'task-events-missing':
+    case 'task-events-again':
+    case 'clock-stepped':
     case 'service-started':
     case 'service-stopping':
     case 'service-stopped':

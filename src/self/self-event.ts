@@ -6,8 +6,15 @@
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
 export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
 
-/** `deliver`: what is done with a message; `between`: with what is left after a session. */
-export type DefectPlace = 'transport' | 'deliver' | 'between' | 'export' | 'attached_provider' | 'stop';
+/** `deliver`: what is done with a message; `between`: with what is left after a session; `look`: what is looked for now and then. */
+export type DefectPlace =
+  | 'transport'
+  | 'deliver'
+  | 'between'
+  | 'look'
+  | 'export'
+  | 'attached_provider'
+  | 'stop';
 
 export type SelfEvent =
   | {
@@ -67,6 +74,28 @@ export type SelfEvent =
       readonly rejectedPoints: number;
       readonly reason: string;
     }
+  /** It is connected, and no event has come for so long. */
+  | {
+      readonly kind: 'nothing-heard';
+      readonly service: string;
+      readonly exchange: string;
+      readonly forMs: number;
+    }
+  /** After so long without. */
+  | { readonly kind: 'heard-again'; readonly service: string; readonly afterMs: number }
+  /** Workers run tasks, as their heartbeats tell, and not one task event of theirs comes. */
+  | {
+      readonly kind: 'task-events-missing';
+      readonly service: string;
+      /** Some of them. */
+      readonly workers: readonly string[];
+      /** How many more there are. */
+      readonly more: number;
+    }
+  /** No such worker is left. */
+  | { readonly kind: 'task-events-again'; readonly service: string }
+  /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
+  | { readonly kind: 'clock-stepped'; readonly service: string; readonly byMs: number }
   | { readonly kind: 'service-started'; readonly service: string; readonly brokers: readonly string[] }
   | { readonly kind: 'service-stopping'; readonly service: string }
   | {

@@ -196,10 +196,17 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'lookout.ts',
+    holds: 'what is looked for every few seconds',
+    values: ['self/'],
+    builtins: [...CALCULATING, ...TIMERS],
+  },
+  {
+    ...NOTHING,
     path: 'bridge.ts',
     holds: 'all services: start, ready, stop',
     types: ['bridge-options.ts'],
-    values: [...ROOMS_OF_DATA, 'service.ts', 'outlets.ts', 'bridge-check.ts'],
+    values: [...ROOMS_OF_DATA, 'service.ts', 'lookout.ts', 'outlets.ts', 'bridge-check.ts'],
     packages: ['@opentelemetry/api'],
     builtins: [...CALCULATING, ...TIMERS],
   },

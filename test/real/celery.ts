@@ -38,6 +38,8 @@ export interface WorkerOptions extends Cluster {
   readonly pool?: CeleryPool;
   /** Default 2. */
   readonly concurrency?: number;
+  /** Whether it is told to send task events (`-E`); default true. Where not, its application decides. */
+  readonly taskEvents?: boolean;
   /** Default: all queues of the shop. */
   readonly queues?: readonly string[];
   /** More arguments of `celery worker`. */
@@ -83,7 +85,8 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
   const server = await startServerProcess({
     command: flavour.python,
     args: [
-      ...['-m', 'celery', '--app', options.app ?? 'shop', 'worker', '--task-events', '--loglevel', 'INFO'],
+      ...['-m', 'celery', '--app', options.app ?? 'shop', 'worker', '--loglevel', 'INFO'],
+      ...(options.taskEvents === false ? [] : ['--task-events']),
       ...['--hostname', nodename, '--pool', pool, '--concurrency', String(concurrency)],
       ...['--queues', queues.join(','), ...(options.args ?? [])],
     ],

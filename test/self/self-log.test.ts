@@ -57,6 +57,41 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     level: 'warn',
     says: /^made the exchange "shopev" at b, .*no worker has been there yet, or event_exchange or the virtual host/u,
   },
+  {
+    event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400 },
+    level: 'warn',
+    says: /no event has come for 60 s: either no worker runs, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
+  },
+  {
+    event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 },
+    level: 'info',
+    says: /^events arrive again, after 75 s without$/u,
+  },
+  {
+    event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@a'], more: 0 },
+    level: 'warn',
+    says: /^the workers "w1@a" run tasks and send no task events.*celery worker -E.*worker_send_task_events = True.*celery control enable_events/u,
+  },
+  {
+    event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@a', 'w\n2@a'], more: 40 },
+    level: 'warn',
+    says: /^the workers "w1@a", "w\\n2@a" and 40 more run tasks/u,
+  },
+  {
+    event: { kind: 'task-events-again', service: 'shop' },
+    level: 'info',
+    says: /^no worker is heard of any more/u,
+  },
+  {
+    event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3_600_000 },
+    level: 'warn',
+    says: /^the clock was set back by 3600 s: ages, lags and waits/u,
+  },
+  {
+    event: { kind: 'clock-stepped', service: 'celery-otel', byMs: 3000 },
+    level: 'warn',
+    says: /^the clock was set forward by 3 s, or the machine was suspended: ages/u,
+  },
   { event: ended('lost', 0), level: 'warn', says: /it broke; trying the next address/u },
   { event: ended('unreachable', 4000), level: 'warn', says: /trying again within 4.0 s/u },
   { event: ended('refused', 2000), level: 'warn', says: /it broke/u },
@@ -206,6 +241,14 @@ test('a clock set back holds no line back', (t) => {
   monotonicMs = 60_000;
   tell(DROPPED);
   assert.equal(String(destination.read()).trimEnd().split('\n').length, 2);
+});
+
+test('a clock that is set and set right again is two lines, and one that jumps to and fro no flood', () => {
+  const { tell, lines } = log('info');
+  for (let index = 0; index < 1000; index += 1) {
+    tell({ kind: 'clock-stepped', service: 'celery-otel', byMs: index % 2 === 0 ? 5000 : -5000 });
+  }
+  assert.equal(lines().length, 2);
 });
 
 test('exports that fail and exports that arrive in part are held back apart, and by service', () => {
