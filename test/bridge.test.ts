@@ -217,6 +217,39 @@ test('of a worker that is gone for long everything is exported once more, and th
   }
 });
 
+test('a clock that is set is told while the bridge runs, also without metrics of its own', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let setByMs = 0;
+  const now = Date.now;
+  t.mock.method(Date, 'now', () => now() + setByMs);
+  const loaded = loadConfig({
+    argv: [],
+    env: {
+      CELERY_BROKER_URL: 'amqp://127.0.0.1:1',
+      OTEL_SERVICE_NAME: 'shop',
+      CELERY_OTEL_SELF_TELEMETRY: 'false',
+    },
+  });
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  const told: SelfEvent[] = [];
+  const bridge = createBridge({ ...loaded.config, tell: (each) => told.push(each) });
+  bridge.start();
+  const steps = () => told.filter(({ kind }) => kind === 'clock-stepped').length;
+  for (const [byMs, expected] of [
+    [0, 0],
+    [-3_600_000, 1],
+    [0, 1],
+  ] as const) {
+    setByMs += byMs;
+    t.mock.timers.tick(5000);
+    assert.equal(steps(), expected);
+  }
+  await bridge.stop(0);
+  setByMs = 0;
+  t.mock.timers.tick(5000);
+  assert.equal(steps(), 1);
+});
+
 for (const listens of [false, true]) {
   test(`where ${listens ? 'somebody' : 'nobody'} is told, the diagnostics of the API get ${listens ? 'nothing' : 'what is wrong'}`, async (t) => {
     const lines = diagLines(t);
