@@ -22,7 +22,10 @@ export interface BridgeOptions {
   readonly otlp?: OtlpSettings;
   /** The bridge’s own metrics; they can be attached, too. */
   readonly self: SelfTelemetryConfig & { readonly meterProvider?: MeterProvider };
-  /** Told of everything that happens to the bridge; nothing is logged unless it does so. */
+  /**
+   * Told of everything that happens to the bridge; nothing is logged unless it does so. Without it, warnings and errors go to
+   * `diag` of the OpenTelemetry API.
+   */
   readonly tell?: Tell;
   /** In [0, 1); spreads reconnects and exports that are tried again. */
   readonly random?: () => number;

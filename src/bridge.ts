@@ -6,7 +6,9 @@ import { diag } from '@opentelemetry/api';
 import { checkOptions } from './bridge-check.ts';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { CeleryOtelError } from './errors.ts';
+import { startLookout } from './lookout.ts';
 import { createOutlets, type Outlets, SELF_NAME } from './outlets.ts';
+import { createSelfDiag } from './self/self-diag.ts';
 import type { Tell } from './self/self-event.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
 import { createTurns } from './turns.ts';
@@ -90,7 +92,7 @@ interface Failed {
 
 function startAll(options: BridgeOptions): Running | Failed {
   const { random = Math.random } = options;
-  const told = guarded(options.tell);
+  const told = guarded(options.tell ?? createSelfDiag());
   const services: Service[] = [];
   let outlets: Outlets | undefined;
   try {
@@ -115,6 +117,7 @@ function runningOf(
   outlets: Outlets,
   told: Tell,
 ): Running {
+  const endLookout = startLookout({ services, self: SELF_NAME, tell: outlets.tell });
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
   const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
   const allReady = Promise.all(services.map(({ ready }) => ready));
@@ -128,6 +131,7 @@ function runningOf(
     })),
     async stop(deadlineMs) {
       for (const { name } of options.services) told({ kind: 'service-stopping', service: name });
+      endLookout();
       const endMs = performance.now() + deadlineMs;
       await Promise.all(services.map((service) => service.stop()));
       const report = await outlets.close(Math.max(0, endMs - performance.now()));
@@ -164,7 +168,7 @@ function startFailure(cause: unknown): CeleryOtelError {
 }
 
 /** What is told must cost nobody anything, though the one who is told fails. */
-function guarded(tell: Tell = () => {}): Tell {
+function guarded(tell: Tell): Tell {
   return (event) => {
     try {
       tell(event);

@@ -12,7 +12,7 @@ import { createPipeline, type Pipeline } from './otlp/pipeline.ts';
 import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
-import type { SelfEvent, Tell } from './self/self-event.ts';
+import type { DefectPlace, SelfEvent, Tell } from './self/self-event.ts';
 import type { Turn } from './turns.ts';
 import { VERSION } from './version.ts';
 
@@ -165,10 +165,10 @@ function guardedSelf({ self }: BridgeOptions, told: Tell): BridgeOptions['self']
 }
 
 function attached(provider: MeterProvider, service: string, tell: Tell): MeterProvider {
-  return guardedProvider(provider, (reason) => tell(defect(service, 'attached provider', reason)));
+  return guardedProvider(provider, (reason) => tell(defect(service, 'attached_provider', reason)));
 }
 
-function defect(service: string, where: string, reason: unknown): SelfEvent {
+function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent {
   return {
     kind: 'defect',
     service,

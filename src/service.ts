@@ -19,8 +19,11 @@ import type { Observation, Survey } from './cluster/observation.ts';
 import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading, TableReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
+import { Hearing } from './self/hearing.ts';
 import type { Tell } from './self/self-event.ts';
 import { createPace, inTurns, type Turn } from './turns.ts';
+
+const QUIET_MS = 60_000;
 
 export interface ServiceOptions {
   readonly name: string;
@@ -38,6 +41,8 @@ export interface ServiceOptions {
   readonly random: () => number;
   /** Waited for where there is much to do. */
   readonly turn: Turn;
+  /** For how long something that ought to be heard must be missing before that is told, in ms; tests take less. */
+  readonly quietMs?: number;
 }
 
 export interface ServiceState {
@@ -55,6 +60,8 @@ export interface Service {
   state(): ServiceState;
   /** For the bridge’s own metrics. */
   reading(): ServiceReading;
+  /** Tells what ought to be heard and is not; to be called every few seconds. */
+  look(): void;
   /** Stops listening; what was counted stays to be exported. */
   stop(): Promise<void>;
   /** Detaches from its meter, after the last export. */
@@ -68,14 +75,11 @@ export function startService(options: ServiceOptions): Service {
     recorder.record(observation);
     tellOf(options, observation);
   });
-
-  const ready = Promise.withResolvers<boolean>();
-  let wasReady = false;
-  function noteReady(): void {
-    if (wasReady) cluster.gap();
-    wasReady = true;
-    ready.resolve(true);
-  }
+  const hearing = new Hearing(options.quietMs ?? QUIET_MS);
+  const ready = readiness(() => {
+    cluster.gap();
+    hearing.gap();
+  });
 
   const recorder = createRecorder(
     options.meter,
@@ -88,8 +92,8 @@ export function startService(options: ServiceOptions): Service {
     listen({
       ...options.broker,
       service: name,
-      deliver: receiver(options, cluster, () => listener.listenedMs()),
-      ready: noteReady,
+      deliver: receiver(options, cluster, { hearing, listened: () => listener.listenedMs() }),
+      ready: ready.note,
       between: () => inTurns(turn, cluster.drain()),
       tell,
       random: options.random,
@@ -101,7 +105,7 @@ export function startService(options: ServiceOptions): Service {
   let end: Awaited<Listener['done']> | undefined;
   const done = listener.done.then((why) => {
     end = why;
-    ready.resolve(wasReady);
+    ready.end();
     return why;
   });
   return {
@@ -113,6 +117,7 @@ export function startService(options: ServiceOptions): Service {
       tables: cluster.tables(),
     }),
     reading: () => readingOf(options, listener, cluster),
+    look: looker(options, listener, hearing),
     async stop() {
       stopping.abort();
       await done;
@@ -129,6 +134,21 @@ function tellOf({ name, tell }: ServiceOptions, observation: Observation): void 
   if (observation.kind !== 'loss-refuted') return;
   const { task, worker } = observation.run;
   tell({ kind: 'loss-refuted', service: name, task, worker });
+}
+
+/** @param onGap called each time it is ready again, after messages may have been missed */
+function readiness(onGap: () => void) {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let wasReady = false;
+  return {
+    promise,
+    note(): void {
+      if (wasReady) onGap();
+      wasReady = true;
+      resolve(true);
+    },
+    end: (): void => resolve(wasReady),
+  };
 }
 
 /** What does not begin must not leave its recorder in a meter that may go on without it. */
@@ -166,19 +186,34 @@ function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster
 function receiver(
   { name, self, tell }: ServiceOptions,
   cluster: Cluster,
-  listened: () => number,
+  { hearing, listened }: { readonly hearing: Hearing; readonly listened: () => number },
 ): (message: RawMessage) => void {
   const countEvent = self.eventsOf(name);
   return (message) => {
     const { events, rejections } = decode(message);
     const listenedMs = listened();
     for (const event of events) {
+      hearing.hear(event);
       countEvent(event, message.arrivedAtMs);
       cluster.apply(event, message.arrivedAtMs, listenedMs);
     }
     for (const { reason, detail } of rejections) {
       const { intentional } = REJECTION_REASONS[reason];
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
+    }
+  };
+}
+
+function looker(
+  { name: service, broker: { urls, eventExchange: exchange }, tell }: ServiceOptions,
+  listener: Listener,
+  hearing: Hearing,
+): Service['look'] {
+  // The time of a recording is its own, and whoever plays it knows what is in it.
+  if (urls.some(({ scheme }) => scheme === 'recording')) return () => {};
+  return () => {
+    for (const finding of hearing.look(listener.listenedMs())) {
+      tell(finding.kind === 'nothing-heard' ? { ...finding, service, exchange } : { ...finding, service });
     }
   };
 }

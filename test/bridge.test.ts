@@ -10,6 +10,7 @@ import type { RawMessage } from '../src/broker/broker.ts';
 import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
+import { diagLines } from './diag-lines.ts';
 import { event } from './e2e/publish.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
@@ -215,6 +216,65 @@ test('of a worker that is gone for long everything is exported once more, and th
     assert.equal(total(left, metric), 1, metric);
   }
 });
+
+test('a clock that is set is told while the bridge runs, also without metrics of its own', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let setByMs = 0;
+  const now = Date.now;
+  t.mock.method(Date, 'now', () => now() + setByMs);
+  const loaded = loadConfig({
+    argv: [],
+    env: {
+      CELERY_BROKER_URL: 'amqp://127.0.0.1:1',
+      OTEL_SERVICE_NAME: 'shop',
+      CELERY_OTEL_SELF_TELEMETRY: 'false',
+    },
+  });
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  const told: SelfEvent[] = [];
+  const bridge = createBridge({ ...loaded.config, tell: (each) => told.push(each) });
+  bridge.start();
+  const steps = () => told.filter(({ kind }) => kind === 'clock-stepped').length;
+  for (const [byMs, expected] of [
+    [0, 0],
+    [-3_600_000, 1],
+    [0, 1],
+  ] as const) {
+    setByMs += byMs;
+    t.mock.timers.tick(5000);
+    assert.equal(steps(), expected);
+  }
+  await bridge.stop(0);
+  setByMs = 0;
+  t.mock.timers.tick(5000);
+  assert.equal(steps(), 1);
+});
+
+for (const listens of [false, true]) {
+  test(`where ${listens ? 'somebody' : 'nobody'} is told, the diagnostics of the API get ${listens ? 'nothing' : 'what is wrong'}`, async (t) => {
+    const lines = diagLines(t);
+    const sink = await receiver(t);
+    const file = recording(t, [message(event('task-sent', { name: 'shop.pay' }), 0)], '{"nonsense":');
+    const loaded = loadConfig({
+      argv: [],
+      env: {
+        CELERY_BROKER_URL: `recording:${file}`,
+        OTEL_SERVICE_NAME: 'shop',
+        OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+      },
+    });
+    assert.ok(loaded.ok);
+    const bridge = createBridge({ ...loaded.config, ...(listens ? { tell: () => {} } : {}) });
+    bridge.start();
+    assert.equal(await bridge.finished, 'unusable');
+    await bridge.stop(5000);
+    const ours = lines.filter(([, text]) => String(text).startsWith('celery-otel: '));
+    assert.deepEqual(
+      ours.map(([level, text, fields]) => [level, /line 3/u.test(String(text)), fields]),
+      listens ? [] : [['error', true, { kind: 'broker-session-ended', service: 'shop' }]],
+    );
+  });
+}
 
 test('whoever is told and fails costs nothing: all is counted, exported and stopped', async (t) => {
   const sink = await receiver(t);

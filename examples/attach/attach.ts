@@ -60,7 +60,7 @@ function attach(meterProvider: MeterProvider): Bridge {
   return createBridge({
     services: services.map((service) => ({ ...service, meterProvider })),
     self: { ...self, meterProvider },
-    tell: createSelfLog({ level: 'warn', pretty: true, destination: process.stderr, now: Date.now }),
+    tell: createSelfLog({ level: 'warn', pretty: true, destination: process.stderr }),
   });
 }
 

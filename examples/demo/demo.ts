@@ -33,7 +33,6 @@ async function main(): Promise<number> {
     level: config.logLevel,
     pretty: true,
     destination: process.stderr,
-    now: Date.now,
   });
 
   print(

@@ -17,26 +17,28 @@ const EVERYTHING = '#';
 /**
  * Finds the event exchange, whatever its flags, and makes it as Celery does where there is none. An error closes its
  * channel, and a declaration with other flags than the existing ones is an error: hence a look first, and channels of
- * which nothing else hangs. Rejects with a Refusal or amqplib's error.
+ * which nothing else hangs. Resolves with whether it was made; rejects with a Refusal or amqplib's error.
  */
-export async function ensureExchange(model: ChannelModel, exchange: string): Promise<void> {
+export async function ensureExchange(model: ChannelModel, exchange: string): Promise<boolean> {
   try {
     await onThrowAwayChannel(model, (channel) => channel.checkExchange(exchange));
+    return false;
   } catch (error) {
     if (replyCode(error) !== REPLY.NOT_FOUND) throw error;
-    await declareExchange(model, exchange);
+    return declareExchange(model, exchange);
   }
 }
 
 /** With exactly the flags that Celery's workers declare it with: theirs would be refused otherwise. */
-async function declareExchange(model: ChannelModel, exchange: string): Promise<void> {
+async function declareExchange(model: ChannelModel, exchange: string): Promise<boolean> {
   const flags = { durable: true, autoDelete: false, internal: false };
   try {
     await onThrowAwayChannel(model, (channel) => channel.assertExchange(exchange, 'topic', flags));
+    return true;
   } catch (error) {
     const code = replyCode(error);
     // Somebody has made it since we looked, with flags of their own.
-    if (code === REPLY.PRECONDITION_FAILED) return;
+    if (code === REPLY.PRECONDITION_FAILED) return false;
     if (code !== REPLY.ACCESS_REFUSED) throw error;
     const hint = 'start a Celery worker, which makes it, or grant the user the configure permission for it';
     throw new Refusal(`there is no exchange "${exchange}" yet and we may not make it; ${hint}`, {

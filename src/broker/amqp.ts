@@ -83,7 +83,7 @@ class AmqpSession {
       model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
       if (this.#over) return;
       deadline.refresh();
-      await ensureExchange(model, eventExchange);
+      if (await ensureExchange(model, eventExchange)) this.#options.exchangeMade?.();
       const channel = await model.createChannel();
       // A call that fails for the same cause says it better, and is first.
       channel.on('error', (error) => setImmediate(() => this.#broken(error)));
@@ -129,7 +129,7 @@ class AmqpSession {
     if (this.#ready || this.#over) return;
     this.#ready = true;
     this.#listening.begin(performance.now(), Date.now());
-    this.#options.ready();
+    this.#options.ready(this.#options.eventExchange);
   }
 
   #broken(error: unknown): void {

@@ -58,8 +58,10 @@ export interface BrokerSettings {
 export interface SessionOptions extends Omit<BrokerSettings, 'urls' | 'failoverStrategy'> {
   readonly url: BrokerUrl;
   readonly deliver: Deliver;
-  /** Called once, when messages can arrive from now on. */
-  readonly ready: () => void;
+  /** Called once, when messages can arrive from now on; with the exchange that they come from, where there is one. */
+  readonly ready: (exchange?: string) => void;
+  /** Called when the event exchange was missing and had to be made. */
+  readonly exchangeMade?: () => void;
   readonly signal: AbortSignal;
 }
 

@@ -3,7 +3,7 @@
  * neither sockets nor messages, and nothing that a broker does ends it but the end of the messages themselves.
  */
 import { performance } from 'node:perf_hooks';
-import type { Tell } from '../self/self-event.ts';
+import type { DefectPlace, Tell } from '../self/self-event.ts';
 import { awaitTurn } from './await-turn.ts';
 import type { BrokerSettings, Deliver, RawMessage, SessionEnd, Transport } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
@@ -113,7 +113,8 @@ class SessionLoop {
       return await this.#transport(attempt.url).run({
         ...{ eventExchange, eventQueuePrefix, connectTimeoutMs, heartbeatS, signal },
         url: attempt.url,
-        ready: () => this.#becameReady(attempt),
+        ready: (exchange) => this.#becameReady(attempt, exchange),
+        exchangeMade: () => this.#exchangeMade(attempt),
         deliver: (message) => this.#deliver(attempt, message),
       });
     } catch (error) {
@@ -121,17 +122,23 @@ class SessionLoop {
     }
   }
 
-  #becameReady(attempt: Attempt): void {
+  #becameReady(attempt: Attempt, exchange: string | undefined): void {
     attempt.readyAtMs = performance.now();
     this.connected = true;
     this.#options.tell({
       kind: 'broker-connected',
       service: this.#options.service,
       broker: attempt.url.label,
+      ...(exchange === undefined ? {} : { exchange }),
       attempts: this.#attemptsSinceReady,
     });
     this.#attemptsSinceReady = 0;
     this.#options.ready?.();
+  }
+
+  #exchangeMade({ url }: Attempt): void {
+    const { service, eventExchange, tell } = this.#options;
+    tell({ kind: 'exchange-made', service, broker: url.label, exchange: eventExchange });
   }
 
   /** The one guard around everything that is done with a message: a mistake of ours must not cost the connection. */
@@ -190,7 +197,7 @@ class SessionLoop {
     tell({ kind: 'broker-session-ended', service, broker: url.label, end: end.kind, reason, retryInMs });
   }
 
-  #defect(where: string, error: unknown): string {
+  #defect(where: DefectPlace, error: unknown): string {
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.tell({ kind: 'defect', service: this.#options.service, where, reason });
     return reason;

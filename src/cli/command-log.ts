@@ -6,5 +6,5 @@ import { createSelfLog } from '../self/self-log.ts';
 import type { CommandIo } from './command-io.ts';
 
 export function openLog(level: LogLevel, { stderr }: CommandIo): Tell {
-  return createSelfLog({ level, pretty: stderr.isTTY === true, destination: stderr, now: Date.now });
+  return createSelfLog({ level, pretty: stderr.isTTY === true, destination: stderr });
 }

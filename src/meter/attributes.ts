@@ -84,6 +84,18 @@ export const ATTRIBUTES = {
     description: 'Whether dropping it is by design and no loss.',
     values: 'boolean',
   },
+  'celery_otel.defect.where': {
+    description: 'In what it was caught; `attached_provider` is somebody else’s.',
+    values: membersOf<FieldOf<'defect'>['where']>({
+      transport: true,
+      deliver: true,
+      between: true,
+      look: true,
+      export: true,
+      attached_provider: true,
+      stop: true,
+    }),
+  },
   'celery_otel.session.end': {
     description: 'How the session, or the attempt, ended.',
     values: membersOf<FieldOf<'broker-session-ended'>['end']>({

@@ -360,6 +360,14 @@ export const SELF_METRICS = {
     attributes: [...SERVICE, 'celery_otel.drop.reason', 'celery_otel.drop.intentional'],
     description: 'Messages, or events in them, that were not counted.',
   },
+  'celery_otel.defects': {
+    instrument: 'counter',
+    unit: '{defect}',
+    valueType: 'int',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.defect.where'],
+    description: 'Internal errors, and failures of attached providers, that were caught and logged.',
+  },
   'celery_otel.broker.connected': {
     instrument: 'gauge',
     combined: 'sum',

@@ -81,8 +81,14 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
       measure('celery_otel.export.duration', event.durationMs / 1000, [service, event.outcome]);
       break;
     case 'defect':
-      add('celery_otel.input.dropped', [service, 'defect', false]);
+      add('celery_otel.defects', [service, event.where]);
       break;
+    case 'exchange-made':
+    case 'nothing-heard':
+    case 'heard-again':
+    case 'task-events-missing':
+    case 'task-events-again':
+    case 'clock-stepped':
     case 'service-started':
     case 'service-stopping':
     case 'service-stopped':

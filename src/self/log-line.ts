@@ -2,7 +2,7 @@
  * What a self event looks like as a log line: its level, its text, and the key under which repetitions of it are held
  * back. Pure; where the line goes is decided elsewhere.
  */
-import type { SelfEvent } from './self-event.ts';
+import type { DefectPlace, SelfEvent } from './self-event.ts';
 
 export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -36,10 +36,20 @@ const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['
   'handed-over': 'its metrics are left to the provider it was attached to',
 };
 
+const DEFECTS: Readonly<Record<DefectPlace, string>> = {
+  transport: 'internal error in the connection to the broker',
+  deliver: 'internal error in what is done with a message, which is not counted',
+  between: 'internal error in what is done between two connections',
+  look: 'internal error in what is looked for every few seconds',
+  export: 'internal error in an export, which is tried again',
+  attached_provider: 'the provider that metrics are attached to failed, and what was measured is not in it',
+  stop: 'internal error in stopping',
+};
+
 export function logLine(event: SelfEvent): LogLine {
   switch (event.kind) {
     case 'service-started':
-      return line('info', `listening for ${event.service} on ${event.brokers.join(', ')}`);
+      return line('info', `starting ${event.service}: connecting to ${event.brokers.join(', ')}`);
     case 'service-stopping':
       return line('info', `stopping ${event.service}`);
     case 'service-stopped':
@@ -48,7 +58,13 @@ export function logLine(event: SelfEvent): LogLine {
         `stopped ${event.service}; ${STOPPED[event.metrics]}`,
       );
     case 'broker-connected':
-      return line('info', `connected to ${event.broker}`);
+      return line('info', connected(event));
+    case 'exchange-made':
+      return line(
+        'warn',
+        `made the exchange "${event.exchange}" at ${event.broker}, which was not there: either no worker has been there yet, or event_exchange or the virtual host is not that of the workers`,
+        `${event.kind} ${event.service} ${event.broker}`,
+      );
     case 'broker-session-ended':
       return sessionEnded(event);
     case 'input-dropped':
@@ -64,26 +80,81 @@ export function logLine(event: SelfEvent): LogLine {
         `${event.kind} ${event.service} ${event.table}`,
       );
     case 'clock-skewed':
-      return line(
-        'warn',
-        `the clocks of ${event.senderHost} (sender) and ${event.workerHost} (worker) differ: a negative wait was taken as 0`,
-        `${event.kind} ${event.service}`,
-      );
     case 'loss-refuted':
-      return line(
-        'warn',
-        `${event.task} was counted as lost and has ended after all: ${event.worker} was silent, not dead; raise lost_timeout`,
-        `${event.kind} ${event.service}`,
-      );
+      return line('warn', mismeasured(event), `${event.kind} ${event.service}`);
+    case 'nothing-heard':
+    case 'heard-again':
+    case 'task-events-missing':
+    case 'task-events-again':
+      return heard(event);
+    case 'clock-stepped':
+      return clockStepped(event);
     case 'export-finished':
       return exportFinished(event);
     case 'defect':
-      return line(
-        'error',
-        `a defect of ours in ${event.where}: ${event.reason}`,
-        `${event.kind} ${event.where}`,
-      );
+      return line('error', `${DEFECTS[event.where]}: ${event.reason}`, `${event.kind} ${event.where}`);
   }
+}
+
+function connected({ broker, service, exchange }: Extract<SelfEvent, { kind: 'broker-connected' }>): string {
+  const listening = `connected to ${broker}; listening for ${service}`;
+  return exchange === undefined ? listening : `${listening} on the exchange ${exchange}`;
+}
+
+/** Names are quoted, since anybody can write what he likes into one. */
+function mismeasured(event: Extract<SelfEvent, { kind: 'clock-skewed' | 'loss-refuted' }>): string {
+  switch (event.kind) {
+    case 'clock-skewed':
+      return `the clocks of ${event.senderHost} (sender) and ${event.workerHost} (worker) differ: a negative wait was taken as 0`;
+    case 'loss-refuted':
+      return `${JSON.stringify(event.task)} was counted as lost and has ended after all: ${JSON.stringify(event.worker)} was silent, not dead; raise lost_timeout`;
+  }
+}
+
+type Heard = Extract<
+  SelfEvent,
+  { kind: 'nothing-heard' | 'heard-again' | 'task-events-missing' | 'task-events-again' }
+>;
+
+/** Neither is held back: it takes a minute until one of them can be told again. */
+function heard(event: Heard): LogLine {
+  switch (event.kind) {
+    case 'nothing-heard':
+      return line(
+        'warn',
+        `connected, but no event has come for ${seconds(event.forMs)}: either no worker runs, or the workers have another broker, virtual host or event_exchange (here "${event.exchange}"), or they were started with --without-heartbeat and without -E`,
+      );
+    case 'heard-again':
+      return line('info', `events arrive again, after ${seconds(event.afterMs)} without`);
+    case 'task-events-missing':
+      return line(
+        'warn',
+        `${workersOf(event)} run tasks and send no task events, so their tasks are not counted: start them with "celery worker -E" or worker_send_task_events = True; "celery control enable_events" does it until they restart`,
+      );
+    case 'task-events-again':
+      return line('info', 'no worker is heard of any more that runs tasks and sends no task events');
+  }
+}
+
+function workersOf({ workers, more }: Extract<SelfEvent, { kind: 'task-events-missing' }>): string {
+  // Quoted, since anybody can write what he likes into a name.
+  const names = workers.map((name) => JSON.stringify(name)).join(', ');
+  return more === 0 ? `the workers ${names}` : `the workers ${names} and ${more} more`;
+}
+
+function clockStepped({ kind, byMs }: Extract<SelfEvent, { kind: 'clock-stepped' }>): LogLine {
+  const by = seconds(Math.abs(byMs));
+  const what =
+    byMs < 0
+      ? `the clock was set back by ${by}`
+      : `the clock was set forward by ${by}, or the machine was suspended`;
+  const means = 'ages, lags and waits between hosts whose clocks now differ are wrong by as much';
+  // Apart, so that one that is taken back soon is told, too.
+  return line('warn', `${what}: ${means}; counts are not`, `${kind} ${byMs < 0}`);
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
 }
 
 function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }>): LogLine {

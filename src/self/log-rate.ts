@@ -1,7 +1,9 @@
 /**
  * Bounds how often one kind of line is logged: the first of each window passes, the rest are counted and told with the
- * next that passes. Pure: the time is an argument.
+ * next that passes. Pure: the time is an argument, and a monotonic one.
  */
+import { type LineLevel, logLine } from './log-line.ts';
+import type { SelfEvent } from './self-event.ts';
 
 export interface LogRate {
   /** Whether to log now; if so, how many of the same key were held back since the last. */
@@ -27,5 +29,33 @@ export function createLogRate(windowMs: number): LogRate {
       seen.set(key, { sinceMs: nowMs, heldBack: 0 });
       return { log: true, heldBack: last?.heldBack ?? 0 };
     },
+  };
+}
+
+/** A line that is to be logged. */
+export interface AdmittedLine {
+  readonly level: LineLevel;
+  readonly text: string;
+  /** A bounded set to filter by; the text says the rest. */
+  readonly fields: Readonly<Record<string, string | number>>;
+}
+
+/** One line of a kind and reason a minute. */
+const RATE_WINDOW_MS = 60_000;
+
+/** @returns the line of an event; undefined where its level is off, or it is held back */
+export function boundedLines(
+  isOn: (level: LineLevel) => boolean,
+): (event: SelfEvent, nowMs: number) => AdmittedLine | undefined {
+  const rate = createLogRate(RATE_WINDOW_MS);
+  return (event, nowMs) => {
+    const { level, text, rateKey } = logLine(event);
+    if (!isOn(level)) return undefined;
+    const admitted =
+      rateKey === undefined ? ({ log: true, heldBack: 0 } as const) : rate.admit(rateKey, nowMs);
+    if (!admitted.log) return undefined;
+    const { kind, service } = event;
+    const { heldBack } = admitted;
+    return { level, text, fields: { kind, service, ...(heldBack > 0 ? { held_back: heldBack } : {}) } };
   };
 }

@@ -6,12 +6,31 @@
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
 export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
 
+/** `deliver`: what is done with a message; `between`: with what is left after a session; `look`: what is looked for now and then. */
+export type DefectPlace =
+  | 'transport'
+  | 'deliver'
+  | 'between'
+  | 'look'
+  | 'export'
+  | 'attached_provider'
+  | 'stop';
+
 export type SelfEvent =
   | {
       readonly kind: 'broker-connected';
       readonly service: string;
       readonly broker: string;
+      /** Whose events arrive; a recording has none. */
+      readonly exchange?: string;
       readonly attempts: number;
+    }
+  /** It was not there, so nobody can have published to it. */
+  | {
+      readonly kind: 'exchange-made';
+      readonly service: string;
+      readonly broker: string;
+      readonly exchange: string;
     }
   | {
       readonly kind: 'broker-session-ended';
@@ -62,6 +81,28 @@ export type SelfEvent =
       readonly rejectedPoints: number;
       readonly reason: string;
     }
+  /** It is connected, and no event has come for so long. */
+  | {
+      readonly kind: 'nothing-heard';
+      readonly service: string;
+      readonly exchange: string;
+      readonly forMs: number;
+    }
+  /** After so long without. */
+  | { readonly kind: 'heard-again'; readonly service: string; readonly afterMs: number }
+  /** Workers run tasks, as their heartbeats tell, and not one task event of theirs comes. */
+  | {
+      readonly kind: 'task-events-missing';
+      readonly service: string;
+      /** Some of them. */
+      readonly workers: readonly string[];
+      /** How many more there are. */
+      readonly more: number;
+    }
+  /** No such worker is left. */
+  | { readonly kind: 'task-events-again'; readonly service: string }
+  /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
+  | { readonly kind: 'clock-stepped'; readonly service: string; readonly byMs: number }
   | { readonly kind: 'service-started'; readonly service: string; readonly brokers: readonly string[] }
   | { readonly kind: 'service-stopping'; readonly service: string }
   | {
@@ -70,8 +111,13 @@ export type SelfEvent =
       /** Whether what was counted is exported; or that the provider has it which the service is attached to. */
       readonly metrics: 'flushed' | 'unsent' | 'handed-over';
     }
-  /** A mistake of ours that was caught at a boundary: the message is dropped, the rest goes on. */
-  | { readonly kind: 'defect'; readonly service: string; readonly where: string; readonly reason: string };
+  /** An error that nobody foresaw was caught at a boundary: it costs what was being done, the rest goes on. */
+  | {
+      readonly kind: 'defect';
+      readonly service: string;
+      readonly where: DefectPlace;
+      readonly reason: string;
+    };
 
 /** Takes a self event; must not throw. */
 export type Tell = (event: SelfEvent) => void;

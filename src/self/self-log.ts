@@ -1,39 +1,27 @@
 /**
- * Writes what happens to the bridge as log lines: JSON, or for people where a terminal reads along. It holds back
- * repetitions, so that nothing that arrives can flood a log.
+ * Writes what happens to the bridge as log lines: JSON, or for people where a terminal reads along. What a line says, and
+ * which are held back, is decided elsewhere.
  */
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 import type { LogLevel } from './log-level.ts';
-import { logLine } from './log-line.ts';
-import { createLogRate } from './log-rate.ts';
-import type { SelfEvent, Tell } from './self-event.ts';
+import { boundedLines } from './log-rate.ts';
+import type { Tell } from './self-event.ts';
 
 export interface SelfLogSettings {
   readonly level: LogLevel;
   /** For people instead of machines. */
   readonly pretty: boolean;
   readonly destination: NodeJS.WritableStream;
-  /** Epoch ms. */
-  readonly now: () => number;
 }
 
-/** One line of a kind and reason a minute. */
-const RATE_WINDOW_MS = 60_000;
-
-export function createSelfLog(settings: SelfLogSettings): Tell {
+/** @param now monotonic ms; tests give another */
+export function createSelfLog(settings: SelfLogSettings, now = (): number => performance.now()): Tell {
   const logger = createLogger(settings);
-  const rate = createLogRate(RATE_WINDOW_MS);
+  const admitted = boundedLines((level) => logger.isLevelEnabled(level));
   return (event) => {
-    const { level, text, rateKey } = logLine(event);
-    if (!logger.isLevelEnabled(level)) return;
-    const admitted =
-      rateKey === undefined ? ({ log: true, heldBack: 0 } as const) : rate.admit(rateKey, settings.now());
-    if (!admitted.log) return;
-    logger[level](
-      { ...fields(event), ...(admitted.heldBack > 0 ? { held_back: admitted.heldBack } : {}) },
-      text,
-    );
+    const line = admitted(event, now());
+    if (line !== undefined) logger[line.level](line.fields, line.text);
   };
 }
 
@@ -49,9 +37,4 @@ function createLogger({ level, pretty, destination }: SelfLogSettings): Logger {
     options,
     PinoPretty({ destination, colorize: true, ignore: 'kind', translateTime: 'HH:MM:ss' }),
   );
-}
-
-/** A bounded set of fields to filter by; the text says the rest. */
-function fields(event: SelfEvent): Record<string, string> {
-  return { kind: event.kind, service: event.service };
 }

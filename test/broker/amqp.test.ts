@@ -6,6 +6,7 @@ import { ListeningClock } from '../../src/broker/listening-clock.ts';
 import { freePort } from '../real/free-port.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type SentMessage, testConformance } from './conformance.ts';
+import { Log } from './log.ts';
 import { addressOf, observeSession } from './observed-session.ts';
 import { startPublisher } from './publisher.ts';
 import { startRelay } from './relay.ts';
@@ -66,6 +67,24 @@ test('a missing exchange is made exactly as Celery makes it', async (t) => {
   assert.equal(await publisher.declare('made-by-us', 'fanout', { durable: true, autoDelete: false }), false);
   assert.equal(await publisher.declare('made-by-us', 'topic', { durable: false, autoDelete: false }), false);
   assert.equal(await publisher.declare('made-by-us', 'topic', { durable: true, autoDelete: true }), false);
+});
+
+test('that the exchange had to be made is said by the session that made it, and by no later one', async (t) => {
+  const happened = new Log<string>();
+  for (const [number, expected] of [
+    ['first', ['first made it', 'first is ready on made-once']],
+    ['second', ['second is ready on made-once']],
+  ] as const) {
+    const from = happened.items.length;
+    observeSession(t, createAmqpTransport(new ListeningClock()), {
+      url: addressOf(rabbitmq.url),
+      eventExchange: 'made-once',
+      exchangeMade: () => happened.add(`${number} made it`),
+      ready: (exchange) => happened.add(`${number} is ready on ${exchange}`),
+    });
+    await happened.find((what) => what.includes('ready'), from);
+    assert.deepEqual(happened.items.slice(from), expected);
+  }
 });
 
 test('an exchange that somebody made with other flags is used as it is', async (t) => {

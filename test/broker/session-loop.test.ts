@@ -49,6 +49,19 @@ for (const [kind, step] of [
   });
 }
 
+test('a session that comes from an exchange says so, and first that it had to be made', async (t) => {
+  const session: Step = (given) => {
+    given.exchangeMade?.();
+    given.ready('shopev');
+    return staying(false)(given);
+  };
+  const { told } = listenScripted(t, [session], { eventExchange: 'shopev' });
+  assert.deepEqual(await told.reaches(2), [
+    { kind: 'exchange-made', service: 'shop', broker: A, exchange: 'shopev' },
+    { kind: 'broker-connected', service: 'shop', broker: A, exchange: 'shopev', attempts: 1 },
+  ]);
+});
+
 test('after a session that broke there is another at once, and messages keep coming', async (t) => {
   const session: Step = ({ ready, deliver }) => {
     ready();

@@ -62,7 +62,7 @@ test('what the bridge tells is logged on stderr at the level of the options', as
   const tell = bridges.made[0]?.tell;
   assert.ok(tell !== undefined);
   tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://rabbit', attempts: 1 });
-  tell({ kind: 'defect', service: 'shop', where: 'here', reason: 'no reason' });
+  tell({ kind: 'defect', service: 'shop', where: 'deliver', reason: 'no reason' });
   send('SIGINT');
   await code;
   const lines = stderr().trim().split('\n');

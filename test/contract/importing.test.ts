@@ -32,6 +32,16 @@ test('importing every file of the sources does nothing', async () => {
   assert.deepEqual({ ...imported, names: [] }, { names: [], handles: [], timers: [], stderr: '' });
 });
 
+test('a bridge is there without a logger being loaded', async () => {
+  const bridge = pathToFileURL(path.join(ROOT, 'src/bridge.ts')).href;
+  const script = `import { createRequire } from 'node:module';
+    await import('${bridge}');
+    console.log(Object.keys(createRequire(import.meta.url).cache).filter((file) => /[/]pino/u.test(file)).length);`;
+  const args = ['--input-type=module', '--eval', script];
+  const ended = await runChild(process.execPath, args, { cwd: ROOT, env: {}, timeoutMs: 20_000 });
+  assert.equal(ended.stdout, '0\n', ended.stderr);
+});
+
 function writeModule(t: TestContext, text: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'importing-'));
   t.after(() => rmSync(folder, { recursive: true }));

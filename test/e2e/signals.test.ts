@@ -81,7 +81,7 @@ test('it exits 0 in time with a broker and a backend that never answer', async (
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
   });
-  await bridge.logged(/listening for/u, 10_000);
+  await bridge.logged(/connecting to/u, 10_000);
   bridge.signal('SIGTERM');
   assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
 });

@@ -96,9 +96,15 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
     ],
   })),
   {
-    event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError' },
-    points: ['celery_otel.input.dropped shop,defect,false = 1'],
+    event: { kind: 'defect', service: 'shop', where: 'export', reason: 'TypeError' },
+    points: ['celery_otel.defects shop,export = 1'],
   },
+  { event: { kind: 'exchange-made', service: 'shop', broker: 'amqp://h', exchange: 'celeryev' }, points: [] },
+  { event: { kind: 'nothing-heard', service: 'shop', exchange: 'celeryev', forMs: 60_000 }, points: [] },
+  { event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 }, points: [] },
+  { event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@shop'], more: 0 }, points: [] },
+  { event: { kind: 'task-events-again', service: 'shop' }, points: [] },
+  { event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3000 }, points: [] },
   { event: { kind: 'service-started', service: 'shop', brokers: [] }, points: [] },
   { event: { kind: 'service-stopping', service: 'shop' }, points: [] },
   { event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' }, points: [] },
@@ -255,6 +261,7 @@ test('nothing is read but at a collection, and nothing at all once it is closed'
 
 const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
 const TABLES = ['tasks', 'workers', 'reordering_window', 'clock_skews', 'fixed_bounds'] as const;
+const PLACES = ['transport', 'deliver', 'between', 'look', 'export', 'attached_provider', 'stop'] as const;
 const ENDS = ['stopped', 'finished', 'unreachable', 'refused', 'unusable', 'lost'] as const;
 
 /** All that can happen to a service, but for the clocks of its hosts, whose names are without a bound of ours. */
@@ -265,7 +272,7 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
       ([reason, { intentional }]) =>
         ({ kind: 'input-dropped', service, reason, intentional, detail: '' }) as const,
     ),
-    { kind: 'defect', service, where: 'decode', reason: '' },
+    ...PLACES.map((where) => ({ kind: 'defect', service, where, reason: '' }) as const),
     { kind: 'broker-connected', service, broker, attempts: 1 },
     ...ENDS.map(
       (end) => ({ kind: 'broker-session-ended', service, broker, end, reason: '', retryInMs: 0 }) as const,

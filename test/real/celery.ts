@@ -41,6 +41,8 @@ export interface WorkerOptions extends Cluster {
   readonly pool?: CeleryPool;
   /** Default 2. */
   readonly concurrency?: number;
+  /** Whether it is told to send task events (`-E`); default true. Where not, its application decides. */
+  readonly taskEvents?: boolean;
   /** Default: all queues of the shop. */
   readonly queues?: readonly string[];
   /** More arguments of `celery worker`. */
@@ -90,7 +92,8 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
     command: command ?? flavour.python,
     args: [
       ...before,
-      ...['-m', 'celery', '--app', options.app ?? 'shop', 'worker', '--task-events', '--loglevel', 'INFO'],
+      ...['-m', 'celery', '--app', options.app ?? 'shop', 'worker', '--loglevel', 'INFO'],
+      ...(options.taskEvents === false ? [] : ['--task-events']),
       ...['--hostname', nodename, '--pool', pool, '--concurrency', String(concurrency)],
       ...['--queues', queues.join(','), ...(options.args ?? [])],
     ],

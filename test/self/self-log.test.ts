@@ -30,7 +30,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'service-started', service: 'shop', brokers: ['amqp://u:***@h'] },
     level: 'info',
-    says: /listening for shop/u,
+    says: /^starting shop: connecting to amqp:\/\/u:\*\*\*@h$/u,
   },
   {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' },
@@ -45,7 +45,52 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'broker-connected', service: 'shop', broker: 'b', attempts: 1 },
     level: 'info',
-    says: /connected to b/u,
+    says: /^connected to b; listening for shop$/u,
+  },
+  {
+    event: { kind: 'broker-connected', service: 'shop', broker: 'b', exchange: 'celeryev', attempts: 1 },
+    level: 'info',
+    says: /^connected to b; listening for shop on the exchange celeryev$/u,
+  },
+  {
+    event: { kind: 'exchange-made', service: 'shop', broker: 'b', exchange: 'shopev' },
+    level: 'warn',
+    says: /^made the exchange "shopev" at b, .*no worker has been there yet, or event_exchange or the virtual host/u,
+  },
+  {
+    event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400 },
+    level: 'warn',
+    says: /no event has come for 60 s: either no worker runs, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
+  },
+  {
+    event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 },
+    level: 'info',
+    says: /^events arrive again, after 75 s without$/u,
+  },
+  {
+    event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@a'], more: 0 },
+    level: 'warn',
+    says: /^the workers "w1@a" run tasks and send no task events.*celery worker -E.*worker_send_task_events = True.*celery control enable_events/u,
+  },
+  {
+    event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@a', 'w\n2@a'], more: 40 },
+    level: 'warn',
+    says: /^the workers "w1@a", "w\\n2@a" and 40 more run tasks/u,
+  },
+  {
+    event: { kind: 'task-events-again', service: 'shop' },
+    level: 'info',
+    says: /^no worker is heard of any more/u,
+  },
+  {
+    event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3_600_000 },
+    level: 'warn',
+    says: /^the clock was set back by 3600 s: ages, lags and waits/u,
+  },
+  {
+    event: { kind: 'clock-stepped', service: 'celery-otel', byMs: 3000 },
+    level: 'warn',
+    says: /^the clock was set forward by 3 s, or the machine was suspended: ages/u,
   },
   { event: ended('lost', 0), level: 'warn', says: /it broke; trying the next address/u },
   { event: ended('unreachable', 4000), level: 'warn', says: /trying again within 4.0 s/u },
@@ -80,7 +125,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'loss-refuted', service: 'shop', task: 'shop.pay', worker: 'w1@node7' },
     level: 'warn',
-    says: /^shop\.pay was counted as lost and has ended after all: .* raise lost_timeout$/u,
+    says: /^"shop\.pay" was counted as lost and has ended after all: .* raise lost_timeout$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'success', reason: '' },
@@ -108,9 +153,14 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^export failed, nothing is lost by it: UNAVAILABLE$/u,
   },
   {
-    event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError: x' },
+    event: { kind: 'defect', service: 'shop', where: 'export', reason: 'TypeError: x' },
     level: 'error',
-    says: /decode: TypeError: x/u,
+    says: /^internal error in an export, which is tried again: TypeError: x$/u,
+  },
+  {
+    event: { kind: 'defect', service: 'shop', where: 'attached_provider', reason: 'no' },
+    level: 'error',
+    says: /^the provider that metrics are attached to failed, .*: no$/u,
   },
 ];
 
@@ -149,7 +199,7 @@ function log(
 ): { tell: (event: SelfEvent) => void; lines: () => string[]; clock: { ms: number } } {
   const destination = new PassThrough();
   const clock = { ms: 0 };
-  const tell = createSelfLog({ level, pretty, destination, now: () => clock.ms });
+  const tell = createSelfLog({ level, pretty, destination }, () => clock.ms);
   return {
     tell,
     lines: () =>
@@ -183,6 +233,27 @@ test('a flood of one kind and reason is one line a minute, and the next says how
   clock.ms = 60_000;
   tell(DROPPED);
   assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
+});
+
+test('a clock set back holds no line back', (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_790_000_000_000 });
+  let monotonicMs = 0;
+  t.mock.method(performance, 'now', () => monotonicMs);
+  const destination = new PassThrough();
+  const tell = createSelfLog({ level: 'info', pretty: false, destination });
+  tell(DROPPED);
+  t.mock.timers.setTime(1_780_000_000_000);
+  monotonicMs = 60_000;
+  tell(DROPPED);
+  assert.equal(String(destination.read()).trimEnd().split('\n').length, 2);
+});
+
+test('a clock that is set and set right again is two lines, and one that jumps to and fro no flood', () => {
+  const { tell, lines } = log('info');
+  for (let index = 0; index < 1000; index += 1) {
+    tell({ kind: 'clock-stepped', service: 'celery-otel', byMs: index % 2 === 0 ? 5000 : -5000 });
+  }
+  assert.equal(lines().length, 2);
 });
 
 test('exports that fail and exports that arrive in part are held back apart, and by service', () => {

@@ -1,0 +1,108 @@
+/** What a new user gets wrong, with a real broker and real workers: nothing comes, or no task events, and that is said. */
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { createNoopMeter } from '@opentelemetry/api';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { startLookout } from '../../src/lookout.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import { startService } from '../../src/service.ts';
+import { createTurns } from '../../src/turns.ts';
+import { Log } from '../broker/log.ts';
+import { celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type Redis, startRedis } from '../real/redis.ts';
+import { event, publish } from './publish.ts';
+
+let rabbitmq: RabbitMq;
+let redis: Redis;
+
+before(async () => {
+  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+});
+
+after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
+
+/** A service that is told of what it misses after so many ms instead of a minute. */
+async function listening(t: TestContext, url: string, eventExchange: string, quietMs: number) {
+  const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', CELERY_EVENT_EXCHANGE: eventExchange };
+  const loaded = loadConfig({ argv: [], env });
+  assert.ok(loaded.ok, JSON.stringify(loaded));
+  const told = new Log<SelfEvent>();
+  const tell = (each: SelfEvent): void => told.add(each);
+  const service = startService({
+    ...loaded.config.services[0],
+    meter: createNoopMeter(),
+    retire: () => {},
+    self: { eventsOf: () => () => {} },
+    tell,
+    random: () => 0,
+    turn: createTurns(),
+    quietMs,
+  });
+  t.after(() => service.stop());
+  t.after(startLookout({ services: [service], self: 'celery-otel', tell, everyMs: quietMs / 10 }));
+  assert.equal(await service.ready, true);
+  const found = (kind: SelfEvent['kind']) => told.find((each) => each.kind === kind);
+  return { told, found };
+}
+
+test('a wrong event_exchange: that it had to be made, that nothing comes, and that it is over', {
+  timeout: 60_000,
+}, async (t) => {
+  const { told, found } = await listening(t, rabbitmq.url, 'celeryevents', 1000);
+  assert.deepEqual(
+    told.items.map(({ kind }) => kind),
+    ['service-started', 'exchange-made', 'broker-connected'],
+  );
+  const silent = await found('nothing-heard');
+  assert.ok(silent.kind === 'nothing-heard' && silent.exchange === 'celeryevents' && silent.forMs >= 1000);
+  await publish(rabbitmq.url, [event('worker-heartbeat')], 'celeryevents');
+  const over = await found('heard-again');
+  assert.ok(over.kind === 'heard-again' && over.afterMs >= silent.forMs);
+});
+
+const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
+const PRICES = (queue: string) => `for _ in range(5): sent("price_item", "${queue}", "cup")`;
+
+test('workers without task events are named, those with them are not, and that it is over is said', {
+  timeout: 180_000,
+}, async (t) => {
+  const flavour = celeryFlavours().at(-1);
+  assert.ok(flavour !== undefined);
+  const cluster = { flavour, broker: await rabbitmq.addVhost('without-events'), backend: redis.url };
+  const { told, found } = await listening(t, cluster.broker, 'celeryev', 3000);
+  const application = {
+    ...cluster,
+    folder: import.meta.dirname,
+    app: 'shop_without_events',
+    env: { PYTHONPATH: SHOP_FOLDER },
+  };
+  const workers = await Promise.all([
+    startWorker({ ...application, nodename: 'quiet@shop', queues: ['orders'], taskEvents: false }),
+    startWorker({ ...application, nodename: 'telling@shop', queues: ['emails'] }),
+    startWorker({ ...application, nodename: 'alone@shop', queues: ['reports'], pool: 'solo' }),
+  ]);
+  t.after(() => Promise.all(workers.map((worker) => worker.kill())));
+  const script = async (...lines: readonly string[]) =>
+    runPython(
+      flavour,
+      '-c',
+      [['from shop_without_events import app', SEND, ...lines, 'print("null")'].join('\n')],
+      cluster,
+      application,
+    );
+
+  // For longer than it takes until something is missing; of a single thread nothing comes meanwhile.
+  const long = script(
+    'tasks = [sent("check_stock", queue, "cup", 6) for queue in ("emails", "reports") for _ in range(2)]',
+    'for task in tasks: task.get(timeout=60)',
+  );
+  await script(PRICES('orders'), PRICES('emails'));
+  const { kind: _, service: __, ...missing } = await found('task-events-missing');
+  assert.deepEqual(missing, { workers: ['quiet@shop'], more: 0 });
+  await long;
+  assert.ok(!told.items.some(({ kind }) => kind === 'task-events-again'));
+  await script('app.control.enable_events()', PRICES('orders'));
+  await found('task-events-again');
+  assert.equal(told.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { startLookout, type Watched } from '../src/lookout.ts';
+import type { SelfEvent } from '../src/self/self-event.ts';
+
+const EPOCH_MS = 1_790_000_000_000;
+
+/** A lookout in mocked time, in which the wall clock can be set. */
+function lookout(t: TestContext, services: readonly Watched[]) {
+  t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: EPOCH_MS });
+  let monotonicMs = 5000;
+  let setByMs = 0;
+  t.mock.method(performance, 'now', () => monotonicMs);
+  t.mock.method(Date, 'now', () => EPOCH_MS + monotonicMs + setByMs);
+  const told: SelfEvent[] = [];
+  const end = startLookout({ services, self: 'celery-otel', tell: (event) => told.push(event) });
+  t.after(end);
+  return {
+    told,
+    end,
+    setClock: (byMs: number) => {
+      setByMs += byMs;
+    },
+    pass: (ms: number) => {
+      monotonicMs += ms;
+      t.mock.timers.tick(ms);
+    },
+  };
+}
+
+test('a clock that is set is told once for each time, and one that goes on never', (t) => {
+  const { told, setClock, pass } = lookout(t, []);
+  for (let looks = 0; looks < 100; looks += 1) pass(5000);
+  assert.deepEqual(told, []);
+  setClock(-3_600_000);
+  for (let looks = 0; looks < 100; looks += 1) pass(5000);
+  setClock(7000);
+  for (let looks = 0; looks < 100; looks += 1) pass(5000);
+  assert.deepEqual(told, [
+    { kind: 'clock-stepped', service: 'celery-otel', byMs: -3_600_000 },
+    { kind: 'clock-stepped', service: 'celery-otel', byMs: 7000 },
+  ]);
+});
+
+test('each service looks every five seconds by the monotonic time, until the end', (t) => {
+  const looks: number[] = [];
+  const { setClock, pass, end } = lookout(t, [{ look: () => void looks.push(performance.now()) }]);
+  pass(5000);
+  setClock(-3_600_000);
+  pass(5000);
+  end();
+  pass(60_000);
+  assert.deepEqual(looks, [10_000, 15_000]);
+});
+
+test('a look that fails is an internal error, and takes nothing from the others', (t) => {
+  let looks = 0;
+  const failing = {
+    look() {
+      throw new TypeError('of ours');
+    },
+  };
+  const counting = {
+    look() {
+      looks += 1;
+    },
+  };
+  const { told, pass } = lookout(t, [failing, counting]);
+  pass(5000);
+  assert.deepEqual(told, [{ kind: 'defect', service: 'celery-otel', where: 'look', reason: 'of ours' }]);
+  assert.equal(looks, 1);
+});
+
+test('a lookout that nobody ends keeps no process alive', async () => {
+  const { href } = new URL('../src/lookout.ts', import.meta.url);
+  const script = `import { startLookout } from ${JSON.stringify(href)};
+    startLookout({ services: [], self: 'celery-otel', tell() {} }); console.log('looks out');`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--no-warnings', '--input-type=module', '--eval', script],
+    { timeout: 10_000 },
+  );
+  assert.equal(stdout, 'looks out\n');
+});

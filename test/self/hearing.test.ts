@@ -1,0 +1,222 @@
+/** What a service finds missing, by tables of what comes in which second. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Finding, Hearing } from '../../src/self/hearing.ts';
+
+const QUIET_MS = 60_000;
+const LOOK_S = 5;
+
+type Heard = (hearing: Hearing) => void;
+
+const heartbeat =
+  (processed: number | undefined, hostname = 'w1@shop'): Heard =>
+  (hearing) =>
+    hearing.hear({ type: 'worker-heartbeat', hostname, processed });
+const taskEvent =
+  (type = 'task-started', hostname = 'w1@shop'): Heard =>
+  (hearing) =>
+    hearing.hear({ type, hostname });
+const gap: Heard = (hearing) => hearing.gap();
+
+/** What is heard in each second, and what is found, each with the second in which that was. */
+function play(
+  seconds: number,
+  at: (second: number) => readonly Heard[],
+): readonly (readonly [number, Finding])[] {
+  const hearing = new Hearing(QUIET_MS);
+  const found: (readonly [number, Finding])[] = [];
+  for (let second = 0; second < seconds; second += 1) {
+    if (second % LOOK_S === 0)
+      found.push(...hearing.look(second * 1000).map((each) => [second, each] as const));
+    for (const hear of at(second)) hear(hearing);
+  }
+  return found;
+}
+
+const kinds = (found: readonly (readonly [number, Finding])[]) =>
+  found.map(([second, { kind }]) => [second, kind]);
+const MISSING = { kind: 'task-events-missing', workers: ['w1@shop'], more: 0 } as const;
+/** Celery’s own pace. */
+const beats = (second: number): boolean => second % 2 === 0;
+
+test('a minute of nothing is told once, and that it is over with how long it was', () => {
+  assert.deepEqual(
+    play(1000, (second) => (second === 700 ? [taskEvent('task-sent', 'gen1@web')] : [])).slice(0, 2),
+    [
+      [60, { kind: 'nothing-heard', forMs: 60_000 }],
+      [705, { kind: 'heard-again', afterMs: 705_000 }],
+    ],
+  );
+});
+
+test('silence is told again once there was something in between', () => {
+  const found = play(300, (second) => (second === 1 || second === 100 ? [heartbeat(0)] : []));
+  assert.deepEqual(kinds(found), [
+    [65, 'nothing-heard'],
+    [105, 'heard-again'],
+    [165, 'nothing-heard'],
+  ]);
+});
+
+test('a heartbeat a minute is no silence, and neither is a task event', () => {
+  assert.deepEqual(
+    play(1000, (second) => (second % 55 === 0 ? [heartbeat(0)] : [])),
+    [],
+  );
+  assert.deepEqual(
+    play(1000, (second) => (second % 55 === 0 ? [taskEvent()] : [])),
+    [],
+  );
+});
+
+/** What a worker does that has no task event to send, or sends all that it has. */
+const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readonly Heard[]])[] = [
+  ['is idle', (second) => (beats(second) ? [heartbeat(7)] : [])],
+  [
+    'runs a task an hour long',
+    (second) => [
+      ...(second === 31 ? [taskEvent('task-received'), taskEvent()] : []),
+      ...(beats(second) ? [heartbeat(second > 31 ? 8 : 7)] : []),
+    ],
+  ],
+  [
+    'tells of the task just after the heartbeat that counts it',
+    (second) => [
+      ...(beats(second) ? [heartbeat(second >= 34 ? 8 : 7)] : []),
+      ...(second === 35 ? [taskEvent()] : []),
+    ],
+  ],
+  ['had begun its tasks before the bridge came', (second) => (beats(second) ? [heartbeat(123_456)] : [])],
+  [
+    'began tasks that were told while the bridge was away',
+    (second) => [
+      ...(second === 101 ? [gap] : []),
+      ...(beats(second) ? [heartbeat(second > 101 ? 900 : 7)] : []),
+    ],
+  ],
+  [
+    'has a single thread, and says nothing while it runs a task an hour long',
+    (second) => {
+      if (second <= 30) return beats(second) ? [heartbeat(second === 30 ? 8 : 7)] : [];
+      // Its heartbeat goes out before what it has gathered of the task.
+      return second === 704 ? [heartbeat(9)] : second === 705 ? [taskEvent()] : [];
+    },
+  ],
+  [
+    'is started anew, which is no growth',
+    (second) => (beats(second) ? [heartbeat(second < 100 ? 50 : 3)] : []),
+  ],
+  ['answers remote control without figures', (second) => (beats(second) ? [heartbeat(undefined)] : [])],
+  ['runs tasks all the time', (second) => [taskEvent(), ...(beats(second) ? [heartbeat(second)] : [])]],
+];
+
+for (const [what, at] of IN_ORDER) {
+  test(`a worker that ${what} gives no cause`, () => {
+    const found = play(1000, at).filter(([, { kind }]) => kind.startsWith('task-events'));
+    assert.deepEqual(found, []);
+  });
+}
+
+test('a worker that runs tasks and sends no task events is told once after a minute, and when it does at last', () => {
+  const found = play(4000, (second) => [
+    ...(beats(second) ? [heartbeat(second > 100 ? Math.floor(second / 10) : 3)] : []),
+    ...(second > 3000 ? [taskEvent()] : []),
+  ]);
+  assert.deepEqual(found, [
+    [160, MISSING],
+    [3005, { kind: 'task-events-again' }],
+  ]);
+});
+
+test('one task is cause enough, once a minute has passed without an event of it', () => {
+  const found = play(4000, (second) => (beats(second) ? [heartbeat(second > 1000 ? 4 : 3)] : []));
+  assert.deepEqual(found, [[1060, MISSING]]);
+});
+
+test('it is found with heartbeats further apart, too', () => {
+  const found = play(4000, (second) => (second % 30 === 0 ? [heartbeat(second)] : []));
+  assert.deepEqual(kinds(found), [[125, 'task-events-missing']]);
+});
+
+test('of several workers only those are named that send none, and task events of others do not help them', () => {
+  const found = play(1000, (second) => [
+    ...(beats(second) ? ['a@shop', 'b@shop', 'c@shop'].map((name) => heartbeat(second, name)) : []),
+    taskEvent('task-started', 'b@shop'),
+    taskEvent('task-sent', 'gen17@shop'),
+  ]);
+  assert.deepEqual(
+    found.map(([, finding]) => finding),
+    [{ kind: 'task-events-missing', workers: ['a@shop', 'c@shop'], more: 0 }],
+  );
+});
+
+test('with many workers five are named, and that there are more is told again when they are twice as many', () => {
+  const found = play(1000, (second) =>
+    beats(second)
+      ? Array.from({ length: second < 300 ? 20 : second < 600 ? 39 : 70 }, (_, index) =>
+          heartbeat(second, `w${index}@shop`),
+        )
+      : [],
+  );
+  assert.deepEqual(
+    found.map(([, finding]) =>
+      finding.kind === 'task-events-missing' ? [finding.workers.length, finding.more] : finding,
+    ),
+    [
+      [5, 15],
+      [5, 65],
+    ],
+  );
+});
+
+test('short sessions give no evidence together: each begins with what the heartbeats tell then', () => {
+  const found = play(1000, (second) => [
+    ...(second % 40 === 0 ? [gap] : []),
+    ...(beats(second) ? [heartbeat(second)] : []),
+  ]);
+  assert.deepEqual(found, []);
+});
+
+test('what was told stays told through a gap and a restart', () => {
+  const found = play(1000, (second) => [
+    ...(second === 200 ? [gap] : []),
+    ...(beats(second) ? [heartbeat(second < 400 ? second : second - 400)] : []),
+  ]);
+  assert.deepEqual(kinds(found), [[65, 'task-events-missing']]);
+});
+
+test('it is over, too, when such a worker has long been gone', () => {
+  const found = play(2000, (second) => [
+    ...(beats(second) && second < 200 ? [heartbeat(second)] : []),
+    ...(beats(second) ? [heartbeat(3, 'idle@shop')] : []),
+  ]);
+  assert.deepEqual(kinds(found), [
+    [65, 'task-events-missing'],
+    [1100, 'task-events-again'],
+  ]);
+});
+
+test('no more than ten thousand workers are watched, and who is gone makes room', () => {
+  const hearing = new Hearing(QUIET_MS);
+  let listenedS = 0;
+  const found: Finding[] = [];
+  const pass = (seconds: number, heard: readonly Heard[]): void => {
+    for (let second = 0; second < seconds; second += LOOK_S, listenedS += LOOK_S) {
+      found.push(...hearing.look(listenedS * 1000));
+      for (const hear of heard) hear(hearing);
+    }
+  };
+  pass(
+    LOOK_S,
+    Array.from({ length: 10_000 }, (_, index) => heartbeat(1, `flood${index}@x`)),
+  );
+  let processed = 0;
+  const working: Heard = (each) => {
+    processed += 1;
+    heartbeat(processed)(each);
+  };
+  pass(15 * 60, [working]);
+  assert.deepEqual(found, []);
+  pass(90, [working]);
+  assert.deepEqual(found, [MISSING]);
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createSelfDiag } from '../../src/self/self-diag.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import { diagLines } from '../diag-lines.ts';
+
+const DROPPED: SelfEvent = {
+  kind: 'input-dropped',
+  service: 'shop',
+  reason: 'invalid-json',
+  intentional: false,
+  detail: '12 characters',
+};
+
+function told(t: TestContext, events: readonly SelfEvent[]) {
+  const lines = diagLines(t);
+  const tell = createSelfDiag();
+  for (const event of events) tell(event);
+  return lines;
+}
+
+test('warnings and errors are passed on with the text of the log line and its fields; what informs is not', (t) => {
+  const lines = told(t, [
+    DROPPED,
+    { ...DROPPED, intentional: true },
+    { kind: 'service-started', service: 'shop', brokers: ['amqp://h'] },
+    { kind: 'defect', service: 'shop', where: 'export', reason: 'TypeError: x' },
+  ]);
+  assert.deepEqual(lines, [
+    [
+      'warn',
+      'celery-otel: not counted: invalid-json (12 characters)',
+      { kind: 'input-dropped', service: 'shop' },
+    ],
+    [
+      'error',
+      'celery-otel: internal error in an export, which is tried again: TypeError: x',
+      { kind: 'defect', service: 'shop' },
+    ],
+  ]);
+});
+
+test('a flood is one line a minute, and the next says how many it stands for', (t) => {
+  const lines = diagLines(t);
+  let nowMs = 0;
+  const tell = createSelfDiag(() => nowMs);
+  for (let index = 0; index < 1000; index += 1) tell(DROPPED);
+  assert.equal(lines.length, 1);
+  nowMs = 60_000;
+  tell(DROPPED);
+  assert.deepEqual(lines.at(-1)?.[2], { kind: 'input-dropped', service: 'shop', held_back: 999 });
+});
