@@ -11,8 +11,8 @@ import type {
   WorkerReading,
 } from '../cluster/observation.ts';
 import type { Pace } from '../turns.ts';
+import type { CounterSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
-import type { CounterSeries } from './coalescing-counter.ts';
 import { createInstruments, type HistogramSeries, type Instruments, type Observe } from './instruments.ts';
 
 export interface Recorder {

@@ -8,7 +8,7 @@ import { readTotals, whole } from './reading.ts';
 
 const frozen = (worker: string): Attributes => Object.freeze({ worker });
 
-test('what was observed are its points, at the time of the collection', () => {
+test('what was observed are its points, at the time of the collection, which has no beginning', () => {
   const { observe, collect } = gaugeOf();
   observe(1, { worker: 'w1' });
   observe(-0.5, { worker: 'w2' });
@@ -20,10 +20,10 @@ test('what was observed are its points, at the time of the collection', () => {
     unit: '{worker}',
     valueType: ValueType.DOUBLE,
   });
-  const time = [1_700_000_000, 250_000_000];
+  const times = { startTime: [0, 0], endTime: [1_700_000_000, 250_000_000] };
   assert.deepEqual(metric?.dataPoints, [
-    { attributes: { worker: 'w1' }, startTime: time, endTime: time, value: 1 },
-    { attributes: { worker: 'w2' }, startTime: time, endTime: time, value: -0.5 },
+    { attributes: { worker: 'w1' }, ...times, value: 1 },
+    { attributes: { worker: 'w2' }, ...times, value: -0.5 },
   ]);
 });
 
@@ -133,7 +133,7 @@ for (const combination of ['sum', 'max', 'last'] as const) {
       [{ worker: 'w0' }, 9],
       [OVERFLOW, COMBINED[combination]],
     ]);
-    assert.deepEqual(tally(), { live: 2, retired: 0, overflowed: 3 });
+    assert.deepEqual(tally(), { live: 2, retired: 0, overflowed: 3, refused: 0 });
   });
 
   test(`of a limit of 1 all is in the overflow: ${combination}`, () => {
