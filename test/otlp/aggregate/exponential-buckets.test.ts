@@ -251,3 +251,22 @@ test('a size or a scale with which no row of buckets could be made is refused', 
   for (const maxScale of [-11, 21, 0.5, NaN])
     assert.throws(() => exponentialBuckets({ maxScale }), { code: 'CONFIG_INVALID' });
 });
+
+test('before anything is measured there are no extremes', () => {
+  const { min, max, count, sum } = exponentialBuckets().begin().value();
+  assert.deepEqual([min, max, count, sum], [undefined, undefined, 0, 0]);
+});
+
+test('what the sum could not hold is not measured, and what is taken back is cut off there', () => {
+  const aggregation = exponentialBuckets();
+  const [buckets, other] = [aggregation.begin(), aggregation.begin()];
+  for (const each of [buckets, other]) {
+    assert.equal(each.measure(Number.MAX_VALUE), true);
+    assert.equal(each.measure(Number.MAX_VALUE), false);
+    assert.equal(each.measure(1), true);
+  }
+  assert.equal(buckets.absorb(other.value()), false);
+  assert.equal(buckets.absorb(aggregation.begin().value()), true);
+  const { count, sum } = buckets.value();
+  assert.deepEqual([count, sum], [4, Number.MAX_VALUE]);
+});

@@ -36,10 +36,30 @@ test('what is not observed any more has no point', () => {
   assert.deepEqual(read(), []);
 });
 
-test('what is no finite number is not observed', () => {
-  const { observe, read } = gaugeOf();
+test('what is no finite number is not observed, and that is told', () => {
+  const { observe, read, tally } = gaugeOf();
   for (const value of [Number.NaN, Infinity, -Infinity]) observe(value, { worker: 'w1' });
   assert.deepEqual(read(), []);
+  assert.equal(tally().refused, 3);
+});
+
+test('what is beyond its type is left out, by itself or combined, also in the overflow', () => {
+  const { observe, read, tally } = gaugeOf({
+    descriptor: { name: 'g', description: '', unit: '', valueType: ValueType.INT },
+    combination: 'sum',
+    limit: 2,
+    keeps: (key) => key === 'queue',
+  });
+  observe(2 ** 53, { queue: 'q' });
+  observe(-1e20, { queue: 'q' });
+  for (const queue of ['q', 'r', 's']) {
+    for (const value of [2 ** 52, 2 ** 52, 7]) observe(value, { queue, worker: value });
+  }
+  assert.deepEqual(read(), [
+    [{ queue: 'q' }, 2 ** 52 + 7],
+    [OVERFLOW, 2 ** 52 + 7],
+  ]);
+  assert.equal(tally().refused, 6);
 });
 
 test('of a whole number the fraction is cut off', () => {
