@@ -12,7 +12,7 @@ import { endMs, type Moment, type Start } from './interval.ts';
 import { pointBytes } from './point-bytes.ts';
 import type { Due, Series } from './series.ts';
 import { NO_ATTRIBUTES } from './series-attributes.ts';
-import { Differences, type SeriesLedger, Totals } from './series-ledger.ts';
+import { Differences, type LedgerOptions, type SeriesLedger, Totals } from './series-ledger.ts';
 import { SeriesTable } from './series-table.ts';
 import { maxOf } from './value-range.ts';
 
@@ -51,20 +51,18 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   const start = (key: string): Start =>
     until.get(key) ?? { wallMs: nowMs(), steadyMs: steadyMs(), isTold: false };
   const table = new SeriesTable<V>({ limit, keeps, begin, start });
-  const ledger = createLedger();
   let live = 0;
   let overflowed = 0;
   let refused = 0;
+  const ledger = ledgerOf(options, { table, begin, onCut: () => (refused += 1) }, until);
 
-  function createLedger(): SeriesLedger<V> {
-    const ofTable = { table, begin, onCut: () => (refused += 1) };
-    if (options.temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);
-    return new Totals(ofTable, aggregation.instrument !== 'up-down counter');
+  function isUsual(value: number): boolean {
+    return value >= lowest && value <= max && (!isInt || Number.isInteger(value));
   }
 
   /** What counts of a value: nothing of one that would spoil the sum for ever. */
   function measurementOf(value: number): number | undefined {
-    if (value >= lowest && value <= max && (!isInt || Number.isInteger(value))) return value;
+    if (isUsual(value)) return value;
     const measured = withinRange(value, lowest, max, aggregation.instrument, descriptor);
     if (measured === undefined) refused += 1;
     return measured;
@@ -89,6 +87,11 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       const own = Object.isFrozen(attributes) ? attributes : Object.freeze({ ...attributes });
       let series: Series<V> | undefined;
       return (value) => {
+        // Nearly always: one that was measured since the last collection is there still, and has nothing to keep.
+        if (series?.hasNews && !series.isOverflow && isUsual(value)) {
+          if (!series.accumulation.measure(value)) refused += 1;
+          return;
+        }
         const measured = measurementOf(value);
         if (measured === undefined) return;
         // One that has ended begins anew, and one that overflowed may have a place of its own by now.
@@ -104,6 +107,15 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
     },
     tally: () => ({ live, retired: ledger.retired(), overflowed, refused }),
   };
+}
+
+function ledgerOf<V>(
+  { temporality, aggregation }: SeriesStreamOptions<V>,
+  ofTable: LedgerOptions<V>,
+  until: Map<string, Start>,
+): SeriesLedger<V> {
+  if (temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);
+  return new Totals(ofTable, aggregation.instrument !== 'up-down counter');
 }
 
 function handOver<V>(

@@ -13,7 +13,7 @@ export interface Series<V> {
   /** From when on its next point counts. */
   start: Start;
   accumulation: Accumulation<V>;
-  /** Whether anything was measured since the last collection. */
+  /** Whether anything was measured since the last collection; one with news does not end. */
   hasNews: boolean;
   /** Of the last collection, until it has been exported. */
   collected: Due<V> | undefined;
