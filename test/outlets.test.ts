@@ -137,6 +137,7 @@ test('what is read of services, of series and of the process is exported with wh
     assert.equal(total(points, metric, attributes), value, metric);
   const ofItself = points.filter((point) => point.attributes['celery_otel.service'] === 'celery-otel');
   assert.deepEqual(ofItself.map(({ metric }) => metric).sort(), [
+    'celery_otel.measurements.refused',
     'celery_otel.series',
     'celery_otel.series.overflowed',
     'celery_otel.series.retired',
@@ -144,7 +145,7 @@ test('what is read of services, of series and of the process is exported with wh
   assert.deepEqual(watches, { begun: 1, read: 1, closed: 1 });
 });
 
-test('series that ended and measurements that had no place are counted under their service', async (t) => {
+test('series that ended, and measurements that had no place or were refused, are counted under their service', async (t) => {
   const sink = await receiver(t);
   const limits = { counter: 3, histogram: 3, gauge: 3 };
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
@@ -156,6 +157,7 @@ test('series that ended and measurements that had no place are counted under the
   const { meter, retire } = outlets.outlet(shopService());
   const counter = meter.createCounter('celery.task.received');
   for (const worker of ['w1', 'w2', 'w3', 'w4', 'w4']) counter.add(1, { 'celery.worker.name': worker });
+  counter.add(Infinity, { 'celery.worker.name': 'w2' });
   retire(['w1']);
   outlets.start(() => []);
   const ofShop = { 'celery_otel.service': 'shop' };
@@ -164,6 +166,7 @@ test('series that ended and measurements that had no place are counted under the
     (points) =>
       total(points, 'celery_otel.series.retired', ofShop) === 1 &&
       total(points, 'celery_otel.series.overflowed', ofShop) === 3 &&
+      total(points, 'celery_otel.measurements.refused', ofShop) === 1 &&
       // One worker, and the overflow.
       total(points, 'celery_otel.series', ofShop) === 2,
     5000,

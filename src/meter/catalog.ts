@@ -464,6 +464,15 @@ export const SELF_METRICS = {
     description:
       'Measurements of series beyond the limit, which are exported together under `otel.metric.overflow`.',
   },
+  'celery_otel.measurements.refused': {
+    instrument: 'counter',
+    unit: '{measurement}',
+    valueType: 'int',
+    ...SELF,
+    attributes: SERVICE,
+    description:
+      'Measurements that are in no point: negative or not finite, or too much for the sum of their series.',
+  },
   'celery_otel.exports': {
     instrument: 'counter',
     unit: '{export}',

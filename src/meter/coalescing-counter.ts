@@ -1,18 +1,13 @@
 /**
- * A counter that adds up for itself and hands its sums over once per collection: behind the API may be an SDK in which an
- * `add()` costs more than decoding an event does. It holds only what was added since the last hand-over, within a bound.
+ * A counter of somebody else’s provider, added up here and handed over once per collection: an `add()` of its SDK may cost
+ * more than decoding an event does. It holds only what was added since the last hand-over, within a bound. Our own
+ * counters are bound to their series instead (`bindable.ts`): what is handed over late seems to have begun late.
  */
 import type { Attributes, Counter } from '@opentelemetry/api';
-import { type AttributeKeys, type AttributeValues, createSeriesTree } from './series-tree.ts';
+import type { CounterSeries } from './bindable.ts';
+import { type AttributeKeys, createSeriesTree, type SeriesTree } from './series-tree.ts';
 
-/** One series of a counter; whoever has it needs no look-up to add to it. */
-export interface CounterSeries {
-  add(amount: number): void;
-}
-
-export interface CoalescingCounter {
-  /** The series with these values, one for each of the counter's keys, in their order. */
-  of(values: AttributeValues): CounterSeries;
+export interface CoalescingCounter extends SeriesTree<CounterSeries> {
   /** Series that wait to be handed over. */
   readonly waiting: number;
   /**

@@ -5,6 +5,7 @@
 import {
   type Attributes,
   type BatchObservableResult,
+  type Counter,
   type Histogram,
   type Meter,
   type MetricOptions,
@@ -13,8 +14,9 @@ import {
 } from '@opentelemetry/api';
 import type { Pace } from '../turns.ts';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
+import { type CounterSeries, isBindableCounter, isBindableHistogram } from './bindable.ts';
 import type { InstrumentRow } from './catalog.ts';
-import { type CoalescingCounter, type CounterSeries, createCoalescingCounter } from './coalescing-counter.ts';
+import { type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
 import { type AttributeKeys, createSeriesTree, type SeriesTree } from './series-tree.ts';
 
 type Table = Readonly<Record<string, InstrumentRow>>;
@@ -102,7 +104,9 @@ export interface InstrumentsOptions<T extends Table> {
 const HANDED_OVER_AT_ONCE = 500;
 
 interface Made {
-  readonly counters: Map<string, CoalescingCounter>;
+  readonly counters: Map<string, SeriesTree<CounterSeries>>;
+  /** Those of them that have to be handed over. */
+  readonly coalescing: CoalescingCounter[];
   /** One object of attributes for each series: an SDK can know the series by it instead of by all that is in it. */
   readonly histograms: Map<string, SeriesTree<HistogramSeries>>;
   /** Likewise. */
@@ -114,7 +118,7 @@ interface Made {
 
 export function createInstruments<const T extends Table>(options: InstrumentsOptions<T>): Instruments<T> {
   const { meter, onCollect, newPace = () => () => undefined } = options;
-  const { counters, histograms, gauges } = makeAll(options);
+  const { counters, coalescing, histograms, gauges } = makeAll(options);
 
   // An SDK calls its observable callbacks before it reads the other instruments of the meter (metrics SDK
   // specification, "Collect"), so what is handed over here is part of the same export. That comes last, for what is added
@@ -128,7 +132,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
         result.observe(made.gauge, value, made.attributes.of(values));
       }, pace);
     } finally {
-      for (const counter of counters.values()) await handOver(counter, pace);
+      for (const counter of coalescing) await handOver(counter, pace);
     }
   }
   const hooks =
@@ -143,7 +147,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
     counterSeries: (name, values) => counters.get(name)?.of(values) ?? NO_SERIES,
     histogramSeries: (name, values) => histograms.get(name)?.of(values) ?? NO_SERIES,
     close() {
-      for (const counter of counters.values()) counter.flush();
+      for (const counter of coalescing) counter.flush();
       meter.removeBatchObservableCallback(collect, hooks);
     },
   };
@@ -158,17 +162,20 @@ async function handOver(counter: CoalescingCounter, pace: Pace): Promise<void> {
 }
 
 function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>): Made {
-  const made: Made = { counters: new Map(), histograms: new Map(), gauges: new Map() };
+  const made: Made = { counters: new Map(), coalescing: [], histograms: new Map(), gauges: new Map() };
   for (const name in table) {
     const row = table[name];
     if (row === undefined || !isOn(name)) continue;
     const keys = keysOf(row, (key) => wants(name, key));
     switch (row.instrument) {
       case 'counter':
-        made.counters.set(name, createCoalescingCounter(meter.createCounter(name, optionsOf(row)), keys));
+        made.counters.set(
+          name,
+          counterSeries(meter.createCounter(name, optionsOf(row)), keys, made.coalescing),
+        );
         break;
       case 'histogram':
-        made.histograms.set(name, seriesOf(meter.createHistogram(name, optionsOf(row)), keys));
+        made.histograms.set(name, histogramSeries(meter.createHistogram(name, optionsOf(row)), keys));
         break;
       case 'gauge':
         made.gauges.set(name, {
@@ -181,12 +188,30 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
   return made;
 }
 
-function seriesOf(histogram: Histogram, keys: AttributeKeys): SeriesTree<HistogramSeries> {
-  return createSeriesTree(keys, (attributes) => ({
-    record(measurement) {
-      if (measurement !== undefined) histogram.record(measurement, attributes);
-    },
-  }));
+/** Each is found once where the counter knows its series; else it has to be handed over, and is added to those. */
+function counterSeries(
+  counter: Counter,
+  keys: AttributeKeys,
+  coalescing: CoalescingCounter[],
+): SeriesTree<CounterSeries> {
+  if (isBindableCounter(counter)) return createSeriesTree(keys, (attributes) => counter.bind(attributes));
+  const made = createCoalescingCounter(counter, keys);
+  coalescing.push(made);
+  return made;
+}
+
+function histogramSeries(histogram: Histogram, keys: AttributeKeys): SeriesTree<HistogramSeries> {
+  const bind = isBindableHistogram(histogram)
+    ? (attributes: Attributes) => histogram.bind(attributes)
+    : (attributes: Attributes) => ({ record: (value: number) => histogram.record(value, attributes) });
+  return createSeriesTree(keys, (attributes) => {
+    const { record } = bind(attributes);
+    return {
+      record(measurement) {
+        if (measurement !== undefined) record(measurement);
+      },
+    };
+  });
 }
 
 /** The key of each value, or undefined where the value is left out of the points. */

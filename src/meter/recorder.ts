@@ -12,8 +12,8 @@ import type {
 } from '../cluster/observation.ts';
 import type { Pace } from '../turns.ts';
 import { WORKER_EXITS } from './attributes.ts';
+import type { CounterSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
-import type { CounterSeries } from './coalescing-counter.ts';
 import { createInstruments, type HistogramSeries, type Instruments, type Observe } from './instruments.ts';
 
 export interface Recorder {

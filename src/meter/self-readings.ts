@@ -56,4 +56,6 @@ export interface SeriesReading {
   readonly retired: number;
   /** Measurements since the start that had no place of their own. */
   readonly overflowed: number;
+  /** Measurements since the start that no point could have. */
+  readonly refused: number;
 }

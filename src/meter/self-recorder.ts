@@ -4,8 +4,8 @@
  */
 import type { Meter } from '@opentelemetry/api';
 import type { SelfEvent } from '../self/self-event.ts';
+import type { CounterSeries } from './bindable.ts';
 import { SELF_METRICS } from './catalog.ts';
-import type { CounterSeries } from './coalescing-counter.ts';
 import { createInstruments, type Instruments, type Observe } from './instruments.ts';
 import type { ProcessReading, SelfReadings, ServiceReading } from './self-readings.ts';
 
@@ -140,9 +140,10 @@ function addTotals(
   for (const [mode, totalS] of Object.entries(readings.process.cpuS)) {
     add('celery_otel.cpu.time', [mode], growthOf(`cpu ${mode}`, totalS));
   }
-  for (const { service, retired, overflowed } of readings.series) {
+  for (const { service, retired, overflowed, refused } of readings.series) {
     add('celery_otel.series.retired', [service], growthOf(`retired ${service}`, retired));
     add('celery_otel.series.overflowed', [service], growthOf(`overflowed ${service}`, overflowed));
+    add('celery_otel.measurements.refused', [service], growthOf(`refused ${service}`, refused));
   }
 }
 

@@ -3,7 +3,7 @@
  * measured, and exports nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MeterProvider as ApiMeterProvider, Meter } from '@opentelemetry/api';
+import type { MeterProvider as ApiMeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import { DataPointType, MeterProvider, type MetricData, MetricReader } from '@opentelemetry/sdk-metrics';
 import type { CollectedMetric, SeriesTally } from './collect/collected-metric.ts';
@@ -11,12 +11,14 @@ import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createInstrumentStreams } from './collect/instrument-streams.ts';
 import { attributesBytes, pointBytes } from './collect/point-bytes.ts';
 import type { CollectedScope } from './collect/scope-streams.ts';
+import type { StreamMeter } from './collect/stream-meter.ts';
 import { temporalityOf } from './collect/temporality.ts';
 import { type ExportRequest, exportRequests } from './export/export-request.ts';
 import type { ExportSource } from './export/export-source.ts';
 import type { StreamSettings } from './otlp-settings.ts';
 
 export interface Provider extends ExportSource, ApiMeterProvider {
+  getMeter(...scope: Parameters<ApiMeterProvider['getMeter']>): StreamMeter;
   /**
    * Ends the series of counters and histograms whose attribute `key` has one of the values: what was counted is exported,
    * however many attempts that takes, and the exports after that are without them until they are counted anew.
@@ -36,6 +38,8 @@ export interface ProviderOptions {
   /** An observable callback failed. */
   readonly onFailure: (reason: unknown) => void;
   readonly nowMs?: () => number;
+  /** Of a clock that nobody sets. */
+  readonly steadyMs?: () => number;
   /** Waited for before each piece of work that takes long; by default, the next turn of the event loop. */
   readonly turn?: () => Promise<void>;
 }
@@ -54,6 +58,7 @@ export function createProvider(options: ProviderOptions): Provider {
     combination,
     onFailure: options.onFailure,
     nowMs,
+    steadyMs: options.steadyMs,
     turn,
   });
   const reader = new SdkReader({
@@ -62,7 +67,7 @@ export function createProvider(options: ProviderOptions): Provider {
   const sdk = new MeterProvider({ resource, readers: [reader] });
   return {
     name,
-    getMeter: (scope, version, meterOptions): Meter =>
+    getMeter: (scope, version, meterOptions): StreamMeter =>
       streams.meter(sdk.getMeter(scope, version, meterOptions), {
         name: scope,
         ...(version === undefined ? {} : { version }),

@@ -194,33 +194,41 @@ test('of each service there is whether it is connected, and how full its tables 
   ]);
 });
 
-type Figures = readonly [retired: number, overflowed: number, userS: number, systemS: number];
+type Figures = readonly [
+  retired: number,
+  overflowed: number,
+  refused: number,
+  userS: number,
+  systemS: number,
+];
 
 test('what others count since the start is exported as it is, however often it is read', async (t) => {
   const { current, points } = recorderOf(t);
-  const read = async ([retired, overflowed, user, system]: Figures) => {
+  const read = async ([retired, overflowed, refused, user, system]: Figures) => {
     const series = [
-      { service: 'shop', live: 9, retired, overflowed },
-      { service: 'celery-otel', live: 4, retired: 0, overflowed: 0 },
+      { service: 'shop', live: 9, retired, overflowed, refused },
+      { service: 'celery-otel', live: 4, retired: 0, overflowed: 0, refused: 0 },
     ];
     current.readings = { ...NOTHING, process: { ...PROCESS, cpuS: { user, system } }, series };
     return await points('');
   };
-  const expected = ([retired, overflowed, user, system]: Figures) => [
+  const expected = ([retired, overflowed, refused, user, system]: Figures) => [
     'celery_otel.series shop = 9',
     'celery_otel.series celery-otel = 4',
     `celery_otel.series.retired shop = ${retired}`,
     'celery_otel.series.retired celery-otel = 0',
     `celery_otel.series.overflowed shop = ${overflowed}`,
     'celery_otel.series.overflowed celery-otel = 0',
+    `celery_otel.measurements.refused shop = ${refused}`,
+    'celery_otel.measurements.refused celery-otel = 0',
     `celery_otel.cpu.time user = ${user}`,
     `celery_otel.cpu.time system = ${system}`,
   ];
   for (const figures of [
-    [0, 0, 0.5, 0.25],
-    [3, 100, 1.5, 0.25],
-    [3, 100, 1.5, 0.25],
-    [5, 101, 2, 1],
+    [0, 0, 0, 0.5, 0.25],
+    [3, 100, 2, 1.5, 0.25],
+    [3, 100, 2, 1.5, 0.25],
+    [5, 101, 7, 2, 1],
   ] satisfies Figures[]) {
     const lines = new Set(await read(figures));
     for (const line of expected(figures)) assert.ok(lines.has(line), `${line} in ${[...lines].join('\n')}`);
@@ -302,7 +310,7 @@ test('with a hundred services every metric has points, all of them within the li
   const { recorder, collect } = recorderOf(t, {
     process: { ...PROCESS, eventLoopDelayS: { mean: 0.001, p99: 0.02, max: 0.5 } },
     services: SERVICES.map((service) => ({ service, connected: true, tables })),
-    series: SERVICES.map((service) => ({ service, live: 1, retired: 1, overflowed: 1 })),
+    series: SERVICES.map((service) => ({ service, live: 1, retired: 1, overflowed: 1, refused: 1 })),
   });
   for (const service of SERVICES) {
     for (const event of everythingThatHappens(service)) recorder.record(event);

@@ -141,7 +141,7 @@ test('a request that arrived settles its own points: what it retired is gone, an
     ['sent', { worker: 'w3' }, 1],
   ]);
   assert.deepEqual(summaryOf(await exportAll()), [['sent', { worker: 'w3' }, 1]]);
-  assert.deepEqual(provider.tally(), { live: 1, retired: 2, overflowed: 0 });
+  assert.deepEqual(provider.tally(), { live: 1, retired: 2, overflowed: 0, refused: 0 });
 });
 
 test('a worker that came back goes on, though another request of its provider is refused again and again', async () => {

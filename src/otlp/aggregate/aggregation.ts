@@ -8,14 +8,16 @@ import type {
 
 /** What has been measured of one series; each measurement is a finite number, not negative but in an up-down counter. */
 export interface Accumulation<V> {
-  measure(value: number): void;
+  /** @returns false if the sum would be beyond its bound, and nothing of it was taken */
+  measure(value: number): boolean;
   /** As it is now: what is measured while it is exported is in the next one. */
   value(): V;
   /**
    * Takes back what could not be exported: as if all that is in the value had been measured here.
    * @param value of an accumulation that the same aggregation began; it stays as it is
+   * @returns false if the sum would be beyond its bound, and was cut off there
    */
-  absorb(value: V): void;
+  absorb(value: V): boolean;
 }
 
 export interface Aggregation<V> {
@@ -23,8 +25,11 @@ export interface Aggregation<V> {
   readonly instrument: 'counter' | 'up-down counter' | 'histogram';
   /** Of a point, at most; 0 of one that has none. */
   readonly buckets: number;
-  /** Nothing measured yet. */
-  begin(): Accumulation<V>;
+  /**
+   * Nothing measured yet.
+   * @param max how far from 0 a sum may be; by default, whatever a double can be
+   */
+  begin(max?: number): Accumulation<V>;
   metric(stream: StreamIdentity, dataPoints: DataPoint<V>[]): MetricData;
 }
 

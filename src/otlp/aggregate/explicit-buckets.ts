@@ -4,6 +4,7 @@
  */
 import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
+import { cutOff } from './cut-off.ts';
 
 /**
  * Without `recordMinMax` points have neither min nor max.
@@ -18,7 +19,7 @@ export function explicitBuckets(
   return {
     instrument: 'histogram',
     buckets: bounds.length + 1,
-    begin: () => new Buckets(bounds, recordMinMax),
+    begin: (max = Number.MAX_VALUE) => new Buckets(bounds, recordMinMax, max),
     metric: (stream, dataPoints) => ({ ...stream, dataPointType: DataPointType.HISTOGRAM, dataPoints }),
   };
 }
@@ -28,24 +29,29 @@ class Buckets implements Accumulation<Histogram> {
   readonly #bounds: number[];
   readonly #counts: number[];
   readonly #recordMinMax: boolean;
+  readonly #sumMax: number;
   #count = 0;
   #sum = 0;
   #min = Infinity;
   #max = -Infinity;
 
-  constructor(bounds: number[], recordMinMax: boolean) {
+  constructor(bounds: number[], recordMinMax: boolean, sumMax: number) {
     this.#bounds = bounds;
     this.#counts = new Array<number>(bounds.length + 1).fill(0);
     this.#recordMinMax = recordMinMax;
+    this.#sumMax = sumMax;
   }
 
-  measure(value: number): void {
+  measure(value: number): boolean {
+    const sum = this.#sum + value;
+    if (sum > this.#sumMax) return false;
+    this.#sum = sum;
     const bucket = bucketOf(value, this.#bounds);
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#count += 1;
-    this.#sum += value;
     if (value < this.#min) this.#min = value;
     if (value > this.#max) this.#max = value;
+    return true;
   }
 
   value(): Histogram {
@@ -54,18 +60,21 @@ class Buckets implements Accumulation<Histogram> {
       buckets: { boundaries: this.#bounds, counts: [...this.#counts] },
       count: this.#count,
       sum: this.#sum,
-      ...(this.#recordMinMax ? { min, max } : {}),
+      // A series that begins anew has a point before anything is measured.
+      ...(this.#recordMinMax && this.#count > 0 ? { min, max } : {}),
     };
   }
 
-  absorb({ buckets, count, sum = 0, min = Infinity, max = -Infinity }: Histogram): void {
+  absorb({ buckets, count, sum = 0, min = Infinity, max = -Infinity }: Histogram): boolean {
     buckets.counts.forEach((added, bucket) => {
       this.#counts[bucket] = (this.#counts[bucket] ?? 0) + added;
     });
     this.#count += count;
-    this.#sum += sum;
     this.#min = Math.min(this.#min, min);
     this.#max = Math.max(this.#max, max);
+    const total = this.#sum + sum;
+    this.#sum = cutOff(total, this.#sumMax);
+    return this.#sum === total;
   }
 }
 

@@ -6,6 +6,7 @@
 import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
 import { CeleryOtelError } from '../../errors.ts';
 import type { Accumulation, Aggregation } from './aggregation.ts';
+import { cutOff } from './cut-off.ts';
 import { FINEST_SCALE, ScaledCounts } from './exponential-scale.ts';
 
 export interface ExponentialBucketsOptions {
@@ -31,7 +32,8 @@ export function exponentialBuckets({
   return {
     instrument: 'histogram',
     buckets: maxSize,
-    begin: () => new ExponentialBuckets(new ScaledCounts(maxSize, maxScale), recordMinMax),
+    begin: (max = Number.MAX_VALUE) =>
+      new ExponentialBuckets(new ScaledCounts(maxSize, maxScale), recordMinMax, max),
     metric: (stream, dataPoints) => ({
       ...stream,
       dataPointType: DataPointType.EXPONENTIAL_HISTOGRAM,
@@ -50,24 +52,29 @@ function refuse(key: string, value: number, expected: string): never {
 class ExponentialBuckets implements Accumulation<ExponentialHistogram> {
   readonly #positive: ScaledCounts;
   readonly #recordMinMax: boolean;
+  readonly #sumMax: number;
   #zeroCount = 0;
   #count = 0;
   #sum = 0;
   #min = Infinity;
   #max = -Infinity;
 
-  constructor(positive: ScaledCounts, recordMinMax: boolean) {
+  constructor(positive: ScaledCounts, recordMinMax: boolean, sumMax: number) {
     this.#positive = positive;
     this.#recordMinMax = recordMinMax;
+    this.#sumMax = sumMax;
   }
 
-  measure(value: number): void {
+  measure(value: number): boolean {
+    const sum = this.#sum + value;
+    if (sum > this.#sumMax) return false;
+    this.#sum = sum;
     if (value === 0) this.#zeroCount += 1;
     else this.#positive.count(value);
     this.#count += 1;
-    this.#sum += value;
     if (value < this.#min) this.#min = value;
     if (value > this.#max) this.#max = value;
+    return true;
   }
 
   /**
@@ -83,17 +90,20 @@ class ExponentialBuckets implements Accumulation<ExponentialHistogram> {
       zeroCount: this.#zeroCount,
       positive: this.#positive.row(),
       negative: { offset: 0, bucketCounts: [] },
-      ...(this.#recordMinMax ? { min, max } : {}),
+      // A series that begins anew has a point before anything is measured.
+      ...(this.#recordMinMax && this.#count > 0 ? { min, max } : {}),
     };
   }
 
-  absorb(value: ExponentialHistogram): void {
+  absorb(value: ExponentialHistogram): boolean {
     const { count, sum = 0, zeroCount, positive, scale, min = Infinity, max = -Infinity } = value;
     this.#positive.add(positive, scale);
     this.#zeroCount += zeroCount;
     this.#count += count;
-    this.#sum += sum;
     this.#min = Math.min(this.#min, min);
     this.#max = Math.max(this.#max, max);
+    const total = this.#sum + sum;
+    this.#sum = cutOff(total, this.#sumMax);
+    return this.#sum === total;
   }
 }

@@ -4,6 +4,7 @@
  */
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
+import { cutOff } from './cut-off.ts';
 
 export const MONOTONIC_SUM = sumOf('counter', true);
 
@@ -13,7 +14,7 @@ function sumOf(instrument: Aggregation<number>['instrument'], isMonotonic: boole
   return {
     instrument,
     buckets: 0,
-    begin: () => new Sum(),
+    begin: (max = Number.MAX_VALUE) => new Sum(max),
     metric: (stream, dataPoints) => ({
       ...stream,
       dataPointType: DataPointType.SUM,
@@ -24,17 +25,27 @@ function sumOf(instrument: Aggregation<number>['instrument'], isMonotonic: boole
 }
 
 class Sum implements Accumulation<number> {
+  readonly #max: number;
   #sum = 0;
 
-  measure(value: number): void {
-    this.#sum += value;
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  measure(value: number): boolean {
+    const sum = this.#sum + value;
+    if (sum > this.#max || sum < -this.#max) return false;
+    this.#sum = sum;
+    return true;
   }
 
   value(): number {
     return this.#sum;
   }
 
-  absorb(value: number): void {
-    this.#sum += value;
+  absorb(value: number): boolean {
+    const sum = this.#sum + value;
+    this.#sum = cutOff(sum, this.#max);
+    return this.#sum === sum;
   }
 }

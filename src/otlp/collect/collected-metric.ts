@@ -24,6 +24,8 @@ export interface SeriesTally {
   readonly retired: number;
   /** Measurements that had no place of their own. */
   readonly overflowed: number;
+  /** Measurements that were no number a point could have, or were more than one can hold with all before them. */
+  readonly refused: number;
 }
 
 export interface Stream {

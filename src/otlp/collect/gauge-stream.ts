@@ -7,7 +7,7 @@
  * (opentelemetry-js #4096), and once it has seen as many sets of attributes as the limit allows, new ones overflow for ever
  * (`DeltaMetricProcessor`, `_cumulativeMemoStorage`).
  */
-import { type Attributes, ValueType } from '@opentelemetry/api';
+import { type Attributes, type HrTime, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
 import {
   AggregationTemporality,
@@ -18,6 +18,7 @@ import {
 import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { attributesBytes, pointBytes } from './point-bytes.ts';
 import { keyOf, OVERFLOW, OVERFLOW_KEY, ownAttributes } from './series-attributes.ts';
+import { maxOf } from './value-range.ts';
 
 /** What one value is made of several, where a view drops the attribute that tells them apart, or in the overflow. */
 export type GaugeCombination = 'sum' | 'max' | 'last';
@@ -34,6 +35,9 @@ export interface GaugeStream extends Stream {
   /** Heard until the next collection. */
   observe(value: number, attributes: Attributes): void;
 }
+
+/** On the wire, 0 is that there is none: a gauge is what it is at one moment. */
+const NO_TIME: HrTime = [0, 0];
 
 interface Reading {
   readonly key: string;
@@ -53,22 +57,25 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   let overflowed = 0;
   return {
     observe(value, attributes) {
-      if (Number.isFinite(value)) readings.observe(isInt ? Math.trunc(value) : value, attributes);
+      readings.observe(isInt ? Math.trunc(value) : value, attributes);
     },
     collect(collectedAtMs) {
       const { placed, beyond } = readings.takeAll();
       overflowed += beyond.length;
-      const points = [...placed, ...overflowOf(beyond, options.combination)];
+      const points = [...placed, ...readings.overflowOf(beyond)];
       live = points.length;
       return points.length === 0 ? undefined : handOver(points, collectedAtMs, options.descriptor);
     },
-    tally: () => ({ live, retired: 0, overflowed }),
+    tally: () => ({ live, retired: 0, overflowed, refused: readings.refused }),
   };
 }
 
 /** What has been observed since the last collection, and what had a place in it. */
 class Readings {
   readonly #options: GaugeStreamOptions;
+  readonly #max: number;
+  /** What no point could have, by itself or combined with others. */
+  refused = 0;
   #byKey = new Map<string, Reading>();
   #known = new WeakMap<Attributes, Reading>();
   #observed: Reading[] = [];
@@ -76,12 +83,14 @@ class Readings {
 
   constructor(options: GaugeStreamOptions) {
     this.#options = options;
+    this.#max = maxOf(options.descriptor);
   }
 
   observe(value: number, attributes: Attributes): void {
+    if (!this.#fits(value)) return;
     const reading = this.#known.get(attributes) ?? this.#find(attributes);
     if (reading.round === this.#round) {
-      reading.value = combined(this.#options.combination, reading.value, value);
+      reading.value = this.#combined(reading.value, value);
       return;
     }
     reading.round = this.#round;
@@ -109,6 +118,26 @@ class Readings {
     return { placed, beyond };
   }
 
+  /** The one reading of what has no place of its own, if anything has none. */
+  overflowOf(beyond: readonly Reading[]): Reading[] {
+    const [first, ...others] = beyond;
+    if (first === undefined) return [];
+    const value = others.reduce((sofar, other) => this.#combined(sofar, other.value), first.value);
+    return [{ ...first, key: OVERFLOW_KEY, attributes: OVERFLOW, bytes: attributesBytes(OVERFLOW), value }];
+  }
+
+  #combined(one: number, other: number): number {
+    const value = combined(this.#options.combination, one, other);
+    return this.#fits(value) ? value : one;
+  }
+
+  #fits(value: number): boolean {
+    // NaN does not.
+    const fits = Math.abs(value) <= this.#max;
+    if (!fits) this.refused += 1;
+    return fits;
+  }
+
   #find(attributes: Attributes): Reading {
     const own = ownAttributes(attributes, this.#options.keeps);
     const key = keyOf(own);
@@ -129,13 +158,6 @@ class Readings {
   }
 }
 
-function overflowOf(beyond: readonly Reading[], combination: GaugeCombination): Reading[] {
-  const [first, ...others] = beyond;
-  if (first === undefined) return [];
-  const value = others.reduce((sofar, other) => combined(combination, sofar, other.value), first.value);
-  return [{ ...first, key: OVERFLOW_KEY, attributes: OVERFLOW, bytes: attributesBytes(OVERFLOW), value }];
-}
-
 function combined(combination: GaugeCombination, one: number, other: number): number {
   switch (combination) {
     case 'sum':
@@ -152,10 +174,10 @@ function handOver(
   collectedAtMs: number,
   descriptor: MetricDescriptor,
 ): CollectedMetric {
-  const time = millisToHrTime(collectedAtMs);
+  const endTime = millisToHrTime(collectedAtMs);
   // Taken now: the same readings are used again at the next collection.
   const points = readings.map(
-    ({ attributes, value }): DataPoint<number> => ({ attributes, startTime: time, endTime: time, value }),
+    ({ attributes, value }): DataPoint<number> => ({ attributes, startTime: NO_TIME, endTime, value }),
   );
   return {
     points: points.length,

@@ -7,11 +7,11 @@ import type { SeriesTally } from './collected-metric.ts';
 import { ObservableCallbacks } from './observable-callbacks.ts';
 import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';
 import { SeriesRetirement } from './series-retirement.ts';
-import { createStreamMeter } from './stream-meter.ts';
+import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
 export interface InstrumentStreams {
   /** The SDK's meter of a scope, but for the instruments that are streams; those of one kind, name and scope are the same. */
-  meter(sdk: Meter, scope: InstrumentationScope): Meter;
+  meter(sdk: Meter, scope: InstrumentationScope): StreamMeter;
   /**
    * Ends the series of counters and histograms whose attribute `key` has one of the values, once everything that was
    * measured of them has been exported. They begin anew with what is measured after that.
@@ -52,7 +52,12 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
     tally() {
       const tallies = [...scopes.values()].flatMap((scope) => scope.all().map((stream) => stream.tally()));
       const sum = (key: keyof SeriesTally) => tallies.reduce((total, tally) => total + tally[key], 0);
-      return { live: sum('live'), retired: sum('retired'), overflowed: sum('overflowed') };
+      return {
+        live: sum('live'),
+        retired: sum('retired'),
+        overflowed: sum('overflowed'),
+        refused: sum('refused'),
+      };
     },
   };
 }

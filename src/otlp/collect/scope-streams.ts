@@ -21,6 +21,8 @@ export interface ScopeStreamsOptions {
   /** How gauges are combined, by the name of the instrument. */
   readonly combination: (instrument: string) => GaugeCombination;
   readonly nowMs: () => number;
+  /** Of a clock that nobody sets; by default, that of the process. */
+  readonly steadyMs?: (() => number) | undefined;
   /** Waited for after each piece of work that took long. */
   readonly turn: () => Promise<void>;
 }
@@ -112,12 +114,12 @@ export class ScopeStreams implements OpenStreams {
     { limit, keeps, ...plan }: StreamPlan,
     aggregation: Aggregation<V>,
   ): SeriesStream {
-    const { settings, nowMs } = this.#options;
+    const { settings, nowMs, steadyMs } = this.#options;
     return createSeriesStream({
       descriptor: descriptorOf(asked, plan),
       aggregation,
       temporality: temporalityOf(asked.type, settings.temporality),
-      ...{ limit, keeps, nowMs },
+      ...{ limit, keeps, nowMs, steadyMs },
     });
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
+import { endMs, isSetBack, type Moment, retold, type Start } from './interval.ts';
 import type { Due, Series } from './series.ts';
 import type { SeriesTable } from './series-table.ts';
 
@@ -12,43 +13,51 @@ export interface SeriesLedger<V> {
    * What there is to export of each series.
    * @param isRetired which are to end once that has been exported, however many collections it takes
    */
-  collect(isRetired: (attributes: Attributes) => boolean): readonly Due<V>[];
+  collect(now: Moment, isRetired: (attributes: Attributes) => boolean): readonly Due<V>[];
   /** These have been exported as they were collected last. */
-  exported(series: readonly Series<V>[], collectedAtMs: number): void;
+  exported(series: readonly Series<V>[], collectedAt: Moment): void;
   /** Series that ended for good so far: those that begin anew under delta do not. */
   retired(): number;
 }
 
+export interface LedgerOptions<V> {
+  readonly table: SeriesTable<V>;
+  readonly begin: () => Accumulation<V>;
+  /** A sum was cut off at its bound. */
+  readonly onCut: () => void;
+}
+
 /** Cumulative: what was measured since a series began, until it is retired. */
 export class Totals<V> implements SeriesLedger<V> {
-  readonly #table: SeriesTable<V>;
+  readonly #options: LedgerOptions<V>;
+  readonly #mayBeginAnew: boolean;
   #retired = 0;
 
-  constructor(table: SeriesTable<V>) {
-    this.#table = table;
+  /** @param mayBeginAnew whether it is nothing but what has come to it since its start: not what also falls */
+  constructor(options: LedgerOptions<V>, mayBeginAnew: boolean) {
+    this.#options = options;
+    this.#mayBeginAnew = mayBeginAnew;
   }
 
-  collect(isRetired: (attributes: Attributes) => boolean): readonly Due<V>[] {
+  collect(now: Moment, isRetired: (attributes: Attributes) => boolean): readonly Due<V>[] {
     const due: Due<V>[] = [];
     const ended: Series<V>[] = [];
-    for (const series of this.#table.all()) {
+    for (const series of this.#options.table.all()) {
       if (!series.isOverflow && isRetired(series.attributes)) series.isLeaving = true;
       series.isOwed ||= series.hasNews;
       series.hasNews = false;
-      if (series.isLeaving && !series.isOwed) {
-        ended.push(series);
-      } else {
-        series.collected = new Total(series);
-        due.push(series.collected);
-      }
+      if (series.isLeaving && !series.isOwed) ended.push(series);
+      else due.push(this.#due(series, now));
     }
     this.#end(ended);
     return due;
   }
 
-  exported(exported: readonly Series<V>[]): void {
+  exported(exported: readonly Series<V>[], collectedAt: Moment): void {
     const ended: Series<V>[] = [];
     for (const series of exported) {
+      if (series.isClosing) beginAnew(series, collectedAt);
+      else if (this.#mayBeginAnew && !series.start.isTold) series.start = { ...series.start, isTold: true };
       series.isOwed = false;
       series.collected = undefined;
       if (series.isLeaving && !series.hasNews) ended.push(series);
@@ -62,10 +71,29 @@ export class Totals<V> implements SeriesLedger<V> {
     return this.#retired;
   }
 
+  /**
+   * To a backend another start is another series, and what was exported under the first one would count twice. So one whose
+   * start the clock was set back beyond goes on in its own time until all of it has been exported.
+   */
+  #due(series: Series<V>, now: Moment): Due<V> {
+    if (!series.start.isTold) series.start = retold(series.start, now);
+    series.isClosing ||= isSetBack(series.start, now);
+    series.collected = series.isClosing ? new Difference(series, this.#options) : new Total(series);
+    return series.collected;
+  }
+
   #end(ended: readonly Series<V>[]): void {
-    this.#table.end(ended);
+    this.#options.table.end(ended);
     this.#retired += ended.length;
   }
+}
+
+/** All that was measured until it was collected has been exported. */
+function beginAnew<V>(series: Series<V>, collectedAt: Moment): void {
+  series.collected?.keep();
+  series.owed = undefined;
+  series.isClosing = false;
+  series.start = { ...collectedAt, isTold: false };
 }
 
 /** All that was measured of a series until it was collected. */
@@ -88,39 +116,40 @@ class Total<V> implements Due<V> {
 
 /** Delta: what was measured since the last export that succeeded. A series without any has no place. */
 export class Differences<V> implements SeriesLedger<V> {
-  readonly #table: SeriesTable<V>;
-  readonly #begin: () => Accumulation<V>;
+  readonly #options: LedgerOptions<V>;
   /** Until when those were exported that the last export had: they go on from there, so that nothing seems to be missing. */
-  readonly #until: Map<string, number>;
+  readonly #until: Map<string, Start>;
 
-  constructor(table: SeriesTable<V>, begin: () => Accumulation<V>, until: Map<string, number>) {
-    this.#table = table;
-    this.#begin = begin;
+  constructor(options: LedgerOptions<V>, until: Map<string, Start>) {
+    this.#options = options;
     this.#until = until;
   }
 
-  collect(): readonly Due<V>[] {
+  collect(now: Moment): readonly Due<V>[] {
     this.#until.clear();
     const due: Due<V>[] = [];
     const ended: Series<V>[] = [];
-    for (const series of this.#table.all()) {
-      if (series.hasNews) series.collected = new Difference(series, this.#begin);
+    for (const series of this.#options.table.all()) {
+      if (series.hasNews) series.collected = new Difference(series, this.#options);
       series.hasNews = false;
       if (series.collected === undefined) ended.push(series);
-      else due.push(series.collected);
+      else {
+        if (!series.start.isTold || isSetBack(series.start, now)) series.start = retold(series.start, now);
+        due.push(series.collected);
+      }
     }
-    this.#table.end(ended);
+    this.#options.table.end(ended);
     return due;
   }
 
-  exported(exported: readonly Series<V>[], collectedAtMs: number): void {
+  exported(exported: readonly Series<V>[], collectedAt: Moment): void {
     for (const series of exported) {
       series.collected = undefined;
       series.owed = undefined;
-      series.startMs = Math.max(series.startMs, collectedAtMs);
-      this.#until.set(series.key, series.startMs);
+      series.start = { ...collectedAt, wallMs: endMs(series.start, collectedAt), isTold: true };
+      this.#until.set(series.key, series.start);
     }
-    this.#table.end(exported.filter(({ hasNews }) => !hasNews));
+    this.#options.table.end(exported.filter(({ hasNews }) => !hasNews));
   }
 
   retired(): number {
@@ -131,12 +160,12 @@ export class Differences<V> implements SeriesLedger<V> {
 /** All that a series owed when it was collected; measuring begins anew. */
 class Difference<V> implements Due<V> {
   readonly series: Series<V>;
-  readonly #begin: () => Accumulation<V>;
+  readonly #options: LedgerOptions<V>;
   #owed: Accumulation<V> | undefined;
 
-  constructor(series: Series<V>, begin: () => Accumulation<V>) {
+  constructor(series: Series<V>, options: LedgerOptions<V>) {
     this.series = series;
-    this.#begin = begin;
+    this.#options = options;
   }
 
   value(): V {
@@ -150,8 +179,8 @@ class Difference<V> implements Due<V> {
   #take(): Accumulation<V> {
     if (this.#owed !== undefined) return this.#owed;
     const { owed, accumulation } = this.series;
-    owed?.absorb(accumulation.value());
-    this.series.accumulation = this.#begin();
+    if (owed?.absorb(accumulation.value()) === false) this.#options.onCut();
+    this.series.accumulation = this.#options.begin();
     this.#owed = owed ?? accumulation;
     this.series.owed = this.#owed;
     return this.#owed;

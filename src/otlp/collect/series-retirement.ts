@@ -5,8 +5,8 @@
 import type { Attributes } from '@opentelemetry/api';
 
 /**
- * Kept by value, not marked on the series there are: what was counted of a worker may be handed over only after it was
- * said that the worker is gone, and be the first of its series.
+ * Kept by value, not marked on the series there are: what is counted of a worker after it was said that the worker is
+ * gone may be the first of its series, which ends, too.
  */
 export class SeriesRetirement {
   #retired = new Map<string, Set<string>>();

@@ -1,18 +1,20 @@
 /**
  * The stream of an instrument that adds up: what is measured becomes series, and those the points of a collection. It makes
  * what the SDK makes of the same measurements, in a fraction of the time. It does not know what is aggregated of a series,
- * never exports and never reads a clock of its own.
+ * never exports, and keeps no time: it is told what the clocks say.
  */
 import { type Attributes, diag, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
 import { AggregationTemporality, type DataPoint, type MetricDescriptor } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
+import { endMs, type Moment, type Start } from './interval.ts';
 import { pointBytes } from './point-bytes.ts';
-import type { Due } from './series.ts';
+import type { Due, Series } from './series.ts';
 import { NO_ATTRIBUTES } from './series-attributes.ts';
-import { Differences, type SeriesLedger, Totals } from './series-ledger.ts';
+import { Differences, type LedgerOptions, type SeriesLedger, Totals } from './series-ledger.ts';
 import { SeriesTable } from './series-table.ts';
+import { maxOf } from './value-range.ts';
 
 export interface SeriesStreamOptions<V> {
   readonly descriptor: MetricDescriptor;
@@ -24,57 +26,111 @@ export interface SeriesStreamOptions<V> {
   readonly keeps?: ((key: string) => boolean) | undefined;
   /** Asked once for each new series. */
   readonly nowMs: () => number;
+  /** Of a clock that only goes on: how long it is since then, though the other one may have been set. */
+  readonly steadyMs?: (() => number) | undefined;
 }
 
+export type Measure = (value: number, attributes?: Attributes) => void;
+
+/** Of one series; whoever has it needs no look-up to measure. */
+export type MeasureSeries = (value: number) => void;
+
 export interface SeriesStream extends Stream {
-  measure(value: number, attributes?: Attributes): void;
+  measure: Measure;
+  /** What measures the series of these attributes; there is none before it is measured for the first time. */
+  bind(attributes?: Attributes): MeasureSeries;
 }
 
 export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesStream {
-  const { descriptor, aggregation, limit, keeps, nowMs } = options;
-  const { begin } = aggregation;
-  const until = new Map<string, number>();
-  const startMs = (key: string): number => until.get(key) ?? nowMs();
-  const table = new SeriesTable<V>({ limit, keeps, begin, startMs });
-  const isDelta = options.temporality === AggregationTemporality.DELTA;
-  const ledger = isDelta ? new Differences(table, begin, until) : new Totals(table);
+  const { descriptor, aggregation, limit, keeps, nowMs, steadyMs = () => performance.now() } = options;
+  const max = maxOf(descriptor);
+  const isInt = descriptor.valueType === ValueType.INT;
+  const lowest = aggregation.instrument === 'up-down counter' ? -max : 0;
+  const begin = () => aggregation.begin(max);
+  const until = new Map<string, Start>();
+  const start = (key: string): Start =>
+    until.get(key) ?? { wallMs: nowMs(), steadyMs: steadyMs(), isTold: false };
+  const table = new SeriesTable<V>({ limit, keeps, begin, start });
   let live = 0;
   let overflowed = 0;
+  let refused = 0;
+  const ledger = ledgerOf(options, { table, begin, onCut: () => (refused += 1) }, until);
+
+  function isUsual(value: number): boolean {
+    return value >= lowest && value <= max && (!isInt || Number.isInteger(value));
+  }
+
+  /** What counts of a value: nothing of one that would spoil the sum for ever. */
+  function measurementOf(value: number): number | undefined {
+    if (isUsual(value)) return value;
+    const measured = withinRange(value, lowest, max, aggregation.instrument, descriptor);
+    if (measured === undefined) refused += 1;
+    return measured;
+  }
+
+  function measureSeries(series: Series<V>, measured: number): void {
+    if (!series.hasNews) series.collected?.keep();
+    if (!series.accumulation.measure(measured)) {
+      refused += 1;
+      return;
+    }
+    series.hasNews = true;
+    if (series.isOverflow) overflowed += 1;
+  }
+
   return {
     measure(value, attributes = NO_ATTRIBUTES) {
-      const measured = measurementOf(value, aggregation.instrument, descriptor);
-      if (measured === undefined) return;
-      const series = table.of(attributes);
-      if (!series.hasNews) series.collected?.keep();
-      series.hasNews = true;
-      series.accumulation.measure(measured);
-      if (series.isOverflow) overflowed += 1;
+      const measured = measurementOf(value);
+      if (measured !== undefined) measureSeries(table.of(attributes), measured);
+    },
+    bind(attributes = NO_ATTRIBUTES) {
+      const own = Object.isFrozen(attributes) ? attributes : Object.freeze({ ...attributes });
+      let series: Series<V> | undefined;
+      return (value) => {
+        // Nearly always: one that was measured since the last collection is there still, and has nothing to keep.
+        if (series?.hasNews && !series.isOverflow && isUsual(value)) {
+          if (!series.accumulation.measure(value)) refused += 1;
+          return;
+        }
+        const measured = measurementOf(value);
+        if (measured === undefined) return;
+        // One that has ended begins anew, and one that overflowed may have a place of its own by now.
+        if (series === undefined || series.hasEnded || series.isOverflow) series = table.of(own);
+        measureSeries(series, measured);
+      };
     },
     collect(collectedAtMs, isRetired) {
-      const due = ledger.collect(isRetired);
+      const collectedAt = { wallMs: collectedAtMs, steadyMs: steadyMs() };
+      const due = ledger.collect(collectedAt, isRetired);
       live = due.length;
-      return due.length === 0 ? undefined : handOver(due, collectedAtMs, options, ledger);
+      return due.length === 0 ? undefined : handOver(due, collectedAt, options, ledger);
     },
-    tally: () => ({ live, retired: ledger.retired(), overflowed }),
+    tally: () => ({ live, retired: ledger.retired(), overflowed, refused }),
   };
+}
+
+function ledgerOf<V>(
+  { temporality, aggregation }: SeriesStreamOptions<V>,
+  ofTable: LedgerOptions<V>,
+  until: Map<string, Start>,
+): SeriesLedger<V> {
+  if (temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);
+  return new Totals(ofTable, aggregation.instrument !== 'up-down counter');
 }
 
 function handOver<V>(
   due: readonly Due<V>[],
-  collectedAtMs: number,
+  collectedAt: Moment,
   { descriptor, aggregation, temporality }: SeriesStreamOptions<V>,
   ledger: SeriesLedger<V>,
 ): CollectedMetric {
   const identity = { descriptor, aggregationTemporality: temporality };
-  const endTime = millisToHrTime(collectedAtMs);
   const pointOf = (one: Due<V>): DataPoint<V> => {
-    const { attributes, startMs } = one.series;
-    const startTime = millisToHrTime(startMs);
-    // The clock may have been set back since.
+    const { attributes, start } = one.series;
     return {
       attributes,
-      startTime,
-      endTime: collectedAtMs < startMs ? startTime : endTime,
+      startTime: millisToHrTime(start.wallMs),
+      endTime: millisToHrTime(endMs(start, collectedAt)),
       value: one.value(),
     };
   };
@@ -85,26 +141,25 @@ function handOver<V>(
     exported: (from, to) =>
       ledger.exported(
         due.slice(from, to).map(({ series }) => series),
-        collectedAtMs,
+        collectedAt,
       ),
   };
 }
 
-/**
- * What counts of a value: nothing of a negative one, as in the SDK, and nothing of NaN or Infinity, of which the SDK makes
- * sums that stay so for ever.
- */
-function measurementOf(
+/** What counts of an unusual value, and a warning where the SDK warns. */
+function withinRange(
   value: number,
+  lowest: number,
+  max: number,
   instrument: Aggregation<unknown>['instrument'],
-  { name, valueType }: MetricDescriptor,
+  { name }: MetricDescriptor,
 ): number | undefined {
-  if (value < 0 && instrument !== 'up-down counter') {
+  if (value < 0 && lowest === 0) {
     diag.warn(`negative value provided to ${instrument} ${name}: ${value}`);
     return undefined;
   }
-  if (!Number.isFinite(value)) return undefined;
-  if (valueType !== ValueType.INT || Number.isInteger(value)) return value;
+  // Neither is NaN.
+  if (!(value >= lowest && value <= max)) return undefined;
   diag.warn(
     `INT value type cannot accept a floating-point value for ${name}, ignoring the fractional digits.`,
   );

@@ -7,6 +7,7 @@
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
+import type { Start } from './interval.ts';
 import { attributesBytes } from './point-bytes.ts';
 import type { Series } from './series.ts';
 import { keyOf, OVERFLOW, OVERFLOW_KEY, ownAttributes } from './series-attributes.ts';
@@ -17,8 +18,8 @@ export interface SeriesTableOptions<V> {
   /** Whether an attribute tells series apart; undefined: all do. */
   readonly keeps: ((key: string) => boolean) | undefined;
   readonly begin: () => Accumulation<V>;
-  /** From when on a new series counts, epoch ms. */
-  readonly startMs: (key: string) => number;
+  /** From when on a new series counts. */
+  readonly start: (key: string) => Start;
 }
 
 export class SeriesTable<V> {
@@ -43,7 +44,10 @@ export class SeriesTable<V> {
   /** Frees their places; what overflowed may have a place of its own from now on. */
   end(ended: readonly Series<V>[]): void {
     if (ended.length === 0) return;
-    for (const { key } of ended) this.#series.delete(key);
+    for (const series of ended) {
+      this.#series.delete(series.key);
+      series.hasEnded = true;
+    }
     this.#known = new WeakMap();
   }
 
@@ -65,19 +69,21 @@ export class SeriesTable<V> {
   }
 
   #begin(key: string, attributes: Attributes): Series<V> {
-    const { begin, startMs } = this.#options;
+    const { begin, start } = this.#options;
     const made: Series<V> = {
       key,
       attributes,
       bytes: attributesBytes(attributes),
       isOverflow: key === OVERFLOW_KEY,
-      startMs: startMs(key),
+      start: start(key),
       accumulation: begin(),
       hasNews: false,
       collected: undefined,
       isOwed: false,
       owed: undefined,
       isLeaving: false,
+      isClosing: false,
+      hasEnded: false,
     };
     this.#series.set(key, made);
     return made;

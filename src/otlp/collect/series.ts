@@ -1,6 +1,7 @@
 /** One series of an instrument that adds up. Types only. */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
+import type { Start } from './interval.ts';
 
 export interface Series<V> {
   /** Its key in the table. */
@@ -10,9 +11,9 @@ export interface Series<V> {
   readonly bytes: number;
   readonly isOverflow: boolean;
   /** From when on its next point counts. */
-  startMs: number;
+  start: Start;
   accumulation: Accumulation<V>;
-  /** Whether anything was measured since the last collection. */
+  /** Whether anything was measured since the last collection; one with news does not end. */
   hasNews: boolean;
   /** Of the last collection, until it has been exported. */
   collected: Due<V> | undefined;
@@ -22,6 +23,10 @@ export interface Series<V> {
   owed: Accumulation<V> | undefined;
   /** To end once what it owes has been exported. */
   isLeaving: boolean;
+  /** To begin anew once all that was measured of it has been exported: the clock was set back beyond its start. */
+  isClosing: boolean;
+  /** No longer in the table: what is measured now is of another one. */
+  hasEnded: boolean;
 }
 
 /**

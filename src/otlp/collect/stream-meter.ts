@@ -1,10 +1,15 @@
 /**
- * A meter whose counters, up-down counters, histograms and observable gauges are streams of ours. The kinds of instruments that nobody here
- * needs stay the SDK’s.
+ * A meter whose counters, up-down counters, histograms and observable gauges are streams of ours. The kinds of instruments
+ * that nobody here needs stay the SDK’s.
+ *
+ * Beyond the API its counters and histograms can be bound: to one series, which then is found once and not at each
+ * measurement. Whoever measures often, such as `meter/`, looks for that and does without where it is not there.
  */
 import type {
   Attributes,
   BatchObservableCallback,
+  Counter,
+  Histogram,
   Meter,
   MetricOptions,
   Observable,
@@ -12,7 +17,20 @@ import type {
 import { InstrumentType } from '@opentelemetry/sdk-metrics';
 import type { GaugeStream } from './gauge-stream.ts';
 import type { ObservableCallbacks } from './observable-callbacks.ts';
-import type { SeriesStream } from './series-stream.ts';
+import type { Measure, MeasureSeries, SeriesStream } from './series-stream.ts';
+
+export interface StreamMeter extends Meter {
+  createCounter(...asked: Parameters<Meter['createCounter']>): BindableCounter;
+  createHistogram(...asked: Parameters<Meter['createHistogram']>): BindableHistogram;
+}
+
+export interface BindableCounter extends Counter {
+  bind(attributes?: Attributes): { readonly add: MeasureSeries };
+}
+
+export interface BindableHistogram extends Histogram {
+  bind(attributes?: Attributes): { readonly record: MeasureSeries };
+}
 
 /** What makes the streams of an instrument. */
 export interface OpenStreams {
@@ -33,17 +51,26 @@ export interface Asked {
  * @param sdk of the same scope
  * @param open of the same scope
  */
-export function createStreamMeter(sdk: Meter, open: OpenStreams, callbacks: ObservableCallbacks): Meter {
+export function createStreamMeter(
+  sdk: Meter,
+  open: OpenStreams,
+  callbacks: ObservableCallbacks,
+): StreamMeter {
   return {
-    createCounter: (name, options) => ({
-      add: measurer(open.counter({ type: InstrumentType.COUNTER, name, options })),
-    }),
+    createCounter(name, options) {
+      const streams = open.counter({ type: InstrumentType.COUNTER, name, options });
+      return { add: measurer(streams), bind: (attributes) => ({ add: seriesMeasurer(streams, attributes) }) };
+    },
     createUpDownCounter: (name, options) => ({
       add: measurer(open.upDownCounter({ type: InstrumentType.UP_DOWN_COUNTER, name, options })),
     }),
-    createHistogram: (name, options) => ({
-      record: measurer(open.histogram({ type: InstrumentType.HISTOGRAM, name, options })),
-    }),
+    createHistogram(name, options) {
+      const streams = open.histogram({ type: InstrumentType.HISTOGRAM, name, options });
+      return {
+        record: measurer(streams),
+        bind: (attributes) => ({ record: seriesMeasurer(streams, attributes) }),
+      };
+    },
     createObservableGauge(name, options) {
       const streams = open.gauge({ type: InstrumentType.OBSERVABLE_GAUGE, name, options });
       return callbacks.observable((value, attributes = {}) => {
@@ -66,16 +93,28 @@ export function createStreamMeter(sdk: Meter, open: OpenStreams, callbacks: Obse
   };
 }
 
-type Measure = (value: number, attributes?: Attributes) => void;
-
 /** Nearly every instrument is one stream: no list is walked for it. */
 function measurer(streams: readonly SeriesStream[]): Measure {
-  const [only, ...others] = streams;
-  if (only === undefined) return () => {};
-  if (others.length === 0) return only.measure;
-  return (value, attributes) => {
-    for (const stream of streams) stream.measure(value, attributes);
-  };
+  return (
+    only(streams.map(({ measure }) => measure)) ??
+    ((value, attributes) => {
+      for (const stream of streams) stream.measure(value, attributes);
+    })
+  );
+}
+
+function seriesMeasurer(streams: readonly SeriesStream[], attributes: Attributes | undefined): MeasureSeries {
+  const measures = streams.map((stream) => stream.bind(attributes));
+  return (
+    only(measures) ??
+    ((value) => {
+      for (const measure of measures) measure(value);
+    })
+  );
+}
+
+function only<T>(all: readonly T[]): T | undefined {
+  return all.length === 1 ? all[0] : undefined;
 }
 
 function byOwner(observables: readonly Observable[], callbacks: ObservableCallbacks) {

@@ -63,3 +63,22 @@ test('what was taken back stays as it was', () => {
   second.measure(1);
   assert.deepEqual(unsent, first.value());
 });
+
+test('before anything is measured there are no extremes', () => {
+  const { min, max, count, sum } = explicitBuckets([1]).begin().value();
+  assert.deepEqual([min, max, count, sum], [undefined, undefined, 0, 0]);
+});
+
+test('what the sum could not hold is not measured, and what is taken back is cut off there', () => {
+  const aggregation = explicitBuckets([1]);
+  const [buckets, other] = [aggregation.begin(), aggregation.begin()];
+  for (const each of [buckets, other]) {
+    assert.equal(each.measure(Number.MAX_VALUE), true);
+    assert.equal(each.measure(Number.MAX_VALUE), false);
+    assert.equal(each.measure(1), true);
+  }
+  assert.equal(buckets.absorb(other.value()), false);
+  assert.equal(buckets.absorb(aggregation.begin().value()), true);
+  const { count, sum } = buckets.value();
+  assert.deepEqual([count, sum], [4, Number.MAX_VALUE]);
+});

@@ -46,6 +46,11 @@ function measured(all: readonly number[], options: ExponentialBucketsOptions = {
   return buckets.value();
 }
 
+/** Else not all of them are taken, and the SDK’s sum is infinite. */
+function hasSum(all: readonly number[]): boolean {
+  return Number.isFinite(all.reduce((sum, each) => sum + each, 0));
+}
+
 /** What a receiver reads of it: how many values are in the bucket of each index. */
 function received({ positive, negative, ...rest }: ExponentialHistogram) {
   const [above, below] = [positive, negative].map(({ offset, bucketCounts }) =>
@@ -163,6 +168,7 @@ test('the scale is the one that the specification calls ideal for a range of val
 test('whatever is measured, a receiver reads what it reads of the SDK', async () => {
   await fc.assert(
     fc.asyncProperty(values, maxSize, fc.boolean(), async (all, size, recordMinMax) => {
+      fc.pre(hasSum(all));
       const options = { maxSize: size, recordMinMax };
       const expected = received(await measuredBySdk(all, options));
       const found = received(measured(all, options));
@@ -202,6 +208,7 @@ test('what is taken back is as if it had been measured there', () => {
   const steps = fc.oneof(stepsWith(value), stepsWith(fc.nat(400).map((step) => 7 + step * 1e-6)));
   fc.assert(
     fc.property(steps, options, (chosen, chosenOptions) => {
+      fc.pre(hasSum(chosen.map((step) => ('value' in step ? step.value : 0))));
       const { alone, together } = bothWays(exponentialBuckets(chosenOptions), chosen);
       const [{ sum = NaN, ...expected }, { sum: sumFound = NaN, ...found }] = [alone, together];
       assert.deepEqual(found, expected);
@@ -243,4 +250,23 @@ test('a size or a scale with which no row of buckets could be made is refused', 
     assert.throws(() => exponentialBuckets({ maxSize: size }), { code: 'CONFIG_INVALID' });
   for (const maxScale of [-11, 21, 0.5, NaN])
     assert.throws(() => exponentialBuckets({ maxScale }), { code: 'CONFIG_INVALID' });
+});
+
+test('before anything is measured there are no extremes', () => {
+  const { min, max, count, sum } = exponentialBuckets().begin().value();
+  assert.deepEqual([min, max, count, sum], [undefined, undefined, 0, 0]);
+});
+
+test('what the sum could not hold is not measured, and what is taken back is cut off there', () => {
+  const aggregation = exponentialBuckets();
+  const [buckets, other] = [aggregation.begin(), aggregation.begin()];
+  for (const each of [buckets, other]) {
+    assert.equal(each.measure(Number.MAX_VALUE), true);
+    assert.equal(each.measure(Number.MAX_VALUE), false);
+    assert.equal(each.measure(1), true);
+  }
+  assert.equal(buckets.absorb(other.value()), false);
+  assert.equal(buckets.absorb(aggregation.begin().value()), true);
+  const { count, sum } = buckets.value();
+  assert.deepEqual([count, sum], [4, Number.MAX_VALUE]);
 });

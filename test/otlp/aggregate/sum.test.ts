@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
+import { MONOTONIC_SUM, UP_DOWN_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { bothWays, stepsWith } from './absorption.ts';
 
 test('a sum is of all that was measured', () => {
@@ -20,4 +20,22 @@ test('what a sum takes back is as if it had been measured there', () => {
       assert.equal(together, alone);
     }),
   );
+});
+
+test('what a sum could not hold is not in it, and what is taken back is cut off there', () => {
+  for (const [aggregation, sign] of [
+    [MONOTONIC_SUM, 1],
+    [UP_DOWN_SUM, 1],
+    [UP_DOWN_SUM, -1],
+  ] as const) {
+    const sum = aggregation.begin(100);
+    assert.deepEqual(
+      [60, 60, 40, 1].map((value) => sum.measure(sign * value)),
+      [true, false, true, false],
+    );
+    assert.equal(sum.value(), sign * 100);
+    assert.equal(sum.absorb(sign), false);
+    assert.equal(sum.value(), sign * 100);
+    assert.equal(aggregation.begin().measure(sign * Number.MAX_VALUE), true);
+  }
 });

@@ -32,6 +32,7 @@ function streamOf<V>(options: StreamOptions & Pick<SeriesStreamOptions<V>, 'aggr
   const exported = (from = 0, to = last?.points ?? 0): void => last?.exported(from, to);
   return {
     measure: stream.measure,
+    bind: stream.bind,
     tally: stream.tally,
     /** As it is handed over. */
     collected: () => stream.collect(0, NONE),

@@ -7,6 +7,7 @@ import {
   type InstrumentStreams,
 } from '../../../src/otlp/collect/instrument-streams.ts';
 import type { CollectedScope, ScopeStreamsOptions } from '../../../src/otlp/collect/scope-streams.ts';
+import type { StreamMeter } from '../../../src/otlp/collect/stream-meter.ts';
 import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
 import { otlpSettings } from '../settings.ts';
 import { wholeScopes } from './reading.ts';
@@ -18,7 +19,7 @@ export interface CollectingOptions extends Partial<Omit<ScopeStreamsOptions, 'se
 }
 
 export interface CollectingStreams extends Pick<InstrumentStreams, 'retire' | 'tally'> {
-  meter(name: string, version?: string, schemaUrl?: string): Meter;
+  meter(name: string, version?: string, schemaUrl?: string): StreamMeter;
   /** What there is, for an export that fails. */
   attempt(): Promise<readonly ScopeMetrics[]>;
   /** What there is, and it is exported. */

@@ -8,7 +8,7 @@ import { readTotals, whole } from './reading.ts';
 
 const frozen = (worker: string): Attributes => Object.freeze({ worker });
 
-test('what was observed are its points, at the time of the collection', () => {
+test('what was observed are its points, at the time of the collection, which has no beginning', () => {
   const { observe, collect } = gaugeOf();
   observe(1, { worker: 'w1' });
   observe(-0.5, { worker: 'w2' });
@@ -20,10 +20,10 @@ test('what was observed are its points, at the time of the collection', () => {
     unit: '{worker}',
     valueType: ValueType.DOUBLE,
   });
-  const time = [1_700_000_000, 250_000_000];
+  const times = { startTime: [0, 0], endTime: [1_700_000_000, 250_000_000] };
   assert.deepEqual(metric?.dataPoints, [
-    { attributes: { worker: 'w1' }, startTime: time, endTime: time, value: 1 },
-    { attributes: { worker: 'w2' }, startTime: time, endTime: time, value: -0.5 },
+    { attributes: { worker: 'w1' }, ...times, value: 1 },
+    { attributes: { worker: 'w2' }, ...times, value: -0.5 },
   ]);
 });
 
@@ -36,10 +36,30 @@ test('what is not observed any more has no point', () => {
   assert.deepEqual(read(), []);
 });
 
-test('what is no finite number is not observed', () => {
-  const { observe, read } = gaugeOf();
+test('what is no finite number is not observed, and that is told', () => {
+  const { observe, read, tally } = gaugeOf();
   for (const value of [Number.NaN, Infinity, -Infinity]) observe(value, { worker: 'w1' });
   assert.deepEqual(read(), []);
+  assert.equal(tally().refused, 3);
+});
+
+test('what is beyond its type is left out, by itself or combined, also in the overflow', () => {
+  const { observe, read, tally } = gaugeOf({
+    descriptor: { name: 'g', description: '', unit: '', valueType: ValueType.INT },
+    combination: 'sum',
+    limit: 2,
+    keeps: (key) => key === 'queue',
+  });
+  observe(2 ** 53, { queue: 'q' });
+  observe(-1e20, { queue: 'q' });
+  for (const queue of ['q', 'r', 's']) {
+    for (const value of [2 ** 52, 2 ** 52, 7]) observe(value, { queue, worker: value });
+  }
+  assert.deepEqual(read(), [
+    [{ queue: 'q' }, 2 ** 52 + 7],
+    [OVERFLOW, 2 ** 52 + 7],
+  ]);
+  assert.equal(tally().refused, 6);
 });
 
 test('of a whole number the fraction is cut off', () => {
@@ -133,7 +153,7 @@ for (const combination of ['sum', 'max', 'last'] as const) {
       [{ worker: 'w0' }, 9],
       [OVERFLOW, COMBINED[combination]],
     ]);
-    assert.deepEqual(tally(), { live: 2, retired: 0, overflowed: 3 });
+    assert.deepEqual(tally(), { live: 2, retired: 0, overflowed: 3, refused: 0 });
   });
 
   test(`of a limit of 1 all is in the overflow: ${combination}`, () => {

@@ -102,7 +102,7 @@ test('each kind of instrument has the limit of its own, and a view one for its s
     );
   }
   // Of the gauge, those of each collection.
-  assert.deepEqual(tally(), { live: 23, retired: 0, overflowed: 18 + 19 + 12 + 17 + 3 * 16 });
+  assert.deepEqual(tally(), { live: 23, retired: 0, overflowed: 18 + 19 + 12 + 17 + 3 * 16, refused: 0 });
 });
 
 test('under lowmemory counters and histograms are deltas', async () => {

@@ -183,7 +183,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
     exported(0, 1);
     assert.deepEqual(attemptTotals(), [[{ worker: 'w3' }, 1]]);
-    assert.deepEqual(tally(), { live: 1, retired: 2, overflowed: 0 });
+    assert.deepEqual(tally(), { live: 1, retired: 2, overflowed: 0, refused: 0 });
   });
 
   test(`${kind}: under delta, what did not arrive is in the next export, from its first beginning, and once`, () => {
@@ -257,13 +257,13 @@ for (const kind of KINDS_OF_STREAM) {
 
   test(`${kind}: it tells how many points there were, how many series ended and what had no place`, () => {
     const { measure, read, tally } = make({ limit: 3 });
-    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 0 });
+    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 0, refused: 0 });
     for (const worker of ['w1', 'w2', 'w3', 'w3', 'w4']) measure(1, frozen(worker));
-    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 3 });
+    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 3, refused: 0 });
     read();
-    assert.deepEqual(tally(), { live: 3, retired: 0, overflowed: 3 });
+    assert.deepEqual(tally(), { live: 3, retired: 0, overflowed: 3, refused: 0 });
     read(ofWorker('w1', 'w3'));
-    assert.deepEqual(tally(), { live: 2, retired: 1, overflowed: 3 });
+    assert.deepEqual(tally(), { live: 2, retired: 1, overflowed: 3, refused: 0 });
   });
 }
 

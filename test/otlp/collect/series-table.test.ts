@@ -4,7 +4,10 @@ import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { SeriesTable } from '../../../src/otlp/collect/series-table.ts';
 
 function tableOf(limit: number, keeps?: (key: string) => boolean) {
-  return new SeriesTable({ limit, keeps, begin: MONOTONIC_SUM.begin, startMs: (key) => key.length });
+  return new SeriesTable({
+    ...{ limit, keeps, begin: MONOTONIC_SUM.begin },
+    start: (key) => ({ wallMs: key.length, steadyMs: 0, isTold: false }),
+  });
 }
 
 const OVERFLOW = { 'otel.metric.overflow': true };
@@ -21,12 +24,13 @@ test('equal attributes are one series, in whatever object and order', () => {
 
 test('a new series has the start that its key is given, and nothing measured', () => {
   const series = tableOf(10).of({ a: 1 });
-  assert.equal(series.startMs, series.key.length);
+  assert.equal(series.start.wallMs, series.key.length);
   assert.equal(series.accumulation.value(), 0);
-  const { hasNews, isOwed, owed, isLeaving, isOverflow } = series;
+  const { owed, hasNews, isOwed, isLeaving, isClosing, isOverflow, hasEnded } = series;
+  assert.equal(owed, undefined);
   assert.deepEqual(
-    { hasNews, isOwed, owed, isLeaving, isOverflow },
-    { hasNews: false, isOwed: false, owed: undefined, isLeaving: false, isOverflow: false },
+    [hasNews, isOwed, isLeaving, isClosing, isOverflow, hasEnded].filter((is) => is),
+    [],
   );
 });
 
@@ -64,6 +68,7 @@ test('those that end free their places, and are found no more by the objects tha
   table.of(second);
   assert.ok(table.of(third).isOverflow);
   table.end([ended]);
+  assert.ok(ended.hasEnded);
   assert.deepEqual(found(table), [{ worker: 2 }, OVERFLOW]);
   assert.ok(!table.of(third).isOverflow, 'what overflowed has a place of its own');
   assert.ok(table.of(first).isOverflow, 'and for the first one there is none');

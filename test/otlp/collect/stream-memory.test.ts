@@ -56,7 +56,12 @@ for (const kind of KINDS_OF_STREAM) {
       assert.equal(points[0]?.[0]['worker'], `celery@worker-${collection}-0`);
     });
     assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
-    assert.deepEqual(tally(), { live: PER_COLLECTION, retired: WORKERS - PER_COLLECTION, overflowed: 0 });
+    assert.deepEqual(tally(), {
+      live: PER_COLLECTION,
+      retired: WORKERS - PER_COLLECTION,
+      overflowed: 0,
+      refused: 0,
+    });
   });
 
   test(`${kind}: 100,000 workers that nobody retires take no memory beyond their limit`, () => {

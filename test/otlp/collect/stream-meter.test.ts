@@ -153,6 +153,25 @@ test('an instrument that two views select is two streams, and each has all that 
   );
 });
 
+test('what is bound to a series is measured in each stream of its instrument, and in none where there is none', async (t) => {
+  for (const [views, expected] of [
+    [[], [[1], [2]]],
+    [
+      [view({}), view({ description: 'Again.' })],
+      [[1], [1], [2], [2]],
+    ],
+    [[view({ aggregation: { kind: 'drop' } })], []],
+  ] as const) {
+    const { meter, ours } = meterOf(t, { settings: { views } });
+    meter.createCounter('c').bind({ worker: 'w1' }).add(1);
+    meter.createHistogram('h').bind({ worker: 'w1' }).record(2);
+    assert.deepEqual(
+      (await ours()).map((metric) => pointsOf(metric).map(({ total }) => total)),
+      expected,
+    );
+  }
+});
+
 test('a gauge is combined as its instrument says, whatever its name becomes', async (t) => {
   const asked: string[] = [];
   const { meter, ours } = meterOf(t, {

@@ -1,0 +1,105 @@
+/** What is measured through a series that was found once: it is the same as what is measured with its attributes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attributes } from '@opentelemetry/api';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream.ts';
+
+const { DELTA } = AggregationTemporality;
+const frozen = (worker: string): Attributes => Object.freeze({ worker });
+
+for (const kind of KINDS_OF_STREAM) {
+  const make = STREAMS[kind];
+
+  test(`${kind}: a series that is bound is the one that its attributes have, and is not looked up again`, () => {
+    let reads = 0;
+    const watched = new Proxy(Object.freeze({ worker: 'w1' }), {
+      ownKeys(target) {
+        reads += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const { bind, measure, read } = make();
+    const [one, none] = [bind(watched), bind()];
+    one(1);
+    const readsOfFirst = reads;
+    for (let index = 0; index < 9; index += 1) one(1);
+    assert.equal(reads, readsOfFirst);
+    measure(1, { worker: 'w1' });
+    none(2);
+    measure(3);
+    assert.deepEqual(read(), [
+      [{ worker: 'w1' }, 11],
+      [{}, 5],
+    ]);
+  });
+
+  test(`${kind}: it begins with what is measured first, not when it is bound`, () => {
+    let nowMs = 1000;
+    const { bind, collect } = make({ nowMs: () => nowMs });
+    const bound = bind(frozen('w1'));
+    assert.deepEqual(collect(1500), []);
+    nowMs = 2000;
+    bound(1);
+    assert.deepEqual(collect(3000), [{ attributes: { worker: 'w1' }, total: 1, startMs: 2000, endMs: 3000 }]);
+  });
+
+  test(`${kind}: one that has ended begins anew with what is measured next`, () => {
+    let nowMs = 1000;
+    const { bind, collect, tally } = make({ nowMs: () => nowMs });
+    const bound = bind(frozen('w1'));
+    bound(5);
+    collect(2000);
+    assert.deepEqual(collect(3000, ofWorker('w1')), []);
+    nowMs = 4000;
+    bound(2);
+    assert.deepEqual(collect(5000), [{ attributes: { worker: 'w1' }, total: 2, startMs: 4000, endMs: 5000 }]);
+    assert.equal(tally().retired, 1);
+  });
+
+  test(`${kind}: under delta it goes on in each interval in which it is measured`, () => {
+    const { bind, read } = make({ temporality: DELTA });
+    const bound = bind(frozen('w1'));
+    for (const value of [1, 2, 3]) {
+      bound(value);
+      assert.deepEqual(read(), [[{ worker: 'w1' }, value]]);
+      assert.deepEqual(read(), []);
+    }
+  });
+
+  test(`${kind}: one that had no place has one as soon as there is one`, () => {
+    const { bind, read, tally } = make({ limit: 2 });
+    const [first, second] = [bind(frozen('w1')), bind(frozen('w2'))];
+    first(1);
+    second(1);
+    assert.deepEqual(read(), [
+      [{ worker: 'w1' }, 1],
+      [OVERFLOW, 1],
+    ]);
+    read(ofWorker('w1'));
+    second(8);
+    first(4);
+    assert.deepEqual(read(), [
+      [OVERFLOW, 5],
+      [{ worker: 'w2' }, 8],
+    ]);
+    assert.equal(tally().overflowed, 2);
+  });
+
+  test(`${kind}: attributes that are changed afterwards are not its own`, () => {
+    const { bind, read } = make();
+    const attributes: Attributes = { worker: 'w1' };
+    const bound = bind(attributes);
+    attributes['worker'] = 'w2';
+    bound(1);
+    assert.deepEqual(read(), [[{ worker: 'w1' }, 1]]);
+  });
+
+  test(`${kind}: nothing is measured that no point could have, and that is told`, () => {
+    const { bind, read, tally } = make();
+    const bound = bind(frozen('w1'));
+    for (const value of [Number.NaN, Infinity, -Infinity, -1]) bound(value);
+    assert.deepEqual(read(), []);
+    assert.equal(tally().refused, 4);
+  });
+}
