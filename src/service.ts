@@ -150,7 +150,7 @@ function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster
 function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster): (message: RawMessage) => void {
   const countEvent = self.eventsOf(name);
   return (message) => {
-    const { events, rejections } = decode(message);
+    const { events, rejections, implausible } = decode(message);
     for (const event of events) {
       countEvent(event, message.arrivedAtMs);
       cluster.apply(event, message.arrivedAtMs);
@@ -158,6 +158,9 @@ function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster): (mess
     for (const { reason, detail } of rejections) {
       const { intentional } = REJECTION_REASONS[reason];
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
+    }
+    for (const { field, detail } of implausible) {
+      tell({ kind: 'field-implausible', service: name, field, detail });
     }
   };
 }

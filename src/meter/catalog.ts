@@ -349,6 +349,14 @@ export const SELF_METRICS = {
     attributes: [...SERVICE, 'celery_otel.drop.reason', 'celery_otel.drop.intentional'],
     description: 'Messages, or events in them, that were not counted.',
   },
+  'celery_otel.fields.implausible': {
+    instrument: 'counter',
+    unit: '{field}',
+    valueType: 'int',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.event.field'],
+    description: 'Fields that held what they cannot, and were taken as not told; their events were counted.',
+  },
   'celery_otel.broker.connected': {
     instrument: 'gauge',
     combined: 'sum',

@@ -57,6 +57,12 @@ export function logLine(event: SelfEvent): LogLine {
         `not counted: ${event.reason} (${event.detail})`,
         `${event.kind} ${event.service} ${event.reason}`,
       );
+    case 'field-implausible':
+      return line(
+        'warn',
+        `${event.field} of an event is taken as not told: it is ${event.detail}`,
+        `${event.kind} ${event.service} ${event.field}`,
+      );
     case 'table-evicted':
       return line(
         'warn',

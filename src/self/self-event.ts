@@ -30,6 +30,14 @@ export type SelfEvent =
       readonly intentional: boolean;
       readonly detail: string;
     }
+  /** A field of an event that is counted holds what it cannot, and is taken as not told. */
+  | {
+      readonly kind: 'field-implausible';
+      readonly service: string;
+      /** One of a closed list. */
+      readonly field: string;
+      readonly detail: string;
+    }
   /** A full table had to forget entries that were still needed. */
   | {
       readonly kind: 'table-evicted';

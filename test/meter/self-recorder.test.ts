@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { EVENT_TYPES } from '../../src/celery/event-types.ts';
+import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { ATTRIBUTES, type AttributeKey, type AttributeRow } from '../../src/meter/attributes.ts';
 import { SELF_METRICS } from '../../src/meter/catalog.ts';
@@ -54,6 +55,10 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
       detail: '7 characters',
     },
     points: ['celery_otel.input.dropped shop,invalid-json,false = 1'],
+  },
+  {
+    event: { kind: 'field-implausible', service: 'shop', field: 'processed', detail: 'a text' },
+    points: ['celery_otel.fields.implausible shop,processed = 1'],
   },
   {
     event: { kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 3 },
@@ -260,6 +265,9 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
     ...Object.entries(REJECTION_REASONS).map(
       ([reason, { intentional }]) =>
         ({ kind: 'input-dropped', service, reason, intentional, detail: '' }) as const,
+    ),
+    ...Object.keys(NUMERIC_FIELDS).map(
+      (field) => ({ kind: 'field-implausible', service, field, detail: '' }) as const,
     ),
     { kind: 'defect', service, where: 'decode', reason: '' },
     { kind: 'broker-connected', service, broker, attempts: 1 },

@@ -55,6 +55,16 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   { event: ended('stopped', undefined), level: 'debug', says: /stopped/u },
   { event: DROPPED, level: 'warn', says: /not counted: invalid-json \(12 characters\)/u },
   { event: { ...DROPPED, intentional: true }, level: 'debug', says: /invalid-json/u },
+  {
+    event: {
+      kind: 'field-implausible',
+      service: 'shop',
+      field: 'processed',
+      detail: 'above 1000000000000 {task}',
+    },
+    level: 'warn',
+    says: /^processed of an event is taken as not told: it is above 1000000000000 \{task\}$/u,
+  },
   { event: evicted('tasks'), level: 'warn', says: /^unfinished tasks were forgotten: 3; raise tasks_max$/u },
   { event: evicted('workers'), level: 'warn', says: /^workers were forgotten: 3; raise workers_max$/u },
   {
@@ -178,6 +188,15 @@ test('a flood of one kind and reason is one line a minute, and the next says how
   clock.ms = 60_000;
   tell(DROPPED);
   assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
+});
+
+test('a flood of implausible fields is a line a minute for each of them', () => {
+  const { tell, lines } = log('info');
+  for (let index = 0; index < 1000; index += 1) {
+    for (const field of ['pid', 'runtime'])
+      tell({ kind: 'field-implausible', service: 'shop', field, detail: `a text, ${index}` });
+  }
+  assert.equal(lines().length, 2);
 });
 
 test('exports that fail and exports that arrive in part are held back apart, and by service', () => {
