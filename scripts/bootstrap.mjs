@@ -21,8 +21,8 @@ const NODE = path.join(NODE_DIRECTORY, 'node');
 /** Outside `node_modules`, which an installation empties. Holds the process id of whoever installs. */
 const LOCK = path.join(ROOT, '.cache', 'install.lock');
 const LOCK_POLL_MS = 200;
-/** Set for what npm runs while we install. */
-const INSTALLING = 'CELERY_OTEL_INSTALLING';
+/** Set for what npm runs while we install. Variables that begin with `CELERY_OTEL_` are options. */
+const INSTALLING = 'INSTALLING_CELERY_OTEL';
 
 /** Signals that end a program; they are handed to the script, which decides what to do about them. */
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);

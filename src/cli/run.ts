@@ -9,7 +9,7 @@ import { untilStopped } from './until-stopped.ts';
 
 /** @param create makes the bridge; tests give another */
 export async function run(argv: readonly string[], io: CommandIo, create = createBridge): Promise<number> {
-  const loaded = loadConfig({ argv, env: io.env });
+  const loaded = loadConfig({ argv, env: io.env, refuseUnknown: true });
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
   const { logLevel, ...config } = loaded.config;
   const why = await untilStopped(create({ ...config, tell: openLog(logLevel, io) }), io);
