@@ -86,6 +86,7 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'service-started':
     case 'service-stopping':
     case 'service-stopped':
+    case 'starter-gone':
       break;
     default:
       event satisfies never;

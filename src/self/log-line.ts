@@ -77,6 +77,8 @@ export function logLine(event: SelfEvent): LogLine {
       );
     case 'export-finished':
       return exportFinished(event);
+    case 'starter-gone':
+      return line('warn', 'stopping, since the script of npm that started this is gone');
     case 'defect':
       return line(
         'error',

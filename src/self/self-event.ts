@@ -71,6 +71,8 @@ export type SelfEvent =
       /** Whether what was counted is exported; or that the provider has it which the service is attached to. */
       readonly metrics: 'flushed' | 'unsent' | 'handed-over';
     }
+  /** Whoever started the process ended without a word, so it stops. */
+  | { readonly kind: 'starter-gone'; readonly service: string }
   /** A mistake of ours that was caught at a boundary: the message is dropped, the rest goes on. */
   | { readonly kind: 'defect'; readonly service: string; readonly where: string; readonly reason: string };
 

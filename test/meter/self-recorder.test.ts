@@ -101,6 +101,7 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
     points: ['celery_otel.input.dropped shop,defect,false = 1'],
   },
   { event: { kind: 'service-started', service: 'shop', brokers: [] }, points: [] },
+  { event: { kind: 'starter-gone', service: 'celery-otel' }, points: [] },
   { event: { kind: 'service-stopping', service: 'shop' }, points: [] },
   { event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' }, points: [] },
 ];

@@ -113,6 +113,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^export failed, nothing is lost by it: UNAVAILABLE$/u,
   },
   {
+    event: { kind: 'starter-gone', service: 'celery-otel' },
+    level: 'warn',
+    says: /^stopping, since the script of npm that started this is gone$/u,
+  },
+  {
     event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError: x' },
     level: 'error',
     says: /decode: TypeError: x/u,
