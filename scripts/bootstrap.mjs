@@ -21,11 +21,15 @@ const NODE = path.join(NODE_DIRECTORY, 'node');
 /** Outside `node_modules`, which an installation empties. Holds the process id of whoever installs. */
 const LOCK = path.join(ROOT, '.cache', 'install.lock');
 const LOCK_POLL_MS = 200;
-/** Set for what npm runs while we install. */
-const INSTALLING = 'CELERY_OTEL_INSTALLING';
+/** Set for what npm runs while we install. Variables that begin with `CELERY_OTEL_` are options. */
+const INSTALLING = 'INSTALLING_CELERY_OTEL';
 
 /** Signals that end a program; they are handed to the script, which decides what to do about them. */
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
+
+/** Whoever started us; it may be gone before the packages are there. */
+const STARTER = process.ppid;
+const STARTER_POLL_MS = 1000;
 
 /** @param {string} text */
 function say(text) {
@@ -173,6 +177,14 @@ function run(script, args) {
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
       child.kill(signal);
     });
+  }
+  // npm dies of a SIGTERM and takes the shell with it that it runs scripts in, but tells nobody else.
+  if (process.env['npm_lifecycle_event'] && STARTER !== 1) {
+    const watch = setInterval(() => {
+      if (process.ppid === STARTER) return;
+      clearInterval(watch);
+      child.kill('SIGTERM');
+    }, STARTER_POLL_MS).unref();
   }
   child.once('error', (error) => {
     say(

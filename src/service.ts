@@ -190,7 +190,7 @@ function receiver(
 ): (message: RawMessage) => void {
   const countEvent = self.eventsOf(name);
   return (message) => {
-    const { events, rejections } = decode(message);
+    const { events, rejections, implausible } = decode(message);
     const listenedMs = listened();
     for (const event of events) {
       hearing.hear(event);
@@ -200,6 +200,9 @@ function receiver(
     for (const { reason, detail } of rejections) {
       const { intentional } = REJECTION_REASONS[reason];
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
+    }
+    for (const { field, detail } of implausible) {
+      tell({ kind: 'field-implausible', service: name, field, detail });
     }
   };
 }

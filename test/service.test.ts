@@ -7,6 +7,7 @@ import { createNoopMeter } from '@opentelemetry/api';
 import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { ReadEvent } from '../src/meter/self-recorder.ts';
+import type { SelfEvent } from '../src/self/self-event.ts';
 import { startService } from '../src/service.ts';
 import { createTurns } from '../src/turns.ts';
 import { SETTINGS } from './cluster/events.ts';
@@ -41,6 +42,7 @@ function serviceOn(t: TestContext, url: string) {
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const [config] = loaded.config.services;
   const counted: { event: ReadEvent; arrivedAtMs: number }[] = [];
+  const told: SelfEvent[] = [];
   const first = Promise.withResolvers<void>();
   const service = startService({
     ...config,
@@ -53,12 +55,12 @@ function serviceOn(t: TestContext, url: string) {
         first.resolve();
       },
     },
-    tell: () => {},
+    tell: (it) => told.push(it),
     random: () => 0,
     turn: createTurns(),
   });
   t.after(() => service.stop());
-  return { service, counted, first: first.promise };
+  return { service, counted, told, first: first.promise };
 }
 
 test('it says for the bridge’s own metrics whether it is connected, and of each table what is in it and what its bound is', async (t) => {
@@ -96,4 +98,21 @@ test('each event is counted with the time at which its message arrived', async (
     ['task-sent', 2500],
     ['task-sent', 2500],
   ]);
+});
+
+test('an event with a number beyond reason is counted, and the number is told', async (t) => {
+  const heartbeat = event('worker-heartbeat', { processed: 1e20, timestamp: RECORDED_AT_MS / 1000 });
+  const { service, counted, told } = serviceOn(t, `${recording(t, [[[heartbeat, heartbeat], 0]])}?speed=max`);
+  assert.equal(await service.done, 'finished');
+  assert.equal(counted.length, 2);
+  const one = {
+    kind: 'field-implausible',
+    service: 'shop',
+    field: 'processed',
+    detail: 'above 1000000000000 {task}',
+  };
+  assert.deepEqual(
+    told.filter(({ kind }) => kind === 'field-implausible'),
+    [one, one],
+  );
 });

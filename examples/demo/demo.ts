@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   clearInterval(drawing);
   if (process.stdout.isTTY) print('\x1b[H\x1b[2J');
   print(draw(receiver.latest('shop')));
-  print(`\nReceived in ${receiver.exports()} exports${flushed ? '' : '; THE LAST EXPORT FAILED'}.`);
+  print(`\nReceived in ${receiver.exports()} requests${flushed ? '' : '; THE LAST EXPORT FAILED'}.`);
   await receiver.stop();
   return flushed ? 0 : 1;
 }

@@ -1,12 +1,13 @@
 /**
- * An OTLP/gRPC metrics receiver inside this process: takes what an exporter sends and keeps the last state of every
- * series. It listens on loopback only.
+ * An OTLP/gRPC metrics receiver inside this process: takes what an exporter sends and keeps the newest export of each
+ * service. It listens on loopback only.
  */
 import { EventEmitter, once } from 'node:events';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
-import { decodePoints, type Point } from './otlp-points.ts';
+import { createNewestPoints, type NewestPoints } from './newest-points.ts';
+import { decodePoints, type Point, total } from './otlp-points.ts';
 
-/** What one request held. */
+/** What one request held; an export of more than 1000 points comes in several. */
 export interface ReceivedExport {
   readonly points: readonly Point[];
   readonly metadata: Readonly<Record<string, string>>;
@@ -16,6 +17,7 @@ export interface ReceiverOptions {
   /** 0: a free one. */
   readonly port?: number;
   readonly credentials?: ServerCredentials;
+  /** Called for each request. */
   readonly onExport?: (received: ReceivedExport) => void;
   /** Asked for each request: what to answer instead of taking it in. */
   readonly refuse?: () => { readonly code: status; readonly details: string } | undefined;
@@ -27,7 +29,7 @@ export interface Receiver {
   readonly port: number;
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
-  /** The points of the newest export of each resource. */
+  /** The points of the newest export of a service, put together from its requests: see {@link NewestPoints.of}. */
   latest(serviceName: string): readonly Point[];
   /** How many requests were taken in. */
   exports(): number;
@@ -46,14 +48,13 @@ const METHOD_PATH = '/opentelemetry.proto.collector.metrics.v1.MetricsService/Ex
 const SHUTDOWN_MS = 300;
 
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const newest = new Map<string, readonly Point[]>();
+  const newest = createNewestPoints();
   const arrivals = new EventEmitter().setMaxListeners(0);
   let taken = 0;
 
-  function take(received: ReceivedExport): void {
+  function take(received: ReceivedExport, bytes: number): void {
     taken += 1;
-    const byService = Map.groupBy(received.points, (point) => point.resource['service.name'] ?? '');
-    for (const [serviceName, points] of byService) newest.set(serviceName, points);
+    newest.take(received.points, bytes);
     options.onExport?.(received);
     arrivals.emit('export');
   }
@@ -65,7 +66,8 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     const metadata = Object.entries(call.metadata.getMap()).map(
       ([key, value]) => [key, value.toString()] as const,
     );
-    take({ points: decodePoints(call.request), metadata: Object.fromEntries(metadata) });
+    const points = decodePoints(call.request);
+    take({ points, metadata: Object.fromEntries(metadata) }, call.request.length);
     // An empty response is a full success.
     done(null, Buffer.alloc(0));
   }
@@ -96,20 +98,20 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     options.credentials ?? ServerCredentials.createInsecure(),
   );
 
-  const latest = (serviceName: string): readonly Point[] => newest.get(serviceName) ?? [];
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    latest,
+    latest: newest.of,
     exports: () => taken,
     async waitFor(serviceName, condition, timeoutMs) {
       const signal = AbortSignal.timeout(timeoutMs);
-      while (!condition(latest(serviceName))) {
+      for (;;) {
+        const latest = newest.of(serviceName);
+        if (condition(latest)) return latest;
         await once(arrivals, 'export', { signal }).catch((cause: unknown) => {
           throw new Error(inVain(serviceName, condition, timeoutMs, { newest, taken }), { cause });
         });
       }
-      return latest(serviceName);
     },
     stop: () => shutDown(server),
   };
@@ -118,21 +120,28 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
 const CONDITION_CHARS_MAX = 300;
 const NAMES_MAX = 20;
 
-/** What was waited for, and what had come: of the newest export of the service, how many points of which metrics. */
+/** What was waited for, and what had come: of the newest export of the service, of each metric the points and their sum. */
 function inVain(
   serviceName: string,
   condition: (points: readonly Point[]) => boolean,
   timeoutMs: number,
-  { newest, taken }: { readonly newest: ReadonlyMap<string, readonly Point[]>; readonly taken: number },
+  { newest, taken }: { readonly newest: NewestPoints; readonly taken: number },
 ): string {
   const wanted = String(condition).replaceAll(/\s+/gu, ' ').slice(0, CONDITION_CHARS_MAX);
-  const byMetric = Map.groupBy(newest.get(serviceName) ?? [], ({ metric }) => metric);
-  const had = listed([...byMetric].map(([metric, points]) => `${metric} ${points.length}`));
-  const others = listed([...newest.keys()].filter((name) => name !== serviceName));
+  const latest = newest.of(serviceName);
+  const byMetric = Map.groupBy(latest, ({ metric }) => metric);
+  const had = listed(
+    [...byMetric].map(([metric, { length }]) => `${metric} ${length} (${sumOf(latest, metric)})`),
+  );
+  const others = listed(newest.services().filter((name) => name !== serviceName));
   return (
     `waited ${timeoutMs} ms for points of ${serviceName} with which this is true: ${wanted}; ` +
-    `those of its newest export: ${had}; requests in all: ${taken}; other services: ${others}`
+    `those of its newest export, with their sums: ${had}; requests in all: ${taken}; other services: ${others}`
   );
+}
+
+function sumOf(points: readonly Point[], metric: string): number {
+  return Math.round(total(points, metric) * 1000) / 1000;
 }
 
 function listed(names: readonly string[]): string {

@@ -4,15 +4,24 @@
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { open } from './envelope.ts';
-import type { CeleryEvent } from './event.ts';
+import type { CeleryEvent, EventBase } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
-import { epochMs, identifier, integer, isRawFields, name } from './fields.ts';
+import { epochMs, identifier, isRawFields, name, type RawFields } from './fields.ts';
+import {
+  type Findings,
+  type Implausible,
+  NOTHING_IMPLAUSIBLE,
+  NUMERIC_FIELDS,
+  numeric,
+} from './numeric-fields.ts';
 import { type Rejection, reject } from './rejection.ts';
 
-/** What a message held: its events in their order, and what of it could not be read. */
+/** What a message held: its events in their order, and what could not be read. */
 export interface Decoded {
   readonly events: readonly CeleryEvent[];
   readonly rejections: readonly Rejection[];
+  /** Fields of these events that are taken as not told. */
+  readonly implausible: readonly Implausible[];
 }
 
 /** A hostile body of 16 MiB holds millions of elements, and each would be a rejection of its own. */
@@ -34,30 +43,35 @@ export function decode(message: RawMessage): Decoded {
 }
 
 function one(value: unknown): Decoded {
-  const outcome = readEvent(value);
-  return isEvent(outcome) ? { events: [outcome], rejections: NO_REJECTIONS } : none(outcome);
+  const decoded = { events: NO_EVENTS, rejections: NO_REJECTIONS, implausible: NOTHING_IMPLAUSIBLE };
+  const outcome = readEvent(value, decoded);
+  if (isEvent(outcome)) decoded.events = [outcome];
+  else decoded.rejections = [outcome];
+  return decoded;
 }
 
 function none(rejection: Rejection): Decoded {
-  return { events: NO_EVENTS, rejections: [rejection] };
+  return { events: NO_EVENTS, rejections: [rejection], implausible: NOTHING_IMPLAUSIBLE };
 }
 
 function many(list: readonly unknown[]): Decoded {
   const events: CeleryEvent[] = [];
   const rejections: Rejection[] = [];
+  const decoded = { events, rejections, implausible: NOTHING_IMPLAUSIBLE };
   for (const value of list) {
-    const outcome = readEvent(value);
+    const outcome = readEvent(value, decoded);
     if (isEvent(outcome)) events.push(outcome);
     else rejections.push(outcome);
   }
-  return { events, rejections };
+  return decoded;
 }
 
 function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
   return 'type' in outcome;
 }
 
-function readEvent(raw: unknown): CeleryEvent | Rejection {
+/** @param findings nothing is added of an event that is rejected */
+function readEvent(raw: unknown, findings: Findings): CeleryEvent | Rejection {
   if (!isRawFields(raw))
     return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);
   const typeName = raw['type'];
@@ -69,8 +83,17 @@ function readEvent(raw: unknown): CeleryEvent | Rejection {
   if (hostname === '') return reject('missing-hostname', typeName);
   const timestampMs = epochMs(raw['timestamp']);
   if (timestampMs === undefined) return reject('bad-timestamp', typeName);
-  const base = { hostname, pid: integer(raw['pid'], 0), clock: integer(raw['clock'], -1), timestampMs };
-  if (type.group === 'worker') return type.read(raw, base);
+  if (type.group === 'worker') return type.read(raw, baseOf(raw, hostname, timestampMs, findings), findings);
   const uuid = identifier(raw['uuid']);
-  return uuid === '' ? reject('missing-uuid', typeName) : type.read(raw, { ...base, uuid });
+  if (uuid === '') return reject('missing-uuid', typeName);
+  return type.read(raw, { ...baseOf(raw, hostname, timestampMs, findings), uuid }, findings);
+}
+
+function baseOf(raw: RawFields, hostname: string, timestampMs: number, findings: Findings): EventBase {
+  return {
+    hostname,
+    pid: numeric(raw['pid'], NUMERIC_FIELDS.pid, findings) ?? 0,
+    clock: numeric(raw['clock'], NUMERIC_FIELDS.clock, findings) ?? -1,
+    timestampMs,
+  };
 }

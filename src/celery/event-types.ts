@@ -4,43 +4,50 @@
  */
 import { errorType, isRejection } from './error-type.ts';
 import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
-import { count, integer, isoMs, loadAverages, name, type RawFields } from './fields.ts';
+import { isoMs, loadAverages, name, type RawFields } from './fields.ts';
+import { type Findings, NUMERIC_FIELDS, numeric } from './numeric-fields.ts';
 
 /** Task events are about one task, so they need its uuid; worker events have none. */
 export type EventType =
-  | { readonly group: 'task'; readonly read: (raw: RawFields, base: TaskEventBase) => CeleryEvent }
-  | { readonly group: 'worker'; readonly read: (raw: RawFields, base: EventBase) => CeleryEvent };
+  | { readonly group: 'task'; readonly read: Read<TaskEventBase> }
+  | { readonly group: 'worker'; readonly read: Read<EventBase> };
+
+type Read<Base> = (raw: RawFields, base: Base, findings: Findings) => CeleryEvent;
 
 /** Celery's documentation, "Event Reference"; the fields are those of worker/request.py and app/amqp.py. */
 const TABLE: Record<CeleryEvent['type'], EventType> = {
   'task-sent': {
     group: 'task',
-    read: (raw, base) => ({
+    read: (raw, base, findings) => ({
       ...base,
       type: 'task-sent',
       name: name(raw['name']),
       queue: name(raw['queue']),
       routingKey: name(raw['routing_key']),
-      etaMs: isoMs(raw['eta']),
-      expiresMs: isoMs(raw['expires']),
-      retries: integer(raw['retries'], 0),
+      etaMs: isoMs(raw['eta'], NUMERIC_FIELDS.eta, findings),
+      expiresMs: isoMs(raw['expires'], NUMERIC_FIELDS.expires, findings),
+      retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
     }),
   },
   'task-received': {
     group: 'task',
-    read: (raw, base) => ({
+    read: (raw, base, findings) => ({
       ...base,
       type: 'task-received',
       name: name(raw['name']),
-      etaMs: isoMs(raw['eta']),
-      expiresMs: isoMs(raw['expires']),
-      retries: integer(raw['retries'], 0),
+      etaMs: isoMs(raw['eta'], NUMERIC_FIELDS.eta, findings),
+      expiresMs: isoMs(raw['expires'], NUMERIC_FIELDS.expires, findings),
+      retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
     }),
   },
   'task-started': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-started' }) },
   'task-succeeded': {
     group: 'task',
-    read: (raw, base) => ({ ...base, type: 'task-succeeded', runtimeS: count(raw['runtime']) }),
+    read: (raw, base, findings) => ({
+      ...base,
+      type: 'task-succeeded',
+      runtimeS: numeric(raw['runtime'], NUMERIC_FIELDS.runtime, findings),
+    }),
   },
   'task-failed': {
     group: 'task',
@@ -73,22 +80,22 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     }),
   },
   'task-cancelled': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-cancelled' }) },
-  'worker-online': { group: 'worker', read: (raw, base) => signal('worker-online', raw, base) },
-  'worker-heartbeat': { group: 'worker', read: (raw, base) => signal('worker-heartbeat', raw, base) },
-  'worker-offline': { group: 'worker', read: (raw, base) => signal('worker-offline', raw, base) },
+  'worker-online': { group: 'worker', read: signal('worker-online') },
+  'worker-heartbeat': { group: 'worker', read: signal('worker-heartbeat') },
+  'worker-offline': { group: 'worker', read: signal('worker-offline') },
 };
 
 /** As a Map, so that a type named like a member of every object (`constructor`) finds nothing. */
 export const EVENT_TYPES: ReadonlyMap<string, EventType> = new Map(Object.entries(TABLE));
 
-function signal(type: WorkerSignal['type'], raw: RawFields, base: EventBase): WorkerSignal {
-  return {
+function signal(type: WorkerSignal['type']): Read<EventBase> {
+  return (raw, base, findings) => ({
     ...base,
     type,
-    active: count(raw['active']),
-    processed: count(raw['processed']),
-    loadavg: loadAverages(raw['loadavg']),
+    active: numeric(raw['active'], NUMERIC_FIELDS.active, findings),
+    processed: numeric(raw['processed'], NUMERIC_FIELDS.processed, findings),
+    loadavg: loadAverages(raw['loadavg'], findings),
     softwareVersion: name(raw['sw_ver']),
     softwareSystem: name(raw['sw_sys']),
-  };
+  });
 }

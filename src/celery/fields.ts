@@ -1,16 +1,25 @@
 /**
- * Reads single fields of an untrusted event: wrong types become the stated fallback, texts are bounded and detached
- * from the body they came in. It never throws and never copies a field that nobody asked for.
+ * Reads single fields of an untrusted event: wrong types become the stated fallback, numbers are those of the table or
+ * none, texts are bounded and detached from the body they came in. It never throws and never copies a field that nobody
+ * asked for.
  */
+
+import {
+  type AnyNumericRow,
+  type Findings,
+  flawOf,
+  isPlausible,
+  kindOf,
+  NUMERIC_FIELDS,
+  note,
+  numeric,
+} from './numeric-fields.ts';
 
 /** An object straight from the wire. Only ever read by names that are written in this folder. */
 export type RawFields = Readonly<Record<string, unknown>>;
 
 /** Names longer than this are cut: RabbitMQ's own limit for names, far above any real task's. */
 const NAME_CHARS_MAX = 255;
-
-/** 20 November 2286: a later timestamp is milliseconds taken for seconds, or nonsense. */
-const TIMESTAMP_S_MAX = 9_999_999_999;
 
 export function isRawFields(value: unknown): value is RawFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -52,37 +61,48 @@ function withDashes(hex: unknown): string | undefined {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
 }
 
-export function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
-}
-
-export function integer(value: unknown, fallback: number): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : fallback;
-}
-
 /** Unix seconds → ms since the epoch; undefined where it is not a plausible time. */
 export function epochMs(value: unknown): number | undefined {
-  return typeof value === 'number' && value > 0 && value <= TIMESTAMP_S_MAX ? value * 1000 : undefined;
+  return isPlausible(value, NUMERIC_FIELDS.timestamp) ? value * 1000 : undefined;
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/u;
 
 /** ISO-8601 → ms since the epoch; undefined where there is none. Without an offset it is UTC: so workers take it. */
-export function isoMs(value: unknown): number | undefined {
+export function isoMs(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   const text = unwrapped(value);
-  if (typeof text !== 'string') return undefined;
+  if (typeof text !== 'string') {
+    if (value !== undefined && value !== null)
+      note(findings, row, `no text in ISO 8601 but ${kindOf(value)}`);
+    return undefined;
+  }
   const found = ISO_TIME.exec(text);
-  if (found === null) return undefined;
-  const parsed = Date.parse(found[1] === undefined ? `${text}Z` : text);
-  return Number.isNaN(parsed) ? undefined : parsed;
+  const parsedMs = found === null ? Number.NaN : Date.parse(found[1] === undefined ? `${text}Z` : text);
+  if (Number.isNaN(parsedMs)) {
+    note(findings, row, 'no time in ISO 8601');
+    return undefined;
+  }
+  return numeric(parsedMs / 1000, row, findings) === undefined ? undefined : parsedMs;
 }
 
-/** The three load averages; undefined unless all are numbers. */
-export function loadAverages(value: unknown): readonly [number, number, number] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const list: readonly unknown[] = value;
-  const [one, five, fifteen] = [count(list[0]), count(list[1]), count(list[2])];
-  return one === undefined || five === undefined || fifteen === undefined ? undefined : [one, five, fifteen];
+/** The three load averages; undefined unless all are plausible. */
+export function loadAverages(
+  value: unknown,
+  findings: Findings,
+): readonly [number, number, number] | undefined {
+  if (value === undefined || value === null) return undefined;
+  const list: readonly unknown[] = Array.isArray(value) ? value : [];
+  if (list.length !== 3) {
+    note(findings, NUMERIC_FIELDS.loadavg, 'no list of three numbers');
+    return undefined;
+  }
+  const [one, five, fifteen] = list;
+  const row = NUMERIC_FIELDS.loadavg;
+  if (isPlausible(one, row) && isPlausible(five, row) && isPlausible(fifteen, row))
+    return [one, five, fifteen];
+  const wrong = list.find((each) => !isPlausible(each, row));
+  note(findings, row, `a list in which one is ${wrong === null ? 'null' : flawOf(wrong, row)}`);
+  return undefined;
 }
 
 /**

@@ -1,30 +1,33 @@
 /**
- * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity become null. Plain JSON takes the engine's own
- * parser at full speed; the rewrite runs only where that refused. It never evaluates anything.
+ * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity all become a number that is not finite. Plain JSON
+ * takes the engine's own parser at full speed; the rewrite runs only where that refused. It never evaluates anything.
  */
 
 export type JsonOutcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
+
+/** JSON's way to say Infinity, for want of a NaN. Apart from its neighbours, since `5NaN` is none that would be one with it. */
+const NOT_FINITE = ' 1e999 ';
 
 const PYTHON_TOKENS = ['NaN', 'Infinity', '-Infinity'] as const;
 
 export function parseTolerantJson(text: string): JsonOutcome {
   const strict = parse(text);
   if (strict.ok || !(text.includes('NaN') || text.includes('Infinity'))) return strict;
-  return parse(withNulls(text));
+  return parse(withNumbers(text));
 }
 
 /**
- * Python's tokens as nulls, but not those in strings. A plain scan: a regular expression over string literals runs out
+ * Python's tokens as numbers, but not those in strings. A plain scan: a regular expression over string literals runs out
  * of stack on a long one and takes quadratic time on an unclosed one. What surrounds a token is left to the parser.
  */
-function withNulls(text: string): string {
+function withNumbers(text: string): string {
   let rewritten = '';
   let copiedTo = 0;
   let at = 0;
   while (at < text.length) {
     const token = tokenAt(text, at);
     if (token !== undefined) {
-      rewritten += `${text.slice(copiedTo, at)}null`;
+      rewritten += `${text.slice(copiedTo, at)}${NOT_FINITE}`;
       at += token.length;
       copiedTo = at;
     } else {

@@ -10,6 +10,14 @@ export interface CommandIo {
     on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
     off(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
   };
+  readonly origin: {
+    /** The process that this one was a child of when it began. */
+    readonly starterId: number;
+    /** The one that it is a child of now. */
+    readonly parentId: () => number;
+    /** Whether it was set apart from whoever started it. */
+    readonly isSetApart: () => boolean;
+  };
   /** Ends the process at once. */
   readonly exitNow: (exitCode: number) => void;
 }

@@ -3,7 +3,7 @@
  * SDK and no broker client.
  */
 import { nearest } from '../config/format/near-miss.ts';
-import type { OptionCommand } from '../config/options.ts';
+import { type OptionCommand, optionRows } from '../config/options.ts';
 import { optionsHelp } from '../config/show/option-docs.ts';
 import { CeleryOtelError } from '../errors.ts';
 import { VERSION } from '../version.ts';
@@ -61,6 +61,16 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['-v', 'version'],
 ]);
 
+/** What a flag cannot say of a file in its one sentence. */
+const FILES = `
+Configuration files (--config FILE):
+  One says everything at once: several Celery services, each with its broker, what is exported of them, and how.
+  celery-otel config --example         prints a whole one with explanations
+  celery-otel config --config FILE     prints what a file comes to, or all that is wrong with it
+  celery-otel config --schema          prints a JSON schema of its section celery, for editors
+  README.md has more under "One configuration file".
+`;
+
 /**
  * Runs what the arguments say and resolves with the exit code; never rejects.
  * @param argv what follows the name of the program
@@ -91,7 +101,9 @@ async function help(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = COMMANDS.get(name);
   if (command === undefined) return unknownCommand(name, io);
   if (more.length > 0) return refuse('help takes the name of one command', io);
-  const options = command.options === undefined ? '' : `\nOptions:\n${optionsHelp(command.options)}\n`;
+  const { options: of } = command;
+  const files = of !== undefined && optionRows(of).some(([key]) => key === 'config') ? FILES : '';
+  const options = of === undefined ? '' : `\nOptions:\n${optionsHelp(of)}\n${files}`;
   io.stdout.write(`celery-otel ${name}${options && ' [options]'}\n\n${command.summary}\n${options}`);
   return EXIT_CODE.ok;
 }
@@ -120,7 +132,7 @@ Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} wrong op
 
 Options:
 ${optionsHelp()}
-`;
+${FILES}`;
 }
 
 function unknownCommand(name: string | undefined, io: CommandIo): number {

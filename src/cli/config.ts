@@ -35,7 +35,7 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
     io.stdout.write(print());
     return EXIT_CODE.ok;
   }
-  const resolved = resolveConfig('config', { argv, env: io.env });
+  const resolved = resolveConfig('config', { argv, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('config', resolved.mistakes, io);
   io.stdout.write(effectiveConfig(resolved.config, resolved.origins));
   return EXIT_CODE.ok;

@@ -5,8 +5,12 @@
  */
 import { isRecentEnough, NODE_MIN } from './node-version.ts';
 
+/** At once: it may be gone before the commands are loaded. */
+const starterId = process.ppid;
+
 if (isRecentEnough(process.versions.node)) {
   const { runCommandLine } = await import('./commands.ts');
+  const { isSetApart } = await import('./starter.ts');
   // A pipe whose reader is gone is no reason to stop, and there is nobody left to tell.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   runCommandLine(process.argv.slice(2), {
@@ -14,6 +18,7 @@ if (isRecentEnough(process.versions.node)) {
     stdout: process.stdout,
     stderr: process.stderr,
     signals: process,
+    origin: { starterId, parentId: () => process.ppid, isSetApart },
     exitNow: (exitCode) => process.exit(exitCode),
   }).then((exitCode) => {
     // Writing nothing calls back once everything before it is written, or failed.

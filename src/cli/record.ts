@@ -22,10 +22,11 @@ const SERVICE = 'recording';
  * @throws CeleryOtelError RECORDING_UNWRITABLE, also in the middle of a recording
  */
 export async function record(argv: readonly string[], io: CommandIo, open = openRecorder): Promise<number> {
-  const loaded = loadRecordConfig({ argv, env: io.env });
+  const loaded = loadRecordConfig({ argv, env: io.env, refuseUnknown: true });
   if (!loaded.ok) return reportMistakes('record', loaded.mistakes, io);
-  const recording = prepareRecording(loaded.config, openLog(loaded.config.logLevel, io), open);
-  const why = await untilStopped(recording, io);
+  const tell = openLog(loaded.config.logLevel, io);
+  const recording = prepareRecording(loaded.config, tell, open);
+  const why = await untilStopped(recording, io, () => tell({ kind: 'starter-gone', service: SERVICE }));
   const failure = recording.failure();
   if (failure !== undefined) throw failure;
   io.stdout.write(`${recording.count()} messages are in ${loaded.config.file}\n`);

@@ -1,5 +1,5 @@
-/** Tells a user everything that is wrong with the options, on stderr. */
-import { describeMistake, type Mistake } from '../config/mistake.ts';
+/** Tells a user everything that is wrong with the options, on stderr, and where to read on. */
+import { describeMistake, isInFile, type Mistake } from '../config/mistake.ts';
 import type { OptionCommand } from '../config/options.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
@@ -10,8 +10,12 @@ export function reportMistakes(command: OptionCommand, mistakes: readonly Mistak
   const lines = mistakes.map((mistake) => `  ${describeMistake(mistake)}`).join('\n');
   // That command starts nothing; it says what run would do.
   const what = command === 'config' ? 'run would not start' : `${command} did not start`;
-  io.stderr.write(
-    `celery-otel ${what}, ${count} in its options:\n${lines}\nTry: celery-otel ${command} --help\n`,
-  );
+  const hints = [
+    ...(mistakes.every(isInFile) ? [] : [`celery-otel ${command} --help`]),
+    ...(mistakes.some(isInFile)
+      ? ['celery-otel config --example, a whole file with explanations; README.md, "One configuration file"']
+      : []),
+  ].map((hint) => `Try: ${hint}\n`);
+  io.stderr.write(`celery-otel ${what}, ${count} in its options:\n${lines}\n${hints.join('')}`);
   return EXIT_CODE.misconfigured;
 }

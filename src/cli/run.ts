@@ -7,11 +7,17 @@ import { EXIT_CODE } from './exit-code.ts';
 import { reportMistakes } from './report-mistakes.ts';
 import { untilStopped } from './until-stopped.ts';
 
+/** Stands where log lines name a service: it is about all there are. */
+const SERVICE = 'celery-otel';
+
 /** @param create makes the bridge; tests give another */
 export async function run(argv: readonly string[], io: CommandIo, create = createBridge): Promise<number> {
-  const loaded = loadConfig({ argv, env: io.env });
+  const loaded = loadConfig({ argv, env: io.env, refuseUnknown: true });
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
   const { logLevel, ...config } = loaded.config;
-  const why = await untilStopped(create({ ...config, tell: openLog(logLevel, io) }), io);
+  const tell = openLog(logLevel, io);
+  const why = await untilStopped(create({ ...config, tell }), io, () =>
+    tell({ kind: 'starter-gone', service: SERVICE }),
+  );
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }

@@ -25,6 +25,7 @@ import {
   type ServiceParts,
   serviceConfig,
 } from './service-config.ts';
+import { unknownVariables } from './unknown-variables.ts';
 
 /** A configuration with where each value came from, or every mistake. */
 export type ResolvedConfig =
@@ -38,14 +39,18 @@ export interface FileSources {
   readonly rows: readonly KeyedRow[];
   readonly flags: ReadonlyMap<OptionKey, string>;
   readonly env: OptionSources['env'];
+  readonly refuseUnknown: boolean;
   /** Those of the command line; others are added. */
   readonly mistakes: Mistake[];
 }
 
-export function loadConfigFile({ file: given, rows, flags, env, mistakes }: FileSources): ResolvedConfig {
+export function loadConfigFile(sources: FileSources): ResolvedConfig {
+  const { file: given, rows, flags, env, refuseUnknown, mistakes } = sources;
   const opened = openConfigFile(given.text, given.source);
+  // Which variables it refers to is not known then.
   if (!opened.ok) return { ok: false, mistakes: [...mistakes, ...opened.mistakes] };
   const { file } = opened;
+  if (refuseUnknown) mistakes.push(...unknownVariables(env, file.variables));
   mistakes.push(...file.mistakes);
   const root = new FileValue([], file.data, file, mistakes);
   const origins = new Origins(root);

@@ -12,6 +12,7 @@ import { otlpSettings } from './otlp-options.ts';
 import { checkOptions, findGiven, type OptionSources, type Options, readOptions } from './read-options.ts';
 import { noteProcess, onlyService, serviceConfig } from './service-config.ts';
 import { brokerSettings } from './service-settings.ts';
+import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
 
@@ -23,7 +24,8 @@ export type LoadedConfig<C = Config> =
 /**
  * The configuration of `run`: flag, else environment, else file, else default. A file is only read where an option names
  * one; then the `${NAME}` in it come from the environment of the process, whatever `env` is.
- * @param sources `argv` without the name of the command; `env` is only read.
+ * @param sources `argv` without the name of the command; `env` is only read, and variables in it that are unknown are
+ *   nobody's business unless `refuseUnknown` says so.
  */
 export function loadConfig(sources: OptionSources): LoadedConfig {
   const resolved = resolveConfig('run', sources);
@@ -31,13 +33,16 @@ export function loadConfig(sources: OptionSources): LoadedConfig {
 }
 
 /** @param command which of them is told of in mistakes; both have the same configuration */
-export function resolveConfig(command: 'run' | 'config', { argv, env }: OptionSources): ResolvedConfig {
+export function resolveConfig(command: 'run' | 'config', sources: OptionSources): ResolvedConfig {
+  const { argv, env, refuseUnknown = false } = sources;
   const flags = readFlags(argv, command);
   const mistakes = [...flags.mistakes];
   const rows = optionRows(command);
   const given = findGiven(rows, flags.given, env);
   const file = given.get('config');
-  if (file !== undefined) return loadConfigFile({ file, rows, flags: flags.given, env, mistakes });
+  if (file !== undefined)
+    return loadConfigFile({ file, rows, flags: flags.given, env, refuseUnknown, mistakes });
+  if (refuseUnknown) mistakes.push(...unknownVariables(env));
   const options = checkOptions({ rows, given, mistakes });
   return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, ...configOf(options) };
 }

@@ -1,7 +1,10 @@
 /** What was wrong with the configuration, as data and as text. Everything in it may be printed. */
 
 export interface Mistake {
-  /** Key of the option, or path in the configuration file; of arguments that belong to no option, `command line`. */
+  /**
+   * Key of the option, or path in the configuration file; of arguments and variables that belong to
+   * no option, `command line` and `environment`.
+   */
   readonly path: string;
   /**
    * Where the value came from: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not given.
@@ -16,6 +19,9 @@ export interface Mistake {
 /** The path of mistakes that belong to no option. */
 export const COMMAND_LINE = 'command line';
 
+/** The path of mistakes that are about variables of no option. */
+export const ENVIRONMENT = 'environment';
+
 /** The path of mistakes that are about a configuration file as a whole. */
 export const CONFIG_FILE = 'configuration file';
 
@@ -24,6 +30,11 @@ export function describeMistake(mistake: Mistake): string {
   const from = mistake.source === undefined ? ' is not set' : ` (${mistake.source})`;
   const is = mistake.value === undefined ? '' : ` is ${mistake.value}`;
   return `${mistake.path}${from}${is}: expected ${mistake.expected}`;
+}
+
+/** Whether it is about something in a configuration file. */
+export function isInFile({ source = '' }: Mistake): boolean {
+  return /:\d+$/.test(source);
 }
 
 /** Each once, and those of the file in the order of its lines, after the others. */

@@ -100,7 +100,7 @@ export const OPTION_RULES: readonly OptionRule[] = [
       if (intervalMs === undefined || timeoutMs === undefined || timeoutMs <= intervalMs) return undefined;
       // The default gives way to a shorter interval, as in the SDK.
       return options.isGiven('metric_export_timeout')
-        ? `at most metric_export_interval (${intervalMs})`
+        ? `at most metric_export_interval (${intervalMs} ms)`
         : undefined;
     },
   },
@@ -120,7 +120,7 @@ export const OPTION_RULES: readonly OptionRule[] = [
       const timeoutS = options.value('worker_timeout');
       const retentionS = options.value('series_retention');
       if (timeoutS === undefined || retentionS === undefined || retentionS >= timeoutS) return undefined;
-      return `at least worker_timeout (${timeoutS})`;
+      return `at least worker_timeout (${timeoutS} s)`;
     },
   },
   {

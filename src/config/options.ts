@@ -114,7 +114,7 @@ const ROWS = {
   }),
   broker_heartbeat: option({
     doc: 'Seconds between AMQP heartbeats, which the broker may lower; 0 switches them off.',
-    format: wholeNumber(0, 65_535),
+    format: wholeNumber(0, 65_535, 'seconds'),
     flag: '--broker-heartbeat',
     env: ['CELERY_BROKER_HEARTBEAT'],
     commands: BOTH,
@@ -368,7 +368,7 @@ const ROWS = {
   }),
   otlp_timeout: option({
     doc: 'Milliseconds that one request may take.',
-    format: wholeNumber(1, HOUR_MS),
+    format: wholeNumber(1, HOUR_MS, 'milliseconds'),
     flag: '--otlp-timeout',
     env: otlpEnv('TIMEOUT'),
     commands: RUN,
@@ -398,7 +398,7 @@ const ROWS = {
   }),
   metric_export_interval: option({
     doc: 'Milliseconds between two exports.',
-    format: wholeNumber(1, DAY_MS),
+    format: wholeNumber(1, DAY_MS, 'milliseconds'),
     flag: '--metric-export-interval',
     env: ['OTEL_METRIC_EXPORT_INTERVAL'],
     commands: RUN,
@@ -408,7 +408,7 @@ const ROWS = {
   }),
   metric_export_timeout: option({
     doc: 'Milliseconds that one export may take, at most the interval (its default shrinks with it).',
-    format: wholeNumber(1, DAY_MS),
+    format: wholeNumber(1, DAY_MS, 'milliseconds'),
     flag: '--metric-export-timeout',
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],
     commands: RUN,

@@ -17,11 +17,17 @@ import {
   type OptionValues,
   optionRows,
 } from './options.ts';
+import { unknownVariables } from './unknown-variables.ts';
 
 /** Where options come from: the arguments after the command's name, and the environment. */
 export interface OptionSources {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /**
+   * Whether a variable `CELERY_OTEL_…` that no option has is a mistake. To a command it is; a program that embeds the
+   * bridge may have some of its own.
+   */
+  readonly refuseUnknown?: boolean;
 }
 
 /** Checked options. */
@@ -54,10 +60,13 @@ export interface OptionCheck {
 }
 
 /** All options of a command, or all that is wrong with them. */
-export function readOptions(command: OptionCommand, { argv, env }: OptionSources): OptionsResult {
+export function readOptions(
+  command: OptionCommand,
+  { argv, env, refuseUnknown }: OptionSources,
+): OptionsResult {
   const rows = optionRows(command);
   const flags = readFlags(argv, command);
-  const mistakes = [...flags.mistakes];
+  const mistakes = [...flags.mistakes, ...(refuseUnknown === true ? unknownVariables(env) : [])];
   const options = checkOptions({ rows, given: findGiven(rows, flags.given, env), mistakes });
   return mistakes.length === 0 ? { ok: true, options } : { ok: false, mistakes };
 }

@@ -96,6 +96,10 @@ export const ATTRIBUTES = {
       stop: true,
     }),
   },
+  'celery_otel.event.field': {
+    description: 'Name of the field: see the README’s table of numeric fields.',
+    values: 'string',
+  },
   'celery_otel.session.end': {
     description: 'How the session, or the attempt, ended.',
     values: membersOf<FieldOf<'broker-session-ended'>['end']>({

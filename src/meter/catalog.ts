@@ -368,6 +368,14 @@ export const SELF_METRICS = {
     attributes: [...SERVICE, 'celery_otel.defect.where'],
     description: 'Internal errors, and failures of attached providers, that were caught and logged.',
   },
+  'celery_otel.fields.implausible': {
+    instrument: 'counter',
+    unit: '{field}',
+    valueType: 'int',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.event.field'],
+    description: 'Fields that held what they cannot, and were taken as not told; their events were counted.',
+  },
   'celery_otel.broker.connected': {
     instrument: 'gauge',
     combined: 'sum',

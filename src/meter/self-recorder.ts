@@ -58,6 +58,9 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'input-dropped':
       add('celery_otel.input.dropped', [service, event.reason, event.intentional]);
       break;
+    case 'field-implausible':
+      add('celery_otel.fields.implausible', [service, event.field]);
+      break;
     case 'broker-connected':
       add('celery_otel.broker.connections', [service]);
       break;
@@ -92,6 +95,7 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'service-started':
     case 'service-stopping':
     case 'service-stopped':
+    case 'starter-gone':
       break;
     default:
       event satisfies never;

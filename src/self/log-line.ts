@@ -68,17 +68,9 @@ export function logLine(event: SelfEvent): LogLine {
     case 'broker-session-ended':
       return sessionEnded(event);
     case 'input-dropped':
-      return line(
-        event.intentional ? 'debug' : 'warn',
-        `not counted: ${event.reason} (${event.detail})`,
-        `${event.kind} ${event.service} ${event.reason}`,
-      );
+    case 'field-implausible':
     case 'table-evicted':
-      return line(
-        'warn',
-        `${TABLES[event.table][0]}: ${event.count}; ${TABLES[event.table][1]}`,
-        `${event.kind} ${event.service} ${event.table}`,
-      );
+      return passedOver(event);
     case 'clock-skewed':
     case 'loss-refuted':
       return line('warn', mismeasured(event), `${event.kind} ${event.service}`);
@@ -91,6 +83,8 @@ export function logLine(event: SelfEvent): LogLine {
       return clockStepped(event);
     case 'export-finished':
       return exportFinished(event);
+    case 'starter-gone':
+      return line('warn', 'stopping, since the script of npm that started this is gone');
     case 'defect':
       return line('error', `${DEFECTS[event.where]}: ${event.reason}`, `${event.kind} ${event.where}`);
   }
@@ -99,6 +93,32 @@ export function logLine(event: SelfEvent): LogLine {
 function connected({ broker, service, exchange }: Extract<SelfEvent, { kind: 'broker-connected' }>): string {
   const listening = `connected to ${broker}; listening for ${service}`;
   return exchange === undefined ? listening : `${listening} on the exchange ${exchange}`;
+}
+
+type PassedOver = Extract<SelfEvent, { kind: 'input-dropped' | 'field-implausible' | 'table-evicted' }>;
+
+/** What of the input was left out. */
+function passedOver(event: PassedOver): LogLine {
+  switch (event.kind) {
+    case 'input-dropped':
+      return line(
+        event.intentional ? 'debug' : 'warn',
+        `not counted: ${event.reason} (${event.detail})`,
+        `${event.kind} ${event.service} ${event.reason}`,
+      );
+    case 'field-implausible':
+      return line(
+        'warn',
+        `${event.field} of an event is taken as not told: it is ${event.detail}`,
+        `${event.kind} ${event.service} ${event.field}`,
+      );
+    case 'table-evicted':
+      return line(
+        'warn',
+        `${TABLES[event.table][0]}: ${event.count}; ${TABLES[event.table][1]}`,
+        `${event.kind} ${event.service} ${event.table}`,
+      );
+  }
 }
 
 /** Names are quoted, since anybody can write what he likes into one. */

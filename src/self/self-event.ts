@@ -49,6 +49,14 @@ export type SelfEvent =
       readonly intentional: boolean;
       readonly detail: string;
     }
+  /** A field of an event that is counted holds what it cannot, and is taken as not told. */
+  | {
+      readonly kind: 'field-implausible';
+      readonly service: string;
+      /** One of a closed list. */
+      readonly field: string;
+      readonly detail: string;
+    }
   /** A full table had to forget entries that were still needed. */
   | {
       readonly kind: 'table-evicted';
@@ -111,6 +119,8 @@ export type SelfEvent =
       /** Whether what was counted is exported; or that the provider has it which the service is attached to. */
       readonly metrics: 'flushed' | 'unsent' | 'handed-over';
     }
+  /** Whoever started the process ended without a word, so it stops. */
+  | { readonly kind: 'starter-gone'; readonly service: string }
   /** An error that nobody foresaw was caught at a boundary: it costs what was being done, the rest goes on. */
   | {
       readonly kind: 'defect';

@@ -1,9 +1,14 @@
-/** Whatever arrives, decoding gives one event or one rejection for each element, and never throws. */
+/**
+ * Whatever arrives, decoding gives one event or one rejection for each element, all numbers in it are plausible, and it
+ * never throws.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decode } from '../../src/celery/decode.ts';
+import type { CeleryEvent } from '../../src/celery/event.ts';
 import { EVENT_TYPES } from '../../src/celery/event-types.ts';
+import { NUMERIC_FIELDS, type NumericField } from '../../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { message, WIRE_EVENTS } from './wire.ts';
 
@@ -15,13 +20,19 @@ const REASONS: ReadonlySet<string> = new Set(Object.keys(REJECTION_REASONS));
 
 /** Decodes, and asserts what is true of every message. */
 function read(of: ReturnType<typeof message>): { events: number; rejections: number } {
-  const { events, rejections } = decode(of);
+  const { events, rejections, implausible } = decode(of);
   for (const event of events) {
     assert.ok(EVENT_TYPES.has(event.type));
     assert.notEqual(event.hostname, '');
     assert.ok(event.timestampMs > 0 && Number.isFinite(event.timestampMs));
     assert.ok(!('uuid' in event) || (event.uuid !== '' && event.uuid.length <= 255));
     for (const value of Object.values(event)) assertBounded(value);
+    assertPlausible(event);
+  }
+  for (const { field, detail } of implausible) {
+    assert.ok(field in NUMERIC_FIELDS, field);
+    assert.match(detail, /^[\x20-\x7e]{1,120}$/u);
+    assert.ok(!detail.includes(SECRET), detail);
   }
   for (const { reason, detail } of rejections) {
     assert.ok(REASONS.has(reason), reason);
@@ -36,6 +47,35 @@ function assertBounded(value: unknown): void {
   else if (typeof value === 'number') assert.ok(Number.isFinite(value));
   else if (Array.isArray(value)) for (const element of value) assert.ok(Number.isFinite(element));
   else assert.ok(value === undefined || typeof value === 'boolean', `a ${typeof value}`);
+}
+
+/** A number of an event: the field that it was read from, how many of it are one of the field’s unit, and what else it may be. */
+const READ_FROM: Readonly<Record<string, readonly [field: NumericField, perUnit: number, untold?: number]>> =
+  {
+    timestampMs: ['timestamp', 1000],
+    pid: ['pid', 1, 0],
+    clock: ['clock', 1, -1],
+    retries: ['retries', 1, 0],
+    etaMs: ['eta', 1000],
+    expiresMs: ['expires', 1000],
+    runtimeS: ['runtime', 1],
+    active: ['active', 1],
+    processed: ['processed', 1],
+    loadavg: ['loadavg', 1],
+  };
+
+/** Every number of an event is one that its row in the table allows. */
+function assertPlausible(event: CeleryEvent): void {
+  for (const [key, value] of Object.entries(event)) {
+    for (const number of [value].flat()) {
+      if (typeof number !== 'number') continue;
+      const [field, perUnit, untold] = READ_FROM[key] ?? assert.fail(`${key} is in no row`);
+      const { min, max, whole } = NUMERIC_FIELDS[field];
+      if (number === untold) continue;
+      assert.ok(number >= min * perUnit && number <= max * perUnit, `${key}: ${number}`);
+      assert.ok(!whole || Number.isSafeInteger(number), `${key}: ${number}`);
+    }
+  }
 }
 
 const contentTypes = fc.oneof(
@@ -153,6 +193,54 @@ test('valid events with broken fields: each is one event or one rejection', () =
       assert.equal(total(text), 1);
     }),
     { numRuns: 3_000, seed: SEED },
+  );
+});
+
+/** Any number of Python, as its JSON has it: any double, any length, and those that JSON has none for. */
+const numbers = fc.oneof(
+  fc.double().map((double) => (Number.isNaN(double) ? 'NaN' : double > 1e308 ? 'Infinity' : String(double))),
+  fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }).map(String),
+  fc.integer().map(String),
+  fc.constantFrom(
+    'NaN',
+    'Infinity',
+    '-Infinity',
+    '-0',
+    '1e999',
+    '-1e-999',
+    '9007199254740993',
+    '1e20',
+    '1.7e308',
+  ),
+);
+
+/** The fields that hold one number, and in which events each is. */
+const SCALARS = Object.entries(READ_FROM).filter(
+  ([key]) => !['timestampMs', 'etaMs', 'expiresMs', 'loadavg'].includes(key),
+);
+
+test('any number in any numeric field: it is read where it is plausible, and noted where it is not', () => {
+  const changed = fc
+    .tuple(fc.constantFrom(...Object.values(WIRE_EVENTS)), fc.constantFrom(...SCALARS), numbers)
+    .filter(([event, [, [field]]]) => field in event);
+  fc.assert(
+    fc.property(changed, ([wire, [key, [field, , untold]], number]) => {
+      const text = message(JSON.stringify({ ...wire, [field]: 'HERE' }).replace('"HERE"', number));
+      assert.equal(read(text).events, 1);
+      const { events, implausible } = decode(text);
+      const { min, max, whole } = NUMERIC_FIELDS[field];
+      const told = Number(number);
+      const isPlausible = told >= min && told <= max && (!whole || Number.isInteger(told));
+      assert.equal(
+        Object.entries(events[0] ?? {}).find(([name]) => name === key)?.[1],
+        isPlausible ? told : untold,
+      );
+      assert.deepEqual(
+        implausible.map((one) => one.field),
+        isPlausible ? [] : [field],
+      );
+    }),
+    { numRuns: 5_000, seed: SEED },
   );
 });
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  count,
   detached,
   epochMs,
   identifier,
-  integer,
   isoMs,
   isRawFields,
   loadAverages,
   name,
 } from '../../src/celery/fields.ts';
+import { type Findings, NOTHING_IMPLAUSIBLE, NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
 
 /** As kombu ≥ 5.3 writes what JSON has no type for. */
 function typed(type: unknown, value: unknown): unknown {
@@ -27,6 +26,18 @@ interface Case {
   readonly read: (value: unknown) => unknown;
   /** [what is on the wire, what it is read as] */
   readonly cases: readonly (readonly [wire: unknown, read: unknown])[];
+}
+
+/** For what is not about findings. */
+function unheeded(): Findings {
+  return { implausible: NOTHING_IMPLAUSIBLE };
+}
+
+/** What is noted of a value. */
+function noted(read: (findings: Findings) => unknown): readonly string[] {
+  const findings = unheeded();
+  read(findings);
+  return findings.implausible.map(({ field, detail }) => `${field}: ${detail}`);
 }
 
 const NO_NUMBERS: readonly unknown[] = [undefined, null, '1', true, [], {}, NaN, Infinity, -Infinity, 1n];
@@ -68,30 +79,6 @@ const TABLE: readonly Case[] = [
     ],
   },
   {
-    title: 'a count or duration',
-    read: count,
-    cases: [
-      [0, 0],
-      [0.5, 0.5],
-      [42, 42],
-      [-1, undefined],
-      ...NO_NUMBERS.map((wire) => [wire, undefined] as const),
-    ],
-  },
-  {
-    title: 'an integer',
-    read: (value) => integer(value, -1),
-    cases: [
-      [0, 0],
-      [42, 42],
-      [-7, -7],
-      [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-      [2 ** 60, -1],
-      [0.5, -1],
-      ...NO_NUMBERS.map((wire) => [wire, -1] as const),
-    ],
-  },
-  {
     title: 'a timestamp',
     read: epochMs,
     cases: [
@@ -107,7 +94,7 @@ const TABLE: readonly Case[] = [
   },
   {
     title: 'a time in ISO-8601',
-    read: isoMs,
+    read: (value) => isoMs(value, NUMERIC_FIELDS.eta, unheeded()),
     cases: [
       ['2026-01-02T03:04:05+00:00', ETA_MS],
       ['2026-01-02T03:04:05.250000+00:00', ETA_MS + 250],
@@ -117,6 +104,10 @@ const TABLE: readonly Case[] = [
       // As a client that gives a datetime without a time zone sends it; the worker then takes it for UTC.
       ['2026-01-02T03:04:05', ETA_MS],
       [typed('datetime', '2026-01-02T03:04:05+00:00'), ETA_MS],
+      // The first and the last that Python knows.
+      ['0001-01-01T00:00:00', -62_135_596_800_000],
+      ['9999-12-31T23:59:59.999999', 253_402_300_799_999],
+      ['0000-01-01T00:00:00', undefined],
       ['2026-13-02T03:04:05+00:00', undefined],
       ['2026-01-02', undefined],
       ['5', undefined],
@@ -130,7 +121,7 @@ const TABLE: readonly Case[] = [
   },
   {
     title: 'load averages',
-    read: loadAverages,
+    read: (value) => loadAverages(value, unheeded()),
     cases: [
       [
         [2.15, 1.88, 1.09],
@@ -140,11 +131,10 @@ const TABLE: readonly Case[] = [
         [0, 0, 0],
         [0, 0, 0],
       ],
-      [
-        [1, 2, 3, 4],
-        [1, 2, 3],
-      ],
+      [[1, 2, 3, 4], undefined],
       [[1, 2], undefined],
+      [[1, 2, 1e8], undefined],
+      [[1, 2, Infinity], undefined],
       [[1, null, 3], undefined],
       [[1, -2, 3], undefined],
       [[1, '2', 3], undefined],
@@ -183,7 +173,46 @@ test('a time without an offset does not depend on the time zone of the machine',
   });
   for (const zone of ['America/New_York', 'Asia/Kolkata', 'UTC']) {
     process.env['TZ'] = zone;
-    assert.equal(isoMs('2026-01-02T03:04:05'), ETA_MS, zone);
+    assert.equal(isoMs('2026-01-02T03:04:05', NUMERIC_FIELDS.eta, unheeded()), ETA_MS, zone);
+  }
+});
+
+test('what is in the place of a time is noted, and what is not there is no defect', () => {
+  const cases: readonly (readonly [wire: unknown, noted: readonly string[]])[] = [
+    ['2026-01-02T03:04:05+00:00', []],
+    [typed('datetime', '2026-01-02T03:04:05+00:00'), []],
+    [undefined, []],
+    [null, []],
+    ['tomorrow', ['eta: no time in ISO 8601']],
+    ['2026-13-02T03:04:05+00:00', ['eta: no time in ISO 8601']],
+    ['0000-01-01T00:00:00', ['eta: below -62135596800 s since 1970']],
+    [1767323045, ['eta: no text in ISO 8601 but a number']],
+    [typed('date', '2026-01-02'), ['eta: no text in ISO 8601 but an object']],
+  ];
+  for (const [wire, expected] of cases) {
+    assert.deepEqual(
+      noted((findings) => isoMs(wire, NUMERIC_FIELDS.eta, findings)),
+      expected,
+    );
+  }
+});
+
+test('what is in the place of the load averages is noted once, whatever is in it', () => {
+  const cases: readonly (readonly [wire: unknown, noted: readonly string[]])[] = [
+    [[0, 0, 0], []],
+    [undefined, []],
+    [null, []],
+    [1, ['loadavg: no list of three numbers']],
+    [[], ['loadavg: no list of three numbers']],
+    [[1, -2, '3'], ['loadavg: a list in which one is below 0 {run}']],
+    [[1, null, 3], ['loadavg: a list in which one is null']],
+    [[1, [], 3], ['loadavg: a list in which one is a list']],
+  ];
+  for (const [wire, expected] of cases) {
+    assert.deepEqual(
+      noted((findings) => loadAverages(wire, findings)),
+      expected,
+    );
   }
 });
 

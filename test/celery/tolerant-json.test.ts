@@ -5,25 +5,25 @@ import { parseTolerantJson } from '../../src/celery/tolerant-json.ts';
 
 const READ: readonly (readonly [text: string, value: unknown])[] = [
   ['{"a": 1}', { a: 1 }],
-  ['NaN', null],
-  ['Infinity', null],
-  ['-Infinity', null],
-  ['[NaN,Infinity,-Infinity]', [null, null, null]],
-  ['{"a":NaN,"b":[1,-Infinity]}', { a: null, b: [1, null] }],
-  ['\t[ NaN\n]', [null]],
+  ['NaN', Infinity],
+  ['Infinity', Infinity],
+  ['-Infinity', Infinity],
+  ['[NaN,Infinity,-Infinity]', [Infinity, Infinity, Infinity]],
+  ['{"a":NaN,"b":[1,-Infinity]}', { a: Infinity, b: [1, Infinity] }],
+  ['\t[ NaN\n]', [Infinity]],
   ['"NaN"', 'NaN'],
   [
     '["NaN", NaN, "Infinity", Infinity, "-Infinity", -Infinity]',
-    ['NaN', null, 'Infinity', null, '-Infinity', null],
+    ['NaN', Infinity, 'Infinity', Infinity, '-Infinity', Infinity],
   ],
-  ['{"NaN": NaN, "-Infinity": 1}', { NaN: null, '-Infinity': 1 }],
-  [String.raw`["a \" NaN", NaN]`, ['a " NaN', null]],
-  [String.raw`["a \\", NaN, "\\"]`, ['a \\', null, '\\']],
-  [String.raw`["\\\" NaN \\", NaN]`, ['\\" NaN \\', null]],
-  ['[-1, -Infinity, -0.5e3, "I", "-N"]', [-1, null, -500, 'I', '-N']],
+  ['{"NaN": NaN, "-Infinity": 1}', { NaN: Infinity, '-Infinity': 1 }],
+  [String.raw`["a \" NaN", NaN]`, ['a " NaN', Infinity]],
+  [String.raw`["a \\", NaN, "\\"]`, ['a \\', Infinity, '\\']],
+  [String.raw`["\\\" NaN \\", NaN]`, ['\\" NaN \\', Infinity]],
+  ['[-1, -Infinity, -0.5e3, "I", "-N"]', [-1, Infinity, -500, 'I', '-N']],
 ];
 
-test('Python’s tokens become null, and texts that look like them stay', () => {
+test('Python’s tokens become numbers that are not finite, and texts that look like them stay', () => {
   for (const [text, value] of READ) assert.deepEqual(parseTolerantJson(text), { ok: true, value }, text);
 });
 
@@ -34,6 +34,10 @@ const REFUSED = [
   'aNaN',
   'NaN5',
   '5NaN',
+  '5 NaN',
+  '[1NaN]',
+  '[1.Infinity]',
+  '[-1e-Infinity]',
   '-NaN',
   '--Infinity',
   '+Infinity',
@@ -83,7 +87,7 @@ test('any JSON comes through with any of its numbers replaced by a token', () =>
     fc.property(fc.jsonValue(), fc.constantFrom('NaN', 'Infinity', '-Infinity'), (value, token) => {
       const marked = { value, texts: [token, `"${token}\\`], number: 'HERE' };
       const text = JSON.stringify(marked).replace('"HERE"', token);
-      const expected: unknown = JSON.parse(JSON.stringify({ ...marked, number: null }));
+      const expected = { ...JSON.parse(JSON.stringify(marked)), number: Infinity };
       assert.deepEqual(parseTolerantJson(text), { ok: true, value: expected });
     }),
     { numRuns: 2_000, seed: 20_261_121 },

@@ -53,6 +53,29 @@ test('wrong options end with 78, all mistakes on stderr and nothing on stdout', 
     '  celery.services.billing.broker_url (f:6) is "ampq://***": expected the address of a broker ' +
       '(ampq:// is not known; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'Try: celery-otel config --help',
+    'Try: celery-otel config --example, a whole file with explanations; README.md, "One configuration file"',
+    '',
+  ]);
+});
+
+test('mistakes of a file alone end with a hint at what helps with files', async () => {
+  const file = fileWith(FILE.replace('worker_timeout: 5', 'worker_timeot: 5'));
+  const { io, stderr } = processIo({});
+  assert.equal(await config(['--config', file], io), 78);
+  assert.deepEqual(stderr().split('\n').slice(2), [
+    'Try: celery-otel config --example, a whole file with explanations; README.md, "One configuration file"',
+    '',
+  ]);
+});
+
+test('an unknown variable is a mistake among the others', async () => {
+  const { io, stderr } = processIo({ ...ENV, CELERY_OTEL_WORKER_TIMEUOT: '5', LOG_LEVEL: 'loud' });
+  assert.equal(await config([], io), 78);
+  assert.deepEqual(stderr().split('\n'), [
+    'celery-otel run would not start, 2 mistakes in its options:',
+    '  environment (CELERY_OTEL_WORKER_TIMEUOT): expected a variable that there is (did you mean CELERY_OTEL_WORKER_TIMEOUT?)',
+    '  log_level (LOG_LEVEL) is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
+    'Try: celery-otel config --help',
     '',
   ]);
 });

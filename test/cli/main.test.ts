@@ -51,6 +51,15 @@ test('the help of a command is the same by either way, and wins over mistakes', 
   }
 });
 
+test('the help of whatever takes a file says what there is about files', async () => {
+  for (const argv of [['--help'], ['run', '--help'], ['config', '--help']]) {
+    const { stdout } = await celeryOtel(argv);
+    for (const command of ['config --example', 'config --config FILE', 'config --schema'])
+      assert.match(stdout, new RegExp(`^ {2}celery-otel ${command} `, 'm'), argv.join(' '));
+  }
+  assert.doesNotMatch((await celeryOtel(['record', '--help'])).stdout, /--config/);
+});
+
 test('--version, -v and version print the version of the package', async () => {
   const manifest: { version: string } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),

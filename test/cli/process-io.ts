@@ -9,21 +9,38 @@ export interface ProcessIo {
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly send: (signal: StopSignal) => void;
+  /** Its parent ends, and it becomes the child of another process. */
+  readonly orphan: () => void;
   /** How many listeners signals have. */
   readonly listeners: () => number;
   /** The codes of `exitNow`, in order. */
   readonly exits: readonly number[];
 }
 
-export function processIo(env: CommandIo['env'] = {}): ProcessIo {
+/** @param origin of a process that a shell started */
+export function processIo(
+  env: CommandIo['env'] = {},
+  { starterId = 4711, setApart = false }: { starterId?: number; setApart?: boolean } = {},
+): ProcessIo {
   const stdout = sink();
   const stderr = sink();
   const signals = new EventEmitter();
   const exits: number[] = [];
+  let parentId = starterId;
   return {
-    io: { env, stdout: stdout.stream, stderr: stderr.stream, signals, exitNow: (code) => exits.push(code) },
+    io: {
+      env,
+      stdout: stdout.stream,
+      stderr: stderr.stream,
+      signals,
+      origin: { starterId, parentId: () => parentId, isSetApart: () => setApart },
+      exitNow: (code) => exits.push(code),
+    },
     stdout: stdout.text,
     stderr: stderr.text,
+    orphan: () => {
+      parentId = starterId === 1 ? 2 : 1;
+    },
     send: (signal) => signals.emit(signal, signal),
     listeners: () => signals.listenerCount('SIGTERM') + signals.listenerCount('SIGINT'),
     exits,

@@ -79,6 +79,14 @@ test('a file that is there is kept, unless --force is given', async (t) => {
   assert.deepEqual(lines(out), lines(source));
 });
 
+test('an unknown variable is a mistake, and nothing is recorded', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const { io, stderr } = processIo({ CELERY_BROKER_URL: `recording:${source}`, CELERY_OTEL_OUT: out });
+  assert.equal(await record(['--out', out], io), 78);
+  assert.match(stderr(), /^ {2}environment \(CELERY_OTEL_OUT\): expected a variable that there is$/mu);
+  assert.ok(!existsSync(out));
+});
+
 test('a broker that can never be used ends a recording with 1', async (t) => {
   const { source, out } = recordedFolder(t);
   const { io, stderr } = processIo({ CELERY_BROKER_URL: `recording:${source}.missing` });

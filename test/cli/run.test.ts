@@ -72,16 +72,21 @@ test('what the bridge tells is logged on stderr at the level of the options', as
 });
 
 test('with wrong options nothing is started and all mistakes are listed', async () => {
-  const { io, stderr, stdout, listeners } = processIo({ ...ENV, OTEL_METRIC_EXPORT_INTERVAL: '12abc' });
+  const { io, stderr, stdout, listeners } = processIo({
+    ...ENV,
+    OTEL_METRIC_EXPORT_INTERVAL: '12abc',
+    CELERY_OTEL_NONSENSE: '1',
+  });
   const bridges = fakeBridges();
   assert.equal(await run(['--nonsense', 'stray'], io, bridges.create), 78);
   assert.deepEqual(bridges.made, []);
   assert.equal(listeners(), 0);
   assert.equal(stdout(), '');
   assert.deepEqual(stderr().split('\n'), [
-    'celery-otel run did not start, 2 mistakes in its options:',
+    'celery-otel run did not start, 3 mistakes in its options:',
     '  command line (--nonsense): expected a flag that run has',
-    '  metric_export_interval (OTEL_METRIC_EXPORT_INTERVAL) is "12abc": expected a whole number from 1 to 86400000',
+    '  environment (CELERY_OTEL_NONSENSE): expected a variable that there is',
+    '  metric_export_interval (OTEL_METRIC_EXPORT_INTERVAL) is "12abc": expected milliseconds, a whole number from 1 to 86400000',
     'Try: celery-otel run --help',
     '',
   ]);

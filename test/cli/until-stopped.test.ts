@@ -3,6 +3,10 @@ import { test } from 'node:test';
 import { untilStopped } from '../../src/cli/until-stopped.ts';
 import { processIo } from './process-io.ts';
 
+function unexpected(): never {
+  assert.fail('its starter is there');
+}
+
 /** A job that ends when it is told to, and remembers the deadlines of its stops. */
 function slowJob() {
   const finished = Promise.withResolvers<'over'>();
@@ -32,7 +36,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} stops the job once`, async () => {
     const { io, send, exits, listeners } = processIo();
     const slow = slowJob();
-    const why = untilStopped(slow.job, io);
+    const why = untilStopped(slow.job, io, unexpected);
     assert.equal(listeners(), 2);
     assert.deepEqual(slow.deadlines, []);
     send(signal);
@@ -45,16 +49,22 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test('a second signal ends at once with the code of that signal', async () => {
+test('a second signal ends at once with the code of that signal, unless it is the echo of the first', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
     const { io, send, exits } = processIo();
     const slow = slowJob();
-    const why = untilStopped(slow.job, io);
+    const why = untilStopped(slow.job, io, unexpected);
     send('SIGTERM');
     await slow.stopping;
+    for (const echo of ['SIGTERM', 'SIGINT', 'SIGINT'] as const) send(echo);
+    t.mock.timers.tick(999);
+    send(signal);
+    assert.deepEqual(exits, [], 'npm hands on what the whole group got');
+    t.mock.timers.tick(1);
     send(signal);
     assert.deepEqual(exits, [exitCode]);
     slow.endStop();
@@ -65,7 +75,7 @@ test('a second signal ends at once with the code of that signal', async () => {
 test('a job that is over by itself is stopped, too', async () => {
   const { io, exits } = processIo();
   const slow = slowJob();
-  const why = untilStopped(slow.job, io);
+  const why = untilStopped(slow.job, io, unexpected);
   slow.finish('over');
   await slow.stopping;
   slow.endStop();
@@ -78,7 +88,7 @@ test('a job that does not keep its deadline is ended with 0 before five seconds 
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { io, send, exits } = processIo();
   const slow = slowJob();
-  const why = untilStopped(slow.job, io);
+  const why = untilStopped(slow.job, io, unexpected);
   send('SIGTERM');
   await slow.stopping;
   t.mock.timers.tick(4000);
@@ -93,7 +103,7 @@ test('a job that fails, or whose end fails, rejects and leaves no listener behin
   for (const failing of ['fail', 'failStop'] as const) {
     const { io, send, listeners } = processIo();
     const slow = slowJob();
-    const why = untilStopped(slow.job, io);
+    const why = untilStopped(slow.job, io, unexpected);
     if (failing === 'failStop') send('SIGTERM');
     slow[failing](new Error('broken'));
     await assert.rejects(why, /broken/);
@@ -109,8 +119,46 @@ test('signals are heeded from before the job starts, so that none finds the proc
     heeded.push(listeners());
     send('SIGTERM');
   };
-  const why = untilStopped({ ...slow.job, start }, io);
+  const why = untilStopped({ ...slow.job, start }, io, unexpected);
   slow.endStop();
   assert.equal(await why, 'asked');
   assert.deepEqual(heeded, [2]);
+});
+
+const SCRIPT = { npm_lifecycle_event: 'celery-otel' };
+
+test('a job whose starter is gone is stopped once, within a second, and says so before', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const { io, orphan, send, exits, listeners } = processIo(SCRIPT);
+  const slow = slowJob();
+  const gone: number[] = [];
+  const why = untilStopped(slow.job, io, () => gone.push(slow.deadlines.length));
+  t.mock.timers.tick(10_000);
+  assert.deepEqual(gone, []);
+  orphan();
+  t.mock.timers.tick(1000);
+  await slow.stopping;
+  t.mock.timers.tick(900);
+  // As of a supervisor that ends what is left of a group.
+  send('SIGTERM');
+  assert.deepEqual([gone, slow.deadlines, exits], [[0], [4000], []]);
+  t.mock.timers.tick(2000);
+  slow.endStop();
+  assert.equal(await why, 'asked');
+  assert.deepEqual(gone, [0]);
+  assert.equal(listeners(), 0);
+});
+
+test('a job that is being stopped does not mind that its starter goes', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const { io, orphan, send, exits } = processIo(SCRIPT);
+  const slow = slowJob();
+  const why = untilStopped(slow.job, io, unexpected);
+  send('SIGINT');
+  await slow.stopping;
+  orphan();
+  t.mock.timers.tick(3000);
+  slow.endStop();
+  assert.equal(await why, 'asked');
+  assert.deepEqual([slow.deadlines, exits], [[4000], []]);
 });

@@ -139,6 +139,15 @@ test('the description of every option is one sentence', () => {
   for (const [key, row] of optionRows()) assert.match(row.doc, /^[A-Z`][^\n]*\.$/, key);
 });
 
+test('a number that has a unit is asked for in it', () => {
+  const units = optionRows().flatMap(([key, { doc, format }]) => {
+    const unit = /^(Seconds|Milliseconds) /u.exec(doc)?.[1]?.toLowerCase();
+    return unit === undefined ? [] : [[key, unit, format.expects] as const];
+  });
+  assert.ok(units.length >= 8);
+  for (const [key, unit, expects] of units) assert.ok(expects.startsWith(`${unit}, `), `${key}: ${expects}`);
+});
+
 test('an option of another command is neither read nor checked', () => {
   const env = { OTEL_EXPORTER_OTLP_TIMEOUT: 'soon', OTEL_SERVICE_NAME: '' };
   const result = readOptions('record', sources('record', { env }));

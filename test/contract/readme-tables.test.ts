@@ -1,4 +1,5 @@
 import { test } from 'node:test';
+import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { type InstrumentRow, METRICS, type MetricRow, SELF_METRICS } from '../../src/meter/catalog.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
@@ -33,4 +34,14 @@ test('the README has every reason for not counting', () => {
     intentional ? 'by design' : 'a loss',
   ]);
   assertGenerated(README, 'reasons', markdownTable(['reason', 'meaning', ''], rows));
+});
+
+test('the README has every numeric field with what is plausible in it', () => {
+  const rows = Object.entries(NUMERIC_FIELDS).map(([field, { min, max, unit, whole, meaning }]) => [
+    `\`${field}\``,
+    `${min.toLocaleString('en')} to ${max.toLocaleString('en')}${whole ? ', whole' : ''}`,
+    unit,
+    meaning,
+  ]);
+  assertGenerated(README, 'numeric-fields', markdownTable(['field', 'plausible', 'unit', 'meaning'], rows));
 });

@@ -46,7 +46,7 @@ test('who waits in vain is told what for, and what came instead', async (t) => {
   assert.equal(
     error.message,
     "waited 50 ms for points of shop with which this is true: (points) => total(points, 'sent') === 4; " +
-      'those of its newest export: sent 3, failed 1; requests in all: 2; other services: mail',
+      'those of its newest export, with their sums: sent 3 (3), failed 1 (1); requests in all: 2; other services: mail',
   );
   assert.ok(error.cause instanceof Error && error.cause.name === 'AbortError');
 });
@@ -54,7 +54,10 @@ test('who waits in vain is told what for, and what came instead', async (t) => {
 test('where nothing came at all, that is said', async (t) => {
   const sink = await receiver(t);
   const { message } = await failure(sink.waitFor('shop', (points) => points.length > 0, 20));
-  assert.match(message, /; those of its newest export: none; requests in all: 0; other services: none$/u);
+  assert.match(
+    message,
+    /; those of its newest export, with their sums: none; requests in all: 0; other services: none$/u,
+  );
 });
 
 test('a message is no longer than can be read, whatever was waited for and came', async (t) => {
@@ -72,10 +75,23 @@ test('a message is no longer than can be read, whatever was waited for and came'
   const { message } = await failure(sink.waitFor('shop', condition, 20));
   assert.match(
     message,
-    /^waited 20 ms for points of shop with which this is true: .{300}; those of its newest export: metric_0 1, /u,
+    /^waited 20 ms for points of shop with which this is true: .{300}; those of its newest export, with their sums: metric_0 1 \(1\), /u,
   );
-  assert.match(message, / metric_19 1 and 30 more; requests in all: 1/u);
+  assert.match(message, / metric_19 1 \(1\) and 30 more; requests in all: 1/u);
   assert.ok(message.length < 1000, message);
+});
+
+test('an export that comes in several requests is one, whoever waits for it', async (t) => {
+  const sink = await receiver(t);
+  await exportTo(sink, 'shop', { sent: 1000 });
+  await exportTo(sink, 'shop', { failed: 5 });
+  const whole = await sink.waitFor('shop', (points) => total(points, 'failed') === 5, 10_000);
+  assert.equal(total(whole, 'sent'), 1000);
+  await exportTo(sink, 'shop', { sent: 1000 });
+  assert.equal(sink.latest('shop').length, 1005, 'the rest of the next one is still to come');
+  await exportTo(sink, 'shop', { failed: 4 });
+  assert.equal(sink.latest('shop').length, 1004, 'one failed no more');
+  assert.equal(sink.exports(), 4);
 });
 
 test('what is there already, or comes in time, is not waited for in vain', async (t) => {

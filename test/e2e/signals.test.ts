@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { after, before, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
@@ -86,7 +87,7 @@ test('it exits 0 in time with a broker and a backend that never answer', async (
   assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
 });
 
-test('a second signal ends it at once', async (t) => {
+test('a second signal ends it at once, but for one that comes in the same moment', async (t) => {
   const port = await silentServer(t);
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: rabbitmq.url,
@@ -97,6 +98,10 @@ test('a second signal ends it at once', async (t) => {
   await publish(rabbitmq.url, [event('task-sent')]);
   bridge.signal('SIGTERM');
   await bridge.logged(/stopping shop/u, 2000);
+  bridge.signal('SIGINT');
+  bridge.signal('SIGTERM');
+  await sleep(1100);
+  assert.ok(bridge.alive());
   const startedMs = performance.now();
   bridge.signal('SIGTERM');
   assert.equal((await bridge.ended(2000)).code, 143);

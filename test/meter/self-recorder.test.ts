@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { EVENT_TYPES } from '../../src/celery/event-types.ts';
+import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { ATTRIBUTES, type AttributeKey, type AttributeRow } from '../../src/meter/attributes.ts';
 import { SELF_METRICS } from '../../src/meter/catalog.ts';
@@ -56,6 +57,10 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
     points: ['celery_otel.input.dropped shop,invalid-json,false = 1'],
   },
   {
+    event: { kind: 'field-implausible', service: 'shop', field: 'processed', detail: 'a text' },
+    points: ['celery_otel.fields.implausible shop,processed = 1'],
+  },
+  {
     event: { kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 3 },
     points: ['celery_otel.broker.connections shop = 1'],
   },
@@ -106,6 +111,7 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
   { event: { kind: 'task-events-again', service: 'shop' }, points: [] },
   { event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3000 }, points: [] },
   { event: { kind: 'service-started', service: 'shop', brokers: [] }, points: [] },
+  { event: { kind: 'starter-gone', service: 'celery-otel' }, points: [] },
   { event: { kind: 'service-stopping', service: 'shop' }, points: [] },
   { event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' }, points: [] },
 ];
@@ -281,6 +287,9 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
         ({ kind: 'input-dropped', service, reason, intentional, detail: '' }) as const,
     ),
     ...PLACES.map((where) => ({ kind: 'defect', service, where, reason: '' }) as const),
+    ...Object.keys(NUMERIC_FIELDS).map(
+      (field) => ({ kind: 'field-implausible', service, field, detail: '' }) as const,
+    ),
     { kind: 'broker-connected', service, broker, attempts: 1 },
     ...ENDS.map(
       (end) => ({ kind: 'broker-session-ended', service, broker, end, reason: '', retryInMs: 0 }) as const,

@@ -243,6 +243,18 @@ test('every recording of the table is here, and no other', () => {
   );
 });
 
+test('no number that a real Celery sent is implausible', () => {
+  const demo = fileURLToPath(new URL('../../examples/demo/shop.ndjson', import.meta.url));
+  for (const file of [demo, ...Object.keys(RECORDED_CLUSTERS).map((name) => pathOf(`${name}.ndjson`))]) {
+    const [, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
+    for (const line of lines) {
+      const message = decodeMessage(Buffer.from(line));
+      assert.ok(message.ok);
+      assert.deepEqual(decode(message.message).implausible, [], line);
+    }
+  }
+});
+
 for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
   if (row.lossy === true) compareWithLosses(name);
   else compareExactly(name, row);

@@ -228,3 +228,39 @@ test('the exit code tells of a signal that the script did not survive', async (t
   const ended = await project.run(writeScript(project, `process.kill(process.pid, 'SIGKILL');`));
   assert.equal(ended.code, 128 + 9);
 });
+
+/** Starts a script from a shell that is killed once the script runs, and resolves with what the script says then. */
+async function orphaned(t: TestContext, lifecycleEvent: string | undefined): Promise<string> {
+  const project = createProject(t);
+  const script = writeScript(
+    project,
+    `process.on('SIGTERM', () => process.stdout.write(' SIGTERM', () => process.exit()));
+     process.stdout.write('ready');
+     setTimeout(() => process.stdout.write(' undisturbed', () => process.exit()), 5000);`,
+  );
+  const { npm_lifecycle_event: _, ...env } = process.env;
+  // As npm has its scripts run; something after it, so that no shell puts the command in its own place.
+  const shell = spawn('/bin/sh', ['-c', `"$0" scripts/bootstrap.mjs ${script}; true`, process.execPath], {
+    cwd: project.folder,
+    env: {
+      ...env,
+      ...(lifecycleEvent === undefined ? {} : { npm_lifecycle_event: lifecycleEvent }),
+      PATH: `${path.join(project.folder, 'bin')}:${process.env['PATH']}`,
+      REAL_NODE: process.execPath,
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let said = '';
+  for await (const chunk of shell.stdout) {
+    if (said === '') shell.kill('SIGKILL');
+    said += String(chunk);
+  }
+  return said;
+}
+
+test('of npm, a script whose starter is gone is asked to end; of anybody else it goes on', async (t) => {
+  assert.deepEqual(await Promise.all([orphaned(t, 'sample'), orphaned(t, undefined)]), [
+    'ready SIGTERM',
+    'ready undisturbed',
+  ]);
+});

@@ -100,6 +100,16 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   { event: ended('stopped', undefined), level: 'debug', says: /stopped/u },
   { event: DROPPED, level: 'warn', says: /not counted: invalid-json \(12 characters\)/u },
   { event: { ...DROPPED, intentional: true }, level: 'debug', says: /invalid-json/u },
+  {
+    event: {
+      kind: 'field-implausible',
+      service: 'shop',
+      field: 'processed',
+      detail: 'above 1000000000000 {task}',
+    },
+    level: 'warn',
+    says: /^processed of an event is taken as not told: it is above 1000000000000 \{task\}$/u,
+  },
   { event: evicted('tasks'), level: 'warn', says: /^unfinished tasks were forgotten: 3; raise tasks_max$/u },
   { event: evicted('workers'), level: 'warn', says: /^workers were forgotten: 3; raise workers_max$/u },
   {
@@ -151,6 +161,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     event: { ...EXPORTED, outcome: 'failure', points: 0, reason: 'UNAVAILABLE' },
     level: 'warn',
     says: /^export failed, nothing is lost by it: UNAVAILABLE$/u,
+  },
+  {
+    event: { kind: 'starter-gone', service: 'celery-otel' },
+    level: 'warn',
+    says: /^stopping, since the script of npm that started this is gone$/u,
   },
   {
     event: { kind: 'defect', service: 'shop', where: 'export', reason: 'TypeError: x' },
@@ -252,6 +267,15 @@ test('a clock that is set and set right again is two lines, and one that jumps t
   const { tell, lines } = log('info');
   for (let index = 0; index < 1000; index += 1) {
     tell({ kind: 'clock-stepped', service: 'celery-otel', byMs: index % 2 === 0 ? 5000 : -5000 });
+  }
+  assert.equal(lines().length, 2);
+});
+
+test('a flood of implausible fields is a line a minute for each of them', () => {
+  const { tell, lines } = log('info');
+  for (let index = 0; index < 1000; index += 1) {
+    for (const field of ['pid', 'runtime'])
+      tell({ kind: 'field-implausible', service: 'shop', field, detail: `a text, ${index}` });
   }
   assert.equal(lines().length, 2);
 });

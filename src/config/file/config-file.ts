@@ -7,7 +7,7 @@ import { type ConfigurationModel, parseConfigFile } from '@opentelemetry/configu
 import { systemErrorCode } from '../format/pem-file.ts';
 import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
-import type { FilePath } from './file-path.ts';
+import { type FilePath, showPath } from './file-path.ts';
 import { substitute } from './file-substitution.ts';
 import { readYaml, type YamlText } from './yaml-document.ts';
 
@@ -16,6 +16,8 @@ export interface ConfigFile {
   readonly name: string;
   /** Its root, with the environment in it. */
   readonly data: unknown;
+  /** Names of the variables that it refers to, wherever. */
+  readonly variables: ReadonlySet<string>;
   /** References to the environment that are malformed. */
   readonly mistakes: readonly Mistake[];
   /** What the standard's parser says against it, which tells the first mistake only. */
@@ -62,14 +64,16 @@ export function openConfigFile(path: string, source: string): OpenedFile {
   }
   const yaml = readYaml(text);
   if (yaml.mistakes.length === 0) return { ok: true, file: checkedFile(path, name, yaml) };
-  const mistakes = yaml.mistakes.map(({ line, expected }) =>
-    aboutFile(`${name}:${line}`, `valid YAML: ${expected}`),
+  const mistakes = yaml.mistakes.map(({ line, path: at, expected }) =>
+    at === undefined
+      ? aboutFile(`${name}:${line}`, `valid YAML: ${expected}`)
+      : { path: showPath(at), source: `${name}:${line}`, value: undefined, expected },
   );
   return { ok: false, mistakes };
 }
 
 function checkedFile(path: string, name: string, yaml: YamlText): ConfigFile {
-  const told = substitute(yaml.document);
+  const { told, variables } = substitute(yaml.document);
   const malformed = [...told].filter(([, substituted]) => substituted.malformed);
   const validated = malformed.length === 0 ? validate(path) : { objections: [] };
   const root: unknown = yaml.document.toJS();
@@ -77,6 +81,7 @@ function checkedFile(path: string, name: string, yaml: YamlText): ConfigFile {
     name,
     // The parser's own model has no version of the format any more.
     data: validated.model === undefined ? root : { ...validated.model, file_format: formatOf(root) },
+    variables,
     mistakes: malformed.map(([node]) => aboutFile(`${name}:${yaml.lineOfNode(node)}`, REFERENCE)),
     objections: validated.objections,
     whereIs: (at) => `${name}:${yaml.lineOf(at)}`,

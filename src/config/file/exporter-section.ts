@@ -58,7 +58,7 @@ function readSchedule(reader: Maybe): ExportSchedule {
   const timeout = reader?.get('timeout');
   const timeoutMs = timeout?.peek(F.timeout);
   if (timeoutMs !== undefined && timeoutMs > intervalMs) {
-    timeout?.complain(`at most the interval (${intervalMs}); 0 stands for it`, String(timeoutMs));
+    timeout?.complain(`at most the interval (${intervalMs} ms); 0 stands for it`, String(timeoutMs));
   }
   return {
     intervalMs,

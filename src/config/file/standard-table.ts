@@ -53,7 +53,7 @@ export const STANDARD_FORMATS = {
   attributeList,
   interval: OPTIONS.metric_export_interval.format,
   /** 0 is no limit. */
-  timeout: wholeNumber(0, DAY_MS),
+  timeout: wholeNumber(0, DAY_MS, 'milliseconds'),
   pointsPerRequest: wholeNumber(1, SERIES_MAX),
   /** Two at the least: one place is that of the overflow. */
   cardinalityLimit: wholeNumber(2, SERIES_MAX),

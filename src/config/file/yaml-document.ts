@@ -1,12 +1,13 @@
 /**
- * The text of a configuration file as a YAML document: what is wrong with its syntax, and on which line what is. It
- * repeats nothing of the text, which may hold secrets.
+ * The text of a configuration file as a YAML document: what is wrong with its syntax, and on which line what is. Of the
+ * text, which may hold secrets, it repeats no more than keys.
  */
 import {
   type Document,
   isAlias,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   LineCounter,
@@ -21,6 +22,8 @@ import type { FilePath } from './file-path.ts';
 /** A mistake on a line, with what stands after the word "expected". */
 export interface LineMistake {
   readonly line: number;
+  /** What it is about; undefined: the text as a whole. */
+  readonly path?: FilePath;
   readonly expected: string;
 }
 
@@ -66,26 +69,50 @@ const ALIASES_MAX = 100;
 
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
-  const document = parseDocument(text, { version: '1.2', prettyErrors: false, lineCounter: lines });
+  const document = parseDocument(text, {
+    version: '1.2',
+    prettyErrors: false,
+    lineCounter: lines,
+    // Its own check takes 1 and "1" for two keys, and names neither.
+    uniqueKeys: false,
+  });
   // What is only warned of, a tag that means nothing for one, would be ignored.
-  const mistakes = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
+  const mistakes: LineMistake[] = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
   }));
+  const lineOfNode = (node: unknown): number => lines.linePos(startOf(node)).line;
+  const toldTwice = (path: FilePath, first: Node, second: Node): LineMistake => ({
+    line: lineOfNode(second),
+    path,
+    expected: `${SYNTAX.DUPLICATE_KEY} (it is on line ${lineOfNode(first)} too)`,
+  });
   let aliases = 0;
   visit(document, {
+    Map(_, node, above) {
+      // What is a key of a text that is none in YAML may be a piece of anything.
+      if (document.errors.length > 0) return;
+      const first = new Map<string, Node>();
+      for (const { key } of node.items) {
+        const text = keyText(document, key);
+        if (text === undefined || !isNode(key)) continue;
+        const other = first.get(text);
+        if (other === undefined) first.set(text, key);
+        else mistakes.push(toldTwice([...pathTo(document, [...above, node]), text], other, key));
+      }
+    },
     Alias(_, node, above) {
       aliases += 1;
       // To find its anchor takes a walk through the document each.
       if (aliases > ALIASES_MAX) return visit.BREAK;
       const target = node.resolve(document);
       if (target !== undefined && !above.includes(target)) return undefined;
-      mistakes.push({ line: lines.linePos(startOf(node)).line, expected: SYNTAX.BAD_ALIAS });
+      mistakes.push({ line: lineOfNode(node), expected: SYNTAX.BAD_ALIAS });
       return undefined;
     },
     Pair(_, { key }) {
       if (isScalar(key) || (isAlias(key) && isScalar(key.resolve(document)))) return;
-      mistakes.push({ line: lines.linePos(startOf(key)).line, expected: SYNTAX.NON_STRING_KEY });
+      mistakes.push({ line: lineOfNode(key), expected: SYNTAX.NON_STRING_KEY });
     },
   });
   if (aliases > ALIASES_MAX || (mistakes.length === 0 && !isBounded(document))) {
@@ -93,12 +120,12 @@ export function readYaml(text: string): YamlText {
   }
   const walk = (path: FilePath) => walkTo(document, path);
   // The parser stumbles over each token of a line anew.
-  const once = new Map(mistakes.map((mistake) => [`${mistake.line} ${mistake.expected}`, mistake]));
+  const once = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]));
   return {
     document,
     mistakes: [...once.values()].sort((a, b) => a.line - b.line),
     lineOf: (path) => lines.linePos(walk(path).start).line,
-    lineOfNode: (node) => lines.linePos(startOf(node)).line,
+    lineOfNode,
     scalarAt(path) {
       const { node } = walk(path);
       return isScalar(node) ? node : undefined;
@@ -130,6 +157,14 @@ function walkTo(document: Document, path: FilePath): { node: Node | undefined; s
   }
   if (isAlias(node)) node = node.resolve(document);
   return { node: isNode(node) ? node : undefined, start };
+}
+
+/** The path of the last of these nodes, each of which is within the one before. */
+function pathTo(document: Document, nodes: readonly unknown[]): FilePath {
+  return nodes.flatMap((node, index): FilePath => {
+    if (isPair(node)) return [keyText(document, node.key) ?? ''];
+    return isSeq(node) ? [node.items.indexOf(nodes[index + 1])] : [];
+  });
 }
 
 /** The part of a map or a list that a step leads to, and where that begins: an entry of a map with its key. */

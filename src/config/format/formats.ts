@@ -45,10 +45,13 @@ export function format<T>(
   };
 }
 
-/** A whole number from `min` to `max`; no exponent, fraction or unit, and no sign but a minus. */
-export function wholeNumber(min: number, max: number): Format<number> {
+/**
+ * A whole number from `min` to `max`; no exponent or fraction, and no sign but a minus.
+ * @param unit in which it is, where it has one: it is named, and stands in no text
+ */
+export function wholeNumber(min: number, max: number, unit?: 'seconds' | 'milliseconds'): Format<number> {
   return format(
-    `a whole number from ${min} to ${max}`,
+    `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`,
     (text) => {
       const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
       return value >= min && value <= max ? { ok: true, value } : undefined;

@@ -255,8 +255,8 @@ test('rules between options hold for each service, with what is said of all', ()
     d: { broker_url: "amqp://d", worker_timeout: 600 }`),
     ),
     [
-      'celery.services.a.series_retention (f:6): expected a value: at least worker_timeout (700)',
-      'celery.services.b.series_retention (f:7) is "699": expected at least worker_timeout (700)',
+      'celery.services.a.series_retention (f:6): expected a value: at least worker_timeout (700 s)',
+      'celery.services.b.series_retention (f:7) is "699": expected at least worker_timeout (700 s)',
       'celery.services.e.series_retention (f:8) is "soon": expected seconds, more than 0 and at most 2592000',
     ],
   );

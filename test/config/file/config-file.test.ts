@@ -54,8 +54,6 @@ test('an empty file lacks what every file has', () => {
 
 test('mistakes in the syntax are all that is told, each with its line', () => {
   const cases: [text: string, mistakes: readonly string[]][] = [
-    ['file_format: "1.0"\nfoo: 1\na: 1\na: 2\n', ['f:4): expected valid YAML: each key of a map once']],
-    ['a: {x: 1, x: 2}\n', ['f:1): expected valid YAML: each key of a map once']],
     ['a: "open\n', ['f:2): expected valid YAML: a character that is missing']],
     ['a:\n\tb: 1\n', ['f:2): expected valid YAML: spaces, not tabs']],
     ['a: 1\n? {b: 1}\n: 2\n', ['f:2): expected valid YAML: a text as the key']],
@@ -73,6 +71,27 @@ test('mistakes in the syntax are all that is told, each with its line', () => {
     for (const [index, start] of expected.entries())
       assert.ok(mistakes[index]?.startsWith(`configuration file (${start}`), mistakes[index]);
   }
+});
+
+test('a key that is there twice is named, with its path and both lines', () => {
+  const twice = (path: string, line: number, first: number) =>
+    `${path} (f:${line}): expected each key of a map once (it is on line ${first} too)`;
+  const cases: [text: string, mistakes: readonly string[]][] = [
+    [
+      'file_format: "1.0"\ncelery:\n  worker_timeout: 5\n  worker_timeout: 6\n',
+      [twice('celery.worker_timeout', 4, 3)],
+    ],
+    ['a: {x: 1, x: 2}\n', [twice('a.x', 1, 1)]],
+    [
+      'a:\n  - b\n  - c: 1\n    d: { e: 1 }\n    c: 2\n    c: 3\n',
+      [twice('a[1].c', 5, 3), twice('a[1].c', 6, 3)],
+    ],
+    // One key to whoever reads it, whatever YAML makes of the two.
+    ['a:\n  1: x\n  "1": y\n', [twice('a.1', 3, 2)]],
+    ['x: &key name\na:\n  name: 1\n  *key : 2\n', [twice('a.name', 4, 3)]],
+    [`a:\n  amqp://me:${SECRET}@a: 1\n  amqp://me:${SECRET}@a: 1\n`, [twice('a["***"]', 3, 2)]],
+  ];
+  for (const [text, expected] of cases) assert.deepEqual(mistakesOf(text), expected, text);
 });
 
 test('an alias within what it stands for is refused, and so are hundreds of them', () => {
@@ -101,6 +120,7 @@ test('aliases that would grow to gigabytes are refused', () => {
 
 test('no piece of a malformed file is repeated: it may be a secret', () => {
   const texts = [
+    `${SECRET}: 1\n${SECRET}: c: d\n`,
     `broker_url:amqp://me:${SECRET}@rabbit\nb: 1\n`,
     `a: [${SECRET}\nb: ]${SECRET}\n`,
     `a: "${SECRET}\n`,
@@ -110,7 +130,6 @@ test('no piece of a malformed file is repeated: it may be a secret', () => {
     `a: {b: ${SECRET}: c}\n`,
     `a: |${SECRET}\n`,
     `a: @${SECRET}\n`,
-    `${SECRET}: 1\n${SECRET}: 2\n`,
     `a: "\\${SECRET}"\n`,
     `a: \${1${SECRET}}\n`,
   ];

@@ -102,15 +102,29 @@ test('a time-out of 0 is no limit but that of the next export, and none is longe
   assert.equal(otlp('otlp_grpc', 'timeout: 0', 'interval: 20000, timeout: 7000').exporter.timeoutMs, 7000);
   assert.deepEqual(otlp('otlp_grpc', '', 'interval: 20000').schedule.timeoutMs, 20_000);
   assert.deepEqual(mistakesOf(meterProvider('otlp_grpc', '', 'interval: 1000, timeout: 1001')), [
-    'meter_provider.readers[0].periodic.timeout (f:5) is 1001: expected at most the interval (1000); 0 stands for it',
+    'meter_provider.readers[0].periodic.timeout (f:5) is 1001: expected at most the interval (1000 ms); 0 stands for it',
   ]);
 });
 
 test('the interval is no shorter than a millisecond', () => {
   assert.match(
     mistakesOf(meterProvider('otlp_grpc', '', 'interval: 0')).join('\n'),
-    /periodic\.interval \(f:5\) is "0": expected a whole number from 1 to/,
+    /periodic\.interval \(f:5\) is "0": expected milliseconds, a whole number from 1 to/,
   );
+});
+
+test('whoever writes a unit into a number is told which one it is in', () => {
+  const reader = meterProvider('otlp_grpc', '', 'interval: 5s, timeout: 1s');
+  const exporter = meterProvider('otlp_grpc', 'timeout: 2 s', '');
+  const said = [...mistakesOf(reader), ...mistakesOf(exporter)];
+  for (const [index, start] of [
+    'meter_provider.readers[0].periodic.interval (f:5) is "5s": expected milliseconds, ',
+    'meter_provider.readers[0].periodic.timeout (f:5) is "1s": expected milliseconds, ',
+    'meter_provider.readers[0].periodic.exporter.otlp_grpc.timeout (f:',
+  ].entries())
+    assert.ok(said[index]?.startsWith(start), said.join('\n'));
+  assert.match(said[2] ?? '', /is "2 s": expected milliseconds, /u);
+  assert.equal(said.length, 3);
 });
 
 test('limits are those of a kind, else the default, else 2000, and two at the least', () => {

@@ -1,0 +1,48 @@
+/**
+ * Notices that whoever started this process is gone. It only looks where a script of npm did: npm dies of a SIGTERM and
+ * takes the shell with it that it runs scripts in, but nobody tells the command in that shell. Everybody else who starts
+ * a process and ends (`nohup`, `setsid`, a supervisor) means it to go on.
+ */
+import { readFileSync } from 'node:fs';
+import type { CommandIo } from './command-io.ts';
+
+const POLL_MS = 1000;
+
+/** The process that takes in those whose parent ended. */
+const INIT = 1;
+
+/**
+ * Calls back once if the starter ends; keeps no process alive.
+ * @returns looks no more
+ */
+export function watchStarter(
+  { env, origin }: Pick<CommandIo, 'env' | 'origin'>,
+  gone: () => void,
+): () => void {
+  const { starterId } = origin;
+  // npm, and whatever else runs such scripts (yarn, pnpm, npx), sets it for all that is started by them.
+  const isOfScript = (env['npm_lifecycle_event'] ?? '') !== '';
+  if (!isOfScript || starterId === INIT || origin.isSetApart()) return () => {};
+  const timer = setInterval(() => {
+    if (origin.parentId() === starterId) return;
+    clearInterval(timer);
+    gone();
+  }, POLL_MS).unref();
+  return () => clearInterval(timer);
+}
+
+/**
+ * Whether this process leads a group of its own, as after `setsid` or when it was spawned `detached`; false where nobody
+ * says so: only Linux has that file.
+ */
+export function isSetApart(statFile = '/proc/self/stat'): boolean {
+  let stat: string;
+  try {
+    stat = readFileSync(statFile, 'utf8');
+  } catch {
+    return false;
+  }
+  // The name in brackets may have anything in it; after it are state, parent, group.
+  const [, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return Number(group) === Number.parseInt(stat, 10);
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decode } from '../../src/celery/decode.ts';
+import {
+  type AnyNumericRow,
+  type Findings,
+  NOTHING_IMPLAUSIBLE,
+  NUMERIC_FIELDS,
+  numeric,
+} from '../../src/celery/numeric-fields.ts';
+import { message, WIRE_EVENTS } from './wire.ts';
+
+/** What a value is read as, and what is noted of it. */
+function read(value: unknown, row: AnyNumericRow): { number: number | undefined; noted: readonly string[] } {
+  const findings: Findings = { implausible: NOTHING_IMPLAUSIBLE };
+  const number = numeric(value, row, findings);
+  return { number, noted: findings.implausible.map(({ field, detail }) => `${field}: ${detail}`) };
+}
+
+for (const row of Object.values(NUMERIC_FIELDS)) {
+  const { field, unit, min, max, whole } = row;
+  const inUnit = unit === '' ? '' : ` ${unit}`;
+
+  test(`${field} is read from its least to its largest, and nothing beyond`, () => {
+    for (const value of [min, max]) assert.deepEqual(read(value, row), { number: value, noted: [] });
+    for (const value of [min - 1, -1e300]) {
+      assert.deepEqual(read(value, row), { number: undefined, noted: [`${field}: below ${min}${inUnit}`] });
+    }
+    for (const value of [max + 1, 1e20, Number.MAX_VALUE]) {
+      assert.deepEqual(read(value, row), { number: undefined, noted: [`${field}: above ${max}${inUnit}`] });
+    }
+    const fraction = read(1.5, row);
+    assert.deepEqual(
+      fraction,
+      whole ? { number: undefined, noted: [`${field}: not whole`] } : { number: 1.5, noted: [] },
+    );
+  });
+
+  test(`what is no number in ${field} is noted by its kind; what is not there is no defect`, () => {
+    const kinds: readonly (readonly [value: unknown, noted: readonly string[]])[] = [
+      [undefined, []],
+      [null, []],
+      ['17', [`${field}: a text`]],
+      [true, [`${field}: true or false`]],
+      [[17], [`${field}: a list`]],
+      [{ __type__: 'decimal', __value__: '17' }, [`${field}: an object`]],
+      [Infinity, [`${field}: not finite`]],
+      [NaN, [`${field}: not finite`]],
+    ];
+    for (const [value, noted] of kinds) assert.deepEqual(read(value, row), { number: undefined, noted });
+  });
+
+  test(`the row of ${field} is one: its name is its key, and no sum of what is in it leaves its type`, () => {
+    assert.equal(NUMERIC_FIELDS[field].field, field);
+    assert.ok(min < max && Number.isSafeInteger(min) && Number.isSafeInteger(max));
+    // As many measurements as are ever made, added up.
+    assert.ok(max * 1e15 < Number.MAX_VALUE);
+    assert.match(row.meaning, /^[A-Z].*\.$/u);
+  });
+}
+
+test('of a heartbeat with a number beyond reason the rest is read, and the number is noted', () => {
+  const { events, rejections, implausible } = decode(
+    message({ ...WIRE_EVENTS['worker-heartbeat'], processed: 1e20, active: '7' }),
+  );
+  assert.deepEqual(rejections, []);
+  assert.deepEqual(implausible, [
+    { field: 'active', detail: 'a text' },
+    { field: 'processed', detail: 'above 1000000000000 {task}' },
+  ]);
+  const [event] = events;
+  assert.ok(event?.type === 'worker-heartbeat');
+  assert.equal(event.processed, undefined);
+  assert.equal(event.active, undefined);
+  assert.deepEqual(event.loadavg, WIRE_EVENTS['worker-heartbeat']['loadavg']);
+});
+
+test('a bare NaN is no number that is not told, but one that cannot be', () => {
+  for (const token of ['NaN', 'Infinity', '-Infinity', '1e999', '-1e999']) {
+    const text = JSON.stringify({ ...WIRE_EVENTS['task-succeeded'], runtime: 'HERE' }).replace(
+      '"HERE"',
+      token,
+    );
+    const { events, implausible } = decode(message(text));
+    assert.deepEqual(implausible, [{ field: 'runtime', detail: 'not finite' }], token);
+    assert.equal(events[0]?.type === 'task-succeeded' && events[0].runtimeS, undefined);
+  }
+});
+
+test('what is noted of a list is that of all its events, in their order', () => {
+  const { events, implausible } = decode(
+    message([
+      { ...WIRE_EVENTS['task-received'], retries: -1 },
+      WIRE_EVENTS['task-started'],
+      { ...WIRE_EVENTS['task-succeeded'], runtime: 1.7e308, pid: 2.5 },
+    ]),
+  );
+  assert.equal(events.length, 3);
+  assert.deepEqual(implausible, [
+    { field: 'retries', detail: 'below 0 {retry}' },
+    { field: 'pid', detail: 'not whole' },
+    { field: 'runtime', detail: 'above 1000000000 s' },
+  ]);
+});
+
+test('of an event that is rejected nothing else is noted', () => {
+  for (const broken of [{ hostname: '' }, { timestamp: 0 }, { uuid: 17 }, { type: 'task-progress' }]) {
+    const { rejections, implausible } = decode(
+      message({ ...WIRE_EVENTS['task-received'], pid: -1, retries: 1e20, ...broken }),
+    );
+    assert.equal(rejections.length, 1);
+    assert.deepEqual(implausible, []);
+  }
+});
+
+test('messages that are as they should be share one empty list', () => {
+  assert.equal(decode(message(WIRE_EVENTS['task-sent'])).implausible, NOTHING_IMPLAUSIBLE);
+  assert.equal(decode(message(Object.values(WIRE_EVENTS))).implausible, NOTHING_IMPLAUSIBLE);
+  decode(message({ ...WIRE_EVENTS['task-sent'], pid: 'x' }));
+  assert.deepEqual(NOTHING_IMPLAUSIBLE, []);
+});

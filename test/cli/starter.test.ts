@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { isSetApart, watchStarter } from '../../src/cli/starter.ts';
+import { processIo } from './process-io.ts';
+
+const SCRIPT = { npm_lifecycle_event: 'start' };
+
+/** How often it was noticed, in a minute, that the starter is gone. */
+function noticed(t: TestContext, { io, orphan }: ReturnType<typeof processIo>): number {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let times = 0;
+  const stop = watchStarter(io, () => {
+    times += 1;
+  });
+  t.mock.timers.tick(30_000);
+  assert.equal(times, 0, 'it is there');
+  orphan();
+  t.mock.timers.tick(30_000);
+  stop();
+  t.mock.timers.reset();
+  return times;
+}
+
+test('a starter that is gone is noticed once, of what a script of npm started', (t) => {
+  assert.equal(noticed(t, processIo(SCRIPT)), 1);
+});
+
+test('whoever is meant to go on without its starter is not watched over', (t) => {
+  assert.equal(noticed(t, processIo({})), 0, 'of a shell, under nohup or not');
+  assert.equal(noticed(t, processIo({ npm_lifecycle_event: '' })), 0);
+  assert.equal(noticed(t, processIo(SCRIPT, { setApart: true })), 0, 'setsid, or spawned detached');
+  assert.equal(noticed(t, processIo(SCRIPT, { starterId: 1 })), 0, 'as in a container');
+});
+
+test('nobody is told after the watch is over', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { io, orphan } = processIo(SCRIPT);
+  const stop = watchStarter(io, () => assert.fail('told'));
+  stop();
+  orphan();
+  t.mock.timers.tick(10_000);
+});
+
+const STARTER = new URL('../../src/cli/starter.ts', import.meta.url).href;
+
+for (const detached of [false, true]) {
+  test(`a process that was spawned ${detached ? 'detached is' : 'as usual is not'} set apart`, async () => {
+    const script = `import { isSetApart } from ${JSON.stringify(STARTER)}; process.stdout.write(String(isSetApart()));`;
+    const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script], {
+      detached,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    assert.equal(await text(child.stdout), String(detached && process.platform === 'linux'));
+  });
+}
+
+test('whatever a process is called, its group is found; where there is no such file, it is not set apart', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-starter-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const stat = (line: string) => {
+    writeFileSync(join(folder, 'stat'), line);
+    return isSetApart(join(folder, 'stat'));
+  };
+  assert.equal(stat('42 (a) 1 42) R 7 42 7 0 -1'), true);
+  assert.equal(stat('42 (a (b) c) S 42 7 42 0 -1'), false);
+  assert.equal(stat(''), false);
+  assert.equal(isSetApart(join(folder, 'none')), false);
+});

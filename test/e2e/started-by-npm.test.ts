@@ -1,0 +1,179 @@
+/**
+ * A bridge that npm started, by the real npm: whatever way it is asked to end, its last export arrives and nobody is left
+ * over. What npm does then differs by its shell: dash stays between the two, bash puts the command in its own place.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { encodeHeader, encodeMessage } from '../../src/broker/recording-format.ts';
+import { event } from './publish.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const MAIN = path.join(ROOT, 'src/cli/main.ts');
+const HOUR_MS = 3_600_000;
+const START_MS = 30_000;
+const END_MS = 20_000;
+
+/** A user's folder: a project with the command in it, a script that runs it, and a recording that does not end for an hour. */
+function userFolder(t: TestContext): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-npm-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  mkdirSync(path.join(folder, 'node_modules/.bin'), { recursive: true });
+  writeFileSync(
+    path.join(folder, 'package.json'),
+    JSON.stringify({ name: 'user', version: '1.0.0', scripts: { bridge: 'celery-otel run' } }),
+  );
+  const command = `#!/usr/bin/env node\nimport(${JSON.stringify(MAIN)});\n`;
+  writeFileSync(path.join(folder, 'node_modules/.bin/celery-otel'), command, { mode: 0o755 });
+  const nowMs = Date.now();
+  const lines = [0, HOUR_MS].map((afterMs) => {
+    const encoded = encodeMessage({
+      arrivedAtMs: nowMs + afterMs,
+      exchange: 'celeryev',
+      routingKey: 'task.sent',
+      contentType: 'application/json',
+      contentEncoding: 'utf-8',
+      headers: {},
+      body: Buffer.from(JSON.stringify(event('task-sent', { name: 'shop.pay' }))),
+    });
+    assert.ok(encoded.ok);
+    return encoded.line.trimEnd();
+  });
+  writeFileSync(path.join(folder, 'a.ndjson'), [encodeHeader(nowMs).trimEnd(), ...lines, ''].join('\n'));
+  return folder;
+}
+
+interface Started {
+  readonly sink: Awaited<ReturnType<typeof startReceiver>>;
+  log(): string;
+  /** Ends the starter alone, or all that it started too, as a terminal or a supervisor does. */
+  signal(signal: NodeJS.Signals, whom: 'starter' | 'all'): void;
+  /** Resolves when the starter has ended. */
+  starterEnded(): Promise<unknown>;
+  /** Resolves when nobody is left who could write to the log. @throws after a while */
+  allEnded(): Promise<void>;
+}
+
+/** Starts it in a group of its own, as a shell does, and resolves once the bridge listens. */
+async function start(t: TestContext, argv: readonly string[], cwd?: string): Promise<Started> {
+  const folder = userFolder(t);
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const [command = '', ...args] = argv;
+  const starter = spawn(command, args, {
+    cwd: cwd ?? folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      // The Node of these tests comes first, also for npm.
+      PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}`,
+      HOME: folder,
+      CELERY_BROKER_URL: `recording:${path.join(folder, 'a.ndjson')}`,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+      OTEL_METRIC_EXPORT_INTERVAL: String(HOUR_MS),
+    },
+  });
+  const signal = (name: NodeJS.Signals, whom: 'starter' | 'all') => {
+    assert.ok(starter.pid !== undefined);
+    process.kill(whom === 'all' ? -starter.pid : starter.pid, name);
+  };
+  const exited = once(starter, 'exit');
+  const closed = once(starter, 'close');
+  let isClosed = false;
+  closed.then(() => {
+    isClosed = true;
+  });
+  t.after(() => {
+    if (!isClosed) signal('SIGKILL', 'all');
+  });
+  let said = '';
+  for (const stream of [starter.stdout, starter.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      said += chunk;
+    });
+  }
+  await until(
+    () => said.includes('connected to'),
+    START_MS,
+    () => said,
+  );
+  return {
+    sink,
+    signal,
+    log: () => said,
+    starterEnded: () => exited,
+    allEnded: () =>
+      until(
+        () => isClosed,
+        END_MS,
+        () => `somebody is left over:\n${said}`,
+      ),
+  };
+}
+
+async function until(isSo: () => boolean, timeoutMs: number, otherwise: () => string): Promise<void> {
+  const endMs = performance.now() + timeoutMs;
+  while (!isSo()) {
+    if (performance.now() > endMs) throw new Error(otherwise());
+    await sleep(20);
+  }
+}
+
+function assertFlushed({ sink, log }: Started): void {
+  assert.equal(sink.exports(), 2, `one export for the service, one for the bridge itself:\n${log()}`);
+  assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);
+  assert.match(log(), /everything counted was exported/u);
+}
+
+const NPM_RUN = ['npm', 'run', 'bridge'] as const;
+const NPX = ['npx', '--no-install', 'celery-otel', 'run'] as const;
+const NPM_RUN_HERE = ['npm', 'run', 'celery-otel', '--', 'run'] as const;
+
+for (const [argv, cwd] of [
+  [NPM_RUN, undefined],
+  [NPX, undefined],
+  [NPM_RUN_HERE, ROOT],
+] as const) {
+  const title = argv.join(' ');
+
+  test(`${title}: npm ends of a SIGTERM, and the bridge after it`, async (t) => {
+    const started = await start(t, argv, cwd);
+    started.signal('SIGTERM', 'starter');
+    await started.starterEnded();
+    await started.allEnded();
+    assertFlushed(started);
+    // In the project’s own script another process is between the two, and hands a SIGTERM on.
+    if (cwd === undefined) assert.match(started.log(), /the script of npm that started this is gone/u);
+  });
+
+  for (const shell of ['/bin/sh', '/bin/bash']) {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      test(`${title}, scripts by ${shell}: a ${signal} to all of them ends all in order`, async (t) => {
+        const started = await start(t, [argv[0], `--script-shell=${shell}`, ...argv.slice(1)], cwd);
+        started.signal(signal, 'all');
+        await started.allEnded();
+        assertFlushed(started);
+      });
+    }
+  }
+}
+
+test('a bridge that a shell left behind goes on', async (t) => {
+  const started = await start(t, ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & sleep 3`]);
+  await started.starterEnded();
+  // Longer than it would take to notice.
+  await sleep(3000);
+  assert.doesNotMatch(started.log(), /stopping/u);
+  assert.equal(started.sink.exports(), 0);
+  started.signal('SIGTERM', 'all');
+  await started.allEnded();
+  assertFlushed(started);
+});
