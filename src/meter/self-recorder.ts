@@ -80,6 +80,9 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'defect':
       add('celery_otel.input.dropped', [service, 'defect', false]);
       break;
+    // The duration of that export is measured when it ends, and what failed is counted.
+    case 'export-late':
+    case 'exports-recovered':
     case 'service-started':
     case 'service-stopping':
     case 'service-stopped':

@@ -32,7 +32,9 @@ const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> =
 
 const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['metrics'], string>> = {
   flushed: 'everything counted was exported',
-  unsent: 'the last export did not finish in time',
+  empty: 'there was nothing to export',
+  unsent: 'its last export did not arrive in time',
+  unheard: 'none of its exports ever arrived',
   'handed-over': 'its metrics are left to the provider it was attached to',
 };
 
@@ -44,7 +46,7 @@ export function logLine(event: SelfEvent): LogLine {
       return line('info', `stopping ${event.service}`);
     case 'service-stopped':
       return line(
-        event.metrics === 'unsent' ? 'warn' : 'info',
+        event.metrics === 'unsent' || event.metrics === 'unheard' ? 'warn' : 'info',
         `stopped ${event.service}; ${STOPPED[event.metrics]}`,
       );
     case 'broker-connected':
@@ -71,6 +73,14 @@ export function logLine(event: SelfEvent): LogLine {
       );
     case 'export-finished':
       return exportFinished(event);
+    case 'exports-recovered':
+      return line(
+        'info',
+        `exports of ${event.service} to ${event.backend} succeed again after ${event.failures} ${event.failures === 1 ? 'failure' : 'failures'} in ${seconds(event.afterMs)}`,
+        `${event.kind} ${event.service}`,
+      );
+    case 'export-late':
+      return line('warn', lateText(event), `${event.kind} ${event.service}`);
     case 'defect':
       return line(
         'error',
@@ -86,7 +96,7 @@ function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }
       ? 'giving up'
       : event.retryInMs === 0
         ? 'trying the next address'
-        : `trying again within ${(event.retryInMs / 1000).toFixed(1)} s`;
+        : `trying again within ${seconds(event.retryInMs)}`;
   const text = `${event.broker}: ${event.reason}; ${next}`;
   const rateKey = `${event.kind} ${event.service} ${event.broker} ${event.end}`;
   switch (event.end) {
@@ -117,8 +127,8 @@ function exportFinished(event: ExportFinished): LogLine {
       return line(
         'warn',
         event.rejectedPoints === 0
-          ? `export failed, nothing is lost by it: ${event.reason}`
-          : `export failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
+          ? `export to ${event.backend} failed, nothing is lost by it: ${event.reason}`
+          : `export to ${event.backend} failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
         rateKey,
       );
   }
@@ -129,6 +139,23 @@ function partialText({ points, rejectedPoints, reason }: ExportFinished): string
   return rejectedPoints === 0
     ? `the backend took all ${points} points and warns: ${reason}`
     : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason || 'it does not say why'}`;
+}
+
+/** Either the backend is slow, or there is too much to do here. */
+function lateText({
+  service,
+  durationMs,
+  waitedMs,
+  intervalMs,
+}: Extract<SelfEvent, { readonly kind: 'export-late' }>): string {
+  const what = `an export of ${service} took ${seconds(durationMs)}, longer than the interval of ${seconds(intervalMs)}; nothing is lost`;
+  return waitedMs > durationMs / 2
+    ? `${what}, but the backend is slow: relieve it, or raise metric_export_interval`
+    : `${what}, but there is too much to do: raise metric_export_interval, or have fewer series or services`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }
 
 function line(level: LineLevel, text: string, rateKey?: string): LogLine {

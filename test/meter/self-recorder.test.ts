@@ -37,6 +37,7 @@ function lineOf({ metric, attributes, value }: Collected): string {
 const EXPORTED = {
   kind: 'export-finished',
   service: 'shop',
+  backend: 'http://collector:4317 (grpc)',
   durationMs: 250,
   points: 40,
   rejectedPoints: 3,
@@ -94,6 +95,14 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
   {
     event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError' },
     points: ['celery_otel.input.dropped shop,defect,false = 1'],
+  },
+  {
+    event: { kind: 'export-late', service: 'shop', durationMs: 2000, waitedMs: 10, intervalMs: 1000 },
+    points: [],
+  },
+  {
+    event: { kind: 'exports-recovered', service: 'shop', backend: 'b', failures: 3, afterMs: 7000 },
+    points: [],
   },
   { event: { kind: 'service-started', service: 'shop', brokers: [] }, points: [] },
   { event: { kind: 'service-stopping', service: 'shop' }, points: [] },

@@ -18,6 +18,7 @@ const DROPPED: SelfEvent = {
 const EXPORTED = {
   kind: 'export-finished',
   service: 'shop',
+  backend: 'http://collector:4317 (grpc)',
   durationMs: 12.3,
   points: 40,
   rejectedPoints: 0,
@@ -38,9 +39,19 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /everything counted was exported/u,
   },
   {
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'empty' },
+    level: 'info',
+    says: /^stopped shop; there was nothing to export$/u,
+  },
+  {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'unsent' },
     level: 'warn',
-    says: /did not finish/u,
+    says: /^stopped shop; its last export did not arrive in time$/u,
+  },
+  {
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'unheard' },
+    level: 'warn',
+    says: /^stopped shop; none of its exports ever arrived$/u,
   },
   {
     event: { kind: 'broker-connected', service: 'shop', broker: 'b', attempts: 1 },
@@ -100,7 +111,28 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...EXPORTED, outcome: 'failure', points: 0, reason: 'UNAVAILABLE' },
     level: 'warn',
-    says: /^export failed, nothing is lost by it: UNAVAILABLE$/u,
+    says: /^export to http:\/\/collector:4317 \(grpc\) failed, nothing is lost by it: UNAVAILABLE$/u,
+  },
+  {
+    event: { ...EXPORTED, outcome: 'failure', rejectedPoints: 3, reason: 'UNAVAILABLE' },
+    level: 'warn',
+    says: /^export to http:\/\/collector:4317 \(grpc\) failed, and 3 points were rejected for good: UNAVAILABLE$/u,
+  },
+  {
+    event: recovered(12),
+    level: 'info',
+    says: /^exports of shop to http:\/\/collector:4317 \(grpc\) succeed again after 12 failures in 63\.4 s$/u,
+  },
+  { event: recovered(1), level: 'info', says: /after 1 failure in 63\.4 s$/u },
+  {
+    event: late(300),
+    level: 'warn',
+    says: /^an export of shop took 4\.2 s, longer than the interval of 1\.0 s; nothing is lost, but there is too much to do: raise metric_export_interval, or have fewer series or services$/u,
+  },
+  {
+    event: late(4000),
+    level: 'warn',
+    says: /nothing is lost, but the backend is slow: relieve it, or raise metric_export_interval$/u,
   },
   {
     event: { kind: 'defect', service: 'shop', where: 'decode', reason: 'TypeError: x' },
@@ -108,6 +140,15 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /decode: TypeError: x/u,
   },
 ];
+
+function recovered(failures: number): SelfEvent {
+  const backend = 'http://collector:4317 (grpc)';
+  return { kind: 'exports-recovered', service: 'shop', backend, failures, afterMs: 63_400 };
+}
+
+function late(waitedMs: number): SelfEvent {
+  return { kind: 'export-late', service: 'shop', durationMs: 4200, waitedMs, intervalMs: 1000 };
+}
 
 function ended(
   end: Extract<SelfEvent, { kind: 'broker-session-ended' }>['end'],
@@ -187,6 +228,12 @@ test('exports that fail and exports that arrive in part are held back apart, and
       tell({ ...EXPORTED, service, outcome });
   }
   assert.equal(lines().length, 4);
+});
+
+test('exports that come late are one line a minute of each service', () => {
+  const { tell, lines } = log('info');
+  for (const service of ['shop', 'billing', 'shop']) tell({ ...late(0), service });
+  assert.equal(lines().length, 2);
 });
 
 test('what is below the level is not written, nor counted as held back', () => {
