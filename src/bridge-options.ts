@@ -39,6 +39,9 @@ export interface StopReport {
 
 export interface ServiceStop {
   readonly name: string;
-  /** `handed-over`: to the provider that it is attached to, whose owner exports it. */
-  readonly metrics: 'flushed' | 'unsent' | 'handed-over';
+  /**
+   * `empty`: flushed, and there has never been anything to export. `unheard`: unsent, and no export before has arrived.
+   * `handed-over`: to the provider that it is attached to, whose owner exports it.
+   */
+  readonly metrics: 'flushed' | 'empty' | 'unsent' | 'unheard' | 'handed-over';
 }

@@ -8,7 +8,7 @@ import { combinationOf, METER_NAME } from './meter/catalog.ts';
 import { guardedProvider } from './meter/guarded-provider.ts';
 import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
 import { createSelfRecorder, type SelfRecorder } from './meter/self-recorder.ts';
-import { createPipeline, type Pipeline } from './otlp/pipeline.ts';
+import { createPipeline, type EndedExport, type Pipeline } from './otlp/pipeline.ts';
 import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
@@ -96,12 +96,12 @@ export function createOutlets(
       const groups = [[...providers.values()], self.exported].filter((group) => group.length > 0);
       const unsent = (await pipeline?.close(groups, deadlineMs)) ?? new Set();
       self.close();
-      const services = options.services.map(
-        ({ name }): ServiceStop => ({
-          name,
-          metrics: providers.has(name) ? (unsent.has(name) ? 'unsent' : 'flushed') : 'handed-over',
-        }),
-      );
+      const services = options.services.map(({ name }): ServiceStop => {
+        if (!providers.has(name)) return { name, metrics: 'handed-over' };
+        const hasArrived = pipeline?.hasArrived(name) === true;
+        if (unsent.has(name)) return { name, metrics: hasArrived ? 'unsent' : 'unheard' };
+        return { name, metrics: hasArrived ? 'flushed' : 'empty' };
+      });
       return { flushed: unsent.size === 0, services };
     },
     async abandon() {
@@ -185,10 +185,25 @@ function openPipeline(
   if (otlp === undefined) return undefined;
   return createPipeline({
     settings: otlp,
-    onExport: (service, outcome) => told({ kind: 'export-finished', service, ...outcome }),
+    onExport: (service, ended) => {
+      for (const event of exportEvents(service, ended, otlp.schedule.intervalMs)) told(event);
+    },
     onDefect: (service, reason) => told(defect(service, 'export', reason)),
     ...{ random, turn },
   });
+}
+
+function exportEvents(service: string, ended: EndedExport, intervalMs: number): readonly SelfEvent[] {
+  const { recovery, waitedMs, ...finished } = ended;
+  const { backend, durationMs, outcome } = finished;
+  const isLate = outcome !== 'failure' && durationMs > intervalMs;
+  return [
+    { kind: 'export-finished', service, ...finished },
+    ...(isLate ? [{ kind: 'export-late', service, durationMs, waitedMs, intervalMs } as const] : []),
+    ...(recovery === undefined
+      ? []
+      : [{ kind: 'exports-recovered', service, backend, ...recovery } as const]),
+  ];
 }
 
 function open(pipeline: Pipeline | undefined, name: string, attributes: ResourceAttributes): Provider {

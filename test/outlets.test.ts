@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -242,4 +244,88 @@ test('what is abandoned exports nothing and looks at nothing any more', async (t
   await going.close(5000);
   assert.equal(abandoned.exports(), 0);
   assert.deepEqual(watches, { begun: 1, read: 0, closed: 1 });
+});
+
+/** What is said of the metrics of `shop` when the outlets close, and what was told until then. */
+async function closedWith(
+  t: TestContext,
+  { counts, refuses, intervalMs = 60_000 }: { counts: boolean; refuses: () => boolean; intervalMs?: number },
+) {
+  const refuse = () => (refuses() ? { code: status.UNAVAILABLE, details: 'come back later' } : undefined);
+  const sink = await startReceiver({ refuse });
+  t.after(() => sink.stop());
+  const told: SelfEvent[] = [];
+  const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
+  const outlets = createOutlets(
+    { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
+    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+  );
+  const { meter } = outlets.outlet(shopService());
+  if (counts) meter.createCounter('celery.task.sent').add(1);
+  outlets.start(() => []);
+  return {
+    ...{ told, url: sink.url },
+    async close() {
+      const { services } = await outlets.close(500);
+      return services.map(({ metrics }) => metrics);
+    },
+  };
+}
+
+for (const [what, counts, refused, expected] of [
+  ['all that was counted has arrived', true, false, 'flushed'],
+  ['nothing was counted, and the backend is there', false, false, 'empty'],
+  ['nothing was counted, and the backend is away', false, true, 'empty'],
+  ['nothing has ever arrived', true, true, 'unheard'],
+] as const) {
+  test(`when it closes and ${what}, its metrics are ${expected}`, async (t) => {
+    const { close } = await closedWith(t, { counts, refuses: () => refused });
+    assert.deepEqual(await close(), [expected]);
+  });
+}
+
+test('when only the last export does not arrive, that is said of it', async (t) => {
+  let isAway = false;
+  const { close, told } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
+  await t.waitFor(() => assert.ok(told.some(({ kind }) => kind === 'export-finished')));
+  isAway = true;
+  assert.deepEqual(await close(), ['unsent']);
+});
+
+test('the first export that arrives after failures is told once, with all that failed, and where to', async (t) => {
+  let isAway = true;
+  const { told, url } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
+  const outcomes = () => told.flatMap((event) => (event.kind === 'export-finished' ? [event.outcome] : []));
+  await t.waitFor(() => assert.ok(outcomes().length >= 3));
+  isAway = false;
+  await t.waitFor(() => assert.ok(outcomes().filter((outcome) => outcome === 'success').length >= 3));
+  const recovered = told.filter(({ kind }) => kind === 'exports-recovered');
+  assert.equal(recovered.length, 1);
+  const [first] = recovered;
+  assert.ok(first?.kind === 'exports-recovered');
+  const failures = outcomes().filter((outcome) => outcome === 'failure').length;
+  assert.deepEqual([first.service, first.backend, first.failures], ['shop', `${url} (grpc)`, failures]);
+  const failed = told.find(({ kind }) => kind === 'export-finished');
+  assert.equal(failed?.kind === 'export-finished' ? failed.backend : '', `${url} (grpc)`);
+});
+
+test('an export that takes longer than the interval is told with both, and one that does not is not', async (t) => {
+  const sink = await startReceiver({ hold: () => delay(150) });
+  t.after(() => sink.stop());
+  const late: (readonly SelfEvent[])[] = [];
+  for (const intervalMs of [50, 60_000]) {
+    const told: SelfEvent[] = [];
+    const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
+    const outlets = createOutlets(
+      { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
+      { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    );
+    outlets.outlet(shopService()).meter.createCounter('celery.task.sent').add(1);
+    await outlets.close(5000);
+    late.push(told.filter(({ kind }) => kind === 'export-late'));
+  }
+  const [[first, ...more] = [], none] = late;
+  assert.ok(first?.kind === 'export-late');
+  assert.deepEqual([first.service, first.intervalMs, more, none], ['shop', 50, [], []]);
+  assert.ok(first.durationMs >= 150 && first.waitedMs > 0 && first.waitedMs <= first.durationMs);
 });

@@ -3,16 +3,57 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createPace, createTurns, inTurns } from '../src/turns.ts';
 
-test('of several who wait for their turn one goes on in each turn of the event loop, in their order', async () => {
+/** In which turns of the event loop those went on who waited, each of whom works for so many ms then. */
+async function goneOn(t: TestContext, worksMs: Readonly<Record<string, number>>) {
+  const { state } = mocked(t);
   const turn = createTurns();
-  const went: string[] = [];
-  for (const name of ['a', 'b', 'c']) void turn().then(() => went.push(name));
-  const seen: string[] = [];
-  while (went.length < 3) {
-    await nextTurn();
-    seen.push(went.join(''));
+  let went = '';
+  for (const [name, workMs] of Object.entries(worksMs)) {
+    void turn()
+      .then(() => {})
+      .then(() => {
+        went += name;
+        state.nowMs += workMs;
+        // Whoever waits again is behind all others, and not in this turn.
+        void turn().then(() => {
+          went += name.toUpperCase();
+        });
+      });
   }
-  assert.deepEqual([...new Set(seen.filter((each) => each !== ''))], ['a', 'ab', 'abc']);
+  const turns: string[] = [];
+  while (went.length < 2 * Object.keys(worksMs).length) {
+    const before = went;
+    await nextTurn();
+    if (went !== before) turns.push(went.slice(before.length));
+  }
+  return turns;
+}
+
+test('of several who wait for their turn so many go on in each turn of the event loop as it has time for, in their order', async (t) => {
+  assert.deepEqual(await goneOn(t, { a: 10, b: 10, c: 10 }), ['a', 'b', 'c', 'ABC']);
+});
+
+test('who does little in its turn leaves the rest of it to the next', async (t) => {
+  assert.deepEqual(await goneOn(t, { a: 2, b: 2, c: 2, d: 1 }), ['abc', 'dABC', 'D']);
+});
+
+test('others have their turn between two of those who work', async () => {
+  const turn = createTurns();
+  const seen: string[] = [];
+  async function work(): Promise<void> {
+    for (let step = 0; step < 3; step += 1) {
+      await turn();
+      seen.push('work');
+    }
+  }
+  async function others(): Promise<void> {
+    while (seen.filter((each) => each === 'work').length < 3) {
+      await nextTurn();
+      seen.push('others');
+    }
+  }
+  await Promise.all([work(), others()]);
+  assert.doesNotMatch(seen.join(' '), /work work/u);
 });
 
 /** A clock that stands still unless it is moved, and turns that are counted. */

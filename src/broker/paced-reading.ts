@@ -1,12 +1,64 @@
 /**
- * Lets whoever reads a stream have some of each turn of the event loop, however much there is to read: what is done with a
- * chunk is done before the next is read, and a socket whose sender is quick hands over megabytes in one turn. Meanwhile the
- * stream fills up, and its sender waits. What is read, nobody here knows.
+ * Lets whoever reads streams have some of each turn of the event loop, however much there is to read and in however many
+ * of them: what is done with a chunk is done before the next is read, and a socket whose sender is quick hands over
+ * megabytes in one turn. Meanwhile the streams fill up, and their senders wait. What is read, nobody here knows.
  */
 import type { Readable } from 'node:stream';
 
-/** Of a turn; one chunk may take it beyond that. */
+/** Of a turn, for all streams together; one chunk may take it beyond that. */
 const READING_MS = 10;
+
+interface Reader {
+  /** The last turn in which it asked, and its part of that. */
+  turn: number;
+  untilMs: number;
+  /** The last turn in which it read something. */
+  readIn: number;
+  readonly goOn: () => void;
+}
+
+/** Reading of all streams, for they have one event loop. */
+class ReadingTurns {
+  #turn = 0;
+  /** Undefined before the first read of a turn. */
+  #untilMs: number | undefined;
+  #readers = 0;
+  #readersBefore = 1;
+  readonly #heldUp = new Set<Reader>();
+
+  mayRead(reader: Reader): boolean {
+    const nowMs = performance.now();
+    if (this.#untilMs === undefined) {
+      this.#untilMs = nowMs + READING_MS;
+      setImmediate(() => this.#next());
+    }
+    if (reader.turn !== this.#turn) {
+      reader.turn = this.#turn;
+      reader.untilMs = Math.min(this.#untilMs, nowMs + READING_MS / this.#readersBefore);
+      this.#readers += 1;
+    }
+    if (nowMs >= reader.untilMs) {
+      this.#heldUp.add(reader);
+      return false;
+    }
+    reader.readIn = this.#turn;
+    return true;
+  }
+
+  #next(): void {
+    this.#turn += 1;
+    this.#untilMs = undefined;
+    this.#readersBefore = this.#readers;
+    this.#readers = 0;
+    // Whoever read longest ago goes on first, so that each has its turn.
+    const due = [...this.#heldUp].sort((a, b) => a.readIn - b.readIn);
+    this.#heldUp.clear();
+    // What one of them throws is not to keep the others from going on.
+    for (const { goOn } of due) process.nextTick(goOn);
+  }
+}
+
+const turns = new ReadingTurns();
 
 /**
  * @param stream whose reader calls `read()` until that gives null, and again on 'readable'
@@ -14,25 +66,16 @@ const READING_MS = 10;
  */
 export function paceReading(stream: Readable, onRead: () => void = () => {}): void {
   const read = stream.read.bind(stream);
-  /** In this turn; undefined before its first read. */
-  let untilMs: number | undefined;
-  let isHeldUp = false;
-
-  function nextTurn(): void {
-    untilMs = undefined;
-    if (!isHeldUp) return;
-    isHeldUp = false;
-    if (!stream.destroyed) stream.emit('readable');
-  }
-
+  const reader: Reader = {
+    turn: -1,
+    untilMs: 0,
+    readIn: -1,
+    goOn() {
+      if (!stream.destroyed) stream.emit('readable');
+    },
+  };
   stream.read = (size?: number): unknown => {
-    if (untilMs === undefined) {
-      untilMs = performance.now() + READING_MS;
-      setImmediate(nextTurn);
-    } else if (performance.now() >= untilMs) {
-      isHeldUp = true;
-      return null;
-    }
+    if (!turns.mayRead(reader)) return null;
     const chunk: unknown = read(size);
     if (chunk !== null) onRead();
     return chunk;

@@ -407,7 +407,7 @@ const ROWS = {
     default: '60000',
   }),
   metric_export_timeout: option({
-    doc: 'Milliseconds that one export may take, at most the interval (its default shrinks with it).',
+    doc: 'Milliseconds that a backend may take to answer all requests of one export, at most the interval (its default shrinks with it).',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     flag: '--metric-export-timeout',
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],

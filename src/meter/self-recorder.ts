@@ -92,6 +92,9 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'task-events-missing':
     case 'task-events-again':
     case 'clock-stepped':
+    // The duration of that export is measured when it ends, and what failed is counted.
+    case 'export-late':
+    case 'exports-recovered':
     case 'service-started':
     case 'service-stopping':
     case 'service-stopped':

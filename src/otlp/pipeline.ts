@@ -6,16 +6,25 @@ import type { MeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { Turn } from '../turns.ts';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
+import { createExportHistory, type Recovery } from './export/export-history.ts';
 import { createExportLoop } from './export/export-loop.ts';
 import type { ExportOutcome } from './export/export-source.ts';
 import type { OtlpSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
 import { createExporter } from './send/create-exporter.ts';
 
+/** An export that has ended. */
+export interface EndedExport extends ExportOutcome {
+  /** Where it went and how, without secrets. */
+  readonly backend: string;
+  /** The failures that are over with it. */
+  readonly recovery: Recovery | undefined;
+}
+
 export interface PipelineOptions {
   readonly settings: OtlpSettings;
   /** An export of the provider with this name has ended. */
-  readonly onExport: (name: string, outcome: ExportOutcome) => void;
+  readonly onExport: (name: string, ended: EndedExport) => void;
   /** A mistake of ours, or of whoever registered an observable callback; the rest goes on. */
   readonly onDefect: (name: string, reason: unknown) => void;
   /** In [0, 1); spreads what is tried again. */
@@ -35,6 +44,8 @@ export interface Pipeline {
   observe(meterProvider: MeterProvider): void;
   /** The first export is one interval from now. */
   start(): void;
+  /** Whether anything of the provider with this name has ever arrived. */
+  hasArrived(name: string): boolean;
   /**
    * Exports once more, the one group after the other, and closes; each has its part of the time.
    * @returns the names of the providers whose metrics have not arrived as a whole
@@ -56,6 +67,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     timeoutMs: Math.min(settings.exporter.timeoutMs, schedule.timeoutMs),
   });
   const providers: Provider[] = [];
+  const history = createExportHistory();
   const loop = createExportLoop({
     exporter: {
       async export(metrics) {
@@ -64,7 +76,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       },
     },
     schedule,
-    onExport: ({ name }, outcome) => onExport(name, outcome),
+    onExport({ name }, outcome) {
+      const recovery = history.note(name, outcome, performance.now());
+      onExport(name, { ...outcome, backend: exporter.backend, recovery });
+    },
     onDefect: ({ name }, reason) => onDefect(name, reason),
     random,
   });
@@ -84,6 +99,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     observe: exporter.observe,
     start: () => loop.start(providers),
+    hasArrived: history.hasArrived,
     async close(groups, deadlineMs) {
       const endMs = performance.now() + deadlineMs;
       const leftMs = (): number => Math.max(0, endMs - performance.now());

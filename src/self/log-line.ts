@@ -32,7 +32,9 @@ const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> =
 
 const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['metrics'], string>> = {
   flushed: 'everything counted was exported',
-  unsent: 'the last export did not finish in time',
+  empty: 'there was nothing to export',
+  unsent: 'its last export did not arrive in time',
+  unheard: 'none of its exports ever arrived',
   'handed-over': 'its metrics are left to the provider it was attached to',
 };
 
@@ -54,7 +56,7 @@ export function logLine(event: SelfEvent): LogLine {
       return line('info', `stopping ${event.service}`);
     case 'service-stopped':
       return line(
-        event.metrics === 'unsent' ? 'warn' : 'info',
+        event.metrics === 'unsent' || event.metrics === 'unheard' ? 'warn' : 'info',
         `stopped ${event.service}; ${STOPPED[event.metrics]}`,
       );
     case 'broker-connected':
@@ -83,6 +85,10 @@ export function logLine(event: SelfEvent): LogLine {
       return clockStepped(event);
     case 'export-finished':
       return exportFinished(event);
+    case 'exports-recovered':
+      return line('info', recoveredText(event), `${event.kind} ${event.service}`);
+    case 'export-late':
+      return line('warn', lateText(event), `${event.kind} ${event.service}`);
     case 'starter-gone':
       return line('warn', 'stopping, since the script of npm that started this is gone');
     case 'defect':
@@ -173,17 +179,13 @@ function clockStepped({ kind, byMs }: Extract<SelfEvent, { kind: 'clock-stepped'
   return line('warn', `${what}: ${means}; counts are not`, `${kind} ${byMs < 0}`);
 }
 
-function seconds(ms: number): string {
-  return `${Math.round(ms / 1000)} s`;
-}
-
 function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }>): LogLine {
   const next =
     event.retryInMs === undefined
       ? 'giving up'
       : event.retryInMs === 0
         ? 'trying the next address'
-        : `trying again within ${(event.retryInMs / 1000).toFixed(1)} s`;
+        : `trying again within ${seconds(event.retryInMs)}`;
   const text = `${event.broker}: ${event.reason}; ${next}`;
   const rateKey = `${event.kind} ${event.service} ${event.broker} ${event.end}`;
   switch (event.end) {
@@ -214,8 +216,8 @@ function exportFinished(event: ExportFinished): LogLine {
       return line(
         'warn',
         event.rejectedPoints === 0
-          ? `export failed, nothing is lost by it: ${event.reason}`
-          : `export failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
+          ? `export to ${event.backend} failed, nothing is lost by it: ${event.reason}`
+          : `export to ${event.backend} failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
         rateKey,
       );
   }
@@ -226,6 +228,29 @@ function partialText({ points, rejectedPoints, reason }: ExportFinished): string
   return rejectedPoints === 0
     ? `the backend took all ${points} points and warns: ${reason}`
     : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason || 'it does not say why'}`;
+}
+
+function recoveredText(event: Extract<SelfEvent, { readonly kind: 'exports-recovered' }>): string {
+  const failures = event.failures === 1 ? '1 failure' : `${event.failures} failures`;
+  return `exports of ${event.service} to ${event.backend} succeed again after ${failures} in ${seconds(event.afterMs)}`;
+}
+
+/** Either the backend is slow, or there is too much to do here. */
+function lateText({
+  service,
+  durationMs,
+  waitedMs,
+  intervalMs,
+}: Extract<SelfEvent, { readonly kind: 'export-late' }>): string {
+  const what = `an export of ${service} took ${seconds(durationMs)}, longer than the interval of ${seconds(intervalMs)}; nothing is lost`;
+  return waitedMs > durationMs / 2
+    ? `${what}, but the backend is slow: relieve it, or raise metric_export_interval`
+    : `${what}, but there is too much to do: raise metric_export_interval, or have fewer series or services`;
+}
+
+/** Ten and more are whole. */
+function seconds(ms: number): string {
+  return `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 }
 
 function line(level: LineLevel, text: string, rateKey?: string): LogLine {

@@ -81,6 +81,8 @@ export type SelfEvent =
   | {
       readonly kind: 'export-finished';
       readonly service: string;
+      /** Where to and how, without secrets. */
+      readonly backend: string;
       /** `partial`: the backend took it but for some points that it will never take. */
       readonly outcome: 'success' | 'partial' | 'failure';
       readonly durationMs: number;
@@ -111,13 +113,33 @@ export type SelfEvent =
   | { readonly kind: 'task-events-again'; readonly service: string }
   /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
   | { readonly kind: 'clock-stepped'; readonly service: string; readonly byMs: number }
+  /** The first export that arrived after some that failed. */
+  | {
+      readonly kind: 'exports-recovered';
+      readonly service: string;
+      readonly backend: string;
+      readonly failures: number;
+      readonly afterMs: number;
+    }
+  /** An export that arrived took longer than the interval, so that some were left out. */
+  | {
+      readonly kind: 'export-late';
+      readonly service: string;
+      readonly durationMs: number;
+      /** Of that, for answers of the backend. */
+      readonly waitedMs: number;
+      readonly intervalMs: number;
+    }
   | { readonly kind: 'service-started'; readonly service: string; readonly brokers: readonly string[] }
   | { readonly kind: 'service-stopping'; readonly service: string }
   | {
       readonly kind: 'service-stopped';
       readonly service: string;
-      /** Whether what was counted is exported; or that the provider has it which the service is attached to. */
-      readonly metrics: 'flushed' | 'unsent' | 'handed-over';
+      /**
+       * `flushed`: all that was counted is exported, and `empty`: there was nothing. `unsent`: the last export has not
+       * arrived, and `unheard`: none ever has. `handed-over`: the provider has it which the service is attached to.
+       */
+      readonly metrics: 'flushed' | 'empty' | 'unsent' | 'unheard' | 'handed-over';
     }
   /** Whoever started the process ended without a word, so it stops. */
   | { readonly kind: 'starter-gone'; readonly service: string }

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { paceReading } from '../../src/broker/paced-reading.ts';
+import { createTurns, inTurns } from '../../src/turns.ts';
 
 const CHUNK_MS = 4;
 
@@ -70,3 +71,48 @@ test('a stream that is destroyed while its reader is held up brings it nothing m
   for (let turn = 0; turn < 3; turn += 1) await nextTurn();
   assert.deepEqual([seen.length, calls], [length, 1]);
 });
+
+/** Of all the time that passes, in ms: that of a piece of work, and that of reading each of so many streams without an end. */
+async function sharedTime(t: TestContext, streams: number, workMs: number) {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const readMs = Array<number>(streams).fill(0);
+  const flooded = readMs.map((_, index) => {
+    const stream = new Readable({
+      objectMode: true,
+      read() {
+        this.push('chunk');
+      },
+    });
+    paceReading(stream);
+    return stream.on('readable', () => {
+      while (stream.read() !== null) {
+        nowMs += CHUNK_MS;
+        readMs[index] = (readMs[index] ?? 0) + CHUNK_MS;
+      }
+    });
+  });
+  function* steps(): Generator<undefined, void> {
+    for (let worked = 0; worked < workMs; worked += 1) {
+      nowMs += 1;
+      yield;
+    }
+  }
+  // All of them are being read.
+  for (let turn = 0; turn < 2 * streams; turn += 1) await nextTurn();
+  readMs.fill(0);
+  const beganMs = nowMs;
+  await inTurns(createTurns(), steps());
+  for (const stream of flooded) stream.destroy();
+  return { tookMs: nowMs - beganMs, readMs };
+}
+
+for (const streams of [1, 4, 20]) {
+  test(`with ${streams} flooded streams work has its part of the time, and each stream has its part of the rest`, async (t) => {
+    const workMs = 1000;
+    const { tookMs, readMs } = await sharedTime(t, streams, workMs);
+    assert.ok(workMs / tookMs > 0.4, `${workMs} of ${tookMs} ms`);
+    const [least, most] = [Math.min(...readMs), Math.max(...readMs)];
+    assert.ok(least > 0 && most <= least + 3 * CHUNK_MS, `${least} to ${most} ms of reading each`);
+  });
+}

@@ -7,6 +7,8 @@ export interface ExportTimes {
   count(service: string): number;
   /** Between two exports of a service, one after the other; Infinity where there are no two. */
   longestGapMs(service: string): number;
+  /** The same of a span of time, with its ends, by another clock: what it shows at a time since the epoch. */
+  longestGapWithin(service: string, fromMs: number, toMs: number, clock: (atMs: number) => number): number;
 }
 
 export function exportTimes(): ExportTimes {
@@ -22,10 +24,15 @@ export function exportTimes(): ExportTimes {
       }
     },
     count: (service) => times.get(service)?.length ?? 0,
-    longestGapMs(service) {
-      const own = times.get(service) ?? [];
-      const gaps = own.slice(1).map((timeMs, index) => timeMs - (own[index] ?? Number.NaN));
-      return gaps.length === 0 ? Infinity : Math.max(...gaps);
+    longestGapMs: (service) => longestGap(times.get(service) ?? []),
+    longestGapWithin(service, fromMs, toMs, clock) {
+      const within = (times.get(service) ?? []).filter((timeMs) => timeMs > fromMs && timeMs < toMs);
+      return longestGap([fromMs, ...within, toMs].map(clock));
     },
   };
+}
+
+function longestGap(times: readonly number[]): number {
+  const gaps = times.slice(1).map((timeMs, index) => timeMs - (times[index] ?? Number.NaN));
+  return gaps.length === 0 ? Infinity : Math.max(...gaps);
 }

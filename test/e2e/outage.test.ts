@@ -77,7 +77,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
     for (const way of ways) {
       await backend.be(way);
       // What was under way when it went may have arrived.
-      await bridge.logged(/export failed/u, 10_000);
+      await bridge.logged(/export to \S+ \(grpc\) failed/u, 10_000);
       const before = sent();
       const share = EVENTS / ways.length;
       for (let portion = 0; portion < PORTIONS; portion += 1) {
@@ -89,6 +89,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
       await until(published);
     }
     assert.equal(published, EVENTS + 1000);
+    await bridge.logged(/exports of shop to \S+ \(grpc\) succeed again after \d+ failure/u, 1000);
     // The bridge's own, too; each service is exported at its own time.
     await until(published, ownCount);
     bridge.signal('SIGTERM');

@@ -38,6 +38,7 @@ function lineOf({ metric, attributes, value }: Collected): string {
 const EXPORTED = {
   kind: 'export-finished',
   service: 'shop',
+  backend: 'http://collector:4317 (grpc)',
   durationMs: 250,
   points: 40,
   rejectedPoints: 3,
@@ -110,6 +111,14 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
   { event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@shop'], more: 0 }, points: [] },
   { event: { kind: 'task-events-again', service: 'shop' }, points: [] },
   { event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3000 }, points: [] },
+  {
+    event: { kind: 'export-late', service: 'shop', durationMs: 2000, waitedMs: 10, intervalMs: 1000 },
+    points: [],
+  },
+  {
+    event: { kind: 'exports-recovered', service: 'shop', backend: 'b', failures: 3, afterMs: 7000 },
+    points: [],
+  },
   { event: { kind: 'service-started', service: 'shop', brokers: [] }, points: [] },
   { event: { kind: 'starter-gone', service: 'celery-otel' }, points: [] },
   { event: { kind: 'service-stopping', service: 'shop' }, points: [] },

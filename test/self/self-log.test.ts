@@ -18,6 +18,7 @@ const DROPPED: SelfEvent = {
 const EXPORTED = {
   kind: 'export-finished',
   service: 'shop',
+  backend: 'http://collector:4317 (grpc)',
   durationMs: 12.3,
   points: 40,
   rejectedPoints: 0,
@@ -38,9 +39,19 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /everything counted was exported/u,
   },
   {
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'empty' },
+    level: 'info',
+    says: /^stopped shop; there was nothing to export$/u,
+  },
+  {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'unsent' },
     level: 'warn',
-    says: /did not finish/u,
+    says: /^stopped shop; its last export did not arrive in time$/u,
+  },
+  {
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'unheard' },
+    level: 'warn',
+    says: /^stopped shop; none of its exports ever arrived$/u,
   },
   {
     event: { kind: 'broker-connected', service: 'shop', broker: 'b', attempts: 1 },
@@ -93,7 +104,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^the clock was set forward by 3 s, or the machine was suspended: ages/u,
   },
   { event: ended('lost', 0), level: 'warn', says: /it broke; trying the next address/u },
-  { event: ended('unreachable', 4000), level: 'warn', says: /trying again within 4.0 s/u },
+  { event: ended('unreachable', 4000), level: 'warn', says: /trying again within 4 s/u },
   { event: ended('refused', 2000), level: 'warn', says: /it broke/u },
   { event: ended('unusable', undefined), level: 'error', says: /giving up/u },
   { event: ended('finished', undefined), level: 'info', says: /no more messages/u },
@@ -160,7 +171,28 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...EXPORTED, outcome: 'failure', points: 0, reason: 'UNAVAILABLE' },
     level: 'warn',
-    says: /^export failed, nothing is lost by it: UNAVAILABLE$/u,
+    says: /^export to http:\/\/collector:4317 \(grpc\) failed, nothing is lost by it: UNAVAILABLE$/u,
+  },
+  {
+    event: { ...EXPORTED, outcome: 'failure', rejectedPoints: 3, reason: 'UNAVAILABLE' },
+    level: 'warn',
+    says: /^export to http:\/\/collector:4317 \(grpc\) failed, and 3 points were rejected for good: UNAVAILABLE$/u,
+  },
+  {
+    event: recovered(12),
+    level: 'info',
+    says: /^exports of shop to http:\/\/collector:4317 \(grpc\) succeed again after 12 failures in 63 s$/u,
+  },
+  { event: recovered(1), level: 'info', says: /after 1 failure in 63 s$/u },
+  {
+    event: late(300),
+    level: 'warn',
+    says: /^an export of shop took 4\.2 s, longer than the interval of 1\.0 s; nothing is lost, but there is too much to do: raise metric_export_interval, or have fewer series or services$/u,
+  },
+  {
+    event: late(4000),
+    level: 'warn',
+    says: /nothing is lost, but the backend is slow: relieve it, or raise metric_export_interval$/u,
   },
   {
     event: { kind: 'starter-gone', service: 'celery-otel' },
@@ -178,6 +210,15 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^the provider that metrics are attached to failed, .*: no$/u,
   },
 ];
+
+function recovered(failures: number): SelfEvent {
+  const backend = 'http://collector:4317 (grpc)';
+  return { kind: 'exports-recovered', service: 'shop', backend, failures, afterMs: 63_400 };
+}
+
+function late(waitedMs: number): SelfEvent {
+  return { kind: 'export-late', service: 'shop', durationMs: 4200, waitedMs, intervalMs: 1000 };
+}
 
 function ended(
   end: Extract<SelfEvent, { kind: 'broker-session-ended' }>['end'],
@@ -287,6 +328,12 @@ test('exports that fail and exports that arrive in part are held back apart, and
       tell({ ...EXPORTED, service, outcome });
   }
   assert.equal(lines().length, 4);
+});
+
+test('exports that come late are one line a minute of each service', () => {
+  const { tell, lines } = log('info');
+  for (const service of ['shop', 'billing', 'shop']) tell({ ...late(0), service });
+  assert.equal(lines().length, 2);
 });
 
 test('what is below the level is not written, nor counted as held back', () => {

@@ -1,6 +1,6 @@
 /**
  * Where OTLP requests go, by the protocol: for gRPC read as the official exporter reads it, but refusing what that one
- * drops without a word (a path, credentials in the address, a port it cannot keep); for HTTP a whole URL.
+ * drops without a word (a path, credentials in the address); for HTTP a whole URL.
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
 import { type Format, format, type Reading } from './formats.ts';
@@ -96,14 +96,9 @@ function readGrpc(text: string): Reading<string> | undefined {
     case 'https':
       return { ok: true, value: `https://${rest}` };
     case 'http':
-      // The exporter loses :80 together with http://, and gRPC then goes to 443, its only default.
-      if (url.port !== '') return { ok: true, value: `http://${rest}` };
-      return refuse(
-        EXPECTS,
-        hasPort(rest)
-          ? 'another form for port 80: host:80 without scheme, and insecure=true'
-          : 'a port, as in http://host:4317',
-      );
+      return hasPort(rest)
+        ? { ok: true, value: `http://${rest}` }
+        : refuse(EXPECTS, 'a port, as in http://host:4317');
     default:
       return undefined;
   }

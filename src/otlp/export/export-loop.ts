@@ -9,11 +9,13 @@ import type { ExportSource } from './export-source.ts';
 import { createWarmUp } from './warm-up.ts';
 
 export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'untilMs' | 'warmUp' | 'begin' | 'onEnd'> {
+  extends Omit<ExportCycleOptions, 'untilMs' | 'waitMsMax' | 'warmUp' | 'begin' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
 }
+
+type CycleOptions = Pick<ExportCycleOptions, 'untilMs' | 'waitMsMax' | 'onExport'>;
 
 export interface ExportLoop {
   /** Begins; the first export is one interval from now. */
@@ -51,7 +53,7 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
 
   async function cycle(
     sources: readonly ExportSource[],
-    more: Pick<ExportCycleOptions, 'untilMs' | 'onExport'>,
+    more: CycleOptions,
   ): Promise<readonly ExportSource[]> {
     const tick = newestTick;
     const begin = (source: ExportSource): boolean => {
@@ -64,9 +66,9 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   }
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
-    const endMs = performance.now() + timeoutMs;
-    const untilMs = () => (stopping.signal.aborted ? 0 : endMs);
-    const again = await cycle(sources, { untilMs, onExport: options.onExport });
+    // However long it takes: what is collected under a flood would never arrive otherwise.
+    const untilMs = () => (stopping.signal.aborted ? 0 : Infinity);
+    const again = await cycle(sources, { untilMs, waitMsMax: timeoutMs, onExport: options.onExport });
     failures = again.length === 0 ? 0 : failures + 1;
     return again;
   }
@@ -111,14 +113,11 @@ async function flush(
   sources: readonly ExportSource[],
   deadlineMs: number,
   options: ExportLoopOptions,
-  cycle: (
-    sources: readonly ExportSource[],
-    more: Pick<ExportCycleOptions, 'untilMs' | 'onExport'>,
-  ) => Promise<readonly ExportSource[]>,
+  cycle: (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>,
 ): Promise<readonly ExportSource[]> {
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
-  const more: Pick<ExportCycleOptions, 'untilMs' | 'onExport'> = {
+  const more: CycleOptions = {
     untilMs: () => endMs,
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);

@@ -16,6 +16,8 @@ export interface ExportOutcome {
   /** `partial`: the backend took it but for some points that it will never take. */
   readonly outcome: 'success' | 'partial' | 'failure';
   readonly durationMs: number;
+  /** Of that, for answers of the backend, ms. */
+  readonly waitedMs: number;
   /** That arrived, those that were rejected included. */
   readonly points: number;
   readonly rejectedPoints: number;
@@ -35,13 +37,13 @@ export async function exportSource(
   source: ExportSource,
   exporter: Backend['exporter'],
   forbid: Backend['forbid'],
-  warmUp?: Backend['warmUp'],
+  more: Pick<Backend, 'warmUp' | 'waitMsMax'> = {},
 ): Promise<SourceExport> {
   const startedMs = performance.now();
   const forbidden = forbid();
   const sent =
     forbidden === undefined
-      ? await sendRequests(await source.collect(), { exporter, forbid, warmUp })
+      ? await sendRequests(await source.collect(), { ...more, exporter, forbid })
       : nothingSent({ kind: 'forbidden', reason: forbidden });
   return {
     outcome: { durationMs: performance.now() - startedMs, ...outcomeOf(sent) },
@@ -53,6 +55,7 @@ export async function exportSource(
 function outcomeOf({
   points,
   rejectedPoints,
+  waitedMs,
   remarks,
   refused,
   stop,
@@ -61,9 +64,9 @@ function outcomeOf({
   const failure = refused[0]?.reason ?? stop?.reason;
   if (failure === undefined) {
     const outcome = remarks.length > 0 ? 'partial' : 'success';
-    return { outcome, points, rejectedPoints, reason: remark };
+    return { outcome, points, rejectedPoints, waitedMs, reason: remark };
   }
   // Why it failed, and what the backend said of that which it took.
   const reason = remark === '' ? failure : `${failure}; before that: ${remark}`;
-  return { outcome: 'failure', points, rejectedPoints, reason };
+  return { outcome: 'failure', points, rejectedPoints, waitedMs, reason };
 }

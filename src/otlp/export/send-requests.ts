@@ -10,6 +10,8 @@ export interface Backend {
   readonly exporter: Pick<Exporter, 'export'>;
   /** Asked before each request: why no more are to be sent, if so. */
   readonly forbid: () => string | undefined;
+  /** After so many ms of waiting for answers no further request is sent; by default, never. */
+  readonly waitMsMax?: number;
   readonly warmUp?: WarmUp | undefined;
 }
 
@@ -17,6 +19,8 @@ export interface Sent {
   /** That arrived, those that were rejected included. */
   points: number;
   rejectedPoints: number;
+  /** For answers, while nothing else was to be done, ms. */
+  waitedMs: number;
   /** Of each partial success; '' where the backend said nothing. */
   readonly remarks: string[];
   /** But for those that were sent in parts after that. */
@@ -36,7 +40,7 @@ const PARTS = 4;
 const PARTS_MAX = 32;
 
 export function nothingSent(stop?: Sent['stop']): Sent {
-  return { points: 0, rejectedPoints: 0, remarks: [], refused: [], stop };
+  return { points: 0, rejectedPoints: 0, waitedMs: 0, remarks: [], refused: [], stop };
 }
 
 export async function sendRequests(requests: readonly ExportRequest[], backend: Backend): Promise<Sent> {
@@ -60,17 +64,19 @@ function partsOf({ request }: Refused): readonly ExportRequest[] {
 
 async function sendEach(
   requests: readonly ExportRequest[],
-  { exporter, forbid, warmUp }: Backend,
+  { exporter, forbid, waitMsMax = Infinity, warmUp }: Backend,
   sent: Sent,
 ): Promise<void> {
   for (const request of requests) {
     await warmUp?.(request);
-    const forbidden = forbid();
+    const forbidden = sent.waitedMs < waitMsMax ? forbid() : `its answers took ${waitMsMax} ms`;
     if (forbidden !== undefined) {
       sent.stop = { kind: 'forbidden', reason: forbidden };
       return;
     }
+    const idleBeforeMs = idleMs();
     const result = await exporter.export(request.metrics());
+    sent.waitedMs += idleMs() - idleBeforeMs;
     switch (result.kind) {
       case 'unavailable':
         sent.stop = result;
@@ -90,4 +96,12 @@ async function sendEach(
         break;
     }
   }
+}
+
+/**
+ * For how long there has been nothing to do in this process. Where there is, an answer may have come long before it is
+ * read: that time is ours, and not the backend’s.
+ */
+function idleMs(): number {
+  return performance.eventLoopUtilization().idle;
 }

@@ -18,12 +18,15 @@ import {
 } from '@opentelemetry/otlp-transformer';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { ExporterSettings } from '../otlp-settings.ts';
+import { backendAddress } from './backend-address.ts';
 import { createReasonText } from './export-reason.ts';
 import type { Exporter, ExportResult } from './exporter.ts';
 import type { Answer, ExporterTransport, Failure } from './exporter-transport.ts';
 import { createGrpcTransport } from './grpc-exporter.ts';
 import { createHttpTransport } from './http-exporter.ts';
+import { likelyCause } from './likely-cause.ts';
 import { readPartialSuccess } from './partial-success.ts';
+import { createRest } from './rest.ts';
 
 interface Protocol {
   readonly encode: (metrics: ResourceMetrics) => Uint8Array | undefined;
@@ -64,9 +67,6 @@ const PROTOCOLS: Readonly<Record<ExporterSettings['protocol'], Protocol>> = {
   },
 };
 
-/** A backend that asks for more is asked again after this: by mistake it would silence the bridge for good. */
-const REST_MAX_MS = 5 * 60_000;
-
 /**
  * Reads the files of the settings, once, and connects with the first export.
  *
@@ -75,17 +75,16 @@ const REST_MAX_MS = 5 * 60_000;
 export function createExporter(settings: ExporterSettings): Exporter {
   const { encode, open, observed } = PROTOCOLS[settings.protocol];
   const transport = open(settings);
-  const reasonText = createReasonText([
-    ...Object.values(settings.headers),
-    ...querySecrets(settings.endpoint),
-  ]);
-  const rest = { untilMs: 0, reason: '' };
+  const address = backendAddress(settings);
+  const reasonText = createReasonText([...Object.values(settings.headers), ...urlSecrets(settings.endpoint)]);
+  const rest = createRest();
+  let hasWorked = false;
   let exporterMetrics: ExporterMetrics<ResourceMetrics> | undefined;
 
   async function ask(metrics: ResourceMetrics): Promise<Answer> {
-    const restMs = rest.untilMs - performance.now();
-    if (restMs > 0) {
-      return unavailable(`${rest.reason}; asked for a rest of another ${Math.ceil(restMs / 1000)} s`);
+    const left = rest.left(performance.now());
+    if (left !== undefined) {
+      return unavailable(`${left.reason}; asked for a rest of another ${Math.ceil(left.ms / 1000)} s`);
     }
     try {
       const body = encode(metrics);
@@ -95,15 +94,28 @@ export function createExporter(settings: ExporterSettings): Exporter {
     }
   }
 
+  function resultOf(answer: Answer): ExportResult {
+    if (answer.kind === 'taken') {
+      const partial = readPartialSuccess(answer.response, answer.encoding);
+      if (partial === undefined) return { kind: 'success' };
+      return { kind: 'partial', ...partial, message: reasonText(partial.message) };
+    }
+    const { kind, symptom } = answer;
+    const cause = symptom === undefined ? undefined : likelyCause(symptom, { address, hasWorked });
+    const reason = reasonText(answer.reason);
+    return { kind, reason: cause === undefined ? reason : `${cause} (${reason})` };
+  }
+
   return {
+    backend: address.label,
     async export(metrics) {
       const finished = exporterMetrics?.startExport(metrics);
       const answer = await ask(metrics);
       finished?.(answer.kind === 'taken' ? undefined : answer.error);
-      const result = resultOf(answer, reasonText);
+      const result = resultOf(answer);
+      hasWorked ||= answer.kind === 'taken';
       if (answer.kind === 'unavailable' && answer.restMs !== undefined) {
-        rest.untilMs = performance.now() + Math.min(answer.restMs, REST_MAX_MS);
-        rest.reason = answer.reason;
+        rest.begin(answer.reason, answer.restMs, performance.now());
       }
       return result;
     },
@@ -114,19 +126,6 @@ export function createExporter(settings: ExporterSettings): Exporter {
   };
 }
 
-function resultOf(answer: Answer, reasonText: (text: string) => string): ExportResult {
-  switch (answer.kind) {
-    case 'taken': {
-      const partial = readPartialSuccess(answer.response, answer.encoding);
-      if (partial === undefined) return { kind: 'success' };
-      return { kind: 'partial', ...partial, message: reasonText(partial.message) };
-    }
-    case 'unavailable':
-    case 'refused':
-      return { kind: answer.kind, reason: reasonText(answer.reason) };
-  }
-}
-
 function unavailable(reason: string): Failure {
   return { kind: 'unavailable', reason, error: new Error(reason) };
 }
@@ -135,9 +134,20 @@ function refused(reason: string): Failure {
   return { kind: 'refused', reason, error: new Error(reason) };
 }
 
-/** What a backend may repeat of the query of its endpoint, as it is written and as it is meant. */
-function querySecrets(endpoint: string): readonly string[] {
-  const query = URL.parse(endpoint)?.search.slice(1) ?? '';
+/** What a backend may repeat of the credentials or the query of its endpoint, as it is written and as it is meant. */
+function urlSecrets(endpoint: string): readonly string[] {
+  const { search = '', password = '' } = URL.parse(endpoint) ?? {};
+  const query = search.slice(1);
   const written = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
-  return [query, ...written, ...new URLSearchParams(query).values()].filter((secret) => secret !== '');
+  const meant = [...new URLSearchParams(query).values()];
+  return [query, ...written, ...meant, password, unescaped(password)].filter((secret) => secret !== '');
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // What is no percent-encoding is meant as it is written.
+    return text;
+  }
 }

@@ -11,13 +11,17 @@ const WORD_LENGTH_MIN = 8;
 /** Hidden where it stands by itself: not a letter, and no short number, for such are statuses and times. */
 const SHORT = /^(?:(?=.*\p{L}).{2,}|.{4,})$/u;
 const HIDDEN = '***';
+/** An error of OpenSSL: its words, between a thread, a number, the name of a function and a line of its source. */
+const OPENSSL =
+  /\b[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:(?<words>[^:]+):[^:\s]*:\d+:(?: ?SSL alert number \d+)?/gu;
 
 /** @param secrets values of headers */
 export function createReasonText(secrets: readonly string[]): (text: string) => string {
   const hidden = secrets.flatMap(anywhere).toSorted((a, b) => b.length - a.length);
   const alone = secrets.flatMap(byThemselves).map(standingAlone);
   return (text) => {
-    const open = hidden.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+    const plain = text.replace(OPENSSL, '$<words>');
+    const open = hidden.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), plain);
     const closed = alone.reduce((rest, secret) => rest.replace(secret, HIDDEN), open);
     const line = closed.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
     return line.length <= LENGTH_MAX ? line : `${line.slice(0, LENGTH_MAX - 1).trimEnd()}…`;

@@ -1,5 +1,7 @@
 /** What carries an encoded request to a backend and brings back what became of it, whatever the protocol. Types only. */
 
+import type { Symptom } from './likely-cause.ts';
+
 export interface ExporterTransport {
   /** One attempt, without a retry. Rejects only where a request cannot be made at all; ends within the time-out. */
   send(body: Uint8Array): Promise<Answer>;
@@ -24,6 +26,8 @@ export interface Failure {
   readonly kind: 'unavailable' | 'refused';
   /** As it came: of any length, and with whatever a backend may have put there. */
   readonly reason: string;
+  /** By which the likely cause is found. */
+  readonly symptom?: Symptom;
   /** What the metrics of exporters are to know it by. */
   readonly error: Error;
   /** How long the backend asks to be left alone, ms. */

@@ -17,6 +17,8 @@ export type ExportResult =
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Exporter {
+  /** Where to and how, for people; without secrets. */
+  readonly backend: string;
   /** Sends one request. Never rejects, and resolves within the time-out of the settings. */
   export(metrics: ResourceMetrics): Promise<ExportResult>;
   /** From now on the SDK’s metrics of exporters (`otel.sdk.exporter.*`) are recorded there. */

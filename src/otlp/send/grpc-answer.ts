@@ -1,6 +1,7 @@
 /** What a gRPC status means for a request of OTLP: the table, and what a backend says beside it. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import type { Failure } from './exporter-transport.ts';
+import type { Symptom } from './likely-cause.ts';
 import { readRpcStatus } from './rpc-status.ts';
 
 /** The third: only if the backend says when to come again; otherwise the request is too large, today and tomorrow. */
@@ -37,6 +38,26 @@ export function judgeGrpcError(error: ServiceError): Failure {
         : 'unavailable'
       : meaning;
   const name = `${status[error.code] ?? 'UNKNOWN'} (${error.code})`;
-  const reason = error.details === '' ? name : `${name}: ${error.details}`;
-  return { kind, reason, error, restMs: retryDelayMs };
+  const reason = error.details === '' ? name : `${name}: ${wordsOf(error.details)}`;
+  return { kind, reason, error, restMs: retryDelayMs, symptom: symptomOf(error) };
+}
+
+/** What grpc-js puts around the words of a socket or of TLS. */
+const UNCONNECTED =
+  /^No connection established\. Last error: (?:Error: )?(?<words>.*?)[. ]*Resolution note:.*$/su;
+
+function wordsOf(details: string): string {
+  const words = UNCONNECTED.exec(details)?.groups?.['words'];
+  if (words === undefined) return details;
+  return words.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/u, '');
+}
+
+/** What grpc-js says where nothing was answered. */
+const UNANSWERED =
+  /^(?:No connection established|Name resolution failed|Connection dropped|read E)|Waiting for LB pick/u;
+
+function symptomOf({ code, details }: ServiceError): Symptom {
+  return UNANSWERED.test(details)
+    ? { kind: 'no answer', said: details }
+    : { kind: 'grpc answer', status: code, said: details };
 }

@@ -16,6 +16,7 @@ import {
 import { CeleryOtelError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
+import { backendAddress } from './backend-address.ts';
 import { backendSecureContext } from './backend-tls.ts';
 import type { Answer, ExporterTransport } from './exporter-transport.ts';
 import { judgeGrpcError } from './grpc-answer.ts';
@@ -72,19 +73,12 @@ export function createGrpcTransport(settings: ExporterSettings): ExporterTranspo
   };
 }
 
-/**
- * The scheme decides about TLS; without one, `insecure` does (OTLP exporter specification, "Endpoint URLs for
- * OTLP/gRPC"). Its default port is stated, because gRPC knows only the one of TLS.
- */
+/** Its port is always stated, because gRPC knows only the one of TLS. */
 function readEndpoint(settings: ExporterSettings): { readonly target: string; readonly plain: boolean } {
-  const { endpoint, insecure } = settings;
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(endpoint)?.[1]?.toLowerCase();
-  if (scheme === undefined) return { target: endpoint, plain: insecure };
-  if (scheme !== 'http' && scheme !== 'https') return { target: endpoint, plain: true };
-  const url = URL.parse(endpoint);
-  if (url === null) throw new CeleryOtelError('CONFIG_INVALID', 'The endpoint of OTLP over gRPC is no URL.');
-  const plain = scheme === 'http';
-  return { target: `${url.hostname}:${url.port || (plain ? '80' : '443')}`, plain };
+  const { host, port, isTls } = backendAddress(settings);
+  if (!/^https?:\/\//iu.test(settings.endpoint)) return { target: settings.endpoint, plain: !isTls };
+  if (host === '') throw new CeleryOtelError('CONFIG_INVALID', 'The endpoint of OTLP over gRPC is no URL.');
+  return { target: `${host}:${port}`, plain: !isTls };
 }
 
 /** Not as `createSsl` does it: the environment has a say in that one about authorities and ciphers. */

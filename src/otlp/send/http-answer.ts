@@ -18,20 +18,27 @@ export interface HttpAnswer {
 /** The same request may succeed later (OTLP specification, "Retryable Response Codes"). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
+/** Of an answer, for the cause of a failure. */
+const SAID_BYTES_MAX = 2000;
+
 /**
- * 2xx: taken. The codes of the table: unavailable. All others: refused, redirects too, for nobody allowed the secrets in
- * the headers to be sent elsewhere.
+ * 2xx: taken, but for a page: a login in between says that all is well, too, and nobody has the request. The codes of the
+ * table: unavailable. All others: refused, redirects too, for nobody allowed the secrets in the headers to be sent
+ * elsewhere.
  *
  * @param sent how the request was encoded, for a response that does not say how it is
  */
 export function judgeHttpAnswer(answer: HttpAnswer, sent: Encoding, nowMs: number): Answer {
   const { status, contentType, body } = answer;
-  if (status >= 200 && status <= 299) {
+  const said = new TextDecoder().decode(body.subarray(0, SAID_BYTES_MAX));
+  const isPage = /^\s*<(?:!doctype\s+html|html)\b/iu.test(said);
+  if (status >= 200 && status <= 299 && !isPage) {
     return { kind: 'taken', response: body, encoding: encodingOf(contentType, sent) };
   }
   const name = `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trim();
-  const words = messageOf(answer);
+  const words = isPage ? 'a web page' : messageOf(answer);
   const failure = {
+    symptom: { kind: 'http answer', status, isPage, said } as const,
     reason: words === '' ? name : `${name}: ${words}`,
     error: new OTLPExporterError(name, status),
   };

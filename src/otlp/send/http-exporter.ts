@@ -187,5 +187,7 @@ function judge({ head, body, error }: Heard, sent: Encoding): Answer {
 
 /** Whatever keeps a request from being answered may have passed when the next one is sent. */
 function unreached(error: Error): Failure {
-  return { kind: 'unavailable', reason: errorText(error), error };
+  const reason = errorText(error);
+  const said = `${property(error, 'code') ?? ''} ${reason}`;
+  return { kind: 'unavailable', reason, error, symptom: { kind: 'no answer', said } };
 }

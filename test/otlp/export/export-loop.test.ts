@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ExportRequest } from '../../../src/otlp/export/export-request.ts';
 import { ALMOST_1, loopOf } from './looping.ts';
 import { FakeSource, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
@@ -153,7 +154,63 @@ test('after a success the waits begin anew', async (t) => {
   assert.deepEqual(sentAtMs().map(Math.round), [10_000, 11_000, 13_000, 20_000, 21_000, 23_000]);
 });
 
-test('an export has its time, and then no request is begun', async (t) => {
+/** Takes so long to be collected. */
+class SlowSource extends FakeSource {
+  readonly #collectMs: number;
+  underWay = 0;
+  mostAtOnce = 0;
+
+  constructor(name: string, collectMs: number, points?: readonly number[]) {
+    super(name, points);
+    this.#collectMs = collectMs;
+  }
+
+  override async collect(): Promise<readonly ExportRequest[]> {
+    this.underWay += 1;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.underWay);
+    await delay(this.#collectMs);
+    this.underWay -= 1;
+    return super.collect();
+  }
+}
+
+test('however long it takes to collect, all of it is sent, and the next export begins at the next interval', async (t) => {
+  const { start, time, sentAtMs, outcomes } = loopOf(t, { intervalMs: 1000, timeoutMs: 500 });
+  const source = new SlowSource('shop', 2300, [1, 1]);
+  start([source]);
+  await time.pass(7900);
+  assert.deepEqual(sentAtMs(), [3300, 3300, 6300, 6300]);
+  assert.deepEqual(outcomes, ['shop success', 'shop success']);
+  assert.equal(source.mostAtOnce, 1);
+});
+
+test('a source that takes long to be collected costs the others none of their exports', async (t) => {
+  const { start, time, sent } = loopOf(t, { timeoutMs: 500 });
+  start([new SlowSource('slow', 60_000), new FakeSource('shop')]);
+  await time.pass(5500);
+  assert.deepEqual(
+    sent,
+    [1000, 2000, 3000, 4000, 5000].map((atMs) => [atMs, 'shop 0']),
+  );
+});
+
+test('an answer that is late because this process has no rest is not held against the backend', async (t) => {
+  const { start, time, sentAtMs, outcomes } = loopOf(t, {
+    intervalMs: 10_000,
+    timeoutMs: 500,
+    async answer() {
+      await delay(200);
+      return SUCCESS;
+    },
+  });
+  t.mock.method(performance, 'eventLoopUtilization', () => ({ idle: 0, active: 1, utilization: 1 }));
+  start([new FakeSource('shop', Array(10).fill(1))]);
+  await time.pass(12_500);
+  assert.equal(sentAtMs().length, 10);
+  assert.deepEqual(outcomes, ['shop success']);
+});
+
+test('the backend has its time for the answers of an export, and then no request is begun', async (t) => {
   const { start, time, sent } = loopOf(t, {
     intervalMs: 10_000,
     timeoutMs: 500,

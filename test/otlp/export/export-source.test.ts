@@ -98,9 +98,9 @@ for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) 
     const wholeOf = (request: string): number => Number.parseInt(request.slice('shop '.length), 10);
     const exporter = new ScriptedExporter((request) => answers[wholeOf(request)] ?? SUCCESS);
     const found = await exportSource(source, exporter, allow);
-    const { durationMs, ...outcome } = found.outcome;
+    const { durationMs, waitedMs, ...outcome } = found.outcome;
     assert.deepEqual(outcome, expected);
-    assert.ok(durationMs >= 0);
+    assert.ok(durationMs >= 0 && waitedMs >= 0);
     assert.equal(found.unavailable, unavailable);
     assert.deepEqual(
       exporter.sent,

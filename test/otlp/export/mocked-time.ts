@@ -15,6 +15,9 @@ export interface MockedTime {
 export function mockTime(t: TestContext, behindMs: (nowMs: number) => number = () => 0): MockedTime {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 });
   t.mock.method(performance, 'now', () => Date.now() - behindMs(Date.now()));
+  // Nobody does anything in that time.
+  const utilization = () => ({ idle: Date.now(), active: 0, utilization: 0 });
+  t.mock.method(performance, 'eventLoopUtilization', utilization);
   // What was imported by name is not the mock otherwise.
   syncBuiltinESMExports();
   t.after(() => {

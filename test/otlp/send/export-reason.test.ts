@@ -65,3 +65,18 @@ test('whatever a value of two characters or more with a letter is, it does not s
     ),
   );
 });
+
+test('of what OpenSSL says its words are left', () => {
+  const reasonText = createReasonText([]);
+  const thread = 'C0CC4B4FFA7F0000:error:0A000';
+  assert.equal(
+    reasonText(`write EPROTO ${thread}10B:SSL routines:tls_validate:wrong version number:../a/b_c.c:77:\n`),
+    'write EPROTO wrong version number',
+  );
+  assert.equal(
+    reasonText(
+      `Error: ${thread}460:SSL routines:ssl3_read:tlsv1 alert no application protocol:../a.c:918:SSL alert number 120`,
+    ),
+    'Error: tlsv1 alert no application protocol',
+  );
+});

@@ -98,11 +98,20 @@ async function httpResult(
 
 const reasonOf = (result: ExportResult): string => ('reason' in result ? result.reason : '');
 
+/** What became of it, and what was said of that: behind the likely cause, where there is one. */
+function judged(result: ExportResult): readonly [Kind, words: string] {
+  const reason = reasonOf(result);
+  return [
+    result.kind,
+    /^[a-z].*? \((?<words>(?:HTTP \d|[A-Z_]+ \(\d).*)\)$/u.exec(reason)?.groups?.['words'] ?? reason,
+  ];
+}
+
 test('every gRPC status has the meaning that OTLP gives it, and is named beside the backend’s words', async (t) => {
   for (const [status, name, kind] of GRPC_STATUSES) {
     const result = await grpcResult(t, { status, message: 'because of this' });
-    assert.deepEqual(result, { kind, reason: `${name} (${status}): because of this` });
-    assert.deepEqual(await grpcResult(t, { status }), { kind, reason: `${name} (${status})` });
+    assert.deepEqual(judged(result), [kind, `${name} (${status}): because of this`]);
+    assert.deepEqual(judged(await grpcResult(t, { status })), [kind, `${name} (${status})`]);
   }
 });
 
@@ -121,7 +130,8 @@ test('RESOURCE_EXHAUSTED is for a while only if the backend says when to come ag
 for (const protocol of ['http/protobuf', 'http/json'] as const) {
   test(`${protocol}: every HTTP status has the meaning that OTLP gives it, and is named`, async (t) => {
     for (const [status, name, kind] of HTTP_STATUSES) {
-      assert.deepEqual(await httpResult(t, protocol, { status }), { kind, reason: `HTTP ${status} ${name}` });
+      const result = await httpResult(t, protocol, { status });
+      assert.deepEqual(judged(result), [kind, `HTTP ${status} ${name}`]);
     }
     for (const status of [200, 201, 202, 204])
       assert.deepEqual(await httpResult(t, protocol, { status }), { kind: 'success' }, `${status}`);
@@ -175,6 +185,13 @@ for (const protocol of ['http/protobuf', 'http/json'] as const) {
       assert.deepEqual(await httpResult(t, protocol, said), { kind: 'success' }, String(said.body));
   });
 }
+
+test('http: a web page is no answer of a backend, though its status says that all is well', async (t) => {
+  for (const page of ['<!DOCTYPE html><title>Log in</title>', '\n <html lang="en">Welcome', '<HTML>']) {
+    const result = await httpResult(t, 'http/protobuf', { contentType: 'text/html', body: page });
+    assert.deepEqual(judged(result), ['refused', 'HTTP 200 OK: a web page']);
+  }
+});
 
 for (const { protocol, start } of BACKENDS) {
   test(`${protocol}: what the backend did not take is told in its own words, and sent once`, async (t) => {

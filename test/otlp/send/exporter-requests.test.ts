@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -10,6 +11,7 @@ import { OTLPMetricExporter as OfficialProtobuf } from '@opentelemetry/exporter-
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import { decodePoints } from '../../../examples/demo/otlp-points.ts';
+import { endpointFormat } from '../../../src/config/format/otlp-endpoint.ts';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
 import { VERSION } from '../../../src/version.ts';
 import {
@@ -133,15 +135,39 @@ test('grpc: without a scheme `insecure` decides about TLS, and the address may b
   assert.equal(remote.requests.length, 2);
 });
 
-test('grpc: an address without a port has that of its scheme', async (t) => {
-  const reasonOf = async (endpoint: string) =>
-    JSON.stringify(await exporterOf(t, exporterSettings('grpc', endpoint)).export(sampleMetrics()));
-  // Where no web server listens it names the port, and nobody else's.
-  for (const endpoint of ['http://127.0.0.1', 'http://127.0.0.1:80'])
-    assert.doesNotMatch(await reasonOf(endpoint), /:443\b/u);
-  for (const endpoint of ['https://127.0.0.1', 'https://127.0.0.1:443'])
-    assert.doesNotMatch(await reasonOf(endpoint), /:80\b/u);
-});
+for (const { protocol, start } of BACKENDS) {
+  test(`${protocol}: requests go to the port that is written, port 80 too, and to that of the scheme without one`, async (t) => {
+    const backend = await backendOf(t, start);
+    const dialled: string[] = [];
+    // Nobody but root listens on port 80, so what is dialled is noted, and connected with the backend instead.
+    const { connect } = Socket.prototype;
+    t.mock.method(Socket.prototype, 'connect', function (this: Socket, ...given: unknown[]) {
+      const [options, ...others] = Array.isArray(given[0]) ? given[0] : given;
+      dialled.push(`${options.host}:${options.port}`);
+      return Reflect.apply(connect, this, [{ host: '127.0.0.1', port: backend.port }, ...others]);
+    });
+    const path = protocol === 'grpc' ? '' : '/v1/metrics';
+    for (const [written, port] of [
+      ['http://127.0.0.1:80', 80],
+      ['http://127.0.0.1:4399', 4399],
+      ['http://127.0.0.1', 80],
+      ['http://127.0.0.1:443', 443],
+    ] as const) {
+      const endpoint = endpointFormat(protocol).read(`${written}${path}`);
+      // Without a port an address for gRPC is refused, but it might come from a program.
+      const settings = exporterSettings(protocol, endpoint.ok ? endpoint.value : written);
+      const exporter = exporterOf(t, settings);
+      assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' }, written);
+      assert.equal(dialled.at(-1), `127.0.0.1:${port}`);
+      exporter.close();
+    }
+    assert.equal(backend.requests.length, 4);
+    const tls = exporterOf(t, exporterSettings(protocol, `https://127.0.0.1${path}`));
+    assert.equal((await tls.export(sampleMetrics())).kind, 'unavailable');
+    assert.equal(dialled.at(-1), '127.0.0.1:443');
+    assert.equal(dialled.length, 5);
+  });
+}
 
 test('grpc: a header whose name ends in -bin carries bytes', async (t) => {
   const receiver = await startGrpcReceiver();

@@ -1,0 +1,149 @@
+/**
+ * Four services of one bridge are flooded at once, with more names and workers than have series, while tasks of theirs live
+ * and end: each of them is exported all the time, nothing that was told is counted as unknown, and no turn is long.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { exportTimes } from './export-times.ts';
+import { type EventFields, event, publishRaw, type RawPublish } from './publish.ts';
+import { receivedTotals } from './received-totals.ts';
+import { serviceFile } from './service-file.ts';
+import type { ToldTurns } from './tell-longest-turn.ts';
+
+const SERVICES = ['shop', 'billing', 'mail', 'search'];
+const INTERVAL_MS = 1000;
+const GAP_MAX_MS = 3 * INTERVAL_MS;
+const TURN_MS_MAX = 50;
+/** Of new names, each with a worker of its own. */
+const PORTION = 1500;
+const PORTION_MS = 750;
+const PORTIONS = 20;
+/** Tasks of few names in each portion, from `task-sent` to `task-succeeded`. */
+const LIVES = 500;
+const LIVE_NAMES = 20;
+const EVENTS_A_MESSAGE = 50;
+const CAUGHT_UP_MS = 30_000;
+
+test('a flood into four services at once: each is exported all the time, nothing is unknown, no turn is long', {
+  timeout: 180_000,
+}, async (t) => {
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const urls = await Promise.all(SERVICES.map((service) => rabbitmq.addVhost(service)));
+  const times = exportTimes();
+  const totals = receivedTotals();
+  const unknown = new Set<string>();
+  const sink = await startReceiver({
+    onExport({ points }) {
+      totals.take(points);
+      // One metric of each export, for each has a time of its own.
+      times.take(points.filter(({ metric }) => metric === 'celery.task.succeeded'));
+      for (const { metric, resource, attributes } of points) {
+        if (attributes['celery.task.name'] === 'unknown')
+          unknown.add(`${metric} of ${resource['service.name']}`);
+      }
+    },
+  });
+  t.after(() => sink.stop());
+  const services = Object.fromEntries(SERVICES.map((name, index) => [name, { broker_url: urls[index] }]));
+  const file = serviceFile(t, { services, endpoint: sink.url, intervalMs: INTERVAL_MS });
+  const tellTurn = import.meta.resolve('./tell-longest-turn.ts');
+  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', tellTurn]);
+  await bridge.logged(/(?:connected to[\s\S]*){4}/u, 15_000);
+  // What is compiled for the first time, and exported for the first time, is no matter of this test.
+  await publishAll(urls, -1);
+  await delay(3 * INTERVAL_MS);
+  bridge.signal('SIGUSR2');
+  await bridge.logged(/"longestMs"/u, 5000);
+  const fromMs = Date.now();
+  for (let portion = 0; portion < PORTIONS; portion += 1) {
+    const next = delay(PORTION_MS);
+    await publishAll(urls, portion);
+    await next;
+  }
+  const toMs = Date.now();
+  const endMs = performance.now() + CAUGHT_UP_MS;
+  const received = (PORTIONS + 1) * (PORTION + LIVES);
+  const isBehind = (service: string) => totals.of(service, 'celery.task.received') < received;
+  while (performance.now() < endMs && SERVICES.some(isBehind)) await delay(50);
+  bridge.signal('SIGUSR2');
+  await bridge.logged(/(?:"longestMs"[\s\S]*){2}/u, 5000);
+
+  const [before, during] = toldTurns(bridge.log());
+  assert.ok(before !== undefined && during !== undefined);
+  const ownMs = ownTime([...before.own, ...during.own]);
+  const gapsMs = SERVICES.map((service) => {
+    const gapMs = times.longestGapWithin(service, fromMs, toMs, ownMs);
+    const inAllMs = times.longestGapWithin(service, fromMs, toMs, (atMs) => atMs);
+    t.diagnostic(
+      `${service}: at most ${Math.round(gapMs)} ms of the bridge’s own between two exports (${Math.round(inAllMs)} ms in all)`,
+    );
+    return gapMs;
+  });
+  t.diagnostic(
+    `the longest turn: ${Math.round(during.longestMs)} ms, with a full collection of garbage ${Math.round(during.longestCollectingMs)} ms`,
+  );
+  assert.deepEqual([...unknown], []);
+  for (const service of SERVICES) {
+    assert.equal(totals.of(service, 'celery.task.received'), received, service);
+    assert.equal(totals.of(service, 'celery.task.succeeded'), (PORTIONS + 1) * LIVES, service);
+  }
+  assert.ok(Math.max(...gapsMs) < GAP_MAX_MS, `${gapsMs} ms`);
+  assert.ok(during.longestMs < TURN_MS_MAX, `${during.longestMs} ms`);
+});
+
+function toldTurns(log: string): readonly ToldTurns[] {
+  return log
+    .split('\n')
+    .filter((line) => line.startsWith('{"longestMs"'))
+    .map((line) => JSON.parse(line));
+}
+
+/** For how long the bridge had run or had had nothing to do at a time, in between the samples too. */
+function ownTime(samples: ToldTurns['own']): (atMs: number) => number {
+  return (atMs) => {
+    const sampled = samples.findIndex(([sampledMs], index) => index > 0 && sampledMs >= atMs);
+    const [from, to] = samples.slice(sampled < 0 ? -2 : sampled - 1).slice(0, 2);
+    assert.ok(from !== undefined && to !== undefined);
+    return from[1] + ((to[1] - from[1]) * (atMs - from[0])) / (to[0] - from[0]);
+  };
+}
+
+async function publishAll(urls: readonly string[], portion: number): Promise<void> {
+  await Promise.all(urls.map((url) => publishRaw(url, [...newNames(portion), ...liveTasks(portion)])));
+}
+
+function newNames(portion: number): readonly RawPublish[] {
+  return messagesOf(
+    Array.from({ length: PORTION }, (_, index) => {
+      const name = `tenant_${portion}_${index}.pay`;
+      return event('task-received', { name, hostname: `celery@${name}` });
+    }),
+  );
+}
+
+/** How each began is told after how it ended, in another message. */
+function liveTasks(portion: number): readonly RawPublish[] {
+  const begun: EventFields[] = [];
+  const ended: EventFields[] = [];
+  for (let index = 0; index < LIVES; index += 1) {
+    const of = { uuid: `${portion}-${index}`, hostname: 'celery@pod' };
+    const named = { ...of, name: `shop.task_${index % LIVE_NAMES}` };
+    begun.push(event('task-sent', { ...named, queue: 'orders', hostname: 'gen1@pod' }));
+    begun.push(event('task-received', named));
+    ended.push(event('task-started', of), event('task-succeeded', { ...of, runtime: 0.1, result: 'None' }));
+  }
+  return messagesOf([...ended, ...begun]);
+}
+
+function messagesOf(events: readonly EventFields[]): readonly RawPublish[] {
+  return Array.from({ length: Math.ceil(events.length / EVENTS_A_MESSAGE) }, (_, message) => {
+    const list = events.slice(message * EVENTS_A_MESSAGE, (message + 1) * EVENTS_A_MESSAGE);
+    const body = Buffer.from(JSON.stringify(list));
+    return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
+  });
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createExportHistory } from '../../../src/otlp/export/export-history.ts';
+
+const ARRIVED = { outcome: 'success', points: 7 } as const;
+const IN_PART = { outcome: 'partial', points: 7 } as const;
+const FAILED = { outcome: 'failure', points: 0 } as const;
+const HALF_FAILED = { outcome: 'failure', points: 3 } as const;
+const NOTHING = { outcome: 'success', points: 0 } as const;
+
+test('the first export that arrives after failures says how many they were, and since when', () => {
+  const { note } = createExportHistory();
+  assert.equal(note('shop', ARRIVED, 0), undefined);
+  assert.equal(note('shop', FAILED, 1000), undefined);
+  assert.equal(note('shop', HALF_FAILED, 2000), undefined);
+  assert.deepEqual(note('shop', ARRIVED, 4500), { failures: 2, afterMs: 3500 });
+  assert.equal(note('shop', ARRIVED, 5000), undefined);
+  note('shop', FAILED, 6000);
+  assert.deepEqual(note('shop', IN_PART, 7000), { failures: 1, afterMs: 1000 });
+});
+
+test('an export of nothing puts no end to failures: nobody was asked', () => {
+  const { note } = createExportHistory();
+  note('shop', FAILED, 0);
+  assert.equal(note('shop', NOTHING, 1000), undefined);
+  assert.deepEqual(note('shop', ARRIVED, 2000), { failures: 1, afterMs: 2000 });
+});
+
+test('each source has its own history', () => {
+  const { note, hasArrived } = createExportHistory();
+  note('shop', FAILED, 0);
+  assert.equal(note('mail', ARRIVED, 1000), undefined);
+  assert.deepEqual([hasArrived('shop'), hasArrived('mail')], [false, true]);
+});
+
+test('something has arrived once a backend took points, if not all of them', () => {
+  const { note, hasArrived } = createExportHistory();
+  note('shop', NOTHING, 0);
+  note('shop', FAILED, 1000);
+  assert.equal(hasArrived('shop'), false);
+  note('shop', HALF_FAILED, 2000);
+  assert.equal(hasArrived('shop'), true);
+});

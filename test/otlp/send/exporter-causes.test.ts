@@ -1,0 +1,261 @@
+/** What is told of an export to the wrong place, by servers that are no backends of it, as they really answer. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import * as http from 'node:http';
+import * as http2 from 'node:http2';
+import * as https from 'node:https';
+import type { Server as NetServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
+import type { ExporterSettings } from '../../../src/otlp/otlp-settings.ts';
+import { type Certificates, makeCertificates } from '../../real/certificates.ts';
+import { freePort } from '../../real/free-port.ts';
+import { exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
+import { listenOnLoopback } from './loopback-server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'celery-otel-causes-'));
+let files: Certificates;
+before(() => {
+  files = makeCertificates(join(folder, 'tls'));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const tls = () => ({ cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) });
+
+type Started = () => Promise<{ readonly port: number; readonly stop: () => unknown }>;
+
+/** A gRPC server that has never heard of OTLP. */
+const grpcServer =
+  (credentials: () => ServerCredentials): Started =>
+  async () => {
+    const server = new GrpcServer();
+    const bound = Promise.withResolvers<number>();
+    server.bindAsync('127.0.0.1:0', credentials(), (error, port) =>
+      error === null ? bound.resolve(port) : bound.reject(error),
+    );
+    return { port: await bound.promise, stop: () => server.forceShutdown() };
+  };
+
+const webServer =
+  (create: () => NetServer): Started =>
+  () => {
+    const server = create();
+    // Of clients that want something else.
+    for (const event of ['tlsClientError', 'sessionError']) server.on(event, () => {});
+    return listenOnLoopback(server, {});
+  };
+
+type Responds = (request: unknown, response: Response) => void;
+interface Response {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(body: string): unknown;
+}
+
+const page =
+  (status: number): Responds =>
+  (_, response) => {
+    response.statusCode = status;
+    response.setHeader('content-type', 'text/html');
+    response.end('<!doctype html><title>Welcome</title>');
+  };
+const status =
+  (code: number): Responds =>
+  (_, response) => {
+    response.statusCode = code;
+    response.end('');
+  };
+
+const SERVERS = {
+  'a gRPC server': grpcServer(() => ServerCredentials.createInsecure()),
+  'a gRPC server with TLS': grpcServer(() => {
+    const { cert, key } = tls();
+    return ServerCredentials.createSsl(null, [{ private_key: key, cert_chain: cert }]);
+  }),
+  'a web server': webServer(() => http.createServer(page(200))),
+  'a web server with TLS': webServer(() => https.createServer(tls(), page(200))),
+  'a web server with HTTP/2': webServer(() => http2.createServer((_, response) => page(200)(_, response))),
+  'a web server that has no such path': webServer(() => http.createServer(status(404))),
+  'a backend that wants credentials': webServer(() => http.createServer(status(401))),
+  'a proxy': webServer(() => http.createServer(page(502))),
+  'a proxy with HTTP/2': webServer(() => http2.createServer((_, response) => status(503)(_, response))),
+  nobody: async () => ({ port: await freePort(), stop: () => {} }),
+} satisfies Record<string, Started>;
+
+type Protocol = ExporterSettings['protocol'];
+
+interface Case {
+  readonly to: keyof typeof SERVERS;
+  readonly by: readonly [Protocol, scheme: 'http' | 'https'];
+  readonly path?: string;
+  readonly trusting?: boolean;
+  readonly kind: 'unavailable' | 'refused';
+  readonly says: RegExp;
+}
+
+const GRPC = ['grpc', 'http'] as const;
+const GRPC_TLS = ['grpc', 'https'] as const;
+const HTTP = ['http/protobuf', 'http'] as const;
+const HTTP_TLS = ['http/json', 'https'] as const;
+
+const CASES: readonly Case[] = [
+  { to: 'nobody', by: GRPC, kind: 'unavailable', says: /^nobody listens at 127\.0\.0\.1:\d+: / },
+  { to: 'nobody', by: HTTP, kind: 'unavailable', says: /^nobody listens at 127\.0\.0\.1:\d+: / },
+  {
+    to: 'a web server',
+    by: GRPC,
+    kind: 'unavailable',
+    says: /^no gRPC is spoken at .*\(UNAVAILABLE \(14\): Protocol error\)$/,
+  },
+  {
+    to: 'a web server',
+    by: GRPC_TLS,
+    kind: 'unavailable',
+    says: /^no TLS is spoken at .*: wrong version number\)$/,
+  },
+  {
+    to: 'a web server',
+    by: HTTP,
+    kind: 'refused',
+    says: /^a web page or a proxy answers at .*\(HTTP 200 OK: a web page\)$/,
+  },
+  {
+    to: 'a web server',
+    by: HTTP_TLS,
+    kind: 'unavailable',
+    says: /^no TLS is spoken at .*wrong version number\)$/,
+  },
+  {
+    to: 'a web server with TLS',
+    by: GRPC,
+    kind: 'unavailable',
+    says: /closed the connection without an answer: likely TLS/,
+  },
+  {
+    to: 'a web server with TLS',
+    by: GRPC_TLS,
+    trusting: true,
+    kind: 'unavailable',
+    says: /^no gRPC is spoken at .*no application protocol\)$/,
+  },
+  {
+    to: 'a web server with TLS',
+    by: HTTP,
+    kind: 'unavailable',
+    says: /closed the connection without an answer: likely TLS/,
+  },
+  {
+    to: 'a web server with TLS',
+    by: HTTP_TLS,
+    kind: 'unavailable',
+    says: /is not trusted: name its authority in otlp_certificate/,
+  },
+  { to: 'a web server with HTTP/2', by: GRPC, kind: 'refused', says: /^a web page or a proxy answers at/ },
+  {
+    to: 'a web server with HTTP/2',
+    by: HTTP,
+    kind: 'unavailable',
+    says: /^no HTTP\/1 is spoken at .*Parse Error/,
+  },
+  {
+    to: 'a gRPC server',
+    by: GRPC,
+    kind: 'refused',
+    says: /^a gRPC server is at .*, but it takes no OTLP metrics/,
+  },
+  { to: 'a gRPC server', by: GRPC_TLS, kind: 'unavailable', says: /^no TLS is spoken at/ },
+  {
+    to: 'a gRPC server',
+    by: HTTP,
+    kind: 'unavailable',
+    says: /^no HTTP\/1 is spoken at .*: set otlp_protocol to grpc/,
+  },
+  {
+    to: 'a gRPC server with TLS',
+    by: GRPC,
+    kind: 'unavailable',
+    says: /closed the connection without an answer: likely TLS/,
+  },
+  {
+    to: 'a gRPC server with TLS',
+    by: GRPC_TLS,
+    kind: 'unavailable',
+    says: /is not trusted: name its authority in otlp_certificate/,
+  },
+  {
+    to: 'a web server that has no such path',
+    by: HTTP,
+    path: '/',
+    kind: 'refused',
+    says: /^the path of OTLP metrics is mostly \/v1\/metrics, and \/ is asked for/,
+  },
+  {
+    to: 'a web server that has no such path',
+    by: HTTP,
+    kind: 'refused',
+    says: /^no OTLP metrics are taken at .*\/v1\/metrics: /,
+  },
+  {
+    to: 'a backend that wants credentials',
+    by: HTTP,
+    kind: 'refused',
+    says: /otlp_headers \(HTTP 401 Unauthorized\)$/,
+  },
+  { to: 'a proxy', by: HTTP, kind: 'unavailable', says: /^a proxy answers, and not the backend behind it/ },
+  {
+    to: 'a proxy with HTTP/2',
+    by: GRPC,
+    kind: 'unavailable',
+    says: /^a proxy answers, and not the backend behind it/,
+  },
+];
+
+async function reasonTo(t: TestContext, { to, by: [protocol, scheme], path, trusting, kind }: Case) {
+  const { port, stop } = await SERVERS[to]();
+  t.after(stop);
+  const endpoint = `${scheme}://127.0.0.1:${port}${protocol === 'grpc' ? '' : (path ?? '/v1/metrics')}`;
+  const certificateFile = trusting ? files.caFile : undefined;
+  const exporter = exporterOf(t, exporterSettings(protocol, endpoint, { certificateFile }));
+  assert.equal(exporter.backend, `${endpoint.replace(/\/$/, '')} (${protocol})`);
+  const result = await exporter.export(sampleMetrics());
+  assert.equal(result.kind, kind, JSON.stringify(result));
+  return 'reason' in result ? result.reason : '';
+}
+
+for (const asked of CASES) {
+  const { to, by, path = '', trusting, says } = asked;
+  const how = `${by.join(' by ')}${path}${trusting ? ', whose authority is trusted' : ''}`;
+  test(`${how} to ${to}: ${says.source}`, async (t) => {
+    assert.match(await reasonTo(t, asked), says);
+  });
+}
+
+test('a name that nobody has is told as that', async (t) => {
+  for (const [protocol, path] of [
+    ['grpc', ''],
+    ['http/json', '/v1/metrics'],
+  ] as const) {
+    const endpoint = `http://collector.invalid:4317${path}`;
+    const result = await exporterOf(t, exporterSettings(protocol, endpoint)).export(sampleMetrics());
+    assert.match('reason' in result ? result.reason : '', /^the name collector\.invalid is not found: /u);
+  }
+});
+
+test('a password in the endpoint is in nothing that is told', async (t) => {
+  const { port, stop } = await webServer(() =>
+    http.createServer((request, response) => {
+      const [, sent = ''] = (request.headers.authorization ?? '').split(' ');
+      response.statusCode = 401;
+      response.setHeader('content-type', 'text/plain');
+      response.end(`me:hunt er2 = hunt%20er2 = ${Buffer.from(sent, 'base64')}`);
+    }),
+  )();
+  t.after(stop);
+  const endpoint = `http://me:hunt%20er2@127.0.0.1:${port}/v1/metrics`;
+  const exporter = exporterOf(t, exporterSettings('http/json', endpoint));
+  const result = await exporter.export(sampleMetrics());
+  assert.match(JSON.stringify(result), /HTTP 401 Unauthorized: me:\*\*\* = \*\*\* = me:\*\*\*/u);
+  assert.doesNotMatch(exporter.backend, /hunt|me:/u);
+});

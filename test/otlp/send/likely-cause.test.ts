@@ -1,0 +1,198 @@
+/** Each row of the table, and what is not to be explained. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { backendAddress } from '../../../src/otlp/send/backend-address.ts';
+import { likelyCause, type Symptom } from '../../../src/otlp/send/likely-cause.ts';
+
+type Answered = Partial<Omit<Extract<Symptom, { kind: 'http answer' }>, 'kind'>>;
+
+const none = (said: string): Symptom => ({ kind: 'no answer', said });
+const http = (status: number, more: Answered = {}): Symptom => ({
+  ...{ kind: 'http answer', status, isPage: false, said: '' },
+  ...more,
+});
+const grpc = (status: number, said = ''): Symptom => ({ kind: 'grpc answer', status, said });
+
+const GRPC = 'http://collector:4317';
+const GRPCS = 'https://collector:4317';
+const HTTP = 'http://collector:4318/v1/metrics';
+const HTTPS = 'https://collector:4318/v1/metrics';
+
+const UNCONNECTED = 'No connection established. Last error: ';
+const WRONG_VERSION =
+  'write EPROTO 00:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../deps/x.c:77:';
+
+/** An endpoint over HTTP has a path here, one over gRPC has none. */
+const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undefined])[] = [
+  [
+    GRPC,
+    none(`${UNCONNECTED}Error: connect ECONNREFUSED 10.0.0.7:4317. `),
+    /^nobody listens at collector:4317: /u,
+  ],
+  [
+    HTTP,
+    none('ECONNREFUSED connect ECONNREFUSED 10.0.0.7:4318'),
+    /^nobody listens at collector:4318: [^(]*$/u,
+  ],
+  ['http://localhost:4317', none('ECONNREFUSED'), /\(in a container, localhost is the container itself\)$/u],
+  ['http://[::1]:4318/v1/metrics', none('ECONNREFUSED'), /in a container/u],
+  [GRPC, none('Name resolution failed for target dns:collector:4317'), /^the name collector is not found/u],
+  [HTTP, none('ENOTFOUND getaddrinfo ENOTFOUND collector'), /^the name collector is not found/u],
+  [HTTP, none('EAI_AGAIN getaddrinfo EAI_AGAIN collector'), /^the name collector is not found/u],
+  [HTTP, none('EHOSTUNREACH connect EHOSTUNREACH 10.0.0.7:4318'), /^no network leads to collector:4318/u],
+  [
+    'unix:///run/x.sock',
+    none(`${UNCONNECTED}Error: connect ENOENT /run/x.sock. `),
+    /^the socket cannot be opened/u,
+  ],
+  [GRPCS, none(`${UNCONNECTED}Error: ${WRONG_VERSION}`), /^no TLS is spoken at collector:4317: write http:/u],
+  [HTTPS, none(`EPROTO ${WRONG_VERSION}`), /^no TLS is spoken at collector:4318: write http:/u],
+  [
+    HTTPS,
+    none('UNABLE_TO_VERIFY_LEAF_SIGNATURE unable to verify the first certificate'),
+    /not trusted.*otlp_certificate$/u,
+  ],
+  [GRPCS, none(`${UNCONNECTED}Error: self-signed certificate in certificate chain`), /not trusted/u],
+  [GRPCS, none(`${UNCONNECTED}Error: unable to get local issuer certificate`), /not trusted/u],
+  [HTTPS, none('CERT_HAS_EXPIRED certificate has expired'), /has expired/u],
+  [HTTPS, none('CERT_NOT_YET_VALID certificate is not yet valid'), /not valid yet/u],
+  [HTTPS, none('ERR_TLS_CERT_ALTNAME_INVALID x does not match'), /is for another name/u],
+  [
+    GRPCS,
+    none("Hostname/IP does not match certificate's altnames: IP: 127.0.0.2 is not in"),
+    /is for another name/u,
+  ],
+  [
+    HTTPS,
+    none('ERR_SSL_X tlsv13 alert certificate required'),
+    /set otlp_client_certificate and otlp_client_key$/u,
+  ],
+  [
+    'http://collector:4318',
+    none(`${UNCONNECTED}Protocol error`),
+    /^4318 is the port of OTLP over HTTP: set otlp_protocol to http\/protobuf, or write port 4317$/u,
+  ],
+  [
+    'http://collector:9000',
+    none(`${UNCONNECTED}Protocol error`),
+    /^no gRPC is spoken at collector:9000: set otlp_protocol to http\/protobuf/u,
+  ],
+  [
+    'http://collector:4317/v1/metrics',
+    none('HPE_INVALID_CONSTANT Parse Error: Expected HTTP/'),
+    /^4317 is the port of OTLP over gRPC: set otlp_protocol to grpc, or write port 4318$/u,
+  ],
+  [
+    'http://collector:9000/v1/metrics',
+    none('HPE_INVALID_CONSTANT Parse Error'),
+    /^no HTTP\/1 is spoken at collector:9000: set otlp_protocol to grpc/u,
+  ],
+  [
+    'https://collector:4318',
+    none(`${UNCONNECTED}Error: x:tlsv1 alert no application protocol:y`),
+    /^4318 is the port of OTLP over HTTP/u,
+  ],
+  [
+    GRPC,
+    none(`${UNCONNECTED}Failed to connect`),
+    /collector:4317 closed the connection.*likely TLS .*https:/u,
+  ],
+  [HTTP, none('ECONNRESET socket hang up'), /collector:4318 closed the connection.*likely TLS .*https:/u],
+  [
+    'http://collector:4317/v1/metrics',
+    none('ECONNRESET socket hang up'),
+    /^4317 is the port of OTLP over gRPC/u,
+  ],
+  [
+    HTTPS,
+    none('ECONNRESET Client network socket disconnected before secure TLS connection was established'),
+    /broke the TLS handshake off/u,
+  ],
+  [
+    'http://collector:4317/v1/metrics',
+    none(' no answer within 700 ms'),
+    /^4317 is the port of OTLP over gRPC/u,
+  ],
+  [
+    GRPC,
+    none('Deadline exceeded after 0.701s,Waiting for LB pick'),
+    /^no gRPC connection to collector:4317 came about in time/u,
+  ],
+  [HTTP, none(' no answer within 700 ms'), undefined],
+  [HTTP, none(' something else'), undefined],
+
+  [
+    HTTP,
+    http(400, { said: 'Client sent an HTTP request to an HTTPS server.\n' }),
+    /^TLS is spoken at collector:4318: write https:/u,
+  ],
+  [
+    HTTP,
+    http(400, { isPage: true, said: '<html>The plain HTTP request was sent to HTTPS port' }),
+    /^TLS is spoken at/u,
+  ],
+  [HTTP, http(400), undefined],
+  [HTTP, http(401), /otlp_headers$/u],
+  [HTTP, http(403, { isPage: true }), /otlp_headers$/u],
+  [HTTP, http(407), /^a proxy in between wants a login$/u],
+  [
+    'http://collector:4318/',
+    http(404),
+    /^the path of OTLP metrics is mostly \/v1\/metrics, and \/ is asked for/u,
+  ],
+  [
+    'http://collector:4318/otlp',
+    http(405, { isPage: true }),
+    /and \/otlp is asked for: write the whole URL$/u,
+  ],
+  [HTTP, http(404), /^no OTLP metrics are taken at collector:4318\/v1\/metrics/u],
+  [HTTP, http(404, { isPage: true }), /^a web page or a proxy answers at collector:4318/u],
+  [HTTP, http(200, { isPage: true }), /^a web page or a proxy answers at collector:4318/u],
+  [HTTP, http(502, { isPage: true }), /^a proxy answers, and not the backend behind it/u],
+  [HTTP, http(503), undefined],
+  [HTTP, http(415), /set otlp_protocol to http\/json$/u],
+  [HTTP, http(308), /^the backend sends us elsewhere/u],
+  [HTTP, http(500), undefined],
+
+  [GRPC, grpc(16, 'no token'), /otlp_headers$/u],
+  [GRPC, grpc(7, 'Received HTTP status code 403'), /otlp_headers$/u],
+  [GRPC, grpc(12, 'unknown service'), /^a gRPC server is at collector:4317, but it takes no OTLP metrics/u],
+  [GRPC, grpc(12, 'Received HTTP status code 404'), /^a web page or a proxy answers/u],
+  [
+    'http://collector:4318',
+    grpc(12, 'Received HTTP status code 404'),
+    /^4318 is the port of OTLP over HTTP/u,
+  ],
+  [GRPC, grpc(14, 'Received HTTP status code 503'), /^a proxy answers, and not the backend behind it/u],
+  [
+    GRPC,
+    grpc(8, 'Received message larger than max (1752460652 vs 4194304)'),
+    /^a web page or a proxy answers/u,
+  ],
+  [GRPC, grpc(8, 'Received message larger than max (5000000 vs 4194304)'), undefined],
+  [GRPC, grpc(14, 'come back later'), undefined],
+];
+
+for (const [endpoint, symptom, expected] of CASES) {
+  const what = 'status' in symptom ? `${symptom.status} ${symptom.said}` : symptom.said;
+  test(`${endpoint}: ${what.trim()}`, () => {
+    const protocol = /:\d+\//u.test(endpoint) ? 'http/protobuf' : 'grpc';
+    const address = backendAddress({ protocol, endpoint, insecure: false });
+    const cause = likelyCause(symptom, { address, hasWorked: false });
+    if (expected === undefined) assert.equal(cause, undefined);
+    else assert.match(cause ?? 'nothing', expected);
+  });
+}
+
+test('a backend that has taken requests is restarted now and then, and not asked for in a wrong way', () => {
+  const closed = none('ECONNRESET socket hang up');
+  for (const endpoint of [HTTP, HTTPS, 'http://collector:4317/v1/metrics']) {
+    const address = backendAddress({ protocol: 'http/protobuf', endpoint, insecure: false });
+    assert.equal(likelyCause(closed, { address, hasWorked: true }), undefined);
+    assert.notEqual(likelyCause(closed, { address, hasWorked: false }), undefined);
+    assert.match(
+      likelyCause(none('ECONNREFUSED'), { address, hasWorked: true }) ?? '',
+      /nobody listens at \S+ any more/u,
+    );
+  }
+});
