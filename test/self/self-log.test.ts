@@ -187,7 +187,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: late(300),
     level: 'warn',
-    says: /^an export of shop took 4\.2 s, longer than the interval of 1\.0 s; nothing is lost, but there is too much to do: raise metric_export_interval, or have fewer series or services$/u,
+    says: /^an export of shop took 4\.2 s, longer than the interval of 1 s; nothing is lost, but there is too much to do: raise metric_export_interval, or have fewer series or services$/u,
   },
   {
     event: late(4000),
