@@ -9,10 +9,7 @@ import { rawMessage } from './amqp-message.ts';
 import { bindOwnQueue, ensureExchange } from './amqp-topology.ts';
 import type { SessionEnd, SessionOptions, Transport } from './broker.ts';
 import type { AmqpUrl, BrokerUrl } from './broker-url.ts';
-import type { ListeningClock } from './listening-clock.ts';
-
-/** Where nothing else comes from the broker, it is asked for a sign of life so often. */
-const PROOF_INTERVAL_MS = 1000;
+import { type ListeningClock, PROOF_INTERVAL_MS } from './listening-clock.ts';
 
 export function createAmqpTransport(listening: ListeningClock): Transport {
   return {
@@ -44,7 +41,6 @@ class AmqpSession {
   #model: ChannelModel | undefined;
   #ready = false;
   #over = false;
-  #isQuiet = false;
   #proofTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SessionOptions, url: AmqpUrl, listening: ListeningClock) {
@@ -100,18 +96,14 @@ class AmqpSession {
 
   /** Everything that the broker had sent before this has come as well. */
   #proveListening(): void {
-    this.#isQuiet = false;
     if (this.#ready && !this.#over) this.#listening.proven(performance.now(), Date.now());
   }
 
   /** A dead connection and a quiet cluster look alike, until the broker answers something. */
   #askForProof(channel: Channel): void {
-    if (this.#over) return;
-    if (this.#isQuiet) {
-      // Not to acknowledge anything, we have no prefetch: this changes nothing. Whoever breaks the channel tells why.
-      channel.prefetch(0).catch(() => undefined);
-    }
-    this.#isQuiet = true;
+    if (this.#over || !this.#listening.needsProof(performance.now())) return;
+    // Nothing is acknowledged, so a prefetch limit means nothing, and this one is none. Whoever breaks the channel says why.
+    channel.prefetch(0).catch(() => undefined);
   }
 
   #receive(message: ConsumeMessage | null): void {

@@ -3,6 +3,8 @@
  * connection went dead unnoticed, not while the process was held up. Pure: the time is an argument.
  */
 
+/** How often it is asked whether a proof is needed: in a quiet cluster, there is one each time. */
+export const PROOF_INTERVAL_MS = 1000;
 /** Between two proofs no more than this counts: if they are further apart, the process or the network was held up. */
 const PROOFS_APART_MS_MAX = 1500;
 
@@ -32,6 +34,11 @@ export class ListeningClock {
     if (this.#provenAtMs === undefined) return;
     this.#listenedMs += Math.min(Math.max(0, upMs - this.#provenAtMs), PROOFS_APART_MS_MAX);
     this.begin(upMs, wallMs);
+  }
+
+  /** Whether nothing has come for so long that a sign of life should be asked for. */
+  needsProof(upMs: number): boolean {
+    return this.#provenAtMs !== undefined && upMs - this.#provenAtMs >= PROOF_INTERVAL_MS / 2;
   }
 
   /** Nothing can be heard any more; the time since the last proof does not count. */

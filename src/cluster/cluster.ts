@@ -64,7 +64,7 @@ export interface Cluster {
   tables(): ClusterTables;
   /**
    * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
-   * and sendings of one task, events of it that wait in the window, words of a worker that do, and idle queues.
+   * and sendings of one task, events of it that wait in the window, words of a worker that do, processes under one nodename, and idle queues.
    */
   beyondFixedBounds(): number;
 }
@@ -137,7 +137,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
       clock_skews: { size: skews.size, evicted: skews.notAdmitted },
     }),
     beyondFixedBounds: () =>
-      tasks.partsEvicted + window.hurriedPerTask + workers.appliedEarly + queues.notAdmitted,
+      tasks.partsEvicted + window.hurriedPerTask + workers.beyondFixedBounds + queues.notAdmitted,
   };
 }
 

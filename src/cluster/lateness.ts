@@ -9,6 +9,9 @@
  */
 const SENDING_LATENESS_MS = 100;
 
+/** How long a process whose successor has come may still be heard of; a broker delivers its tasks anew meanwhile. */
+export const LAST_WORDS_MS = 10_000;
+
 /** For how long an event of a task is held, ms. */
 export function holdingMs(windowMs: number): number {
   return windowMs + SENDING_LATENESS_MS;

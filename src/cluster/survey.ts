@@ -12,8 +12,9 @@ import { largestOfSmallest } from './smallest.ts';
 import { inSteps, type Steps, unchangedInSteps } from './steps.ts';
 import type { Run, Sending, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
+import type { Worker } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
-import type { Worker, WorkerTable } from './worker-table.ts';
+import type { WorkerTable } from './worker-table.ts';
 
 /** What a survey looks at. */
 export interface Surveyed {
@@ -170,7 +171,7 @@ class Surveyor {
       if (doubted < doubt.runs && run.sinceMs <= doubt.untilMs) {
         run.standing = 'doubted';
         doubted += 1;
-      } else if (isGone) this.#lose(instance, task, run);
+      } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
       else this.#note(this.#oldestRunningMs, run.identity.queue, run.sinceMs);
       if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
     });

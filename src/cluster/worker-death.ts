@@ -2,6 +2,7 @@
  * When a process of a worker is known to be dead. Silence alone proves little: a worker that shuts down says goodbye and
  * then ends its tasks, one of pool solo is silent while it runs one. Pure; it changes nothing.
  */
+import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import type { WorkerExit } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -13,13 +14,12 @@ export interface Patience {
   readonly lostTimeoutMs: number;
   /** A worker that is not up for longer than this is forgotten, and its series with it. */
   readonly seriesRetentionMs: number;
+  /** How much later than an event an earlier one may come, ms. */
+  readonly windowMs: number;
 }
 
 /** How it is known: `replaced` by a process with another pid, `restarted` with the same one, or by its silence. */
 export type Death = Exclude<WorkerExit, 'goodbye'>;
-
-/** How long a process whose successor has come may still be heard of; a broker delivers its tasks anew meanwhile. */
-const LAST_WORDS_MS = 10_000;
 
 /** @param siblings all processes that are known under its name, in the order in which they began */
 export function deathOf(
@@ -28,31 +28,31 @@ export function deathOf(
   patience: Patience,
   listenedMs: number,
 ): Death | undefined {
-  const voice = voiceOf(instance);
-  if (voice === instance && listenedMs - instance.lastSeenMs > LAST_WORDS_MS) {
-    if (instance.rebornAs !== undefined) return 'restarted';
-    if (isReplaced(instance, siblings)) return 'replaced';
-  }
   if (instance.dropped === 'retired') return 'silence';
-  const silentMs = listenedMs - voice.lastSeenMs;
-  if (voice.beatsWhileRunning && !voice.offline && silentMs > patience.lostTimeoutMs) return 'silence';
-  return listenedMs - goneAtMs(voice, patience) > patience.seriesRetentionMs ? 'silence' : undefined;
+  const silentMs = listenedMs - instance.lastSeenMs;
+  // What it told last may still be in the reordering window.
+  const settledMs = settlingMs(patience.windowMs);
+  if (!instance.saidGoodbye && silentMs > Math.max(LAST_WORDS_MS, settledMs)) {
+    if (hasSuccessor(instance, siblings)) return instance.rebornAs === undefined ? 'replaced' : 'restarted';
+    const isGivenUp = silentMs > Math.max(patience.lostTimeoutMs, settledMs);
+    if (instance.beatsWhileRunning && isGivenUp) return 'silence';
+  }
+  return listenedMs - goneAtMs(instance, patience, listenedMs) > patience.seriesRetentionMs
+    ? 'silence'
+    : undefined;
 }
 
 /** Since when it is not up, in listened time, ms; in the future while it is. */
-export function goneAtMs(instance: WorkerInstance, { workerTimeoutMs }: Patience): number {
-  return instance.offline ? instance.lastSeenMs : instance.lastSeenMs + workerTimeoutMs;
+export function goneAtMs(
+  instance: WorkerInstance,
+  { workerTimeoutMs }: Pick<Patience, 'workerTimeoutMs'>,
+  listenedMs: number,
+): number {
+  return instance.isOffline(listenedMs) ? instance.lastSeenMs : instance.lastSeenMs + workerTimeoutMs;
 }
 
-/** Under which it is heard of: where two processes share a name and a pid, nobody can tell one from the other. */
-function voiceOf(instance: WorkerInstance): WorkerInstance {
-  let voice = instance;
-  while (voice.rebornAs?.isShared === true) voice = voice.rebornAs;
-  return voice;
-}
-
-/** Whether another process has begun since its last word; one that goes on beside another only shares its name. */
-function isReplaced(instance: WorkerInstance, siblings: readonly WorkerInstance[]): boolean {
+/** Whether another process took its place; not so where it goes on beside the other: then they only share a name. */
+function hasSuccessor(instance: WorkerInstance, siblings: readonly WorkerInstance[]): boolean {
   const newest = siblings.at(-1);
-  return newest !== undefined && newest !== instance && instance.lastToldMs <= newest.firstToldMs;
+  return newest !== undefined && newest !== instance && instance.lastSpokeMs <= newest.firstSpokeMs;
 }

@@ -5,7 +5,7 @@
  */
 import type { WorkerSignal } from '../celery/event.ts';
 import { hashOf } from './fingerprint.ts';
-import { hasPassed, settlingMs } from './lateness.ts';
+import { hasPassed, LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
 
@@ -22,6 +22,22 @@ export interface HeldSignal {
   readonly signal: WorkerSignal;
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
+  /** The same, less how long it took to come. */
+  readonly spokeMs: number;
+  /** It came later than the window, by our clock. */
+  readonly isLate: boolean;
+}
+
+/** The first event of a process. */
+export interface FirstSign {
+  /** In listened time, ms; less how long it took to come, up to a window. */
+  readonly seenMs: number;
+  /** The same, less all the time that it took. */
+  readonly spokeMs: number;
+  /** By its own clock, epoch ms. */
+  readonly toldMs: number;
+  /** The connection to the broker on which it came, counted. */
+  readonly session: number;
 }
 
 /** What all instances have in common. */
@@ -31,10 +47,16 @@ export interface InstanceSurroundings {
   readonly observe: Observe;
   /** Told of a word that was applied early, for lack of room. */
   readonly onEarly: () => void;
-  /** The instance’s counts began anew without a greeting; these are the first words of its successor. */
+  /** These words are not of the instance: they are the first ones of a successor whose greeting was missed. */
   readonly onRestart: (instance: WorkerInstance, words: readonly HeldSignal[]) => void;
 }
 
+/** A worker that loses its broker says goodbye and greets again, in Celery 5.7 a second later. */
+const RECONNECT_MS = 2000;
+/** A greeting so long after it is that of another process, unless its counts go on. */
+const GOODBYE_MS = 5000;
+/** Of two processes that share a pid, the older one speaks where its count has grown so many times less. */
+const CLEARLY_CLOSER = 10;
 /** A worker says something every two seconds. */
 const HELD_SIGNALS_MAX = 64;
 
@@ -45,23 +67,26 @@ export class WorkerInstance {
   readonly hash: number;
   readonly #surroundings: InstanceSurroundings;
   readonly #tally: StartTally;
-  /** When it was last heard of, in listened time, ms. */
-  lastSeenMs: number;
-  /** When it was first heard of, in listened time, ms. */
+  /** When it was first and when it was last heard of, in listened time, ms. */
   readonly firstSeenMs: number;
-  /** The timestamps of its first and of its last event so far, by its own clock, epoch ms. */
+  lastSeenMs: number;
+  /** The timestamp of its first event, by its own clock, epoch ms. */
   firstToldMs: number;
-  lastToldMs: number;
+  /** When it sent its first event and its last one, in listened time, ms; in this order processes follow one another. */
+  readonly firstSpokeMs: number;
+  lastSpokeMs: number;
   /** The connection to the broker on which it was last heard of, counted. */
   lastSession: number;
-  /** A process of the same pid took its place: in containers, a pid and a nodename survive a restart. */
+  /** The process of the same pid that began after it: in containers, a pid and a nodename survive a restart. */
   rebornAs: WorkerInstance | undefined;
-  /** Two processes have its nodename and its pid: what one of them says proves nothing of the other. */
-  isShared = false;
+  /** The one before it. */
+  #predecessor: WorkerInstance | undefined;
   /** Heartbeats came while it ran a task, so their absence means something. Pool solo sends none meanwhile. */
   beatsWhileRunning = false;
-  /** Why it left, once that was counted. */
+  /** That it left was counted. */
   hasExited = false;
+  /** When it was heard of all the same. */
+  #revivedAtMs = Number.NEGATIVE_INFINITY;
   /** The worker table no longer knows it: `retired` since it is gone, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
   active: number | undefined = undefined;
@@ -69,38 +94,34 @@ export class WorkerInstance {
   version = '';
   system = '';
   /** It said goodbye, and has not said since that it is there. */
-  #saidGoodbye = false;
+  saidGoodbye = false;
+  #goodbyeAtMs = 0;
   /** In the order in which they were said. */
   #held: HeldSignal[] = [];
   #lastWord: Word | undefined;
   #wordBefore: Word | undefined;
-  /** Of its last word that was applied. */
+  /** Of its words that were applied: the highest clock, and the latest timestamp, epoch ms. */
   #lastClock = -1;
-  #lastAppliedMs = Number.NEGATIVE_INFINITY;
-  /** It told of fewer tasks than before: the next word shows whether that is so. */
-  #fall: HeldSignal | undefined;
+  lastAppliedMs = Number.NEGATIVE_INFINITY;
+  /** A word that cannot be its own; a second one shows that there is another process. */
+  #foreign: HeldSignal | undefined;
 
-  constructor(
-    nodename: string,
-    pid: number,
-    surroundings: InstanceSurroundings,
-    first: { readonly seenMs: number; readonly toldMs: number; readonly session: number },
-  ) {
+  constructor(nodename: string, pid: number, surroundings: InstanceSurroundings, first: FirstSign) {
     this.nodename = nodename;
     this.pid = pid;
     this.hash = hashOf(`${nodename} ${pid}`);
     this.#surroundings = surroundings;
     this.#tally = new StartTally(surroundings.windowMs);
-    this.lastSeenMs = first.seenMs;
-    this.firstSeenMs = first.seenMs;
+    this.firstSeenMs = this.lastSeenMs = first.seenMs;
     this.firstToldMs = first.toldMs;
-    this.lastToldMs = first.toldMs;
+    this.firstSpokeMs = this.lastSpokeMs = first.spokeMs;
     this.lastSession = first.session;
   }
 
   /** Said goodbye for good: a goodbye with a greeting close behind it is a reconnect. */
-  get offline(): boolean {
-    return this.#saidGoodbye && this.#held.length === 0;
+  isOffline(listenedMs: number): boolean {
+    const mayGreetMs = this.#surroundings.windowMs + RECONNECT_MS;
+    return this.saidGoodbye && this.#held.length === 0 && listenedMs - this.#goodbyeAtMs >= mayGreetMs;
   }
 
   /** Not all that it said was applied. */
@@ -118,11 +139,13 @@ export class WorkerInstance {
   }
 
   /** An event of it came. */
-  seen(seenMs: number, toldMs: number, session: number): void {
+  seen(seenMs: number, spokeMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
-    if (toldMs > this.lastToldMs) this.lastToldMs = toldMs;
+    if (spokeMs > this.lastSpokeMs) this.lastSpokeMs = spokeMs;
     this.lastSession = session;
-    if (!this.#saidGoodbye) this.hasExited = false;
+    if (!this.hasExited || this.saidGoodbye) return;
+    this.hasExited = false;
+    this.#revivedAtMs = spokeMs;
   }
 
   /** A start of a task reached us that happened then, by its clock. */
@@ -131,9 +154,9 @@ export class WorkerInstance {
   }
 
   /** Takes what it says of itself. */
-  hear(signal: WorkerSignal, arrivedAtMs: number): void {
-    const at = this.#held.findLastIndex((held) => !isBefore(signal, held.signal)) + 1;
-    this.#held.splice(at, 0, { signal, arrivedAtMs });
+  hear(word: HeldSignal): void {
+    const at = this.#held.findLastIndex((held) => !isBefore(word.signal, held.signal)) + 1;
+    this.#held.splice(at, 0, word);
     if (this.#held.length <= HELD_SIGNALS_MAX) return;
     this.#applyFirst(1);
     this.#surroundings.onEarly();
@@ -143,19 +166,34 @@ export class WorkerInstance {
    * Whether this greeting is that of another process: one that lost its broker for a moment greets as well, but its counts
    * go on.
    */
-  isSuccessor({ processed, clock, timestampMs }: WorkerSignal): boolean {
-    if (this.isShared || timestampMs <= this.#lastAppliedMs) return false;
-    const before = this.#held.map(({ signal }) => signal).filter((word) => word.timestampMs < timestampMs);
-    const counts = [this.#tally.highest ?? 0, ...before.map((word) => word.processed ?? 0)];
-    const clocks = [this.#lastClock, ...before.map((word) => word.clock)];
+  isSuccessor({ signal, isLate }: HeldSignal, session: number): boolean {
+    const { processed = 0, clock, timestampMs } = signal;
+    if (isLate && timestampMs <= this.lastAppliedMs) return false;
+    const before = this.#held.filter((held) => held.signal.timestampMs < timestampMs);
+    const counts = [this.#tally.highest ?? 0, ...before.map((held) => held.signal.processed ?? 0)];
+    const clocks = [this.#lastClock, ...before.map((held) => held.signal.clock)];
     if (clock >= 0 && clock < Math.max(...clocks)) return true;
-    if (processed === undefined) return false;
-    return processed < Math.max(...counts) || (processed === 0 && this.#tally.hasBegunBefore(timestampMs));
+    if (signal.processed !== undefined && processed < Math.max(...counts)) return true;
+    if (processed > 0) return false;
+    return this.#tally.hasBegunBefore(timestampMs) || this.#leftBefore(timestampMs, before, session);
+  }
+
+  /** Its last word was a goodbye, long before; where the broker was away meanwhile, its own connection was as well. */
+  #leftBefore(timestampMs: number, held: readonly HeldSignal[], session: number): boolean {
+    const last = held.at(-1)?.signal;
+    const saidGoodbye = last === undefined ? this.saidGoodbye : last.type === 'worker-offline';
+    const lastMs = last?.timestampMs ?? this.lastAppliedMs;
+    return saidGoodbye && timestampMs - lastMs > GOODBYE_MS && session === this.lastSession;
   }
 
   /** Another process of this pid has begun when it told its first event: what was told since then is of that one. */
   giveWayTo(successor: WorkerInstance): void {
     this.rebornAs = successor;
+    successor.#predecessor = this;
+    // What it seemed to send since then was the other's.
+    this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
+    if (this.#revivedAtMs >= successor.firstSpokeMs) this.hasExited = true;
+    this.lastSpokeMs = Math.min(this.lastSpokeMs, successor.firstSpokeMs);
     this.#tally.splitAt(successor.firstToldMs, successor.#tally);
     const isLater = ({ signal }: HeldSignal): boolean => signal.timestampMs >= successor.firstToldMs;
     successor.#held = this.#held.filter(isLater);
@@ -186,10 +224,10 @@ export class WorkerInstance {
    * known that had happened until then; undefined where it has not told.
    */
   settledActive(listenedMs: number): { readonly active: number; readonly timestampMs: number } | undefined {
-    const settledAfterMs = settlingMs(this.#surroundings.windowMs);
-    return [this.#lastWord, this.#wordBefore].find(
-      (word) => word !== undefined && hasPassed(settledAfterMs, word.arrivedAtMs, listenedMs),
-    );
+    const settledMs = settlingMs(this.#surroundings.windowMs);
+    const isSettled = (word: Word | undefined): boolean =>
+      word !== undefined && hasPassed(settledMs, word.arrivedAtMs, listenedMs);
+    return [this.#lastWord, this.#wordBefore].find(isSettled);
   }
 
   #applyFirst(count: number): void {
@@ -197,49 +235,44 @@ export class WorkerInstance {
   }
 
   #applyOne(word: HeldSignal): void {
-    const counts = this.#counts(word);
-    const owner = this.at(word.signal.timestampMs);
-    if (owner !== this) {
-      owner.takeOver([word]);
-      return;
-    }
-    this.#apply(word);
-    if (!counts) return;
-    const { processed = 0, timestampMs } = word.signal;
-    const { processed: begun, lost } = this.#tally.told(processed, timestampMs);
-    if (begun === 0 && lost === 0) return;
-    if (processed === 0 && lost === 0) return;
-    this.#surroundings.observe({
-      kind: 'worker-progressed',
-      worker: this.nodename,
-      processed: begun,
-      eventsLost: lost,
-    });
+    if (this.#predecessor?.claims(word, this) === true) this.#predecessor.#apply(word);
+    else if (this.#isOwn(word)) this.#apply(word);
+  }
+
+  /** Whether a word that came after the successor had begun is its own: it is there still, and they share a pid. */
+  claims({ signal, arrivedAtMs, spokeMs }: HeldSignal, successor: WorkerInstance): boolean {
+    const { processed = -1, clock } = signal;
+    const growth = processed - (this.#tally.highest ?? 0);
+    const otherGrowth = processed - (successor.#tally.highest ?? 0);
+    if (growth < 0 || (clock >= 0 && clock < this.#lastClock)) return false;
+    if (otherGrowth <= CLEARLY_CLOSER || growth * CLEARLY_CLOSER >= otherGrowth) return false;
+    if (this.dropped !== undefined || arrivedAtMs - this.lastSeenMs > LAST_WORDS_MS) return false;
+    this.seen(arrivedAtMs, spokeMs, successor.lastSession);
+    return true;
   }
 
   /**
-   * Whether the word tells how many tasks this process has begun. One that begins anew greets, but its greeting may have
-   * been missed; then the count falls, and stays low. Where it rises again at once, two processes share the name.
+   * Whether the word is of this process, whose counts and whose clock never fall. A process that begins anew greets, but
+   * its greeting may have been missed.
    */
-  #counts(word: HeldSignal): boolean {
-    const { processed, timestampMs } = word.signal;
-    if (processed === undefined) return false;
-    const hasFallen = processed < (this.#tally.highest ?? 0);
-    if (this.isShared || timestampMs < this.#lastAppliedMs) return !hasFallen;
-    const fall = this.#fall;
-    this.#fall = hasFallen && fall === undefined ? word : undefined;
-    if (fall !== undefined && hasFallen) this.#surroundings.onRestart(this, [fall]);
-    if (fall !== undefined && !hasFallen) this.isShared = true;
-    return !hasFallen;
+  #isOwn(word: HeldSignal): boolean {
+    const { processed = Number.POSITIVE_INFINITY, clock, timestampMs } = word.signal;
+    const hasFallen = processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
+    if (!hasFallen || (word.isLate && timestampMs < this.lastAppliedMs)) return !hasFallen;
+    if (this.#foreign === undefined) this.#foreign = word;
+    else this.#surroundings.onRestart(this, [this.#foreign, word]);
+    return false;
   }
 
   #apply({ signal, arrivedAtMs }: HeldSignal): void {
-    const { timestampMs, active, type } = signal;
-    this.#saidGoodbye = type === 'worker-offline';
-    if (!this.#saidGoodbye) this.hasExited = false;
+    const { timestampMs, active, processed, type } = signal;
+    const isGoodbye = type === 'worker-offline';
+    if (this.saidGoodbye && !isGoodbye) this.hasExited = false;
+    if (isGoodbye) this.#goodbyeAtMs = arrivedAtMs;
+    this.saidGoodbye = isGoodbye;
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
-    this.#lastClock = signal.clock;
-    this.#lastAppliedMs = timestampMs;
+    this.#lastClock = Math.max(this.#lastClock, signal.clock);
+    this.lastAppliedMs = Math.max(this.lastAppliedMs, timestampMs);
     this.active = active ?? this.active;
     this.load = signal.loadavg ?? this.load;
     this.version = signal.softwareVersion || this.version;
@@ -248,6 +281,14 @@ export class WorkerInstance {
       this.#wordBefore = this.#lastWord;
       this.#lastWord = { timestampMs, arrivedAtMs, active };
     }
+    if (processed !== undefined) this.#tell(processed, timestampMs);
+  }
+
+  #tell(told: number, timestampMs: number): void {
+    const { processed, lost } = this.#tally.told(told, timestampMs);
+    if (processed === 0 && lost === 0) return;
+    const { observe } = this.#surroundings;
+    observe({ kind: 'worker-progressed', worker: this.nodename, processed, eventsLost: lost });
   }
 }
 

@@ -3,9 +3,11 @@
  * worked out for the moment it is asked for. Times are listened time, so that only silence that was listened to counts.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
-import type { WorkerExit, WorkerVersion } from './observation.ts';
+import { LAST_WORDS_MS } from './lateness.ts';
+import type { WorkerExit } from './observation.ts';
 import { createRecencyMap } from './recency-map.ts';
 import { inSteps, type Steps } from './steps.ts';
+import { addProcess, isClient, newWorker, noteVersion, processOf, type Worker } from './worker.ts';
 import { type Death, deathOf, goneAtMs, type Patience } from './worker-death.ts';
 import { type HeldSignal, type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
 
@@ -14,29 +16,13 @@ export interface WorkerSettings extends Patience {
   readonly workersMax: number;
 }
 
-export interface Worker {
-  readonly nodename: string;
-  /** In the order in which they began; more than one after a restart, or where workers share a name. */
-  instances: readonly WorkerInstance[];
-  /** The queue it consumes where it is only one, told by remote control; '' otherwise. */
-  onlyQueue: string;
-  /** That it is known was observed. */
-  hasAppeared: boolean;
-  /** The versions that it told of itself: first the present one, then former ones. */
-  versions: readonly WorkerVersion[];
-}
-
-/** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
-const CLIENT = /^gen\d+@/u;
 /** Told by one survey; where there are more, what is kept of the others has bounds of its own. */
 const FORGOTTEN_MAX = 100_000;
-/** Workers of which something is observed in one step; each is measured, some for the first time. */
+/** Each is measured, some for the first time. */
 const HEARD_A_STEP = 50;
 const LOOKED_AT_A_STEP = 500;
 /** Under one name at once; each beyond takes the place of the oldest. */
 const INSTANCES_MAX = 8;
-/** Of one worker; each beyond takes the place of the oldest. */
-const VERSIONS_MAX = 4;
 
 export class WorkerTable {
   readonly #settings: WorkerSettings;
@@ -48,6 +34,7 @@ export class WorkerTable {
   readonly #forgotten = new Set<string>();
   #evicted = 0;
   #appliedEarly = 0;
+  #instancesEvicted = 0;
   #session = 0;
 
   constructor(settings: WorkerSettings, surroundings: Pick<InstanceSurroundings, 'windowMs' | 'observe'>) {
@@ -70,9 +57,9 @@ export class WorkerTable {
     return this.#evicted;
   }
 
-  /** Words that were applied before an earlier one could have come, for lack of room. */
-  get appliedEarly(): number {
-    return this.#appliedEarly;
+  /** Words that were applied early, and processes that were let go of, for lack of room under one name. */
+  get beyondFixedBounds(): number {
+    return this.#appliedEarly + this.#instancesEvicted;
   }
 
   /** Connections to the broker so far, the first one being 0. */
@@ -87,10 +74,21 @@ export class WorkerTable {
 
   /** Takes what a worker says of itself. */
   signal(event: WorkerSignal, wallMs: number, listenedMs: number): void {
-    let instance = this.instance(event, wallMs, listenedMs);
-    if (event.type === 'worker-online' && instance.isSuccessor(event))
-      instance = this.#reborn(instance, event);
-    instance.hear(event, listenedMs);
+    const worker = this.#workers.use(event.hostname) ?? this.#newWorker(event.hostname);
+    const lateMs = Math.max(0, wallMs - event.timestampMs);
+    const word = {
+      signal: event,
+      arrivedAtMs: listenedMs,
+      spokeMs: listenedMs - lateMs,
+      isLate: lateMs > this.#settings.windowMs,
+    };
+    const known = this.#known(worker, event, listenedMs);
+    const isReborn = event.type === 'worker-online' && known?.isSuccessor(word, this.#session) === true;
+    const instance =
+      worker !== undefined && known !== undefined && isReborn
+        ? this.#reborn(worker, known, word, event.timestampMs)
+        : this.#seen(worker, known, event, lateMs, listenedMs);
+    instance.hear(word);
     if (instance.dropped === undefined) this.#talkative.add(instance);
   }
 
@@ -98,17 +96,10 @@ export class WorkerTable {
    * The process that sent something just now. Whatever it sends is a sign of life, but does not undo a goodbye: a worker
    * that shuts down in an orderly way says it first, and tells the ends of its last tasks after it.
    */
-  instance({ hostname, pid, timestampMs }: EventBase, wallMs: number, listenedMs: number): WorkerInstance {
-    // When it was sent, if the sender's clock can be right, so that it makes no difference how long it took.
-    const latenessMs = Math.min(Math.max(0, wallMs - timestampMs), this.#surroundings.windowMs);
-    const seenMs = listenedMs - latenessMs;
-    const worker = this.#workers.use(hostname) ?? this.#newWorker(hostname);
-    const known = worker?.instances.findLast((instance) => instance.pid === pid);
-    if (known === undefined) return this.#newInstance(worker, { hostname, pid, timestampMs }, seenMs);
-    const ran = known.firstToldMs <= timestampMs ? known : this.#predecessor(worker, known, timestampMs);
-    ran.seen(seenMs, timestampMs, this.#session);
-    ran.release(listenedMs);
-    return ran;
+  instance(event: EventBase, wallMs: number, listenedMs: number): WorkerInstance {
+    const worker = this.#workers.use(event.hostname) ?? this.#newWorker(event.hostname);
+    const known = this.#known(worker, event, listenedMs);
+    return this.#seen(worker, known, event, Math.max(0, wallMs - event.timestampMs), listenedMs);
   }
 
   /** The one queue that the worker consumes; '' where there are several, or nobody has told. */
@@ -140,7 +131,8 @@ export class WorkerTable {
 
   /** Whether it is there to be given tasks; not so if it is silent, said goodbye, or has a successor. */
   isUp(instance: WorkerInstance, listenedMs: number): boolean {
-    if (instance.offline || listenedMs - instance.lastSeenMs > this.#settings.workerTimeoutMs) return false;
+    const silentMs = listenedMs - instance.lastSeenMs;
+    if (instance.isOffline(listenedMs) || silentMs > this.#settings.workerTimeoutMs) return false;
     if (instance.dropped !== undefined || this.death(instance, listenedMs) !== undefined) return false;
     const newest = this.#workers.peek(instance.nodename)?.instances.at(-1);
     return newest === instance || instance.lastSeenMs > (newest?.firstSeenMs ?? 0);
@@ -171,53 +163,73 @@ export class WorkerTable {
   }
 
   #newWorker(nodename: string): Worker | undefined {
-    if (CLIENT.test(nodename)) return undefined;
+    if (isClient(nodename)) return undefined;
     if (this.#workers.size() >= this.#settings.workersMax) {
       const oldest = this.#workers.takeOldest();
       if (oldest !== undefined) this.#forget(oldest, 'evicted');
       this.#evicted += 1;
     }
-    const worker: Worker = { nodename, instances: [], onlyQueue: '', hasAppeared: false, versions: [] };
+    const worker = newWorker(nodename);
     this.#workers.add(nodename, worker);
     return worker;
   }
 
+  #known(worker: Worker | undefined, event: EventBase, listenedMs: number): WorkerInstance | undefined {
+    const { windowMs } = this.#settings;
+    return worker === undefined ? undefined : processOf(worker, event, listenedMs - LAST_WORDS_MS - windowMs);
+  }
+
+  #seen(
+    worker: Worker | undefined,
+    known: WorkerInstance | undefined,
+    event: EventBase,
+    lateMs: number,
+    listenedMs: number,
+  ): WorkerInstance {
+    // When it was sent, if the sender's clock can be right, so that it makes no difference how long it took.
+    const seenMs = listenedMs - Math.min(lateMs, this.#settings.windowMs);
+    const spokeMs = listenedMs - lateMs;
+    if (known === undefined) return this.#newInstance(worker, event, seenMs, spokeMs);
+    known.seen(seenMs, spokeMs, this.#session);
+    known.release(listenedMs);
+    return known;
+  }
+
   #newInstance(
     worker: Worker | undefined,
-    { hostname, pid, timestampMs }: Pick<EventBase, 'hostname' | 'pid' | 'timestampMs'>,
+    { hostname, pid, timestampMs: toldMs }: EventBase,
     seenMs: number,
+    spokeMs: number,
   ): WorkerInstance {
-    const first = { seenMs, toldMs: timestampMs, session: this.#session };
+    const first = { seenMs, spokeMs, toldMs, session: this.#session };
     // One name for one worker: whoever compares two finds the very same text.
     const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#surroundings, first);
     if (worker === undefined) {
       instance.dropped = 'evicted';
       return instance;
     }
-    // A late word of a process that is gone must not seem to be its successor's.
-    const at = worker.instances.findLastIndex(({ firstToldMs }) => firstToldMs <= timestampMs) + 1;
-    instance.hasExited = at < worker.instances.length;
-    const all = worker.instances.toSpliced(at, 0, instance);
-    for (const dropped of all.slice(0, -INSTANCES_MAX)) this.#drop(dropped, 'evicted');
-    worker.instances = all.slice(-INSTANCES_MAX);
+    addProcess(worker, instance);
+    this.#makeRoom(worker, seenMs);
     return instance;
   }
 
-  /** Of processes with the same pid, the one that ran then; the events of its first moments may come in any order. */
-  #predecessor(worker: Worker | undefined, known: WorkerInstance, timestampMs: number): WorkerInstance {
-    const ran = worker?.instances.findLast(
-      ({ pid, firstToldMs }) => pid === known.pid && firstToldMs <= timestampMs,
-    );
-    if (ran !== undefined) return ran;
-    if (!worker?.instances.some(({ rebornAs }) => rebornAs === known)) known.firstToldMs = timestampMs;
-    return known;
+  /** Of too many processes under one name the oldest goes. */
+  #makeRoom(worker: Worker, listenedMs: number): void {
+    const [oldest] = worker.instances;
+    if (oldest === undefined || worker.instances.length <= INSTANCES_MAX) return;
+    oldest.flush();
+    this.#settle(worker, listenedMs);
+    const isDead = this.death(oldest, listenedMs) !== undefined;
+    if (!isDead) this.#instancesEvicted += 1;
+    this.#drop(oldest, isDead ? 'retired' : 'evicted');
+    worker.instances = worker.instances.filter((instance) => instance !== oldest);
   }
 
-  /** A process with the pid of another has greeted. */
-  #reborn(instance: WorkerInstance, { hostname, pid, timestampMs }: EventBase): WorkerInstance {
-    const worker = this.#workers.peek(hostname);
-    if (worker === undefined) return instance;
-    const successor = this.#newInstance(worker, { hostname, pid, timestampMs }, instance.lastSeenMs);
+  /** @param sinceMs what was told since then is of the new process, by the worker’s clock, epoch ms */
+  #reborn(worker: Worker, instance: WorkerInstance, first: HeldSignal, sinceMs: number): WorkerInstance {
+    const seenMs = Math.max(first.spokeMs, first.arrivedAtMs - this.#settings.windowMs);
+    const event = { ...first.signal, timestampMs: sinceMs };
+    const successor = this.#newInstance(worker, event, seenMs, first.spokeMs);
     instance.giveWayTo(successor);
     if (successor.hasMoreToSay) this.#talkative.add(successor);
     return successor;
@@ -225,8 +237,11 @@ export class WorkerTable {
 
   #restarted(instance: WorkerInstance, words: readonly HeldSignal[]): void {
     const [first] = words;
-    if (first === undefined || instance.dropped !== undefined) return;
-    this.#reborn(instance, first.signal).takeOver(words);
+    const worker = this.#workers.peek(instance.nodename);
+    if (first === undefined || worker === undefined) return;
+    if (instance.dropped !== undefined || instance.rebornAs !== undefined) return;
+    // When it began is not known: at the earliest after the last word of the one before.
+    this.#reborn(worker, instance, first, instance.lastAppliedMs + 1).takeOver(words);
   }
 
   #release(instance: WorkerInstance, listenedMs: number): void {
@@ -244,29 +259,26 @@ export class WorkerTable {
       instance.hasExited = true;
       observe({ kind: 'worker-exited', worker: worker.nodename, reason });
     }
-    const { version = '', system = '' } = worker.instances.at(-1) ?? {};
-    const [present] = worker.versions;
-    if (version === '' || (present?.version === version && present.system === system)) return;
-    const former = worker.versions.filter((known) => known.version !== version || known.system !== system);
-    worker.versions = [{ version, system }, ...former].slice(0, VERSIONS_MAX);
+    noteVersion(worker);
   }
 
   #exit(instance: WorkerInstance, listenedMs: number): WorkerExit | undefined {
-    return instance.offline ? 'goodbye' : this.death(instance, listenedMs);
+    return instance.isOffline(listenedMs) ? 'goodbye' : this.death(instance, listenedMs);
   }
 
   #forgetIfGone(worker: Worker, listenedMs: number): void {
     const last = worker.instances.at(-1);
     // Nearly every worker has one.
     if (worker.instances.length > 1) {
-      const [kept, dead] = partition(
-        worker.instances,
-        (each) => each === last || this.death(each, listenedMs) === undefined,
-      );
-      worker.instances = kept;
+      const isDead = (each: WorkerInstance): boolean =>
+        each !== last && this.death(each, listenedMs) !== undefined;
+      const dead = new Set(worker.instances.filter(isDead));
       for (const instance of dead) this.#drop(instance, 'retired');
+      worker.instances = worker.instances.filter((each) => !dead.has(each));
     }
-    const goneMs = Math.max(...worker.instances.map((instance) => goneAtMs(instance, this.#settings)));
+    const goneMs = Math.max(
+      ...worker.instances.map((instance) => goneAtMs(instance, this.#settings, listenedMs)),
+    );
     if (listenedMs - goneMs <= this.#settings.seriesRetentionMs) return;
     this.#workers.delete(worker.nodename);
     this.#forget(worker, 'retired');
@@ -281,8 +293,4 @@ export class WorkerTable {
     for (const instance of worker.instances) this.#drop(instance, why);
     if (this.#forgotten.size < FORGOTTEN_MAX) this.#forgotten.add(worker.nodename);
   }
-}
-
-function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [T[], T[]] {
-  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }

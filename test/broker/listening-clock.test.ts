@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ListeningClock } from '../../src/broker/listening-clock.ts';
+import { ListeningClock, PROOF_INTERVAL_MS } from '../../src/broker/listening-clock.ts';
 
 const WALL_MS = 1_795_260_275_000;
 
@@ -70,4 +70,28 @@ test('the wall clock stands still while nothing is heard, and is itself again on
   assert.equal(wallS(21), 11);
   begin(30);
   assert.equal(wallS(31), 31);
+});
+
+test('in a quiet cluster, where only answers come, all the time counts', () => {
+  const listening = new ListeningClock();
+  listening.begin(0, WALL_MS);
+  let stoodStill = 0;
+  for (let upMs = 100; upMs <= 120_000; upMs += 100) {
+    const isTick = upMs % PROOF_INTERVAL_MS === 0;
+    if (isTick && listening.needsProof(upMs)) listening.proven(upMs + 5, WALL_MS + upMs + 5);
+    if (listening.wallMs(upMs, WALL_MS + upMs) !== WALL_MS + upMs) stoodStill += 1;
+  }
+  assert.ok(listening.listenedMs >= 119_000, `${listening.listenedMs}`);
+  assert.equal(stoodStill, 0);
+});
+
+test('while events come, and while nothing can be heard, nobody is asked for a sign of life', () => {
+  const listening = new ListeningClock();
+  assert.equal(listening.needsProof(10_000), false);
+  listening.begin(0, WALL_MS);
+  listening.proven(900, WALL_MS + 900);
+  assert.equal(listening.needsProof(1_000), false);
+  assert.equal(listening.needsProof(1_400), true);
+  listening.end();
+  assert.equal(listening.needsProof(9_000), false);
 });

@@ -16,6 +16,8 @@ import {
 } from './events.ts';
 
 const { windowMs, workerTimeoutMs, seriesRetentionMs } = SETTINGS;
+/** After so long no greeting follows any more. */
+const GOODBYE_MS = windowMs + 2_000;
 const W2 = 'w2@shop';
 
 const online = (hostname = WORKER) => signal('worker-online', { hostname });
@@ -126,7 +128,7 @@ const TABLE: readonly Case[] = [
       [0, heartbeat(1)],
       [1_000, offline()],
     ],
-    atMs: 1_000 + windowMs,
+    atMs: 1_000 + GOODBYE_MS,
     reading: GONE,
   },
   {
@@ -135,7 +137,7 @@ const TABLE: readonly Case[] = [
       [0, heartbeat(1)],
       [1_000, offline()],
     ],
-    atMs: 1_000 + windowMs - 1,
+    atMs: 1_000 + GOODBYE_MS - 1,
     reading: { up: true, active: 1 },
   },
   {
@@ -145,13 +147,13 @@ const TABLE: readonly Case[] = [
       [1_000, offline()],
       [3_000, succeeded()],
     ],
-    atMs: 3_000,
+    atMs: 1_000 + GOODBYE_MS,
     reading: GONE,
   },
   {
     what: 'it was never heard of but for its goodbye',
     heard: [[0, offline()]],
-    atMs: windowMs,
+    atMs: GOODBYE_MS,
     reading: GONE,
   },
   {
@@ -221,7 +223,7 @@ test('two workers on one host are two workers', () => {
     [10, offline()],
   ];
   assert.deepEqual(
-    new Map(readAt(10 + windowMs, heard).map(({ worker, up, active }) => [worker, { up, active }])),
+    new Map(readAt(10 + GOODBYE_MS, heard).map(({ worker, up, active }) => [worker, { up, active }])),
     new Map([
       [WORKER, GONE],
       [W2, { up: true, active: 2 }],

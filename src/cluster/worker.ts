@@ -1,0 +1,66 @@
+/** One worker, with its processes in the order in which they began; which of them sent an event. It decides nothing else. */
+import type { EventBase } from '../celery/event.ts';
+import type { WorkerVersion } from './observation.ts';
+import type { WorkerInstance } from './worker-instance.ts';
+
+export interface Worker {
+  readonly nodename: string;
+  /** In the order in which they began; more than one after a restart, or where workers share a name. */
+  instances: readonly WorkerInstance[];
+  /** The queue it consumes where it is only one, told by remote control; '' otherwise. */
+  onlyQueue: string;
+  /** That it is known was observed. */
+  hasAppeared: boolean;
+  /** The versions that it told of itself: first the present one, then former ones. */
+  versions: readonly WorkerVersion[];
+}
+
+/** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
+const CLIENT = /^gen\d+@/u;
+/** Of one worker; each beyond takes the place of the oldest. */
+const VERSIONS_MAX = 4;
+
+export function isClient(nodename: string): boolean {
+  return CLIENT.test(nodename);
+}
+
+export function newWorker(nodename: string): Worker {
+  return { nodename, instances: [], onlyQueue: '', hasAppeared: false, versions: [] };
+}
+
+/**
+ * The process of that pid which ran then; the events of the first moments of the oldest may come in any order.
+ * @param settledMs of one that was first seen before, in listened time, all events are its own: a clock was set back
+ */
+export function processOf(
+  { instances }: Worker,
+  { pid, timestampMs }: Pick<EventBase, 'pid' | 'timestampMs'>,
+  settledMs: number,
+): WorkerInstance | undefined {
+  const newest = instances.findLast((instance) => instance.pid === pid);
+  if (newest === undefined || newest.firstToldMs <= timestampMs) return newest;
+  if (newest.firstSeenMs <= settledMs) return newest;
+  const ran = instances.findLast((instance) => instance.pid === pid && instance.firstToldMs <= timestampMs);
+  if (ran !== undefined) return ran;
+  const oldest = instances.find((instance) => instance.pid === pid);
+  if (oldest === newest) newest.firstToldMs = timestampMs;
+  return oldest;
+}
+
+/** Adds one that is heard of for the first time. A late word of one that is gone must not seem to be its successor’s. */
+export function addProcess(worker: Worker, instance: WorkerInstance): void {
+  const { instances } = worker;
+  const at = instances.findLastIndex((other) => other.firstSpokeMs <= instance.firstSpokeMs) + 1;
+  // It may have left long ago.
+  instance.hasExited = at < instances.length;
+  worker.instances = instances.toSpliced(at, 0, instance);
+}
+
+/** Notes the version that the newest process has told. */
+export function noteVersion(worker: Worker): void {
+  const { version = '', system = '' } = worker.instances.at(-1) ?? {};
+  const [present] = worker.versions;
+  if (version === '' || (present?.version === version && present.system === system)) return;
+  const former = worker.versions.filter((known) => known.version !== version || known.system !== system);
+  worker.versions = [{ version, system }, ...former].slice(0, VERSIONS_MAX);
+}
