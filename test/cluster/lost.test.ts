@@ -1,67 +1,25 @@
 /** What died with its worker, and what only seemed to: silence is no death, and a loss cannot be taken back. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CeleryEvent, WorkerSignal } from '../../src/celery/event.ts';
-import type { Observation } from '../../src/cluster/observation.ts';
 import {
   failed,
   line,
   received,
   SETTINGS,
-  sent,
   signal,
   started,
   succeeded,
   T0_MS,
-  type Watched,
   WORKER,
   watch,
 } from './events.ts';
+import { heartbeat, heartbeats, news, of, progress, running, tell, upAt } from './stories.ts';
 
 const W2 = { hostname: 'w2@shop' };
 const TIMEOUT_S = SETTINGS.workerTimeoutMs / 1_000;
 const LOST_S = SETTINGS.lostTimeoutMs / 1_000;
 const RETENTION_S = SETTINGS.seriesRetentionMs / 1_000;
 const FORGOTTEN_S = TIMEOUT_S + RETENTION_S;
-
-/** Events with the time, in seconds since the beginning, at which they happen and reach us. */
-type Story = readonly (readonly [atS: number, event: CeleryEvent])[];
-
-/** @param awayS for how long nobody listened before */
-function tell(on: Watched, story: Story, awayS = 0): void {
-  for (const [atS, event] of story) {
-    const timestampMs = T0_MS + atS * 1_000;
-    on.cluster.apply({ ...event, timestampMs }, timestampMs, timestampMs - awayS * 1_000);
-  }
-}
-
-function upAt(on: Watched, atS: number, awayS = 0): readonly (readonly [string, boolean])[] {
-  const { workers } = on.cluster.survey(T0_MS + atS * 1_000, T0_MS + (atS - awayS) * 1_000);
-  return workers.map(({ worker, up }) => [worker, up] as const);
-}
-
-/** What was lost or refuted, and who left, since the last call. */
-function news(on: Watched): readonly string[] {
-  const kinds: readonly Observation['kind'][] = ['task-lost', 'loss-refuted', 'worker-exited'];
-  return on
-    .news()
-    .filter(({ kind }) => kinds.includes(kind))
-    .map(line);
-}
-
-const of = (uuid: string) => ({ uuid });
-const running = (uuid: string, atS: number, over = {}): Story => [
-  [atS, sent(of(uuid))],
-  [atS, received({ ...of(uuid), ...over })],
-  [atS, started({ ...of(uuid), ...over })],
-];
-const heartbeat = (active: number, over: Partial<WorkerSignal> = {}) =>
-  signal('worker-heartbeat', { active, processed: 1, ...over });
-/** One each two seconds. */
-function heartbeats(fromS: number, toS: number, active: number, over: Partial<WorkerSignal> = {}): Story {
-  const count = Math.floor((toS - fromS) / 2) + 1;
-  return Array.from({ length: count }, (_, index) => [fromS + 2 * index, heartbeat(active, over)] as const);
-}
 
 const LOST = 'lost shop.pay orders w1@shop';
 const SILENCE = 'exited w1@shop silence';
@@ -153,11 +111,7 @@ test('a container that is restarted: the same nodename and pid, a new greeting, 
   tell(on, [[30, succeeded(of('u2'))], ...heartbeats(31, 45, 0, { processed: 50, clock: 99 })]);
   upAt(on, 60);
   assert.deepEqual(news(on), [], 'what the new process runs is its own');
-  const begun = on.observed.reduce(
-    (sum, it) => sum + (it.kind === 'worker-progressed' ? it.processed : 0),
-    0,
-  );
-  assert.equal(begun, 50, 'the tasks that the new process has begun count');
+  assert.equal(progress(on).processed, 50, 'the tasks that the new process has begun count');
 });
 
 test('what the new process tells before its greeting has come is its own all the same', () => {
@@ -195,11 +149,7 @@ test('counts that fall and stay low are those of another process, though its gre
   tell(on, heartbeats(35, 41, 1, { processed: 20 }));
   upAt(on, 45);
   assert.deepEqual(news(on), []);
-  const begun = on.observed.reduce(
-    (sum, it) => sum + (it.kind === 'worker-progressed' ? it.processed : 0),
-    0,
-  );
-  assert.equal(begun, 17);
+  assert.equal(progress(on).processed, 17);
 });
 
 test('two processes of one nodename and pid, whose counts take turns, prove nothing of each other', () => {

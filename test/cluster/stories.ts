@@ -1,0 +1,60 @@
+/** Stories of workers in seconds, and what is observed of who was lost and who left. */
+import type { CeleryEvent, WorkerSignal } from '../../src/celery/event.ts';
+import type { Observation } from '../../src/cluster/observation.ts';
+import { line, received, sent, signal, started, T0_MS, type Watched } from './events.ts';
+
+/** Events with the time, in seconds since the beginning, at which they happen and reach us. */
+export type Story = readonly (readonly [atS: number, event: CeleryEvent])[];
+
+/** @param awayS for how long nobody listened before */
+export function tell(on: Watched, story: Story, awayS = 0): void {
+  for (const [atS, event] of story) {
+    const timestampMs = T0_MS + atS * 1_000;
+    on.cluster.apply({ ...event, timestampMs }, timestampMs, timestampMs - awayS * 1_000);
+  }
+}
+
+export function upAt(on: Watched, atS: number, awayS = 0): readonly (readonly [string, boolean])[] {
+  const { workers } = on.cluster.survey(T0_MS + atS * 1_000, T0_MS + (atS - awayS) * 1_000);
+  return workers.map(({ worker, up }) => [worker, up] as const);
+}
+
+/** What was lost or refuted, and who left, since the last call. */
+export function news(on: Watched): readonly string[] {
+  const kinds: readonly Observation['kind'][] = ['task-lost', 'loss-refuted', 'worker-exited'];
+  return on
+    .news()
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(line);
+}
+
+/** How many tasks workers were found to have begun, and how many of those starts were missed, in all. */
+export function progress(on: Watched): { readonly processed: number; readonly lost: number } {
+  const all = on.observed.filter((it) => it.kind === 'worker-progressed');
+  return {
+    processed: all.reduce((sum, it) => sum + it.processed, 0),
+    lost: all.reduce((sum, it) => sum + it.eventsLost, 0),
+  };
+}
+
+export const of = (uuid: string) => ({ uuid });
+
+export const running = (uuid: string, atS: number, over = {}): Story => [
+  [atS, sent(of(uuid))],
+  [atS, received({ ...of(uuid), ...over })],
+  [atS, started({ ...of(uuid), ...over })],
+];
+
+export const heartbeat = (active: number, over: Partial<WorkerSignal> = {}): WorkerSignal =>
+  signal('worker-heartbeat', { active, processed: 1, ...over });
+
+/** One each two seconds. */
+export function heartbeats(
+  fromS: number,
+  toS: number,
+  active: number,
+  over: Partial<WorkerSignal> = {},
+): Story {
+  const count = Math.floor((toS - fromS) / 2) + 1;
+  return Array.from({ length: count }, (_, index) => [fromS + 2 * index, heartbeat(active, over)] as const);
+}

@@ -1,0 +1,143 @@
+/**
+ * Any row of processes under one name: each leaves once, what it ran is lost once, and nothing else is, in whatever order
+ * events come within the window and whenever surveys are made.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
+import { line, received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
+import { progress } from './stories.ts';
+
+const SEED = 20_261_122;
+const BEAT_MS = 2_000;
+
+const processes = fc.record({
+  pauseMs: fc.constantFrom(1_100, 1_500, 3_000, 9_000, 15_000, 60_000, 200_000),
+  beats: fc.integer({ min: 1, max: 11 }),
+  hasSamePid: fc.boolean(),
+  saysGoodbye: fc.boolean(),
+  tasks: fc.array(
+    fc.record({ atMs: fc.integer({ min: 200, max: 20_000 }), lengthMs: fc.integer({ min: 1, max: 15_000 }) }),
+    { maxLength: 4 },
+  ),
+});
+type Process = typeof processes extends fc.Arbitrary<infer P> ? P : never;
+type Make = (by: Pick<EventBase, 'pid' | 'clock' | 'timestampMs'>) => CeleryEvent;
+
+/** What one process tells: it greets, beats, runs a first short task and others, and says goodbye or is killed. */
+function lifeOf({ beats, saysGoodbye, tasks }: Process, beginMs: number, name: string) {
+  const endMs = beginMs + beats * BEAT_MS + 900;
+  const runs = [{ atMs: 300, lengthMs: 20 }, ...tasks]
+    .map(({ atMs, lengthMs }) => ({ startMs: beginMs + atMs, stopMs: beginMs + atMs + lengthMs }))
+    .filter(({ startMs }) => startMs < endMs);
+  const figures = (atMs: number) => ({
+    processed: runs.filter(({ startMs }) => startMs < atMs).length,
+    active: runs.filter(({ startMs, stopMs }) => startMs < atMs && stopMs >= atMs).length,
+  });
+  const told: { readonly atMs: number; readonly rank: number; readonly make: Make }[] = [];
+  const word = (type: 'worker-online' | 'worker-heartbeat' | 'worker-offline', atMs: number, rank: number) =>
+    told.push({ atMs, rank, make: (by) => signal(type, { ...by, ...figures(atMs) }) });
+  word('worker-online', beginMs, 0);
+  for (let beat = 1; beat <= beats; beat += 1) word('worker-heartbeat', beginMs + beat * BEAT_MS, 1);
+  for (const [index, { startMs, stopMs }] of runs.entries()) {
+    const uuid = `${name} ${index}`;
+    told.push({ atMs: startMs - 10, rank: 0, make: (by) => received({ ...by, uuid }) });
+    told.push({ atMs: startMs, rank: 1, make: (by) => started({ ...by, uuid }) });
+    if (stopMs < endMs) told.push({ atMs: stopMs, rank: 2, make: (by) => succeeded({ ...by, uuid }) });
+  }
+  if (saysGoodbye) word('worker-offline', endMs, 4);
+  return { endMs, told: told.toSorted((one, other) => one.atMs - other.atMs || one.rank - other.rank) };
+}
+
+function storyOf(row: readonly Process[]): readonly CeleryEvent[] {
+  const events: CeleryEvent[] = [];
+  let [nowMs, pid] = [T0_MS, 17];
+  for (const [index, each] of row.entries()) {
+    if (index > 0) {
+      nowMs += each.pauseMs;
+      if (!each.hasSamePid) pid += 1;
+    }
+    const { endMs, told } = lifeOf(each, nowMs, `p${index}`);
+    for (const [at, { atMs, make }] of told.entries())
+      events.push(make({ pid, clock: at + 2, timestampMs: atMs }));
+    nowMs = endMs;
+  }
+  return events;
+}
+
+function outcome(arrivals: readonly (readonly [event: CeleryEvent, atMs: number])[], surveyEveryMs: number) {
+  const on = watch();
+  const waiting = arrivals.toSorted(([, one], [, other]) => one - other);
+  const lastMs = waiting.at(-1)?.[1] ?? T0_MS;
+  function applyUntil(nowMs: number): void {
+    for (let first = waiting[0]; first !== undefined && first[1] <= nowMs; first = waiting[0]) {
+      on.cluster.apply(...first);
+      waiting.shift();
+    }
+  }
+  for (let nowMs = T0_MS + surveyEveryMs; nowMs < lastMs + 40_000; nowMs += surveyEveryMs) {
+    applyUntil(nowMs);
+    on.cluster.survey(nowMs);
+  }
+  applyUntil(lastMs);
+  for (const laterMs of [60_000, 200_000, 2_000_000]) on.cluster.survey(lastMs + laterMs);
+  const lines = on.observed.filter(({ kind }) => kind !== 'worker-progressed').map(line);
+  return { lines: lines.sort(), progress: progress(on) };
+}
+
+const rows = fc.array(processes, { minLength: 1, maxLength: 4 });
+const everyMs = fc.constantFrom(1_000, 5_000, 10_000, 60_000);
+const delaysMs = fc.array(fc.integer({ min: 0, max: SETTINGS.windowMs }), { minLength: 40, maxLength: 40 });
+
+test('each process leaves once, and what it ran when it was killed is lost once', () => {
+  fc.assert(
+    fc.property(rows, everyMs, delaysMs, (row, surveyEveryMs, delays) => {
+      const events = storyOf(row);
+      const { lines, progress } = outcome(
+        events.map((event, index) => [event, event.timestampMs + (delays[index % delays.length] ?? 0)]),
+        surveyEveryMs,
+      );
+      const count = (start: string): number => lines.filter((each) => each.startsWith(start)).length;
+      const told = (type: CeleryEvent['type']): number =>
+        events.filter((event) => event.type === type).length;
+      assert.deepEqual(
+        {
+          exits: count('exited'),
+          goodbyes: lines.filter((each) => each.endsWith(' goodbye')).length,
+          lost: count('lost'),
+          refuted: count('loss-refuted'),
+          succeeded: count('succeeded'),
+          missed: progress.lost,
+        },
+        {
+          exits: row.length,
+          goodbyes: row.filter(({ saysGoodbye }) => saysGoodbye).length,
+          lost: told('task-started') - told('task-succeeded'),
+          refuted: 0,
+          succeeded: told('task-succeeded'),
+          missed: 0,
+        },
+      );
+    }),
+    { numRuns: 1_000, seed: SEED },
+  );
+});
+
+test('in whatever order events come within the window, the same is observed', () => {
+  fc.assert(
+    fc.property(rows, everyMs, delaysMs, (row, surveyEveryMs, delays) => {
+      const events = storyOf(row);
+      const arriving = (delayOf: (index: number) => number) =>
+        outcome(
+          events.map((event, index) => [event, event.timestampMs + delayOf(index)]),
+          surveyEveryMs,
+        );
+      assert.deepEqual(
+        arriving((index) => delays[index % delays.length] ?? 0),
+        arriving(() => 0),
+      );
+    }),
+    { numRuns: 1_000, seed: SEED },
+  );
+});

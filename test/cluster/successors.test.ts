@@ -1,0 +1,201 @@
+/** Processes that follow one another under one name, or share it: each of them leaves once, for the right reason. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import { received, signal, started, succeeded, T0_MS, WORKER, watch } from './events.ts';
+import { heartbeat, heartbeats, news, of, progress, running, type Story, tell, upAt } from './stories.ts';
+
+const LOST = 'lost shop.pay orders w1@shop';
+const [GOODBYE, SILENCE] = ['exited w1@shop goodbye', 'exited w1@shop silence'];
+const [REPLACED, RESTARTED] = ['exited w1@shop replaced', 'exited w1@shop restarted'];
+
+test('two containers of one nodename and pid, for the time of a deploy: neither counts for the other', () => {
+  const on = watch();
+  tell(on, heartbeats(0, 20, 1, { processed: 5_000, clock: 9_000 }));
+  tell(on, [[22, signal('worker-online', { processed: 0, clock: 2 })]]);
+  for (let atS = 23; atS < 33; atS += 2) {
+    tell(on, [
+      [atS, heartbeat(1, { processed: 5_000, clock: 9_100 + atS })],
+      [atS + 1, heartbeat(0, { processed: 0, clock: 9_101 + atS })],
+    ]);
+  }
+  tell(on, [[34, signal('worker-offline', { processed: 5_000, clock: 9_200 })]]);
+  tell(on, heartbeats(35, 59, 0, { processed: 0, clock: 9_300 }));
+  assert.deepEqual(upAt(on, 60), [[WORKER, true]]);
+  assert.deepEqual(news(on), [GOODBYE]);
+  assert.deepEqual(progress(on), { processed: 0, lost: 0 });
+
+  tell(on, [...running('u1', 62), ...heartbeats(63, 93, 1, { processed: 1, clock: 9_500 })]);
+  assert.equal(progress(on).processed, 1, 'the new one counts');
+  tell(on, [
+    [100, signal('worker-online', { processed: 0, clock: 2 })],
+    ...heartbeats(102, 120, 0, { processed: 0, clock: 20 }),
+  ]);
+  upAt(on, 121);
+  assert.deepEqual(news(on), [LOST, RESTARTED]);
+});
+
+test('a process that is back after it was given up for its silence has left once', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1, { processed: 5, clock: 90 })]);
+  upAt(on, 140);
+  assert.deepEqual(news(on), [LOST, SILENCE]);
+  tell(on, [
+    [190, signal('worker-online', { processed: 0, clock: 2 })],
+    ...heartbeats(192, 210, 0, { processed: 0, clock: 9 }),
+  ]);
+  upAt(on, 211);
+  assert.deepEqual(news(on), []);
+});
+
+for (const isSamePid of [true, false]) {
+  test(`a crash loop between two surveys, ${isSamePid ? 'with one pid' : 'each with a pid of its own'}: every death counts`, () => {
+    const on = watch();
+    for (let index = 0; index < 15; index += 1) {
+      const by = { pid: isSamePid ? 1 : 100 + index };
+      tell(on, [
+        [4 * index, signal('worker-online', { ...by, clock: 1 })],
+        ...running(`u${index}`, 4 * index + 1, by),
+        [4 * index + 2, heartbeat(1, { ...by, clock: 9 })],
+      ]);
+    }
+    upAt(on, 60);
+    tell(on, heartbeats(60, 118, 1, { pid: isSamePid ? 1 : 114, clock: 20 }));
+    upAt(on, 120);
+    const told = news(on);
+    assert.equal(told.filter((each) => each === LOST).length, 14);
+    assert.equal(told.filter((each) => each === (isSamePid ? RESTARTED : REPLACED)).length, 14);
+    assert.equal(told.length, 28);
+    assert.deepEqual(progress(on), { processed: 15, lost: 0 });
+  });
+}
+
+test('more processes at once than fit under one name are counted, and none of them is lost for it', () => {
+  const on = watch();
+  for (let atS = 0; atS < 40; atS += 2) {
+    for (let pid = 1; pid <= 9; pid += 1) {
+      tell(on, [
+        ...(atS === 0 ? running(`u${pid}`, 0, { pid }) : []),
+        [atS + pid / 10, heartbeat(1, { pid })],
+      ]);
+    }
+    upAt(on, atS + 1);
+  }
+  assert.deepEqual(news(on), []);
+  assert.ok(on.cluster.beyondFixedBounds() > 0);
+});
+
+test('what waits in a long reordering window is no loss', () => {
+  for (const lateS of [0, 13]) {
+    const on = watch({ windowMs: 15_000 });
+    tell(on, [...running('u1', 0), ...heartbeats(2, 18, 1)]);
+    const arrivals: (readonly [atS: number, event: CeleryEvent])[] = [
+      [19 + lateS, succeeded({ ...of('u1'), timestampMs: T0_MS + 19_000 })],
+      [20, signal('worker-online', { pid: 18, timestampMs: T0_MS + 20_000 })],
+      ...heartbeats(22, 80, 0, { pid: 18, processed: 0 }).map(
+        ([atS, event]) => [atS, { ...event, timestampMs: T0_MS + atS * 1_000 }] as const,
+      ),
+    ];
+    for (const [atS, event] of arrivals.toSorted(([one], [other]) => one - other)) {
+      on.cluster.apply(event, T0_MS + atS * 1_000);
+      upAt(on, atS + 1);
+    }
+    upAt(on, 90);
+    assert.deepEqual(news(on), [REPLACED], `${lateS} s late`);
+  }
+});
+
+test('a host whose clock was ahead until it was set: the process from before is not the successor', () => {
+  const on = watch();
+  const told = (atS: number, event: CeleryEvent, aheadMs = 0): void =>
+    on.cluster.apply({ ...event, timestampMs: T0_MS + atS * 1_000 + aheadMs }, T0_MS + atS * 1_000);
+  for (let atS = 0; atS < 10; atS += 2) told(atS, heartbeat(0, { processed: 0 }), 3_600_000);
+  told(10, signal('worker-offline'), 3_600_000);
+  told(20, signal('worker-online', { pid: 18 }));
+  for (let atS = 22; atS < 30; atS += 2) told(atS, heartbeat(0, { pid: 18, processed: 0 }));
+  told(30, received({ ...of('u1'), pid: 18 }));
+  told(30, started({ ...of('u1'), pid: 18 }));
+  // Pool solo is silent while it runs a task.
+  for (let atS = 31; atS < 60; atS += 5) upAt(on, atS);
+  told(60, succeeded({ ...of('u1'), pid: 18 }));
+  upAt(on, 64);
+  assert.deepEqual(news(on), [GOODBYE]);
+});
+
+test('an event that is stamped in the future does not hide the death of its process', () => {
+  for (const timestampMs of [T0_MS + 30_000, 9_999_999_999_000]) {
+    const on = watch();
+    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
+    on.cluster.apply(received({ uuid: 'x', timestampMs }), T0_MS + 9_000);
+    tell(on, [
+      [20, signal('worker-online', { pid: 18 })],
+      ...heartbeats(22, 60, 0, { pid: 18, processed: 0 }),
+    ]);
+    upAt(on, 61);
+    assert.deepEqual(news(on), [LOST, REPLACED]);
+  }
+});
+
+test('a clock that is set back after a restart moves nothing to the process from before', () => {
+  for (const backS of [60, 3_600]) {
+    const on = watch();
+    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+    tell(on, [
+      [20, signal('worker-online', { processed: 0, clock: 2 })],
+      ...running('u2', 21),
+      ...heartbeats(22, 40, 1, { clock: 9 }),
+    ]);
+    for (let atS = 42; atS < 400; atS += 2) {
+      const timestampMs = T0_MS + (atS - backS) * 1_000;
+      on.cluster.apply(heartbeat(1, { clock: 10 + atS, timestampMs }), T0_MS + atS * 1_000);
+      assert.deepEqual(upAt(on, atS + 1), [[WORKER, true]]);
+    }
+    assert.deepEqual(news(on), [LOST, RESTARTED]);
+  }
+});
+
+test('a reconnect that takes a second is no goodbye, whenever a survey is made', () => {
+  for (const apartS of [0.02, 0.99, 1, 1.05]) {
+    const on = watch({ windowMs: 1_000 });
+    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 50 })]);
+    tell(on, [[10, signal('worker-offline', { active: 1, processed: 1, clock: 60 })]]);
+    assert.deepEqual(upAt(on, 10 + apartS - 0.01), [[WORKER, true]]);
+    tell(on, [[10 + apartS, signal('worker-online', { active: 1, processed: 1, clock: 61 })]]);
+    tell(on, heartbeats(12, 30, 1, { clock: 70 }));
+    assert.deepEqual(upAt(on, 31), [[WORKER, true]]);
+    assert.deepEqual(news(on), []);
+  }
+});
+
+test('a goodbye counts, whether the worker comes back with its pid or another, and whenever a survey is made', () => {
+  for (const pid of [17, 18]) {
+    for (const surveysS of [[60], [15, 60]]) {
+      const on = watch();
+      const idle: Story = heartbeats(0, 8, 0, { processed: 0, clock: 90 });
+      tell(on, [...idle, [10, signal('worker-offline', { clock: 100 })]]);
+      if (surveysS.includes(15)) upAt(on, 15);
+      tell(on, [
+        [30, signal('worker-online', { pid, clock: 120 })],
+        ...heartbeats(32, 58, 0, { pid, processed: 0, clock: 130 }),
+      ]);
+      upAt(on, 60);
+      assert.deepEqual(news(on), [GOODBYE]);
+    }
+  }
+});
+
+test('a warm shutdown beside its successor, as in a deploy that overlaps, loses nothing', () => {
+  for (const pid of [18, 17]) {
+    const on = watch();
+    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+    tell(on, [
+      [10, signal('worker-offline', { active: 1, processed: 1, clock: 100 })],
+      [12, signal('worker-online', { pid, processed: 0, clock: 2 })],
+      ...heartbeats(14, 60, 0, { pid, processed: 0, clock: 9 }),
+    ]);
+    upAt(on, 61);
+    tell(on, [[62, succeeded(of('u1'))]]);
+    upAt(on, 64);
+    assert.deepEqual(news(on), [GOODBYE]);
+  }
+});
