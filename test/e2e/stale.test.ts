@@ -52,8 +52,9 @@ test('an idle queue, a worker that left and a former version read 0 through the 
   await ofWorker('tasks_active', 1);
   await info('5.6.3', 1);
   await oldest('waiting', 0);
-  await publish(rabbitmq.url, [task('task-succeeded'), word('worker-heartbeat', 18, '5.7.0')]);
+  await publish(rabbitmq.url, [task('task-succeeded')]);
   await oldest('running', 0);
+  await publish(rabbitmq.url, [word('worker-heartbeat', 18, '5.7.0')]);
   await info('5.6.3', 0);
   await info('5.7.0', 1);
 
