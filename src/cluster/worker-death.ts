@@ -30,12 +30,13 @@ export function deathOf(
 ): Death | undefined {
   if (instance.dropped === 'retired') return 'silence';
   const silentMs = listenedMs - instance.lastSeenMs;
-  // What it told last may still be in the reordering window.
-  const settledMs = settlingMs(patience.windowMs);
-  if (!instance.saidGoodbye && silentMs > Math.max(LAST_WORDS_MS, settledMs)) {
-    if (hasSuccessor(instance, siblings)) return instance.rebornAs === undefined ? 'replaced' : 'restarted';
-    const isGivenUp = silentMs > Math.max(patience.lostTimeoutMs, settledMs);
-    if (instance.beatsWhileRunning && isGivenUp) return 'silence';
+  /** What it told last may still be in the reordering window. */
+  const hasBeenSilent = (forMs: number): boolean => silentMs > Math.max(forMs, settlingMs(patience.windowMs));
+  if (!instance.saidGoodbye) {
+    if (hasBeenSilent(LAST_WORDS_MS) && hasSuccessor(instance, siblings)) {
+      return instance.rebornAs === undefined ? 'replaced' : 'restarted';
+    }
+    if (hasBeenSilent(patience.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
   }
   return listenedMs - goneAtMs(instance, patience, listenedMs) > patience.seriesRetentionMs
     ? 'silence'

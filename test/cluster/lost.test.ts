@@ -37,6 +37,15 @@ test('a worker that is killed without a successor: not up after worker_timeout, 
   assert.deepEqual(news(on), [], 'once');
 });
 
+test('a short lost_timeout is kept, but nothing is lost that still waits in the reordering window', () => {
+  const on = watch({ workerTimeoutMs: 1_000, lostTimeoutMs: 3_000 });
+  tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
+  upAt(on, 7);
+  assert.deepEqual(news(on), []);
+  upAt(on, 7.1);
+  assert.deepEqual(news(on), [LOST, SILENCE]);
+});
+
 test('time in which nobody listened is no silence, and what was known stays as it was', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1)]);
