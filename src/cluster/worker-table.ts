@@ -4,7 +4,6 @@
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { LAST_WORDS_MS } from './lateness.ts';
-import type { WorkerExit } from './observation.ts';
 import { createRecencyMap } from './recency-map.ts';
 import { inSteps, type Steps } from './steps.ts';
 import { addProcess, isClient, newWorker, noteVersion, processOf, type Worker } from './worker.ts';
@@ -16,11 +15,13 @@ export interface WorkerSettings extends Patience {
   readonly workersMax: number;
 }
 
-/** Told by one survey; where there are more, what is kept of the others has bounds of its own. */
+/** Told by one survey; what is kept of the others has bounds of its own. */
 const FORGOTTEN_MAX = 100_000;
 /** Each is measured, some for the first time. */
 const HEARD_A_STEP = 50;
 const LOOKED_AT_A_STEP = 500;
+/** Names that are heard once, in a flood, are not worth series of their own. */
+const APPEARED_AFTER_MS = 10_000;
 /** Under one name at once; each beyond takes the place of the oldest. */
 const INSTANCES_MAX = 8;
 
@@ -62,7 +63,7 @@ export class WorkerTable {
     return this.#appliedEarly + this.#instancesEvicted;
   }
 
-  /** Connections to the broker so far, the first one being 0. */
+  /** Connections to the broker so far, from 0. */
   get session(): number {
     return this.#session;
   }
@@ -251,19 +252,19 @@ export class WorkerTable {
 
   #settle(worker: Worker, listenedMs: number): void {
     const { observe } = this.#surroundings;
-    if (!worker.hasAppeared) observe({ kind: 'worker-appeared', worker: worker.nodename });
-    worker.hasAppeared = true;
+    const knownMs = listenedMs - (worker.instances[0]?.firstSeenMs ?? listenedMs);
+    if (!worker.hasAppeared && knownMs >= APPEARED_AFTER_MS) {
+      worker.hasAppeared = true;
+      observe({ kind: 'worker-appeared', worker: worker.nodename });
+    }
     for (const instance of worker.instances) {
-      const reason = instance.hasExited ? undefined : this.#exit(instance, listenedMs);
+      if (instance.hasExited) continue;
+      const reason = instance.isOffline(listenedMs) ? 'goodbye' : this.death(instance, listenedMs);
       if (reason === undefined) continue;
       instance.hasExited = true;
       observe({ kind: 'worker-exited', worker: worker.nodename, reason });
     }
     noteVersion(worker);
-  }
-
-  #exit(instance: WorkerInstance, listenedMs: number): WorkerExit | undefined {
-    return instance.isOffline(listenedMs) ? 'goodbye' : this.death(instance, listenedMs);
   }
 
   #forgetIfGone(worker: Worker, listenedMs: number): void {

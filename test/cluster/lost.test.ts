@@ -275,11 +275,16 @@ test('a worker that had to be forgotten for lack of room takes nothing with it',
 test('a worker appears once, and again when it comes back after it was forgotten', () => {
   const on = watch();
   tell(on, heartbeats(0, 4, 0));
-  upAt(on, 6);
+  upAt(on, 9);
+  assert.ok(
+    on.observed.every(({ kind }) => kind !== 'worker-appeared'),
+    'a name that is heard once is not worth it',
+  );
   upAt(on, 10);
+  upAt(on, 14);
   upAt(on, 10 + FORGOTTEN_S);
   tell(on, heartbeats(700, 702, 0));
-  upAt(on, 704);
+  upAt(on, 711);
   const appeared = on.observed.filter(({ kind }) => kind === 'worker-appeared');
   assert.equal(appeared.length, 2);
 });
