@@ -11,6 +11,9 @@ const POLL_MS = 1000;
 /** The process that takes in those whose parent ended. */
 const INIT = 1;
 
+/** Node takes back what `nohup` asks for before any of our code runs; that it was asked stands in the script alone. */
+const NOHUP = /(?<![\w./-])(?:[\w./-]*\/)?nohup\s/u;
+
 /**
  * Calls back once if the starter ends; keeps no process alive.
  * @returns looks no more
@@ -22,7 +25,8 @@ export function watchStarter(
   const { starterId } = origin;
   // npm, and whatever else runs such scripts (yarn, pnpm, npx), sets it for all that is started by them.
   const isOfScript = (env['npm_lifecycle_event'] ?? '') !== '';
-  if (!isOfScript || starterId === INIT || origin.isSetApart()) return () => {};
+  const goesOn = NOHUP.test(env['npm_lifecycle_script'] ?? '');
+  if (!isOfScript || goesOn || starterId === INIT || origin.isSetApart()) return () => {};
   const timer = setInterval(() => {
     if (origin.parentId() === starterId) return;
     clearInterval(timer);

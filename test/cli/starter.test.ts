@@ -28,11 +28,20 @@ function noticed(t: TestContext, { io, orphan }: ReturnType<typeof processIo>): 
 
 test('a starter that is gone is noticed once, of what a script of npm started', (t) => {
   assert.equal(noticed(t, processIo(SCRIPT)), 1);
+  for (const script of ['celery-otel run --config nohup.yaml', 'my-nohup x; celery-otel run']) {
+    assert.equal(noticed(t, processIo({ ...SCRIPT, npm_lifecycle_script: script })), 1, script);
+  }
 });
 
 test('whoever is meant to go on without its starter is not watched over', (t) => {
   assert.equal(noticed(t, processIo({})), 0, 'of a shell, under nohup or not');
   assert.equal(noticed(t, processIo({ npm_lifecycle_event: '' })), 0);
+  for (const script of [
+    'nohup celery-otel run >log 2>&1 &',
+    'cd bridge && /usr/bin/nohup celery-otel run &',
+  ]) {
+    assert.equal(noticed(t, processIo({ ...SCRIPT, npm_lifecycle_script: script })), 0, script);
+  }
   assert.equal(noticed(t, processIo(SCRIPT, { setApart: true })), 0, 'setsid, or spawned detached');
   assert.equal(noticed(t, processIo(SCRIPT, { starterId: 1 })), 0, 'as in a container');
 });
