@@ -159,6 +159,15 @@ for (const [argv, cwd] of [
     if (cwd === undefined) assert.match(started.log(), /the script of npm that started this is gone/u);
   });
 
+  const onLinux = { skip: process.platform !== 'linux' };
+  test(`${title}: npm is killed, and the bridge ends in order after it`, onLinux, async (t) => {
+    const started = await start(t, argv, cwd);
+    started.signal('SIGKILL', 'starter');
+    await started.starterEnded();
+    await started.allEnded();
+    assertFlushed(started);
+  });
+
   for (const shell of ['/bin/sh', '/bin/bash']) {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       test(`${title}, scripts by ${shell}: a ${signal} to all of them ends all in order`, async (t) => {
