@@ -29,7 +29,24 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 /** Whoever started us; it may be gone before the packages are there. */
 const STARTER = process.ppid;
+const NPM = npmId();
 const STARTER_POLL_MS = 1000;
+
+/**
+ * npm, now, where we were started by a shell that it runs a script in; only Linux says so.
+ * @returns {string | undefined}
+ */
+function npmId() {
+  const script = process.env['npm_lifecycle_script'];
+  if (!script) return undefined;
+  try {
+    const args = readFileSync(`/proc/${STARTER}/cmdline`, 'utf8').split('\0');
+    if (!args.includes('-c') || !args.some((arg) => arg.startsWith(script))) return undefined;
+    return /^PPid:\s*(\d+)$/mu.exec(readFileSync(`/proc/${STARTER}/status`, 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
+}
 
 /** @param {string} text */
 function say(text) {
@@ -178,10 +195,10 @@ function run(script, args) {
       child.kill(signal);
     });
   }
-  // npm dies of a SIGTERM and takes the shell with it that it runs scripts in, but tells nobody else.
+  // npm dies of a SIGTERM and takes the shell with it that it runs scripts in, but tells nobody else; killed, nobody at all.
   if (process.env['npm_lifecycle_event'] && STARTER !== 1) {
     const watch = setInterval(() => {
-      if (process.ppid === STARTER) return;
+      if (process.ppid === STARTER && npmId() === NPM) return;
       clearInterval(watch);
       child.kill('SIGTERM');
     }, STARTER_POLL_MS).unref();

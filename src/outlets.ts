@@ -82,6 +82,7 @@ export function createOutlets(
       }
       const provider = open(pipeline, name, attributes);
       providers.set(name, provider);
+      self.beginSeries(name);
       return {
         meter: provider.getMeter(METER_NAME, VERSION),
         retire: (workers) => provider.retire('celery.worker.name', new Set(workers)),
@@ -121,6 +122,7 @@ const NO_SELF: SelfOutlet = {
   exported: [],
   record: () => {},
   eventsOf: () => () => {},
+  beginSeries: () => {},
   close: () => {},
 };
 
@@ -148,6 +150,7 @@ function openSelf(
     const own = exported.map((provider) => ({ service: SELF_NAME, ...provider.tally() }));
     return { process: watched.read(), services, series: [...series, ...own] };
   });
+  if (exported.length > 0) recorder.beginSeries(SELF_NAME);
   return {
     ...recorder,
     exported,

@@ -197,6 +197,7 @@ function receiver(
       countEvent(event, message.arrivedAtMs);
       cluster.apply(event, message.arrivedAtMs, listenedMs);
     }
+    if (events.length === 0 && rejections.length > 0) hearing.cannotRead();
     for (const { reason, detail } of rejections) {
       const { intentional } = REJECTION_REASONS[reason];
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });

@@ -18,13 +18,20 @@ import type { ProcessWatch } from '../src/self/process-readings.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
 import { createTurns } from '../src/turns.ts';
 import { VERSION } from '../src/version.ts';
-import { otlpSettings } from './otlp/settings.ts';
+import { otlpSettings, type SettingsOverrides } from './otlp/settings.ts';
 
 const READING: ServiceReading = {
   service: 'shop',
   connected: true,
   tables: { tasks: { entries: 12, limit: 100 } },
 };
+
+const FED_FROM_TOTALS: ReadonlySet<string> = new Set([
+  'celery_otel.cpu.time',
+  'celery_otel.series.retired',
+  'celery_otel.series.overflowed',
+  'celery_otel.measurements.refused',
+]);
 
 function shopService(): BridgeService {
   const env = { CELERY_BROKER_URL: 'amqp://127.0.0.1:1', OTEL_SERVICE_NAME: 'shop' };
@@ -64,10 +71,10 @@ async function receiver(t: TestContext): Promise<Receiver> {
 }
 
 /** Outlets of the service `shop`, which counts something. */
-function outletsTo(sink: Receiver, self: BridgeOptions['self']) {
+function outletsTo(sink: Receiver, self: BridgeOptions['self'], overrides: SettingsOverrides = {}) {
   const told: SelfEvent[] = [];
   const { watches, watch } = fakeWatches();
-  const options = { services: [shopService()], otlp: otlpSettings(sink.url), self };
+  const options = { services: [shopService()], otlp: otlpSettings(sink.url, overrides), self };
   const outlets = createOutlets(
     options,
     { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
@@ -146,6 +153,42 @@ test('what is read of services, of series and of the process is exported with wh
   ]);
   assert.deepEqual(watches, { begun: 1, read: 1, closed: 1 });
 });
+
+for (const temporality of ['cumulative', 'delta'] as const) {
+  test(`${temporality}: what grew until it was read is in a point that starts before it grew`, async (t) => {
+    const byTime = new Map<number, Point[]>();
+    const sink = await startReceiver({
+      onExport({ points }) {
+        for (const point of points) {
+          if (FED_FROM_TOTALS.has(point.metric)) {
+            byTime.set(point.timeMs, [...(byTime.get(point.timeMs) ?? []), point]);
+          }
+        }
+      },
+    });
+    t.after(() => sink.stop());
+    const { outlets } = outletsTo(
+      sink,
+      { enabled: true, attributes: {} },
+      { streams: { temporality }, schedule: { intervalMs: 300 } },
+    );
+    const begunMs = Date.now();
+    await sink.waitFor('celery-otel', () => byTime.size >= 2, 20_000);
+    await outlets.close(5000);
+    const [first = [], second = []] = [...byTime.values()];
+    assert.deepEqual(
+      first.map(({ metric }) => metric).sort(),
+      [...FED_FROM_TOTALS, ...FED_FROM_TOTALS].sort(),
+      'of each mode of the CPU, or of both the service and the bridge',
+    );
+    for (const { metric, startMs } of first) assert.ok(startMs <= begunMs, `${metric} starts too late`);
+    const expectedMs = first.map(({ startMs, timeMs }) => (temporality === 'delta' ? timeMs : startMs));
+    assert.deepEqual(
+      second.map(({ startMs }) => startMs),
+      expectedMs,
+    );
+  });
+}
 
 test('series that ended, and measurements that had no place or were refused, are counted under their service', async (t) => {
   const sink = await receiver(t);

@@ -18,8 +18,16 @@ export interface NewestPoints {
 
 /** celery-otel puts no more into a request … */
 const POINTS_MAX = 1000;
-/** … and none that makes it larger than some MiB. To take the last of an export for one that is not does no harm. */
-const BYTES_FULL = 1024 * 1024;
+/**
+ * … and none that makes it larger than 3.5 MiB, as it reckons beforehand; for a point that is larger than any it may be a
+ * little less. It errs upwards, but by no more than this: all texts are of characters that become six in JSON, every point
+ * has a frame, and an exponential histogram has all its buckets. To take the last of an export for one that is not does
+ * no harm.
+ */
+const RECKONED_FULL = 3.25 * 1024 * 1024;
+const RECKONED_PER_BYTE = 6;
+const RECKONED_FRAME = 400;
+const RECKONED_EXPONENTIAL = 5000;
 
 /** Points by their series. */
 type Series = ReadonlyMap<string, Point>;
@@ -39,7 +47,9 @@ export function createNewestPoints(): NewestPoints {
   return {
     take(points, bytes) {
       // Whoever puts more into one has no such limit.
-      const isFull = points.length === POINTS_MAX || (points.length < POINTS_MAX && bytes >= BYTES_FULL);
+      const isFull =
+        points.length === POINTS_MAX ||
+        (points.length < POINTS_MAX && reckonedAtMost(points, bytes) >= RECKONED_FULL);
       const byService = Map.groupBy(points, ({ resource }) => resource['service.name'] ?? '');
       for (const [name, own] of byService) services.set(name, next(services.get(name) ?? NONE, own, isFull));
     },
@@ -49,6 +59,14 @@ export function createNewestPoints(): NewestPoints {
     },
     services: () => [...services.keys()],
   };
+}
+
+/** What the sender has reckoned for a request with these points, at most. */
+function reckonedAtMost(points: readonly Point[], bytes: number): number {
+  const frames = points.map(({ kind }) =>
+    kind === 'exponentialHistogram' ? RECKONED_EXPONENTIAL : RECKONED_FRAME,
+  );
+  return frames.reduce((sum, each) => sum + each, RECKONED_PER_BYTE * bytes);
 }
 
 function next({ before, newest, isOpen }: Exports, points: readonly Point[], isFull: boolean): Exports {

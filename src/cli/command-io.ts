@@ -15,6 +15,8 @@ export interface CommandIo {
     readonly starterId: number;
     /** The one that it is a child of now. */
     readonly parentId: () => number;
+    /** npm, now, where the starter is a shell that npm runs a script in. */
+    readonly npmId: () => number | undefined;
     /** Whether it was set apart from whoever started it. */
     readonly isSetApart: () => boolean;
   };

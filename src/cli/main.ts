@@ -10,7 +10,7 @@ const starterId = process.ppid;
 
 if (isRecentEnough(process.versions.node)) {
   const { runCommandLine } = await import('./commands.ts');
-  const { isSetApart } = await import('./starter.ts');
+  const { isSetApart, npmOf } = await import('./starter.ts');
   // A pipe whose reader is gone is no reason to stop, and there is nobody left to tell.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   runCommandLine(process.argv.slice(2), {
@@ -18,7 +18,12 @@ if (isRecentEnough(process.versions.node)) {
     stdout: process.stdout,
     stderr: process.stderr,
     signals: process,
-    origin: { starterId, parentId: () => process.ppid, isSetApart },
+    origin: {
+      starterId,
+      parentId: () => process.ppid,
+      npmId: () => npmOf(starterId, process.env['npm_lifecycle_script']),
+      isSetApart,
+    },
     exitNow: (exitCode) => process.exit(exitCode),
   }).then((exitCode) => {
     // Writing nothing calls back once everything before it is written, or failed.

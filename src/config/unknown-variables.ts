@@ -6,15 +6,19 @@ import { nearest } from './format/near-miss.ts';
 import { ENVIRONMENT, type Mistake } from './mistake.ts';
 import { optionRows } from './options.ts';
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Nobody but us has variables that begin so. */
 const PREFIX = 'CELERY_OTEL_';
 
 /**
  * What Kubernetes and Docker tell of a service `celery-otel` or `celery-otel-…` to all that runs beside it, asked or not:
- * `CELERY_OTEL_SERVICE_HOST`, `CELERY_OTEL_PORT_4317_TCP_ADDR` and so on.
+ * an address in `…_PORT`, and only with that the others.
  */
-const SERVICE_LINK =
-  /^CELERY_OTEL_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)$/u;
+const PORT = /^(CELERY_OTEL(?:_[A-Z0-9_]+)?)_PORT$/u;
+const ADDRESS = /^(?:tcp|udp|sctp):\/\//u;
+const OF_SERVICE =
+  /^_(?:NAME|ENV_.+|SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?)$/u;
 
 /** Longer ones, and those with anything else in them, are not repeated. */
 const PRINTABLE = /^[A-Z0-9_]{1,80}$/iu;
@@ -24,14 +28,25 @@ const PRINTABLE = /^[A-Z0-9_]{1,80}$/iu;
  * @param used variables with a use of their own: a configuration file refers to them
  */
 export function unknownVariables(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   used: ReadonlySet<string> = new Set(),
 ): readonly Mistake[] {
   const known = new Set(optionRows().flatMap(([, row]) => row.env));
+  const services = servicesIn(env);
+  const isOfService = (name: string): boolean =>
+    services.some((service) => name.startsWith(service) && OF_SERVICE.test(name.slice(service.length)));
   return Object.entries(env)
     .filter(([name, text]) => name.startsWith(PREFIX) && (text ?? '').trim() !== '')
-    .filter(([name]) => !known.has(name) && !used.has(name) && !SERVICE_LINK.test(name))
+    .filter(([name]) => !known.has(name) && !used.has(name) && !isOfService(name))
     .map(([name]) => mistakeIn(name));
+}
+
+/** What the names of their variables begin with. */
+function servicesIn(env: Environment): readonly string[] {
+  return Object.entries(env).flatMap(([name, text]) => {
+    const service = PORT.exec(name)?.[1];
+    return service !== undefined && ADDRESS.test(text ?? '') ? [service] : [];
+  });
 }
 
 function mistakeIn(name: string): Mistake {

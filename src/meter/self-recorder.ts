@@ -23,11 +23,21 @@ export interface SelfRecorder {
   record(event: SelfEvent): void;
   /** What counts the Celery events of a service that are read: called for each, so apart from the rarer facts. */
   eventsOf(service: string): CountEvent;
+  /** What is read of the series of a service is counted from now on; to be called before there can be any. */
+  beginSeries(service: string): void;
   /** Detaches from the meter; what was recorded and not collected yet is handed over first. */
   close(): void;
 }
 
 type Table = typeof SELF_METRICS;
+
+const CPU_MODES = ['user', 'system'] as const;
+/** Each with the total that it is fed from. */
+const SERIES_COUNTERS = [
+  ['celery_otel.series.retired', 'retired'],
+  ['celery_otel.series.overflowed', 'overflowed'],
+  ['celery_otel.measurements.refused', 'refused'],
+] as const;
 
 /** @param read asked at each collection */
 export function createSelfRecorder(meter: Meter, read: () => SelfReadings): SelfRecorder {
@@ -45,9 +55,14 @@ export function createSelfRecorder(meter: Meter, read: () => SelfReadings): Self
       addTotals(instruments.add, growthOf, { process: ofProcess, series });
     },
   });
+  // A total is handed over at the end of the interval that it grew in: a series that began only then would be too young.
+  for (const mode of CPU_MODES) instruments.add('celery_otel.cpu.time', [mode], 0);
   return {
     record: (event) => record(instruments, event),
     eventsOf: (service) => eventsOf(instruments, service),
+    beginSeries(service) {
+      for (const [name] of SERIES_COUNTERS) instruments.add(name, [service], 0);
+    },
     close: instruments.close,
   };
 }
@@ -144,13 +159,13 @@ function addTotals(
   growthOf: (key: string, total: number) => number,
   readings: Pick<SelfReadings, 'process' | 'series'>,
 ): void {
-  for (const [mode, totalS] of Object.entries(readings.process.cpuS)) {
-    add('celery_otel.cpu.time', [mode], growthOf(`cpu ${mode}`, totalS));
+  for (const mode of CPU_MODES) {
+    add('celery_otel.cpu.time', [mode], growthOf(`cpu ${mode}`, readings.process.cpuS[mode]));
   }
-  for (const { service, retired, overflowed, refused } of readings.series) {
-    add('celery_otel.series.retired', [service], growthOf(`retired ${service}`, retired));
-    add('celery_otel.series.overflowed', [service], growthOf(`overflowed ${service}`, overflowed));
-    add('celery_otel.measurements.refused', [service], growthOf(`refused ${service}`, refused));
+  for (const reading of readings.series) {
+    for (const [name, total] of SERIES_COUNTERS) {
+      add(name, [reading.service], growthOf(`${total} ${reading.service}`, reading[total]));
+    }
   }
 }
 

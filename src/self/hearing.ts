@@ -12,7 +12,8 @@ export interface HeardEvent {
 }
 
 export type Finding =
-  | { readonly kind: 'nothing-heard'; readonly forMs: number }
+  /** `unread` messages came meanwhile, and not an event in them. */
+  | { readonly kind: 'nothing-heard'; readonly forMs: number; readonly unread: number }
   | { readonly kind: 'heard-again'; readonly afterMs: number }
   /** Some of the workers by name, and how many more there are. */
   | {
@@ -55,6 +56,8 @@ export class Hearing {
   readonly #workers = new Map<string, Worker>();
   /** Events since the last look. */
   #heard = 0;
+  /** Messages of which nothing could be read, since the last look that knew of an event. */
+  #unread = 0;
   /** The last look that knew of an event; the first one of all, until there is one. */
   #lastHeardMs: number | undefined;
   #silent = false;
@@ -84,6 +87,11 @@ export class Hearing {
     worker.heartbeats += 1;
   }
 
+  /** Called for each message that had events, and none that could be read. */
+  cannotRead(): void {
+    this.#unread += 1;
+  }
+
   /** Events may have been missed: what workers have begun counts from their next heartbeats on. */
   gap(): void {
     for (const worker of this.#workers.values()) {
@@ -107,13 +115,14 @@ export class Hearing {
     const sinceMs = nowMs - this.#lastHeardMs;
     if (this.#heard > 0) {
       this.#lastHeardMs = nowMs;
+      this.#unread = 0;
       if (!this.#silent) return undefined;
       this.#silent = false;
       return { kind: 'heard-again', afterMs: sinceMs };
     }
     if (this.#silent || sinceMs < this.#quietMs) return undefined;
     this.#silent = true;
-    return { kind: 'nothing-heard', forMs: sinceMs };
+    return { kind: 'nothing-heard', forMs: sinceMs, unread: this.#unread };
   }
 
   #lookForTaskEvents(nowMs: number): Finding | undefined {

@@ -146,10 +146,7 @@ type Heard = Extract<
 function heard(event: Heard): LogLine {
   switch (event.kind) {
     case 'nothing-heard':
-      return line(
-        'warn',
-        `connected, but no event has come for ${seconds(event.forMs)}: either no worker runs, or the workers have another broker, virtual host or event_exchange (here "${event.exchange}"), or they were started with --without-heartbeat and without -E`,
-      );
+      return line('warn', `connected, but no event has come for ${seconds(event.forMs)}${whyNothing(event)}`);
     case 'heard-again':
       return line('info', `events arrive again, after ${seconds(event.afterMs)} without`);
     case 'task-events-missing':
@@ -160,6 +157,12 @@ function heard(event: Heard): LogLine {
     case 'task-events-again':
       return line('info', 'no worker is heard of any more that runs tasks and sends no task events');
   }
+}
+
+function whyNothing({ exchange, unread }: Extract<SelfEvent, { kind: 'nothing-heard' }>): string {
+  return unread === 0
+    ? `: either no worker runs, or the workers have another broker, virtual host or event_exchange (here "${exchange}"), or they were started with --without-heartbeat and without -E`
+    : ` that could be read: ${unread} messages came, and celery_otel.input.dropped tells what is wrong with them`;
 }
 
 function workersOf({ workers, more }: Extract<SelfEvent, { kind: 'task-events-missing' }>): string {

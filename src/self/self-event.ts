@@ -97,6 +97,8 @@ export type SelfEvent =
       readonly service: string;
       readonly exchange: string;
       readonly forMs: number;
+      /** So many messages have, and nothing in them could be read. */
+      readonly unread: number;
     }
   /** After so long without. */
   | { readonly kind: 'heard-again'; readonly service: string; readonly afterMs: number }

@@ -11,6 +11,8 @@ export interface ProcessIo {
   readonly send: (signal: StopSignal) => void;
   /** Its parent ends, and it becomes the child of another process. */
   readonly orphan: () => void;
+  /** npm ends, and the shell that it ran the script in goes on. */
+  readonly killNpm: () => void;
   /** How many listeners signals have. */
   readonly listeners: () => number;
   /** The codes of `exitNow`, in order. */
@@ -27,19 +29,23 @@ export function processIo(
   const signals = new EventEmitter();
   const exits: number[] = [];
   let parentId = starterId;
+  let npmId = 4710;
   return {
     io: {
       env,
       stdout: stdout.stream,
       stderr: stderr.stream,
       signals,
-      origin: { starterId, parentId: () => parentId, isSetApart: () => setApart },
+      origin: { starterId, parentId: () => parentId, npmId: () => npmId, isSetApart: () => setApart },
       exitNow: (code) => exits.push(code),
     },
     stdout: stdout.text,
     stderr: stderr.text,
     orphan: () => {
       parentId = starterId === 1 ? 2 : 1;
+    },
+    killNpm: () => {
+      npmId = 1;
     },
     send: (signal) => signals.emit(signal, signal),
     listeners: () => signals.listenerCount('SIGTERM') + signals.listenerCount('SIGINT'),

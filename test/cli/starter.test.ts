@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { isSetApart, watchStarter } from '../../src/cli/starter.ts';
+import { isSetApart, npmOf, watchStarter } from '../../src/cli/starter.ts';
 import { processIo } from './process-io.ts';
 
 const SCRIPT = { npm_lifecycle_event: 'start' };
 
 /** How often it was noticed, in a minute, that the starter is gone. */
-function noticed(t: TestContext, { io, orphan }: ReturnType<typeof processIo>): number {
+function noticed(
+  t: TestContext,
+  { io, ...ends }: ReturnType<typeof processIo>,
+  how: 'orphan' | 'killNpm' = 'orphan',
+): number {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let times = 0;
   const stop = watchStarter(io, () => {
@@ -19,7 +23,7 @@ function noticed(t: TestContext, { io, orphan }: ReturnType<typeof processIo>): 
   });
   t.mock.timers.tick(30_000);
   assert.equal(times, 0, 'it is there');
-  orphan();
+  ends[how]();
   t.mock.timers.tick(30_000);
   stop();
   t.mock.timers.reset();
@@ -28,11 +32,25 @@ function noticed(t: TestContext, { io, orphan }: ReturnType<typeof processIo>): 
 
 test('a starter that is gone is noticed once, of what a script of npm started', (t) => {
   assert.equal(noticed(t, processIo(SCRIPT)), 1);
+  for (const script of ['celery-otel run --config nohup.yaml', 'my-nohup x; celery-otel run']) {
+    assert.equal(noticed(t, processIo({ ...SCRIPT, npm_lifecycle_script: script })), 1, script);
+  }
+});
+
+test('that npm is gone is noticed though its shell is there', (t) => {
+  assert.equal(noticed(t, processIo(SCRIPT), 'killNpm'), 1);
+  assert.equal(noticed(t, processIo({}), 'killNpm'), 0);
 });
 
 test('whoever is meant to go on without its starter is not watched over', (t) => {
   assert.equal(noticed(t, processIo({})), 0, 'of a shell, under nohup or not');
   assert.equal(noticed(t, processIo({ npm_lifecycle_event: '' })), 0);
+  for (const script of [
+    'nohup celery-otel run >log 2>&1 &',
+    'cd bridge && /usr/bin/nohup celery-otel run &',
+  ]) {
+    assert.equal(noticed(t, processIo({ ...SCRIPT, npm_lifecycle_script: script })), 0, script);
+  }
   assert.equal(noticed(t, processIo(SCRIPT, { setApart: true })), 0, 'setsid, or spawned detached');
   assert.equal(noticed(t, processIo(SCRIPT, { starterId: 1 })), 0, 'as in a container');
 });
@@ -70,4 +88,20 @@ test('whatever a process is called, its group is found; where there is no such f
   assert.equal(stat('42 (a (b) c) S 42 7 42 0 -1'), false);
   assert.equal(stat(''), false);
   assert.equal(isSetApart(join(folder, 'none')), false);
+});
+
+test('npm is the parent of the shell that has the script in its command line, and of no other process', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-starter-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, '42'));
+  writeFileSync(join(folder, '42/stat'), '42 (a (b) c) S 41 7 42 0 -1');
+  writeFileSync(join(folder, '42/cmdline'), 'sh\0-c\0celery-otel run --quiet\0');
+  assert.equal(npmOf(42, 'celery-otel run', folder), 41);
+  assert.equal(npmOf(42, 'celery-otel record', folder), undefined);
+  assert.equal(npmOf(42, '', folder), undefined);
+  assert.equal(npmOf(42, undefined, folder), undefined);
+  assert.equal(npmOf(43, 'celery-otel run', folder), undefined);
+  // npm itself, which calls itself by what it was asked for.
+  writeFileSync(join(folder, '42/cmdline'), 'npm run celery-otel\0\0');
+  assert.equal(npmOf(42, 'celery-otel', folder), undefined);
 });

@@ -66,6 +66,32 @@ test('what Kubernetes says of a service of our name is no mistake', () => {
   assert.deepEqual(told({ ...links('CELERY_OTEL'), ...links('CELERY_OTEL_COLLECTOR_2') }), []);
 });
 
+test('what Docker says of a linked container of our name is no mistake', () => {
+  const link = {
+    CELERY_OTEL_COLLECTOR_PORT: 'udp://172.17.0.5:4317',
+    CELERY_OTEL_COLLECTOR_NAME: '/bridge/celery-otel-collector',
+    CELERY_OTEL_COLLECTOR_PORT_4317_UDP_START: 'udp://172.17.0.5:4317',
+    CELERY_OTEL_COLLECTOR_ENV_PATH: '/usr/bin:/bin',
+    CELERY_OTEL_COLLECTOR_ENV_no_proxy: '*',
+  };
+  assert.deepEqual(told(link), []);
+});
+
+test('what is only called as if they said it is a mistake', () => {
+  const alone = {
+    CELERY_OTEL_PORT: '8080',
+    CELERY_OTEL_METRICS_PORT: '9464',
+    CELERY_OTEL_EXPORTER_SERVICE_HOST: 'collector',
+    CELERY_OTEL_SERVICE_PORT: '4317',
+    CELERY_OTEL_COLLECTOR_NAME: '/bridge/celery-otel-collector',
+    CELERY_OTEL_ENV_PATH: '/usr/bin',
+  };
+  assert.equal(told(alone).length, Object.keys(alone).length);
+  // There is one service, and it is another.
+  const another = { ...alone, CELERY_OTEL_GATEWAY_PORT: 'tcp://10.0.0.11:4317' };
+  assert.equal(told(another).length, Object.keys(alone).length);
+});
+
 test('neither a value is repeated nor a name that may be anything', () => {
   const name = `CELERY_OTEL_\u001b[31m${'x'.repeat(1000)}`;
   const lines = told({ CELERY_OTEL_PASSWORD: 'hunter2', [name]: 'hunter2' });

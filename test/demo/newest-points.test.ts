@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
 import { createNewestPoints } from '../../examples/demo/newest-points.ts';
-import type { Point } from '../../examples/demo/otlp-points.ts';
+import { decodePoints, type Point } from '../../examples/demo/otlp-points.ts';
+import { createProvider } from '../../src/otlp/provider.ts';
+import { serviceResource } from '../../src/otlp/resource.ts';
+import { otlpSettings } from '../otlp/settings.ts';
 
 const FULL = 1000;
 
@@ -81,6 +85,45 @@ test('a request that was cut by its size is followed by others', () => {
   newest.take(points('sent', 2, 0, 5), 100);
   assert.deepEqual(seen(newest.of('shop')), { 2: 5 });
 });
+
+for (const [what, instrument, characters] of [
+  ['of long names', 'counter', 255],
+  ['of names in all languages', 'counter', 0],
+  ['of exponential histograms', 'histogram', 1],
+] as const) {
+  test(`an export ${what} that our own sender cuts by its size is one export`, async () => {
+    const provider = createProvider({
+      name: 'shop',
+      resource: serviceResource('shop', {}),
+      onFailure: assert.ifError,
+      settings: {
+        ...otlpSettings('').streams,
+        histograms: 'base2_exponential_bucket_histogram',
+        limits: { counter: 5000, histogram: 5000, gauge: 5000 },
+      },
+    });
+    const meter = provider.getMeter('test');
+    const counter = meter.createCounter('sent');
+    const histogram = meter.createHistogram('run');
+    const filling = characters === 0 ? '订'.repeat(255) : 'x'.repeat(characters);
+    for (let nth = 0; nth < 1200; nth += 1) {
+      const attributes = { nth, task: filling, queue: filling, worker: filling };
+      if (instrument === 'counter') counter.add(1, attributes);
+      else histogram.record(1, attributes);
+    }
+    const newest = createNewestPoints();
+    let sent = 0;
+    for (const request of await provider.collect()) {
+      assert.ok(request.points < FULL, 'it is cut by its size');
+      const bytes = ProtobufMetricsSerializer.serializeRequest(request.metrics());
+      assert.ok(bytes !== undefined);
+      newest.take(decodePoints(bytes), bytes.length);
+      sent += request.points;
+      assert.equal(newest.of('shop').length, sent);
+    }
+    assert.equal(sent, 1200);
+  });
+}
 
 test('more in a request than we ever put there is a whole export of somebody else', () => {
   const newest = createNewestPoints();

@@ -61,6 +61,13 @@ test('a wrong event_exchange: that it had to be made, that nothing comes, and th
   assert.ok(over.kind === 'heard-again' && over.afterMs >= silent.forMs);
 });
 
+test('messages that come and cannot be read are not called silence', { timeout: 60_000 }, async (t) => {
+  const { found } = await listening(t, rabbitmq.url, 'unreadable', 3000);
+  await publish(rabbitmq.url, [event('shop-tick')], 'unreadable');
+  const silent = await found('nothing-heard');
+  assert.ok(silent.kind === 'nothing-heard' && silent.unread === 1);
+});
+
 const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
 const PRICES = (queue: string) => `for _ in range(5): sent("price_item", "${queue}", "cup")`;
 

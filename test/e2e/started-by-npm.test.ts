@@ -21,6 +21,11 @@ const HOUR_MS = 3_600_000;
 const START_MS = 30_000;
 const END_MS = 20_000;
 
+const SCRIPTS = {
+  bridge: 'celery-otel run',
+  'bridge:nohup': 'nohup celery-otel run & sleep 3',
+};
+
 /** A user's folder: a project with the command in it, a script that runs it, and a recording that does not end for an hour. */
 function userFolder(t: TestContext): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-npm-'));
@@ -28,7 +33,7 @@ function userFolder(t: TestContext): string {
   mkdirSync(path.join(folder, 'node_modules/.bin'), { recursive: true });
   writeFileSync(
     path.join(folder, 'package.json'),
-    JSON.stringify({ name: 'user', version: '1.0.0', scripts: { bridge: 'celery-otel run' } }),
+    JSON.stringify({ name: 'user', version: '1.0.0', scripts: SCRIPTS }),
   );
   const command = `#!/usr/bin/env node\nimport(${JSON.stringify(MAIN)});\n`;
   writeFileSync(path.join(folder, 'node_modules/.bin/celery-otel'), command, { mode: 0o755 });
@@ -154,6 +159,15 @@ for (const [argv, cwd] of [
     if (cwd === undefined) assert.match(started.log(), /the script of npm that started this is gone/u);
   });
 
+  const onLinux = { skip: process.platform !== 'linux' };
+  test(`${title}: npm is killed, and the bridge ends in order after it`, onLinux, async (t) => {
+    const started = await start(t, argv, cwd);
+    started.signal('SIGKILL', 'starter');
+    await started.starterEnded();
+    await started.allEnded();
+    assertFlushed(started);
+  });
+
   for (const shell of ['/bin/sh', '/bin/bash']) {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       test(`${title}, scripts by ${shell}: a ${signal} to all of them ends all in order`, async (t) => {
@@ -166,14 +180,19 @@ for (const [argv, cwd] of [
   }
 }
 
-test('a bridge that a shell left behind goes on', async (t) => {
-  const started = await start(t, ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & sleep 3`]);
-  await started.starterEnded();
-  // Longer than it would take to notice.
-  await sleep(3000);
-  assert.doesNotMatch(started.log(), /stopping/u);
-  assert.equal(started.sink.exports(), 0);
-  started.signal('SIGTERM', 'all');
-  await started.allEnded();
-  assertFlushed(started);
-});
+for (const [who, argv] of [
+  ['a shell', ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & sleep 3`]],
+  ['a script of npm', ['npm', 'run', 'bridge:nohup']],
+] as const) {
+  test(`a bridge that ${who} left behind on purpose goes on`, async (t) => {
+    const started = await start(t, argv);
+    await started.starterEnded();
+    // Longer than it would take to notice.
+    await sleep(3000);
+    assert.doesNotMatch(started.log(), /stopping/u);
+    assert.equal(started.sink.exports(), 0);
+    started.signal('SIGTERM', 'all');
+    await started.allEnded();
+    assertFlushed(started);
+  });
+}

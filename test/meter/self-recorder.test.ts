@@ -106,7 +106,10 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
     points: ['celery_otel.defects shop,export = 1'],
   },
   { event: { kind: 'exchange-made', service: 'shop', broker: 'amqp://h', exchange: 'celeryev' }, points: [] },
-  { event: { kind: 'nothing-heard', service: 'shop', exchange: 'celeryev', forMs: 60_000 }, points: [] },
+  {
+    event: { kind: 'nothing-heard', service: 'shop', exchange: 'celeryev', forMs: 60_000, unread: 0 },
+    points: [],
+  },
   { event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 }, points: [] },
   { event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@shop'], more: 0 }, points: [] },
   { event: { kind: 'task-events-again', service: 'shop' }, points: [] },

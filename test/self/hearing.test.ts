@@ -16,6 +16,7 @@ const taskEvent =
   (type = 'task-started', hostname = 'w1@shop'): Heard =>
   (hearing) =>
     hearing.hear({ type, hostname });
+const unreadable: Heard = (hearing) => hearing.cannotRead();
 const gap: Heard = (hearing) => hearing.gap();
 
 /** What is heard in each second, and what is found, each with the second in which that was. */
@@ -43,10 +44,18 @@ test('a minute of nothing is told once, and that it is over with how long it was
   assert.deepEqual(
     play(1000, (second) => (second === 700 ? [taskEvent('task-sent', 'gen1@web')] : [])).slice(0, 2),
     [
-      [60, { kind: 'nothing-heard', forMs: 60_000 }],
+      [60, { kind: 'nothing-heard', forMs: 60_000, unread: 0 }],
       [705, { kind: 'heard-again', afterMs: 705_000 }],
     ],
   );
+});
+
+test('messages that cannot be read are no events, but they are told of', () => {
+  const found = play(200, (second) => {
+    if (second === 2) return [unreadable, heartbeat(0)];
+    return second > 10 && second <= 15 ? [unreadable, unreadable] : [];
+  });
+  assert.deepEqual(found, [[65, { kind: 'nothing-heard', forMs: 60_000, unread: 10 }]]);
 });
 
 test('silence is told again once there was something in between', () => {

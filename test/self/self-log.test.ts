@@ -69,9 +69,14 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^made the exchange "shopev" at b, .*no worker has been there yet, or event_exchange or the virtual host/u,
   },
   {
-    event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400 },
+    event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
     level: 'warn',
     says: /no event has come for 60 s: either no worker runs, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
+  },
+  {
+    event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 7 },
+    level: 'warn',
+    says: /^connected, but no event has come for 60 s that could be read: 7 messages came, and celery_otel.input.dropped tells/u,
   },
   {
     event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 },
