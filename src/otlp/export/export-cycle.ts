@@ -20,8 +20,6 @@ export interface ExportCycleOptions {
   readonly onDefect: (source: ExportSource, reason: unknown) => void;
   /** From then on no request is sent, `performance.now()` ms; asked before each. */
   readonly untilMs: () => number;
-  /** Of each export, for the answers of the backend, ms: what collecting and sending take is not its fault. */
-  readonly waitMsMax?: number;
 }
 
 /** Requests under way. */

@@ -9,13 +9,13 @@ import type { ExportSource } from './export-source.ts';
 import { createWarmUp } from './warm-up.ts';
 
 export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'untilMs' | 'waitMsMax' | 'warmUp' | 'begin' | 'onEnd'> {
+  extends Omit<ExportCycleOptions, 'untilMs' | 'warmUp' | 'begin' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-type CycleOptions = Pick<ExportCycleOptions, 'untilMs' | 'waitMsMax' | 'onExport'>;
+type CycleOptions = Pick<ExportCycleOptions, 'untilMs' | 'onExport'>;
 
 export interface ExportLoop {
   /** Begins; the first export is one interval from now. */
@@ -40,7 +40,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 const FIRST_FLUSH_RETRY_MS = 100;
 
 export function createExportLoop(options: ExportLoopOptions): ExportLoop {
-  const { intervalMs, timeoutMs } = options.schedule;
+  const { intervalMs } = options.schedule;
   const always = { ...options, warmUp: createWarmUp() };
   const stopping = new AbortController();
   /** Collected and not answered yet: none of them is collected again meanwhile. */
@@ -66,9 +66,9 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   }
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
-    // However long it takes: what is collected under a flood would never arrive otherwise.
+    // However long it takes: it would begin with the same requests the next time, and the last ones would never arrive.
     const untilMs = () => (stopping.signal.aborted ? 0 : Infinity);
-    const again = await cycle(sources, { untilMs, waitMsMax: timeoutMs, onExport: options.onExport });
+    const again = await cycle(sources, { untilMs, onExport: options.onExport });
     failures = again.length === 0 ? 0 : failures + 1;
     return again;
   }

@@ -37,7 +37,7 @@ export async function exportSource(
   source: ExportSource,
   exporter: Backend['exporter'],
   forbid: Backend['forbid'],
-  more: Pick<Backend, 'warmUp' | 'waitMsMax'> = {},
+  more: Pick<Backend, 'warmUp'> = {},
 ): Promise<SourceExport> {
   const startedMs = performance.now();
   const forbidden = forbid();

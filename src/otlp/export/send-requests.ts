@@ -10,8 +10,6 @@ export interface Backend {
   readonly exporter: Pick<Exporter, 'export'>;
   /** Asked before each request: why no more are to be sent, if so. */
   readonly forbid: () => string | undefined;
-  /** After so many ms of waiting for answers no further request is sent; by default, never. */
-  readonly waitMsMax?: number;
   readonly warmUp?: WarmUp | undefined;
 }
 
@@ -64,12 +62,12 @@ function partsOf({ request }: Refused): readonly ExportRequest[] {
 
 async function sendEach(
   requests: readonly ExportRequest[],
-  { exporter, forbid, waitMsMax = Infinity, warmUp }: Backend,
+  { exporter, forbid, warmUp }: Backend,
   sent: Sent,
 ): Promise<void> {
   for (const request of requests) {
     await warmUp?.(request);
-    const forbidden = sent.waitedMs < waitMsMax ? forbid() : `its answers took ${waitMsMax} ms`;
+    const forbidden = forbid();
     if (forbidden !== undefined) {
       sent.stop = { kind: 'forbidden', reason: forbidden };
       return;
