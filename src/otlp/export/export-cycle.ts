@@ -14,6 +14,8 @@ export interface ExportCycleOptions {
   readonly warmUp?: WarmUp;
   /** A source’s turn has come; false if it is to be left out. */
   readonly begin?: (source: ExportSource) => boolean;
+  /** A request of it is sent now. */
+  readonly onSend?: (source: ExportSource) => void;
   /** A source that began is not under way any more, however it ended. */
   readonly onEnd?: (source: ExportSource) => void;
   /** Collecting or exporting failed in a way that is our mistake. */
@@ -45,13 +47,14 @@ export async function exportCycle(
   };
 
   async function exportOne(source: ExportSource): Promise<void> {
+    const exporter: ExportCycleOptions['exporter'] = {
+      export(metrics) {
+        options.onSend?.(source);
+        return options.exporter.export(metrics);
+      },
+    };
     try {
-      const { outcome, unavailable, worthRetrying } = await exportSource(
-        source,
-        options.exporter,
-        forbid,
-        options,
-      );
+      const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, forbid, options);
       if (unavailable) lastReason = outcome.reason;
       if (unavailable) unavailableInARow += 1;
       else if (outcome.points > 0) unavailableInARow = 0;

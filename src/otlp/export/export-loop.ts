@@ -9,7 +9,7 @@ import type { ExportSource } from './export-source.ts';
 import { createWarmUp } from './warm-up.ts';
 
 export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'untilMs' | 'warmUp' | 'begin' | 'onEnd'> {
+  extends Omit<ExportCycleOptions, 'untilMs' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
@@ -45,6 +45,8 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   const stopping = new AbortController();
   /** Collected and not answered yet: none of them is collected again meanwhile. */
   const underWay = new Set<ExportSource>();
+  /** All of them, the one of which nothing was sent for the longest first: where time is short, it is its turn. */
+  const turns = new Set<ExportSource>();
   /** One for each tick; they overlap where a backend leaves some sources waiting. */
   const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
@@ -62,7 +64,9 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
       underWay.add(source);
       return true;
     };
-    return exportCycle(sources, { ...always, ...more, begin, onEnd: (source) => underWay.delete(source) });
+    const onSend = (source: ExportSource) => turns.delete(source) && turns.add(source);
+    const onEnd = (source: ExportSource) => underWay.delete(source);
+    return exportCycle(sources, { ...always, ...more, begin, onSend, onEnd });
   }
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
@@ -83,14 +87,14 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
     }
   }
 
-  async function run(sources: readonly ExportSource[]): Promise<void> {
+  async function run(): Promise<void> {
     let tickMs = performance.now() + intervalMs;
-    for (let turn = 0; ; turn += 1) {
+    for (;;) {
       await sleepUntil(tickMs, stopping.signal);
       if (stopping.signal.aborted) break;
       tickMs = nextTickMs(tickMs, intervalMs);
       newestTick += 1;
-      const begun = round(rotated(sources, turn), tickMs).finally(() => rounds.delete(begun));
+      const begun = round([...turns], tickMs).finally(() => rounds.delete(begun));
       rounds.add(begun);
     }
     await Promise.all(rounds);
@@ -98,7 +102,8 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
 
   return {
     start(sources) {
-      running = run(sources);
+      for (const source of sources) turns.add(source);
+      running = run();
     },
     async stop(deadlineMs) {
       stopping.abort();
@@ -156,12 +161,6 @@ async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () 
   } finally {
     inTime.abort();
   }
-}
-
-/** Another one is the first each time: where time is short, it is not always the same that come too late. */
-function rotated(sources: readonly ExportSource[], turn: number): readonly ExportSource[] {
-  const first = turn % Math.max(1, sources.length);
-  return [...sources.slice(first), ...sources.slice(0, first)];
 }
 
 /** The next one that is still to come: of those that were missed there is nothing to make up for. */

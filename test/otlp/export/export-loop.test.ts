@@ -63,15 +63,34 @@ test('a source that a backend leaves waiting costs the others none of their expo
   assert.equal(sent.filter(([, request]) => request.startsWith('hanging')).length, 4, 'once each');
 });
 
-test('another source is the first one at each interval', async (t) => {
-  const { start, time, sent } = loopOf(t);
-  start(['a', 'b', 'c'].map((name) => new FakeSource(name)));
-  await time.pass(4500);
+test('where exports take long, none has its second turn before all others have had their first', async (t) => {
+  const { start, time, sent } = loopOf(t, {
+    async answer() {
+      await delay(900);
+      return SUCCESS;
+    },
+  });
+  const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+  start(names.map((name) => new FakeSource(name)));
+  await time.pass(12_000);
+  const turns = sent.map(([, request]) => request.slice(0, -2));
+  assert.ok(turns.length > 60, `${turns.length} exports`);
+  for (const name of names) {
+    const own = [-1, ...turns.flatMap((turn, index) => (turn === name ? [index] : [])), turns.length];
+    const gaps = own.slice(1).map((index, nth) => index - (own[nth] ?? 0));
+    assert.ok(Math.max(...gaps) <= names.length + 4, `${name}: ${gaps.join(', ')}`);
+  }
+});
+
+test('who was not tried, since the backend did not answer the others, comes first at the next interval', async (t) => {
+  const { start, time, sent } = loopOf(t, { random: () => ALMOST_1, answer: () => UNAVAILABLE });
+  start(Array.from({ length: 8 }, (_, index) => new FakeSource(`s${index}`)));
+  await time.pass(2500);
   const byTime = Map.groupBy(sent, ([atMs]) => atMs);
-  assert.deepEqual(
-    [...byTime.values()].map((requests) => requests.map(([, request]) => request[0]).join('')),
-    ['abc', 'bca', 'cab', 'abc'],
+  const [first = [], second = []] = [...byTime.values()].map((requests) =>
+    requests.map(([, request]) => request),
   );
+  assert.equal(second[0], `s${first.length} 0`);
 });
 
 for (const [random, factor] of [
