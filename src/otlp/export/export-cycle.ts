@@ -5,6 +5,7 @@
 
 import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
+import type { Forbidden } from './send-requests.ts';
 import type { WarmUp } from './warm-up.ts';
 
 export interface ExportCycleOptions {
@@ -20,8 +21,8 @@ export interface ExportCycleOptions {
   readonly onEnd?: (source: ExportSource) => void;
   /** Collecting or exporting failed in a way that is our mistake. */
   readonly onDefect: (source: ExportSource, reason: unknown) => void;
-  /** From then on no request is sent, `performance.now()` ms; asked before each. */
-  readonly untilMs: () => number;
+  /** Why no more requests are to be sent, if so; asked before each. */
+  readonly end: () => Forbidden | undefined;
 }
 
 /** Requests under way. */
@@ -39,12 +40,10 @@ export async function exportCycle(
   let unavailableInARow = 0;
   let arrived = false;
   let lastReason = '';
-  const forbid = (): string | undefined => {
-    if (!arrived && unavailableInARow >= AT_ONCE)
-      return `not tried, since the backend is away: ${lastReason}`;
-    if (performance.now() >= options.untilMs()) return 'the time for this export is over';
-    return undefined;
-  };
+  const forbid = (): Forbidden | undefined =>
+    !arrived && unavailableInARow >= AT_ONCE
+      ? { kind: 'forbidden', reason: `not tried, since the backend is away: ${lastReason}` }
+      : options.end();
 
   async function exportOne(source: ExportSource): Promise<void> {
     const exporter: ExportCycleOptions['exporter'] = {
@@ -55,12 +54,13 @@ export async function exportCycle(
     };
     try {
       const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, forbid, options);
-      if (unavailable) lastReason = outcome.reason;
+      const hasArrived = outcome !== undefined && outcome.points > 0;
+      if (unavailable) lastReason = outcome?.reason ?? '';
       if (unavailable) unavailableInARow += 1;
-      else if (outcome.points > 0) unavailableInARow = 0;
-      arrived ||= outcome.points > 0;
+      else if (hasArrived) unavailableInARow = 0;
+      arrived ||= hasArrived;
       if (worthRetrying) (unavailable ? again : untried).add(source);
-      options.onExport(source, outcome);
+      if (outcome !== undefined) options.onExport(source, outcome);
     } catch (error) {
       again.add(source);
       options.onDefect(source, error);

@@ -6,16 +6,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportSchedule } from '../otlp-settings.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
+import type { Forbidden } from './send-requests.ts';
 import { createWarmUp } from './warm-up.ts';
 
 export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'untilMs' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
+  extends Omit<ExportCycleOptions, 'end' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-type CycleOptions = Pick<ExportCycleOptions, 'untilMs' | 'onExport'>;
+type CycleOptions = Pick<ExportCycleOptions, 'end' | 'onExport'>;
+
+type Cycle = (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>;
 
 export interface ExportLoop {
   /** Begins; the first export is one interval from now. */
@@ -39,24 +42,29 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 /** At the end there is less time to wait in. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
+const STOPPED: Forbidden = { kind: 'stopped', reason: 'the exports were stopped' };
+const TIME_IS_OVER: Forbidden = { kind: 'forbidden', reason: 'the time for this export is over' };
+
 export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   const { intervalMs } = options.schedule;
-  const always = { ...options, warmUp: createWarmUp() };
   const stopping = new AbortController();
   /** Collected and not answered yet: none of them is collected again meanwhile. */
   const underWay = new Set<ExportSource>();
   /** All of them, the one of which nothing was sent for the longest first: where time is short, it is its turn. */
   const turns = new Set<ExportSource>();
+  const always = {
+    ...options,
+    warmUp: createWarmUp(),
+    onSend: (source: ExportSource) => turns.delete(source) && turns.add(source),
+    onEnd: (source: ExportSource) => underWay.delete(source),
+  };
   /** One for each tick; they overlap where a backend leaves some sources waiting. */
   const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
   let failures = 0;
   let newestTick = 0;
 
-  async function cycle(
-    sources: readonly ExportSource[],
-    more: CycleOptions,
-  ): Promise<readonly ExportSource[]> {
+  const cycle: Cycle = async (sources, more) => {
     const tick = newestTick;
     const begin = (source: ExportSource): boolean => {
       // Whom those that hang kept waiting for longer than an interval belongs to the next tick by now.
@@ -64,15 +72,13 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
       underWay.add(source);
       return true;
     };
-    const onSend = (source: ExportSource) => turns.delete(source) && turns.add(source);
-    const onEnd = (source: ExportSource) => underWay.delete(source);
-    return exportCycle(sources, { ...always, ...more, begin, onSend, onEnd });
-  }
+    return exportCycle(sources, { ...always, ...more, begin });
+  };
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
     // However long it takes: it would begin with the same requests the next time, and the last ones would never arrive.
-    const untilMs = () => (stopping.signal.aborted ? 0 : Infinity);
-    const again = await cycle(sources, { untilMs, onExport: options.onExport });
+    const end = () => (stopping.signal.aborted ? STOPPED : undefined);
+    const again = await cycle(sources, { end, onExport: options.onExport });
     failures = again.length === 0 ? 0 : failures + 1;
     return again;
   }
@@ -118,12 +124,12 @@ async function flush(
   sources: readonly ExportSource[],
   deadlineMs: number,
   options: ExportLoopOptions,
-  cycle: (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>,
+  cycle: Cycle,
 ): Promise<readonly ExportSource[]> {
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
   const more: CycleOptions = {
-    untilMs: () => endMs,
+    end: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);
       options.onExport(source, outcome);
