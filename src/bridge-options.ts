@@ -32,7 +32,10 @@ export interface BridgeOptions {
 }
 
 export interface StopReport {
-  /** Whether everything that was counted and is exported by the bridge was exported before the deadline. */
+  /**
+   * Whether everything that was counted and is exported by the bridge was exported before the deadline. What a backend
+   * rejects is exported, too: it will never take that.
+   */
   readonly flushed: boolean;
   readonly services: readonly ServiceStop[];
 }
@@ -40,8 +43,9 @@ export interface StopReport {
 export interface ServiceStop {
   readonly name: string;
   /**
-   * `empty`: flushed, and there has never been anything to export. `unheard`: unsent, and no export before has arrived.
+   * `empty`: flushed, and there has never been anything to export. `rejected`: flushed, and the backend rejected points of
+   * the last export for good. `unheard`: unsent, and no export before has arrived.
    * `handed-over`: to the provider that it is attached to, whose owner exports it.
    */
-  readonly metrics: 'flushed' | 'empty' | 'unsent' | 'unheard' | 'handed-over';
+  readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'unheard' | 'handed-over';
 }

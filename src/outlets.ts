@@ -101,6 +101,7 @@ export function createOutlets(
         if (!providers.has(name)) return { name, metrics: 'handed-over' };
         const hasArrived = pipeline?.hasArrived(name) === true;
         if (unsent.has(name)) return { name, metrics: hasArrived ? 'unsent' : 'unheard' };
+        if (pipeline?.isRejected(name) === true) return { name, metrics: 'rejected' };
         return { name, metrics: hasArrived ? 'flushed' : 'empty' };
       });
       return { flushed: unsent.size === 0, services };

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
@@ -333,6 +335,39 @@ test('when only the last export does not arrive, that is said of it', async (t) 
   await t.waitFor(() => assert.ok(told.some(({ kind }) => kind === 'export-finished')));
   isAway = true;
   assert.deepEqual(await close(), ['unsent']);
+});
+
+test('when it closes and the backend rejected all that was counted, that is said, and nothing succeeds again', async (t) => {
+  let status = 503;
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ partialSuccess: { rejectedDataPoints: 1, errorMessage: 'quota' } }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const otlp = otlpSettings(`http://127.0.0.1:${address.port}/v1/metrics`, {
+    exporter: { protocol: 'http/json' },
+    schedule: { intervalMs: 50 },
+  });
+  const told: SelfEvent[] = [];
+  const outlets = createOutlets(
+    { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
+    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+  );
+  outlets.outlet(shopService()).meter.createCounter('celery.task.sent').add(1);
+  outlets.start(() => []);
+  const isTold = (outcome: string) =>
+    told.some((event) => event.kind === 'export-finished' && event.outcome === outcome);
+  await t.waitFor(() => assert.ok(isTold('failure')));
+  status = 200;
+  await t.waitFor(() => assert.ok(isTold('partial')));
+  const { services } = await outlets.close(5000);
+  assert.deepEqual(services, [{ name: 'shop', metrics: 'rejected' }]);
+  assert.ok(told.every(({ kind }) => kind !== 'exports-recovered'));
 });
 
 test('the first export that arrives after failures is told once, with all that failed, and where to', async (t) => {

@@ -407,7 +407,7 @@ const ROWS = {
     default: '60000',
   }),
   metric_export_timeout: option({
-    doc: 'Milliseconds that a backend may take to answer all requests of one export, at most the interval (its default shrinks with it).',
+    doc: 'Milliseconds that each request of an export may take, where `otlp_timeout` is longer; at most the interval (its default shrinks with it). An export of many requests goes on while they are answered.',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     flag: '--metric-export-timeout',
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],

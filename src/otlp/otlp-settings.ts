@@ -50,7 +50,7 @@ export interface CardinalityLimits {
 export interface ExportSchedule {
   /** Between the starts of two exports, ms. */
   readonly intervalMs: number;
-  /** Of one export, with all its requests, ms. */
+  /** Of each request of an export at most, ms. An export of many may take longer: it ends with its requests. */
   readonly timeoutMs: number;
   /** Of one request; undefined: as many as a backend takes. */
   readonly pointsPerRequestMax: number | undefined;

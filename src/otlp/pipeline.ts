@@ -44,8 +44,10 @@ export interface Pipeline {
   observe(meterProvider: MeterProvider): void;
   /** The first export is one interval from now. */
   start(): void;
-  /** Whether anything of the provider with this name has ever arrived. */
+  /** Whether anything of the provider with this name has ever arrived and was not rejected. */
   hasArrived(name: string): boolean;
+  /** Whether the backend rejected points of its last export that arrived. */
+  isRejected(name: string): boolean;
   /**
    * Exports once more, the one group after the other, and closes; each has its part of the time.
    * @returns the names of the providers whose metrics have not arrived as a whole
@@ -100,6 +102,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     observe: exporter.observe,
     start: () => loop.start(providers),
     hasArrived: history.hasArrived,
+    isRejected: history.isRejected,
     async close(groups, deadlineMs) {
       const endMs = performance.now() + deadlineMs;
       const leftMs = (): number => Math.max(0, endMs - performance.now());

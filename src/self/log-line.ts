@@ -33,6 +33,7 @@ const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> =
 const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['metrics'], string>> = {
   flushed: 'everything counted was exported',
   empty: 'there was nothing to export',
+  rejected: 'the backend rejected points of its last export for good',
   unsent: 'its last export did not arrive in time',
   unheard: 'none of its exports ever arrived',
   'handed-over': 'its metrics are left to the provider it was attached to',
@@ -56,7 +57,7 @@ export function logLine(event: SelfEvent): LogLine {
       return line('info', `stopping ${event.service}`);
     case 'service-stopped':
       return line(
-        event.metrics === 'unsent' || event.metrics === 'unheard' ? 'warn' : 'info',
+        ['rejected', 'unsent', 'unheard'].includes(event.metrics) ? 'warn' : 'info',
         `stopped ${event.service}; ${STOPPED[event.metrics]}`,
       );
     case 'broker-connected':

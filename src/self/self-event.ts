@@ -138,10 +138,11 @@ export type SelfEvent =
       readonly kind: 'service-stopped';
       readonly service: string;
       /**
-       * `flushed`: all that was counted is exported, and `empty`: there was nothing. `unsent`: the last export has not
-       * arrived, and `unheard`: none ever has. `handed-over`: the provider has it which the service is attached to.
+       * `flushed`: all that was counted is exported, and `empty`: there was nothing. `rejected`: the backend rejected
+       * points of the last export for good. `unsent`: the last export has not arrived, and `unheard`: none ever has.
+       * `handed-over`: the provider has it which the service is attached to.
        */
-      readonly metrics: 'flushed' | 'empty' | 'unsent' | 'unheard' | 'handed-over';
+      readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'unheard' | 'handed-over';
     }
   /** Whoever started the process ended without a word, so it stops. */
   | { readonly kind: 'starter-gone'; readonly service: string }

@@ -118,7 +118,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
         }
         backend.answers = [];
         backend.onRequest = () => {};
-        assert.equal((await exportSource(provider, backend, () => undefined)).outcome.outcome, 'success');
+        assert.equal((await exportSource(provider, backend, () => undefined)).outcome?.outcome, 'success');
         for (const [name, total] of Object.entries(measured))
           assert.equal(backend.totalOf(name), total, name);
         assert.ok(provider.tally().live <= 4 * LIMIT);

@@ -44,6 +44,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^stopped shop; there was nothing to export$/u,
   },
   {
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'rejected' },
+    level: 'warn',
+    says: /^stopped shop; the backend rejected points of its last export for good$/u,
+  },
+  {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'unsent' },
     level: 'warn',
     says: /^stopped shop; its last export did not arrive in time$/u,

@@ -5,6 +5,7 @@
 
 import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
+import type { Forbidden } from './send-requests.ts';
 import type { WarmUp } from './warm-up.ts';
 
 export interface ExportCycleOptions {
@@ -14,14 +15,14 @@ export interface ExportCycleOptions {
   readonly warmUp?: WarmUp;
   /** A source’s turn has come; false if it is to be left out. */
   readonly begin?: (source: ExportSource) => boolean;
+  /** A request of it is sent now. */
+  readonly onSend?: (source: ExportSource) => void;
   /** A source that began is not under way any more, however it ended. */
   readonly onEnd?: (source: ExportSource) => void;
   /** Collecting or exporting failed in a way that is our mistake. */
   readonly onDefect: (source: ExportSource, reason: unknown) => void;
-  /** From then on no request is sent, `performance.now()` ms; asked before each. */
-  readonly untilMs: () => number;
-  /** Of each export, for the answers of the backend, ms: what collecting and sending take is not its fault. */
-  readonly waitMsMax?: number;
+  /** Why no more requests are to be sent, if so; asked before each. */
+  readonly end: () => Forbidden | undefined;
 }
 
 /** Requests under way. */
@@ -39,27 +40,27 @@ export async function exportCycle(
   let unavailableInARow = 0;
   let arrived = false;
   let lastReason = '';
-  const forbid = (): string | undefined => {
-    if (!arrived && unavailableInARow >= AT_ONCE)
-      return `not tried, since the backend is away: ${lastReason}`;
-    if (performance.now() >= options.untilMs()) return 'the time for this export is over';
-    return undefined;
-  };
+  const forbid = (): Forbidden | undefined =>
+    !arrived && unavailableInARow >= AT_ONCE
+      ? { kind: 'forbidden', reason: `not tried, since the backend is away: ${lastReason}` }
+      : options.end();
 
   async function exportOne(source: ExportSource): Promise<void> {
+    const exporter: ExportCycleOptions['exporter'] = {
+      export(metrics) {
+        options.onSend?.(source);
+        return options.exporter.export(metrics);
+      },
+    };
     try {
-      const { outcome, unavailable, worthRetrying } = await exportSource(
-        source,
-        options.exporter,
-        forbid,
-        options,
-      );
-      if (unavailable) lastReason = outcome.reason;
+      const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, forbid, options);
+      const hasArrived = outcome !== undefined && outcome.points > 0;
+      if (unavailable) lastReason = outcome?.reason ?? '';
       if (unavailable) unavailableInARow += 1;
-      else if (outcome.points > 0) unavailableInARow = 0;
-      arrived ||= outcome.points > 0;
+      else if (hasArrived) unavailableInARow = 0;
+      arrived ||= hasArrived;
       if (worthRetrying) (unavailable ? again : untried).add(source);
-      options.onExport(source, outcome);
+      if (outcome !== undefined) options.onExport(source, outcome);
     } catch (error) {
       again.add(source);
       options.onDefect(source, error);

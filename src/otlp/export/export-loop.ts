@@ -6,16 +6,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportSchedule } from '../otlp-settings.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
+import type { Forbidden } from './send-requests.ts';
 import { createWarmUp } from './warm-up.ts';
 
 export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'untilMs' | 'waitMsMax' | 'warmUp' | 'begin' | 'onEnd'> {
+  extends Omit<ExportCycleOptions, 'end' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-type CycleOptions = Pick<ExportCycleOptions, 'untilMs' | 'waitMsMax' | 'onExport'>;
+type CycleOptions = Pick<ExportCycleOptions, 'end' | 'onExport'>;
+
+type Cycle = (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>;
 
 export interface ExportLoop {
   /** Begins; the first export is one interval from now. */
@@ -39,22 +42,29 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 /** At the end there is less time to wait in. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
+const STOPPED: Forbidden = { kind: 'stopped', reason: 'the exports were stopped' };
+const TIME_IS_OVER: Forbidden = { kind: 'forbidden', reason: 'the time for this export is over' };
+
 export function createExportLoop(options: ExportLoopOptions): ExportLoop {
-  const { intervalMs, timeoutMs } = options.schedule;
-  const always = { ...options, warmUp: createWarmUp() };
+  const { intervalMs } = options.schedule;
   const stopping = new AbortController();
   /** Collected and not answered yet: none of them is collected again meanwhile. */
   const underWay = new Set<ExportSource>();
+  /** All of them, the one of which nothing was sent for the longest first: where time is short, it is its turn. */
+  const turns = new Set<ExportSource>();
+  const always = {
+    ...options,
+    warmUp: createWarmUp(),
+    onSend: (source: ExportSource) => turns.delete(source) && turns.add(source),
+    onEnd: (source: ExportSource) => underWay.delete(source),
+  };
   /** One for each tick; they overlap where a backend leaves some sources waiting. */
   const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
   let failures = 0;
   let newestTick = 0;
 
-  async function cycle(
-    sources: readonly ExportSource[],
-    more: CycleOptions,
-  ): Promise<readonly ExportSource[]> {
+  const cycle: Cycle = async (sources, more) => {
     const tick = newestTick;
     const begin = (source: ExportSource): boolean => {
       // Whom those that hang kept waiting for longer than an interval belongs to the next tick by now.
@@ -62,13 +72,13 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
       underWay.add(source);
       return true;
     };
-    return exportCycle(sources, { ...always, ...more, begin, onEnd: (source) => underWay.delete(source) });
-  }
+    return exportCycle(sources, { ...always, ...more, begin });
+  };
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
-    // However long it takes: what is collected under a flood would never arrive otherwise.
-    const untilMs = () => (stopping.signal.aborted ? 0 : Infinity);
-    const again = await cycle(sources, { untilMs, waitMsMax: timeoutMs, onExport: options.onExport });
+    // However long it takes: it would begin with the same requests the next time, and the last ones would never arrive.
+    const end = () => (stopping.signal.aborted ? STOPPED : undefined);
+    const again = await cycle(sources, { end, onExport: options.onExport });
     failures = again.length === 0 ? 0 : failures + 1;
     return again;
   }
@@ -83,14 +93,14 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
     }
   }
 
-  async function run(sources: readonly ExportSource[]): Promise<void> {
+  async function run(): Promise<void> {
     let tickMs = performance.now() + intervalMs;
-    for (let turn = 0; ; turn += 1) {
+    for (;;) {
       await sleepUntil(tickMs, stopping.signal);
       if (stopping.signal.aborted) break;
       tickMs = nextTickMs(tickMs, intervalMs);
       newestTick += 1;
-      const begun = round(rotated(sources, turn), tickMs).finally(() => rounds.delete(begun));
+      const begun = round([...turns], tickMs).finally(() => rounds.delete(begun));
       rounds.add(begun);
     }
     await Promise.all(rounds);
@@ -98,7 +108,8 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
 
   return {
     start(sources) {
-      running = run(sources);
+      for (const source of sources) turns.add(source);
+      running = run();
     },
     async stop(deadlineMs) {
       stopping.abort();
@@ -113,12 +124,12 @@ async function flush(
   sources: readonly ExportSource[],
   deadlineMs: number,
   options: ExportLoopOptions,
-  cycle: (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>,
+  cycle: Cycle,
 ): Promise<readonly ExportSource[]> {
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
   const more: CycleOptions = {
-    untilMs: () => endMs,
+    end: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);
       options.onExport(source, outcome);
@@ -156,12 +167,6 @@ async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () 
   } finally {
     inTime.abort();
   }
-}
-
-/** Another one is the first each time: where time is short, it is not always the same that come too late. */
-function rotated(sources: readonly ExportSource[], turn: number): readonly ExportSource[] {
-  const first = turn % Math.max(1, sources.length);
-  return [...sources.slice(first), ...sources.slice(0, first)];
 }
 
 /** The next one that is still to come: of those that were missed there is nothing to make up for. */

@@ -26,7 +26,8 @@ export interface ExportOutcome {
 }
 
 export interface SourceExport {
-  readonly outcome: ExportOutcome;
+  /** Undefined where the loop was stopped before anything arrived: the flush has the outcome of that. */
+  readonly outcome: ExportOutcome | undefined;
   /** Whether the backend did not answer or was busy. */
   readonly unavailable: boolean;
   /** Whether what failed may well succeed soon: not what was refused. */
@@ -37,16 +38,17 @@ export async function exportSource(
   source: ExportSource,
   exporter: Backend['exporter'],
   forbid: Backend['forbid'],
-  more: Pick<Backend, 'warmUp' | 'waitMsMax'> = {},
+  more: Pick<Backend, 'warmUp'> = {},
 ): Promise<SourceExport> {
   const startedMs = performance.now();
   const forbidden = forbid();
   const sent =
     forbidden === undefined
       ? await sendRequests(await source.collect(), { ...more, exporter, forbid })
-      : nothingSent({ kind: 'forbidden', reason: forbidden });
+      : nothingSent(forbidden);
+  const outcome = outcomeOf(sent);
   return {
-    outcome: { durationMs: performance.now() - startedMs, ...outcomeOf(sent) },
+    outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },
     unavailable: sent.stop?.kind === 'unavailable',
     worthRetrying: sent.stop !== undefined && sent.refused.length === 0,
   };
@@ -59,9 +61,11 @@ function outcomeOf({
   remarks,
   refused,
   stop,
-}: Sent): Omit<ExportOutcome, 'durationMs'> {
+}: Sent): Omit<ExportOutcome, 'durationMs'> | undefined {
+  const isStopped = stop?.kind === 'stopped';
+  if (isStopped && points === 0 && refused.length === 0) return undefined;
   const remark = remarks.find((said) => said !== '') ?? '';
-  const failure = refused[0]?.reason ?? stop?.reason;
+  const failure = refused[0]?.reason ?? (isStopped ? undefined : stop?.reason);
   if (failure === undefined) {
     const outcome = remarks.length > 0 ? 'partial' : 'success';
     return { outcome, points, rejectedPoints, waitedMs, reason: remark };

@@ -6,12 +6,16 @@ import type { Exporter } from '../send/exporter.ts';
 import type { ExportRequest } from './export-request.ts';
 import type { WarmUp } from './warm-up.ts';
 
+/** `stopped`: what was not sent is left to the flush, which will tell of it. */
+export interface Forbidden {
+  readonly kind: 'forbidden' | 'stopped';
+  readonly reason: string;
+}
+
 export interface Backend {
   readonly exporter: Pick<Exporter, 'export'>;
   /** Asked before each request: why no more are to be sent, if so. */
-  readonly forbid: () => string | undefined;
-  /** After so many ms of waiting for answers no further request is sent; by default, never. */
-  readonly waitMsMax?: number;
+  readonly forbid: () => Forbidden | undefined;
   readonly warmUp?: WarmUp | undefined;
 }
 
@@ -26,7 +30,7 @@ export interface Sent {
   /** But for those that were sent in parts after that. */
   refused: readonly Refused[];
   /** Why the rest was not sent. */
-  stop: { readonly kind: 'forbidden' | 'unavailable'; readonly reason: string } | undefined;
+  stop: Forbidden | { readonly kind: 'unavailable'; readonly reason: string } | undefined;
 }
 
 interface Refused {
@@ -64,14 +68,14 @@ function partsOf({ request }: Refused): readonly ExportRequest[] {
 
 async function sendEach(
   requests: readonly ExportRequest[],
-  { exporter, forbid, waitMsMax = Infinity, warmUp }: Backend,
+  { exporter, forbid, warmUp }: Backend,
   sent: Sent,
 ): Promise<void> {
   for (const request of requests) {
     await warmUp?.(request);
-    const forbidden = sent.waitedMs < waitMsMax ? forbid() : `its answers took ${waitMsMax} ms`;
+    const forbidden = forbid();
     if (forbidden !== undefined) {
-      sent.stop = { kind: 'forbidden', reason: forbidden };
+      sent.stop = forbidden;
       return;
     }
     const idleBeforeMs = idleMs();

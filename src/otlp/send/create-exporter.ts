@@ -76,7 +76,13 @@ export function createExporter(settings: ExporterSettings): Exporter {
   const { encode, open, observed } = PROTOCOLS[settings.protocol];
   const transport = open(settings);
   const address = backendAddress(settings);
-  const reasonText = createReasonText([...Object.values(settings.headers), ...urlSecrets(settings.endpoint)]);
+  const secrets = [...Object.values(settings.headers), ...urlSecrets(settings.endpoint)];
+  const reasonText = createReasonText(secrets);
+  const situation = {
+    address,
+    hasClientCertificate: settings.clientCertificateFile !== undefined,
+    hasSecrets: secrets.length > 0,
+  };
   const rest = createRest();
   let hasWorked = false;
   let exporterMetrics: ExporterMetrics<ResourceMetrics> | undefined;
@@ -101,7 +107,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
       return { kind: 'partial', ...partial, message: reasonText(partial.message) };
     }
     const { kind, symptom } = answer;
-    const cause = symptom === undefined ? undefined : likelyCause(symptom, { address, hasWorked });
+    const cause = symptom === undefined ? undefined : likelyCause(symptom, { ...situation, hasWorked });
     const reason = reasonText(answer.reason);
     return { kind, reason: cause === undefined ? reason : `${cause} (${reason})` };
   }

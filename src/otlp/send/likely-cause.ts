@@ -22,6 +22,9 @@ export interface Situation {
   readonly address: BackendAddress;
   /** Whether the backend has taken a request before: then the settings are right. */
   readonly hasWorked: boolean;
+  readonly hasClientCertificate: boolean;
+  /** Whether a request has headers or credentials: then it is not advised to send it without TLS. */
+  readonly hasSecrets: boolean;
 }
 
 type Row<S> = readonly [
@@ -52,8 +55,10 @@ const CLOSED =
   /socket hang up|ECONNRESET|EPIPE|Failed to connect|connection was closed|disconnected before secure|Connection dropped/u;
 const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
 const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
-const CERTIFICATE_WANTED =
-  /alert (?:certificate required|bad certificate|handshake failure|unknown ca|no certificate)/u;
+const CERTIFICATE_WANTED = /alert (?:certificate required|bad certificate|unknown ca|no certificate)/u;
+/** Where one of ours is set. */
+const CERTIFICATE_REFUSED =
+  /alert (?:certificate required|bad certificate|unsupported certificate|certificate (?:unknown|expired|revoked)|unknown ca|no certificate|access denied)/u;
 
 const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
@@ -77,7 +82,8 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [says(/ENOENT|EACCES/u), () => 'the socket cannot be opened: start the backend, or correct the endpoint'],
   [
     (symptom, { address }) => address.isTls && NO_TLS.test(symptom.said),
-    ({ address }) => `no TLS is spoken at ${at(address)}: write http:// in the endpoint`,
+    ({ address, hasSecrets }) =>
+      `no TLS is spoken at ${at(address)}: ${hasSecrets ? 'correct the endpoint, or have the backend speak it' : 'write http:// in the endpoint'}`,
   ],
   [
     says(UNTRUSTED),
@@ -98,6 +104,18 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
       `the certificate of ${at(address)} is for another name: write a name that it has in the endpoint`,
   ],
   [
+    (symptom, { hasClientCertificate }) => hasClientCertificate && CERTIFICATE_REFUSED.test(symptom.said),
+    () =>
+      'the backend does not trust our certificate: name its authority there, or correct otlp_client_certificate',
+  ],
+  [
+    says(/alert handshake failure/u),
+    ({ hasClientCertificate }) =>
+      hasClientCertificate
+        ? 'the backend does not take our certificate, or no cipher or version of TLS that we have: look what it wants'
+        : 'the backend wants a certificate of ours (set otlp_client_certificate and otlp_client_key), or a cipher or version of TLS that we do not have',
+  ],
+  [
     says(CERTIFICATE_WANTED),
     () => 'the backend wants a certificate of ours: set otlp_client_certificate and otlp_client_key',
   ],
@@ -115,8 +133,7 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
     // A backend that is restarted does that too.
     (symptom, { hasWorked }) => !hasWorked && CLOSED.test(symptom.said),
-    (situation) =>
-      isOthersPort(situation.address) ? notUnderstood(situation) : closedAtOnce(situation.address),
+    (situation) => (isOthersPort(situation.address) ? notUnderstood(situation) : closedAtOnce(situation)),
   ],
 ];
 
@@ -201,9 +218,13 @@ function notUnderstood({ address }: Situation): string {
     : `no ${isGrpc ? 'gRPC' : 'HTTP/1'} is spoken at ${at(address)}: set otlp_protocol to ${other}, or correct the endpoint`;
 }
 
-function closedAtOnce(address: BackendAddress): string {
+function closedAtOnce({ address, hasClientCertificate, hasSecrets }: Situation): string {
+  const certificate = hasClientCertificate
+    ? 'it does not trust otlp_client_certificate'
+    : 'it wants otlp_client_certificate';
+  const noTls = hasSecrets ? 'no TLS is spoken there' : 'no TLS is spoken there (write http://)';
   return address.isTls
-    ? `${at(address)} broke the TLS handshake off: likely no TLS is spoken there (write http://), or it wants otlp_client_certificate`
+    ? `${at(address)} broke the TLS handshake off: likely ${certificate}, it does not serve that name, or ${noTls}`
     : `${at(address)} closed the connection without an answer: likely TLS is spoken there (write https:// in the endpoint)`;
 }
 

@@ -33,7 +33,8 @@ async function runCycle(
       reasons.set(name, reason);
     },
     onDefect: ({ name }, reason) => defects.push([name, reason]),
-    untilMs,
+    end: () =>
+      performance.now() < untilMs() ? undefined : { kind: 'forbidden', reason: 'the time of it is over' },
   });
   return { told: told.sort(), reasons, defects, failed: namesOf(failed) };
 }

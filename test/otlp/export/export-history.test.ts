@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createExportHistory } from '../../../src/otlp/export/export-history.ts';
 
-const ARRIVED = { outcome: 'success', points: 7 } as const;
-const IN_PART = { outcome: 'partial', points: 7 } as const;
-const FAILED = { outcome: 'failure', points: 0 } as const;
-const HALF_FAILED = { outcome: 'failure', points: 3 } as const;
-const NOTHING = { outcome: 'success', points: 0 } as const;
+const ARRIVED = { outcome: 'success', points: 7, rejectedPoints: 0 } as const;
+const IN_PART = { outcome: 'partial', points: 7, rejectedPoints: 2 } as const;
+const REJECTED = { outcome: 'partial', points: 7, rejectedPoints: 7 } as const;
+const FAILED = { outcome: 'failure', points: 0, rejectedPoints: 0 } as const;
+const HALF_FAILED = { outcome: 'failure', points: 3, rejectedPoints: 0 } as const;
+const NOTHING = { outcome: 'success', points: 0, rejectedPoints: 0 } as const;
 
 test('the first export that arrives after failures says how many they were, and since when', () => {
   const { note } = createExportHistory();
@@ -40,4 +41,24 @@ test('something has arrived once a backend took points, if not all of them', () 
   assert.equal(hasArrived('shop'), false);
   note('shop', HALF_FAILED, 2000);
   assert.equal(hasArrived('shop'), true);
+});
+
+test('where every point is rejected nothing has arrived, and no failures are over', () => {
+  const { note, hasArrived } = createExportHistory();
+  note('shop', FAILED, 0);
+  assert.equal(note('shop', REJECTED, 1000), undefined);
+  assert.equal(hasArrived('shop'), false);
+  assert.deepEqual(note('shop', IN_PART, 2000), { failures: 1, afterMs: 2000 });
+  assert.equal(hasArrived('shop'), true);
+});
+
+test('points are rejected until an export arrives of which none is', () => {
+  const { note, isRejected } = createExportHistory();
+  const told = [NOTHING, ARRIVED, IN_PART, NOTHING, FAILED, REJECTED, HALF_FAILED, IN_PART, ARRIVED].map(
+    (outcome) => {
+      note('shop', outcome, 0);
+      return isRejected('shop');
+    },
+  );
+  assert.deepEqual(told, [false, false, true, true, true, true, false, true, false]);
 });

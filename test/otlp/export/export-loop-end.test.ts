@@ -69,7 +69,24 @@ test('stopped while it exports it is over when the requests under way are, and b
   assert.equal(sent.length, 4);
   assert.deepEqual(
     outcomes.toSorted(),
-    ['a', 'b', 'c', 'd', 'e'].map((name) => `${name} failure`),
+    ['a', 'b', 'c', 'd'].map((name) => `${name} success`),
+    'what arrived is told, and the rest is left to the flush',
+  );
+});
+
+test('a stop that keeps exports from sending anything tells no failures', async (t) => {
+  const { start, stop, flush, time, outcomes } = loopOf(t, { answer: () => delay(100, SUCCESS) });
+  const sources = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => new FakeSource(name));
+  start(sources);
+  await time.pass(1050);
+  const stopped = outcomeOf(stop(5000), time.nowMs);
+  await time.passUntil(() => stopped.value !== undefined, 200);
+  const flushed = outcomeOf(flush(sources, 5000), time.nowMs);
+  await time.passUntil(() => flushed.value !== undefined, 500);
+  assert.deepEqual(flushed.value, []);
+  assert.deepEqual(
+    outcomes,
+    [...'abcd', ...'abcdef'].map((name) => `${name} success`),
   );
 });
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportRequest } from '../../../src/otlp/export/export-request.ts';
 import { ALMOST_1, loopOf } from './looping.ts';
-import { FakeSource, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
+import { FakeSource, REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
 test('the first export is one interval after the start, and then one at each interval', async (t) => {
   const { start, time, sentAtMs } = loopOf(t);
@@ -63,15 +63,34 @@ test('a source that a backend leaves waiting costs the others none of their expo
   assert.equal(sent.filter(([, request]) => request.startsWith('hanging')).length, 4, 'once each');
 });
 
-test('another source is the first one at each interval', async (t) => {
-  const { start, time, sent } = loopOf(t);
-  start(['a', 'b', 'c'].map((name) => new FakeSource(name)));
-  await time.pass(4500);
+test('where exports take long, none has its second turn before all others have had their first', async (t) => {
+  const { start, time, sent } = loopOf(t, {
+    async answer() {
+      await delay(900);
+      return SUCCESS;
+    },
+  });
+  const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+  start(names.map((name) => new FakeSource(name)));
+  await time.pass(12_000);
+  const turns = sent.map(([, request]) => request.slice(0, -2));
+  assert.ok(turns.length > 60, `${turns.length} exports`);
+  for (const name of names) {
+    const own = [-1, ...turns.flatMap((turn, index) => (turn === name ? [index] : [])), turns.length];
+    const gaps = own.slice(1).map((index, nth) => index - (own[nth] ?? 0));
+    assert.ok(Math.max(...gaps) <= names.length + 4, `${name}: ${gaps.join(', ')}`);
+  }
+});
+
+test('who was not tried, since the backend did not answer the others, comes first at the next interval', async (t) => {
+  const { start, time, sent } = loopOf(t, { random: () => ALMOST_1, answer: () => UNAVAILABLE });
+  start(Array.from({ length: 8 }, (_, index) => new FakeSource(`s${index}`)));
+  await time.pass(2500);
   const byTime = Map.groupBy(sent, ([atMs]) => atMs);
-  assert.deepEqual(
-    [...byTime.values()].map((requests) => requests.map(([, request]) => request[0]).join('')),
-    ['abc', 'bca', 'cab', 'abc'],
+  const [first = [], second = []] = [...byTime.values()].map((requests) =>
+    requests.map(([, request]) => request),
   );
+  assert.equal(second[0], `s${first.length} 0`);
 });
 
 for (const [random, factor] of [
@@ -175,7 +194,7 @@ class SlowSource extends FakeSource {
 }
 
 test('however long it takes to collect, all of it is sent, and the next export begins at the next interval', async (t) => {
-  const { start, time, sentAtMs, outcomes } = loopOf(t, { intervalMs: 1000, timeoutMs: 500 });
+  const { start, time, sentAtMs, outcomes } = loopOf(t, { intervalMs: 1000 });
   const source = new SlowSource('shop', 2300, [1, 1]);
   start([source]);
   await time.pass(7900);
@@ -185,7 +204,7 @@ test('however long it takes to collect, all of it is sent, and the next export b
 });
 
 test('a source that takes long to be collected costs the others none of their exports', async (t) => {
-  const { start, time, sent } = loopOf(t, { timeoutMs: 500 });
+  const { start, time, sent } = loopOf(t);
   start([new SlowSource('slow', 60_000), new FakeSource('shop')]);
   await time.pass(5500);
   assert.deepEqual(
@@ -194,37 +213,40 @@ test('a source that takes long to be collected costs the others none of their ex
   );
 });
 
-test('an answer that is late because this process has no rest is not held against the backend', async (t) => {
-  const { start, time, sentAtMs, outcomes } = loopOf(t, {
-    intervalMs: 10_000,
-    timeoutMs: 500,
+test('behind a slow backend an export goes on while its requests are answered, and its last ones arrive too', async (t) => {
+  const { start, time, sent, outcomes, exporter } = loopOf(t, {
     async answer() {
-      await delay(200);
+      await delay(400);
       return SUCCESS;
     },
   });
-  t.mock.method(performance, 'eventLoopUtilization', () => ({ idle: 0, active: 1, utilization: 1 }));
-  start([new FakeSource('shop', Array(10).fill(1))]);
-  await time.pass(12_500);
-  assert.equal(sentAtMs().length, 10);
-  assert.deepEqual(outcomes, ['shop success']);
+  const source = new FakeSource('shop', [1, 1, 1, 1, 1]);
+  start([source]);
+  await time.pass(6900);
+  const one = ['shop 0', 'shop 1', 'shop 2', 'shop 3', 'shop 4'];
+  assert.deepEqual(
+    sent.map(([, request]) => request),
+    [...one, ...one],
+  );
+  assert.deepEqual(outcomes, ['shop success', 'shop success']);
+  assert.equal(exporter.mostAtOnce, 1);
 });
 
-test('the backend has its time for the answers of an export, and then no request is begun', async (t) => {
-  const { start, time, sent } = loopOf(t, {
+test('the first request of a long export that is not answered ends it, but none that is refused', async (t) => {
+  const { start, time, sent, outcomes } = loopOf(t, {
     intervalMs: 10_000,
-    timeoutMs: 500,
-    async answer() {
-      await delay(200);
-      return SUCCESS;
+    async answer(request) {
+      await delay(400);
+      return request === 'shop 6' ? UNAVAILABLE : request === 'shop 4' ? REFUSED : SUCCESS;
     },
   });
-  start([new FakeSource('shop', Array(10).fill(1))]);
-  await time.pass(10_900);
+  start([new FakeSource('shop', Array(9).fill(1))]);
+  await time.pass(12_900);
   assert.deepEqual(
-    sent.map(([atMs]) => atMs),
-    [10_000, 10_200, 10_400],
+    sent.map(([, request]) => request),
+    Array.from({ length: 7 }, (_, index) => `shop ${index}`),
   );
+  assert.deepEqual(outcomes, ['shop failure']);
 });
 
 test('two exports are never under way, whatever is tried again in between', async (t) => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exportSource } from '../../../src/otlp/export/export-source.ts';
+import type { Forbidden } from '../../../src/otlp/export/send-requests.ts';
 import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
 import { FakeSource, REFUSED, ScriptedExporter, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
 const allow = (): undefined => undefined;
+const forbidden = (reason: string): Forbidden => ({ kind: 'forbidden', reason });
 const partial = (rejectedPoints: number, message: string): ExportResult => ({
   kind: 'partial',
   rejectedPoints,
@@ -98,6 +100,7 @@ for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) 
     const wholeOf = (request: string): number => Number.parseInt(request.slice('shop '.length), 10);
     const exporter = new ScriptedExporter((request) => answers[wholeOf(request)] ?? SUCCESS);
     const found = await exportSource(source, exporter, allow);
+    assert.ok(found.outcome);
     const { durationMs, waitedMs, ...outcome } = found.outcome;
     assert.deepEqual(outcome, expected);
     assert.ok(durationMs >= 0 && waitedMs >= 0);
@@ -121,8 +124,8 @@ test('a request is built when the one before it has been answered, and settled b
 test('a source that may not be exported is not even collected', async () => {
   const source = new FakeSource('shop');
   const exporter = new ScriptedExporter();
-  const { outcome, unavailable } = await exportSource(source, exporter, () => 'not now');
-  assert.deepEqual([outcome.outcome, outcome.reason, unavailable], ['failure', 'not now', false]);
+  const { outcome, unavailable } = await exportSource(source, exporter, () => forbidden('not now'));
+  assert.deepEqual([outcome?.outcome, outcome?.reason, unavailable], ['failure', 'not now', false]);
   assert.equal(source.collections, 0);
   assert.deepEqual([exporter.sent, source.told], [[], []]);
 });
@@ -131,10 +134,10 @@ test('once no more may be sent, the rest stays with the source', async () => {
   const source = new FakeSource('shop', [1, 2, 4]);
   const exporter = new ScriptedExporter();
   const { outcome, unavailable } = await exportSource(source, exporter, () =>
-    exporter.sent.length < 2 ? undefined : 'the time is over',
+    exporter.sent.length < 2 ? undefined : forbidden('the time is over'),
   );
   assert.deepEqual(
-    [outcome.outcome, outcome.points, outcome.reason, unavailable],
+    [outcome?.outcome, outcome?.points, outcome?.reason, unavailable],
     ['failure', 3, 'the time is over', false],
   );
   assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
@@ -144,7 +147,22 @@ test('that time is over after the last request is no failure', async () => {
   const source = new FakeSource('shop', [1]);
   const exporter = new ScriptedExporter();
   const { outcome } = await exportSource(source, exporter, () =>
-    exporter.sent.length === 0 ? undefined : 'over',
+    exporter.sent.length === 0 ? undefined : forbidden('over'),
   );
-  assert.equal(outcome.outcome, 'success');
+  assert.equal(outcome?.outcome, 'success');
+});
+
+test('stopped before anything arrived it has no outcome, and later that of what arrived', async () => {
+  for (const [answers, expected] of [
+    [[], undefined],
+    [[SUCCESS], ['success', 1, 0]],
+    [[partial(1, 'a bad name')], ['partial', 1, 1]],
+    [[REFUSED], ['failure', 0, 0]],
+  ] as const) {
+    const exporter = new ScriptedExporter(() => answers[exporter.sent.length - 1] ?? SUCCESS);
+    const { outcome } = await exportSource(new FakeSource('shop', [1, 1]), exporter, () =>
+      exporter.sent.length < answers.length ? undefined : { kind: 'stopped', reason: 'stopped' },
+    );
+    assert.deepEqual(outcome && [outcome.outcome, outcome.points, outcome.rejectedPoints], expected);
+  }
 });

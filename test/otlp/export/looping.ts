@@ -11,7 +11,6 @@ export const ALMOST_1 = 1 - Number.EPSILON;
 
 interface Scripted {
   readonly intervalMs?: number;
-  readonly timeoutMs?: number;
   readonly random?: () => number;
   readonly behindMs?: (nowMs: number) => number;
   readonly answer?: (request: string) => ExportResult | Promise<ExportResult>;
@@ -19,7 +18,7 @@ interface Scripted {
 
 /** A loop in mocked time, and when which requests were sent. */
 export function loopOf(t: TestContext, scripted: Scripted = {}) {
-  const { intervalMs = 1000, timeoutMs = 30_000, random = () => ALMOST_1, answer } = scripted;
+  const { intervalMs = 1000, random = () => ALMOST_1, answer } = scripted;
   const time = mockTime(t, scripted.behindMs);
   const sent: (readonly [atMs: number, request: string])[] = [];
   const exporter = new ScriptedExporter((request) => {
@@ -29,7 +28,7 @@ export function loopOf(t: TestContext, scripted: Scripted = {}) {
   const outcomes: string[] = [];
   const options: ExportLoopOptions = {
     exporter,
-    schedule: { intervalMs, timeoutMs, pointsPerRequestMax: undefined },
+    schedule: { intervalMs, timeoutMs: intervalMs, pointsPerRequestMax: undefined },
     onExport: ({ name }, { outcome }) => outcomes.push(`${name} ${outcome}`),
     onDefect: (_, reason) => assert.fail(String(reason)),
     random,

@@ -4,7 +4,7 @@ import { emptyResource } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import fc from 'fast-check';
 import { exportRequests } from '../../../src/otlp/export/export-request.ts';
-import { sendRequests } from '../../../src/otlp/export/send-requests.ts';
+import { type Forbidden, sendRequests } from '../../../src/otlp/export/send-requests.ts';
 import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
 import { fakeMetric } from './fake-metric.ts';
 import { REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
@@ -32,7 +32,7 @@ async function sendTo(points: number, judge: (points: readonly number[]) => Expo
   return { sent, sizes, settled: metric.settled.toSorted((a, b) => a - b) };
 }
 
-const allow = (_sent: number): string | undefined => undefined;
+const allow = (_sent: number): Forbidden | undefined => undefined;
 
 const refusing =
   (bad: ReadonlySet<number>) =>
@@ -112,7 +112,9 @@ test('a backend that goes away is not sent what it refused before', async () => 
 
 test('once no more may be sent, neither are the parts of what was refused', async () => {
   const bad = new Set([0]);
-  const { sent, sizes } = await sendTo(2 * FULL, refusing(bad), (sent) => (sent < 4 ? undefined : 'over'));
+  const { sent, sizes } = await sendTo(2 * FULL, refusing(bad), (sent) =>
+    sent < 4 ? undefined : { kind: 'forbidden', reason: 'over' },
+  );
   assert.deepEqual(sizes, [FULL, FULL, 250, 250]);
   assert.deepEqual(sent.stop, { kind: 'forbidden', reason: 'over' });
   assert.equal(sent.points, FULL + 250);

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import * as https from 'node:https';
-import type { Server as NetServer } from 'node:net';
+import { createServer, type Server as NetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
@@ -258,4 +258,24 @@ test('a password in the endpoint is in nothing that is told', async (t) => {
   const result = await exporter.export(sampleMetrics());
   assert.match(JSON.stringify(result), /HTTP 401 Unauthorized: me:\*\*\* = \*\*\* = me:\*\*\*/u);
   assert.doesNotMatch(exporter.backend, /hunt|me:/u);
+});
+
+test('of a handshake that is broken off, what is set is told: no certificate is asked for, no plain text advised', async (t) => {
+  const { port, stop } = await webServer(() => createServer((socket) => socket.destroy()))();
+  t.after(stop);
+  const set = {
+    clientCertificateFile: files.certFile,
+    clientKeyFile: files.keyFile,
+    headers: { 'x-token': 'hunter2' },
+  };
+  for (const protocol of ['grpc', 'http/json'] as const) {
+    const reasonWith = async (more: Partial<ExporterSettings>) => {
+      const settings = exporterSettings(protocol, `https://127.0.0.1:${port}/v1/metrics`, more);
+      return JSON.stringify(await exporterOf(t, settings).export(sampleMetrics()));
+    };
+    assert.match(await reasonWith({}), /likely it wants otlp_client_certificate.*write http:/u);
+    const reason = await reasonWith(set);
+    assert.match(reason, /likely it does not trust otlp_client_certificate/u);
+    assert.doesNotMatch(reason, /http:/u);
+  }
 });

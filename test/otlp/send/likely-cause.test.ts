@@ -13,6 +13,8 @@ const http = (status: number, more: Answered = {}): Symptom => ({
 });
 const grpc = (status: number, said = ''): Symptom => ({ kind: 'grpc answer', status, said });
 
+const NEW = { hasWorked: false, hasClientCertificate: false, hasSecrets: false };
+
 const GRPC = 'http://collector:4317';
 const GRPCS = 'https://collector:4317';
 const HTTP = 'http://collector:4318/v1/metrics';
@@ -106,7 +108,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     HTTPS,
     none('ECONNRESET Client network socket disconnected before secure TLS connection was established'),
-    /broke the TLS handshake off/u,
+    /broke the TLS handshake off: likely it wants otlp_client_certificate.*no TLS is spoken there \(write http:\/\/\)$/u,
   ],
   [
     'http://collector:4317/v1/metrics',
@@ -178,7 +180,7 @@ for (const [endpoint, symptom, expected] of CASES) {
   test(`${endpoint}: ${what.trim()}`, () => {
     const protocol = /:\d+\//u.test(endpoint) ? 'http/protobuf' : 'grpc';
     const address = backendAddress({ protocol, endpoint, insecure: false });
-    const cause = likelyCause(symptom, { address, hasWorked: false });
+    const cause = likelyCause(symptom, { ...NEW, address });
     if (expected === undefined) assert.equal(cause, undefined);
     else assert.match(cause ?? 'nothing', expected);
   });
@@ -188,11 +190,40 @@ test('a backend that has taken requests is restarted now and then, and not asked
   const closed = none('ECONNRESET socket hang up');
   for (const endpoint of [HTTP, HTTPS, 'http://collector:4317/v1/metrics']) {
     const address = backendAddress({ protocol: 'http/protobuf', endpoint, insecure: false });
-    assert.equal(likelyCause(closed, { address, hasWorked: true }), undefined);
-    assert.notEqual(likelyCause(closed, { address, hasWorked: false }), undefined);
+    assert.equal(likelyCause(closed, { ...NEW, address, hasWorked: true }), undefined);
+    assert.notEqual(likelyCause(closed, { ...NEW, address }), undefined);
     assert.match(
-      likelyCause(none('ECONNREFUSED'), { address, hasWorked: true }) ?? '',
+      likelyCause(none('ECONNREFUSED'), { ...NEW, address, hasWorked: true }) ?? '',
       /nobody listens at \S+ any more/u,
     );
+  }
+});
+
+const tlsCause = (said: string, more: Partial<typeof NEW>): string => {
+  const address = backendAddress({ protocol: 'http/protobuf', endpoint: HTTPS, insecure: false });
+  return likelyCause(none(said), { ...NEW, ...more, address }) ?? '';
+};
+
+test('a certificate of ours that is set and refused is not asked for, but is not trusted', () => {
+  for (const alert of ['unknown ca', 'bad certificate', 'certificate required']) {
+    const said = `EPROTO tlsv1 alert ${alert}`;
+    assert.match(tlsCause(said, { hasClientCertificate: true }), /does not trust our certificate/u);
+    assert.match(tlsCause(said, {}), /wants a certificate of ours: set otlp_client_certificate/u);
+  }
+  const failure = 'EPROTO ssl/tls alert handshake failure';
+  assert.match(
+    tlsCause(failure, { hasClientCertificate: true }),
+    /does not take our certificate, or no cipher/u,
+  );
+  assert.match(tlsCause(failure, {}), /set otlp_client_certificate.*, or a cipher/u);
+  const closed = 'ECONNRESET socket hang up';
+  assert.match(tlsCause(closed, { hasClientCertificate: true }), /does not trust otlp_client_certificate/u);
+});
+
+test('nobody who has headers or credentials is advised to send them in plain text', () => {
+  for (const said of ['ECONNRESET socket hang up', `EPROTO ${WRONG_VERSION}`]) {
+    assert.match(tlsCause(said, {}), /no TLS is spoken.*http:/u);
+    assert.match(tlsCause(said, { hasSecrets: true }), /no TLS is spoken/u);
+    assert.doesNotMatch(tlsCause(said, { hasSecrets: true }), /http:/u);
   }
 });
