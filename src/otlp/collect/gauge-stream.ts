@@ -77,7 +77,7 @@ class Readings {
   /** What no point could have, by itself or combined with others. */
   refused = 0;
   #byKey = new Map<string, Reading>();
-  #known = new WeakMap<Attributes, Reading>();
+  readonly #known = new WeakMap<Attributes, Reading>();
   #observed: Reading[] = [];
   #round = 1;
 
@@ -88,7 +88,10 @@ class Readings {
 
   observe(value: number, attributes: Attributes): void {
     if (!this.#fits(value)) return;
-    const reading = this.#known.get(attributes) ?? this.#find(attributes);
+    const known = this.#known.get(attributes);
+    // One that was absent from the last collection is forgotten, and may be another by now.
+    const isKept = known !== undefined && known.round >= this.#round - 1;
+    const reading = isKept ? known : this.#find(attributes);
     if (reading.round === this.#round) {
       reading.value = this.#combined(reading.value, value);
       return;
@@ -153,8 +156,6 @@ class Readings {
   #forgetAbsent(): void {
     if (this.#byKey.size === this.#observed.length) return;
     this.#byKey = new Map(this.#observed.map((reading) => [reading.key, reading]));
-    // What was known may be one of those that are forgotten.
-    this.#known = new WeakMap();
   }
 }
 
