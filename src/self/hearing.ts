@@ -40,8 +40,8 @@ interface Worker {
   missing: boolean;
 }
 
-/** More are not watched. */
-const WORKERS_MAX = 10_000;
+/** More are not watched: a look takes its time. */
+const WORKERS_MAX = 1000;
 const NAMES_MAX = 5;
 /**
  * A worker that sends no heartbeats gives no evidence: of the time between two no more counts than this part of the whole.

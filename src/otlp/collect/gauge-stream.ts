@@ -39,6 +39,9 @@ export interface GaugeStream extends Stream {
 /** On the wire, 0 is that there is none: a gauge is what it is at one moment. */
 const NO_TIME: HrTime = [0, 0];
 
+/** Readings, until what they were found by is let go of. */
+const FORGOTTEN_MAX = 5000;
+
 interface Reading {
   readonly key: string;
   readonly attributes: Attributes;
@@ -77,7 +80,8 @@ class Readings {
   /** What no point could have, by itself or combined with others. */
   refused = 0;
   #byKey = new Map<string, Reading>();
-  readonly #known = new WeakMap<Attributes, Reading>();
+  #known = new WeakMap<Attributes, Reading>();
+  #forgotten = 0;
   #observed: Reading[] = [];
   #round = 1;
 
@@ -155,7 +159,12 @@ class Readings {
 
   #forgetAbsent(): void {
     if (this.#byKey.size === this.#observed.length) return;
+    this.#forgotten += this.#byKey.size - this.#observed.length;
     this.#byKey = new Map(this.#observed.map((reading) => [reading.key, reading]));
+    if (this.#forgotten < FORGOTTEN_MAX) return;
+    // A weak map gives back no memory by itself.
+    this.#known = new WeakMap();
+    this.#forgotten = 0;
   }
 }
 
