@@ -85,7 +85,9 @@ for (const flavour of celeryFlavours()) {
     assert.deepEqual(held.reserved.toSorted(), waiting.toSorted());
     assert.deepEqual(held.scheduled, [sent.at(-1)?.id]);
     const [oldestRunning, oldestWaiting] = ['running', 'waiting'].map((state) => {
-      const [age, ...others] = find(busy, 'celery.task.oldest_age', { 'celery.task.state': state });
+      const [age, ...others] = find(busy, 'celery.task.oldest_age', { 'celery.task.state': state }).filter(
+        ({ value }) => value > 0,
+      );
       assert.equal(age?.attributes['celery.queue.name'], 'reports');
       assert.deepEqual(others, [], `${state} in one queue only`);
       return age;
@@ -129,7 +131,7 @@ for (const flavour of celeryFlavours()) {
     assertNear(measured('prefetch_time', REMINDER), latenessS, 'prefetch_time after an ETA', 2);
     assertNear(measured('queue_time', REMINDER), 0, 'queue_time before an ETA', 2);
 
-    assert.deepEqual(find(done, 'celery.task.oldest_age', {}), [], 'nothing waits or runs');
+    assert.equal(total(done, 'celery.task.oldest_age'), 0, 'nothing waits or runs');
     for (const gauge of ['active', 'prefetched', 'scheduled'])
       assert.equal(total(done, `celery.worker.tasks.${gauge}`), 0, gauge);
     assert.deepEqual(await heldBy(cluster, worker.nodename), { active: [], reserved: [], scheduled: [] });
