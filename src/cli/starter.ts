@@ -1,8 +1,7 @@
 /**
- * Notices that whoever started this process is gone. It only looks where a script of npm did: npm dies of a SIGTERM and
- * takes the shell with it that it runs scripts in, but nobody tells the command in that shell; and where npm is killed, not
- * even the shell is told. Everybody else who starts
- * a process and ends (`nohup`, `setsid`, a supervisor) means it to go on.
+ * Notices that whoever started this process is gone. It only looks where a script of npm did: after a SIGTERM npm ends the
+ * shell of the script and dies, but nobody tells the command in that shell, and after a SIGKILL not even the shell is told.
+ * Everybody else who starts a process and ends (`nohup`, `setsid`, a supervisor) means it to go on.
  */
 import { readFileSync } from 'node:fs';
 import type { CommandIo } from './command-io.ts';

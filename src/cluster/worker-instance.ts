@@ -83,9 +83,9 @@ export class WorkerInstance {
   #predecessor: WorkerInstance | undefined;
   /** Heartbeats came while it ran a task, so their absence means something. Pool solo sends none meanwhile. */
   beatsWhileRunning = false;
-  /** That it left was counted. */
+  /** Its exit was counted. */
   hasExited = false;
-  /** When it was heard of all the same. */
+  /** When it was heard of after that, in listened time, ms. */
   #revivedAtMs = Number.NEGATIVE_INFINITY;
   /** The worker table no longer knows it: `retired` since it is gone, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
