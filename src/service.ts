@@ -3,7 +3,7 @@
  * It holds the rooms together and has no logic of theirs.
  */
 import type { Meter } from '@opentelemetry/api';
-import type { BrokerSettings, RawMessage } from './broker/broker.ts';
+import type { BrokerSettings, Deliver } from './broker/broker.ts';
 import { type Listener, listen } from './broker/session-loop.ts';
 import { decode } from './celery/decode.ts';
 import { REJECTION_REASONS } from './celery/rejection.ts';
@@ -92,7 +92,7 @@ export function startService(options: ServiceOptions): Service {
     listen({
       ...options.broker,
       service: name,
-      deliver: receiver(options, cluster, { hearing, listened: () => listener.listenedMs() }),
+      deliver: receiver(options, cluster, hearing),
       ready: ready.note,
       between: () => inTurns(turn, cluster.drain()),
       tell,
@@ -183,15 +183,10 @@ function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster
 }
 
 /** One message: decoded, counted and applied on one stack. */
-function receiver(
-  { name, self, tell }: ServiceOptions,
-  cluster: Cluster,
-  { hearing, listened }: { readonly hearing: Hearing; readonly listened: () => number },
-): (message: RawMessage) => void {
+function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, hearing: Hearing): Deliver {
   const countEvent = self.eventsOf(name);
-  return (message) => {
+  return (message, listenedMs) => {
     const { events, rejections, implausible } = decode(message);
-    const listenedMs = listened();
     for (const event of events) {
       hearing.hear(event);
       countEvent(event, message.arrivedAtMs);

@@ -28,13 +28,13 @@ const CLIENT_PROPERTIES = {
 
 /**
  * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal.
- * @param onRead called whenever something came from the broker, before it is looked at
+ * @param onRead called whenever something came from the broker, before it is looked at; monotonic ms
  */
 export async function openConnection(
   url: AmqpUrl,
   heartbeatS: number,
   signal: AbortSignal,
-  onRead: () => void,
+  onRead: (upMs: number) => void,
 ): Promise<ChannelModel> {
   const socketOptions = {
     ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),

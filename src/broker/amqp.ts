@@ -42,6 +42,8 @@ class AmqpSession {
   #ready = false;
   #over = false;
   #proofTimer: NodeJS.Timeout | undefined;
+  /** When what is being looked at was read, epoch ms: asked once for all the messages in it. */
+  #readAtMs = 0;
 
   constructor(options: SessionOptions, url: AmqpUrl, listening: ListeningClock) {
     this.#options = options;
@@ -72,7 +74,7 @@ class AmqpSession {
   async #open(deadline: NodeJS.Timeout): Promise<void> {
     const { eventExchange, heartbeatS } = this.#options;
     try {
-      const onRead = (): void => this.#proveListening();
+      const onRead = (upMs: number): void => this.#noteRead(upMs);
       const model = await openConnection(this.#url, heartbeatS, this.#socket.signal, onRead);
       this.#model = model;
       model.on('error', (error) => this.#broken(error));
@@ -94,9 +96,10 @@ class AmqpSession {
     }
   }
 
-  /** Everything that the broker had sent before this has come as well. */
-  #proveListening(): void {
-    if (this.#ready && !this.#over) this.#listening.proven(performance.now(), Date.now());
+  /** Something came, and with it everything that the broker had sent before. */
+  #noteRead(upMs: number): void {
+    this.#readAtMs = Date.now();
+    if (this.#ready && !this.#over) this.#listening.proven(upMs, this.#readAtMs);
   }
 
   /** A dead connection and a quiet cluster look alike, until the broker answers something. */
@@ -114,7 +117,7 @@ class AmqpSession {
     }
     // The first messages may come in one packet with the answer to the subscription.
     if (!this.#ready) this.#becomeReady();
-    this.#options.deliver(rawMessage(message, Date.now()));
+    this.#options.deliver(rawMessage(message, this.#readAtMs), this.#listening.listenedMs);
   }
 
   #becomeReady(): void {

@@ -19,8 +19,11 @@ export interface RawMessage {
   readonly body: Buffer;
 }
 
-/** Receives each message, on the stack of the socket that read it. Must not throw. */
-export type Deliver = (message: RawMessage) => void;
+/**
+ * Receives each message, on the stack of the socket that read it. Must not throw.
+ * @param listenedMs for how long messages could be heard until then, as `Transport.listenedMs`
+ */
+export type Deliver = (message: RawMessage, listenedMs: number) => void;
 
 /** Why a session ended. The session loop alone decides what happens next. */
 export type SessionEnd =

@@ -26,11 +26,10 @@ class ReadingTurns {
   #readersBefore = 1;
   readonly #heldUp = new Set<Reader>();
 
-  mayRead(reader: Reader): boolean {
-    const nowMs = performance.now();
+  mayRead(reader: Reader, nowMs: number): boolean {
     if (this.#untilMs === undefined) {
       this.#untilMs = nowMs + READING_MS;
-      setImmediate(() => this.#next());
+      setImmediate(this.#next);
     }
     if (reader.turn !== this.#turn) {
       reader.turn = this.#turn;
@@ -45,26 +44,27 @@ class ReadingTurns {
     return true;
   }
 
-  #next(): void {
+  readonly #next = (): void => {
     this.#turn += 1;
     this.#untilMs = undefined;
     this.#readersBefore = this.#readers;
     this.#readers = 0;
+    if (this.#heldUp.size === 0) return;
     // Whoever read longest ago goes on first, so that each has its turn.
     const due = [...this.#heldUp].sort((a, b) => a.readIn - b.readIn);
     this.#heldUp.clear();
     // What one of them throws is not to keep the others from going on.
     for (const { goOn } of due) process.nextTick(goOn);
-  }
+  };
 }
 
 const turns = new ReadingTurns();
 
 /**
  * @param stream whose reader calls `read()` until that gives null, and again on 'readable'
- * @param onRead called before each chunk is handed over
+ * @param onRead called before each chunk is handed over; monotonic ms
  */
-export function paceReading(stream: Readable, onRead: () => void = () => {}): void {
+export function paceReading(stream: Readable, onRead: (upMs: number) => void = () => {}): void {
   const read = stream.read.bind(stream);
   const reader: Reader = {
     turn: -1,
@@ -75,9 +75,10 @@ export function paceReading(stream: Readable, onRead: () => void = () => {}): vo
     },
   };
   stream.read = (size?: number): unknown => {
-    if (!turns.mayRead(reader)) return null;
+    const nowMs = performance.now();
+    if (!turns.mayRead(reader, nowMs)) return null;
     const chunk: unknown = read(size);
-    if (chunk !== null) onRead();
+    if (chunk !== null) onRead(nowMs);
     return chunk;
   };
 }

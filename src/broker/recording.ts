@@ -104,7 +104,7 @@ class Replay {
       waitMs = this.#clock.approach(message.arrivedAtMs);
     }
     if (signal.aborted) return { kind: 'stopped' };
-    deliver(message);
+    deliver(message, this.#clock.now());
     return undefined;
   }
 

@@ -115,7 +115,7 @@ class SessionLoop {
         url: attempt.url,
         ready: (exchange) => this.#becameReady(attempt, exchange),
         exchangeMade: () => this.#exchangeMade(attempt),
-        deliver: (message) => this.#deliver(attempt, message),
+        deliver: (message, listenedMs) => this.#deliver(attempt, message, listenedMs),
       });
     } catch (error) {
       return { kind: 'refused', reason: this.#defect('transport', error) };
@@ -142,10 +142,10 @@ class SessionLoop {
   }
 
   /** The one guard around everything that is done with a message: a mistake of ours must not cost the connection. */
-  #deliver(attempt: Attempt, message: RawMessage): void {
+  #deliver(attempt: Attempt, message: RawMessage, listenedMs: number): void {
     attempt.delivered = true;
     try {
-      this.#options.deliver(message);
+      this.#options.deliver(message, listenedMs);
     } catch (error) {
       this.#defect('deliver', error);
     }

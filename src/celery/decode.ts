@@ -4,9 +4,9 @@
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { open } from './envelope.ts';
-import type { CeleryEvent, EventBase } from './event.ts';
+import type { CeleryEvent } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
-import { epochMs, identifier, isRawFields, name, type RawFields } from './fields.ts';
+import { epochMs, identifier, isRawFields, name } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -83,17 +83,11 @@ function readEvent(raw: unknown, findings: Findings): CeleryEvent | Rejection {
   if (hostname === '') return reject('missing-hostname', typeName);
   const timestampMs = epochMs(raw['timestamp']);
   if (timestampMs === undefined) return reject('bad-timestamp', typeName);
-  if (type.group === 'worker') return type.read(raw, baseOf(raw, hostname, timestampMs, findings), findings);
-  const uuid = identifier(raw['uuid']);
-  if (uuid === '') return reject('missing-uuid', typeName);
-  return type.read(raw, { ...baseOf(raw, hostname, timestampMs, findings), uuid }, findings);
-}
-
-function baseOf(raw: RawFields, hostname: string, timestampMs: number, findings: Findings): EventBase {
-  return {
-    hostname,
-    pid: numeric(raw['pid'], NUMERIC_FIELDS.pid, findings) ?? 0,
-    clock: numeric(raw['clock'], NUMERIC_FIELDS.clock, findings) ?? -1,
-    timestampMs,
-  };
+  const uuid = type.group === 'task' ? identifier(raw['uuid']) : '';
+  if (type.group === 'task' && uuid === '') return reject('missing-uuid', typeName);
+  const pid = numeric(raw['pid'], NUMERIC_FIELDS.pid, findings) ?? 0;
+  const clock = numeric(raw['clock'], NUMERIC_FIELDS.clock, findings) ?? -1;
+  return type.group === 'task'
+    ? type.read(raw, { hostname, pid, clock, timestampMs, uuid }, findings)
+    : type.read(raw, { hostname, pid, clock, timestampMs }, findings);
 }

@@ -65,7 +65,7 @@ test('a session that comes from an exchange says so, and first that it had to be
 test('after a session that broke there is another at once, and messages keep coming', async (t) => {
   const session: Step = ({ ready, deliver }) => {
     ready();
-    deliver(MESSAGE);
+    deliver(MESSAGE, 0);
     return LOST;
   };
   const { delivered, listener, attempts, told, pass } = listenScripted(t, [session, session, session]);
@@ -233,8 +233,8 @@ test('a defect in what is done with a message is told, and costs neither the ses
   };
   const step: Step = (session) => {
     session.ready();
-    session.deliver(MESSAGE);
-    session.deliver(MESSAGE);
+    session.deliver(MESSAGE, 0);
+    session.deliver(MESSAGE, 0);
     return staying(false)(session);
   };
   const { told, listener, pass } = listenScripted(t, [step], { deliver });
