@@ -28,6 +28,14 @@ export const WORKER_EXITS = membersOf<WorkerExit>({
   restarted: true,
 });
 
+export const BOUNDED_TABLES = membersOf<FieldOf<'table-evicted'>['table']>({
+  tasks: true,
+  workers: true,
+  reordering_window: true,
+  clock_skews: true,
+  fixed_bounds: true,
+});
+
 export const ATTRIBUTES = {
   'celery.task.name': {
     description: 'Name of the task; `unknown` where no event told it.',
@@ -113,13 +121,7 @@ export const ATTRIBUTES = {
   },
   'celery_otel.table': {
     description: 'Which table it is; `fixed_bounds` are all those whose bounds are no option.',
-    values: membersOf<FieldOf<'table-evicted'>['table']>({
-      tasks: true,
-      workers: true,
-      reordering_window: true,
-      clock_skews: true,
-      fixed_bounds: true,
-    }),
+    values: BOUNDED_TABLES,
   },
   'celery_otel.sender.host': {
     description: 'Host of whoever sent the tasks; `other` beyond a bounded number of pairs of hosts.',

@@ -4,6 +4,7 @@
  */
 import type { Meter } from '@opentelemetry/api';
 import type { SelfEvent } from '../self/self-event.ts';
+import { BOUNDED_TABLES } from './attributes.ts';
 import type { CounterSeries } from './bindable.ts';
 import { SELF_METRICS } from './catalog.ts';
 import { createInstruments, type Instruments, type Observe } from './instruments.ts';
@@ -21,7 +22,10 @@ export type CountEvent = (event: ReadEvent, arrivedAtMs: number) => void;
 
 export interface SelfRecorder {
   record(event: SelfEvent): void;
-  /** What counts the Celery events of a service that are read: called for each, so apart from the rarer facts. */
+  /**
+   * What counts the Celery events of a service that are read: called for each, so apart from the rarer facts. What is told
+   * in sums is counted from now on.
+   */
   eventsOf(service: string): CountEvent;
   /** What is read of the series of a service is counted from now on; to be called before there can be any. */
   beginSeries(service: string): void;
@@ -55,7 +59,7 @@ export function createSelfRecorder(meter: Meter, read: () => SelfReadings): Self
       addTotals(instruments.add, growthOf, { process: ofProcess, series });
     },
   });
-  // A total is handed over at the end of the interval that it grew in: a series that began only then would be too young.
+  // Likewise a total.
   for (const mode of CPU_MODES) instruments.add('celery_otel.cpu.time', [mode], 0);
   return {
     record: (event) => record(instruments, event),
@@ -121,7 +125,9 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
 }
 
 /** Each series is found once and kept: this is done for every event. */
-function eventsOf({ counterSeries, histogramSeries }: Instruments<Table>, service: string): CountEvent {
+function eventsOf({ add, counterSeries, histogramSeries }: Instruments<Table>, service: string): CountEvent {
+  // A sum is told at the end of the interval that it grew in: a series that began only then would be too young.
+  for (const table of BOUNDED_TABLES) add('celery_otel.table.evictions', [service, table], 0);
   const lag = histogramSeries('celery_otel.event.lag', [service]);
   const byType = new Map<string, CounterSeries>();
   return ({ type, timestampMs }, arrivedAtMs) => {

@@ -188,6 +188,18 @@ test('the lag of an event is what passed until it arrived, and 0 where its clock
   assert.equal(point.sum, 90.25);
 });
 
+test('the evictions of a service are counted from its beginning on, though they are told later, in sums', async (t) => {
+  const { recorder, points } = recorderOf(t);
+  recorder.eventsOf('shop');
+  const none = TABLES.map((table) => `celery_otel.table.evictions shop,${table} = 0`);
+  assert.deepEqual(await points('celery_otel.table.evictions'), none);
+  recorder.record({ kind: 'table-evicted', service: 'shop', table: 'workers', count: 7 });
+  assert.deepEqual(
+    await points('celery_otel.table.evictions'),
+    none.with(1, 'celery_otel.table.evictions shop,workers = 7'),
+  );
+});
+
 test('of each service there is whether it is connected, and how full its tables are', async (t) => {
   const { points } = recorderOf(t, {
     ...NOTHING,
