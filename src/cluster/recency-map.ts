@@ -14,7 +14,7 @@ export interface RecencyMap<Value> {
   /** Takes out what was used longest ago; undefined if the map is empty. */
   takeOldest(): Value | undefined;
   /** The one used longest ago first; what is returned may be deleted meanwhile. */
-  entries(): Iterable<readonly [key: string, value: Value]>;
+  values(): Iterable<Value>;
   size(): number;
 }
 
@@ -75,8 +75,8 @@ export function createRecencyMap<Value>(): RecencyMap<Value> {
       if (entry !== undefined) remove(entry);
       return entry?.value;
     },
-    *entries() {
-      for (let entry = oldest; entry !== undefined; entry = entry.newer) yield [entry.key, entry.value];
+    *values() {
+      for (let entry = oldest; entry !== undefined; entry = entry.newer) yield entry.value;
     },
     size: () => byKey.size,
   };

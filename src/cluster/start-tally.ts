@@ -16,12 +16,13 @@ export interface Progress {
   readonly lost: number;
 }
 
+const NO_SLICES = new Uint32Array();
 const NONE: Progress = { processed: 0, lost: 0 };
 
 export class StartTally {
   readonly #sliceMs: number;
   /** Starts in each of the last slices, the newest of which is `#newest`; all older ones are in the total alone. */
-  readonly #slices = new Uint32Array(SLICES);
+  #slices = NO_SLICES;
   #newest = Number.NEGATIVE_INFINITY;
   #seen = 0;
   /** What the instance had begun, and how much of that we had seen, when it first told. */
@@ -37,6 +38,8 @@ export class StartTally {
   started(timestampMs: number): void {
     this.#seen += 1;
     const slice = Math.floor(timestampMs / this.#sliceMs);
+    // Many names are heard once and never begin a task.
+    if (this.#slices === NO_SLICES) this.#slices = new Uint32Array(SLICES);
     if (slice > this.#newest) this.#advance(slice);
     if (slice > this.#newest - SLICES) this.#slices[slice % SLICES] = (this.#slices[slice % SLICES] ?? 0) + 1;
   }

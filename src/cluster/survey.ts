@@ -152,6 +152,7 @@ class Surveyor {
   *#settleAll(): Steps {
     let instances = 0;
     for (const [instance, { running }] of this.#loads) {
+      if (running.length === 0) continue;
       yield* this.#settle(instance, running);
       instances += 1;
       if (instances % LOADS_A_STEP === 0) yield;
@@ -220,23 +221,31 @@ class Surveyor {
     if (known === undefined || sinceMs < known) oldest.set(queue, sinceMs);
   }
 
-  #workerReading({ nodename, instances, versions }: Worker): WorkerReading {
-    const up = instances.filter((instance) => this.#surveyed.workers.isUp(instance, this.#listenedMs));
-    const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
-    const active = up.map((instance) => instance.active).filter((each) => each !== undefined);
-    const loads = up.map((instance) => this.#loads.get(instance)).filter((each) => each !== undefined);
-    const load = up.at(-1)?.load;
-    const hasTold = instances.some((instance) => instance.load !== undefined);
+  #workerReading(worker: Worker): WorkerReading {
+    let lastSeenMs = Number.NEGATIVE_INFINITY;
+    let up: WorkerInstance | undefined;
+    let active: number | undefined;
+    let hasTold = false;
+    let [prefetched, scheduled] = [0, 0];
+    for (const instance of worker.instances) {
+      lastSeenMs = Math.max(lastSeenMs, instance.lastSeenMs);
+      hasTold ||= instance.load !== undefined;
+      if (!this.#surveyed.workers.isUp(worker, instance, this.#listenedMs)) continue;
+      up = instance;
+      if (instance.active !== undefined) active = (active ?? 0) + instance.active;
+      const load = this.#loads.get(instance);
+      prefetched += load?.prefetched ?? 0;
+      scheduled += load?.scheduled ?? 0;
+    }
     return {
-      worker: nodename,
-      up: up.length > 0,
-      active: up.length === 0 ? 0 : active.length === 0 ? undefined : sum(active),
-      prefetched: sum(loads.map(({ prefetched }) => prefetched)),
-      scheduled: sum(loads.map(({ scheduled }) => scheduled)),
-      heartbeatAgeS:
-        secondsBetween(Math.max(...instances.map((each) => each.lastSeenMs)), this.#listenedMs) ?? 0,
-      load: load ?? (hasTold && up.length === 0 ? [0, 0, 0] : undefined),
-      versions,
+      worker: worker.nodename,
+      up: up !== undefined,
+      active: up === undefined ? 0 : active,
+      prefetched,
+      scheduled,
+      heartbeatAgeS: secondsBetween(lastSeenMs, this.#listenedMs) ?? 0,
+      load: up === undefined && hasTold ? [0, 0, 0] : up?.load,
+      versions: worker.versions,
     };
   }
 

@@ -126,16 +126,17 @@ export class WorkerTable {
 
   /** How it is known that the process is dead, so that what it ran is lost; undefined while it may live. */
   death(instance: WorkerInstance, listenedMs: number): Death | undefined {
-    const instances = this.#workers.peek(instance.nodename)?.instances ?? [];
-    return deathOf(instance, instances, this.#settings, listenedMs);
+    const siblings = this.#workers.peek(instance.nodename)?.instances ?? [];
+    return deathOf(instance, siblings, this.#settings, listenedMs);
   }
 
-  /** Whether it is there to be given tasks; not so if it is silent, said goodbye, or has a successor. */
-  isUp(instance: WorkerInstance, listenedMs: number): boolean {
+  /** Whether a process of the worker is there to be given tasks; not so if it is silent, said goodbye, or has a successor. */
+  isUp({ instances }: Worker, instance: WorkerInstance, listenedMs: number): boolean {
     const silentMs = listenedMs - instance.lastSeenMs;
     if (instance.isOffline(listenedMs) || silentMs > this.#settings.workerTimeoutMs) return false;
-    if (instance.dropped !== undefined || this.death(instance, listenedMs) !== undefined) return false;
-    const newest = this.#workers.peek(instance.nodename)?.instances.at(-1);
+    const death = deathOf(instance, instances, this.#settings, listenedMs);
+    if (instance.dropped !== undefined || death !== undefined) return false;
+    const newest = instances.at(-1);
     return newest === instance || instance.lastSeenMs > (newest?.firstSeenMs ?? 0);
   }
 
@@ -159,8 +160,8 @@ export class WorkerTable {
   }
 
   /** The one heard of longest ago first. */
-  *all(): Generator<Worker> {
-    for (const [, worker] of this.#workers.entries()) yield worker;
+  all(): Iterable<Worker> {
+    return this.#workers.values();
   }
 
   #newWorker(nodename: string): Worker | undefined {
@@ -259,7 +260,9 @@ export class WorkerTable {
     }
     for (const instance of worker.instances) {
       if (instance.hasExited) continue;
-      const reason = instance.isOffline(listenedMs) ? 'goodbye' : this.death(instance, listenedMs);
+      const reason = instance.isOffline(listenedMs)
+        ? 'goodbye'
+        : deathOf(instance, worker.instances, this.#settings, listenedMs);
       if (reason === undefined) continue;
       instance.hasExited = true;
       observe({ kind: 'worker-exited', worker: worker.nodename, reason });
@@ -277,9 +280,9 @@ export class WorkerTable {
       for (const instance of dead) this.#drop(instance, 'retired');
       worker.instances = worker.instances.filter((each) => !dead.has(each));
     }
-    const goneMs = Math.max(
-      ...worker.instances.map((instance) => goneAtMs(instance, this.#settings, listenedMs)),
-    );
+    let goneMs = Number.NEGATIVE_INFINITY;
+    for (const each of worker.instances)
+      goneMs = Math.max(goneMs, goneAtMs(each, this.#settings, listenedMs));
     if (listenedMs - goneMs <= this.#settings.seriesRetentionMs) return;
     this.#workers.delete(worker.nodename);
     this.#forget(worker, 'retired');

@@ -17,7 +17,12 @@ import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import { type CounterSeries, isBindableCounter, isBindableHistogram } from './bindable.ts';
 import type { InstrumentRow } from './catalog.ts';
 import { type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
-import { type AttributeKeys, createSeriesTree, type SeriesTree } from './series-tree.ts';
+import {
+  type AttributeKeys,
+  type AttributeValues,
+  createSeriesTree,
+  type SeriesTree,
+} from './series-tree.ts';
 
 type Table = Readonly<Record<string, InstrumentRow>>;
 
@@ -109,7 +114,7 @@ interface Made {
   readonly coalescing: CoalescingCounter[];
   /** One object of attributes for each series: an SDK can know the series by it instead of by all that is in it. */
   readonly histograms: Map<string, SeriesTree<HistogramSeries>>;
-  /** Likewise. */
+  /** Likewise; values that are the same list are the same values. */
   readonly gauges: Map<
     string,
     { readonly gauge: ObservableGauge; readonly attributes: SeriesTree<Attributes> }
@@ -163,6 +168,8 @@ async function handOver(counter: CoalescingCounter, pace: Pace): Promise<void> {
 
 function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>): Made {
   const made: Made = { counters: new Map(), coalescing: [], histograms: new Map(), gauges: new Map() };
+  // Gauges of one thing have the same attributes, and are observed one after the other.
+  const attributesBy = new Map<string, SeriesTree<Attributes>>();
   for (const name in table) {
     const row = table[name];
     if (row === undefined || !isOn(name)) continue;
@@ -177,15 +184,27 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
       case 'histogram':
         made.histograms.set(name, histogramSeries(meter.createHistogram(name, optionsOf(row)), keys));
         break;
-      case 'gauge':
-        made.gauges.set(name, {
-          gauge: meter.createObservableGauge(name, optionsOf(row)),
-          attributes: createSeriesTree(keys, (attributes) => attributes),
-        });
+      case 'gauge': {
+        const attributes = attributesBy.get(keys.join()) ?? attributesOf(keys);
+        attributesBy.set(keys.join(), attributes);
+        made.gauges.set(name, { gauge: meter.createObservableGauge(name, optionsOf(row)), attributes });
         break;
+      }
     }
   }
   return made;
+}
+
+/** They are found once for several gauges to which the very same values are given. */
+function attributesOf(keys: AttributeKeys): SeriesTree<Attributes> {
+  const tree = createSeriesTree(keys, (attributes) => attributes);
+  let last: { readonly values: AttributeValues; readonly attributes: Attributes } | undefined;
+  return {
+    of(values) {
+      if (last?.values !== values) last = { values, attributes: tree.of(values) };
+      return last.attributes;
+    },
+  };
 }
 
 /** Each is found once where the counter knows its series; else it has to be handed over, and is added to those. */

@@ -71,8 +71,11 @@ function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): voi
   observe('celery.worker.tasks.prefetched', it.prefetched, of);
   observe('celery.worker.tasks.scheduled', it.scheduled, of);
   observe('celery.worker.heartbeat.age', it.heartbeatAgeS, of);
-  for (const [index, period] of (['1m', '5m', '15m'] as const).entries()) {
-    observe('celery.worker.load', it.load?.[index], [it.worker, period]);
+  if (it.load !== undefined) {
+    const [ofOne, ofFive, ofFifteen] = it.load;
+    observe('celery.worker.load', ofOne, [it.worker, '1m']);
+    observe('celery.worker.load', ofFive, [it.worker, '5m']);
+    observe('celery.worker.load', ofFifteen, [it.worker, '15m']);
   }
   for (const [index, { version, system }] of it.versions.entries()) {
     const isPresent = it.up && index === 0;

@@ -23,19 +23,24 @@ export interface SeriesTree<S> {
   of(values: AttributeValues): S;
 }
 
-/** Of one instrument. One too many lets go of all: what they are found by is lost, and nothing else. */
-const SERIES_MAX = 10_000;
+/**
+ * Used since it was last asked; with as many of the time before, which are let go of when these are too many. What they are
+ * found by is lost then, and nothing else.
+ */
+const RECENT_MAX = 10_000;
 
 /**
  * @param make what is kept for a series that is met for the first time; its attributes are frozen, and the same object
  * for as long as the series is held
  */
 export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attributes) => S): SeriesTree<S> {
-  let root = newNode<S>();
+  let recent = newNode<S>();
+  let former = newNode<S>();
   let size = 0;
 
-  function find(values: AttributeValues): Node<S> {
-    let node = root;
+  /** Makes what is missing of the path to it. */
+  function place(values: AttributeValues): Node<S> {
+    let node = recent;
     for (let index = 0; index < keys.length; index += 1) {
       if (keys[index] === undefined) continue;
       const value = values[index];
@@ -51,17 +56,26 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
   }
 
   function add(values: AttributeValues): S {
-    if (size >= SERIES_MAX) {
-      root = newNode();
+    if (size >= RECENT_MAX) {
+      former = recent;
+      recent = newNode();
       size = 0;
     }
-    const series = make(Object.freeze(attributesOf(keys, values)));
-    find(values).series = series;
+    const series = found(former, keys, values) ?? make(Object.freeze(attributesOf(keys, values)));
+    place(values).series = series;
     size += 1;
     return series;
   }
 
-  return { of: (values) => find(values).series ?? add(values) };
+  return { of: (values) => found(recent, keys, values) ?? add(values) };
+}
+
+function found<S>(root: Node<S>, keys: AttributeKeys, values: AttributeValues): S | undefined {
+  let node: Node<S> | undefined = root;
+  for (let index = 0; index < keys.length && node !== undefined; index += 1) {
+    if (keys[index] !== undefined) node = node.children?.get(values[index]);
+  }
+  return node?.series;
 }
 
 function newNode<S>(): Node<S> {

@@ -33,12 +33,18 @@ test('names of object members are values like any other', () => {
   for (const value of ['__proto__', 'constructor', '']) assert.deepEqual(tree.of([value]), { a: value });
 });
 
-test('one series too many lets go of all before it', () => {
+test('of too many series those are let go of that were not used for longest', () => {
   const tree = createSeriesTree(['a'], (attributes) => attributes);
-  const first = tree.of(['0']);
-  for (let index = 0; index < 10_000; index += 1) tree.of([`${index}`]);
-  assert.equal(tree.of(['0']), first);
-  tree.of(['one too many']);
+  const [first, used] = [tree.of(['0']), tree.of(['used'])];
+  const others = (from: number): void => {
+    for (let index = from; index < from + 10_000; index += 1) tree.of([`${index}`]);
+  };
+  others(0);
+  assert.equal(tree.of(['used']), used);
+  others(10_000);
+  assert.equal(tree.of(['used']), used);
+  others(20_000);
+  assert.equal(tree.of(['used']), used);
   const again = tree.of(['0']);
   assert.notEqual(again, first);
   assert.deepEqual(again, first);

@@ -79,7 +79,7 @@ class Readings {
   readonly #max: number;
   /** What no point could have, by itself or combined with others. */
   refused = 0;
-  #byKey = new Map<string, Reading>();
+  readonly #byKey = new Map<string, Reading>();
   #known = new WeakMap<Attributes, Reading>();
   #forgotten = 0;
   #observed: Reading[] = [];
@@ -159,8 +159,12 @@ class Readings {
 
   #forgetAbsent(): void {
     if (this.#byKey.size === this.#observed.length) return;
-    this.#forgotten += this.#byKey.size - this.#observed.length;
-    this.#byKey = new Map(this.#observed.map((reading) => [reading.key, reading]));
+    for (const [key, reading] of this.#byKey) {
+      if (reading.round === this.#round) continue;
+      this.#byKey.delete(key);
+      // Behind a view it was found by others, which nobody knows.
+      if (!this.#known.delete(reading.attributes)) this.#forgotten += 1;
+    }
     if (this.#forgotten < FORGOTTEN_MAX) return;
     // A weak map gives back no memory by itself.
     this.#known = new WeakMap();

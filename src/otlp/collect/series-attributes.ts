@@ -21,9 +21,12 @@ export function ownAttributes(
 
 /** Equal for attributes that are equal, in whatever order they were set. */
 export function keyOf(attributes: Attributes): string {
-  return JSON.stringify(
-    Object.keys(attributes)
-      .sort()
-      .map((key) => [key, attributes[key]]),
-  );
+  let key = '';
+  for (const name of Object.keys(attributes).sort()) {
+    const value = attributes[name];
+    // Each with its length before it, so that no text can look like the end of it.
+    const said = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+    key += `${name.length}:${name}${said.length}${typeof value === 'string' ? '"' : ':'}${said}`;
+  }
+  return key;
 }
