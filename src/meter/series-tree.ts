@@ -10,10 +10,16 @@ export type AttributeValues = readonly (string | boolean | undefined)[];
 /** The keys of the values, in their order; undefined for one that is wanted on no point. */
 export type AttributeKeys = readonly (string | undefined)[];
 
+type AttributeValue = AttributeValues[number];
+
 /** A level of a tree whose paths are the attribute values in the order of the keys. */
 interface Node<S> {
-  /** Most nodes are the end of a path, and have none. */
-  children: Map<string | boolean | undefined, Node<S>> | undefined;
+  /** Under which it is found. */
+  readonly value: AttributeValue;
+  /** The first one. Most nodes have no other, and a map would be larger than all of them. */
+  child: Node<S> | undefined;
+  /** All of them, where there are several. */
+  children: Map<AttributeValue, Node<S>> | undefined;
   /** Set at the end of a path. */
   series: S | undefined;
 }
@@ -34,8 +40,8 @@ const RECENT_MAX = 10_000;
  * for as long as the series is held
  */
 export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attributes) => S): SeriesTree<S> {
-  let recent = newNode<S>();
-  let former = newNode<S>();
+  let recent = newNode<S>(undefined);
+  let former = newNode<S>(undefined);
   let size = 0;
 
   /** Makes what is missing of the path to it. */
@@ -43,14 +49,7 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
     let node = recent;
     for (let index = 0; index < keys.length; index += 1) {
       if (keys[index] === undefined) continue;
-      const value = values[index];
-      let child = node.children?.get(value);
-      if (child === undefined) {
-        child = newNode();
-        node.children ??= new Map();
-        node.children.set(value, child);
-      }
-      node = child;
+      node = childOf(node, values[index]) ?? addChild(node, values[index]);
     }
     return node;
   }
@@ -58,7 +57,7 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
   function add(values: AttributeValues): S {
     if (size >= RECENT_MAX) {
       former = recent;
-      recent = newNode();
+      recent = newNode(undefined);
       size = 0;
     }
     const series = found(former, keys, values) ?? make(Object.freeze(attributesOf(keys, values)));
@@ -73,13 +72,29 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
 function found<S>(root: Node<S>, keys: AttributeKeys, values: AttributeValues): S | undefined {
   let node: Node<S> | undefined = root;
   for (let index = 0; index < keys.length && node !== undefined; index += 1) {
-    if (keys[index] !== undefined) node = node.children?.get(values[index]);
+    if (keys[index] !== undefined) node = childOf(node, values[index]);
   }
   return node?.series;
 }
 
-function newNode<S>(): Node<S> {
-  return { children: undefined, series: undefined };
+function childOf<S>({ child, children }: Node<S>, value: AttributeValue): Node<S> | undefined {
+  if (children !== undefined) return children.get(value);
+  return child?.value === value ? child : undefined;
+}
+
+function addChild<S>(node: Node<S>, value: AttributeValue): Node<S> {
+  const added = newNode<S>(value);
+  if (node.child === undefined) {
+    node.child = added;
+    return added;
+  }
+  node.children ??= new Map([[node.child.value, node.child]]);
+  node.children.set(value, added);
+  return added;
+}
+
+function newNode<S>(value: AttributeValue): Node<S> {
+  return { value, child: undefined, children: undefined, series: undefined };
 }
 
 function attributesOf(keys: AttributeKeys, values: AttributeValues): Attributes {

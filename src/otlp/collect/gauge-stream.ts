@@ -43,15 +43,23 @@ const NO_TIME: HrTime = [0, 0];
 const FORGOTTEN_MAX = 5000;
 
 interface Reading {
-  readonly key: string;
   readonly attributes: Attributes;
-  readonly bytes: number;
+  /** Of the attributes in a request; known once it has a place. */
+  bytes: number;
   value: number;
   /** The collection it is of. */
   round: number;
-  /** Whether it had a place of its own in that before. */
+  /** Of its own: one that is new has none before its first collection. */
   hasPlace: boolean;
 }
+
+const OVERFLOW_READING: Reading = {
+  attributes: OVERFLOW,
+  bytes: attributesBytes(OVERFLOW),
+  value: 0,
+  round: 0,
+  hasPlace: true,
+};
 
 export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const readings = new Readings(options);
@@ -63,9 +71,8 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       readings.observe(isInt ? Math.trunc(value) : value, attributes);
     },
     collect(collectedAtMs) {
-      const { placed, beyond } = readings.takeAll();
-      overflowed += beyond.length;
-      const points = [...placed, ...readings.overflowOf(beyond)];
+      const { points, beyond } = readings.takeAll();
+      overflowed += beyond;
       live = points.length;
       return points.length === 0 ? undefined : handOver(points, collectedAtMs, options.descriptor);
     },
@@ -82,7 +89,13 @@ class Readings {
   readonly #byKey = new Map<string, Reading>();
   #known = new WeakMap<Attributes, Reading>();
   #forgotten = 0;
+  /** In this round: with a place or, as far as they may have one, without. */
   #observed: Reading[] = [];
+  /** Those of them without. */
+  #newcomers = 0;
+  /** What the others come to, and how many they are. */
+  #overflowing: number | undefined;
+  #beyond = 0;
   #round = 1;
 
   constructor(options: GaugeStreamOptions) {
@@ -96,41 +109,46 @@ class Readings {
     // One that was absent from the last collection is forgotten, and may be another by now.
     const isKept = known !== undefined && known.round >= this.#round - 1;
     const reading = isKept ? known : this.#find(attributes);
-    if (reading.round === this.#round) {
-      reading.value = this.#combined(reading.value, value);
-      return;
+    if (reading === undefined) this.#overflow(value);
+    else if (reading.round === this.#round) reading.value = this.#combined(reading.value, value);
+    else {
+      reading.round = this.#round;
+      reading.value = value;
+      this.#observed.push(reading);
     }
-    reading.round = this.#round;
-    reading.value = value;
-    this.#observed.push(reading);
   }
 
   /** Those with a place keep it for as long as they are observed; the others have what is left, in the order they came. */
-  takeAll(): { placed: readonly Reading[]; beyond: readonly Reading[] } {
-    const observed = this.#observed;
-    const { limit } = this.#options;
-    let free = limit - 1 - observed.filter(({ hasPlace }) => hasPlace).length;
-    const beyond: Reading[] = [];
-    const placed = observed.filter((reading) => {
-      if (!reading.hasPlace && free > 0 && reading.key !== OVERFLOW_KEY) {
+  takeAll(): { points: readonly Reading[]; beyond: number } {
+    const points: Reading[] = [];
+    let free = this.#options.limit - 1 - (this.#observed.length - this.#newcomers);
+    for (const reading of this.#observed) {
+      if (!reading.hasPlace && free > 0) {
         free -= 1;
         reading.hasPlace = true;
+        reading.bytes = attributesBytes(reading.attributes);
+        this.#known.set(reading.attributes, reading);
       }
-      if (!reading.hasPlace) beyond.push(reading);
-      return reading.hasPlace;
-    });
+      if (reading.hasPlace) points.push(reading);
+      else this.#overflow(reading.value);
+    }
+    const beyond = this.#beyond;
+    if (this.#overflowing !== undefined) points.push({ ...OVERFLOW_READING, value: this.#overflowing });
     this.#forgetAbsent();
-    this.#observed = [];
-    this.#round += 1;
-    return { placed, beyond };
+    this.#begin();
+    return { points, beyond };
   }
 
-  /** The one reading of what has no place of its own, if anything has none. */
-  overflowOf(beyond: readonly Reading[]): Reading[] {
-    const [first, ...others] = beyond;
-    if (first === undefined) return [];
-    const value = others.reduce((sofar, other) => this.#combined(sofar, other.value), first.value);
-    return [{ ...first, key: OVERFLOW_KEY, attributes: OVERFLOW, bytes: attributesBytes(OVERFLOW), value }];
+  #begin(): void {
+    this.#observed = [];
+    this.#newcomers = this.#beyond = 0;
+    this.#overflowing = undefined;
+    this.#round += 1;
+  }
+
+  #overflow(value: number): void {
+    this.#beyond += 1;
+    this.#overflowing = this.#overflowing === undefined ? value : this.#combined(this.#overflowing, value);
   }
 
   #combined(one: number, other: number): number {
@@ -145,23 +163,29 @@ class Readings {
     return fits;
   }
 
-  #find(attributes: Attributes): Reading {
+  /** Undefined where it cannot have a place. */
+  #find(attributes: Attributes): Reading | undefined {
     const own = ownAttributes(attributes, this.#options.keeps);
     const key = keyOf(own);
-    let found = this.#byKey.get(key);
-    if (found === undefined) {
-      found = { key, attributes: own, bytes: attributesBytes(own), value: 0, round: 0, hasPlace: false };
-      this.#byKey.set(key, found);
-    }
-    if (Object.isFrozen(attributes)) this.#known.set(attributes, found);
+    const found = this.#byKey.get(key) ?? this.#admit(key, own);
+    if (found?.hasPlace && Object.isFrozen(attributes)) this.#known.set(attributes, found);
     return found;
   }
 
+  /** No more of those that are new than there are places, should all others be left. */
+  #admit(key: string, attributes: Attributes): Reading | undefined {
+    if (this.#newcomers >= this.#options.limit - 1 || key === OVERFLOW_KEY) return undefined;
+    this.#newcomers += 1;
+    const reading = { attributes, bytes: 0, value: 0, round: 0, hasPlace: false };
+    this.#byKey.set(key, reading);
+    return reading;
+  }
+
   #forgetAbsent(): void {
-    if (this.#byKey.size === this.#observed.length) return;
     for (const [key, reading] of this.#byKey) {
-      if (reading.round === this.#round) continue;
+      if (reading.round === this.#round && reading.hasPlace) continue;
       this.#byKey.delete(key);
+      if (!reading.hasPlace) continue;
       // Behind a view it was found by others, which nobody knows.
       if (!this.#known.delete(reading.attributes)) this.#forgotten += 1;
     }
