@@ -10,9 +10,9 @@ export type Turn = () => Promise<void>;
 export type Pace = () => Promise<void> | undefined;
 
 /** Of one who is at work, until the others have their turn. */
-const WITHOUT_BREAK_MS = 10;
+const WITHOUT_BREAK_MS = 6;
 /** Of a turn of the event loop: until then another one begins, and may take it beyond that. */
-const ANOTHER_MS = 5;
+const ANOTHER_MS = 3;
 
 /**
  * Those who wait go on one after the other, in their order: in each turn of the event loop as many as it has time for. So

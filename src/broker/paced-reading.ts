@@ -6,7 +6,7 @@
 import type { Readable } from 'node:stream';
 
 /** Of a turn, for all streams together; one chunk may take it beyond that. */
-const READING_MS = 10;
+const READING_MS = 6;
 
 interface Reader {
   /** The last turn in which it asked, and its part of that. */

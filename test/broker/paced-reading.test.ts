@@ -40,7 +40,7 @@ test('of a flood so much is read in each turn as has its time, and in the end al
   }
   await ended;
   assert.deepEqual(seen, [...Array(20).keys()]);
-  // The third begins before the ten milliseconds are over; some turns of the loop see the reads of two.
+  // The third begins before the time is over; some turns of the loop see the reads of two.
   assert.ok(Math.max(...perTurn) <= 6, perTurn.join(' '));
   assert.ok(perTurn.length >= 3, perTurn.join(' '));
 });

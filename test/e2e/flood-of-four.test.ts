@@ -16,9 +16,8 @@ import type { ToldTurns } from './tell-longest-turn.ts';
 
 const SERVICES = ['shop', 'billing', 'mail', 'search'];
 const INTERVAL_MS = 1000;
-/** 2.5 s and 50 ms are usual; another test beside this one takes caches and memory bandwidth from it. */
-const GAP_MAX_MS = 4 * INTERVAL_MS;
-const TURN_MS_MAX = 100;
+const GAP_MAX_MS = 3 * INTERVAL_MS;
+const TURN_MS_MAX = 50;
 /** Of new names, each with a worker of its own. */
 const PORTION = 1500;
 const PORTION_MS = 750;
