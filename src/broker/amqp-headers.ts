@@ -24,8 +24,10 @@ const HAS = { contentType: 0x8000, contentEncoding: 0x4000, headers: 0x2000 } as
 
 /** Tables of tables of tables: deeper ones are nobody's headers but an attempt to break us. amqplib has no limit. */
 const DEPTH_MAX = 64;
-/** The least that a level takes, its tag and its length: what is no longer cannot be deeper, as Celery's headers are. */
-const SHALLOW_BYTES = 5 * DEPTH_MAX;
+/** In all tables of a message together: a header frame full of names takes amqplib 10 ms. */
+const VALUES_MAX = 1000;
+/** Too short for either, since a level takes its tag and its length: Celery's own headers are. */
+const HARMLESS_BYTES = 5 * DEPTH_MAX;
 
 /** How long a value is, where its tag says so. */
 const VALUE_BYTES: ReadonlyMap<number, number> = new Map(
@@ -47,7 +49,7 @@ export function guardHeaders(connection: object): void {
     const { rest } = connection;
     const end = endOfContentHeader(rest);
     if (end === undefined) return receive();
-    const asItIs = end <= SHALLOW_BYTES ? decoded(receive) : undefined;
+    const asItIs = end <= HARMLESS_BYTES ? decoded(receive) : undefined;
     if (asItIs !== undefined) return asItIs;
     connection.rest = rest;
     const respelt = respell(rest, end - 1) ? decoded(receive) : undefined;
@@ -88,7 +90,7 @@ function decoded(receive: () => unknown): unknown {
 /**
  * Writes each long integer in the headers as amqplib reads it. It walks, and calls nothing for what is nested.
  * @param payloadEnd of the frame
- * @returns whether the headers are well formed and not too deep
+ * @returns whether the headers are well formed and within the bounds
  */
 function respell(frame: Buffer, payloadEnd: number): boolean {
   let at = beginningOfHeaders(frame, payloadEnd);
@@ -96,7 +98,7 @@ function respell(frame: Buffer, payloadEnd: number): boolean {
   const around: { readonly end: number; readonly keyed: boolean }[] = [];
   // The headers themselves are a table like those in them, but that neither key nor tag stands before it.
   let tag = TABLE;
-  for (;;) {
+  for (let values = 0; values <= VALUES_MAX; values += 1) {
     const bytes = VALUE_BYTES.get(tag);
     if (bytes === undefined) {
       if (!SIZED.has(tag) || at + 4 > payloadEnd) return false;
@@ -120,6 +122,7 @@ function respell(frame: Buffer, payloadEnd: number): boolean {
     if (tag === LONG) frame[at] = LONG_FOR_AMQPLIB;
     at += 1;
   }
+  return false;
 }
 
 /** undefined where there are none. */

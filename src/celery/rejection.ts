@@ -16,7 +16,7 @@ export const REJECTION_REASONS = {
   'undecodable-headers': {
     intentional: false,
     meaning:
-      'The headers of the message are malformed, or nested deeper than 64: what its body is they do not say.',
+      'The headers of the message are malformed, nested deeper than 64, or more than 1,000: they may say how to read the body.',
   },
   'body-too-large': {
     intentional: false,

@@ -112,6 +112,26 @@ test('headers are read down to 64 levels and no further, however many there are'
   }
 });
 
+test('headers are read up to 1,000 values and no further, in whatever tables they are', async (t) => {
+  const { receive } = await subscribed(t);
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, index) => field(`${index}`, tagged('V')));
+  const counts = [1000, 1001, 15_000];
+  for (const table of [
+    (count: number) => Buffer.concat(names(count)),
+    (count: number) => field('k', sized('A', Buffer.alloc(count - 1, 'V'))),
+    (count: number) =>
+      Buffer.concat([field('k', sized('F', Buffer.concat(names(500)))), ...names(count - 501)]),
+  ]) {
+    const frames = counts.map((count) => content(CHANNEL, table(count), Buffer.from('{}')));
+    const messages = await receive(frames);
+    assert.deepEqual(
+      headersOf(messages).map((headers) => headers !== undefined),
+      [true, false, false],
+    );
+  }
+});
+
 /** Each cannot be decoded, by whatever is read of it. */
 const MALFORMED: Readonly<Record<string, Buffer>> = {
   'a type that nobody knows': content(CHANNEL, field('k', tagged('?', long(0))), Buffer.from('{}')),
