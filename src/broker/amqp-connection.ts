@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { type ChannelModel, connect } from 'amqplib';
 import { VERSION } from '../version.ts';
 import { Refusal, reasonOf } from './amqp-failure.ts';
+import { guardHeaders } from './amqp-headers.ts';
 import type { AmqpUrl, BrokerTls } from './broker-url.ts';
 import { paceReading } from './paced-reading.ts';
 import { pause } from './pause.ts';
@@ -63,6 +64,7 @@ export async function openConnection(
     throw new Error('amqplib reads from something else than the stream of its connection');
   }
   paceReading(connection.stream, onRead);
+  guardHeaders(connection);
   return model;
 }
 

@@ -1,5 +1,6 @@
 /** What amqplib delivers, as the rest of us knows a message. It copies nothing: it runs once per message. */
 import type { ConsumeMessage } from 'amqplib';
+import { UNDECODABLE } from './amqp-headers.ts';
 import type { RawMessage } from './broker.ts';
 
 const NO_HEADERS: Readonly<Record<string, unknown>> = Object.freeze({});
@@ -11,7 +12,7 @@ export function rawMessage({ fields, properties, content }: ConsumeMessage, arri
     routingKey: fields.routingKey,
     contentType: properties.contentType ?? '',
     contentEncoding: properties.contentEncoding ?? '',
-    headers: properties.headers ?? NO_HEADERS,
+    headers: properties === UNDECODABLE ? undefined : (properties.headers ?? NO_HEADERS),
     body: content,
   };
 }

@@ -14,8 +14,11 @@ export interface RawMessage {
   readonly contentType: string;
   /** `content_encoding` property, e.g. `utf-8`; '' where the message has none. */
   readonly contentEncoding: string;
-  /** Message headers as decoded from the wire: never trusted, never copied onto an object. */
-  readonly headers: Readonly<Record<string, unknown>>;
+  /**
+   * Message headers as decoded from the wire: never trusted, never copied onto an object. undefined where they cannot be
+   * decoded; then the content type and encoding are not known either.
+   */
+  readonly headers: Readonly<Record<string, unknown>> | undefined;
   readonly body: Buffer;
 }
 

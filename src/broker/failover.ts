@@ -8,6 +8,8 @@ import type { FailoverStrategy } from './broker.ts';
 const WAIT_STEP_MS = 2000;
 /** kombu's interval_max. */
 const WAIT_MAX_MS = 30_000;
+/** After a session that came about: events are missed for as long, at a broker that seems to be well. */
+const WAIT_AFTER_BRIEF_MAX_MS = 4000;
 
 /** What became of an attempt, as far as the next one is concerned. */
 export type AttemptOutcome =
@@ -21,7 +23,8 @@ export type AttemptOutcome =
 /**
  * Tries the addresses in turn: on failure the next at once, until each had its turn; then a wait of 2, 4 … 30 s, up to
  * half of which is randomly left out so that many bridges do not return together; for ever. After a session that broke
- * the same address is next, at once. Only health makes the waits small again, a bare connect does not.
+ * the same address is next, at once. Only health makes the waits small again, a bare connect does not; but where it comes
+ * to one, they are 4 s at most.
  */
 export class Failover<Url> {
   readonly #urls: readonly [Url, ...Url[]];
@@ -65,7 +68,8 @@ export class Failover<Url> {
     }
     this.#beginCycle();
     this.#cyclesFailed += 1;
-    return Math.min(this.#cyclesFailed * WAIT_STEP_MS, WAIT_MAX_MS) * (0.5 + this.#random() / 2);
+    const maxMs = outcome === 'brief' ? WAIT_AFTER_BRIEF_MAX_MS : WAIT_MAX_MS;
+    return Math.min(this.#cyclesFailed * WAIT_STEP_MS, maxMs) * (0.5 + this.#random() / 2);
   }
 
   /** An address that was dead listens again: it is next, and the waits start small again. */

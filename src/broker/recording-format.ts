@@ -37,6 +37,7 @@ export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: num
 
 /** One message as a line without its line feed; refused where its headers hold what cannot be kept. */
 export function encodeMessage(message: RawMessage): Outcome<{ readonly line: string }> {
+  if (message.headers === undefined) return failed('its headers cannot be decoded');
   const headers = encodeHeaders(message.headers);
   if (!headers.ok) return headers;
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, body } = message;

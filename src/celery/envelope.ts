@@ -34,13 +34,15 @@ const LATIN1_NAMES: ReadonlySet<string> = new Set(['latin-1', 'latin1', 'iso-885
 
 /** Opens the envelope. Never throws: whatever is wrong is a rejection with its reason. */
 export function open(message: RawMessage): Opened {
+  const { headers } = message;
+  if (headers === undefined) return no('undecodable-headers', 'malformed, nested too deep, or too many');
   if (message.body.length > BODY_BYTES_MAX) return no('body-too-large', `${message.body.length} bytes`);
   const contentType = lowerCase(message.contentType, JSON_TYPE);
   if (contentType === PICKLE_TYPE) return no('unsafe-serializer', 'pickle');
   if (contentType !== JSON_TYPE) {
     return no('unsupported-serializer', `content type ${quoted(message.contentType)}`);
   }
-  const compression = message.headers['compression'];
+  const compression = headers['compression'];
   if (compression === undefined || compression === null || compression === '') {
     return text(message.contentEncoding, message.body);
   }

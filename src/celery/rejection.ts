@@ -13,6 +13,11 @@ export const REJECTION_REASONS = {
     intentional: true,
     meaning: 'An event type that is not one of Celery’s own: a custom event.',
   },
+  'undecodable-headers': {
+    intentional: false,
+    meaning:
+      'The headers of the message are malformed, nested deeper than 64, or more than 1,000: they may say how to read the body.',
+  },
   'body-too-large': {
     intentional: false,
     meaning: 'The body exceeds 16 MiB, before or after decompression.',

@@ -29,12 +29,16 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
   const why = await untilStopped(recording, io, () => tell({ kind: 'starter-gone', service: SERVICE }));
   const failure = recording.failure();
   if (failure !== undefined) throw failure;
-  io.stdout.write(`${recording.count()} messages are in ${loaded.config.file}\n`);
+  const leftOut = recording.leftOut();
+  const others = leftOut === 0 ? '' : `, ${leftOut} others could not be recorded`;
+  io.stdout.write(`${recording.count()} messages are in ${loaded.config.file}${others}\n`);
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
 interface Recording extends Job<'stopped' | 'finished' | 'unusable' | 'unwritable'> {
   count(): number;
+  /** Messages that could not be kept. */
+  leftOut(): number;
   /** Why the file is not complete, if it is not. */
   failure(): CeleryOtelError | undefined;
 }
@@ -52,6 +56,7 @@ function prepareRecording({ broker, file }: RecordConfig, tell: Tell, open: type
   });
   const stopping = new AbortController();
   let listener: Listener | undefined;
+  let leftOut = 0;
   const start = (): void => {
     listener = listen({
       ...broker,
@@ -61,6 +66,7 @@ function prepareRecording({ broker, file }: RecordConfig, tell: Tell, open: type
         // Once the file has failed, that is what is reported, and not each message that comes until the end.
         if (outcome.ok || failure !== undefined) return;
         const { reason: detail } = outcome;
+        leftOut += 1;
         tell({ kind: 'input-dropped', service: SERVICE, reason: 'unrecordable', intentional: false, detail });
       },
       tell,
@@ -78,6 +84,7 @@ function prepareRecording({ broker, file }: RecordConfig, tell: Tell, open: type
       recorder.close();
     },
     count: () => recorder.count(),
+    leftOut: () => leftOut,
     failure: () => failure,
   };
 }

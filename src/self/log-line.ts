@@ -11,6 +11,10 @@ export interface LogLine {
   readonly text: string;
   /** Lines of one key are rate-bounded together; undefined: always logged. */
   readonly rateKey: string | undefined;
+  /** How many of one key are logged; undefined: one. */
+  readonly perMinute?: number;
+  /** Of a state that may come and go often, whose it is: a line without a key is not logged where the last said the same. */
+  readonly stateOf?: string;
 }
 
 type Table = Extract<SelfEvent, { readonly kind: 'table-evicted' }>['table'];
@@ -39,6 +43,9 @@ const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['
   'handed-over': 'its metrics are left to the provider it was attached to',
 };
 
+/** Each is news, unless it goes on and on. */
+const LOSSES_PER_MINUTE = 5;
+
 const DEFECTS: Readonly<Record<DefectPlace, string>> = {
   transport: 'internal error in the connection to the broker',
   deliver: 'internal error in what is done with a message, which is not counted',
@@ -61,7 +68,7 @@ export function logLine(event: SelfEvent): LogLine {
         `stopped ${event.service}; ${STOPPED[event.metrics]}`,
       );
     case 'broker-connected':
-      return line('info', connected(event));
+      return { ...line('info', connected(event)), stateOf: event.service };
     case 'exchange-made':
       return line(
         'warn',
@@ -192,16 +199,17 @@ function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }
         : `trying again within ${seconds(event.retryInMs)}`;
   const text = `${event.broker}: ${event.reason}; ${next}`;
   const rateKey = `${event.kind} ${event.service} ${event.broker} ${event.end}`;
+  const stateOf = event.service;
   switch (event.end) {
     case 'stopped':
       return line('debug', `${event.broker}: stopped`);
     case 'finished':
       return line('info', `${event.broker}: no more messages`);
     case 'lost':
-      return line('warn', text);
+      return { ...line('warn', text, rateKey), perMinute: LOSSES_PER_MINUTE, stateOf };
     case 'unreachable':
     case 'refused':
-      return line('warn', text, rateKey);
+      return { ...line('warn', text, rateKey), stateOf };
     case 'unusable':
       return line('error', text);
   }

@@ -10,7 +10,9 @@ import type { BrokerUrl } from '../../src/broker/broker-url.ts';
 import { Log } from './log.ts';
 import { observeSession } from './observed-session.ts';
 
-export type SentMessage = Omit<RawMessage, 'arrivedAtMs' | 'exchange'>;
+export type SentMessage = Omit<RawMessage, 'arrivedAtMs' | 'exchange'> & {
+  readonly headers: Readonly<Record<string, unknown>>;
+};
 
 /** Somewhere to listen at. */
 export interface Source {

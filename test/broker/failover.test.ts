@@ -81,10 +81,18 @@ test('a broker that lets us in and throws us out is not knocked at without a pau
     '4000 a',
     '6000 a',
     'a',
-    '8000 a',
+    '4000 a',
     'a',
     'a',
   ]);
+});
+
+test('where it comes to sessions, however brief, the wait for the next is short', () => {
+  const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
+  walk(failover, failures(20));
+  const brief = Array.from({ length: 20 }, (): AttemptOutcome => 'brief');
+  assert.deepEqual(walk(failover, brief).slice(1), ['a', ...Array(19).fill('4000 a')]);
+  assert.equal(failover.next('failed'), 30_000);
 });
 
 test('an address that came back to life is next, and the waits start small', () => {

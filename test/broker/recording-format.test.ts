@@ -75,10 +75,11 @@ test('what JSON has no words for is kept in headers: bytes, odd numbers, dates, 
   };
   const again = reread({ ...MESSAGE, headers }).headers;
   assert.deepEqual(again, headers);
+  assert.ok(again !== undefined);
   assert.ok(Object.hasOwn(again, '__proto__'));
   assert.equal(Object.getPrototypeOf(again), Object.prototype);
   assert.deepEqual(reread({ ...MESSAGE, headers: { $a: 1 } }).headers, { $a: 1 });
-  const invalid = reread({ ...MESSAGE, headers: { date: new Date(Number.NaN) } }).headers['date'];
+  const invalid = reread({ ...MESSAGE, headers: { date: new Date(Number.NaN) } }).headers?.['date'];
   assert.ok(invalid instanceof Date && Number.isNaN(invalid.getTime()));
 });
 
@@ -140,6 +141,10 @@ test('what cannot be kept is refused with a reason instead of being changed', ()
   assert.equal(reason({ a: nested(63) }), 'ok');
   assert.equal(reason({ a: nested(64) }), 'headers are nested deeper than 64');
   assert.equal(reason({ a: nested(3000) }), 'headers are nested deeper than 64');
+  assert.deepEqual(encodeMessage({ ...MESSAGE, headers: undefined }), {
+    ok: false,
+    reason: 'its headers cannot be decoded',
+  });
   assert.equal(encodeMessage({ ...MESSAGE, arrivedAtMs: Number.NaN }).ok, false);
 });
 

@@ -111,6 +111,10 @@ test('the routing key decides nothing', () => {
 const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
   'empty-batch': [message([]), message(' [ ] ')],
   'unknown-type': [message({ type: 'task-progress' })],
+  'undecodable-headers': [
+    message(STARTED, { headers: undefined }),
+    message('', { headers: undefined, contentType: '', contentEncoding: '' }),
+  ],
   'body-too-large': [
     message(Buffer.alloc(BODY_BYTES_MAX + 1, ' ')),
     message(deflateSync(Buffer.alloc(BODY_BYTES_MAX + 1, ' ')), {

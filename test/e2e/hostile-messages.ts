@@ -20,6 +20,9 @@ const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
     () => of(event('__proto__')),
     () => of({ ...event('task-sent'), type: 'x'.repeat(20_000) }),
   ],
+  'undecodable-headers': [
+    (random) => ({ ...of(event('task-sent')), headers: nested(65 + Math.floor(random() * 1000)) }),
+  ],
   'body-too-large': [
     // A megabyte of zeroes a time, so that a few bytes on the wire would fill the memory.
     () => ({ ...json(''), body: bomb, headers: { compression: 'application/x-gzip' } }),
@@ -109,6 +112,13 @@ function json(body: string): RawPublish {
 
 function of(fields: EventFields): RawPublish {
   return json(JSON.stringify(fields));
+}
+
+/** Tables so many levels deep. */
+function nested(levels: number): Readonly<Record<string, unknown>> {
+  let table: Readonly<Record<string, unknown>> = {};
+  for (let level = 1; level < levels; level += 1) table = { table };
+  return table;
 }
 
 function word(random: Random): string {

@@ -301,6 +301,46 @@ test('a flood of one kind and reason is one line a minute, and the next says how
   assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
 });
 
+test('a connection that comes and goes is ten lines a minute, and the last tells how it is while it lasts', () => {
+  const { tell, lines, clock } = log('info');
+  const connected = { kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 } as const;
+  tell(connected);
+  for (let index = 0; index < 1000; index += 1) {
+    tell(ended('lost', 0));
+    tell(connected);
+  }
+  const first = lines();
+  assert.equal(first.length, 11);
+  assert.match(first.at(-1) ?? '', /connected to/u);
+  clock.ms = 60_000;
+  tell(ended('lost', 0));
+  tell(connected);
+  const [loss = '', again = ''] = lines();
+  assert.equal(JSON.parse(loss).held_back, 995);
+  assert.match(again, /connected to/u);
+});
+
+test('that it is connected is told after each failure that was, and wherever it is connected to', () => {
+  const { tell, lines } = log('info');
+  const at = (broker: string) =>
+    ({ kind: 'broker-connected', service: 'shop', broker, attempts: 1 }) as const;
+  for (let index = 0; index < 6; index += 1) tell(ended('lost', 0));
+  tell(at('amqp://h'));
+  tell(ended('lost', 0));
+  tell(ended('unreachable', 0));
+  tell(at('amqp://h'));
+  tell(ended('lost', 0));
+  tell(at('amqp://i'));
+  tell({ ...at('amqp://i'), service: 'bank' });
+  const texts = lines().map((each) => JSON.parse(each).msg);
+  assert.equal(texts.length, 5 + 5);
+  assert.match(texts.at(-5), /^connected to amqp:\/\/h/u);
+  assert.match(texts.at(-4), /it broke/u);
+  assert.match(texts.at(-3), /^connected to amqp:\/\/h/u);
+  assert.match(texts.at(-2), /^connected to amqp:\/\/i/u);
+  assert.match(texts.at(-1), /for bank$/u);
+});
+
 test('a clock set back holds no line back', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_790_000_000_000 });
   let monotonicMs = 0;

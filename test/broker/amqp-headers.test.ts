@@ -1,0 +1,263 @@
+/** Headers that amqplib cannot decode, against a broker that hands over any bytes: none of them ends the session. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { createAmqpTransport } from '../../src/broker/amqp.ts';
+import { guardHeaders } from '../../src/broker/amqp-headers.ts';
+import type { RawMessage } from '../../src/broker/broker.ts';
+import { ListeningClock } from '../../src/broker/listening-clock.ts';
+import {
+  bodyFrames,
+  content,
+  contentHeader,
+  field,
+  frame,
+  long,
+  longInteger,
+  method,
+  nestedArrays,
+  nestedTables,
+  shortText,
+  sized,
+  tagged,
+} from './frames.ts';
+import { addressOf, messagesOf, observeSession } from './observed-session.ts';
+import { startScriptedBroker } from './scripted-broker.ts';
+
+const SEED = 20_261_122;
+const CHANNEL = 1;
+const HONEST = content(CHANNEL, field('hostname', sized('S', Buffer.from('w1@shop'))), Buffer.from('{}'));
+
+async function subscribed(t: TestContext) {
+  const broker = await startScriptedBroker(t);
+  const session = observeSession(t, createAmqpTransport(new ListeningClock()), {
+    url: addressOf(broker.url),
+    heartbeatS: 0,
+  });
+  await session.ready();
+  let expected = 0;
+  return {
+    ...session,
+    /** Delivers them, and an honest message after each; resolves with what came of them. */
+    async receive(frames: readonly Buffer[], chunkBytes = 65_536): Promise<readonly RawMessage[]> {
+      const from = expected;
+      const bytes = Buffer.concat(frames.flatMap((each) => [broker.deliver(each), broker.deliver(HONEST)]));
+      for (let at = 0; at < bytes.length; at += chunkBytes) broker.send(bytes.subarray(at, at + chunkBytes));
+      expected += 2 * frames.length;
+      const all = await session.delivered(expected);
+      assert.equal(all.length, expected, `it ended: ${JSON.stringify(await endOf(session.ended))}`);
+      const [hostile, honest] = [0, 1].map((rest) =>
+        all.slice(from).filter((_, index) => index % 2 === rest),
+      );
+      for (const { contentType, headers, body } of honest ?? []) {
+        assert.deepEqual(
+          [contentType, headers, body],
+          ['application/json', { hostname: 'w1@shop' }, Buffer.from('{}')],
+        );
+      }
+      return hostile ?? [];
+    },
+  };
+}
+
+function endOf<T>(ended: Promise<T>): Promise<T | 'it has not ended'> {
+  return Promise.race([
+    ended,
+    new Promise<'it has not ended'>((resolve) => setImmediate(resolve, 'it has not ended')),
+  ]);
+}
+
+function headersOf(messages: readonly RawMessage[]): unknown[] {
+  return messages.map(({ headers }) => headers);
+}
+
+test('long integers are read as py-amqp means them, wherever they stand', async (t) => {
+  const { receive } = await subscribed(t);
+  const long40 = longInteger(2n ** 40n);
+  const tables = [
+    field('build', long40),
+    Buffer.concat([
+      field('compression', sized('S', Buffer.from('L'))),
+      field('build', longInteger(-(2n ** 33n))),
+    ]),
+    field('L', sized('A', Buffer.concat([long40, sized('F', field('L', long40)), tagged('V'), long40]))),
+    // Beyond what is looked at only where amqplib failed.
+    Buffer.concat([field('text', sized('S', Buffer.alloc(1000, 'L'))), field('build', long40)]),
+  ];
+  const messages = await receive(tables.map((table) => content(CHANNEL, table, Buffer.from('{}'))));
+  assert.deepEqual(headersOf(messages), [
+    { build: 2 ** 40 },
+    { compression: 'L', build: -(2 ** 33) },
+    { L: [2 ** 40, { L: 2 ** 40 }, null, 2 ** 40] },
+    { text: 'L'.repeat(1000), build: 2 ** 40 },
+  ]);
+  assert.deepEqual(
+    messages.map(({ contentType, contentEncoding }) => [contentType, contentEncoding]),
+    Array(4).fill(['application/json', 'utf-8']),
+  );
+});
+
+test('headers are read down to 64 levels and no further, however many there are', async (t) => {
+  const { receive } = await subscribed(t);
+  const nestings = [63, 64, 65, 1000, 10_000, 21_000];
+  for (const nested of [nestedArrays, nestedTables]) {
+    const messages = await receive(
+      nestings.map((depth) => content(CHANNEL, field('k', nested(depth)), Buffer.from('{}'))),
+    );
+    assert.deepEqual(
+      headersOf(messages).map((headers) => headers !== undefined),
+      [true, false, false, false, false, false],
+      nested.name,
+    );
+  }
+});
+
+test('headers are read up to 1,000 values and no further, in whatever tables they are', async (t) => {
+  const { receive } = await subscribed(t);
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, index) => field(`${index}`, tagged('V')));
+  const counts = [1000, 1001, 15_000];
+  for (const table of [
+    (count: number) => Buffer.concat(names(count)),
+    (count: number) => field('k', sized('A', Buffer.alloc(count - 1, 'V'))),
+    (count: number) =>
+      Buffer.concat([field('k', sized('F', Buffer.concat(names(500)))), ...names(count - 501)]),
+  ]) {
+    const frames = counts.map((count) => content(CHANNEL, table(count), Buffer.from('{}')));
+    const messages = await receive(frames);
+    assert.deepEqual(
+      headersOf(messages).map((headers) => headers !== undefined),
+      [true, false, false],
+    );
+  }
+});
+
+/** Each cannot be decoded, by whatever is read of it. */
+const MALFORMED: Readonly<Record<string, Buffer>> = {
+  'a type that nobody knows': content(CHANNEL, field('k', tagged('?', long(0))), Buffer.from('{}')),
+  'a type that nobody knows, after much else': content(
+    CHANNEL,
+    Buffer.concat([field('text', sized('S', Buffer.alloc(1000))), field('k', tagged('?', long(0)))]),
+    Buffer.from('{}'),
+  ),
+  'a long integer before it': content(
+    CHANNEL,
+    Buffer.concat([field('build', longInteger(1n)), field('k', tagged('?'))]),
+    Buffer.from('{}'),
+  ),
+  'a number that is cut short': content(CHANNEL, field('k', tagged('I', Buffer.alloc(2))), Buffer.from('{}')),
+  'a name without a value': content(CHANNEL, shortText('k'), Buffer.from('{}')),
+  'an array that is longer than its table': content(
+    CHANNEL,
+    field('k', tagged('A', Buffer.concat([long(2000), Buffer.alloc(1000, 'V')]))),
+    Buffer.from('{}'),
+  ),
+  'properties that are not there': contentHeader(CHANNEL, 0, 0xfffc, Buffer.alloc(0)),
+  'a table that is not there': contentHeader(CHANNEL, 0, 0x2000, Buffer.alloc(3)),
+  'no flags': frame(2, CHANNEL, Buffer.from('003c00000000000000000000', 'hex')),
+};
+
+for (const [what, frames] of Object.entries(MALFORMED)) {
+  test(`headers that cannot be decoded cost their message only: ${what}`, async (t) => {
+    const { receive } = await subscribed(t);
+    const messages = await receive([frames, frames]);
+    assert.deepEqual(headersOf(messages), [undefined, undefined]);
+    assert.deepEqual(
+      messages.map(({ contentType, contentEncoding, exchange, routingKey }) => [
+        contentType,
+        contentEncoding,
+        exchange,
+        routingKey,
+      ]),
+      Array(2).fill(['', '', 'celeryev', 'task.sent']),
+    );
+  });
+}
+
+test('the body of such a message is read as any other, in however many frames it comes', async (t) => {
+  const { receive } = await subscribed(t);
+  const bodies = [0, 1, 131_064, 131_065, 600_000].map((bytes) => Buffer.alloc(bytes, 'b'));
+  const frames = bodies.map((body) => content(CHANNEL, field('k', tagged('?')), body));
+  const messages = await receive(frames, 1000);
+  assert.deepEqual(
+    messages.map(({ body }) => body),
+    bodies,
+  );
+});
+
+test('whatever stands where headers belong, the session goes on with the next message', async (t) => {
+  const { receive } = await subscribed(t);
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 40 }),
+    fc.uint8Array({ minLength: 300, maxLength: 2000 }),
+    // Tags and small lengths, so that more of it is well formed.
+    fc.array(fc.constantFrom(0, 1, 4, ...Buffer.from('AFSxIlLdtVb?')), { maxLength: 600 }),
+  );
+  const flags = fc.oneof({ weight: 3, arbitrary: fc.constant(0xe000) }, fc.integer({ min: 0, max: 0xffff }));
+  const properties = fc.oneof(
+    bytes.map((table) =>
+      Buffer.concat([
+        shortText('application/json'),
+        shortText('utf-8'),
+        long(table.length),
+        Buffer.from(table),
+      ]),
+    ),
+    bytes.map((any) => Buffer.from(any)),
+  );
+  const message = fc
+    .tuple(flags, properties, fc.uint8Array({ maxLength: 20 }))
+    .map(([given, table, body]) => ({
+      body: Buffer.from(body),
+      frames: Buffer.concat([
+        contentHeader(CHANNEL, body.length, given, table),
+        ...bodyFrames(CHANNEL, Buffer.from(body)),
+      ]),
+    }));
+  const run = fc.asyncProperty(
+    fc.array(message, { minLength: 1, maxLength: 20 }),
+    fc.integer({ min: 1, max: 3000 }),
+    async (messages, chunkBytes) => {
+      const received = await receive(
+        messages.map(({ frames }) => frames),
+        chunkBytes,
+      );
+      assert.deepEqual(
+        received.map(({ body }) => body),
+        messages.map(({ body }) => body),
+      );
+    },
+  );
+  await fc.assert(run, { seed: SEED, numRuns: 100, endOnFailure: true });
+});
+
+/** Of these nobody can say what they mean. */
+const BREACHES: Readonly<Record<string, Buffer>> = {
+  'a method that does not exist': method(CHANNEL, 60, 999),
+  'a method whose arguments are missing': method(CHANNEL, 60, 60),
+  'a content header of another class': frame(2, CHANNEL, Buffer.from('00ff000000000000000000000000', 'hex')),
+  'a content header without a size': frame(2, CHANNEL, Buffer.from('003c', 'hex')),
+  'a frame that does not end where it says': Buffer.concat([
+    contentHeader(CHANNEL, 0, 0, Buffer.alloc(0)).subarray(0, -1),
+    Buffer.from([0]),
+  ]),
+};
+
+for (const [what, bytes] of Object.entries(BREACHES)) {
+  test(`a mistake of the broker itself still ends the session: ${what}`, async (t) => {
+    const broker = await startScriptedBroker(t);
+    const { ready, ended, log } = observeSession(t, createAmqpTransport(new ListeningClock()), {
+      url: addressOf(broker.url),
+    });
+    await ready();
+    broker.send(bytes);
+    assert.equal((await ended).kind, 'lost');
+    assert.deepEqual(messagesOf(log), []);
+  });
+}
+
+test('a connection that reads in another way is not taken for guarded', () => {
+  for (const other of [{}, { rest: Buffer.alloc(0) }, { rest: [], recvFrame: () => false }]) {
+    assert.throws(() => guardHeaders(other), /in another way/);
+  }
+});

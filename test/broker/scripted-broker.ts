@@ -1,0 +1,78 @@
+/** A broker that lets a client subscribe, and then delivers the very bytes that a test gives it. */
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { long, longText, method, short, shortText } from './frames.ts';
+
+const CHANNEL = 1;
+const NO_TABLE = long(0);
+
+export interface ScriptedBroker {
+  readonly url: string;
+  /** Hands the client a message: the method that announces it, and these frames. */
+  deliver(frames: Buffer): Buffer;
+  /** Sends bytes to all clients. */
+  send(bytes: Buffer): void;
+}
+
+/** What is answered to a method, by class and method. The handshake begins with what the client sends first. */
+const ANSWERS = new Map<string, (channel: number) => Buffer>([
+  ['10.11', () => method(0, 10, 30, short(2047), long(131_072), short(0))],
+  ['10.40', () => method(0, 10, 41, shortText(''))],
+  ['10.50', () => method(0, 10, 51)],
+  ['20.10', (channel) => method(channel, 20, 11, longText(''))],
+  ['20.40', (channel) => method(channel, 20, 41)],
+  ['40.10', (channel) => method(channel, 40, 11)],
+  ['50.10', (channel) => method(channel, 50, 11, shortText('queue'), long(0), long(0))],
+  ['50.20', (channel) => method(channel, 50, 21)],
+  ['60.10', (channel) => method(channel, 60, 11)],
+  ['60.20', (channel) => method(channel, 60, 21, shortText('tag'))],
+]);
+
+export async function startScriptedBroker(t: TestContext): Promise<ScriptedBroker> {
+  const clients = new Set<Socket>();
+  const server = createServer((socket) => {
+    clients.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => clients.delete(socket));
+    answer(socket);
+  });
+  await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it has no port');
+  // Whoever is still connected leaves by himself.
+  t.after(() => void server.close());
+  return {
+    url: `amqp://127.0.0.1:${address.port}`,
+    deliver: (frames) => {
+      const announced = [shortText('tag'), Buffer.alloc(9), shortText('celeryev'), shortText('task.sent')];
+      return Buffer.concat([method(CHANNEL, 60, 60, ...announced), frames]);
+    },
+    send(bytes) {
+      for (const socket of clients) socket.write(bytes);
+    },
+  };
+}
+
+function answer(socket: Socket): void {
+  let received = Buffer.alloc(0);
+  let greeted = false;
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    if (!greeted && received.length >= 8) {
+      greeted = true;
+      received = received.subarray(8);
+      const versions = Buffer.from([0, 9]);
+      socket.write(method(0, 10, 10, versions, NO_TABLE, longText('PLAIN'), longText('en_US')));
+    }
+    while (greeted && received.length >= 8 && received.length >= 8 + received.readUInt32BE(3)) {
+      const size = received.readUInt32BE(3);
+      if (received[0] === 1) {
+        const name = `${received.readUInt16BE(7)}.${received.readUInt16BE(9)}`;
+        const frames = ANSWERS.get(name)?.(received.readUInt16BE(1));
+        if (frames !== undefined) socket.write(frames);
+      }
+      received = received.subarray(8 + size);
+    }
+  });
+}
