@@ -29,6 +29,9 @@ const VALUES_MAX = 1000;
 /** Too short for either, since a level takes its tag and its length: Celery's own headers are. */
 const HARMLESS_BYTES = 5 * DEPTH_MAX;
 
+/** Ways to write the properties of a message; a cluster has as many as it has workers. */
+const KNOWN_MAX = 1000;
+
 /** How long a value is, where its tag says so. */
 const VALUE_BYTES: ReadonlyMap<number, number> = new Map(
   Object.entries({ V: 0, t: 1, b: 1, B: 1, s: 2, u: 2, I: 4, i: 4, f: 4, D: 5, d: 8, l: 8, L: 8, T: 8 }).map(
@@ -45,19 +48,42 @@ const [LONG, LONG_FOR_AMQPLIB] = [code('L'), code('l')];
 export function guardHeaders(connection: object): void {
   if (!isFrameReader(connection)) throw new Error('amqplib reads its frames in another way');
   const receive = connection.recvFrame.bind(connection);
+  /** By what they were decoded from: a worker’s are the same in all of its messages. */
+  const known = new Map<string, object>();
   connection.recvFrame = () => {
     const { rest } = connection;
     const end = endOfContentHeader(rest);
     if (end === undefined) return receive();
-    const asItIs = end <= HARMLESS_BYTES ? decoded(receive) : undefined;
-    if (asItIs !== undefined) return asItIs;
+    if (end <= HARMLESS_BYTES) {
+      const encoded = rest.toString('latin1', AT.flags, end - 1);
+      const fields = known.get(encoded);
+      if (fields !== undefined) {
+        connection.rest = rest.subarray(end);
+        return contentHeader(rest, fields);
+      }
+      const asItIs = decoded(receive);
+      if (asItIs !== undefined) {
+        if (known.size >= KNOWN_MAX) known.clear();
+        if (hasFields(asItIs)) known.set(encoded, Object.freeze(asItIs.fields));
+        return asItIs;
+      }
+    }
     connection.rest = rest;
     const respelt = respell(rest, end - 1) ? decoded(receive) : undefined;
     if (respelt !== undefined) return respelt;
     connection.rest = rest.subarray(end);
-    const size = Number(rest.readBigInt64BE(AT.bodySize));
-    return { id: BASIC, channel: rest.readUInt16BE(AT.channel), size, fields: UNDECODABLE };
+    return contentHeader(rest, UNDECODABLE);
   };
+}
+
+/** The frame as amqplib’s reader gives it. */
+function contentHeader(frame: Buffer, fields: object) {
+  const size = Number(frame.readBigInt64BE(AT.bodySize));
+  return { id: BASIC, channel: frame.readUInt16BE(AT.channel), size, fields };
+}
+
+function hasFields(frame: unknown): frame is { readonly fields: object } {
+  return typeof frame === 'object' && frame !== null && 'fields' in frame && typeof frame.fields === 'object';
 }
 
 function isFrameReader(connection: object): connection is FrameReader {

@@ -43,6 +43,20 @@ export function deathOf(
     : undefined;
 }
 
+/** Whether it is there to be given tasks; not so if it is silent, said goodbye, or has a successor. */
+export function isUp(
+  instance: WorkerInstance,
+  siblings: readonly WorkerInstance[],
+  patience: Patience,
+  listenedMs: number,
+): boolean {
+  const isSilent = listenedMs - instance.lastSeenMs > patience.workerTimeoutMs;
+  if (isSilent || instance.isOffline(listenedMs) || instance.dropped !== undefined) return false;
+  if (deathOf(instance, siblings, patience, listenedMs) !== undefined) return false;
+  const newest = siblings.at(-1);
+  return newest === instance || instance.lastSeenMs > (newest?.firstSeenMs ?? 0);
+}
+
 /** Since when it is not up, in listened time, ms; in the future while it is. */
 export function goneAtMs(
   instance: WorkerInstance,

@@ -7,7 +7,7 @@ import { LAST_WORDS_MS } from './lateness.ts';
 import { createRecencyMap } from './recency-map.ts';
 import { inSteps, type Steps } from './steps.ts';
 import { addProcess, isClient, newWorker, noteVersion, processOf, type Worker } from './worker.ts';
-import { type Death, deathOf, goneAtMs, type Patience } from './worker-death.ts';
+import { type Death, deathOf, goneAtMs, isUp, type Patience } from './worker-death.ts';
 import { type HeldSignal, type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
 
 export interface WorkerSettings extends Patience {
@@ -130,19 +130,14 @@ export class WorkerTable {
     return deathOf(instance, siblings, this.#settings, listenedMs);
   }
 
-  /** Whether a process of the worker is there to be given tasks; not so if it is silent, said goodbye, or has a successor. */
+  /** Whether that process of the worker is there to be given tasks. */
   isUp({ instances }: Worker, instance: WorkerInstance, listenedMs: number): boolean {
-    const silentMs = listenedMs - instance.lastSeenMs;
-    if (instance.isOffline(listenedMs) || silentMs > this.#settings.workerTimeoutMs) return false;
-    const death = deathOf(instance, instances, this.#settings, listenedMs);
-    if (instance.dropped !== undefined || death !== undefined) return false;
-    const newest = instances.at(-1);
-    return newest === instance || instance.lastSeenMs > (newest?.firstSeenMs ?? 0);
+    return isUp(instance, instances, this.#settings, listenedMs);
   }
 
   /** Observes which workers have come and which processes have left since the last call, and why. */
   settle(listenedMs: number): Steps {
-    return inSteps(this.all(), HEARD_A_STEP, (worker) => this.#settle(worker, listenedMs));
+    return this.#eachKnown(HEARD_A_STEP, (worker) => this.#settle(worker, listenedMs));
   }
 
   /**
@@ -150,10 +145,7 @@ export class WorkerTable {
    * @returns the nodenames of all workers forgotten since the last call, for whatever reason
    */
   *forgetGone(listenedMs: number): Steps<readonly string[]> {
-    yield* inSteps(this.all(), LOOKED_AT_A_STEP, (worker) => {
-      // Another may have its name meanwhile.
-      if (this.#workers.peek(worker.nodename) === worker) this.#forgetIfGone(worker, listenedMs);
-    });
+    yield* this.#eachKnown(LOOKED_AT_A_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
     const forgotten = [...this.#forgotten].filter((nodename) => this.#workers.peek(nodename) === undefined);
     this.#forgotten.clear();
     return forgotten;
@@ -162,6 +154,13 @@ export class WorkerTable {
   /** The one heard of longest ago first. */
   all(): Iterable<Worker> {
     return this.#workers.values();
+  }
+
+  /** Not those that were evicted between two steps; another may have the name meanwhile. */
+  #eachKnown(perStep: number, act: (worker: Worker) => void): Steps {
+    return inSteps(this.all(), perStep, (worker) => {
+      if (this.#workers.peek(worker.nodename) === worker) act(worker);
+    });
   }
 
   #newWorker(nodename: string): Worker | undefined {

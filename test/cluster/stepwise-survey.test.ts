@@ -256,3 +256,23 @@ test('what waits is drained in steps too', () => {
   );
   assert.equal(on.cluster.tables().reordering_window.size, 0);
 });
+
+test('nothing is said of a worker that gives way to others between two steps', () => {
+  const workersMax = 60;
+  const on = watch({ workersMax });
+  const beat = (hostname: string, pid: number, atMs: number): void =>
+    on.cluster.apply(signal('worker-heartbeat', { hostname, pid, timestampMs: atMs }), atMs);
+  beat('a@shop', 1, T0_MS);
+  for (let index = 0; index < workersMax - 5; index += 1) beat(`w${index}@shop`, 1, T0_MS + 1_000);
+  beat('a@shop', 2, T0_MS + 2_000);
+  const atMs = T0_MS + 40_000;
+  const steps = on.cluster.stepwiseSurvey(atMs);
+  while (!on.observed.some(({ kind }) => kind === 'worker-appeared'))
+    assert.notEqual(steps.next().done, true);
+  for (let index = 0; index < workersMax; index += 1) beat(`x${index}@shop`, 1, atMs);
+  while (steps.next().done !== true);
+  assert.deepEqual(
+    on.observed.filter((each) => each.kind === 'worker-exited' && each.worker === 'a@shop'),
+    [],
+  );
+});

@@ -44,9 +44,11 @@ const FORGOTTEN_MAX = 5000;
 
 interface Reading {
   readonly attributes: Attributes;
-  /** Of the attributes in a request; known once it has a place. */
-  bytes: number;
+  /** Of the attributes in a request. */
+  readonly bytes: number;
   value: number;
+  /** Observations of that. */
+  observations: number;
   /** The collection it is of. */
   round: number;
   /** Of its own: one that is new has none before its first collection. */
@@ -57,6 +59,7 @@ const OVERFLOW_READING: Reading = {
   attributes: OVERFLOW,
   bytes: attributesBytes(OVERFLOW),
   value: 0,
+  observations: 0,
   round: 0,
   hasPlace: true,
 };
@@ -93,8 +96,9 @@ class Readings {
   #observed: Reading[] = [];
   /** Those of them without. */
   #newcomers = 0;
-  /** What the others come to, and how many they are. */
-  #overflowing: number | undefined;
+  /** What the others come to. */
+  #overflow: number | undefined;
+  /** Observations that have no place. */
   #beyond = 0;
   #round = 1;
 
@@ -109,31 +113,44 @@ class Readings {
     // One that was absent from the last collection is forgotten, and may be another by now.
     const isKept = known !== undefined && known.round >= this.#round - 1;
     const reading = isKept ? known : this.#find(attributes);
-    if (reading === undefined) this.#overflow(value);
-    else if (reading.round === this.#round) reading.value = this.#combined(reading.value, value);
-    else {
+    if (reading === undefined) {
+      this.#beyond += 1;
+      this.#overflow = this.#combined(this.#overflow, value);
+      return;
+    }
+    if (reading.round !== this.#round) {
       reading.round = this.#round;
       reading.value = value;
+      reading.observations = 1;
       this.#observed.push(reading);
+      return;
     }
+    reading.value = this.#combined(reading.value, value);
+    reading.observations += 1;
   }
 
   /** Those with a place keep it for as long as they are observed; the others have what is left, in the order they came. */
   takeAll(): { points: readonly Reading[]; beyond: number } {
     const points: Reading[] = [];
+    let overflow: number | undefined;
     let free = this.#options.limit - 1 - (this.#observed.length - this.#newcomers);
     for (const reading of this.#observed) {
       if (!reading.hasPlace && free > 0) {
         free -= 1;
         reading.hasPlace = true;
-        reading.bytes = attributesBytes(reading.attributes);
-        this.#known.set(reading.attributes, reading);
+        if (this.#options.keeps === undefined) this.#known.set(reading.attributes, reading);
       }
-      if (reading.hasPlace) points.push(reading);
-      else this.#overflow(reading.value);
+      if (reading.hasPlace) {
+        points.push(reading);
+      } else {
+        overflow = this.#combined(overflow, reading.value);
+        this.#beyond += reading.observations;
+      }
     }
+    // These came after all that were looked at one by one.
+    if (this.#overflow !== undefined) overflow = this.#combined(overflow, this.#overflow);
+    if (overflow !== undefined) points.push({ ...OVERFLOW_READING, value: overflow });
     const beyond = this.#beyond;
-    if (this.#overflowing !== undefined) points.push({ ...OVERFLOW_READING, value: this.#overflowing });
     this.#forgetAbsent();
     this.#begin();
     return { points, beyond };
@@ -142,16 +159,12 @@ class Readings {
   #begin(): void {
     this.#observed = [];
     this.#newcomers = this.#beyond = 0;
-    this.#overflowing = undefined;
+    this.#overflow = undefined;
     this.#round += 1;
   }
 
-  #overflow(value: number): void {
-    this.#beyond += 1;
-    this.#overflowing = this.#overflowing === undefined ? value : this.#combined(this.#overflowing, value);
-  }
-
-  #combined(one: number, other: number): number {
+  #combined(one: number | undefined, other: number): number {
+    if (one === undefined) return other;
     const value = combined(this.#options.combination, one, other);
     return this.#fits(value) ? value : one;
   }
@@ -176,7 +189,8 @@ class Readings {
   #admit(key: string, attributes: Attributes): Reading | undefined {
     if (this.#newcomers >= this.#options.limit - 1 || key === OVERFLOW_KEY) return undefined;
     this.#newcomers += 1;
-    const reading = { attributes, bytes: 0, value: 0, round: 0, hasPlace: false };
+    const bytes = attributesBytes(attributes);
+    const reading = { attributes, bytes, value: 0, observations: 0, round: 0, hasPlace: false };
     this.#byKey.set(key, reading);
     return reading;
   }

@@ -225,3 +225,21 @@ test('one that was away for a while has lost its place, and there are no more po
     [OVERFLOW, 1],
   ]);
 });
+
+test('what overflows is combined in the order in which it was observed, and each observation of it is counted', () => {
+  const { observe, read, tally } = gaugeOf({ combination: 'last', limit: 3 });
+  for (const [index, worker] of ['a', 'b', 'c', 'd', 'd', 'e'].entries()) observe(index, { worker });
+  assert.deepEqual(read(), [
+    [{ worker: 'a' }, 0],
+    [{ worker: 'b' }, 1],
+    [OVERFLOW, 5],
+  ]);
+  assert.equal(tally().overflowed, 4);
+  for (const [index, worker] of ['a', 'x', 'y', 'x', 'z', 'z'].entries()) observe(index, { worker });
+  assert.deepEqual(read(), [
+    [{ worker: 'a' }, 0],
+    [{ worker: 'x' }, 3],
+    [OVERFLOW, 5],
+  ]);
+  assert.equal(tally().overflowed, 4 + 3);
+});

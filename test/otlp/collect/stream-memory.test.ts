@@ -43,6 +43,18 @@ test('gauges of 100,000 workers that come and go take no memory, and new ones ha
   assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
 });
 
+test('gauges behind a view keep little of those that are gone, though whoever observed them keeps their attributes', () => {
+  const limit = PER_COLLECTION + 1;
+  const { observe, read } = gaugeOf({ combination: 'sum', limit, keeps: (key) => key === 'worker' });
+  const kept = Array.from({ length: WORKERS / PER_COLLECTION }, (_, collection) => workersOf(collection));
+  const grown = growthBytes((collection) => {
+    for (const attributes of kept[collection] ?? []) observe(1, attributes);
+    assert.equal(read().length, PER_COLLECTION);
+  });
+  // All of them would be 16 MiB.
+  assert.ok(grown < 4 * GROWTH_BYTES_MAX, `${grown} bytes`);
+});
+
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
