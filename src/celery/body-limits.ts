@@ -80,9 +80,9 @@ const TABLE = {
   zstd_window: {
     unit: 'By',
     max: 2 * 1024 * 1024,
-    reason: 'corrupt-compression',
+    reason: 'body-too-large',
     meaning:
-      'Memory that a body in zstd may ask for. No more than the largest body has is of use; zstd itself would allow 128 MiB.',
+      'Memory that a body in zstd may ask for, which is its size where it tells that. zstd itself would allow 128 MiB.',
   },
   name: {
     unit: '{character}',

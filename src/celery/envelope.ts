@@ -103,10 +103,7 @@ function decompressed(
   } catch (error) {
     // How far it got, nobody says.
     reserve.take(bytes, maxBytes + workBytes);
-    if (!isTooLarge(error)) return no('corrupt-compression', quoted(name));
-    return maxBytes === BODY_BYTES_MAX
-      ? no('body-too-large', 'after decompression')
-      : no('expands-too-far', `${bytes} bytes to more than ${maxBytes}`);
+    return no(...givenUp(error, quoted(name), bytes, maxBytes));
   }
   reserve.take(bytes, body.length);
   return text(message.contentEncoding, body);
@@ -146,6 +143,16 @@ function quoted(value: unknown): string {
     : `of type ${typeof value}`;
 }
 
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+/** Why a body did not decompress. */
+function givenUp(
+  error: unknown,
+  name: string,
+  bytes: number,
+  maxBytes: number,
+): [reason: Rejection['reason'], detail: string] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ZSTD_error_frameParameter_windowTooLarge') return ['body-too-large', 'its window'];
+  if (code !== 'ERR_BUFFER_TOO_LARGE') return ['corrupt-compression', name];
+  if (maxBytes === BODY_BYTES_MAX) return ['body-too-large', 'after decompression'];
+  return ['expands-too-far', `${bytes} bytes to more than ${maxBytes}`];
 }

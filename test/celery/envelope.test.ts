@@ -233,7 +233,7 @@ test('zstd that asks for more memory than the largest body has gets none of it',
   };
   const reasonsOf = (body: Buffer) => outcome(message(body, compressed('application/zstd'))).reasons;
   assert.deepEqual(reasonsOf(withWindow(21)), []);
-  assert.deepEqual(reasonsOf(withWindow(22)), ['corrupt-compression']);
+  assert.deepEqual(reasonsOf(withWindow(22)), ['body-too-large']);
 });
 
 test('what is said of a rejection is short, printable and not from the body', () => {
