@@ -6,6 +6,7 @@ import type { Meter } from '@opentelemetry/api';
 import type { BrokerSettings, Deliver } from './broker/broker.ts';
 import { type Listener, listen } from './broker/session-loop.ts';
 import { decode } from './celery/decode.ts';
+import { ExpansionReserve } from './celery/expansion.ts';
 import { REJECTION_REASONS } from './celery/rejection.ts';
 import {
   type Cluster,
@@ -185,8 +186,10 @@ function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster
 /** One message: decoded, counted and applied on one stack. */
 function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, hearing: Hearing): Deliver {
   const countEvent = self.eventsOf(name);
+  let reserve: ExpansionReserve | undefined;
   return (message, listenedMs) => {
-    const { events, rejections, implausible } = decode(message);
+    reserve ??= new ExpansionReserve(listenedMs);
+    const { events, rejections, implausible } = decode(message, listenedMs, reserve);
     for (const event of events) {
       hearing.hear(event);
       countEvent(event, message.arrivedAtMs);

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { zstdCompressSync } from 'node:zlib';
 import { createNoopMeter } from '@opentelemetry/api';
 import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
@@ -15,19 +16,24 @@ import { event } from './e2e/publish.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
 
-/** A recording of these events, each a number of ms after the beginning. */
-function recording(t: TestContext, events: readonly (readonly [fields: unknown, afterMs: number])[]): string {
+/** A recording of these events, each a number of ms after the beginning, plain or in zstd. */
+function recording(
+  t: TestContext,
+  events: readonly (readonly [fields: unknown, afterMs: number])[],
+  compression = '',
+): string {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-service-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const lines = events.map(([fields, afterMs]) => {
+    const body = Buffer.from(JSON.stringify(fields));
     const encoded = encodeMessage({
       arrivedAtMs: RECORDED_AT_MS + afterMs,
       exchange: 'celeryev',
       routingKey: 'task.multi',
       contentType: 'application/json',
       contentEncoding: 'utf-8',
-      headers: {},
-      body: Buffer.from(JSON.stringify(fields)),
+      headers: { compression },
+      body: compression === '' ? body : zstdCompressSync(body),
     });
     assert.ok(encoded.ok);
     return encoded.line.trimEnd();
@@ -114,5 +120,20 @@ test('an event with a number beyond reason is counted, and the number is told', 
   assert.deepEqual(
     told.filter(({ kind }) => kind === 'field-implausible'),
     [one, one],
+  );
+});
+
+test('what its messages become after decompression is bounded together, and again a second later', async (t) => {
+  const sent = event('task-sent', { args: 'x'.repeat(300_000), timestamp: RECORDED_AT_MS / 1000 });
+  const times = [0, 0, 1_000].map((afterMs) => [sent, afterMs] as const);
+  const { service, counted, told } = serviceOn(t, `${recording(t, times, 'application/zstd')}?speed=max`);
+  assert.equal(await service.done, 'finished');
+  assert.deepEqual(
+    counted.map(({ arrivedAtMs }) => arrivedAtMs - RECORDED_AT_MS),
+    [0, 1_000],
+  );
+  assert.deepEqual(
+    told.flatMap((it) => (it.kind === 'input-dropped' ? [it.reason] : [])),
+    ['expands-too-far'],
   );
 });

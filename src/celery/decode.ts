@@ -1,11 +1,13 @@
 /**
- * From a broker's message to the events in it, each either read or rejected with a reason. Pure: it has no clock and
- * no state, and nothing that arrives can make it throw.
+ * From a broker's message to the events in it, each either read or rejected with a reason. Pure: it has no clock, no
+ * state but the reserve that it is given, and nothing that arrives can make it throw.
  */
 import type { RawMessage } from '../broker/broker.ts';
+import { BODY_LIMITS } from './body-limits.ts';
 import { open } from './envelope.ts';
 import type { CeleryEvent } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
+import type { ExpansionReserve } from './expansion.ts';
 import { epochMs, identifier, isRawFields, name } from './fields.ts';
 import {
   type Findings,
@@ -24,15 +26,18 @@ export interface Decoded {
   readonly implausible: readonly Implausible[];
 }
 
-/** A hostile body of 16 MiB holds millions of elements, and each would be a rejection of its own. */
-const BATCH_EVENTS_MAX = 10_000;
+const BATCH_EVENTS_MAX = BODY_LIMITS.batch.max;
 
 const NO_EVENTS: readonly CeleryEvent[] = [];
 const NO_REJECTIONS: readonly Rejection[] = [];
 
-/** A body is one event or a list of them (Celery: events/receiver.py); the routing key says nothing reliable. */
-export function decode(message: RawMessage): Decoded {
-  const opened = open(message);
+/**
+ * A body is one event or a list of them (Celery: events/receiver.py); the routing key says nothing reliable.
+ * @param listenedMs when, by a clock that never goes back
+ * @param reserve out of which the compressed bodies of a service expand; one message alone needs none
+ */
+export function decode(message: RawMessage, listenedMs = 0, reserve?: ExpansionReserve): Decoded {
+  const opened = open(message, listenedMs, reserve);
   if (!opened.ok) return none(opened.rejection);
   const { value } = opened;
   if (!Array.isArray(value)) return one(value);

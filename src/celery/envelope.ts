@@ -3,13 +3,16 @@
  * encoding and compression, bounds what it expands, and never decodes pickle.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { brotliDecompressSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { RawMessage } from '../broker/broker.ts';
+import { BODY_LIMITS } from './body-limits.ts';
+import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
+import { excessOf } from './structure.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
 
-/** Of a body, as it came and after decompression. A batch of 24 events with long tracebacks stays far below. */
-export const BODY_BYTES_MAX = 16 * 1024 * 1024;
+const BODY_BYTES_MAX = BODY_LIMITS.body.max;
+const UNSCANNED_BYTES_MAX = BODY_LIMITS.unscanned.max;
 
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
@@ -19,11 +22,38 @@ export type Opened =
 const JSON_TYPE = 'application/json';
 const PICKLE_TYPE = 'application/x-python-serialize';
 
+interface Compression {
+  /** Gives up with an error where more than `maxBytes` come of it. */
+  readonly undo: (body: Buffer, maxBytes: number) => Buffer;
+  /** What it may have made before it looks whether there is room for it: a block of zstd, a window of brotli. */
+  readonly workBytes: number;
+}
+
+/** What would be allocated for a larger window could not be bounded by the size of the body. */
+const ZSTD_PARAMS = {
+  [constants.ZSTD_d_windowLogMax]: Math.floor(Math.log2(BODY_LIMITS.zstd_window.max)),
+};
+
 /** kombu: compression.py. bzip2 and lzma are missing: nothing in this runtime undoes them. */
-const DECOMPRESSORS: ReadonlyMap<string, (body: Buffer) => Buffer> = new Map([
-  ['application/x-gzip', (body) => inflateSync(body, { maxOutputLength: BODY_BYTES_MAX })],
-  ['application/x-brotli', (body) => brotliDecompressSync(body, { maxOutputLength: BODY_BYTES_MAX })],
-  ['application/zstd', (body) => zstdDecompressSync(body, { maxOutputLength: BODY_BYTES_MAX })],
+const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compression>([
+  [
+    'application/x-gzip',
+    { undo: (body, maxOutputLength) => inflateSync(body, { maxOutputLength }), workBytes: 0 },
+  ],
+  [
+    'application/x-brotli',
+    {
+      undo: (body, maxOutputLength) => brotliDecompressSync(body, { maxOutputLength }),
+      workBytes: 16 * 1024 * 1024,
+    },
+  ],
+  [
+    'application/zstd',
+    {
+      undo: (body, maxOutputLength) => zstdDecompressSync(body, { maxOutputLength, params: ZSTD_PARAMS }),
+      workBytes: 128 * 1024,
+    },
+  ],
 ]);
 
 /** Python codec names for the character sets that JSON is found in. */
@@ -32,8 +62,15 @@ const UTF8_NAMES: ReadonlySet<string> = new Set(['', 'utf8', 'us-ascii', 'ascii'
 const USUAL_ENCODING = 'utf-8';
 const LATIN1_NAMES: ReadonlySet<string> = new Set(['latin-1', 'latin1', 'iso-8859-1']);
 
-/** Opens the envelope. Never throws: whatever is wrong is a rejection with its reason. */
-export function open(message: RawMessage): Opened {
+/** More than a detail has room for. */
+const QUOTED_CHARS_MAX = 255;
+
+/**
+ * Opens the envelope. Never throws: whatever is wrong is a rejection with its reason.
+ * @param listenedMs when, by a clock that never goes back
+ * @param reserve out of which compressed bodies expand; one of its own where there is none
+ */
+export function open(message: RawMessage, listenedMs: number, reserve: ExpansionReserve | undefined): Opened {
   const { headers } = message;
   if (headers === undefined) return no('undecodable-headers', 'malformed, nested too deep, or too many');
   if (message.body.length > BODY_BYTES_MAX) return no('body-too-large', `${message.body.length} bytes`);
@@ -46,33 +83,45 @@ export function open(message: RawMessage): Opened {
   if (compression === undefined || compression === null || compression === '') {
     return text(message.contentEncoding, message.body);
   }
-  return decompressed(message, compression);
+  return decompressed(message, compression, listenedMs, reserve ?? new ExpansionReserve(listenedMs));
 }
 
-function decompressed(message: RawMessage, compression: unknown): Opened {
+function decompressed(
+  message: RawMessage,
+  name: unknown,
+  listenedMs: number,
+  reserve: ExpansionReserve,
+): Opened {
   // A header may hold anything, and turning just anything into a text can throw.
-  const decompress = typeof compression === 'string' ? DECOMPRESSORS.get(compression) : undefined;
-  if (decompress === undefined) return no('unsupported-compression', `compression ${quoted(compression)}`);
+  const compression = typeof name === 'string' ? COMPRESSIONS.get(name) : undefined;
+  if (compression === undefined) return no('unsupported-compression', `compression ${quoted(name)}`);
+  const { undo, workBytes } = compression;
+  const bytes = message.body.length;
+  const maxBytes = reserve.bytesFor(bytes, workBytes, listenedMs);
+  if (maxBytes === 0 && bytes > 0) return no('expands-too-far', `${bytes} bytes after others that did`);
   let body: Buffer;
   try {
-    body = decompress(message.body);
+    body = undo(message.body, maxBytes);
   } catch (error) {
-    return isTooLarge(error)
-      ? no('body-too-large', 'after decompression')
-      : no('corrupt-compression', quoted(compression));
+    // How far it got, nobody says.
+    reserve.take(bytes, maxBytes + workBytes);
+    return no(...givenUp(error, quoted(name), bytes, maxBytes));
   }
+  reserve.take(bytes, body.length);
   return text(message.contentEncoding, body);
 }
 
 function text(contentEncoding: string, body: Buffer): Opened {
   const encoding = lowerCase(contentEncoding, USUAL_ENCODING);
-  if (encoding === USUAL_ENCODING || UTF8_NAMES.has(encoding)) {
-    // Python's JSON is ASCII unless it is told otherwise, and that is read a third faster.
-    if (isAscii(body)) return json(body.toString('latin1'));
-    return isUtf8(body) ? json(body.toString('utf8')) : no('invalid-text', 'not UTF-8');
+  const isLatin1 = LATIN1_NAMES.has(encoding);
+  if (!isLatin1 && encoding !== USUAL_ENCODING && !UTF8_NAMES.has(encoding)) {
+    return no('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
-  if (LATIN1_NAMES.has(encoding)) return json(body.toString('latin1'));
-  return no('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
+  const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body) : undefined;
+  if (excess !== undefined) return no(excess, `${body.length} bytes`);
+  // Python's JSON is ASCII unless it is told otherwise, and that is read a third faster.
+  if (isLatin1 || isAscii(body)) return json(body.toString('latin1'));
+  return isUtf8(body) ? json(body.toString('utf8')) : no('invalid-text', 'not UTF-8');
 }
 
 /** What it nearly always is costs a comparison only. */
@@ -89,11 +138,23 @@ function no(reason: Rejection['reason'], detail: string): Opened {
   return { ok: false, rejection: reject(reason, detail) };
 }
 
-/** A text as it may stand in a detail; of anything else only its type. */
+/** A text as it may stand in a detail, its beginning at least; of anything else only its type. */
 function quoted(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : `of type ${typeof value}`;
+  return typeof value === 'string'
+    ? JSON.stringify(value.slice(0, QUOTED_CHARS_MAX))
+    : `of type ${typeof value}`;
 }
 
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+/** Why a body did not decompress. */
+function givenUp(
+  error: unknown,
+  name: string,
+  bytes: number,
+  maxBytes: number,
+): [reason: Rejection['reason'], detail: string] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ZSTD_error_frameParameter_windowTooLarge') return ['body-too-large', 'its window'];
+  if (code !== 'ERR_BUFFER_TOO_LARGE') return ['corrupt-compression', name];
+  if (maxBytes === BODY_BYTES_MAX) return ['body-too-large', 'after decompression'];
+  return ['expands-too-far', `${bytes} bytes to more than ${maxBytes}`];
 }

@@ -2,6 +2,7 @@
  * The class of an exception out of what an event tells of it: a Python repr, and a traceback. Pure text; the answer is
  * a bare class name of at most 100 characters, the same for one exception whatever pool or version told it.
  */
+import { BODY_LIMITS } from './body-limits.ts';
 import { detached } from './fields.ts';
 
 /** No class could be read. */
@@ -10,9 +11,8 @@ const UNKNOWN_ERROR = 'unknown';
 /** What a retry without an exception is counted under. */
 const RETRY = 'Retry';
 
-const CLASS_CHARS_MAX = 100;
-/** What is looked at of a repr and of a line of a traceback: the class stands in its beginning. */
-const TEXT_CHARS_MAX = 1024;
+const CLASS_CHARS_MAX = BODY_LIMITS.error_type.max;
+const TEXT_CHARS_MAX = BODY_LIMITS.exception.max;
 
 /** A dotted Python path, whose last identifier is the class. `<locals>` stands in those of nested classes. */
 const PATH = String.raw`(?:(?:[\p{XIDS}_]\p{XIDC}*|<\p{XIDC}+>)\.)*([\p{XIDS}_]\p{XIDC}*)`;
@@ -67,6 +67,9 @@ const DURING = '\n\nDuring handling of the above exception, another exception oc
 const BECAUSE = '\n\nThe above exception was the direct cause of the following exception:\n\n';
 /** The margin of an exception group's own frames; those of its members stand deeper. */
 const GROUP_MARGIN = '  | ';
+/** The end of the line before the first that is not indented, behind the margin. Lines are many: a loop would be slow. */
+const END_OF_FRAMES = /\n(?! )/gu;
+const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
 
 interface Raised {
   /** `shop.orders.PaymentDeclined` */
@@ -85,10 +88,12 @@ function raisedLast(traceback: unknown): Raised | undefined {
   const header = traceback.indexOf(HEADER, from);
   let at = header < 0 ? from : header + HEADER.length;
   const margin = traceback.startsWith(GROUP_MARGIN, at) ? GROUP_MARGIN : '';
-  while (traceback.startsWith(`${margin} `, at)) {
-    const lineEnd = traceback.indexOf('\n', at);
-    if (lineEnd < 0) return undefined;
-    at = lineEnd + 1;
+  if (traceback.startsWith(`${margin} `, at)) {
+    const end = margin === '' ? END_OF_FRAMES : END_OF_GROUP_FRAMES;
+    end.lastIndex = at;
+    const found = end.exec(traceback);
+    if (found === null) return undefined;
+    at = found.index + 1;
   }
   at += margin.length;
   const [line = ''] = traceback.slice(at, at + TEXT_CHARS_MAX).split('\n', 1);

@@ -3,7 +3,7 @@
  * none, texts are bounded and detached from the body they came in. It never throws and never copies a field that nobody
  * asked for.
  */
-
+import { BODY_LIMITS } from './body-limits.ts';
 import {
   type AnyNumericRow,
   type Findings,
@@ -18,8 +18,8 @@ import {
 /** An object straight from the wire. Only ever read by names that are written in this folder. */
 export type RawFields = Readonly<Record<string, unknown>>;
 
-/** Names longer than this are cut: RabbitMQ's own limit for names, far above any real task's. */
-const NAME_CHARS_MAX = 255;
+/** RabbitMQ's own limit for names, far above any real task's. */
+const NAME_CHARS_MAX = BODY_LIMITS.name.max;
 
 export function isRawFields(value: unknown): value is RawFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,6 +3,11 @@
  * the drop counter. It never carries bytes of the message itself.
  */
 
+import { BODY_LIMITS } from './body-limits.ts';
+
+const { body, depth, tokens, batch } = BODY_LIMITS;
+const count = (max: number) => max.toLocaleString('en');
+
 /** Reason → whether the drop is by design (no loss), and what it means. */
 export const REJECTION_REASONS = {
   'empty-batch': {
@@ -20,11 +25,23 @@ export const REJECTION_REASONS = {
   },
   'body-too-large': {
     intentional: false,
-    meaning: 'The body exceeds 16 MiB, before or after decompression.',
+    meaning: `The body exceeds ${body.max / 1024 / 1024} MiB, before or after decompression.`,
+  },
+  'expands-too-far': {
+    intentional: false,
+    meaning: 'A compressed body becomes many times as large; Celery compresses no events.',
+  },
+  'nested-too-deep': {
+    intentional: false,
+    meaning: `A large body in which lists or objects nest more than ${depth.max} deep; those of Celery’s events nest four deep.`,
+  },
+  'too-many-tokens': {
+    intentional: false,
+    meaning: `A large body of more than ${count(tokens.max)} values and names; 24 events have about 1,000.`,
   },
   'batch-too-long': {
     intentional: false,
-    meaning: 'A list of more than 10,000 events; Celery sends at most 24.',
+    meaning: `A list of more than ${count(batch.max)} events; Celery sends at most 24.`,
   },
   'unsafe-serializer': {
     intentional: false,

@@ -3,16 +3,27 @@
  * takes the engine's own parser at full speed; the rewrite runs only where that refused. It never evaluates anything.
  */
 
+import { BODY_LIMITS } from './body-limits.ts';
+
 export type JsonOutcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
 /** JSON's way to say Infinity, for want of a NaN. Apart from its neighbours, since `5NaN` is none that would be one with it. */
 const NOT_FINITE = ' 1e999 ';
 
+/** Beyond it the rewrite and the second parse would take too long. */
+const REWRITTEN_CHARS_MAX = BODY_LIMITS.rewritten.max;
+
 const PYTHON_TOKENS = ['NaN', 'Infinity', '-Infinity'] as const;
+const LETTER_N = 0x4e;
+const LETTER_I = 0x49;
+const MINUS = 0x2d;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
 export function parseTolerantJson(text: string): JsonOutcome {
   const strict = parse(text);
-  if (strict.ok || !(text.includes('NaN') || text.includes('Infinity'))) return strict;
+  if (strict.ok || text.length > REWRITTEN_CHARS_MAX) return strict;
+  if (!(text.includes('NaN') || text.includes('Infinity'))) return strict;
   return parse(withNumbers(text));
 }
 
@@ -25,28 +36,29 @@ function withNumbers(text: string): string {
   let copiedTo = 0;
   let at = 0;
   while (at < text.length) {
-    const token = tokenAt(text, at);
+    const code = text.charCodeAt(at);
+    const token = code === LETTER_N || code === LETTER_I || code === MINUS ? tokenAt(text, at) : undefined;
     if (token !== undefined) {
       rewritten += `${text.slice(copiedTo, at)}${NOT_FINITE}`;
       at += token.length;
       copiedTo = at;
     } else {
-      at = text[at] === '"' ? endOfString(text, at) : at + 1;
+      at = code === QUOTE ? endOfString(text, at) : at + 1;
     }
   }
   return rewritten + text.slice(copiedTo);
 }
 
 function tokenAt(text: string, at: number): string | undefined {
-  const first = text[at];
-  if (first !== 'N' && first !== 'I' && first !== '-') return undefined;
   return PYTHON_TOKENS.find((token) => text.startsWith(token, at));
 }
 
 /** The position behind the string literal that opens at `open`. */
 function endOfString(text: string, open: number): number {
   let at = open + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  for (let code = text.charCodeAt(at); at < text.length && code !== QUOTE; code = text.charCodeAt(at)) {
+    at += code === BACKSLASH ? 2 : 1;
+  }
   return at + 1;
 }
 

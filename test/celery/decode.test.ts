@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import type { RawMessage } from '../../src/broker/broker.ts';
+import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
-import { BODY_BYTES_MAX } from '../../src/celery/envelope.ts';
 import { REJECTION_REASONS, type RejectionReason } from '../../src/celery/rejection.ts';
 import { message, outcome, WIRE_EVENTS, without } from './wire.ts';
 
@@ -37,14 +38,14 @@ const SHAPES: readonly {
     reasons: ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
   },
   {
-    title: 'a list of 10,000',
-    body: Array.from({ length: 10_000 }, () => STARTED),
-    types: Array.from({ length: 10_000 }, () => 'task-started'),
+    title: 'a list of 1,000',
+    body: Array.from({ length: 1_000 }, () => STARTED),
+    types: Array.from({ length: 1_000 }, () => 'task-started'),
     reasons: [],
   },
   {
     title: 'a list of one more than that',
-    body: Array.from({ length: 10_001 }, () => STARTED),
+    body: Array.from({ length: 1_001 }, () => STARTED),
     types: [],
     reasons: ['batch-too-long'],
   },
@@ -107,6 +108,14 @@ test('the routing key decides nothing', () => {
   assert.equal(events[0]?.type, 'worker-heartbeat');
 });
 
+/** A text so long that the structure of what it is in is looked at. */
+const padding = JSON.stringify('x'.repeat(BODY_LIMITS.unscanned.max));
+
+/** Text that no compression makes less than half as large. */
+function randomHex(bytes: number): string {
+  return randomBytes(bytes).toString('hex');
+}
+
 /** For each reason at least one message that is rejected for it alone. */
 const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
   'empty-batch': [message([]), message(' [ ] ')],
@@ -116,12 +125,21 @@ const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
     message('', { headers: undefined, contentType: '', contentEncoding: '' }),
   ],
   'body-too-large': [
-    message(Buffer.alloc(BODY_BYTES_MAX + 1, ' ')),
-    message(deflateSync(Buffer.alloc(BODY_BYTES_MAX + 1, ' ')), {
+    message(Buffer.alloc(BODY_LIMITS.body.max + 1, ' ')),
+    // Of 700 kB compressed, so that it is the size after decompression alone.
+    message(deflateSync(Buffer.from(randomHex(BODY_LIMITS.body.max / 2 + 1)), { level: 1 }), {
       headers: { compression: 'application/x-gzip' },
     }),
   ],
-  'batch-too-long': [message(Array.from({ length: 10_001 }, () => 0))],
+  'expands-too-far': [
+    message(deflateSync(Buffer.alloc(1024 * 1024, ' ')), { headers: { compression: 'application/x-gzip' } }),
+  ],
+  'nested-too-deep': [
+    message('['.repeat(100_000)),
+    message(`${'{"a":'.repeat(33)}${padding}${'}'.repeat(33)}`),
+  ],
+  'too-many-tokens': [message(`[${'0,'.repeat(50_000)}0]`)],
+  'batch-too-long': [message(Array.from({ length: 1_001 }, () => 0))],
   'unsafe-serializer': [message('K\x01.', { contentType: 'application/x-python-serialize' })],
   'unsupported-serializer': [message(STARTED, { contentType: 'application/x-yaml' })],
   'unsupported-encoding': [message(STARTED, { contentEncoding: 'utf-16' })],
@@ -169,11 +187,11 @@ for (const [reason, messages] of Object.entries(REJECTED)) {
   });
 }
 
-const MEGABYTE = 'x'.repeat(1024 * 1024);
+const LONG = 'x'.repeat(200_000);
 
 test('names are cut at 255 characters, and stay well-formed', () => {
   const names = [
-    MEGABYTE,
+    LONG,
     `${'x'.repeat(254)}😀`,
     '\ud800',
     'a\udc00b',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, constants, deflateSync, zstdCompressSync } from 'node:zlib';
+import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
-import { BODY_BYTES_MAX } from '../../src/celery/envelope.ts';
 import { message, outcome, WIRE_EVENTS } from './wire.ts';
 
 const STARTED = WIRE_EVENTS['task-started'];
@@ -192,37 +192,49 @@ test('Latin-1 is read as such', () => {
 });
 
 test('a body of just the size allowed is read, one byte more is not even looked at', () => {
-  const largest = Buffer.alloc(BODY_BYTES_MAX, ' ');
+  const largest = Buffer.alloc(BODY_LIMITS.body.max, ' ');
   BODY.copy(largest);
   assert.equal(decode(message(largest)).events.length, 1);
   const { rejections } = decode(message(Buffer.concat([largest, Buffer.from(' ')])));
-  assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${BODY_BYTES_MAX + 1} bytes` }]);
+  assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${BODY_LIMITS.body.max + 1} bytes` }]);
 });
 
-/** Four times what is allowed, from some kilobytes. */
+const LARGE = Buffer.alloc(64 * 1024 * 1024);
+/** 64 MiB of nothing, from some kilobytes. */
 const BOMBS = new Map([
-  ['application/x-gzip', deflateSync(Buffer.alloc(4 * BODY_BYTES_MAX))],
+  ['application/x-gzip', deflateSync(LARGE)],
   // At its default quality brotli takes seconds for this.
-  [
-    'application/x-brotli',
-    brotliCompressSync(Buffer.alloc(4 * BODY_BYTES_MAX), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
-  ],
-  ['application/zstd', zstdCompressSync(Buffer.alloc(4 * BODY_BYTES_MAX))],
+  ['application/x-brotli', brotliCompressSync(LARGE, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+  ['application/zstd', zstdCompressSync(LARGE)],
 ]);
 
 for (const [compression, body] of BOMBS) {
-  test(`a bomb of ${compression} is given up at the size allowed`, () => {
+  test(`a bomb of ${compression} is given up once it has expanded too far`, () => {
     assert.ok(body.length < 100_000, 'a small message');
+    const allowed = body.length * BODY_LIMITS.expansion.max + BODY_LIMITS.expansion_reserve.max;
     const before = process.memoryUsage().arrayBuffers;
     const { events, rejections } = decode(message(body, compressed(compression)));
     const grown = process.memoryUsage().arrayBuffers - before;
+    const detail = `${body.length} bytes to more than ${allowed}`;
     assert.deepEqual(
       { events, rejections },
-      { events: [], rejections: [{ reason: 'body-too-large', detail: 'after decompression' }] },
+      { events: [], rejections: [{ reason: 'expands-too-far', detail }] },
     );
-    assert.ok(grown < 3 * BODY_BYTES_MAX, `${grown} bytes more were held`);
+    assert.ok(grown < 3 * allowed, `${grown} bytes more were held`);
   });
 }
+
+test('zstd that asks for more memory than the largest body has gets none of it', () => {
+  // RFC 8878: magic number, a header without a size of the content, the window, and the last block, as it is.
+  const withWindow = (log: number) => {
+    const block = Buffer.alloc(3);
+    block.writeUIntLE((BODY.length << 3) | 1, 0, 3);
+    return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3]), block, BODY]);
+  };
+  const reasonsOf = (body: Buffer) => outcome(message(body, compressed('application/zstd'))).reasons;
+  assert.deepEqual(reasonsOf(withWindow(21)), []);
+  assert.deepEqual(reasonsOf(withWindow(22)), ['body-too-large']);
+});
 
 test('what is said of a rejection is short, printable and not from the body', () => {
   const hostile = '\u001b[2J\u009b31m\u202e\ud800 é\n"\\'.repeat(40);

@@ -2,7 +2,9 @@
  * Makes messages that no Celery ever sends, from a seed, and says under which reason each has to be counted: that is
  * decided by how a message was made, not by the code that is tested.
  */
-import { deflateSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { deflateSync, zstdCompressSync } from 'node:zlib';
+import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import type { RejectionReason } from '../../src/celery/rejection.ts';
 import { type EventFields, event, type RawPublish } from './publish.ts';
 import { type Random, seeded } from './seeded.ts';
@@ -24,9 +26,16 @@ const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
     (random) => ({ ...of(event('task-sent')), headers: nested(65 + Math.floor(random() * 1000)) }),
   ],
   'body-too-large': [
-    // A megabyte of zeroes a time, so that a few bytes on the wire would fill the memory.
-    () => ({ ...json(''), body: bomb, headers: { compression: 'application/x-gzip' } }),
+    () => json(' '.repeat(BODY_LIMITS.body.max + 1)),
+    () => ({ ...json(''), body: large, headers: { compression: 'application/x-gzip' } }),
   ],
+  'expands-too-far': [
+    // A few bytes on the wire that would fill the memory.
+    () => ({ ...json(''), body: bomb, headers: { compression: 'application/x-gzip' } }),
+    () => ({ ...json(''), body: zstdBomb, headers: { compression: 'application/zstd' } }),
+  ],
+  'nested-too-deep': [() => json('['.repeat(BODY_LIMITS.unscanned.max + 1))],
+  'too-many-tokens': [() => json(`[${'{},'.repeat(BODY_LIMITS.unscanned.max)}{}]`)],
   'batch-too-long': [() => json(`[${'0,'.repeat(10_000)}0]`)],
   'unsafe-serializer': [
     (random) => ({ ...json(word(random)), contentType: 'application/x-python-serialize' }),
@@ -86,9 +95,18 @@ const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
 };
 
 const bomb = deflateSync(Buffer.alloc(17 * 1024 * 1024));
+const zstdBomb = zstdCompressSync(Buffer.alloc(17 * 1024 * 1024));
+/** Text that no compression makes much smaller, so that it is too large and no bomb. */
+const large = deflateSync(Buffer.from(randomBytes(BODY_LIMITS.body.max).toString('hex')), { level: 1 });
 
-/** Bombs cost memory by their nature, and long lists time, so there are few of them. */
-const RARE: ReadonlySet<string> = new Set<RejectionReason>(['body-too-large', 'batch-too-long']);
+/** Messages of megabytes fill the broker's queue, and bombs and long lists cost time, so there are few of them. */
+const RARE: ReadonlySet<string> = new Set<RejectionReason>([
+  'body-too-large',
+  'expands-too-far',
+  'nested-too-deep',
+  'too-many-tokens',
+  'batch-too-long',
+]);
 
 export function hostileMessages(
   seed: number,

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
+import { decode } from '../../src/celery/decode.ts';
+import { excessOf } from '../../src/celery/structure.ts';
+import { recordedMessages } from './recorded-messages.ts';
+import { message, outcome, WIRE_EVENTS } from './wire.ts';
+
+const SEED = 20_261_122;
+const { depth, tokens, unscanned } = BODY_LIMITS;
+
+const excess = (text: string) => excessOf(Buffer.from(text));
+
+test('the depth allowed is taken, one level more is not', () => {
+  for (const [open, close] of [
+    ['[', ']'],
+    ['{"a":', '}'],
+  ] as const) {
+    const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`;
+    assert.equal(excess(nested(depth.max)), undefined);
+    assert.equal(excess(nested(depth.max + 1)), 'nested-too-deep');
+  }
+  assert.equal(excess(`[${'[[]],'.repeat(500)}1]`), undefined, 'what is closed is no longer deep');
+});
+
+test('as many tokens as are allowed are taken, one more is not', () => {
+  // The list, the first value, and one behind each comma.
+  const list = (values: number) => `[${'0,'.repeat(values - 1)}0]`;
+  assert.equal(excess(list(tokens.max - 1)), undefined);
+  assert.equal(excess(list(tokens.max)), 'too-many-tokens');
+  const names = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join()}}`;
+  assert.equal(excess(names(tokens.max / 2 - 1)), undefined);
+  assert.equal(excess(names(tokens.max / 2)), 'too-many-tokens');
+});
+
+test('what stands in a text is no structure', () => {
+  for (const inside of ['[', '{', ',', ':', '\\"[', '\\\\\\",', '一,', '\\u005b{']) {
+    assert.equal(
+      excess(JSON.stringify([1]).replace('1', `"${inside.repeat(tokens.max)}"`)),
+      undefined,
+      inside,
+    );
+  }
+  assert.equal(excess(`["\\\\",${'0,'.repeat(tokens.max)}0]`), 'too-many-tokens', 'a backslash ends no text');
+});
+
+test('an excess in a small body is none, and in a larger one the reason', () => {
+  const padded = (text: string, bytes: number) => message(text.padEnd(bytes, ' '));
+  const deep = `${'['.repeat(depth.max + 1)}${']'.repeat(depth.max + 1)}`;
+  assert.deepEqual(outcome(padded(deep, unscanned.max)).reasons, ['not-an-event']);
+  assert.deepEqual(outcome(padded(deep, unscanned.max + 1)).reasons, ['nested-too-deep']);
+  const latin1 = padded(deep, unscanned.max + 1);
+  assert.deepEqual(outcome({ ...latin1, contentEncoding: 'latin-1' }).reasons, ['nested-too-deep']);
+});
+
+/** How deep a value nests, and how many values and names it has: slowly, and from what the parser made. */
+function measured(value: unknown): { depth: number; tokens: number } {
+  const isList = Array.isArray(value);
+  if (typeof value !== 'object' || value === null) return { depth: 0, tokens: 1 };
+  const inner = Object.values(value).map(measured);
+  return {
+    depth: 1 + Math.max(0, ...inner.map((each) => each.depth)),
+    tokens: inner.reduce((sum, each) => sum + each.tokens, 1) + (isList ? 0 : inner.length),
+  };
+}
+
+/** Nested and wide enough to be beyond either limit now and then. */
+const values = fc
+  .record({
+    value: fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' }),
+    levels: fc.integer({ min: 0, max: 2 * depth.max }),
+    copies: fc.integer({ min: 0, max: tokens.max }),
+    named: fc.boolean(),
+  })
+  .map(({ value, levels, copies, named }) => {
+    let nested: unknown = [value, Array.from({ length: copies }, () => (named ? { a: '"]' } : '{'))];
+    for (let level = 0; level < levels; level += 1) nested = named ? { a: nested } : [nested];
+    return nested;
+  });
+
+test('what is taken is within the limits, and what is not is beyond one of them', () => {
+  const seen = new Map<string, number>();
+  fc.assert(
+    fc.property(values, fc.constantFrom(undefined, 1), (value, indent) => {
+      const text = JSON.stringify(value, undefined, indent);
+      const found = excess(text);
+      const real = measured(JSON.parse(text));
+      seen.set(String(found), (seen.get(String(found)) ?? 0) + 1);
+      if (found === undefined) assert.ok(real.depth <= depth.max && real.tokens <= tokens.max);
+      if (found === 'nested-too-deep') assert.ok(real.depth > depth.max);
+      // An empty list or object counts as one more, and a name that is told twice counts twice.
+      if (found === 'too-many-tokens') assert.ok(real.tokens * 2 > tokens.max);
+    }),
+    { numRuns: 300, seed: SEED },
+  );
+  for (const kind of ['undefined', 'nested-too-deep', 'too-many-tokens'])
+    assert.ok((seen.get(kind) ?? 0) > 10, kind);
+});
+
+test('whatever the bytes are, looking at them ends', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      assert.equal(excessOf(bytes), undefined);
+    }),
+    { numRuns: 1_000, seed: SEED },
+  );
+});
+
+test('nothing that Celery sent is beyond any limit', () => {
+  const bodies = recordedMessages().map(({ body }) => body);
+  assert.ok(bodies.length > 1_000, `${bodies.length} messages`);
+  for (const body of bodies) {
+    assert.equal(excessOf(body), undefined);
+    assert.ok(body.length < unscanned.max / 4, 'and is so small that nobody looks');
+    const real = measured(JSON.parse(body.toString()));
+    assert.ok(real.depth <= 4 && real.tokens < tokens.max / 10);
+  }
+});
+
+test('lists of 24 failures with any tracebacks that Celery may send are read', () => {
+  const frames = fc.integer({ min: 0, max: 500 });
+  const lists = fc.array(
+    fc.record({
+      frames,
+      text: fc.string({ unit: 'binary', maxLength: 100 }),
+      width: fc.integer({ min: 1, max: 80 }),
+    }),
+    { minLength: 24, maxLength: 24 },
+  );
+  fc.assert(
+    fc.property(lists, (failures) => {
+      const list = failures.map((failure) => ({
+        ...WIRE_EVENTS['task-failed'],
+        traceback: `Traceback (most recent call last):\n${`  File "/srv/${'x'.repeat(failure.width)}.py", line 7, in [{,:\n`.repeat(failure.frames)}ValueError: ${failure.text}\n`,
+      }));
+      const body = JSON.stringify(list);
+      if (Buffer.byteLength(body) > BODY_LIMITS.body.max) return;
+      const { events, rejections } = decode(message(body));
+      assert.deepEqual([events.length, rejections.length], [24, 0]);
+    }),
+    { numRuns: 100, seed: SEED },
+  );
+});
