@@ -455,7 +455,7 @@ const ROWS = {
     default: 'false',
   }),
   out: option({
-    doc: 'File to which the messages are written.',
+    doc: 'File to which the messages are written; only its owner may read it.',
     format: filePath,
     flag: '--out',
     env: [],
@@ -464,7 +464,7 @@ const ROWS = {
     required: true,
   }),
   force: option({
-    doc: 'Overwrite the file of `--out` if it is there.',
+    doc: 'Replace the file of `--out` if it is there; of a link, the link and not what it leads to.',
     format: trueOrFalse,
     flag: '--force',
     env: [],
