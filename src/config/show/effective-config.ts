@@ -43,6 +43,7 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
     [at('broker_connection_timeout'), broker.connectTimeoutMs / 1000],
     [at('event_exchange'), broker.eventExchange],
     [at('event_queue_prefix'), broker.eventQueuePrefix],
+    [at('event_queue_bytes_max'), broker.eventQueueBytesMax],
     [at('control_exchange'), service.controlExchange],
     [at('task_default_queue'), service.taskDefaultQueue],
     [at('worker_timeout'), cluster.workerTimeoutMs / 1000],
