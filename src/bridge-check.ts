@@ -82,7 +82,9 @@ const LIMIT = whole(2);
 /** AMQP carries it as an unsigned 16-bit number; 0 is none. */
 const HEARTBEAT = whole(0, 65_535);
 
-const BROKER = { connectTimeoutMs: TIMER, heartbeatS: HEARTBEAT } satisfies Bounds<ServiceConfig['broker']>;
+const BROKER = { connectTimeoutMs: TIMER, heartbeatS: HEARTBEAT, eventQueueBytesMax: COUNT } satisfies Bounds<
+  ServiceConfig['broker']
+>;
 const ADDRESS = { port: whole(1, 65_535), heartbeatS: optional(HEARTBEAT) } satisfies Bounds<
   Exclude<BrokerUrl, RecordingUrl>
 >;

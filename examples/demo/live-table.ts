@@ -2,6 +2,7 @@
  * Draws what a receiver holds as tables for a terminal: tasks, errors and workers of one Celery service. Pure: points
  * in, text out.
  */
+import { printable } from '../../src/printable.ts';
 import { type Point, total } from './otlp-points.ts';
 
 const COUNTERS = [
@@ -90,8 +91,9 @@ function errorCells(points: readonly Point[]): readonly (readonly string[])[] {
     .sort(byFirst);
 }
 
-/** First column to the left, numbers to the right. */
-function grid(lines: readonly (readonly string[])[]): readonly string[] {
+/** First column to the left, numbers to the right; anybody can write what he likes into a name. */
+function grid(table: readonly (readonly string[])[]): readonly string[] {
+  const lines = table.map((cells) => cells.map(printable));
   const width = (column: number): number => Math.max(...lines.map((line) => (line[column] ?? '').length));
   return lines.map((line) =>
     line

@@ -9,7 +9,7 @@ import type { BrokerSettings } from './broker.ts';
 
 /** A minute is ample for a bridge that lives; older news would only tell of a bridge that hangs. */
 const QUEUE_MESSAGE_TTL_MS = 60_000;
-/** The fuse of the broker's memory, some tens of MB of events; the oldest go first. */
+/** With the bound on their bytes, the fuse of the broker's memory; the oldest go first. */
 const QUEUE_LENGTH_MAX = 100_000;
 /** All that is published to the exchange: a topic exchange's pattern for any routing key. */
 const EVERYTHING = '#';
@@ -57,6 +57,8 @@ export async function bindOwnQueue(channel: Channel, settings: QueueSettings): P
       durable: false,
       messageTtl: QUEUE_MESSAGE_TTL_MS,
       maxLength: QUEUE_LENGTH_MAX,
+      // amqplib has no name for it.
+      arguments: { 'x-max-length-bytes': settings.eventQueueBytesMax },
     });
     await channel.bindQueue(queue, settings.eventExchange, EVERYTHING);
   } catch (error) {
@@ -67,7 +69,7 @@ export async function bindOwnQueue(channel: Channel, settings: QueueSettings): P
   return queue;
 }
 
-type QueueSettings = Pick<BrokerSettings, 'eventExchange' | 'eventQueuePrefix'>;
+type QueueSettings = Pick<BrokerSettings, 'eventExchange' | 'eventQueuePrefix' | 'eventQueueBytesMax'>;
 
 async function onThrowAwayChannel<T>(model: ChannelModel, act: (channel: Channel) => Promise<T>): Promise<T> {
   const channel = await model.createChannel();

@@ -55,6 +55,8 @@ export interface BrokerSettings {
   readonly eventExchange: string;
   /** Celery's `event_queue_prefix`, default `celeryev`. */
   readonly eventQueuePrefix: string;
+  /** Of all messages that the broker keeps for us. */
+  readonly eventQueueBytesMax: number;
   readonly connectTimeoutMs: number;
   /** Proposed to the broker, which may lower it; 0 switches heartbeats off. */
   readonly heartbeatS: number;

@@ -2,7 +2,9 @@
  * Writes raw messages to a recording as they arrive. Writing is synchronous on purpose: where the disk is slower than
  * the broker the sender is held back by TCP, and neither memory grows nor a message is left out.
  */
-import { close, closeSync, openSync, writeSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { close, closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
 import { CeleryOtelError } from '../errors.ts';
 import type { RawMessage } from './broker.ts';
 import { failed, type Outcome } from './outcome.ts';
@@ -15,6 +17,8 @@ const OWNER_ONLY = 0o600;
 
 export interface RecorderOptions {
   readonly file: string;
+  /** Whether a file of that name gives way. */
+  readonly replace: boolean;
   /** Epoch ms, for the header. */
   readonly nowMs: number;
   /** Called once when the file cannot be written any more (a full disk); every later message is refused. */
@@ -31,8 +35,8 @@ export interface Recorder {
 }
 
 /**
- * Begins a recording; a file of that name is replaced.
- * @throws CeleryOtelError RECORDING_UNWRITABLE
+ * Begins a recording in a file that it makes, by whatever links to others that name was taken.
+ * @throws CeleryOtelError RECORDING_EXISTS or RECORDING_UNWRITABLE; then what is there is left as it is
  */
 export function openRecorder(options: RecorderOptions): Recorder {
   return new FileRecorder(options);
@@ -48,13 +52,9 @@ class FileRecorder implements Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    try {
-      this.#descriptor = openSync(options.file, 'w', OWNER_ONLY);
-      writeAll(this.#descriptor, `${encodeHeader(options.nowMs)}\n`);
-    } catch (error) {
-      this.#abandon();
-      throw unwritable(options.file, error);
-    }
+    const { file, replace, nowMs } = options;
+    const header = `${encodeHeader(nowMs)}\n`;
+    this.#descriptor = replace ? replaceFile(file, header) : createFile(file, header);
   }
 
   write(message: RawMessage): Outcome<object> {
@@ -107,10 +107,60 @@ class FileRecorder implements Recorder {
   }
 }
 
+/** @returns its descriptor */
+function createFile(file: string, header: string): number {
+  let descriptor: number | undefined;
+  try {
+    // Exclusively, which follows no link either (POSIX, "open", O_EXCL).
+    descriptor = openSync(file, 'wx', OWNER_ONLY);
+    writeAll(descriptor, header);
+    return descriptor;
+  } catch (error) {
+    if (descriptor !== undefined) discard(descriptor, file);
+    throw isCode(error, 'EEXIST') ? exists(file, error) : unwritable(file, error);
+  }
+}
+
+/**
+ * There is always a whole recording of that name: the former one, or the new one from its header on, so that what was
+ * recorded is found there even if the process is killed. A link gives way, and what it leads to stays.
+ */
+function replaceFile(file: string, header: string): number {
+  const beside = path.join(path.dirname(file), `.celery-otel-${randomUUID()}`);
+  let descriptor: number | undefined;
+  try {
+    const former = lstatSync(file, { throwIfNoEntry: false });
+    // A device is nobody's former recording, and the whole system may need it.
+    if (former !== undefined && !former.isFile() && !former.isSymbolicLink())
+      throw new Error('it is no regular file');
+    descriptor = openSync(beside, 'wx', OWNER_ONLY);
+    writeAll(descriptor, header);
+    renameSync(beside, file);
+    return descriptor;
+  } catch (error) {
+    if (descriptor !== undefined) discard(descriptor, beside);
+    throw unwritable(file, error);
+  }
+}
+
+/** Of a file that was begun and is of no use; what is told is why. */
+function discard(descriptor: number, file: string): void {
+  close(descriptor, () => undefined);
+  rmSync(file, { force: true });
+}
+
 /** A write may take less than it was given. */
 function writeAll(descriptor: number, text: string): void {
   let bytes = Buffer.from(text, 'utf8');
   while (bytes.length > 0) bytes = bytes.subarray(writeSync(descriptor, bytes));
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+function exists(file: string, cause: unknown): CeleryOtelError {
+  return new CeleryOtelError('RECORDING_EXISTS', `the file ${file} is there already`, { cause });
 }
 
 function unwritable(file: string, error: unknown): CeleryOtelError {

@@ -107,11 +107,12 @@ class SessionLoop {
   }
 
   async #runSession(attempt: Attempt): Promise<SessionEnd> {
-    const { eventExchange, eventQueuePrefix, connectTimeoutMs, heartbeatS, signal } = this.#options;
+    const { eventExchange, eventQueuePrefix, eventQueueBytesMax, connectTimeoutMs, heartbeatS, signal } =
+      this.#options;
     this.#attemptsSinceReady += 1;
     try {
       return await this.#transport(attempt.url).run({
-        ...{ eventExchange, eventQueuePrefix, connectTimeoutMs, heartbeatS, signal },
+        ...{ eventExchange, eventQueuePrefix, eventQueueBytesMax, connectTimeoutMs, heartbeatS, signal },
         url: attempt.url,
         ready: (exchange) => this.#becameReady(attempt, exchange),
         exchangeMade: () => this.#exchangeMade(attempt),

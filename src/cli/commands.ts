@@ -6,9 +6,11 @@ import { nearest } from '../config/format/near-miss.ts';
 import { type OptionCommand, optionRows } from '../config/options.ts';
 import { optionsHelp } from '../config/show/option-docs.ts';
 import { CeleryOtelError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import { VERSION } from '../version.ts';
 import type { CommandIo, RunCommand } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
+import { print } from './print.ts';
 
 interface CommandRow {
   readonly summary: string;
@@ -87,7 +89,7 @@ export async function runCommandLine(argv: readonly string[], io: CommandIo): Pr
     const run = await command.load();
     return await run(rest, io);
   } catch (error) {
-    io.stderr.write(`celery-otel: ${describeError(error)}\n`);
+    print(io.stderr, `celery-otel: ${describeError(error)}\n`);
     return EXIT_CODE.failed;
   }
 }
@@ -95,7 +97,7 @@ export async function runCommandLine(argv: readonly string[], io: CommandIo): Pr
 async function help(argv: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...more] = argv;
   if (name === undefined) {
-    io.stdout.write(usage());
+    print(io.stdout, usage());
     return EXIT_CODE.ok;
   }
   const command = COMMANDS.get(name);
@@ -104,13 +106,13 @@ async function help(argv: readonly string[], io: CommandIo): Promise<number> {
   const { options: of } = command;
   const files = of !== undefined && optionRows(of).some(([key]) => key === 'config') ? FILES : '';
   const options = of === undefined ? '' : `\nOptions:\n${optionsHelp(of)}\n${files}`;
-  io.stdout.write(`celery-otel ${name}${options && ' [options]'}\n\n${command.summary}\n${options}`);
+  print(io.stdout, `celery-otel ${name}${options && ' [options]'}\n\n${command.summary}\n${options}`);
   return EXIT_CODE.ok;
 }
 
 async function version(argv: readonly string[], io: CommandIo): Promise<number> {
   if (argv.length > 0) return refuse('version takes no arguments', io);
-  io.stdout.write(`${VERSION}\n`);
+  print(io.stdout, `${VERSION}\n`);
   return EXIT_CODE.ok;
 }
 
@@ -146,12 +148,16 @@ function unknownCommand(name: string | undefined, io: CommandIo): number {
 }
 
 function refuse(complaint: string, io: CommandIo): number {
-  io.stderr.write(`celery-otel: ${complaint}\nTry: celery-otel --help\n`);
+  print(io.stderr, `celery-otel: ${complaint}\nTry: celery-otel --help\n`);
   return EXIT_CODE.misconfigured;
 }
 
 /** What a caller can act on in a sentence; of anything else the stack, for a report. */
 function describeError(error: unknown): string {
   if (error instanceof CeleryOtelError) return `${error.message}\n${error.hint}`;
-  return `unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  if (!(error instanceof Error)) return `unexpected error: ${printable(String(error))}`;
+  const { message, stack = message } = error;
+  // Of its lines only those behind the message are sure to be no text of somebody else.
+  const behind = stack.indexOf(message) + message.length;
+  return `unexpected error: ${printable(stack.slice(0, behind))}${stack.slice(behind)}`;
 }

@@ -11,6 +11,7 @@ import { exampleFile } from '../config/show/example.ts';
 import { celerySchema } from '../config/show/json-schema.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
+import { print } from './print.ts';
 import { reportMistakes } from './report-mistakes.ts';
 
 /** What is printed instead, by the option that asks for it. */
@@ -21,7 +22,7 @@ const PRINTED: ReadonlyMap<OptionKey, () => string> = new Map<OptionKey, () => s
 
 export async function config(argv: readonly string[], io: CommandIo): Promise<number> {
   const { given, mistakes } = readFlags(argv, 'config');
-  for (const [key, print] of PRINTED) {
+  for (const [key, text] of PRINTED) {
     const reading = OPTIONS[key].format.read(given.get(key) ?? 'false');
     if (!reading.ok || reading.value !== true) continue;
     const others = [...given.keys()].filter((other) => other !== key);
@@ -32,11 +33,11 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
       expected: `nothing beside ${OPTIONS[key].flag}`,
     }));
     if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);
-    io.stdout.write(print());
+    print(io.stdout, text());
     return EXIT_CODE.ok;
   }
   const resolved = resolveConfig('config', { argv, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('config', resolved.mistakes, io);
-  io.stdout.write(effectiveConfig(resolved.config, resolved.origins));
+  print(io.stdout, effectiveConfig(resolved.config, resolved.origins));
   return EXIT_CODE.ok;
 }

@@ -4,6 +4,7 @@ import { readOptions } from '../config/read-options.ts';
 import { metricDocs, metricJson } from '../meter/metric-docs.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
+import { print } from './print.ts';
 import { reportMistakes } from './report-mistakes.ts';
 
 const PRINTED: Readonly<Record<OptionValues['format'], () => string>> = {
@@ -19,6 +20,6 @@ const PRINTED: Readonly<Record<OptionValues['format'], () => string>> = {
 export async function metrics(argv: readonly string[], io: CommandIo): Promise<number> {
   const read = readOptions('metrics', { argv, env: io.env });
   if (!read.ok) return reportMistakes('metrics', read.mistakes, io);
-  io.stdout.write(PRINTED[read.options.need('format')]());
+  print(io.stdout, PRINTED[read.options.need('format')]());
   return EXIT_CODE.ok;
 }

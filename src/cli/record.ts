@@ -7,10 +7,12 @@ import { type Listener, listen } from '../broker/session-loop.ts';
 import type { RecordConfig } from '../config/config.ts';
 import { loadRecordConfig } from '../config/load-config.ts';
 import type { CeleryOtelError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import type { Tell } from '../self/self-event.ts';
 import type { CommandIo } from './command-io.ts';
 import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
+import { print } from './print.ts';
 import { reportMistakes } from './report-mistakes.ts';
 import { type Job, untilStopped } from './until-stopped.ts';
 
@@ -19,7 +21,7 @@ const SERVICE = 'recording';
 
 /**
  * @param open opens the file; tests give another
- * @throws CeleryOtelError RECORDING_UNWRITABLE, also in the middle of a recording
+ * @throws CeleryOtelError RECORDING_EXISTS, or RECORDING_UNWRITABLE, also in the middle of a recording
  */
 export async function record(argv: readonly string[], io: CommandIo, open = openRecorder): Promise<number> {
   const loaded = loadRecordConfig({ argv, env: io.env, refuseUnknown: true });
@@ -30,8 +32,8 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
   const failure = recording.failure();
   if (failure !== undefined) throw failure;
   const leftOut = recording.leftOut();
-  const others = leftOut === 0 ? '' : `, ${leftOut} others could not be recorded`;
-  io.stdout.write(`${recording.count()} messages are in ${loaded.config.file}${others}\n`);
+  const missing = leftOut === 0 ? '' : `, ${leftOut} could not be recorded`;
+  print(io.stdout, `${recording.count()} messages are in ${printable(loaded.config.file)}${missing}\n`);
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
@@ -43,11 +45,13 @@ interface Recording extends Job<'stopped' | 'finished' | 'unusable' | 'unwritabl
   failure(): CeleryOtelError | undefined;
 }
 
-function prepareRecording({ broker, file }: RecordConfig, tell: Tell, open: typeof openRecorder): Recording {
+function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRecorder): Recording {
+  const { broker, file, replace } = config;
   let failure: CeleryOtelError | undefined;
   const over = Promise.withResolvers<'stopped' | 'finished' | 'unusable' | 'unwritable'>();
   const recorder = open({
     file,
+    replace,
     nowMs: Date.now(),
     onFailure(error) {
       failure ??= error;

@@ -3,6 +3,7 @@ import { describeMistake, isInFile, type Mistake } from '../config/mistake.ts';
 import type { OptionCommand } from '../config/options.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
+import { print } from './print.ts';
 
 /** Returns the exit code of a process that did not start. */
 export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
@@ -16,6 +17,6 @@ export function reportMistakes(command: OptionCommand, mistakes: readonly Mistak
       ? ['celery-otel config --example, a whole file with explanations; README.md, "One configuration file"']
       : []),
   ].map((hint) => `Try: ${hint}\n`);
-  io.stderr.write(`celery-otel ${what}, ${count} in its options:\n${lines}\n${hints.join('')}`);
+  print(io.stderr, `celery-otel ${what}, ${count} in its options:\n${lines}\n${hints.join('')}`);
   return EXIT_CODE.misconfigured;
 }

@@ -1,45 +1,56 @@
 /** Finds how far the smallest of many numbers reach, in steps: to sort a million of them would take one long turn. Pure. */
 import type { Steps } from './steps.ts';
 
+/** Each takes some nanoseconds. */
+const NUMBERS_A_STEP = 50_000;
+
 /**
- * The largest of the `count` smallest numbers (quickselect); each pass over what is left is a step.
- * @param numbers without NaN, at least `count` of them; their order is changed
+ * The largest of the `count` smallest numbers. What may hold it is cut in the middle between its ends, and not at one of the
+ * numbers: whoever chooses those could make that take a pass for each.
+ * @param numbers finite, at least `count` of them; their order is changed
  * @param count at least 1
  */
 export function* largestOfSmallest(numbers: Float64Array, count: number): Steps<number> {
-  let [from, to] = [0, numbers.length - 1];
-  while (from < to) {
-    const pivot = medianOf(numbers[from], numbers[(from + to) >>> 1], numbers[to]);
-    const [left, right] = partition(numbers, from, to, pivot);
-    if (count - 1 <= right) to = right;
-    else if (count - 1 >= left) from = left;
-    else return pivot;
+  let [from, to] = [0, numbers.length];
+  for (;;) {
+    const [least, most] = yield* endsOf(numbers, from, to);
+    if (least === most) return least;
+    const middle = least / 2 + most / 2;
+    // Less than the most of them, so that neither part is empty.
+    const border = yield* partition(numbers, from, to, middle < most ? middle : least);
+    if (count <= border) to = border;
+    else from = border;
+  }
+}
+
+/** The least and the most of some numbers. */
+function* endsOf(numbers: Float64Array, from: number, to: number): Steps<readonly [number, number]> {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let begin = from; begin < to; begin += NUMBERS_A_STEP) {
+    const end = Math.min(begin + NUMBERS_A_STEP, to);
+    for (let at = begin; at < end; at += 1) {
+      const number = numbers[at] ?? Number.NaN;
+      if (number < least) least = number;
+      if (number > most) most = number;
+    }
     yield;
   }
-  return numbers[count - 1] ?? Number.NaN;
+  return [least, most];
 }
 
-/** Puts smaller numbers to the left and larger ones to the right. @returns where the right part begins, where the left ends */
-function partition(
-  numbers: Float64Array,
-  from: number,
-  to: number,
-  pivot: number,
-): readonly [number, number] {
-  let [left, right] = [from, to];
-  while (left <= right) {
-    while ((numbers[left] ?? pivot) < pivot) left += 1;
-    while ((numbers[right] ?? pivot) > pivot) right -= 1;
-    if (left > right) break;
-    const swapped = numbers[left] ?? pivot;
-    numbers[left] = numbers[right] ?? pivot;
-    numbers[right] = swapped;
-    left += 1;
-    right -= 1;
+/** Puts those up to the limit to the left. @returns where the others begin */
+function* partition(numbers: Float64Array, from: number, to: number, limit: number): Steps<number> {
+  let border = from;
+  for (let begin = from; begin < to; begin += NUMBERS_A_STEP) {
+    const end = Math.min(begin + NUMBERS_A_STEP, to);
+    for (let at = begin; at < end; at += 1) {
+      const number = numbers[at] ?? Number.NaN;
+      if (number > limit) continue;
+      numbers[at] = numbers[border] ?? Number.NaN;
+      numbers[border] = number;
+      border += 1;
+    }
+    yield;
   }
-  return [left, right];
-}
-
-function medianOf(one = 0, two = 0, three = 0): number {
-  return Math.max(Math.min(one, two), Math.min(Math.max(one, two), three));
+  return border;
 }

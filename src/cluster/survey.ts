@@ -24,15 +24,11 @@ export interface Surveyed {
   readonly observe: Observe;
 }
 
-/** A run with the task it is of. */
-interface TaskRun {
-  readonly task: Task;
-  readonly run: Run;
-}
-
 /** What is known of an instance's runs. */
 interface Load {
-  readonly running: TaskRun[];
+  /** The tasks of those that have started, each once: an object for each run would keep the garbage collector busy. */
+  readonly running: Task[];
+  started: number;
   prefetched: number;
   scheduled: number;
 }
@@ -49,8 +45,8 @@ const NO_DOUBT: Doubt = { runs: 0, untilMs: Number.NEGATIVE_INFINITY };
 const TASKS_A_STEP = 1000;
 const WORKERS_A_STEP = 100;
 const LOADS_A_STEP = 5;
-/** Each may be measured. */
-const RUNS_A_STEP = 100;
+/** The runs of each may be measured. */
+const RUNNING_A_STEP = 100;
 
 /** An instance counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
@@ -114,7 +110,8 @@ class Surveyor {
     if (run.hasStarted) run.instance = run.instance.at(run.sinceMs);
     const load = this.#load(run.instance);
     if (run.hasStarted) {
-      load.running.push({ task, run });
+      load.started += 1;
+      if (load.running.at(-1) !== task) load.running.push(task);
       return true;
     }
     if (run.session < this.#surveyed.workers.session) {
@@ -151,24 +148,22 @@ class Surveyor {
 
   *#settleAll(): Steps {
     let instances = 0;
-    for (const [instance, { running }] of this.#loads) {
-      if (running.length === 0) continue;
-      yield* this.#settle(instance, running);
+    for (const [instance, load] of this.#loads) {
+      if (load.running.length === 0) continue;
+      yield* this.#settle(instance, load);
       instances += 1;
       if (instances % LOADS_A_STEP === 0) yield;
     }
   }
 
   /** Which of an instance's runs it does run, and what has become of the others. */
-  *#settle(instance: WorkerInstance, found: readonly TaskRun[]): Steps {
+  *#settle(instance: WorkerInstance, load: Load): Steps {
     const { workers, tasks } = this.#surveyed;
-    const doubt = yield* this.#doubt(instance, found);
+    const doubt = yield* this.#doubt(instance, load);
     let doubted = 0;
     // One that was forgotten for lack of room may be alive, but its runs can no longer be followed.
     const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
-    yield* unchangedInSteps(found, RUNS_A_STEP, (each) => {
-      if (!isRunOf(instance, each)) return;
-      const { task, run } = each;
+    yield* eachRunning(instance, load, (run, task) => {
       if (doubted < doubt.runs && run.sinceMs <= doubt.untilMs) {
         run.standing = 'doubted';
         doubted += 1;
@@ -182,17 +177,21 @@ class Surveyor {
    * How many of the runs that began until when are most likely none: the oldest, where the instance told of fewer tasks
    * than it had begun until then. Of `Ignore` and of lost events no end is ever told.
    */
-  *#doubt(instance: WorkerInstance, found: readonly TaskRun[]): Steps<Doubt> {
+  *#doubt(instance: WorkerInstance, load: Load): Steps<Doubt> {
     const told = instance.settledActive(this.#listenedMs);
     if (told === undefined) return NO_DOUBT;
     const untilMs = told.timestampMs - STAMP_TOLERANCE_MS;
-    const begunMs: number[] = [];
-    yield* unchangedInSteps(found, RUNS_A_STEP, (each) => {
-      if (isRunOf(instance, each) && each.run.sinceMs <= untilMs) begunMs.push(each.run.sinceMs);
+    const begunMs = new Float64Array(load.started);
+    let begun = 0;
+    yield* eachRunning(instance, load, ({ sinceMs }) => {
+      // Meanwhile more may have begun.
+      if (sinceMs > untilMs || begun === begunMs.length) return;
+      begunMs[begun] = sinceMs;
+      begun += 1;
     });
-    const runs = begunMs.length - told.active;
+    const runs = begun - told.active;
     if (runs <= 0) return NO_DOUBT;
-    return { runs, untilMs: yield* largestOfSmallest(Float64Array.from(begunMs), runs) };
+    return { runs, untilMs: yield* largestOfSmallest(begunMs.subarray(0, begun), runs) };
   }
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
@@ -209,7 +208,7 @@ class Surveyor {
   #load(instance: WorkerInstance): Load {
     let load = this.#loads.get(instance);
     if (load === undefined) {
-      load = { running: [], prefetched: 0, scheduled: 0 };
+      load = { running: [], started: 0, prefetched: 0, scheduled: 0 };
       this.#loads.set(instance, load);
     }
     return load;
@@ -265,10 +264,17 @@ class Surveyor {
   }
 }
 
-/** Whether it is still one that the instance has begun: there is other use for the objects of those that have ended. */
-function isRunOf(instance: WorkerInstance, { task, run }: TaskRun): boolean {
-  if (run.instance !== instance || !run.hasStarted || !run.isExpected) return false;
-  return find(task.runs, (each) => each === run) !== undefined;
+/** All that an instance has begun and not ended, of the tasks that it was found to run. */
+function eachRunning(
+  instance: WorkerInstance,
+  { running }: Load,
+  act: (run: Run, task: Task) => void,
+): Steps {
+  return unchangedInSteps(running, RUNNING_A_STEP, (task) => {
+    for (let run = task.runs; run !== undefined; run = run.next) {
+      if (run.instance === instance && run.hasStarted && run.isExpected) act(run, task);
+    }
+  });
 }
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {

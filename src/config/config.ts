@@ -43,7 +43,9 @@ export interface Config {
 /** What `record` needs. */
 export interface RecordConfig {
   readonly broker: BrokerSettings;
-  /** Path of the file to write; one that is there may be replaced. */
+  /** Path of the file to write. */
   readonly file: string;
+  /** Whether one that is there is replaced. */
+  readonly replace: boolean;
   readonly logLevel: LogLevel;
 }

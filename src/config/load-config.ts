@@ -71,6 +71,7 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
     config: {
       broker: brokerSettings(options),
       file: options.need('out'),
+      replace: options.need('force'),
       logLevel: options.need('log_level'),
     },
   };

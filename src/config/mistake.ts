@@ -1,4 +1,5 @@
-/** What was wrong with the configuration, as data and as text. Everything in it may be printed. */
+/** What was wrong with the configuration, as data and as text. Nothing in it is secret. */
+import { printable } from '../printable.ts';
 
 export interface Mistake {
   /**
@@ -29,7 +30,7 @@ export const CONFIG_FILE = 'configuration file';
 export function describeMistake(mistake: Mistake): string {
   const from = mistake.source === undefined ? ' is not set' : ` (${mistake.source})`;
   const is = mistake.value === undefined ? '' : ` is ${mistake.value}`;
-  return `${mistake.path}${from}${is}: expected ${mistake.expected}`;
+  return printable(`${mistake.path}${from}${is}: expected ${mistake.expected}`);
 }
 
 /** Whether it is about something in a configuration file. */

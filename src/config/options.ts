@@ -59,6 +59,7 @@ const DAY_S = 86_400;
 const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
 const HOUR_MS = HOUR_S * 1000;
+const MIB = 1024 * 1024;
 
 /** The part of an AMQP name that is left beside the id that is put after it. */
 const QUEUE_PREFIX_BYTES_MAX = 200;
@@ -151,6 +152,16 @@ const ROWS = {
     scope: 'service',
     brokerOnly: true,
     default: 'celeryev',
+  }),
+  event_queue_bytes_max: option({
+    doc: 'Bytes of events that the broker keeps for us at most, in that queue; beyond it the oldest are dropped there.',
+    format: wholeNumber(MIB, 64 * 1024 * MIB, 'bytes'),
+    flag: '--event-queue-bytes-max',
+    env: ['CELERY_OTEL_EVENT_QUEUE_BYTES_MAX'],
+    commands: BOTH,
+    scope: 'service',
+    brokerOnly: true,
+    default: String(64 * MIB),
   }),
   control_exchange: option({
     doc: "Beginning of the names of the exchanges for remote control, Celery's own setting; nothing depends on it yet.",
@@ -455,7 +466,7 @@ const ROWS = {
     default: 'false',
   }),
   out: option({
-    doc: 'File to which the messages are written.',
+    doc: 'File to which the messages are written; only its owner may read it.',
     format: filePath,
     flag: '--out',
     env: [],
@@ -464,7 +475,7 @@ const ROWS = {
     required: true,
   }),
   force: option({
-    doc: 'Overwrite the file of `--out` if it is there.',
+    doc: 'Replace the file of `--out` if it is there; of a link, the link and not what it leads to.',
     format: trueOrFalse,
     flag: '--force',
     env: [],

@@ -12,6 +12,7 @@ export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSetting
     failoverStrategy: options.need('broker_failover_strategy'),
     eventExchange: options.need('event_exchange'),
     eventQueuePrefix: options.need('event_queue_prefix'),
+    eventQueueBytesMax: options.need('event_queue_bytes_max'),
     connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
     heartbeatS: options.need('broker_heartbeat'),
   };

@@ -2,6 +2,7 @@
  * Bounds how often one kind of line is logged: the first of each window pass, the rest are counted and told with the
  * next that passes. Pure: the time is an argument, and a monotonic one.
  */
+import { printable } from '../printable.ts';
 import { type LineLevel, logLine } from './log-line.ts';
 import type { SelfEvent } from './self-event.ts';
 
@@ -40,7 +41,7 @@ export function createLogRate(windowMs: number): LogRate {
   };
 }
 
-/** A line that is to be logged. */
+/** A line that is to be logged, fit to be shown. */
 export interface AdmittedLine {
   readonly level: LineLevel;
   readonly text: string;
@@ -71,6 +72,7 @@ export function boundedLines(
     }
     const { kind, service } = event;
     const { heldBack } = admitted;
-    return { level, text, fields: { kind, service, ...(heldBack > 0 ? { held_back: heldBack } : {}) } };
+    const held = heldBack > 0 ? { held_back: heldBack } : {};
+    return { level, text: printable(text), fields: { kind, service: printable(service), ...held } };
   };
 }

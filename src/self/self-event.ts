@@ -1,6 +1,7 @@
 /**
  * Everything that may happen to the bridge itself, as typed facts. Log lines and own metrics are both made from these
- * fields, so the two cannot drift. A leaf: it imports nothing.
+ * fields, so the two cannot drift. Names and reasons are as they came: only a log makes them fit to be shown. A leaf: it
+ * imports nothing.
  */
 
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */

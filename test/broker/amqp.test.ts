@@ -19,6 +19,8 @@ before(async () => {
 });
 after(() => rabbitmq.remove());
 
+const MIB = 1024 * 1024;
+
 const EVENT: SentMessage = {
   routingKey: 'worker.heartbeat',
   contentType: 'application/json',
@@ -108,7 +110,11 @@ test('our queue is exclusive, bounded, and gone with us; our connection has our 
   const { name: _, arguments: queueArguments, ...flags } = queues[0];
   // Not durable and exclusive: RabbitMQ 4.3 denies those that are neither.
   assert.deepEqual(flags, { durable: false, auto_delete: true, exclusive: true });
-  assert.deepEqual(argumentsOf(queueArguments), { 'x-max-length': 100_000, 'x-message-ttl': 60_000 });
+  assert.deepEqual(argumentsOf(queueArguments), {
+    'x-max-length': 100_000,
+    'x-max-length-bytes': 67_108_864,
+    'x-message-ttl': 60_000,
+  });
   const connections = await rabbitmq.ctl('list_connections', 'client_properties', 'timeout');
   assert.match(connections, /"product","celery-otel"\}/);
   assert.match(connections, /"version","\d+\.\d+\.\d+"\}/);
@@ -117,6 +123,24 @@ test('our queue is exclusive, bounded, and gone with us; our connection has our 
   stopping.abort();
   await ended;
   assert.deepEqual(JSON.parse(await rabbitmq.ctl('list_queues', 'name', '--formatter', 'json')), []);
+});
+
+test('what the broker keeps for us while we do not read is bounded in bytes, and the oldest go first', async (t) => {
+  const relay = await startRelay(t, rabbitmq.port);
+  const { ready, stopping, ended } = session(t, address({ port: relay.port }), 'unread');
+  await ready();
+  relay.stall();
+  const publisher = await startPublisher(t, rabbitmq.port);
+  const big: SentMessage = { ...EVENT, body: Buffer.alloc(4 * MIB) };
+  // What the sockets take, and what RabbitMQ hands to a connection before it waits for it: 200 messages.
+  await publisher.publish('unread', Array(4).fill(big));
+  await publisher.publish('unread', Array(200).fill(EVENT));
+  await publisher.publish('unread', Array(40).fill(big));
+  const fields = ['message_bytes_ready', 'messages_ready'];
+  const listed = await rabbitmq.ctl('list_queues', ...fields, '--formatter', 'json');
+  assert.deepEqual(JSON.parse(listed), [{ message_bytes_ready: 64 * MIB, messages_ready: 16 }]);
+  stopping.abort();
+  await ended;
 });
 
 /** rabbitmqctl prints arguments as triples of name, type and value. */

@@ -18,6 +18,7 @@ export interface ObservedSession {
 export const SETTINGS = {
   eventExchange: 'celeryev',
   eventQueuePrefix: 'celeryev',
+  eventQueueBytesMax: 67_108_864,
   connectTimeoutMs: 5000,
   heartbeatS: 30,
 } as const;

@@ -1,8 +1,22 @@
 /** Recording: what is written can be replayed, all of it, and a file that cannot be written is an error. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import fs, {
+  closeSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openRecorder } from '../../src/broker/recorder.ts';
 import { createRecordingTransport } from '../../src/broker/recording.ts';
@@ -14,12 +28,26 @@ const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
 const HEADER_LINE =
   '{"format":"celery-otel-recording","version":1,"recordedAt":"2026-11-21T10:00:00.000Z"}\n';
 
+/** Of a new file, which can be written. */
+const OPTIONS = { replace: false, nowMs: NOW_MS, onFailure: assert.fail };
+
+function folder(t: TestContext): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'recorder-'));
+  t.after(() => rmSync(made, { recursive: true }));
+  return made;
+}
+
+function isExists(error: unknown): true {
+  assert.ok(error instanceof CeleryOtelError);
+  assert.equal(error.code, 'RECORDING_EXISTS');
+  assert.match(error.hint, /--force/u);
+  return true;
+}
+
 function begin(t: TestContext) {
-  const path = mkdtempSync(join(tmpdir(), 'recorder-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  const file = join(path, 'events.ndjson');
+  const file = path.join(folder(t), 'events.ndjson');
   const failures: CeleryOtelError[] = [];
-  const recorder = openRecorder({ file, nowMs: NOW_MS, onFailure: (error) => failures.push(error) });
+  const recorder = openRecorder({ ...OPTIONS, file, onFailure: (error) => failures.push(error) });
   t.after(() => recorder.close());
   return { file, recorder, failures };
 }
@@ -85,7 +113,7 @@ test('nothing is recorded after the end', (t) => {
 
 test('a file that cannot be created is an error with its code and the path', () => {
   assert.throws(
-    () => openRecorder({ file: '/nowhere/at/all.ndjson', nowMs: NOW_MS, onFailure: assert.fail }),
+    () => openRecorder({ ...OPTIONS, file: '/nowhere/at/all.ndjson' }),
     (error) => {
       assert.ok(error instanceof CeleryOtelError);
       assert.equal(error.code, 'RECORDING_UNWRITABLE');
@@ -95,11 +123,86 @@ test('a file that cannot be created is an error with its code and the path', () 
   );
 });
 
-test('a disk that is full from the beginning is an error too', () => {
+test('a file that is there is an error that names the remedy, and stays as it is', (t) => {
+  const file = path.join(folder(t), 'events.ndjson');
+  writeFileSync(file, 'precious', { mode: 0o644 });
+  assert.throws(() => openRecorder({ ...OPTIONS, file }), isExists);
+  assert.equal(readFileSync(file, 'utf8'), 'precious');
+});
+
+test('no link is followed, whether there is something behind it or not', (t) => {
+  const at = folder(t);
+  const [file, target] = [path.join(at, 'events.ndjson'), path.join(at, 'target')];
+  symlinkSync(target, file);
+  assert.throws(() => openRecorder({ ...OPTIONS, file }), isExists);
+  assert.deepEqual(readdirSync(at), ['events.ndjson']);
+  writeFileSync(target, 'precious');
+  assert.throws(() => openRecorder({ ...OPTIONS, file }), isExists);
+  openRecorder({ ...OPTIONS, file, replace: true }).close();
+  assert.equal(readFileSync(target, 'utf8'), 'precious');
+  assert.ok(lstatSync(file).isFile());
+});
+
+test('a file that is replaced is another one, which its owner alone can read', (t) => {
+  const at = folder(t);
+  const file = path.join(at, 'events.ndjson');
+  writeFileSync(file, 'everybody may read this', { mode: 0o644 });
+  const reader = openSync(file, 'r');
+  t.after(() => closeSync(reader));
+  const recorder = openRecorder({ ...OPTIONS, file, replace: true });
+  recorder.write(MESSAGE);
+  // It has its name from the beginning, where a process that is killed leaves it.
+  assert.equal(readFileSync(file, 'utf8'), HEADER_LINE);
+  recorder.close();
+  assert.equal(readFileSync(file, 'utf8').split('\n').length, 3);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal(
+    readFileSync(reader, 'utf8'),
+    'everybody may read this',
+    'whoever has it open reads the former',
+  );
+  assert.deepEqual(readdirSync(at), ['events.ndjson']);
+});
+
+test('a file that is replaced need not be there', (t) => {
+  const file = path.join(folder(t), 'events.ndjson');
+  openRecorder({ ...OPTIONS, file, replace: true }).close();
+  assert.equal(readFileSync(file, 'utf8'), HEADER_LINE);
+});
+
+test('what is no regular file is not replaced', (t) => {
+  const at = folder(t);
+  const pipe = path.join(at, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const file of [pipe, at]) {
+    assert.throws(
+      () => openRecorder({ ...OPTIONS, file, replace: true }),
+      /RECORDING_UNWRITABLE.*it is no regular file/,
+    );
+  }
+  assert.ok(statSync(pipe).isFIFO());
+  assert.deepEqual(readdirSync(at), ['pipe']);
+});
+
+test('a disk that is full from the beginning is an error too, and leaves what was there', (t) => {
+  const at = folder(t);
+  const [file, former] = [path.join(at, 'events.ndjson'), path.join(at, 'former')];
+  writeFileSync(former, 'precious');
+  t.mock.method(fs, 'writeSync', () => {
+    throw new Error('ENOSPC: no space left on device, write');
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  assert.throws(() => openRecorder({ ...OPTIONS, file }), /RECORDING_UNWRITABLE.*ENOSPC/);
   assert.throws(
-    () => openRecorder({ file: '/dev/full', nowMs: NOW_MS, onFailure: assert.fail }),
+    () => openRecorder({ ...OPTIONS, file: former, replace: true }),
     /RECORDING_UNWRITABLE.*ENOSPC/,
   );
+  assert.deepEqual(readdirSync(at), ['former']);
+  assert.equal(readFileSync(former, 'utf8'), 'precious');
 });
 
 test('a file that cannot be written any more is told once, and nothing is thrown', async (t) => {

@@ -8,6 +8,8 @@ export interface Relay {
   readonly port: number;
   /** Carries nothing any more, in either direction, and closes nothing; new connections are taken and get no answer. */
   silence(): void;
+  /** Takes nothing any more from either side, as a process that is stopped: senders have to wait. */
+  stall(): void;
   /** Closes all connections, and new ones at once. */
   cut(): void;
   /** Carries everything again, for new connections; those there were are closed. */
@@ -60,6 +62,12 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
         socket.unpipe();
         // Reading on is what shows that the other side has closed.
         socket.resume();
+      }
+    },
+    stall() {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
       }
     },
     deserted: async () => void (await Promise.all(clients)),

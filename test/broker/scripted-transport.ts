@@ -85,6 +85,7 @@ export function listenScripted(
       failoverStrategy: 'round-robin',
       eventExchange: 'celeryev',
       eventQueuePrefix: 'celeryev',
+      eventQueueBytesMax: 67_108_864,
     },
     ...{ connectTimeoutMs: 1000, heartbeatS: 30, service: 'shop' },
     deliver: (message) => delivered.add(message),

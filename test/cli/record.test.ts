@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openRecorder, type Recorder, type RecorderOptions } from '../../src/broker/recorder.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { record } from '../../src/cli/record.ts';
 import { CeleryOtelError } from '../../src/errors.ts';
 import { processIo } from './process-io.ts';
@@ -15,7 +16,12 @@ function recordedFolder(t: TestContext): { source: string; out: string } {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-record-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const source = join(folder, 'source.ndjson');
-  const recorder = openRecorder({ file: source, nowMs: FIRST_AT_MS, onFailure: assert.ifError });
+  const recorder = openRecorder({
+    file: source,
+    replace: false,
+    nowMs: FIRST_AT_MS,
+    onFailure: assert.ifError,
+  });
   for (const minute of [0, 10, 20]) {
     recorder.write({
       arrivedAtMs: FIRST_AT_MS + minute * 60_000,
@@ -77,6 +83,36 @@ test('a file that is there is kept, unless --force is given', async (t) => {
   assert.equal(readFileSync(out, 'utf8'), 'precious');
   assert.equal(await record(['--out', out, '--force'], processIo(env).io), 0);
   assert.deepEqual(lines(out), lines(source));
+});
+
+test('a link is not followed, and without --force it is an error that names the remedy', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const target = `${out}.target`;
+  symlinkSync(target, out);
+  const env = { CELERY_BROKER_URL: `recording:${source}?speed=max`, LOG_LEVEL: 'silent' };
+  const refused = processIo(env);
+  assert.equal(await runCommandLine(['record', '--out', out], refused.io), 1);
+  assert.match(
+    refused.stderr(),
+    /^celery-otel: the file \/.*out\.ndjson is there already\n.*`--force`\.\n$/u,
+  );
+  assert.equal(await runCommandLine(['record', '--out', out, '--force'], processIo(env).io), 0);
+  assert.deepEqual(lines(out), lines(source));
+  assert.ok(!existsSync(target));
+});
+
+test('a path with control characters is shown with them escaped, on one line', async (t) => {
+  const { source, out } = recordedFolder(t);
+  const env = { CELERY_BROKER_URL: `recording:${source}?speed=max`, LOG_LEVEL: 'silent' };
+  const hostile = `${out}\u001b[2K\n0 messages\u202e`;
+  const shown = `${out}\\u001b[2K\\u000a0 messages\\u202e`;
+  const { io, stdout } = processIo(env);
+  assert.equal(await runCommandLine(['record', '--out', hostile], io), 0);
+  assert.equal(stdout(), `3 messages are in ${shown}\n`);
+  const failing = processIo(env);
+  assert.equal(await runCommandLine(['record', '--out', join(hostile, 'below')], failing.io), 1);
+  assert.equal(failing.stderr().split('\n').length, 3);
+  assert.ok(failing.stderr().startsWith(`celery-otel: cannot write the recording ${shown}/below: ENOTDIR`));
 });
 
 test('an unknown variable is a mistake, and nothing is recorded', async (t) => {

@@ -1,9 +1,13 @@
-/** A table with a million tasks: whatever is done with all of them gives others their turn again soon. */
+/** A table with a million tasks, or of more runs than that: what is done with all gives others their turn again soon. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { againstMedians } from './against-medians.ts';
 import { received, sent, signal, started, T0_MS, type Watched, watch } from './events.ts';
 
 const TASKS = 1_000_000;
+const DELIVERED_TASKS = 200_000;
+/** As many as are remembered of one task. */
+const DELIVERIES = 8;
 const LATER_MS = T0_MS + 60_000;
 /** Of the thread’s own time: what others take of a core is not counted. */
 const STEP_CPU_MS_MAX = 50;
@@ -49,4 +53,47 @@ test('a survey of a million tasks, all of which one worker runs and half of whic
   assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
   const gapMs = cpuMs(() => on.cluster.gap());
   assert.ok(gapMs < STEP_CPU_MS_MAX, `a new connection: ${gapMs} ms`);
+});
+
+test('a survey of tasks that were delivered many times to one worker, which denies them, is made in short steps', () => {
+  const on = watch({ tasksMax: DELIVERED_TASKS, heldMax: 100 });
+  for (let delivery = 0; delivery < DELIVERIES; delivery += 1) {
+    for (let index = 0; index < DELIVERED_TASKS; index += 1) {
+      const timestampMs = T0_MS + ((index * 7919) % 10_000) + delivery / DELIVERIES;
+      const of = { uuid: `u${index}`, timestampMs, retries: delivery };
+      on.cluster.apply(received({ ...of, clock: 2 * delivery }), T0_MS);
+      on.cluster.apply(started({ ...of, clock: 2 * delivery + 1 }), T0_MS);
+      on.observed.length = 0;
+    }
+  }
+  for (const _ of on.cluster.drain());
+  for (const clock of [2, 3]) {
+    on.cluster.apply(
+      signal('worker-heartbeat', { clock: DELIVERIES * clock, active: 10, timestampMs: T0_MS + 20_000 }),
+      T0_MS + 10_000,
+    );
+  }
+  on.observed.length = 0;
+  assert.equal(on.cluster.beyondFixedBounds(), 0);
+  const longestMs = longestStepMs(on);
+  assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
+  const [reading] = on.cluster.survey(LATER_MS).queues;
+  assert.ok((reading?.runningAgeS ?? 0) > 0);
+});
+
+test('no choice of the times at which tasks began makes a survey long', () => {
+  const begunMs = againstMedians(20_000);
+  const on = watch({ tasksMax: begunMs.length });
+  for (const [index, ms] of begunMs.entries()) {
+    const of = { uuid: `u${index}`, timestampMs: T0_MS + ms };
+    on.cluster.apply(received(of), T0_MS);
+    on.cluster.apply(started(of), T0_MS);
+  }
+  for (const _ of on.cluster.drain());
+  for (const clock of [2, 3]) {
+    on.cluster.apply(signal('worker-heartbeat', { clock, timestampMs: T0_MS + 60_000 }), T0_MS + 10_000);
+  }
+  let steps = 0;
+  for (const _ of on.cluster.stepwiseSurvey(LATER_MS)) steps += 1;
+  assert.ok(steps < 1000, `${steps} steps`);
 });

@@ -2,15 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { largestOfSmallest } from '../../src/cluster/smallest.ts';
+import { againstMedians } from './against-medians.ts';
 import { atOnce } from './at-once.ts';
 
 const SEED = 20_261_122;
+/** Of the thread’s own time, which is told in steps of 4 ms on some machines. */
+const STEP_CPU_MS_MAX = 12;
 
 test('it is what sorting finds', () => {
-  const numbers = fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.double({ noNaN: true })), {
-    minLength: 1,
-    maxLength: 60,
-  });
+  const numbers = fc.array(
+    fc.oneof(fc.integer({ min: 0, max: 9 }), fc.double({ noNaN: true, noDefaultInfinity: true })),
+    {
+      minLength: 1,
+      maxLength: 60,
+    },
+  );
   fc.assert(
     fc.property(numbers, fc.nat(), (given, any) => {
       const count = 1 + (any % given.length);
@@ -33,5 +39,32 @@ test('numbers in order, in the opposite order and all the same take few steps', 
     ))
       steps += 1;
     assert.ok(steps < 100, `${steps}`);
+  }
+});
+
+test('each step looks at few of them', () => {
+  const numbers = Float64Array.from({ length: 8_000_000 }, (_, at) => (at * 2_654_435_761) % 2 ** 32);
+  const steps = largestOfSmallest(numbers, 4_000_000);
+  let longestMs = 0;
+  for (let isOver = false; !isOver; ) {
+    const before = process.threadCpuUsage();
+    isOver = steps.next().done === true;
+    const { user, system } = process.threadCpuUsage(before);
+    longestMs = Math.max(longestMs, (user + system) / 1000);
+  }
+  assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
+});
+
+test('no choice of the numbers makes the steps many', () => {
+  const count = 20_000;
+  const halves = Float64Array.from({ length: count }, (_, at) => 2 ** -(at % 100));
+  for (const numbers of [againstMedians(count), halves]) {
+    const expected = numbers.toSorted()[count - 1];
+    const steps = largestOfSmallest(numbers, count);
+    let taken = 1;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) taken += 1;
+    assert.equal(step.value, expected);
+    assert.ok(taken < 250, `${taken} steps`);
   }
 });

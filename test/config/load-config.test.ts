@@ -44,6 +44,7 @@ test('a broker and a name are enough', () => {
           failoverStrategy: 'round-robin',
           eventExchange: 'celeryev',
           eventQueuePrefix: 'celeryev',
+          eventQueueBytesMax: 67_108_864,
           connectTimeoutMs: 5000,
           heartbeatS: 30,
         },
@@ -161,6 +162,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
       ...['--otlp-timeout', '5', '--otlp-temporality-preference', 'delta', '--metric-export-interval', '7'],
       ...['--metric-export-timeout', '6', '--log-level', 'debug'],
       ...['--reordering-window', '0.5', '--reordering-events-max', '8', '--skew-pairs-max', '9'],
+      ...['--event-queue-bytes-max', '1048576'],
       ...['--control-exchange', 'c', '--task-default-queue', 't', '--self-telemetry=false'],
       ...['--otlp-default-histogram-aggregation', 'base2_exponential_bucket_histogram'],
       ...['--disable-metrics', '*', '--enable-metrics', 'celery.task.runtime'],
@@ -180,6 +182,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
             failoverStrategy: 'shuffle',
             eventExchange: 'e',
             eventQueuePrefix: 'q',
+            eventQueueBytesMax: 1_048_576,
             connectTimeoutMs: 1500,
             heartbeatS: 0,
           },
@@ -363,7 +366,7 @@ test('beside a recording, an option about the broker is a mistake, whether a fla
     ['record', loadRecordConfig],
   ] as const) {
     const rows = optionRows(command).filter(([, { brokerOnly }]) => brokerOnly === true);
-    assert.equal(rows.length, command === 'run' ? 7 : 5);
+    assert.equal(rows.length, command === 'run' ? 8 : 6);
     for (const [key, { flag, env: names, default: text = '' }] of rows) {
       const ways = [
         { source: flag, argv: [`${flag}=${text}`], env: {} },

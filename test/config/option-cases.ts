@@ -116,6 +116,13 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: ['é'.repeat(128), 'two\nlines', 'a\u0000b'],
   },
   event_queue_prefix: { good: [['billing', 'billing']], bad: ['x'.repeat(201), 'a\tb'] },
+  event_queue_bytes_max: {
+    good: [
+      ['1048576', 1_048_576],
+      ['68719476736', 2 ** 36],
+    ],
+    bad: [...wholeNumbers.bad, '1048575', '68719476737', '64MiB'],
+  },
   control_exchange: { good: [['billing', 'billing']], bad: ['x'.repeat(201), 'a\tb'] },
   task_default_queue: { good: [['default', 'default']], bad: ['x'.repeat(256), 'a\nb'] },
   worker_timeout: {

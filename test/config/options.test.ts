@@ -19,6 +19,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   broker_connection_timeout: 5,
   event_exchange: 'celeryev',
   event_queue_prefix: 'celeryev',
+  event_queue_bytes_max: 67_108_864,
   control_exchange: 'celery',
   task_default_queue: 'celery',
   worker_timeout: 30,

@@ -41,8 +41,8 @@ const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
 /** The data's way. A room may import its left neighbour's types only. */
 const FLOW = ['broker/', 'celery/', 'cluster/', 'meter/', 'otlp/'];
 const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
-/** Imported by everybody: they import nothing. */
-const LEAVES = ['errors.ts', 'version.ts', 'turns.ts', 'self/self-event.ts'];
+/** Imported by everybody: they import nothing but one another. */
+const LEAVES = ['errors.ts', 'printable.ts', 'version.ts', 'turns.ts', 'self/self-event.ts'];
 const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pure: false };
 
 /** The first row whose path fits decides. */
@@ -156,6 +156,7 @@ const ROOMS: readonly Room[] = [
   },
   { ...NOTHING, path: 'errors.ts', holds: 'the errors a caller may meet' },
   { ...NOTHING, path: 'version.ts', holds: 'the version' },
+  { ...NOTHING, path: 'printable.ts', holds: 'text that is fit to be shown', pure: true },
   {
     ...NOTHING,
     path: 'turns.ts',

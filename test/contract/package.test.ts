@@ -7,6 +7,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import manifest from '../../package.json' with { type: 'json' };
+import lock from '../../package-lock.json' with { type: 'json' };
 import { VERSION } from '../../src/version.ts';
 import { runChild } from './child.ts';
 import { IMPORTING, type Imported } from './importing.ts';
@@ -84,6 +86,22 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
+interface Bill {
+  readonly metadata: { readonly component: { readonly name: string; readonly version: string } };
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly hashes: readonly { readonly content: string }[];
+  }[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+interface LockRow {
+  readonly dev?: boolean;
+  readonly version?: string;
+  readonly integrity?: string;
+}
+
 let folder: string;
 let packed: Packed;
 
@@ -118,9 +136,29 @@ test('the tarball holds what was compiled, the documents and nothing else', () =
     (name) => `otel-config/${name}.yaml`,
   );
   const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'schema/celery.schema.json']
-    .concat('otel-config/README.md')
+    .concat('otel-config/README.md', 'dist/sbom.cdx.json')
     .concat(configurations);
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
+});
+
+test('the bill of materials has all that the package brings along, with the versions and hashes of the lock file', () => {
+  const file = path.join(folder, 'user/node_modules/celery-otel/dist/sbom.cdx.json');
+  const { metadata, components, dependencies }: Bill = JSON.parse(readFileSync(file, 'utf8'));
+  assert.equal(metadata.component.name, 'celery-otel');
+  assert.equal(metadata.component.version, VERSION);
+  const listed = components.map(({ name, version, hashes }) => {
+    const [hash = ''] = hashes.map(({ content }) => Buffer.from(content, 'hex').toString('base64'));
+    return `${name} ${version} sha512-${hash}`;
+  });
+  const shipped = Object.entries<LockRow>(lock.packages).flatMap(([place, { dev, version, integrity }]) =>
+    place === '' || dev === true
+      ? []
+      : [`${place.replace(/^.*node_modules\//u, '')} ${version} ${integrity}`],
+  );
+  assert.deepEqual(listed.sort(), [...new Set(shipped)].sort());
+  const own = dependencies.find(({ ref }) => ref === `celery-otel@${VERSION}`);
+  const direct = Object.entries(manifest.dependencies).map(([name, version]) => `${name}@${version}`);
+  assert.deepEqual(own?.dependsOn.toSorted(), direct.sort());
 });
 
 test('every source map is beside its file and carries the source, which the package does not hold', () => {

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { createSelfDiag } from '../../src/self/self-diag.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { diagLines } from '../diag-lines.ts';
+import { HOSTILE, HOSTILE_SHOWN } from '../hostile-text.ts';
 
 const DROPPED: SelfEvent = {
   kind: 'input-dropped',
@@ -18,6 +19,12 @@ function told(t: TestContext, events: readonly SelfEvent[]) {
   for (const event of events) tell(event);
   return lines;
 }
+
+test('what came from outside forges nothing there either', (t) => {
+  const lines = told(t, [{ ...DROPPED, service: HOSTILE, detail: HOSTILE }]);
+  const text = `celery-otel: not counted: invalid-json (${HOSTILE_SHOWN})`;
+  assert.deepEqual(lines, [['warn', text, { kind: 'input-dropped', service: HOSTILE_SHOWN }]]);
+});
 
 test('warnings and errors are passed on with the text of the log line and its fields; what informs is not', (t) => {
   const lines = told(t, [

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import type { LogLevel } from '../../src/self/log-level.ts';
 import { logLine } from '../../src/self/log-line.ts';
 import { createLogRate } from '../../src/self/log-rate.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { createSelfLog } from '../../src/self/self-log.ts';
+import { HOSTILE, UNPRINTABLE } from '../hostile-text.ts';
 
 const DROPPED: SelfEvent = {
   kind: 'input-dropped',
@@ -233,7 +235,7 @@ function late(waitedMs: number): SelfEvent {
 function ended(
   end: Extract<SelfEvent, { kind: 'broker-session-ended' }>['end'],
   retryInMs: number | undefined,
-): SelfEvent {
+): Extract<SelfEvent, { kind: 'broker-session-ended' }> {
   return {
     kind: 'broker-session-ended',
     service: 'shop',
@@ -288,6 +290,41 @@ test('a line is one JSON object with level, time, kind, service and text', () =>
     service: 'shop',
     msg: 'not counted: invalid-json (12 characters)',
   });
+});
+
+/** One of each kind that has something from outside in it. */
+const FORGED: readonly SelfEvent[] = [
+  { kind: 'clock-skewed', service: 'shop', senderHost: HOSTILE, workerHost: HOSTILE },
+  { kind: 'loss-refuted', service: 'shop', task: HOSTILE, worker: HOSTILE },
+  { kind: 'task-events-missing', service: 'shop', workers: [HOSTILE], more: 0 },
+  { kind: 'nothing-heard', service: 'shop', exchange: HOSTILE, forMs: 60_000, unread: 0 },
+  { kind: 'exchange-made', service: 'shop', broker: HOSTILE, exchange: HOSTILE },
+  { kind: 'service-started', service: HOSTILE, brokers: [HOSTILE] },
+  { ...DROPPED, detail: HOSTILE },
+  { ...EXPORTED, outcome: 'failure', backend: HOSTILE, reason: HOSTILE },
+  { ...ended('lost', 0), reason: HOSTILE, broker: HOSTILE },
+  { kind: 'defect', service: 'shop', where: 'deliver', reason: HOSTILE },
+];
+
+test('whatever came from outside is on the line it belongs to, and steers no terminal', async () => {
+  for (const event of FORGED) {
+    const forMachines = log('info');
+    forMachines.tell(event);
+    const [line = '', ...others] = forMachines.lines();
+    assert.deepEqual(others, []);
+    assert.doesNotMatch(line, UNPRINTABLE);
+    const { msg, service } = JSON.parse(line);
+    assert.doesNotMatch(`${msg}${service}`, UNPRINTABLE);
+    assert.match(msg, /\\u202egnp/u);
+    const forPeople = log('info', true);
+    forPeople.tell(event);
+    await new Promise((resolve) => setImmediate(resolve));
+    const lines = stripVTControlCharacters(forPeople.lines().join('\n')).split('\n');
+    assert.match(lines[0] ?? '', /\\u202egnp/u);
+    // What is below are the fields of the line, one each.
+    for (const shown of lines.slice(1)) assert.match(shown, /^ {4}service: /u);
+    for (const shown of lines) assert.doesNotMatch(shown, UNPRINTABLE);
+  }
 });
 
 test('a flood of one kind and reason is one line a minute, and the next says how many it stands for', () => {

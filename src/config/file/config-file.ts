@@ -4,6 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { type ConfigurationModel, parseConfigFile } from '@opentelemetry/configuration';
+import { printable } from '../../printable.ts';
 import { systemErrorCode } from '../format/pem-file.ts';
 import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
@@ -47,7 +48,7 @@ const REFERENCE = `what begins with \${ to be \${NAME} or \${NAME:-default}; $$ 
  * @param source the flag or the variable that gave the path
  */
 export function openConfigFile(path: string, source: string): OpenedFile {
-  const name = path.replaceAll(/\p{Cc}/gu, '\ufffd');
+  const name = printable(path);
   const refuse = (expected: string): OpenedFile => ({
     ok: false,
     mistakes: [{ path: 'config', source, value: quote(path), expected }],

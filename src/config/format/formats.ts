@@ -49,7 +49,11 @@ export function format<T>(
  * A whole number from `min` to `max`; no exponent or fraction, and no sign but a minus.
  * @param unit in which it is, where it has one: it is named, and stands in no text
  */
-export function wholeNumber(min: number, max: number, unit?: 'seconds' | 'milliseconds'): Format<number> {
+export function wholeNumber(
+  min: number,
+  max: number,
+  unit?: 'seconds' | 'milliseconds' | 'bytes',
+): Format<number> {
   return format(
     `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`,
     (text) => {

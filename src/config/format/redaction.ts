@@ -2,19 +2,17 @@
  * How a value may be printed. It errs on the side of hiding: what is malformed is masked more coarsely than what is
  * well-formed, because nobody can say where in it the password is.
  */
+import { printable } from '../../printable.ts';
 
 /** Stands for whatever must not be read. */
 export const MASK = '***';
 
 const SHOWN_CHARS_MAX = 120;
 
-/**
- * A value in quotes, on one line and of bounded length; control characters are escaped, so that it cannot steer the
- * terminal it is printed on.
- */
+/** A value in quotes, on one line and of bounded length. */
 export function quote(text: string): string {
   const shown = text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
-  return JSON.stringify(shown).replaceAll(/[\u007f-\u009f]/g, '\ufffd');
+  return printable(JSON.stringify(shown));
 }
 
 /**

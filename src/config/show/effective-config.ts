@@ -6,6 +6,7 @@ import type { BrokerUrl } from '../../broker/broker-url.ts';
 import { METRIC_NAMES } from '../../meter/catalog.ts';
 import type { AggregationChoice, View } from '../../otlp/collect/view.ts';
 import type { ExporterSettings, OtlpSettings } from '../../otlp/otlp-settings.ts';
+import { printable } from '../../printable.ts';
 import type { Config, ServiceConfig } from '../config.ts';
 import { type FilePath, showPath } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
@@ -42,6 +43,7 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
     [at('broker_connection_timeout'), broker.connectTimeoutMs / 1000],
     [at('event_exchange'), broker.eventExchange],
     [at('event_queue_prefix'), broker.eventQueuePrefix],
+    [at('event_queue_bytes_max'), broker.eventQueueBytesMax],
     [at('control_exchange'), service.controlExchange],
     [at('task_default_queue'), service.taskDefaultQueue],
     [at('worker_timeout'), cluster.workerTimeoutMs / 1000],
@@ -166,7 +168,7 @@ function aggregationLines(at: FilePath, aggregation: AggregationChoice | undefin
 /** A map that is there and empty. */
 const NO_SETTINGS = Object.freeze([]);
 
-/** As YAML has it; on one line, without control characters. */
+/** As YAML has it, on one line. */
 function textOf(value: unknown): string {
   if (value === NO_SETTINGS) return '{}';
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
@@ -174,5 +176,5 @@ function textOf(value: unknown): string {
   // An address that was put in the place of something else: whoever did so sees it, but not its password.
   if (/:\/\/[^/\s]*:(?!\*\*\*@)[^\s]*@/u.test(value)) return maskUrl(value);
   const isPlain = /^[a-z/](?:[\w./*@:+-]*[\w/*])?$/i.test(value) && !/^(?:true|false|null)$/i.test(value);
-  return isPlain ? value : JSON.stringify(value).replaceAll(/[\u007f-\u009f]/g, '\ufffd');
+  return isPlain ? value : printable(JSON.stringify(value));
 }

@@ -121,7 +121,7 @@ test('beside a recording, whatever is said of a broker is refused by its path', 
     rows.map(([key]) => key),
     [
       ...['broker_failover_strategy', 'broker_heartbeat', 'broker_connection_timeout', 'event_exchange'],
-      ...['event_queue_prefix', 'control_exchange', 'task_default_queue'],
+      ...['event_queue_prefix', 'event_queue_bytes_max', 'control_exchange', 'task_default_queue'],
     ],
   );
   // Also where it is the default: it is given, and nothing comes of it.

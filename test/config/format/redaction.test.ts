@@ -99,6 +99,6 @@ test('what is masked shows the host of an address and no password, whatever it i
 });
 
 test('what is quoted stays on one line, cannot steer a terminal and is bounded', () => {
-  assert.equal(quote('a\u001b[31m\n\u009b"'), '"a\\u001b[31m\\n\ufffd\\""');
+  assert.equal(quote('a\u001b[31m\n\u009b\u202e"'), '"a\\u001b[31m\\n\\u009b\\u202e\\""');
   assert.ok(quote('x'.repeat(1000)).length < 200);
 });
