@@ -30,8 +30,8 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
   const failure = recording.failure();
   if (failure !== undefined) throw failure;
   const leftOut = recording.leftOut();
-  const others = leftOut === 0 ? '' : `, ${leftOut} others could not be recorded`;
-  io.stdout.write(`${recording.count()} messages are in ${loaded.config.file}${others}\n`);
+  const missing = leftOut === 0 ? '' : `, ${leftOut} could not be recorded`;
+  io.stdout.write(`${recording.count()} messages are in ${loaded.config.file}${missing}\n`);
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
