@@ -23,8 +23,8 @@ export type AttemptOutcome =
 /**
  * Tries the addresses in turn: on failure the next at once, until each had its turn; then a wait of 2, 4 … 30 s, up to
  * half of which is randomly left out so that many bridges do not return together; for ever. After a session that broke
- * the same address is next, at once. Only health makes the waits small again, a bare connect does not; but where it comes
- * to one, they are 4 s at most.
+ * the same address is next, at once. Only health makes the waits small again, a bare connect does not, but after
+ * one they are 4 s at most.
  */
 export class Failover<Url> {
   readonly #urls: readonly [Url, ...Url[]];

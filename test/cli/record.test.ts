@@ -172,6 +172,6 @@ test('a message that cannot be kept is told of, and the others are recorded', as
     };
   };
   assert.equal(await record(['--out', out], io, openPicky), 0);
-  assert.equal(stdout(), `2 messages are in ${out}, 1 others could not be recorded\n`);
+  assert.equal(stdout(), `2 messages are in ${out}, 1 could not be recorded\n`);
   assert.match(stderr(), /unrecordable \(has a strange header\)/);
 });

@@ -104,7 +104,7 @@ test('headers that cannot be decoded keep no other event from being counted or r
   const { code, stdout } = await recording.ended(10_000);
   assert.equal(code, 0);
   const recorded = 2 * ROUNDS + flavours.length;
-  assert.equal(stdout, `${recorded} messages are in ${file}, ${dropped} others could not be recorded\n`);
+  assert.equal(stdout, `${recorded} messages are in ${file}, ${dropped} could not be recorded\n`);
   const text = readFileSync(file, 'utf8');
   assert.equal(
     text.split('\n').filter((line) => line.includes(`"build":${2 ** 40}`)).length,
