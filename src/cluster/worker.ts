@@ -37,6 +37,9 @@ export function processOf(
   { pid, timestampMs }: Pick<EventBase, 'pid' | 'timestampMs'>,
   settledMs: number,
 ): WorkerInstance | undefined {
+  const last = instances[instances.length - 1];
+  // Nearly always.
+  if (last?.pid === pid && last.firstToldMs <= timestampMs) return last;
   const newest = instances.findLast((instance) => instance.pid === pid);
   if (newest === undefined || newest.firstToldMs <= timestampMs) return newest;
   if (newest.firstSeenMs <= settledMs) return newest;
