@@ -4,6 +4,8 @@
  * else cannot be decoded is the broker's own mistake, and still ends the session.
  */
 
+import { HEADER_LIMITS } from './header-limits.ts';
+
 /** What amqplib's connection reads frames with. */
 interface FrameReader {
   /** What was read and is not decoded yet. */
@@ -22,10 +24,9 @@ const FRAME_END = 206;
 const BASIC = 60;
 const HAS = { contentType: 0x8000, contentEncoding: 0x4000, headers: 0x2000 } as const;
 
-/** Tables of tables of tables: deeper ones are nobody's headers but an attempt to break us. amqplib has no limit. */
-const DEPTH_MAX = 64;
-/** In all tables of a message together: a header frame full of names takes amqplib 10 ms. */
-const VALUES_MAX = 1000;
+const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
+/** A header frame full of names takes amqplib 10 ms. */
+const VALUES_MAX = HEADER_LIMITS.header_values.max;
 /** Too short for either, since a level takes its tag and its length: Celery's own headers are. */
 const HARMLESS_BYTES = 5 * DEPTH_MAX;
 

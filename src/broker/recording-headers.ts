@@ -2,10 +2,10 @@
  * Message headers as JSON and back, exactly: what AMQP has and JSON lacks is written as an object with one key that
  * begins with `$`. Pure.
  */
+import { HEADER_LIMITS } from './header-limits.ts';
 import { failed, type Outcome } from './outcome.ts';
 
-/** Tables of tables of tables: deeper ones are nobody's headers but an attempt to break us. */
-const DEPTH_MAX = 64;
+const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
 const BIGINT = /^-?\d{1,100}$/;
 
 /** A value of headers that cannot be written or read; never leaves this file. */

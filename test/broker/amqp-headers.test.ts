@@ -97,6 +97,24 @@ test('long integers are read as py-amqp means them, wherever they stand', async 
   );
 });
 
+test('each message has its own headers, also where others had the same and where there are very many', async (t) => {
+  const { receive } = await subscribed(t);
+  const hostnames = Array.from({ length: 3_000 }, (_, index) => `w${(index * index) % 1_700}@shop`);
+  const messages = await receive(
+    hostnames.map((hostname) =>
+      content(CHANNEL, field('hostname', sized('S', Buffer.from(hostname))), Buffer.from(hostname)),
+    ),
+  );
+  assert.deepEqual(
+    headersOf(messages),
+    hostnames.map((hostname) => ({ hostname })),
+  );
+  assert.deepEqual(
+    messages.map(({ body }) => body.toString()),
+    hostnames,
+  );
+});
+
 test('headers are read down to 64 levels and no further, however many there are', async (t) => {
   const { receive } = await subscribed(t);
   const nestings = [63, 64, 65, 1000, 10_000, 21_000];
