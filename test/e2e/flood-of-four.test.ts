@@ -17,7 +17,7 @@ import type { ToldTurns } from './tell-longest-turn.ts';
 const SERVICES = ['shop', 'billing', 'mail', 'search'];
 const INTERVAL_MS = 1000;
 const GAP_MAX_MS = 3 * INTERVAL_MS;
-/** 20 to 30 ms are usual, and 50 with collections of garbage; what other machines take of a core is counted as its own. */
+/** 50 is the aim, and 20 to 40 are usual; but about one flood in seven has a longer turn, so this holds only the order. */
 const TURN_MS_MAX = 100;
 /** Of new names, each with a worker of its own. */
 const PORTION = 1500;
@@ -107,7 +107,7 @@ test('a flood into four services at once: each is exported all the time, nothing
   }
 
   const longestMs = await flood();
-  // It may be so once.
+  // A single stall is not told from a long turn.
   if (longestMs >= TURN_MS_MAX) assert.ok((await flood()) < TURN_MS_MAX, `${longestMs} ms before`);
 });
 
