@@ -113,8 +113,9 @@ function decompressed(
 
 function text(contentEncoding: string, body: Buffer): Opened {
   const encoding = lowerCase(contentEncoding, USUAL_ENCODING);
-  const isLatin1 = LATIN1_NAMES.has(encoding);
-  if (!isLatin1 && encoding !== USUAL_ENCODING && !UTF8_NAMES.has(encoding)) {
+  const isUsual = encoding === USUAL_ENCODING;
+  const isLatin1 = !isUsual && LATIN1_NAMES.has(encoding);
+  if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
     return no('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
   const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body) : undefined;

@@ -2,16 +2,16 @@
  * Imported into the process of a bridge before anything else: on SIGUSR2 it tells what the event loop of that process did
  * since the last time. It keeps no turn from waiting for events.
  */
-import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 
 /** What is written, on one line. */
 export interface ToldTurns {
-  /**
-   * Of the longest turn, in processor time of its thread, ms; without the engine's collections of garbage: how long those
-   * take is for what is kept to say, and for others on the machine who keep the collector's threads from helping.
-   */
+  /** Of the longest turn, in processor time of its thread, ms. */
   readonly longestMs: number;
-  /** With them. */
+  /**
+   * The same of turns in which the engine made a full collection of garbage: how long those take is for the size of the heap
+   * to say, and for others on the machine who keep the collector's threads from helping.
+   */
   readonly longestCollectingMs: number;
   /**
    * Again and again: when (epoch), and for how long the thread had run or had had nothing to do by then. What other processes
@@ -51,17 +51,18 @@ function sample(): void {
   own.push([Date.now(), cpuMs(process.threadCpuUsage()) + performance.eventLoopUtilization().idle]);
 }
 
-function collectingMs({ fromMs, toMs }: Turn): number {
-  return collections
-    .filter(({ startTime, duration }) => startTime < toMs && startTime + duration > fromMs)
-    .reduce((sum, { duration }) => sum + duration, 0);
+function isCollecting(turn: Turn): boolean {
+  return collections.some(
+    ({ startTime, duration }) => startTime < turn.toMs && startTime + duration > turn.fromMs,
+  );
 }
 
 function tell(): void {
   sample();
+  const longest = (of: readonly Turn[]): number => Math.max(0, ...of.map((turn) => turn.cpuMs));
   const told: ToldTurns = {
-    longestMs: Math.max(0, ...turns.map((turn) => turn.cpuMs - collectingMs(turn))),
-    longestCollectingMs: Math.max(0, ...turns.map((turn) => turn.cpuMs)),
+    longestMs: longest(turns.filter((turn) => !isCollecting(turn))),
+    longestCollectingMs: longest(turns.filter(isCollecting)),
     own,
   };
   process.stderr.write(`${JSON.stringify(told)}\n`);
@@ -71,7 +72,9 @@ function tell(): void {
 watch();
 setInterval(sample, SAMPLE_MS).unref();
 new PerformanceObserver((list) => {
-  collections.push(...list.getEntries());
+  const isFull = (entry: PerformanceEntry): boolean =>
+    Object(Reflect.get(entry, 'detail')).kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+  collections.push(...list.getEntries().filter(isFull));
 }).observe({ entryTypes: ['gc'] });
 // What the observer has not heard of yet it hears of before.
 process.on('SIGUSR2', () => setTimeout(tell, SAMPLE_MS));
