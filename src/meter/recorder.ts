@@ -142,11 +142,15 @@ class RunSeries {
   }
 }
 
+/** Beyond it they are found anew: runs keep their identities, and in a flood of names each has one of its own. */
+const RUN_SERIES_MAX = 10_000;
+
 /** Takes observations of one service. */
 class ObservationRecorder {
   readonly #instruments: Instruments<typeof METRICS>;
   /** The same identity is the same object, so no text has to be compared for the most frequent observations. */
-  readonly #runSeries = new WeakMap<RunIdentity, RunSeries>();
+  #runSeries = new WeakMap<RunIdentity, RunSeries>();
+  #size = 0;
 
   constructor(instruments: Instruments<typeof METRICS>) {
     this.#instruments = instruments;
@@ -201,8 +205,13 @@ class ObservationRecorder {
   #seriesOf(run: RunIdentity): RunSeries {
     let series = this.#runSeries.get(run);
     if (series === undefined) {
+      if (this.#size >= RUN_SERIES_MAX) {
+        this.#runSeries = new WeakMap();
+        this.#size = 0;
+      }
       series = new RunSeries(this.#instruments, run);
       this.#runSeries.set(run, series);
+      this.#size += 1;
     }
     return series;
   }
