@@ -79,8 +79,7 @@ export interface Instruments<T extends Table> {
 
 /** One series of a histogram; whoever has it needs no look-up to record in it. */
 export interface HistogramSeries {
-  /** Unless the measurement is undefined. */
-  record(measurement: number | undefined): void;
+  record(measurement: number): void;
 }
 
 /** Of metrics that are off. */
@@ -148,7 +147,9 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
 
   return {
     add: (name, values, amount = 1) => counters.get(name)?.of(values).add(amount),
-    record: (name, measurement, values) => histograms.get(name)?.of(values).record(measurement),
+    record(name, measurement, values) {
+      if (measurement !== undefined) histograms.get(name)?.of(values).record(measurement);
+    },
     counterSeries: (name, values) => counters.get(name)?.of(values) ?? NO_SERIES,
     histogramSeries: (name, values) => histograms.get(name)?.of(values) ?? NO_SERIES,
     close() {
@@ -220,17 +221,11 @@ function counterSeries(
 }
 
 function histogramSeries(histogram: Histogram, keys: AttributeKeys): SeriesTree<HistogramSeries> {
-  const bind = isBindableHistogram(histogram)
-    ? (attributes: Attributes) => histogram.bind(attributes)
-    : (attributes: Attributes) => ({ record: (value: number) => histogram.record(value, attributes) });
-  return createSeriesTree(keys, (attributes) => {
-    const { record } = bind(attributes);
-    return {
-      record(measurement) {
-        if (measurement !== undefined) record(measurement);
-      },
-    };
-  });
+  if (isBindableHistogram(histogram))
+    return createSeriesTree(keys, (attributes) => histogram.bind(attributes));
+  return createSeriesTree(keys, (attributes) => ({
+    record: (measurement) => histogram.record(measurement, attributes),
+  }));
 }
 
 /** The key of each value, or undefined where the value is left out of the points. */

@@ -165,20 +165,20 @@ class ObservationRecorder {
       case 'task-received': {
         const { received, queueTime } = this.#seriesOf(it.run).receipt;
         received.add(1);
-        queueTime.record(it.queueTimeS);
+        if (it.queueTimeS !== undefined) queueTime.record(it.queueTimeS);
         break;
       }
       case 'task-started': {
         const { started, waitTime, prefetchTime } = this.#seriesOf(it.run).start;
         started.add(1);
-        waitTime.record(it.waitTimeS);
-        prefetchTime.record(it.prefetchTimeS);
+        if (it.waitTimeS !== undefined) waitTime.record(it.waitTimeS);
+        if (it.prefetchTimeS !== undefined) prefetchTime.record(it.prefetchTimeS);
         break;
       }
       case 'task-succeeded': {
         const { succeeded, runtime } = this.#seriesOf(it.run).success;
         succeeded.add(1);
-        runtime.record(it.runtimeS);
+        if (it.runtimeS !== undefined) runtime.record(it.runtimeS);
         break;
       }
       case 'worker-progressed':

@@ -23,14 +23,16 @@ export interface BridgeProcess {
  * Starts it with these environment variables and nothing else of this process’s but the PATH.
  * @param args the command and its flags
  * @param nodeOptions of Node itself
+ * @param main the command as it was built; by default, its TypeScript
  */
 export function startBridge(
   t: TestContext,
   env: Readonly<Record<string, string>>,
   args: readonly string[] = ['run'],
   nodeOptions: readonly string[] = [],
+  main = MAIN,
 ): BridgeProcess {
-  const child = spawn(process.execPath, [...nodeOptions, MAIN, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

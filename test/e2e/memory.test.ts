@@ -1,0 +1,160 @@
+/**
+ * How much memory the process takes at most, as the operating system sees it: with an honest cluster of a hundred thousand
+ * tasks and ten thousand series, and with whatever texts, workers and processes a sender can make up.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { startBridge } from './bridge-process.ts';
+import { builtMain } from './built-main.ts';
+import { type EventFields, event, publishRaw } from './publish.ts';
+import { receivedTotals } from './received-totals.ts';
+
+const HONEST_MIB_MAX = 200;
+const HOSTILE_MIB_MAX = 512;
+const CAUGHT_UP_MS = 60_000;
+const INTERVAL_MS = 5000;
+/** Celery's own lists have as many at most. */
+const EVENTS_A_MESSAGE = 24;
+const HONEST = { portions: 100, tasks: 1000, names: 195, workers: 10, portionMs: 200 } as const;
+const SERIES = 10_000;
+const HOSTILE = { portions: 25, events: 1200 } as const;
+
+test('an honest cluster of 100,000 tasks and 10,000 series takes less than 200 MiB', {
+  timeout: 180_000,
+}, async (t) => {
+  const bridge = await started(t);
+  for (let portion = 0; portion < HONEST.portions; portion += 1) {
+    const next = delay(HONEST.portionMs);
+    await bridge.publish(honest(portion));
+    await next;
+  }
+  await bridge.caughtUp();
+  await delay(2 * INTERVAL_MS);
+  t.diagnostic(`${bridge.peakMiB()} MiB at most, ${bridge.series()} series`);
+  assert.ok(bridge.series() >= SERIES, `${bridge.series()} series`);
+  assert.ok(bridge.peakMiB() < HONEST_MIB_MAX, `${bridge.peakMiB()} MiB`);
+});
+
+test('the widest texts of ever new tasks, workers and processes take less than 512 MiB', {
+  timeout: 240_000,
+}, async (t) => {
+  const bridge = await started(t);
+  for (let portion = 0; portion < HOSTILE.portions; portion += 1) {
+    await bridge.publish(hostile(portion));
+    await bridge.caughtUp();
+  }
+  await delay(2 * INTERVAL_MS);
+  t.diagnostic(`${bridge.peakMiB()} MiB at most, ${bridge.series()} series`);
+  assert.ok(bridge.peakMiB() < HOSTILE_MIB_MAX, `${bridge.peakMiB()} MiB`);
+});
+
+async function started(t: TestContext) {
+  const main = await builtMain(t);
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const totals = receivedTotals();
+  const series = new Set<string>();
+  const sink = await startReceiver({
+    onExport({ points }) {
+      totals.take(points);
+      for (const { metric, attributes } of points) series.add(metric + JSON.stringify(attributes));
+    },
+  });
+  t.after(() => sink.stop());
+  const env = {
+    CELERY_BROKER_URL: rabbitmq.url,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: `${INTERVAL_MS}`,
+  };
+  const bridge = startBridge(t, env, ['run'], [], main);
+  await bridge.logged(/connected to/u, 10_000);
+  let published = 0;
+  return {
+    series: () => series.size,
+    async publish(events: readonly EventFields[]) {
+      published += events.length;
+      await publishRaw(rabbitmq.url, messagesOf(events));
+    },
+    async caughtUp() {
+      const endMs = performance.now() + CAUGHT_UP_MS;
+      const counted = () => totals.of('celery-otel', 'celery_otel.events');
+      while (counted() < published) {
+        assert.ok(performance.now() < endMs, `${counted()} of ${published} events; ${bridge.log()}`);
+        await delay(50);
+      }
+    },
+    peakMiB() {
+      const [, kib] = /VmHWM:\s+(\d+) kB/u.exec(readFileSync(`/proc/${bridge.pid}/status`, 'utf8')) ?? [];
+      return Math.round(Number(kib) / 1024);
+    },
+  };
+}
+
+function messagesOf(events: readonly EventFields[]) {
+  return Array.from({ length: Math.ceil(events.length / EVENTS_A_MESSAGE) }, (_, message) => {
+    const list = events.slice(message * EVENTS_A_MESSAGE, (message + 1) * EVENTS_A_MESSAGE);
+    const body = Buffer.from(JSON.stringify(list));
+    return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
+  });
+}
+
+/** Whole lives, as Celery tells of them. */
+function honest(portion: number): readonly EventFields[] {
+  return Array.from({ length: HONEST.tasks }, (_, index) => {
+    const task = portion * HONEST.tasks + index;
+    const uuid = crypto.randomUUID();
+    const of = {
+      uuid,
+      hostname: `celery@worker-${Math.floor(task / HONEST.names) % HONEST.workers}.shop.internal`,
+    };
+    const named = {
+      ...of,
+      name: `shop.tasks.do_number_${task % HONEST.names}`,
+      args: '(1, 2)',
+      kwargs: '{}',
+      root_id: uuid,
+    };
+    const begun = [
+      event('task-sent', { ...named, queue: 'orders', routing_key: 'orders', hostname: 'gen1@pod' }),
+      event('task-received', named),
+    ];
+    if (Math.floor(task / HONEST.names / HONEST.workers) % 10 === 9) {
+      return [...begun, event('task-revoked', { ...of, terminated: false, signum: null, expired: true })];
+    }
+    const ended = event('task-succeeded', { ...of, runtime: 0.01 * (task % 17), result: 'None' });
+    return [...begun, event('task-started', of), ended];
+  }).flat();
+}
+
+/** As long as a name may be, where a character takes two bytes. */
+function wide(text: string): string {
+  return `${text} `.padEnd(255, '漢');
+}
+
+/** Each of another task, sender and queue, or of another process of a worker; none is told of again. */
+function hostile(portion: number): readonly EventFields[] {
+  return Array.from({ length: HOSTILE.events }, (_, index) => {
+    const one = portion * HOSTILE.events + index;
+    const pid = 1 + (one % 8);
+    const hostname = wide(`w${Math.floor(one / 8)}`);
+    const texts = { uuid: wide(`u${one}`), name: wide(`n${one}`), queue: wide(`q${one}`) };
+    return [
+      event('task-sent', { ...texts, hostname: wide(`gen${one}@c`) }),
+      event('task-received', { ...texts, pid, hostname }),
+      event('task-failed', { uuid: texts.uuid, pid, hostname, exception: `${wide(`E${one}`)}()` }),
+      event('worker-heartbeat', {
+        pid,
+        hostname,
+        processed: one,
+        active: 1,
+        sw_ver: wide(`v${one}`),
+        sw_sys: wide(`s${one}`),
+      }),
+    ];
+  }).flat();
+}
