@@ -139,7 +139,7 @@ function passedOver(event: PassedOver): LogLine {
 }
 
 function overflowed({ service, metric, limit }: Extract<SelfEvent, { kind: 'series-overflowed' }>): string {
-  return `${metric} of ${service} has the ${limit} points that its limit allows, and what finds no place is counted in one of them (otel.metric.overflow): raise cardinality_limits, or give it a view with a higher aggregation_cardinality_limit or with fewer attributes (attribute_keys)`;
+  return `${metric} of ${service} has the ${limit} points that its limit allows, and what finds no place is counted in one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or give it a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`;
 }
 
 /** Names are quoted, since anybody can write what he likes into one. */
