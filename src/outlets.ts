@@ -8,7 +8,7 @@ import { combinationOf, METER_NAME } from './meter/catalog.ts';
 import { guardedProvider } from './meter/guarded-provider.ts';
 import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
 import { createSelfRecorder, type SelfRecorder } from './meter/self-recorder.ts';
-import { createPipeline, type EndedExport, type Pipeline } from './otlp/pipeline.ts';
+import { createPipeline, type EndedExport, type OpenOptions, type Pipeline } from './otlp/pipeline.ts';
 import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
@@ -42,6 +42,9 @@ export interface Outlets {
 /** `service.name` of the bridge's own metrics. */
 export const SELF_NAME = 'celery-otel';
 
+/** Of a metric of our own: our tables have fewer rows each. */
+const SELF_POINTS_PER_SERVICE = 50;
+
 /** What comes from around. */
 export interface OutletsSurroundings {
   /** Told of all that happens, after the bridge’s own metrics. */
@@ -67,7 +70,7 @@ export function createOutlets(
   };
   const pipeline = openPipeline(options, { ...surroundings, told: tell });
   const self = options.self.enabled
-    ? openSelf(guardedSelf(options, told), pipeline, watch, () => ({
+    ? openSelf({ ...options, self: guardedSelf(options, told) }, pipeline, watch, () => ({
         services: readServices(),
         series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
       }))
@@ -76,11 +79,11 @@ export function createOutlets(
   return {
     tell,
     self,
-    outlet({ name, attributes, meterProvider }) {
+    outlet({ name, attributes, cluster, meterProvider }) {
       if (meterProvider !== undefined) {
         return { meter: attached(meterProvider, name, tell).getMeter(METER_NAME, VERSION), retire: () => {} };
       }
-      const provider = open(pipeline, name, attributes);
+      const provider = open(pipeline, name, attributes, { retentionMs: cluster.seriesRetentionMs });
       providers.set(name, provider);
       self.beginSeries(name);
       return {
@@ -128,7 +131,7 @@ const NO_SELF: SelfOutlet = {
 };
 
 function openSelf(
-  { attributes, meterProvider }: BridgeOptions['self'],
+  { self: { attributes, meterProvider }, services: observed }: BridgeOptions,
   pipeline: Pipeline | undefined,
   watch: () => ProcessWatch,
   read: () => Omit<SelfReadings, 'process'>,
@@ -136,11 +139,12 @@ function openSelf(
   const watched = watch();
   function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
     if (meterProvider !== undefined) return { recordedIn: meterProvider, exported: [] };
-    const provider = open(pipeline, SELF_NAME, {
+    const resource = {
       'service.instance.id': watched.instanceId,
       ...attributes,
       'service.version': VERSION,
-    });
+    };
+    const provider = open(pipeline, SELF_NAME, resource, selfPlaces(observed));
     return { recordedIn: provider, exported: [provider] };
   }
 
@@ -159,6 +163,16 @@ function openSelf(
       recorder.close();
       watched.close();
     },
+  };
+}
+
+/** Room for all that may happen to the services: only who differs from whom has no bound but `skew_pairs_max`. */
+function selfPlaces(services: readonly BridgeService[]): Omit<OpenOptions, 'combination'> {
+  const points = services.map(({ cluster }) => Math.max(SELF_POINTS_PER_SERVICE, cluster.skewPairsMax + 1));
+  return {
+    retentionMs: Math.max(0, ...services.map(({ cluster }) => cluster.seriesRetentionMs)),
+    // One for the overflow, and those that are about our own metrics.
+    pointsMin: points.reduce((sum, each) => sum + each, 1 + SELF_POINTS_PER_SERVICE),
   };
 }
 
@@ -193,6 +207,7 @@ function openPipeline(
       for (const event of exportEvents(service, ended, otlp.schedule.intervalMs)) told(event);
     },
     onDefect: (service, reason) => told(defect(service, 'export', reason)),
+    onOverflow: (service, overflow) => told({ kind: 'series-overflowed', service, ...overflow }),
     ...{ random, turn },
   });
 }
@@ -210,7 +225,12 @@ function exportEvents(service: string, ended: EndedExport, intervalMs: number): 
   ];
 }
 
-function open(pipeline: Pipeline | undefined, name: string, attributes: ResourceAttributes): Provider {
+function open(
+  pipeline: Pipeline | undefined,
+  name: string,
+  attributes: ResourceAttributes,
+  options: Omit<OpenOptions, 'combination'>,
+): Provider {
   if (pipeline === undefined) throw new Error(`${name} has nowhere to go, and passed the check`);
-  return pipeline.open(name, serviceResource(name, attributes), combinationOf);
+  return pipeline.open(name, serviceResource(name, attributes), { combination: combinationOf, ...options });
 }

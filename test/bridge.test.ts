@@ -12,6 +12,7 @@ import { loadConfig } from '../src/config/load-config.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
 import { diagLines } from './diag-lines.ts';
 import { event } from './e2e/publish.ts';
+import { receivedTotals } from './e2e/received-totals.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
 
@@ -215,6 +216,47 @@ test('of a worker that is gone for long everything is exported once more, and th
     assert.equal(total(told, metric, { 'celery.worker.name': 'gone@test' }), 1, metric);
     assert.equal(total(left, metric), 1, metric);
   }
+});
+
+test('names that somebody made up fill a metric, and honest new ones have series of their own soon after', async (t) => {
+  const limit = 2000;
+  const totals = receivedTotals();
+  /** Of `celery.task.sent`, by the time of the export. */
+  const points = new Map<number, number>();
+  const sink = await receiver(t, {
+    onExport(exported) {
+      totals.take(exported.points);
+      for (const { metric, timeMs } of exported.points)
+        if (metric === 'celery.task.sent') points.set(timeMs, (points.get(timeMs) ?? 0) + 1);
+    },
+  });
+  const sentAt = (afterMs: number, names: readonly string[]): RawMessage =>
+    message(
+      names.map((name) => event('task-sent', { name, timestamp: (RECORDED_AT_MS + afterMs) / 1000 })),
+      afterMs,
+    );
+  const evil = Array.from({ length: 2100 }, (_, index) => `evil.${index}`);
+  const attack = [0, 700, 1400].map((first) => sentAt(0, evil.slice(first, first + 700)));
+  const honest = ['shop.pay', 'shop.refund', 'shop.ship'];
+  const rounds = Array.from({ length: 20 }, (_, index) => sentAt(500 + index * 250, honest));
+  const file = recording(t, [...attack, ...rounds]);
+  const { bridge, told } = bridgeOn(`recording:${file}`, sink.url, {
+    CELERY_OTEL_SERIES_RETENTION: '1',
+    CELERY_OTEL_WORKER_TIMEOUT: '1',
+  });
+  t.after(() => bridge.stop(1000));
+  bridge.start();
+  await bridge.finished;
+  assert.equal((await bridge.stop(5000)).flushed, true);
+  const latest = sink.latest('shop');
+  for (const name of honest) {
+    const own = latest.filter(({ attributes }) => attributes['celery.task.name'] === name);
+    assert.ok(own.length === 1 && total(own, 'celery.task.sent') > 0, `${name} has a series of its own`);
+  }
+  assert.equal(totals.of('shop', 'celery.task.sent'), evil.length + rounds.length * honest.length);
+  assert.equal(Math.max(...points.values()), limit, 'it is full, and never more');
+  const full = told.filter((each) => each.kind === 'series-overflowed' && each.metric === 'celery.task.sent');
+  assert.ok(full.length > 0);
 });
 
 test('a clock that is set is told while the bridge runs, also without metrics of its own', async (t) => {

@@ -13,8 +13,12 @@ import {
 import { type Point, total } from '../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../examples/demo/otlp-receiver.ts';
 import type { BridgeOptions, BridgeService } from '../src/bridge-options.ts';
+import { EVENT_TYPES } from '../src/celery/event-types.ts';
+import { NUMERIC_FIELDS } from '../src/celery/numeric-fields.ts';
+import { REJECTION_REASONS } from '../src/celery/rejection.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { ServiceReading } from '../src/meter/self-readings.ts';
+import type { View } from '../src/otlp/collect/view.ts';
 import { createOutlets } from '../src/outlets.ts';
 import type { ProcessWatch } from '../src/self/process-readings.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
@@ -35,8 +39,8 @@ const FED_FROM_TOTALS: ReadonlySet<string> = new Set([
   'celery_otel.measurements.refused',
 ]);
 
-function shopService(): BridgeService {
-  const env = { CELERY_BROKER_URL: 'amqp://127.0.0.1:1', OTEL_SERVICE_NAME: 'shop' };
+function shopService(more: Readonly<Record<string, string>> = {}): BridgeService {
+  const env = { CELERY_BROKER_URL: 'amqp://127.0.0.1:1', OTEL_SERVICE_NAME: 'shop', ...more };
   const loaded = loadConfig({ argv: [], env });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   return loaded.config.services[0];
@@ -228,6 +232,108 @@ test('series that ended, and measurements that had no place or were refused, are
     5000,
   );
   await outlets.close(5000);
+});
+
+test('names that fill a metric give their places to others after series_retention, and it is told that it is full', async (t) => {
+  const sink = await receiver(t);
+  const limits = { counter: 3, histogram: 3, gauge: 3 };
+  const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
+  const shop = shopService({ CELERY_OTEL_SERIES_RETENTION: '1', CELERY_OTEL_WORKER_TIMEOUT: '1' });
+  const patient = { ...shopService({ CELERY_OTEL_SERIES_RETENTION: '600' }), name: 'patient' };
+  const told: SelfEvent[] = [];
+  const outlets = createOutlets(
+    { services: [shop, patient], otlp, self: { enabled: true, attributes: {} } },
+    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    fakeWatches().watch,
+  );
+  const counters = [shop, patient].map((service) =>
+    outlets.outlet(service).meter.createCounter('celery.task.sent'),
+  );
+  for (const counter of counters)
+    for (const name of ['evil1', 'evil2']) counter.add(1, { 'celery.task.name': name });
+  outlets.start(() => []);
+  const honest = { 'celery.task.name': 'shop.pay' };
+  const has = (points: readonly Point[]): boolean => total(points, 'celery.task.sent', honest) > 0;
+  const endMs = performance.now() + 20_000;
+  let sent = 0;
+  while (!has(sink.latest('shop')) && performance.now() < endMs) {
+    for (const counter of counters) counter.add(1, honest);
+    sent += 1;
+    await delay(50);
+  }
+  await outlets.close(5000);
+  assert.ok(has(sink.latest('shop')), 'it has a series of its own');
+  assert.ok(!has(sink.latest('patient')), 'nobody was idle for long enough');
+  assert.equal(total(sink.latest('patient'), 'celery.task.sent'), sent + 2);
+  const retired = (service: string): number =>
+    total(sink.latest('celery-otel'), 'celery_otel.series.retired', { 'celery_otel.service': service });
+  assert.ok(retired('shop') > 0);
+  assert.equal(retired('patient'), 0);
+  const overflowed = told.filter((event) => event.kind === 'series-overflowed');
+  assert.deepEqual(
+    overflowed.filter(({ isFirst }) => isFirst),
+    ['shop', 'patient'].map((service) => ({
+      ...{ kind: 'series-overflowed', service, metric: 'celery.task.sent' },
+      ...{ limit: 3, isFirst: true },
+    })),
+  );
+});
+
+test('the bridge’s own metrics have a place for all that may happen to a hundred services, and a view limits them', async (t) => {
+  const view: View = {
+    selector: { instrumentName: 'celery_otel.fields.implausible' },
+    stream: { cardinalityLimit: 7 },
+  };
+  const services = Array.from({ length: 100 }, (_, index) => ({ ...shopService(), name: `shop-${index}` }));
+  const sink = await receiver(t);
+  const limits = { counter: 3, histogram: 3, gauge: 3 };
+  const told: SelfEvent[] = [];
+  const outlets = createOutlets(
+    {
+      services,
+      otlp: otlpSettings(sink.url, { streams: { limits, views: [view] } }),
+      self: { enabled: true, attributes: {} },
+    },
+    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    fakeWatches().watch,
+  );
+  for (const service of services) {
+    outlets.outlet(service);
+    for (const [reason, { intentional }] of Object.entries(REJECTION_REASONS))
+      outlets.tell({ kind: 'input-dropped', service: service.name, reason, intentional, detail: '' });
+    for (const field of Object.keys(NUMERIC_FIELDS))
+      outlets.tell({ kind: 'field-implausible', service: service.name, field, detail: '' });
+    const count = outlets.self.eventsOf(service.name);
+    for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0 }, 0);
+    for (let pair = 0; pair <= service.cluster.skewPairsMax; pair += 1) {
+      const [senderHost, workerHost] = [`web${pair}`, `node${pair}`];
+      outlets.tell({ kind: 'clock-skewed', service: service.name, senderHost, workerHost });
+    }
+  }
+  outlets.start(() => services.map(({ name }) => ({ ...READING, service: name })));
+  await outlets.close(20_000);
+  const points = sink.latest('celery-otel');
+  const pointsOf = (metric: string): number => points.filter((point) => point.metric === metric).length;
+  assert.equal(
+    pointsOf('celery_otel.input.dropped'),
+    services.length * Object.keys(REJECTION_REASONS).length,
+  );
+  assert.equal(pointsOf('celery_otel.events'), services.length * EVENT_TYPES.size);
+  assert.equal(pointsOf('celery_otel.clock.skews'), services.length * 101);
+  assert.equal(pointsOf('celery_otel.fields.implausible'), 7);
+  assert.deepEqual(
+    points.filter(({ attributes }) => 'otel.metric.overflow' in attributes).map(({ metric }) => metric),
+    ['celery_otel.fields.implausible'],
+  );
+  assert.deepEqual(
+    told.filter(({ kind }) => kind === 'series-overflowed'),
+    [
+      {
+        ...{ kind: 'series-overflowed', service: 'celery-otel', metric: 'celery_otel.fields.implausible' },
+        ...{ limit: 7, isFirst: true },
+      },
+    ],
+  );
 });
 
 test('the metrics of the exporter that the SDK defines are beside the bridge’s own', async (t) => {

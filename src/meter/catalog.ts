@@ -461,7 +461,8 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: SERVICE,
-    description: 'Series that ended because their worker is forgotten.',
+    description:
+      'Series that ended: their worker is forgotten, or they were idle for long and gave their place to others.',
   },
   'celery_otel.series.overflowed': {
     instrument: 'counter',

@@ -105,6 +105,8 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'defect':
       add('celery_otel.defects', [service, event.where]);
       break;
+    // What is read of the series is counted.
+    case 'series-overflowed':
     case 'exchange-made':
     case 'nothing-heard':
     case 'heard-again':

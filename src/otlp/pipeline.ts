@@ -5,11 +5,12 @@
 import type { MeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { Turn } from '../turns.ts';
+import type { Overflow } from './collect/collected-metric.ts';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createExportHistory, type Recovery } from './export/export-history.ts';
 import { createExportLoop } from './export/export-loop.ts';
 import type { ExportOutcome } from './export/export-source.ts';
-import type { OtlpSettings } from './otlp-settings.ts';
+import type { OtlpSettings, StreamSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
 import { createExporter } from './send/create-exporter.ts';
 
@@ -21,12 +22,24 @@ export interface EndedExport extends ExportOutcome {
   readonly recovery: Recovery | undefined;
 }
 
+/** What is different about the metrics of one provider. */
+export interface OpenOptions {
+  /** How gauges are combined, by the name of the instrument. */
+  readonly combination: (instrument: string) => GaugeCombination;
+  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  readonly retentionMs?: number;
+  /** Points that a metric may have whatever the settings say, unless a view limits it. */
+  readonly pointsMin?: number;
+}
+
 export interface PipelineOptions {
   readonly settings: OtlpSettings;
   /** An export of the provider with this name has ended. */
   readonly onExport: (name: string, ended: EndedExport) => void;
   /** A mistake of ours, or of whoever registered an observable callback; the rest goes on. */
   readonly onDefect: (name: string, reason: unknown) => void;
+  /** A metric of the provider with this name has no place for all that is measured. */
+  readonly onOverflow?: (name: string, overflow: Overflow) => void;
   /** In [0, 1); spreads what is tried again. */
   readonly random: () => number;
   /** Waited for before each piece of work that takes long. */
@@ -37,9 +50,8 @@ export interface Pipeline {
   /**
    * A provider whose metrics are exported from the start on.
    * @param name what it is called in what is told; not what is exported
-   * @param combination how gauges are combined, by the name of the instrument
    */
-  open(name: string, resource: Resource, combination: (instrument: string) => GaugeCombination): Provider;
+  open(name: string, resource: Resource, options: OpenOptions): Provider;
   /** From now on the SDK’s metrics of exporters are recorded there. */
   observe(meterProvider: MeterProvider): void;
   /** The first export is one interval from now. */
@@ -61,7 +73,7 @@ const UNDER_WAY_SHARE = 0.25;
 const GROUP_SHARE = 0.75;
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { settings, onExport, onDefect, random, turn } = options;
+  const { settings, onExport, onDefect, onOverflow, random, turn } = options;
   const { schedule, streams } = settings;
   const exporter = createExporter({
     ...settings.exporter,
@@ -86,14 +98,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     random,
   });
   return {
-    open(name, resource, combination) {
+    open(name, resource, { pointsMin = 0, ...others }) {
       const provider = createProvider({
         name,
         resource,
-        settings: streams,
+        settings: { ...streams, limits: atLeast(pointsMin, streams.limits) },
         pointsPerRequestMax: schedule.pointsPerRequestMax,
-        combination,
+        ...others,
         onFailure: (reason) => onDefect(name, reason),
+        onOverflow: (overflow) => onOverflow?.(name, overflow),
         turn,
       });
       providers.push(provider);
@@ -118,4 +131,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return unsent;
     },
   };
+}
+
+function atLeast(points: number, { counter, histogram, gauge }: StreamSettings['limits']) {
+  const raised = (limit: number): number => Math.max(limit, points);
+  return { counter: raised(counter), histogram: raised(histogram), gauge: raised(gauge) };
 }

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MeterProvider as ApiMeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import { DataPointType, MeterProvider, type MetricData, MetricReader } from '@opentelemetry/sdk-metrics';
-import type { CollectedMetric, SeriesTally } from './collect/collected-metric.ts';
+import type { CollectedMetric, Overflow, SeriesTally } from './collect/collected-metric.ts';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createInstrumentStreams } from './collect/instrument-streams.ts';
 import { attributesBytes, pointBytes } from './collect/point-bytes.ts';
@@ -35,8 +35,12 @@ export interface ProviderOptions {
   readonly pointsPerRequestMax?: number | undefined;
   /** How gauges are combined, by the name of the instrument; by default the last value is taken. */
   readonly combination?: (instrument: string) => GaugeCombination;
+  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  readonly retentionMs?: number | undefined;
   /** An observable callback failed. */
   readonly onFailure: (reason: unknown) => void;
+  /** Told at the collection after it. */
+  readonly onOverflow?: (overflow: Overflow) => void;
   readonly nowMs?: () => number;
   /** Of a clock that nobody sets. */
   readonly steadyMs?: () => number;
@@ -57,6 +61,8 @@ export function createProvider(options: ProviderOptions): Provider {
     settings,
     combination,
     onFailure: options.onFailure,
+    onOverflow: options.onOverflow,
+    retentionMs: options.retentionMs,
     nowMs,
     steadyMs: options.steadyMs,
     turn,

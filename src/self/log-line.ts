@@ -81,6 +81,9 @@ export function logLine(event: SelfEvent): LogLine {
     case 'field-implausible':
     case 'table-evicted':
       return passedOver(event);
+    case 'series-overflowed':
+      // The first of each metric is news; after that one of them stands for all.
+      return line('warn', overflowed(event), event.isFirst ? undefined : `${event.kind} ${event.service}`);
     case 'clock-skewed':
     case 'loss-refuted':
       return line('warn', mismeasured(event), `${event.kind} ${event.service}`);
@@ -133,6 +136,10 @@ function passedOver(event: PassedOver): LogLine {
         `${event.kind} ${event.service} ${event.table}`,
       );
   }
+}
+
+function overflowed({ service, metric, limit }: Extract<SelfEvent, { kind: 'series-overflowed' }>): string {
+  return `${metric} of ${service} has the ${limit} points that its limit allows, and what finds no place is counted in one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or give it a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`;
 }
 
 /** Names are quoted, since anybody can write what he likes into one. */

@@ -65,6 +65,16 @@ export type SelfEvent =
       readonly table: 'tasks' | 'workers' | 'reordering_window' | 'clock_skews' | 'fixed_bounds';
       readonly count: number;
     }
+  /** A metric has no place for all that was measured since the last collection. */
+  | {
+      readonly kind: 'series-overflowed';
+      readonly service: string;
+      readonly metric: string;
+      /** Points at most. */
+      readonly limit: number;
+      /** Of this metric of this service. */
+      readonly isFirst: boolean;
+    }
   /** A wait came out negative, because the clocks of two hosts differ. */
   | {
       readonly kind: 'clock-skewed';

@@ -25,12 +25,16 @@ export interface Collected {
   readonly sum: number;
 }
 
+/** More than our own provider has room for with a hundred services. */
+const POINTS_MAX = 5000;
+
 export function collectingMeter(t: TestContext): {
   meter: Meter;
   collect: () => Promise<readonly Collected[]>;
 } {
   const reader = new ManualReader({
     selectTemporality: (kind) => temporalityOf(kind, 'cumulative'),
+    limit: POINTS_MAX,
   });
   const provider = new MeterProvider({ readers: [reader] });
   t.after(() => provider.shutdown());

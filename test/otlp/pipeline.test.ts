@@ -39,7 +39,7 @@ function pipelineTo(t: TestContext, url: string, overrides: SettingsOverrides = 
   });
   t.after(() => pipeline.close([], 0));
   const open = (name: string): Provider =>
-    pipeline.open(name, serviceResource(name, { team: 'checkout' }), () => 'sum');
+    pipeline.open(name, serviceResource(name, { team: 'checkout' }), { combination: () => 'sum' });
   return { pipeline, outcomes, defects, open };
 }
 

@@ -87,7 +87,7 @@ async function live(endpoint: string, temporality: 'cumulative' | 'delta'): Prom
     random: () => 0,
     turn: async () => {},
   });
-  const provider = pipeline.open('shop', serviceResource(temporality, {}), () => 'sum');
+  const provider = pipeline.open('shop', serviceResource(temporality, {}), { combination: () => 'sum' });
   const recorder = createRecorder(
     provider.getMeter('celery-otel', '1.0.0'),
     () => {

@@ -161,6 +161,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^"shop\.pay" was counted as lost and has ended after all: .* raise lost_timeout$/u,
   },
   {
+    event: overflowed('celery.task.sent', true),
+    level: 'warn',
+    says: /^celery\.task\.sent of shop has the 2000 points .*otel\.metric\.overflow.*cardinality_limits.*view/u,
+  },
+  {
     event: { ...EXPORTED, outcome: 'success', reason: '' },
     level: 'debug',
     says: /^exported 40 points in 12 ms$/u,
@@ -232,6 +237,10 @@ function late(waitedMs: number): SelfEvent {
   return { kind: 'export-late', service: 'shop', durationMs: 4200, waitedMs, intervalMs: 1000 };
 }
 
+function overflowed(metric: string, isFirst: boolean): SelfEvent {
+  return { kind: 'series-overflowed', service: 'shop', metric, limit: 2000, isFirst };
+}
+
 function ended(
   end: Extract<SelfEvent, { kind: 'broker-session-ended' }>['end'],
   retryInMs: number | undefined,
@@ -296,6 +305,7 @@ test('a line is one JSON object with level, time, kind, service and text', () =>
 const FORGED: readonly SelfEvent[] = [
   { kind: 'clock-skewed', service: 'shop', senderHost: HOSTILE, workerHost: HOSTILE },
   { kind: 'loss-refuted', service: 'shop', task: HOSTILE, worker: HOSTILE },
+  { kind: 'series-overflowed', service: 'shop', metric: HOSTILE, limit: 9, isFirst: true },
   { kind: 'task-events-missing', service: 'shop', workers: [HOSTILE], more: 0 },
   { kind: 'nothing-heard', service: 'shop', exchange: HOSTILE, forMs: 60_000, unread: 0 },
   { kind: 'exchange-made', service: 'shop', broker: HOSTILE, exchange: HOSTILE },
@@ -406,6 +416,19 @@ test('a flood of implausible fields is a line a minute for each of them', () => 
       tell({ kind: 'field-implausible', service: 'shop', field, detail: `a text, ${index}` });
   }
   assert.equal(lines().length, 2);
+});
+
+test('each metric that is full is told once, and after that one of each service a minute', () => {
+  const { tell, lines, clock } = log('info');
+  const metrics = Array.from({ length: 20 }, (_, index) => `m${index}`);
+  for (const metric of metrics) tell(overflowed(metric, true));
+  assert.equal(lines().length, 20);
+  for (let minute = 0; minute < 3; minute += 1) {
+    for (const metric of metrics) tell(overflowed(metric, false));
+    for (const metric of metrics) tell({ ...overflowed(metric, false), service: 'billing' });
+    clock.ms += 60_000;
+  }
+  assert.equal(lines().length, 6);
 });
 
 test('exports that fail and exports that arrive in part are held back apart, and by service', () => {

@@ -20,7 +20,7 @@ export interface CollectedMetric {
 export interface SeriesTally {
   /** Points at the last collection. */
   readonly live: number;
-  /** Series that ended, because their worker is forgotten. */
+  /** Series that ended: their worker is forgotten, or they were idle and others had no place. */
   readonly retired: number;
   /** Measurements that had no place of their own. */
   readonly overflowed: number;
@@ -28,7 +28,20 @@ export interface SeriesTally {
   readonly refused: number;
 }
 
+/** Measurements of a stream had no place of their own since its last collection. */
+export interface Overflow {
+  /** Its name, as it is exported. */
+  readonly metric: string;
+  readonly limit: number;
+  /** Of this stream since it began. */
+  readonly isFirst: boolean;
+}
+
 export interface Stream {
+  /** As it is exported. */
+  readonly metric: string;
+  /** Points at most, the one of the overflow included. */
+  readonly limit: number;
   /**
    * What there is to export; undefined where there is nothing.
    * @param isRetired which series are to end once they are exported. That of the overflow never ends.

@@ -70,6 +70,8 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   let live = 0;
   let overflowed = 0;
   return {
+    metric: options.descriptor.name,
+    limit: options.limit,
     observe(value, attributes) {
       readings.observe(isInt ? Math.trunc(value) : value, attributes);
     },

@@ -9,7 +9,7 @@ import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
 import type { StreamSettings } from '../otlp-settings.ts';
-import type { CollectedMetric, Stream } from './collected-metric.ts';
+import type { CollectedMetric, Overflow, Stream } from './collected-metric.ts';
 import { createGaugeStream, type GaugeCombination, type GaugeStream } from './gauge-stream.ts';
 import { createSeriesStream, type SeriesStream } from './series-stream.ts';
 import type { Asked, OpenStreams } from './stream-meter.ts';
@@ -23,6 +23,10 @@ export interface ScopeStreamsOptions {
   readonly nowMs: () => number;
   /** Of a clock that nobody sets; by default, that of the process. */
   readonly steadyMs?: (() => number) | undefined;
+  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  readonly retentionMs?: number | undefined;
+  /** Told at the collection after it. */
+  readonly onOverflow?: ((overflow: Overflow) => void) | undefined;
   /** Waited for after each piece of work that took long. */
   readonly turn: () => Promise<void>;
 }
@@ -40,6 +44,8 @@ export class ScopeStreams implements OpenStreams {
   readonly #options: ScopeStreamsOptions;
   readonly #series = new Map<string, readonly SeriesStream[]>();
   readonly #gauges = new Map<string, readonly GaugeStream[]>();
+  /** What of each was told. */
+  readonly #overflowed = new Map<Stream, number>();
 
   constructor(scope: InstrumentationScope, options: ScopeStreamsOptions) {
     this.#scope = scope;
@@ -57,6 +63,7 @@ export class ScopeStreams implements OpenStreams {
     for (const stream of this.all()) {
       const collected = stream.collect(this.#options.nowMs(), isRetired);
       if (collected !== undefined) metrics.push(collected);
+      this.#tellOverflow(stream);
       if (performance.now() < untilMs) continue;
       await this.#options.turn();
       untilMs = performance.now() + TURN_MS;
@@ -89,6 +96,15 @@ export class ScopeStreams implements OpenStreams {
     );
   }
 
+  #tellOverflow(stream: Stream): void {
+    const { overflowed } = stream.tally();
+    const before = this.#overflowed.get(stream) ?? 0;
+    if (overflowed === before) return;
+    this.#overflowed.set(stream, overflowed);
+    const { metric, limit } = stream;
+    this.#options.onOverflow?.({ metric, limit, isFirst: before === 0 });
+  }
+
   /** Those of one kind and name are one instrument, however often it is asked for. */
   #known<S extends Stream>(
     instruments: Map<string, readonly S[]>,
@@ -114,12 +130,12 @@ export class ScopeStreams implements OpenStreams {
     { limit, keeps, ...plan }: StreamPlan,
     aggregation: Aggregation<V>,
   ): SeriesStream {
-    const { settings, nowMs, steadyMs } = this.#options;
+    const { settings, nowMs, steadyMs, retentionMs } = this.#options;
     return createSeriesStream({
       descriptor: descriptorOf(asked, plan),
       aggregation,
       temporality: temporalityOf(asked.type, settings.temporality),
-      ...{ limit, keeps, nowMs, steadyMs },
+      ...{ limit, keeps, nowMs, steadyMs, retentionMs },
     });
   }
 }

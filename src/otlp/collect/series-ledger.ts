@@ -4,6 +4,7 @@
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
+import { idlest } from './idle-series.ts';
 import { endMs, isSetBack, type Moment, retold, type Start } from './interval.ts';
 import type { Due, Series } from './series.ts';
 import type { SeriesTable } from './series-table.ts';
@@ -12,8 +13,9 @@ export interface SeriesLedger<V> {
   /**
    * What there is to export of each series.
    * @param isRetired which are to end once that has been exported, however many collections it takes
+   * @param refused how many found no place since the last collection
    */
-  collect(now: Moment, isRetired: (attributes: Attributes) => boolean): readonly Due<V>[];
+  collect(now: Moment, isRetired: (attributes: Attributes) => boolean, refused: number): readonly Due<V>[];
   /** These have been exported as they were collected last. */
   exported(series: readonly Series<V>[], collectedAt: Moment): void;
   /** Series that ended for good so far: those that begin anew under delta do not. */
@@ -27,42 +29,45 @@ export interface LedgerOptions<V> {
   readonly onCut: () => void;
 }
 
-/** Cumulative: what was measured since a series began, until it is retired. */
+export interface TotalsOptions<V> extends LedgerOptions<V> {
+  /** Whether it is nothing but what has come to it since its start: not what also falls. */
+  readonly mayBeginAnew: boolean;
+  /** For how long a series keeps its place, though it is idle and others have none, ms. */
+  readonly retentionMs: number;
+}
+
+/** Cumulative: what was measured since a series began, until it is retired or gives its place to another. */
 export class Totals<V> implements SeriesLedger<V> {
-  readonly #options: LedgerOptions<V>;
-  readonly #mayBeginAnew: boolean;
+  readonly #options: TotalsOptions<V>;
   #retired = 0;
 
-  /** @param mayBeginAnew whether it is nothing but what has come to it since its start: not what also falls */
-  constructor(options: LedgerOptions<V>, mayBeginAnew: boolean) {
+  constructor(options: TotalsOptions<V>) {
     this.#options = options;
-    this.#mayBeginAnew = mayBeginAnew;
   }
 
-  collect(now: Moment, isRetired: (attributes: Attributes) => boolean): readonly Due<V>[] {
+  collect(now: Moment, isRetired: (attributes: Attributes) => boolean, refused: number): readonly Due<V>[] {
     const due: Due<V>[] = [];
     const ended: Series<V>[] = [];
     for (const series of this.#options.table.all()) {
+      if (series.hasNews) noteNews(series, now);
       if (!series.isOverflow && isRetired(series.attributes)) series.isLeaving = true;
-      series.isOwed ||= series.hasNews;
-      series.hasNews = false;
       if (series.isLeaving && !series.isOwed) ended.push(series);
       else due.push(this.#due(series, now));
     }
     this.#end(ended);
+    if (refused > 0) this.#makeRoom(due, refused, now);
     return due;
   }
 
   exported(exported: readonly Series<V>[], collectedAt: Moment): void {
+    const { mayBeginAnew } = this.#options;
     const ended: Series<V>[] = [];
     for (const series of exported) {
       if (series.isClosing) beginAnew(series, collectedAt);
-      else if (this.#mayBeginAnew && !series.start.isTold) series.start = { ...series.start, isTold: true };
+      else if (mayBeginAnew && !series.start.isTold) series.start = { ...series.start, isTold: true };
       series.isOwed = false;
       series.collected = undefined;
       if (series.isLeaving && !series.hasNews) ended.push(series);
-      // Measured again since: it is back before it was gone.
-      series.isLeaving = false;
     }
     this.#end(ended);
   }
@@ -82,10 +87,28 @@ export class Totals<V> implements SeriesLedger<V> {
     return series.collected;
   }
 
+  /** Those that were idle longest are exported once more, and end with that: as many as it takes. */
+  #makeRoom(due: readonly Due<V>[], refused: number, now: Moment): void {
+    const { table, mayBeginAnew, retentionMs } = this.#options;
+    // Whoever also falls would begin at 0, and not where it was.
+    if (!mayBeginAnew) return;
+    const leaving = due.filter(({ series }) => series.isLeaving).length;
+    for (const series of idlest(due, refused - table.free - leaving, now.steadyMs - retentionMs))
+      series.isLeaving = series.isOwed = true;
+  }
+
   #end(ended: readonly Series<V>[]): void {
     this.#options.table.end(ended);
     this.#retired += ended.length;
   }
+}
+
+function noteNews<V>(series: Series<V>, now: Moment): void {
+  series.hasNews = false;
+  series.measuredMs = now.steadyMs;
+  series.isOwed = true;
+  // It is back before it was gone.
+  series.isLeaving = false;
 }
 
 /** All that was measured until it was collected has been exported. */

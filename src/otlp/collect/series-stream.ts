@@ -22,6 +22,8 @@ export interface SeriesStreamOptions<V> {
   readonly temporality: AggregationTemporality;
   /** Points at most, the one of the overflow included. */
   readonly limit: number;
+  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  readonly retentionMs?: number | undefined;
   /** Whether an attribute tells series apart; undefined: all do. */
   readonly keeps?: ((key: string) => boolean) | undefined;
   /** Asked once for each new series. */
@@ -79,6 +81,8 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   }
 
   return {
+    metric: descriptor.name,
+    limit,
     measure(value, attributes = NO_ATTRIBUTES) {
       const measured = measurementOf(value);
       if (measured !== undefined) measureSeries(table.of(attributes), measured);
@@ -101,7 +105,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
     },
     collect(collectedAtMs, isRetired) {
       const collectedAt = { wallMs: collectedAtMs, steadyMs: steadyMs() };
-      const due = ledger.collect(collectedAt, isRetired);
+      const due = ledger.collect(collectedAt, isRetired, table.takeRefused());
       live = due.length;
       return due.length === 0 ? undefined : handOver(due, collectedAt, options, ledger);
     },
@@ -110,12 +114,13 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
 }
 
 function ledgerOf<V>(
-  { temporality, aggregation }: SeriesStreamOptions<V>,
+  { temporality, aggregation, retentionMs = Infinity }: SeriesStreamOptions<V>,
   ofTable: LedgerOptions<V>,
   until: Map<string, Start>,
 ): SeriesLedger<V> {
   if (temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);
-  return new Totals(ofTable, aggregation.instrument !== 'up-down counter');
+  const mayBeginAnew = aggregation.instrument !== 'up-down counter';
+  return new Totals({ ...ofTable, mayBeginAnew, retentionMs });
 }
 
 function handOver<V>(

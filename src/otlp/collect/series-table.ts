@@ -1,6 +1,6 @@
 /**
  * Which series one instrument has: finds them by their attributes and gives places to new ones, within a limit that holds
- * for as long as the process lives. It never says when a series is exported or ends.
+ * for as long as the process lives. It counts who found none, and never says when a series is exported or ends.
  *
  * The SDK's limit (3.1, `DeltaMetricProcessor`) counts the series of one interval, whatever the cumulative stream has, and no
  * series of that ever ends.
@@ -22,11 +22,16 @@ export interface SeriesTableOptions<V> {
   readonly start: (key: string) => Start;
 }
 
+/** Of those without a place, so many are told apart at once: more have to wait for theirs. */
+const REFUSED_MAX = 1000;
+
 export class SeriesTable<V> {
   readonly #options: SeriesTableOptions<V>;
   readonly #series = new Map<string, Series<V>>();
   /** By the objects that were used before: sorting and serialising attributes is what costs most in a measurement. */
   #known = new WeakMap<Attributes, Series<V>>();
+  /** The keys of those that were measured lately and have no place. */
+  readonly #refused = new Set<string>();
 
   constructor(options: SeriesTableOptions<V>) {
     this.#options = options;
@@ -39,6 +44,23 @@ export class SeriesTable<V> {
 
   all(): Iterable<Series<V>> {
     return this.#series.values();
+  }
+
+  /** Places that nobody has, but for the one of the overflow. */
+  get free(): number {
+    const taken = this.#series.size - (this.#series.has(OVERFLOW_KEY) ? 1 : 0);
+    return this.#options.limit - 1 - taken;
+  }
+
+  /** How many were measured since this was last asked and have no place. */
+  takeRefused(): number {
+    const refused = this.#refused.size;
+    if (refused > 0) {
+      this.#refused.clear();
+      // Who is measured again counts again, by whatever object.
+      this.#known = new WeakMap();
+    }
+    return refused;
   }
 
   /** Frees their places; what overflowed may have a place of its own from now on. */
@@ -61,23 +83,26 @@ export class SeriesTable<V> {
   }
 
   #admit(key: string, attributes: Attributes): Series<V> {
-    const overflow = this.#series.get(OVERFLOW_KEY);
-    // One place is the overflow's. No series gives way to a new one: a cumulative stream must not start over.
-    const taken = this.#series.size - (overflow === undefined ? 0 : 1);
-    if (taken < this.#options.limit - 1 && key !== OVERFLOW_KEY) return this.#begin(key, attributes);
-    return overflow ?? this.#begin(OVERFLOW_KEY, OVERFLOW);
+    if (key !== OVERFLOW_KEY) {
+      // No series gives way at once: what is owed of it has to be exported first.
+      if (this.free > 0) return this.#begin(key, attributes);
+      if (this.#refused.size < REFUSED_MAX) this.#refused.add(key);
+    }
+    return this.#series.get(OVERFLOW_KEY) ?? this.#begin(OVERFLOW_KEY, OVERFLOW);
   }
 
   #begin(key: string, attributes: Attributes): Series<V> {
-    const { begin, start } = this.#options;
+    const { begin } = this.#options;
+    const start = this.#options.start(key);
     const made: Series<V> = {
       key,
       attributes,
       bytes: attributesBytes(attributes),
       isOverflow: key === OVERFLOW_KEY,
-      start: start(key),
+      start,
       accumulation: begin(),
       hasNews: false,
+      measuredMs: start.steadyMs,
       collected: undefined,
       isOwed: false,
       owed: undefined,
@@ -86,6 +111,7 @@ export class SeriesTable<V> {
       hasEnded: false,
     };
     this.#series.set(key, made);
+    this.#refused.delete(key);
     return made;
   }
 }

@@ -15,13 +15,15 @@ export interface Series<V> {
   accumulation: Accumulation<V>;
   /** Whether anything was measured since the last collection; one with news does not end. */
   hasNews: boolean;
+  /** When a collection last found that it was measured, or when it began; ms of a clock that only goes on. */
+  measuredMs: number;
   /** Of the last collection, until it has been exported. */
   collected: Due<V> | undefined;
   /** Whether anything was measured that has been collected and not exported yet. */
   isOwed: boolean;
   /** Of that, what is no longer in the accumulation. */
   owed: Accumulation<V> | undefined;
-  /** To end once what it owes has been exported. */
+  /** To end once what it owes has been exported, unless it is measured before. */
   isLeaving: boolean;
   /** To begin anew once all that was measured of it has been exported: the clock was set back beyond its start. */
   isClosing: boolean;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ValueType } from '@opentelemetry/api';
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
+import type { Overflow } from '../../../src/otlp/collect/collected-metric.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { OVERFLOW } from './collected-stream.ts';
 import { collectingStreams } from './collecting-streams.ts';
@@ -103,6 +104,34 @@ test('each kind of instrument has the limit of its own, and a view one for its s
   }
   // Of the gauge, those of each collection.
   assert.deepEqual(tally(), { live: 23, retired: 0, overflowed: 18 + 19 + 12 + 17 + 3 * 16, refused: 0 });
+});
+
+test('of each stream it is told after a collection that something had no place, and whether that is new', async () => {
+  const renamed: View = { selector: { instrumentName: 'c' }, stream: { name: 'd', cardinalityLimit: 2 } };
+  const told: Overflow[] = [];
+  const { meter, read } = collectingStreams({
+    settings: { limits: { counter: 3, histogram: 4, gauge: 5 }, views: [renamed] },
+    onOverflow: (overflow) => told.push(overflow),
+  });
+  const a = meter('a');
+  const workers = Array.from({ length: 4 }, (_, worker) => ({ worker }));
+  let gauges = 9;
+  a.createObservableGauge('g').addCallback((result) => {
+    for (let worker = 0; worker < gauges; worker += 1) result.observe(1, { worker });
+  });
+  for (const of of workers) a.createCounter('c').add(1, of);
+  for (const of of workers.slice(1)) a.createHistogram('h', SECONDS).record(1, of);
+  await read();
+  const ofGauge = { metric: 'g', limit: 5 };
+  assert.deepEqual(told.splice(0), [
+    { metric: 'd', limit: 2, isFirst: true },
+    { ...ofGauge, isFirst: true },
+  ]);
+  await read();
+  assert.deepEqual(told.splice(0), [{ ...ofGauge, isFirst: false }], 'nothing was counted meanwhile');
+  gauges = 4;
+  await read();
+  assert.deepEqual(told, []);
 });
 
 test('under lowmemory counters and histograms are deltas', async () => {

@@ -74,6 +74,36 @@ test('those that end free their places, and are found no more by the objects tha
   assert.ok(table.of(first).isOverflow, 'and for the first one there is none');
 });
 
+test('those that have no place are counted once each, since they were last asked for', () => {
+  const table = tableOf(3);
+  const kept = Object.freeze({ worker: 5 });
+  for (const worker of [1, 2, 3, 4, 3, 5]) table.of({ worker });
+  table.of(kept);
+  assert.equal(table.takeRefused(), 3);
+  assert.equal(table.takeRefused(), 0);
+  table.of(kept);
+  table.of({ worker: 5 });
+  assert.equal(table.takeRefused(), 1, 'also by an object that was looked up before');
+});
+
+test('who has got a place, or is the overflow itself, is not counted', () => {
+  const table = tableOf(2);
+  const first = table.of({ worker: 1 });
+  table.of({ worker: 2 });
+  table.of(OVERFLOW);
+  table.end([first]);
+  assert.equal(table.free, 1);
+  table.of({ worker: 2 });
+  assert.equal(table.free, 0);
+  assert.equal(table.takeRefused(), 0);
+});
+
+test('of those that have no place, a thousand are told apart', () => {
+  const table = tableOf(2);
+  for (let worker = 0; worker < 3000; worker += 1) table.of({ worker });
+  assert.equal(table.takeRefused(), 1000);
+});
+
 test('what is left out tells no series apart', () => {
   const table = tableOf(10, (key) => key !== 'worker');
   const series = table.of({ task: 't', worker: 1 });

@@ -82,6 +82,8 @@ export class WatchedStream<V> {
       stream.measure(value, isShared ? SHARED[worker] : { worker: `w${worker}` });
     this.#measured.measure(value);
     this.#gone.delete(`w${worker}`);
+    // It has come back before it was gone.
+    this.#leaving.delete(`w${worker}`);
     this.#owed.add(`w${worker}`);
   }
 
@@ -129,8 +131,7 @@ export class WatchedStream<V> {
     for (const worker of this.#leaving) {
       if (!arrived.has(worker)) continue;
       this.#leaving.delete(worker);
-      // Who was measured meanwhile has come back.
-      if (!this.#owed.has(worker)) this.#end(worker);
+      this.#end(worker);
     }
     // What has no place of its own is in the overflow, and owed by nobody.
     for (const worker of unsent) if (this.#last.get(worker)?.hasArrived === false) this.#owed.add(worker);

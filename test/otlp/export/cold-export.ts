@@ -62,7 +62,7 @@ const pipeline = createPipeline({
   random: () => 0,
   turn: createTurns(),
 });
-const provider = pipeline.open('shop', serviceResource('shop', {}), () => 'last');
+const provider = pipeline.open('shop', serviceResource('shop', {}), { combination: () => 'last' });
 record(provider, series);
 await nextTurn();
 const told: ColdExportTold = {

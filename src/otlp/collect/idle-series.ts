@@ -1,0 +1,27 @@
+/** Which series give their places to others: those that were idle longest. Pure; how they end is not known here. */
+import type { Due, Series } from './series.ts';
+
+/**
+ * @param count of them at most
+ * @param beforeMs those that were measured after it are not idle
+ */
+export function idlest<V>(due: readonly Due<V>[], count: number, beforeMs: number): readonly Series<V>[] {
+  if (count <= 0) return [];
+  const isIdle = ({ isOverflow, isLeaving, measuredMs }: Series<V>): boolean =>
+    measuredMs <= beforeMs && !isOverflow && !isLeaving;
+  // There may be a hundred thousand: numbers alone are sorted fast, and take little memory.
+  const times = new Float64Array(due.length);
+  let idle = 0;
+  for (const { series } of due) {
+    if (isIdle(series)) times[idle++] = series.measuredMs;
+  }
+  const lastMs = times.subarray(0, idle).sort()[Math.min(count, idle) - 1];
+  if (lastMs === undefined) return [];
+  const found: Series<V>[] = [];
+  const asLong: Series<V>[] = [];
+  for (const { series } of due) {
+    if (series.measuredMs > lastMs || !isIdle(series)) continue;
+    (series.measuredMs === lastMs ? asLong : found).push(series);
+  }
+  return [...found, ...asLong.slice(0, count - found.length)];
+}

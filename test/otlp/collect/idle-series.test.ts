@@ -1,0 +1,307 @@
+/** What becomes of series that are idle while others have no place. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attributes } from '@opentelemetry/api';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
+import { idlest } from '../../../src/otlp/collect/idle-series.ts';
+import type { Due, Series } from '../../../src/otlp/collect/series.ts';
+import { SeriesTable } from '../../../src/otlp/collect/series-table.ts';
+import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS, type StreamOptions } from './collected-stream.ts';
+
+const RETENTION_MS = 100;
+
+const frozen = (worker: string): Attributes => Object.freeze({ worker });
+
+/** A stream whose time is the test’s. */
+function idleStream(kind: keyof typeof STREAMS, options: StreamOptions = {}) {
+  const clock = { ms: 1000 };
+  const now = () => clock.ms;
+  const stream = STREAMS[kind]({
+    ...{ limit: 3, retentionMs: RETENTION_MS, nowMs: now, steadyMs: now },
+    ...options,
+  });
+  const measureAll = (...workers: readonly string[]): void => {
+    for (const worker of workers) stream.measure(1, frozen(worker));
+  };
+  return { ...stream, clock, measureAll };
+}
+
+/** Of a collection: who has a point, the overflow among them. */
+const workersIn = (points: readonly (readonly [Attributes, number])[]) =>
+  points.map(([{ worker = 'overflow' }]) => worker);
+
+for (const kind of KINDS_OF_STREAM) {
+  test(`${kind}: the one that was idle longest is exported once more and gives its place to a new one`, () => {
+    const { read, clock, measureAll, tally } = idleStream(kind);
+    measureAll('a', 'b');
+    read();
+    clock.ms += 50;
+    measureAll('b');
+    read();
+    clock.ms += RETENTION_MS + 50;
+    measureAll('new');
+    assert.deepEqual(
+      read(),
+      [
+        [{ worker: 'a' }, 1],
+        [{ worker: 'b' }, 2],
+        [OVERFLOW, 1],
+      ],
+      'once more',
+    );
+    assert.equal(tally().retired, 1);
+    measureAll('new');
+    assert.deepEqual(read(), [
+      [{ worker: 'b' }, 2],
+      [OVERFLOW, 1],
+      [{ worker: 'new' }, 1],
+    ]);
+  });
+
+  test(`${kind}: where nobody was refused, none ends, however long it was idle`, () => {
+    const { read, clock, measureAll } = idleStream(kind);
+    measureAll('a', 'b');
+    for (let round = 0; round < 5; round += 1) {
+      clock.ms += 10 * RETENTION_MS;
+      assert.deepEqual(workersIn(read()), ['a', 'b']);
+    }
+  });
+
+  test(`${kind}: where somebody is refused, one that was measured lately keeps its place`, () => {
+    const { read, clock, measureAll } = idleStream(kind);
+    for (let round = 0; round < 5; round += 1) {
+      measureAll('a', 'b', 'new');
+      assert.deepEqual(workersIn(read()), ['a', 'b', 'overflow']);
+      clock.ms += RETENTION_MS - 1;
+    }
+    measureAll('new');
+    assert.deepEqual(workersIn(read()), ['a', 'b', 'overflow']);
+    assert.deepEqual(workersIn(read()), ['a', 'b', 'overflow']);
+  });
+
+  test(`${kind}: no more give way than were refused, however often each was measured`, () => {
+    const { read, clock, measure, measureAll } = idleStream(kind, { limit: 6 });
+    measureAll('a', 'b', 'c', 'd', 'e');
+    read();
+    clock.ms += RETENTION_MS;
+    for (let times = 0; times < 10; times += 1) {
+      measureAll('x', 'y');
+      measure(1, { worker: 'x' });
+    }
+    read();
+    assert.deepEqual(workersIn(read()), ['c', 'd', 'e', 'overflow']);
+  });
+
+  test(`${kind}: who is refused by the same object again and again is heard once one is idle`, () => {
+    const { bind, read, clock, measure, measureAll } = idleStream(kind, { limit: 2 });
+    const shared = frozen('new');
+    const bound = bind(frozen('bound'));
+    measureAll('a');
+    measure(1, shared);
+    bound(1);
+    read();
+    clock.ms += RETENTION_MS;
+    measure(1, shared);
+    read();
+    measure(1, shared);
+    assert.deepEqual(workersIn(read()), ['overflow', 'new']);
+    clock.ms += RETENTION_MS;
+    bound(1);
+    read();
+    bound(1);
+    assert.deepEqual(workersIn(read()), ['overflow', 'bound']);
+  });
+
+  test(`${kind}: it stays until it has arrived, and no other ends in its place meanwhile`, () => {
+    const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind);
+    measureAll('a', 'b');
+    read();
+    clock.ms += RETENTION_MS;
+    for (let round = 0; round < 5; round += 1) {
+      measureAll('new');
+      assert.deepEqual(workersIn(attemptTotals()), ['a', 'b', 'overflow']);
+      clock.ms += RETENTION_MS;
+    }
+    assert.equal(tally().retired, 0);
+    exported();
+    measureAll('new');
+    assert.deepEqual(read(), [
+      [{ worker: 'b' }, 1],
+      [OVERFLOW, 5],
+      [{ worker: 'new' }, 1],
+    ]);
+  });
+
+  test(`${kind}: in an export of which a part arrives, only what arrived ends`, () => {
+    const { attemptTotals, exported, clock, measureAll, tally } = idleStream(kind);
+    measureAll('a', 'b');
+    attemptTotals();
+    exported();
+    clock.ms += RETENTION_MS;
+    measureAll('x', 'y');
+    assert.deepEqual(workersIn(attemptTotals()), ['a', 'b', 'overflow']);
+    exported(1, 2);
+    assert.equal(tally().retired, 1);
+    assert.deepEqual(workersIn(attemptTotals()), ['a', 'overflow']);
+    exported();
+    assert.deepEqual(workersIn(attemptTotals()), ['overflow']);
+  });
+
+  for (const [when, failsFirst] of [
+    ['while its last point is under way', false],
+    ['after its last point did not arrive', true],
+  ] as const) {
+    test(`${kind}: one that is measured ${when} keeps its place`, () => {
+      const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind, { limit: 2 });
+      measureAll('a');
+      read();
+      clock.ms += RETENTION_MS;
+      measureAll('new');
+      attemptTotals();
+      measureAll('a');
+      if (failsFirst) attemptTotals();
+      exported();
+      assert.deepEqual(read(), [
+        [{ worker: 'a' }, 2],
+        [OVERFLOW, 1],
+      ]);
+      assert.equal(tally().retired, 0);
+    });
+  }
+
+  test(`${kind}: one that is measured after it ended begins anew, also where it is bound`, () => {
+    const { bind, collect, clock, measureAll } = idleStream(kind, { limit: 2 });
+    const bound = bind(frozen('a'));
+    bound(5);
+    clock.ms = 1500;
+    collect(1500);
+    clock.ms = 2000;
+    measureAll('new');
+    const [last] = collect(2000);
+    assert.deepEqual(last, { attributes: { worker: 'a' }, total: 5, startMs: 1000, endMs: 2000 });
+    clock.ms = 3000;
+    bound(2);
+    assert.deepEqual(collect(4000).at(-1), {
+      ...{ attributes: { worker: 'a' }, total: 2 },
+      ...{ startMs: 3000, endMs: 4000 },
+    });
+  });
+
+  test(`${kind}: a place that is free already, of a worker that is forgotten, is taken before another ends`, () => {
+    const { read, clock, measureAll } = idleStream(kind);
+    measureAll('a', 'b');
+    read();
+    clock.ms += RETENTION_MS;
+    measureAll('new');
+    read(ofWorker('b'));
+    measureAll('new');
+    assert.deepEqual(workersIn(read()), ['a', 'overflow', 'new']);
+  });
+
+  test(`${kind}: the overflow never gives way`, () => {
+    const { read, measureAll } = idleStream(kind, { retentionMs: 0 });
+    measureAll('a', 'b', 'c', 'd', 'e');
+    read();
+    for (let round = 0; round < 3; round += 1) assert.deepEqual(read(), [[OVERFLOW, 3]]);
+  });
+
+  test(`${kind}: under delta what is idle has no place anyway, and what is owed keeps its own`, () => {
+    const temporality = AggregationTemporality.DELTA;
+    const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind, { temporality });
+    measureAll('a', 'b', 'x');
+    attemptTotals();
+    clock.ms += 10 * RETENTION_MS;
+    measureAll('x');
+    assert.deepEqual(workersIn(attemptTotals()), ['a', 'b', 'overflow'], 'nothing arrived');
+    exported();
+    measureAll('x', 'y');
+    assert.deepEqual(read(), [
+      [{ worker: 'x' }, 1],
+      [{ worker: 'y' }, 1],
+    ]);
+    assert.equal(tally().retired, 0);
+  });
+}
+
+test('what also falls keeps its place: it would begin anew at 0', () => {
+  const { read, clock, measureAll } = idleStream('up-down counter', { limit: 2 });
+  measureAll('a');
+  read();
+  clock.ms += 10 * RETENTION_MS;
+  measureAll('new');
+  read();
+  assert.deepEqual(workersIn(read()), ['a', 'overflow']);
+});
+
+test('by default none ends because it is idle', () => {
+  const { read, clock, measureAll } = idleStream('counter', { limit: 2, retentionMs: undefined });
+  measureAll('a');
+  read();
+  clock.ms += 1e9;
+  measureAll('new');
+  read();
+  assert.deepEqual(workersIn(read()), ['a', 'overflow']);
+});
+
+const MANY = 100_000;
+const dueOf = (series: Series<number>): Due<number> => ({
+  series,
+  value: () => series.accumulation.value(),
+  keep: () => {},
+});
+
+/** Of what is looked through at once. */
+const TURN_MS = 50;
+
+/** Processor time of this thread at best: other processes and the garbage of other tests are not counted. */
+function leastMs(work: () => void): number {
+  const times = Array.from({ length: 5 }, () => {
+    const before = process.threadCpuUsage();
+    work();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.min(...times);
+}
+
+test(`of ${MANY} series, each idle for another time, the idlest are found within a turn`, (t) => {
+  let nowMs = 0;
+  const table = new SeriesTable({
+    ...{ limit: MANY + 1, keeps: undefined, begin: () => MONOTONIC_SUM.begin() },
+    start: () => ({ wallMs: nowMs, steadyMs: nowMs, isTold: false }),
+  });
+  for (let index = 0; index < MANY; index += 1) {
+    // In no order, and no two at one time.
+    nowMs = (index * 7919) % MANY;
+    table.of(Object.freeze({ index }));
+  }
+  const due = Array.from(table.all(), (series) => dueOf(series));
+  const find = () => idlest(due, 1000, MANY);
+  assert.deepEqual(
+    find()
+      .map(({ measuredMs }) => measuredMs)
+      .sort((a, b) => a - b),
+    Array.from({ length: 1000 }, (_, index) => index),
+  );
+  const tookMs = leastMs(find);
+  t.diagnostic(`${tookMs} ms`);
+  assert.ok(tookMs < TURN_MS, `${tookMs} ms`);
+});
+
+test('of those that were idle for the same time, so many are taken as are wanted', () => {
+  const table = new SeriesTable({
+    ...{ limit: 20, keeps: undefined, begin: () => MONOTONIC_SUM.begin() },
+    start: (key) => ({ wallMs: 0, steadyMs: key.length % 2, isTold: false }),
+  });
+  for (let index = 5; index < 15; index += 1) table.of({ index });
+  const due = Array.from(table.all(), (series) => dueOf(series));
+  const found = (count: number, beforeMs: number) =>
+    idlest(due, count, beforeMs).map(({ attributes }) => attributes['index']);
+  const [odd, even] = [found(20, 0), found(20, 1).filter((index) => !found(20, 0).includes(index))];
+  assert.deepEqual([odd.length, even.length], [5, 5]);
+  assert.deepEqual(found(3, 1), odd.slice(0, 3));
+  assert.deepEqual(found(7, 1), [...odd, ...even.slice(0, 2)]);
+  assert.deepEqual(found(20, -1), []);
+  assert.deepEqual(found(0, 1), []);
+});
