@@ -4,7 +4,13 @@
  */
 
 export class Pool<Item> {
+  readonly #max: number;
   readonly #free: Item[] = [];
+
+  /** @param max kept at most; the others are thrown away after all */
+  constructor(max = Number.POSITIVE_INFINITY) {
+    this.#max = max;
+  }
 
   /** One that was given back, as it was left; undefined if there is none. */
   take(): Item | undefined {
@@ -13,6 +19,6 @@ export class Pool<Item> {
 
   /** Nobody may use it any more until it is taken again. */
   give(item: Item): void {
-    this.#free.push(item);
+    if (this.#free.length < this.#max) this.#free.push(item);
   }
 }
