@@ -3,14 +3,11 @@
  * engine's collector before it is left alone, which would cost more than all else that is done with an event.
  */
 
-export class Pool<Item> {
-  readonly #max: number;
-  readonly #free: Item[] = [];
+/** What is beyond has nobody waiting for it, and may hold what it was last used for in memory. */
+const FREE_MAX = 2000;
 
-  /** @param max kept at most; the others are thrown away after all */
-  constructor(max = Number.POSITIVE_INFINITY) {
-    this.#max = max;
-  }
+export class Pool<Item> {
+  readonly #free: Item[] = [];
 
   /** One that was given back, as it was left; undefined if there is none. */
   take(): Item | undefined {
@@ -19,6 +16,6 @@ export class Pool<Item> {
 
   /** Nobody may use it any more until it is taken again. */
   give(item: Item): void {
-    if (this.#free.length < this.#max) this.#free.push(item);
+    if (this.#free.length < FREE_MAX) this.#free.push(item);
   }
 }

@@ -25,14 +25,12 @@ const EVENT_BYTES = 750;
 const CHAR_BYTES = 2;
 /** Room for a nodename of eighty letters in each, and in every other one for such a name of a task. */
 const BYTES_PER_EVENT = 1024;
-/** Kept to be used again: as many as come within the window from a busy cluster. */
-const FREE_MAX = 10_000;
 
 export class ReorderingWindow {
   readonly #settings: WindowSettings;
   readonly #apply: (event: HeldEvent) => void;
   readonly #names: Names;
-  readonly #free = new Pool<HeldEvent>(FREE_MAX);
+  readonly #free = new Pool<HeldEvent>();
   /** What is held takes at most so much, as estimated. */
   readonly bytesMax: number;
   #bytes = 0;

@@ -3,6 +3,7 @@
  * worked out for the moment it is asked for. Times are listened time, so that only silence that was listened to counts.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
+import { cut } from './cut.ts';
 import { HeldWord, HeldWords, type KeptTexts } from './held-words.ts';
 import { LAST_WORDS_MS } from './lateness.ts';
 import { Names } from './names.ts';
@@ -32,7 +33,7 @@ export class WorkerTable {
   readonly #workers: WorkerMap;
   readonly #words: HeldWords;
   /** Versions and systems. */
-  readonly #texts = new Names(TEXT_CHARS_MAX);
+  readonly #texts = new Names();
   #appliedEarly = 0;
   #instancesEvicted = 0;
   #session = 0;
@@ -282,11 +283,11 @@ export class WorkerTable {
     this.#workers.retire(worker);
   }
 
-  /** They are kept once. */
+  /** They are kept short, and once. */
   #textsOf({ softwareVersion, softwareSystem }: KeptTexts): KeptTexts {
     return {
-      softwareVersion: this.#texts.intern(softwareVersion),
-      softwareSystem: this.#texts.intern(softwareSystem),
+      softwareVersion: this.#texts.intern(cut(softwareVersion, TEXT_CHARS_MAX)),
+      softwareSystem: this.#texts.intern(cut(softwareSystem, TEXT_CHARS_MAX)),
     };
   }
 }

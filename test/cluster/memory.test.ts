@@ -83,6 +83,20 @@ test('a process that begins anew again and again keeps none of those before, tho
   assert.equal(cluster.tables().workers.size, 1);
 });
 
+test('a word that may be of another process is kept, and none of those that came after it', () => {
+  const cluster = newCluster();
+  const mb = heldMb(() => {
+    for (const processed of [7, 3]) {
+      cluster.apply(signal('worker-heartbeat', { processed, timestampMs: T0_MS - processed }), T0_MS, 0);
+    }
+    for (let index = 0; index < 200_000; index += 1) {
+      const of = { hostname: 'w2@shop', clock: index, timestampMs: T0_MS + index };
+      cluster.apply(signal('worker-heartbeat', of), T0_MS + index, 20 * index);
+    }
+  });
+  assert.ok(mb < 10, `${mb} MB`);
+});
+
 test('the table of workers estimates what it takes, never too little, and comes back to nothing', () => {
   const settings = { ...DEFAULTS, workersMax: 2_000 };
   const table = new WorkerTable(settings, { windowMs: settings.windowMs, observe: () => {} });
