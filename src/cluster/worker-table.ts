@@ -15,7 +15,7 @@ import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts'
 import { WorkerMap } from './worker-map.ts';
 
 export interface WorkerSettings extends Patience {
-  /** Workers remembered at most; beyond it the one that was heard of longest ago is forgotten. */
+  /** Workers remembered at most, and bytes for as many; beyond it the one that was heard of longest ago is forgotten. */
   readonly workersMax: number;
 }
 

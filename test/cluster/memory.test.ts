@@ -6,7 +6,7 @@ import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
 import { Task } from '../../src/cluster/task.ts';
 import { WorkerTable } from '../../src/cluster/worker-table.ts';
 import { heapBytes } from '../otlp/collect/memory.ts';
-import { failed, received, SETTINGS, signal, started, T0_MS } from './events.ts';
+import { failed, received, SETTINGS, signal, started, T0_MS, watch } from './events.ts';
 
 /** The options’ own values. */
 const DEFAULTS = { ...SETTINGS, tasksMax: 100_000, workersMax: 10_000, windowMs: 1_000, heldMax: 100_000 };
@@ -151,4 +151,21 @@ test('events with long texts, each of another worker, wait in bounded memory, an
   const leftMb = heldMb(() => window.flush());
   assert.equal(window.bytes, 0);
   assert.ok(mb + leftMb < 30, `${mb + leftMb} MB are left of ${mb}`);
+});
+
+test('as many workers and events as the options say have room, with names longer than usual', () => {
+  const { workersMax, heldMax } = DEFAULTS;
+  const on = watch({ ...DEFAULTS, tasksMax: heldMax });
+  for (let index = 0; index < workersMax; index += 1) {
+    const hostname = `w${index}@`.padEnd(80, 'x');
+    for (const pid of [17, 18]) on.cluster.apply(signal('worker-online', { hostname, pid }), T0_MS, 0);
+  }
+  for (let index = 0; index < heldMax; index += 1) {
+    const of = { hostname: `w${index % workersMax}@`.padEnd(80, 'x'), uuid: `u${index}` };
+    on.cluster.apply(index % 2 === 0 ? received({ ...of, name: 'n'.repeat(80) }) : started(of), T0_MS, 0);
+  }
+  const { workers, reordering_window: held } = on.cluster.tables();
+  assert.deepEqual([workers.size, workers.evicted], [workersMax, 0]);
+  assert.deepEqual([held.size, held.evicted], [heldMax, 0]);
+  assert.equal(on.cluster.beyondFixedBounds(), 0);
 });
