@@ -64,7 +64,7 @@ export interface Cluster {
   tables(): ClusterTables;
   /**
    * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
-   * and sendings of one task, events of it that wait in the window, words of a worker that do, processes under one nodename, and idle queues.
+   * and sendings of one task, events of it that wait in the window, words of workers that do, processes under one nodename, and idle queues.
    */
   beyondFixedBounds(): number;
 }
@@ -87,7 +87,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   );
   const [names, identities, queues] = [new Names(), new Identities(), new QueueTable(seriesRetentionMs)];
   const around: LifeSurroundings = { tasks, workers, queues, skews, names, identities, observe };
-  const window = new ReorderingWindow(settings, (event) => happened(around, event));
+  const window = new ReorderingWindow(settings, (event) => happened(around, event), names);
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
     const instance = workers.instance(event, wallMs, listenedMs);
@@ -105,6 +105,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   return {
     apply(event, wallMs, listenedMs) {
       window.release(listenedMs, SETTLED_PER_EVENT);
+      workers.release(listenedMs, SETTLED_PER_EVENT);
       switch (event.type) {
         case 'worker-online':
         case 'worker-heartbeat':

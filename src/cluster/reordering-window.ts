@@ -4,6 +4,7 @@
  */
 import { isBefore } from './event-order.ts';
 import { hasPassed, holdingMs } from './lateness.ts';
+import { Names } from './names.ts';
 import { Pool } from './pool.ts';
 import { HeldEvent, type Task, type WorkerTaskEvent } from './task.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -11,32 +12,53 @@ import type { WorkerInstance } from './worker-instance.ts';
 export interface WindowSettings {
   /** How much later than an event an earlier one may come, ms. */
   readonly windowMs: number;
-  /** Events held at most; beyond it the one that came first is let go early, and counted. */
+  /** Events held at most, and bytes for as many; beyond it the one that came first is let go early, and counted. */
   readonly heldMax: number;
 }
 
 /** Of one task. Its events are kept sorted by walking along them, which a hostile sender must not make long. */
 const HELD_PER_TASK_MAX = 64;
 
+/** An event without its texts, with a process that is held by nothing else, as measured. */
+const EVENT_BYTES = 750;
+/** An UTF-16 unit. */
+const CHAR_BYTES = 2;
+/** Room for a nodename of eighty letters in each, and in every other one for such a name of a task. */
+const BYTES_PER_EVENT = 1024;
+
 export class ReorderingWindow {
   readonly #settings: WindowSettings;
   readonly #apply: (event: HeldEvent) => void;
+  readonly #names: Names;
   readonly #free = new Pool<HeldEvent>();
+  /** What is held takes at most so much, as estimated. */
+  readonly bytesMax: number;
+  #bytes = 0;
   #first: HeldEvent | undefined;
   #last: HeldEvent | undefined;
   #size = 0;
   #hurried = 0;
   #hurriedPerTask = 0;
 
-  /** @param apply given each event when its time has come; it may be read until apply returns */
-  constructor(settings: WindowSettings, apply: (event: HeldEvent) => void) {
+  /**
+   * @param apply given each event when its time has come; it may be read until apply returns
+   * @param names by which its texts are kept once
+   */
+  constructor(settings: WindowSettings, apply: (event: HeldEvent) => void, names = new Names()) {
     this.#settings = settings;
     this.#apply = apply;
+    this.#names = names;
+    this.bytesMax = settings.heldMax * BYTES_PER_EVENT;
   }
 
   /** Events in it, those that have left before their turn included. */
   get size(): number {
     return this.#size;
+  }
+
+  /** What they take, as estimated: rather too much. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Events that were let go before an earlier one could have come, for lack of room. */
@@ -53,6 +75,11 @@ export class ReorderingWindow {
     if (this.#size >= this.#settings.heldMax) this.#letFirstGo();
     const held = this.#free.take() ?? new HeldEvent(task, instance);
     held.fill(event, task, instance, nowMs);
+    if (held.name !== '') held.name = this.#names.intern(held.name);
+    if (held.errorType !== '') held.errorType = this.#names.intern(held.errorType);
+    const bytes = bytesOf(held);
+    while (this.#bytes + bytes > this.bytesMax && this.#first !== undefined) this.#letFirstGo();
+    this.#bytes += bytes;
     if (this.#last === undefined) this.#first = held;
     else this.#last.nextArrived = held;
     this.#last = held;
@@ -112,6 +139,10 @@ export class ReorderingWindow {
     this.#first = first.nextArrived;
     if (this.#first === undefined) this.#last = undefined;
     this.#size -= 1;
+    this.#bytes -= bytesOf(first);
+    // It may be kept for long, and must keep nothing.
+    first.name = first.errorType = '';
+    first.next = first.nextArrived = undefined;
     this.#free.give(first);
   }
 
@@ -120,4 +151,8 @@ export class ReorderingWindow {
     earliest.released = true;
     this.#apply(earliest);
   }
+}
+
+function bytesOf({ name, errorType, instance }: HeldEvent): number {
+  return EVENT_BYTES + CHAR_BYTES * (name.length + errorType.length + instance.nodename.length);
 }

@@ -82,6 +82,11 @@ export class StartTally {
     }
   }
 
+  /** No more starts are counted. */
+  close(): void {
+    this.#slices = NO_SLICES;
+  }
+
   /** Starts that happened until then, as far as they can still be told apart. */
   #seenUntil(timestampMs: number): number {
     const last = Math.floor(timestampMs / this.#sliceMs);

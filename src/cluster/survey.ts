@@ -44,6 +44,8 @@ const NO_DOUBT: Doubt = { runs: 0, untilMs: Number.NEGATIVE_INFINITY };
 /** Each takes a fraction of a microsecond. */
 const TASKS_A_STEP = 1000;
 const WORKERS_A_STEP = 100;
+/** Each may be measured, and one may bring others along. */
+const WORDS_A_STEP = 50;
 const LOADS_A_STEP = 5;
 /** The runs of each may be measured. */
 const RUNNING_A_STEP = 100;
@@ -78,7 +80,7 @@ class Surveyor {
   *survey(): Steps<Survey> {
     const { tasks, workers } = this.#surveyed;
     const readings: WorkerReading[] = [];
-    yield* workers.release(this.#listenedMs);
+    while (workers.release(this.#listenedMs, WORDS_A_STEP)) yield;
     yield* this.#timed(tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#look(task)));
     yield* this.#settleAll();
     // Only now, so that what a worker ran is known to be lost before the worker is forgotten.

@@ -65,8 +65,7 @@ export function happened(around: LifeSurroundings, event: HeldEvent): void {
 }
 
 function received(around: LifeSurroundings, event: HeldEvent): void {
-  const { task } = event;
-  const name = around.names.intern(event.name);
+  const { task, name } = event;
   markEarlier(event, name);
   const sending = sendingOf(task, name, event.retries);
   const run = beginRun(around, event, name, sending);

@@ -5,6 +5,7 @@
  */
 import type { WorkerSignal } from '../celery/event.ts';
 import { hashOf } from './fingerprint.ts';
+import type { HeldWord } from './held-words.ts';
 import { hasPassed, LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
@@ -15,17 +16,6 @@ interface Word {
   readonly timestampMs: number;
   readonly arrivedAtMs: number;
   readonly active: number;
-}
-
-/** A word that waits to be applied. */
-export interface HeldSignal {
-  readonly signal: WorkerSignal;
-  /** In listened time, ms. */
-  readonly arrivedAtMs: number;
-  /** The same, less how long it took to come. */
-  readonly spokeMs: number;
-  /** It came later than the window, by our clock. */
-  readonly isLate: boolean;
 }
 
 /** The first event of a process. */
@@ -48,7 +38,7 @@ export interface InstanceSurroundings {
   /** Told of a word that was applied early, for lack of room. */
   readonly onEarly: () => void;
   /** These words are not of the instance: they are the first ones of a successor whose greeting was missed. */
-  readonly onRestart: (instance: WorkerInstance, words: readonly HeldSignal[]) => void;
+  readonly onRestart: (instance: WorkerInstance, words: readonly HeldWord[]) => void;
 }
 
 /** A worker that loses its broker says goodbye and greets again, in Celery 5.7 a second later. */
@@ -57,8 +47,8 @@ const RECONNECT_MS = 2000;
 const GOODBYE_MS = 5000;
 /** Of two processes that share a pid, the older one speaks where its count has grown so many times less. */
 const CLEARLY_CLOSER = 10;
-/** A worker says something every two seconds. */
-const HELD_SIGNALS_MAX = 64;
+/** A worker says something every two seconds. They are kept sorted, which a hostile sender must not make long. */
+const HELD_WORDS_MAX = 64;
 
 export class WorkerInstance {
   readonly nodename: string;
@@ -97,14 +87,14 @@ export class WorkerInstance {
   saidGoodbye = false;
   #goodbyeAtMs = 0;
   /** In the order in which they were said. */
-  #held: HeldSignal[] = [];
+  #held: HeldWord[] = [];
   #lastWord: Word | undefined;
   #wordBefore: Word | undefined;
   /** Of its words that were applied: the highest clock, and the latest timestamp, epoch ms. */
   #lastClock = -1;
   lastAppliedMs = Number.NEGATIVE_INFINITY;
   /** A word that cannot be its own; a second one shows that there is another process. */
-  #foreign: HeldSignal | undefined;
+  #foreign: HeldWord | undefined;
 
   constructor(nodename: string, pid: number, surroundings: InstanceSurroundings, first: FirstSign) {
     this.nodename = nodename;
@@ -122,11 +112,6 @@ export class WorkerInstance {
   isOffline(listenedMs: number): boolean {
     const mayGreetMs = this.#surroundings.windowMs + RECONNECT_MS;
     return this.saidGoodbye && this.#held.length === 0 && listenedMs - this.#goodbyeAtMs >= mayGreetMs;
-  }
-
-  /** Not all that it said was applied. */
-  get hasMoreToSay(): boolean {
-    return this.#held.length > 0;
   }
 
   /** The process of this nodename and pid that ran then, by its own clock. */
@@ -150,15 +135,16 @@ export class WorkerInstance {
 
   /** A start of a task reached us that happened then, by its clock. */
   started(timestampMs: number): void {
-    this.#tally.started(timestampMs);
+    if (this.dropped === undefined) this.#tally.started(timestampMs);
   }
 
   /** Takes what it says of itself. */
-  hear(word: HeldSignal): void {
-    const at = this.#held.findLastIndex((held) => !isBefore(word.signal, held.signal)) + 1;
+  hear(word: HeldWord): void {
+    const at = this.#held.findLastIndex((held) => !isBefore(word, held)) + 1;
     this.#held.splice(at, 0, word);
-    if (this.#held.length <= HELD_SIGNALS_MAX) return;
-    this.#applyFirst(1);
+    word.holder = this;
+    if (this.#held.length <= HELD_WORDS_MAX) return;
+    this.applyEarliest();
     this.#surroundings.onEarly();
   }
 
@@ -166,21 +152,21 @@ export class WorkerInstance {
    * Whether this greeting is that of another process: one that lost its broker for a moment greets as well, but its counts
    * go on.
    */
-  isSuccessor({ signal, isLate }: HeldSignal, session: number): boolean {
-    const { processed = 0, clock, timestampMs } = signal;
+  isSuccessor(greeting: HeldWord, session: number): boolean {
+    const { processed = 0, clock, timestampMs, isLate } = greeting;
     if (isLate && timestampMs <= this.lastAppliedMs) return false;
-    const before = this.#held.filter((held) => held.signal.timestampMs < timestampMs);
-    const counts = [this.#tally.highest ?? 0, ...before.map((held) => held.signal.processed ?? 0)];
-    const clocks = [this.#lastClock, ...before.map((held) => held.signal.clock)];
+    const before = this.#held.filter((held) => held.timestampMs < timestampMs);
+    const counts = [this.#tally.highest ?? 0, ...before.map((held) => held.processed ?? 0)];
+    const clocks = [this.#lastClock, ...before.map((held) => held.clock)];
     if (clock >= 0 && clock < Math.max(...clocks)) return true;
-    if (signal.processed !== undefined && processed < Math.max(...counts)) return true;
+    if (greeting.processed !== undefined && processed < Math.max(...counts)) return true;
     if (processed > 0) return false;
     return this.#tally.hasBegunBefore(timestampMs) || this.#leftBefore(timestampMs, before, session);
   }
 
   /** Its last word was a goodbye, long before; where the broker was away meanwhile, its own connection was as well. */
-  #leftBefore(timestampMs: number, held: readonly HeldSignal[], session: number): boolean {
-    const last = held.at(-1)?.signal;
+  #leftBefore(timestampMs: number, held: readonly HeldWord[], session: number): boolean {
+    const last = held.at(-1);
     const saidGoodbye = last === undefined ? this.saidGoodbye : last.type === 'worker-offline';
     const lastMs = last?.timestampMs ?? this.lastAppliedMs;
     return saidGoodbye && timestampMs - lastMs > GOODBYE_MS && session === this.lastSession;
@@ -195,27 +181,43 @@ export class WorkerInstance {
     if (this.#revivedAtMs >= successor.firstSpokeMs) this.hasExited = true;
     this.lastSpokeMs = Math.min(this.lastSpokeMs, successor.firstSpokeMs);
     this.#tally.splitAt(successor.firstToldMs, successor.#tally);
-    const isLater = ({ signal }: HeldSignal): boolean => signal.timestampMs >= successor.firstToldMs;
+    const isLater = ({ timestampMs }: HeldWord): boolean => timestampMs >= successor.firstToldMs;
     successor.#held = this.#held.filter(isLater);
     this.#held = this.#held.filter((held) => !isLater(held));
+    for (const word of successor.#held) word.holder = successor;
   }
 
-  /** Applies its words whose time has come, and says what they add to what was known. */
-  release(listenedMs: number): void {
-    if (this.#held.length === 0) return;
-    const { windowMs } = this.#surroundings;
-    this.#applyFirst(
-      this.#held.findLastIndex(({ arrivedAtMs }) => hasPassed(windowMs, arrivedAtMs, listenedMs)) + 1,
-    );
+  /**
+   * The table no longer knows it. What it ran may still refer to it, so it keeps who it was and how it was last, and
+   * nothing else.
+   */
+  drop(why: 'retired' | 'evicted'): void {
+    this.dropped = why;
+    for (const word of this.#held) word.holder = undefined;
+    this.#held = [];
+    this.#foreign = undefined;
+    this.load = undefined;
+    this.version = this.system = '';
+    this.#tally.close();
+    const before = this.#predecessor;
+    // Else whoever still refers to the first of a hundred processes would keep all of them.
+    if (before !== undefined) before.rebornAs = before.dropped === undefined ? this.rebornAs : undefined;
+    this.#predecessor = undefined;
+  }
+
+  /** Applies the first of the words that it holds, and says what that adds to what was known. */
+  applyEarliest(): void {
+    const word = this.#held.shift();
+    if (word !== undefined) this.#applyOne(word);
   }
 
   /** Applies all its words at once. */
   flush(): void {
-    this.#applyFirst(this.#held.length);
+    while (this.#held.length > 0) this.applyEarliest();
   }
 
   /** Applies words that another instance held. */
-  takeOver(words: readonly HeldSignal[]): void {
+  takeOver(words: readonly HeldWord[]): void {
     for (const word of words) this.#applyOne(word);
   }
 
@@ -230,18 +232,16 @@ export class WorkerInstance {
     return [this.#lastWord, this.#wordBefore].find(isSettled);
   }
 
-  #applyFirst(count: number): void {
-    for (const word of this.#held.splice(0, count)) this.#applyOne(word);
-  }
-
-  #applyOne(word: HeldSignal): void {
+  #applyOne(word: HeldWord): void {
+    word.holder = undefined;
+    if (this.dropped !== undefined) return;
     if (this.#predecessor?.claims(word, this) === true) this.#predecessor.#apply(word);
     else if (this.#isOwn(word)) this.#apply(word);
   }
 
   /** Whether a word that came after the successor had begun is its own: it is there still, and they share a pid. */
-  claims({ signal, arrivedAtMs, spokeMs }: HeldSignal, successor: WorkerInstance): boolean {
-    const { processed = -1, clock } = signal;
+  claims(word: HeldWord, successor: WorkerInstance): boolean {
+    const { processed = -1, clock, arrivedAtMs, spokeMs } = word;
     const growth = processed - (this.#tally.highest ?? 0);
     const otherGrowth = processed - (successor.#tally.highest ?? 0);
     if (growth < 0 || (clock >= 0 && clock < this.#lastClock)) return false;
@@ -255,8 +255,8 @@ export class WorkerInstance {
    * Whether the word is of this process, whose counts and whose clock never fall. A process that begins anew greets, but
    * its greeting may have been missed.
    */
-  #isOwn(word: HeldSignal): boolean {
-    const { processed = Number.POSITIVE_INFINITY, clock, timestampMs } = word.signal;
+  #isOwn(word: HeldWord): boolean {
+    const { processed = Number.POSITIVE_INFINITY, clock, timestampMs } = word;
     const hasFallen = processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
     if (!hasFallen || (word.isLate && timestampMs < this.lastAppliedMs)) return !hasFallen;
     if (this.#foreign === undefined) this.#foreign = word;
@@ -264,19 +264,19 @@ export class WorkerInstance {
     return false;
   }
 
-  #apply({ signal, arrivedAtMs }: HeldSignal): void {
-    const { timestampMs, active, processed, type } = signal;
+  #apply(word: HeldWord): void {
+    const { timestampMs, arrivedAtMs, active, processed, type } = word;
     const isGoodbye = type === 'worker-offline';
     if (this.saidGoodbye && !isGoodbye) this.hasExited = false;
     if (isGoodbye) this.#goodbyeAtMs = arrivedAtMs;
     this.saidGoodbye = isGoodbye;
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
-    this.#lastClock = Math.max(this.#lastClock, signal.clock);
+    this.#lastClock = Math.max(this.#lastClock, word.clock);
     this.lastAppliedMs = Math.max(this.lastAppliedMs, timestampMs);
     this.active = active ?? this.active;
-    this.load = signal.loadavg ?? this.load;
-    this.version = signal.softwareVersion || this.version;
-    this.system = signal.softwareSystem || this.system;
+    this.load = word.loadavg ?? this.load;
+    this.version = word.softwareVersion || this.version;
+    this.system = word.softwareSystem || this.system;
     if (active !== undefined) {
       this.#wordBefore = this.#lastWord;
       this.#lastWord = { timestampMs, arrivedAtMs, active };
@@ -293,7 +293,7 @@ export class WorkerInstance {
 }
 
 /** Whether one was said before the other. */
-function isBefore(one: WorkerSignal, other: WorkerSignal): boolean {
+function isBefore(one: HeldWord, other: HeldWord): boolean {
   if (one.timestampMs !== other.timestampMs) return one.timestampMs < other.timestampMs;
   return one.clock < other.clock;
 }

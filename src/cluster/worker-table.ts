@@ -3,22 +3,24 @@
  * worked out for the moment it is asked for. Times are listened time, so that only silence that was listened to counts.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
+import { cut } from './cut.ts';
+import { HeldWord, HeldWords, type KeptTexts } from './held-words.ts';
 import { LAST_WORDS_MS } from './lateness.ts';
-import { createRecencyMap } from './recency-map.ts';
+import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
-import { addProcess, isClient, newWorker, noteVersion, processOf, type Worker } from './worker.ts';
+import { noteVersion, processOf, type Worker } from './worker.ts';
+import { TEXT_CHARS_MAX, WORD_BYTES, wordsMax } from './worker-bounds.ts';
 import { type Death, deathOf, goneAtMs, isUp, type Patience } from './worker-death.ts';
-import { type HeldSignal, type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
+import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
+import { WorkerMap } from './worker-map.ts';
 
 export interface WorkerSettings extends Patience {
-  /** Workers remembered at most; beyond it the one that was heard of longest ago is forgotten. */
+  /** Workers remembered at most, and bytes for as many; beyond it the one that was heard of longest ago is forgotten. */
   readonly workersMax: number;
 }
 
-/** Told by one survey; what is kept of the others has bounds of its own. */
-const FORGOTTEN_MAX = 100_000;
 /** Each is measured, some for the first time. */
-const HEARD_A_STEP = 50;
+const SETTLED_A_STEP = 50;
 const LOOKED_AT_A_STEP = 500;
 /** Names that are heard once, in a flood, are not worth series of their own. */
 const APPEARED_AFTER_MS = 10_000;
@@ -28,18 +30,19 @@ const INSTANCES_MAX = 8;
 export class WorkerTable {
   readonly #settings: WorkerSettings;
   readonly #surroundings: InstanceSurroundings;
-  readonly #workers = createRecencyMap<Worker>();
-  /** Whose words wait to be applied. */
-  readonly #talkative = new Set<WorkerInstance>();
-  /** Since the last survey. */
-  readonly #forgotten = new Set<string>();
-  #evicted = 0;
+  readonly #workers: WorkerMap;
+  readonly #words: HeldWords;
+  /** Versions and systems. */
+  readonly #texts = new Names();
   #appliedEarly = 0;
   #instancesEvicted = 0;
   #session = 0;
 
   constructor(settings: WorkerSettings, surroundings: Pick<InstanceSurroundings, 'windowMs' | 'observe'>) {
+    const { workersMax, windowMs } = settings;
     this.#settings = settings;
+    this.#words = new HeldWords(windowMs, wordsMax(workersMax, windowMs));
+    this.#workers = new WorkerMap(workersMax);
     this.#surroundings = {
       ...surroundings,
       onEarly: () => {
@@ -50,17 +53,27 @@ export class WorkerTable {
   }
 
   get size(): number {
-    return this.#workers.size();
+    return this.#workers.size;
   }
 
   /** Workers forgotten for lack of room. */
   get evicted(): number {
-    return this.#evicted;
+    return this.#workers.evicted;
+  }
+
+  /** What the workers, their processes and what is held back of them take at most, as estimated: never too little. */
+  get bytes(): number {
+    return this.#workers.bytes + this.#words.size * WORD_BYTES;
+  }
+
+  /** Beyond it workers are forgotten as beyond their number. */
+  get bytesMax(): number {
+    return this.#workers.bytesMax + this.#words.max * WORD_BYTES;
   }
 
   /** Words that were applied early, and processes that were let go of, for lack of room under one name. */
   get beyondFixedBounds(): number {
-    return this.#appliedEarly + this.#instancesEvicted;
+    return this.#appliedEarly + this.#words.hurried + this.#instancesEvicted;
   }
 
   /** Connections to the broker so far, from 0. */
@@ -75,22 +88,24 @@ export class WorkerTable {
 
   /** Takes what a worker says of itself. */
   signal(event: WorkerSignal, wallMs: number, listenedMs: number): void {
-    const worker = this.#workers.use(event.hostname) ?? this.#newWorker(event.hostname);
+    const worker = this.#workers.use(event.hostname);
+    if (worker === undefined) return;
     const lateMs = Math.max(0, wallMs - event.timestampMs);
-    const word = {
-      signal: event,
+    const coming = {
       arrivedAtMs: listenedMs,
       spokeMs: listenedMs - lateMs,
       isLate: lateMs > this.#settings.windowMs,
     };
+    const word = new HeldWord(event, this.#textsOf(event), coming);
     const known = this.#known(worker, event, listenedMs);
     const isReborn = event.type === 'worker-online' && known?.isSuccessor(word, this.#session) === true;
     const instance =
-      worker !== undefined && known !== undefined && isReborn
+      known !== undefined && isReborn
         ? this.#reborn(worker, known, word, event.timestampMs)
         : this.#seen(worker, known, event, lateMs, listenedMs);
+    if (instance.dropped !== undefined) return;
     instance.hear(word);
-    if (instance.dropped === undefined) this.#talkative.add(instance);
+    this.#words.add(word);
   }
 
   /**
@@ -98,7 +113,7 @@ export class WorkerTable {
    * that shuts down in an orderly way says it first, and tells the ends of its last tasks after it.
    */
   instance(event: EventBase, wallMs: number, listenedMs: number): WorkerInstance {
-    const worker = this.#workers.use(event.hostname) ?? this.#newWorker(event.hostname);
+    const worker = this.#workers.use(event.hostname);
     const known = this.#known(worker, event, listenedMs);
     return this.#seen(worker, known, event, Math.max(0, wallMs - event.timestampMs), listenedMs);
   }
@@ -114,14 +129,18 @@ export class WorkerTable {
     if (worker !== undefined) worker.onlyQueue = queues.length === 1 ? (queues[0] ?? '') : '';
   }
 
-  /** Applies what the workers said long enough ago. */
-  release(listenedMs: number): Steps {
-    return inSteps(this.#talkative, HEARD_A_STEP, (instance) => this.#release(instance, listenedMs));
+  /**
+   * Applies what the workers said long enough ago.
+   * @param max words at most
+   * @returns whether there are more of them
+   */
+  release(listenedMs: number, max: number): boolean {
+    return this.#words.release(listenedMs, max);
   }
 
   /** Applies everything that was said. */
   flush(): void {
-    for (const worker of this.all()) for (const instance of worker.instances) instance.flush();
+    this.#words.release(Number.POSITIVE_INFINITY);
   }
 
   /** How it is known that the process is dead, so that what it ran is lost; undefined while it may live. */
@@ -137,7 +156,7 @@ export class WorkerTable {
 
   /** Observes which workers have come and which processes have left since the last call, and why. */
   settle(listenedMs: number): Steps {
-    return this.#eachKnown(HEARD_A_STEP, (worker) => this.#settle(worker, listenedMs));
+    return this.#eachKnown(SETTLED_A_STEP, (worker) => this.#settle(worker, listenedMs));
   }
 
   /**
@@ -146,14 +165,12 @@ export class WorkerTable {
    */
   *forgetGone(listenedMs: number): Steps<readonly string[]> {
     yield* this.#eachKnown(LOOKED_AT_A_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
-    const forgotten = [...this.#forgotten].filter((nodename) => this.#workers.peek(nodename) === undefined);
-    this.#forgotten.clear();
-    return forgotten;
+    return this.#workers.takeForgotten();
   }
 
   /** The one heard of longest ago first. */
   all(): Iterable<Worker> {
-    return this.#workers.values();
+    return this.#workers.all();
   }
 
   /** Not those that were evicted between two steps; another may have the name meanwhile. */
@@ -161,18 +178,6 @@ export class WorkerTable {
     return inSteps(this.all(), perStep, (worker) => {
       if (this.#workers.peek(worker.nodename) === worker) act(worker);
     });
-  }
-
-  #newWorker(nodename: string): Worker | undefined {
-    if (isClient(nodename)) return undefined;
-    if (this.#workers.size() >= this.#settings.workersMax) {
-      const oldest = this.#workers.takeOldest();
-      if (oldest !== undefined) this.#forget(oldest, 'evicted');
-      this.#evicted += 1;
-    }
-    const worker = newWorker(nodename);
-    this.#workers.add(nodename, worker);
-    return worker;
   }
 
   #known(worker: Worker | undefined, event: EventBase, listenedMs: number): WorkerInstance | undefined {
@@ -192,13 +197,12 @@ export class WorkerTable {
     const spokeMs = listenedMs - lateMs;
     if (known === undefined) return this.#newInstance(worker, event, seenMs, spokeMs);
     known.seen(seenMs, spokeMs, this.#session);
-    known.release(listenedMs);
     return known;
   }
 
   #newInstance(
     worker: Worker | undefined,
-    { hostname, pid, timestampMs: toldMs }: EventBase,
+    { hostname, pid, timestampMs: toldMs }: Omit<EventBase, 'clock'>,
     seenMs: number,
     spokeMs: number,
   ): WorkerInstance {
@@ -206,11 +210,12 @@ export class WorkerTable {
     // One name for one worker: whoever compares two finds the very same text.
     const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#surroundings, first);
     if (worker === undefined) {
-      instance.dropped = 'evicted';
+      instance.drop('evicted');
       return instance;
     }
-    addProcess(worker, instance);
+    this.#workers.addProcess(worker, instance);
     this.#makeRoom(worker, seenMs);
+    this.#workers.keepBounds();
     return instance;
   }
 
@@ -222,32 +227,25 @@ export class WorkerTable {
     this.#settle(worker, listenedMs);
     const isDead = this.death(oldest, listenedMs) !== undefined;
     if (!isDead) this.#instancesEvicted += 1;
-    this.#drop(oldest, isDead ? 'retired' : 'evicted');
-    worker.instances = worker.instances.filter((instance) => instance !== oldest);
+    this.#workers.dropProcesses(worker, new Set([oldest]), isDead ? 'retired' : 'evicted');
   }
 
   /** @param sinceMs what was told since then is of the new process, by the worker’s clock, epoch ms */
-  #reborn(worker: Worker, instance: WorkerInstance, first: HeldSignal, sinceMs: number): WorkerInstance {
+  #reborn(worker: Worker, instance: WorkerInstance, first: HeldWord, sinceMs: number): WorkerInstance {
     const seenMs = Math.max(first.spokeMs, first.arrivedAtMs - this.#settings.windowMs);
-    const event = { ...first.signal, timestampMs: sinceMs };
+    const event = { hostname: worker.nodename, pid: instance.pid, timestampMs: sinceMs };
     const successor = this.#newInstance(worker, event, seenMs, first.spokeMs);
     instance.giveWayTo(successor);
-    if (successor.hasMoreToSay) this.#talkative.add(successor);
     return successor;
   }
 
-  #restarted(instance: WorkerInstance, words: readonly HeldSignal[]): void {
-    const [first] = words;
-    const worker = this.#workers.peek(instance.nodename);
-    if (first === undefined || worker === undefined) return;
+  #restarted(instance: WorkerInstance, words: readonly HeldWord[]): void {
     if (instance.dropped !== undefined || instance.rebornAs !== undefined) return;
+    const [first] = words;
+    const worker = this.#workers.use(instance.nodename);
+    if (first === undefined || worker === undefined) return;
     // When it began is not known: at the earliest after the last word of the one before.
     this.#reborn(worker, instance, first, instance.lastAppliedMs + 1).takeOver(words);
-  }
-
-  #release(instance: WorkerInstance, listenedMs: number): void {
-    instance.release(listenedMs);
-    if (!instance.hasMoreToSay) this.#talkative.delete(instance);
   }
 
   #settle(worker: Worker, listenedMs: number): void {
@@ -276,24 +274,20 @@ export class WorkerTable {
       const isDead = (each: WorkerInstance): boolean =>
         each !== last && this.death(each, listenedMs) !== undefined;
       const dead = new Set(worker.instances.filter(isDead));
-      for (const instance of dead) this.#drop(instance, 'retired');
-      worker.instances = worker.instances.filter((each) => !dead.has(each));
+      this.#workers.dropProcesses(worker, dead, 'retired');
     }
     let goneMs = Number.NEGATIVE_INFINITY;
     for (const each of worker.instances)
       goneMs = Math.max(goneMs, goneAtMs(each, this.#settings, listenedMs));
     if (listenedMs - goneMs <= this.#settings.seriesRetentionMs) return;
-    this.#workers.delete(worker.nodename);
-    this.#forget(worker, 'retired');
+    this.#workers.retire(worker);
   }
 
-  #drop(instance: WorkerInstance, why: 'retired' | 'evicted'): void {
-    instance.dropped = why;
-    this.#talkative.delete(instance);
-  }
-
-  #forget(worker: Worker, why: 'retired' | 'evicted'): void {
-    for (const instance of worker.instances) this.#drop(instance, why);
-    if (this.#forgotten.size < FORGOTTEN_MAX) this.#forgotten.add(worker.nodename);
+  /** They are kept short, and once. */
+  #textsOf({ softwareVersion, softwareSystem }: KeptTexts): KeptTexts {
+    return {
+      softwareVersion: this.#texts.intern(cut(softwareVersion, TEXT_CHARS_MAX)),
+      softwareSystem: this.#texts.intern(cut(softwareSystem, TEXT_CHARS_MAX)),
+    };
   }
 }

@@ -220,7 +220,7 @@ const ROWS = {
     default: '100000',
   }),
   workers_max: option({
-    doc: 'Workers remembered at most; beyond it the one heard of longest ago is forgotten.',
+    doc: 'Workers remembered at most, with 6 kB of memory for each; beyond either the one heard of longest ago is forgotten.',
     format: wholeNumber(1, 1_000_000),
     flag: '--workers-max',
     env: ['CELERY_OTEL_WORKERS_MAX'],
@@ -238,7 +238,7 @@ const ROWS = {
     default: '1',
   }),
   reordering_events_max: option({
-    doc: 'Events held back at most; beyond it the one that came first is counted early.',
+    doc: 'Events held back at most, with 1 KiB of memory for each; beyond either the one that came first is counted early.',
     format: wholeNumber(1, 10_000_000),
     flag: '--reordering-events-max',
     env: ['CELERY_OTEL_REORDERING_EVENTS_MAX'],

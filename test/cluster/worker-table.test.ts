@@ -240,6 +240,33 @@ test('what a worker tells of itself is read, and its load only while it is up', 
   assert.deepEqual([down?.load, down?.versions], [[0, 0, 0], versions]);
 });
 
+test('a version and a system are kept up to a length that no honest one has', () => {
+  const texts = { softwareVersion: '5'.repeat(255), softwareSystem: 'x'.repeat(65) };
+  const [reading] = readAt(windowMs, [[0, signal('worker-heartbeat', texts)]]);
+  assert.deepEqual(reading?.versions, [{ version: '5'.repeat(64), system: 'x'.repeat(64) }]);
+});
+
+test('of processes that fill the memory for workers, those of the worker that was heard of longest ago go', () => {
+  const on = watch({ workersMax: 1_000 });
+  for (let index = 0; index < 1_000; index += 1) {
+    for (let pid = 1; pid <= 8; pid += 1) {
+      hear(on, [[index, signal('worker-heartbeat', { hostname: `w${index}`, pid })]]);
+    }
+  }
+  const { size, evicted } = on.cluster.tables().workers;
+  assert.ok(size < 500 && size + evicted === 1_000, `${size} workers, ${evicted} evicted`);
+  const { workers, forgotten } = on.cluster.survey(T0_MS + 1_000);
+  assert.deepEqual([workers.length, forgotten.length], [size, evicted]);
+  assert.ok(workers.some(({ worker }) => worker === 'w999'));
+});
+
+test('a worker that crashes again and again pushes no other out of a small table', () => {
+  const on = watch({ workersMax: 2 });
+  hear(on, [[0, online(W2)]]);
+  for (let pid = 1; pid <= 100; pid += 1) hear(on, [[10 * pid, signal('worker-online', { pid })]]);
+  assert.equal(on.cluster.tables().workers.evicted, 0);
+});
+
 test('heartbeats that come in another order count as they were sent', () => {
   const on = watch();
   on.cluster.apply(signal('worker-heartbeat', { active: 1, timestampMs: T0_MS + 200 }), T0_MS + 200);

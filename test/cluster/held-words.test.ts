@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HeldWord, HeldWords } from '../../src/cluster/held-words.ts';
+import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
+import { received, SETTINGS, signal, T0_MS, type Watched, watch } from './events.ts';
+
+const { windowMs } = SETTINGS;
+
+interface Speaker {
+  /** It says at that time that it has begun so many tasks. */
+  says(processed: number, atMs: number, arrivedAtMs?: number): void;
+}
+
+function watched(max = 1_000): {
+  readonly words: HeldWords;
+  speaker(nodename: string): Speaker;
+  out(): readonly string[];
+} {
+  const words = new HeldWords(windowMs, max);
+  let out: string[] = [];
+  const surroundings = {
+    windowMs,
+    observe: (it: { readonly kind: string; readonly worker?: string; readonly processed?: number }) =>
+      out.push(`${it.worker} ${it.processed}`),
+    onEarly: () => {},
+    onRestart: () => {},
+  };
+  return {
+    words,
+    speaker(nodename) {
+      const first = { seenMs: 0, spokeMs: 0, toldMs: 0, session: 0 };
+      const instance = new WorkerInstance(nodename, 17, surroundings, first);
+      return {
+        says(processed, atMs, arrivedAtMs = atMs) {
+          const event = signal('worker-heartbeat', { processed, clock: atMs, timestampMs: T0_MS + atMs });
+          const word = new HeldWord(event, event, { arrivedAtMs, spokeMs: arrivedAtMs, isLate: false });
+          instance.hear(word);
+          words.add(word);
+        },
+      };
+    },
+    out() {
+      const news = out;
+      out = [];
+      return news;
+    },
+  };
+}
+
+test('words are applied in the order in which each worker said them, once no earlier one can come', () => {
+  const { words, speaker, out } = watched();
+  const [one, other] = [speaker('w1'), speaker('w2')];
+  one.says(0, 0);
+  other.says(0, 0);
+  one.says(7, 30, 40);
+  other.says(5, 45);
+  one.says(3, 20, 50);
+  assert.equal(words.release(windowMs + 39), false);
+  assert.deepEqual(out(), []);
+  words.release(windowMs + 40);
+  assert.deepEqual(out(), ['w1 3', 'w1 4'], 'what was said before goes with it');
+  words.release(windowMs + 50);
+  assert.deepEqual(out(), ['w2 5']);
+  assert.equal(words.size, 0);
+  assert.equal(words.hurried, 0);
+});
+
+test('a number of them is applied at a time, and whether there are more is told', () => {
+  const { words, speaker } = watched();
+  const one = speaker('w1');
+  for (let at = 0; at < 5; at += 1) one.says(at, at);
+  assert.equal(words.release(windowMs + 100, 2), true);
+  assert.equal(words.size, 3);
+  assert.equal(words.release(windowMs + 100, 3), false);
+  assert.equal(words.size, 0);
+});
+
+test('beyond the bound the word that came first is applied early, whoever said it, and is counted', () => {
+  const { words, speaker, out } = watched(3);
+  const [one, other] = [speaker('w1'), speaker('w2')];
+  one.says(0, 0);
+  one.says(4, 1);
+  other.says(0, 2);
+  assert.equal(words.hurried, 0);
+  other.says(1, 3);
+  other.says(2, 4);
+  assert.deepEqual(out(), ['w1 4']);
+  assert.equal(words.hurried, 2);
+  for (let at = 5; at < 1_000; at += 1) {
+    speaker(`w${at}`).says(0, at);
+    assert.ok(words.size <= 3);
+  }
+});
+
+const heartbeat = (hostname: string, processed: number) =>
+  signal('worker-heartbeat', { hostname, processed });
+
+function progress(on: Watched): readonly string[] {
+  return on.news().flatMap((it) => (it.kind === 'worker-progressed' ? [`${it.worker} ${it.processed}`] : []));
+}
+
+test('what a worker said is applied with the events of others, without a survey', () => {
+  const on = watch();
+  const at = (atMs: number) => ({ timestampMs: T0_MS + atMs });
+  for (const hostname of ['w1', 'w2', 'w3']) {
+    on.cluster.apply({ ...heartbeat(hostname, 0), ...at(0) }, T0_MS);
+    on.cluster.apply({ ...heartbeat(hostname, 4), ...at(10) }, T0_MS + 10);
+  }
+  on.cluster.apply({ ...received(), ...at(10 + windowMs) }, T0_MS + 10 + windowMs);
+  assert.deepEqual(progress(on), ['w1 4'], 'some with each event');
+  on.cluster.apply({ ...received(), ...at(10 + windowMs) }, T0_MS + 10 + windowMs);
+  on.cluster.apply({ ...received(), ...at(10 + windowMs) }, T0_MS + 10 + windowMs);
+  assert.deepEqual(progress(on), ['w2 4', 'w3 4']);
+});
+
+test('all workers of a table may greet at once, and again after their broker was away, and nothing is hurried', () => {
+  const workersMax = 2_000;
+  const on = watch({ workersMax, windowMs: 1_000 });
+  for (const type of ['worker-online', 'worker-heartbeat', 'worker-offline', 'worker-online'] as const) {
+    for (let index = 0; index < workersMax; index += 1) {
+      on.cluster.apply(signal(type, { hostname: `w${index}` }), T0_MS, 0);
+    }
+  }
+  assert.equal(on.cluster.beyondFixedBounds(), 0);
+});
+
+test('words of a worker that had to be forgotten are not applied', () => {
+  const on = watch({ workersMax: 1 });
+  on.cluster.apply(heartbeat('w1', 0), T0_MS);
+  on.cluster.apply({ ...heartbeat('w1', 4), clock: 2, timestampMs: T0_MS + 1 }, T0_MS + 1);
+  on.cluster.apply(heartbeat('w2', 0), T0_MS + 2);
+  on.cluster.survey(T0_MS + 60_000);
+  assert.deepEqual(progress(on), []);
+});

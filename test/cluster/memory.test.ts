@@ -1,0 +1,171 @@
+/** What an enemy can make a cluster keep in memory: workers, what they say, and events that wait. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
+import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
+import { Task } from '../../src/cluster/task.ts';
+import { WorkerTable } from '../../src/cluster/worker-table.ts';
+import { heapBytes } from '../otlp/collect/memory.ts';
+import { failed, received, SETTINGS, signal, started, T0_MS, watch } from './events.ts';
+
+/** The options’ own values. */
+const DEFAULTS = { ...SETTINGS, tasksMax: 100_000, workersMax: 10_000, windowMs: 1_000, heldMax: 100_000 };
+const MB = 1e6;
+/** The longest that decoding lets through. */
+const CHARS = 255;
+
+/** A text that shares its memory with no other, as each message brings its own. */
+function long(beginning: string, chars = CHARS): string {
+  return Buffer.from(beginning.padEnd(chars, '一'), 'utf16le').toString('utf16le');
+}
+
+/** By how much the heap has grown with that. */
+function heldMb(work: () => void): number {
+  const before = heapBytes();
+  work();
+  return (heapBytes() - before) / MB;
+}
+
+function newCluster(): Cluster {
+  return createCluster(DEFAULTS, () => {});
+}
+
+/** Of as many processes as fit under one name. */
+function sayMuch(cluster: Cluster, workers: number, words: number): void {
+  for (let worker = 0; worker < workers; worker += 1) {
+    for (let pid = 1; pid <= 8; pid += 1) {
+      for (let clock = 0; clock < words; clock += 1) {
+        const texts = {
+          softwareVersion: long(`v ${clock} ${pid} ${worker}`),
+          softwareSystem: long(`s ${clock} ${pid} ${worker}`),
+        };
+        cluster.apply(
+          signal('worker-heartbeat', {
+            hostname: long(`w${worker}`),
+            pid,
+            clock,
+            ...texts,
+            loadavg: [0.5, 1.5, 2.5],
+          }),
+          T0_MS,
+          0,
+        );
+      }
+    }
+  }
+}
+
+test('workers that say very much while no time passes fill no memory', () => {
+  const cluster = newCluster();
+  const mb = heldMb(() => sayMuch(cluster, 400, 64));
+  assert.ok(mb < 60, `${mb} MB`);
+  assert.ok(cluster.beyondFixedBounds() > 0);
+});
+
+test('as many processes of as many workers as there may be, each with texts of its own, fill no memory', () => {
+  const cluster = newCluster();
+  const mb = heldMb(() => sayMuch(cluster, DEFAULTS.workersMax, 1));
+  assert.ok(mb < 100, `${mb} MB`);
+  assert.ok(cluster.tables().workers.evicted > 0);
+});
+
+test('a process that begins anew again and again keeps none of those before, though a task ran on the first', () => {
+  const cluster = newCluster();
+  const mb = heldMb(() => {
+    cluster.apply(started(), T0_MS, 0);
+    for (let index = 0; index < 200_000; index += 1) {
+      const atMs = T0_MS + index;
+      const of = { clock: 1_000_000 - index, timestampMs: atMs };
+      cluster.apply(signal('worker-online', of), atMs, index);
+    }
+  });
+  assert.ok(mb < 30, `${mb} MB`);
+  assert.equal(cluster.tables().workers.size, 1);
+});
+
+test('a word that may be of another process is kept, and none of those that came after it', () => {
+  const cluster = newCluster();
+  const mb = heldMb(() => {
+    for (const processed of [7, 3]) {
+      cluster.apply(signal('worker-heartbeat', { processed, timestampMs: T0_MS - processed }), T0_MS, 0);
+    }
+    for (let index = 0; index < 200_000; index += 1) {
+      const of = { hostname: 'w2@shop', clock: index, timestampMs: T0_MS + index };
+      cluster.apply(signal('worker-heartbeat', of), T0_MS + index, 20 * index);
+    }
+  });
+  assert.ok(mb < 10, `${mb} MB`);
+});
+
+test('the table of workers estimates what it takes, never too little, and comes back to nothing', () => {
+  const settings = { ...DEFAULTS, workersMax: 2_000 };
+  const table = new WorkerTable(settings, { windowMs: settings.windowMs, observe: () => {} });
+  assert.equal(table.bytes, 0);
+  const mb = heldMb(() => {
+    for (let worker = 0; worker < settings.workersMax; worker += 1) {
+      const hostname = long(`w${worker}`);
+      for (let pid = 1; pid <= 3; pid += 1) {
+        for (let clock = 1; clock <= 3; clock += 1) {
+          const texts = {
+            softwareVersion: long(`v ${pid} ${worker}`),
+            softwareSystem: long(`s ${pid} ${worker}`),
+          };
+          const at = { timestampMs: T0_MS + clock + 0.5, clock };
+          table.signal(signal('worker-heartbeat', { hostname, pid, ...at, ...texts }), T0_MS, worker + 0.5);
+          table.instance({ hostname, pid, ...at }, T0_MS, worker + 0.5).started(at.timestampMs);
+          assert.ok(table.bytes <= table.bytesMax);
+        }
+      }
+    }
+  });
+  assert.ok(table.evicted > 0 && table.size > settings.workersMax / 2);
+  assert.ok(mb * MB <= table.bytes, `${mb} MB, estimated ${table.bytes / MB}`);
+  table.flush();
+  for (const _ of table.forgetGone(1e9));
+  assert.deepEqual([table.size, table.bytes], [0, 0]);
+});
+
+test('events with long texts, each of another worker, wait in bounded memory, and leave nothing when they go', () => {
+  const table = new WorkerTable(
+    { ...DEFAULTS, workersMax: 1 },
+    { windowMs: DEFAULTS.windowMs, observe: () => {} },
+  );
+  const window = new ReorderingWindow(DEFAULTS, () => {});
+  const tasks = Array.from({ length: 10_000 }, (_, index) => new Task(index));
+  const mb = heldMb(() => {
+    for (let index = 0; index < 2 * DEFAULTS.heldMax; index += 1) {
+      const of = { hostname: long(`w${index}`), timestampMs: T0_MS + index + 0.5, clock: index };
+      const event =
+        index % 2 === 0 ? received({ ...of, name: long(`n${index}`) }) : failed(long(`E${index}`, 100), of);
+      window.hold(
+        event,
+        tasks[index % tasks.length] ?? new Task(0),
+        table.instance(event, T0_MS, index + 0.5),
+        0.5,
+      );
+      assert.ok(window.bytes <= window.bytesMax);
+    }
+  });
+  assert.ok(window.hurried > 0 && window.size > DEFAULTS.heldMax / 2);
+  assert.ok(mb * MB <= window.bytes + 10 * MB, `${mb} MB, estimated ${window.bytes / MB}`);
+  const leftMb = heldMb(() => window.flush());
+  assert.equal(window.bytes, 0);
+  assert.ok(mb + leftMb < 30, `${mb + leftMb} MB are left of ${mb}`);
+});
+
+test('as many workers and events as the options say have room, with names longer than usual', () => {
+  const { workersMax, heldMax } = DEFAULTS;
+  const on = watch({ ...DEFAULTS, tasksMax: heldMax });
+  for (let index = 0; index < workersMax; index += 1) {
+    const hostname = `w${index}@`.padEnd(80, 'x');
+    for (const pid of [17, 18]) on.cluster.apply(signal('worker-online', { hostname, pid }), T0_MS, 0);
+  }
+  for (let index = 0; index < heldMax; index += 1) {
+    const of = { hostname: `w${index % workersMax}@`.padEnd(80, 'x'), uuid: `u${index}` };
+    on.cluster.apply(index % 2 === 0 ? received({ ...of, name: 'n'.repeat(80) }) : started(of), T0_MS, 0);
+  }
+  const { workers, reordering_window: held } = on.cluster.tables();
+  assert.deepEqual([workers.size, workers.evicted], [workersMax, 0]);
+  assert.deepEqual([held.size, held.evicted], [heldMax, 0]);
+  assert.equal(on.cluster.beyondFixedBounds(), 0);
+});
