@@ -84,7 +84,7 @@ function outletsTo(sink: Receiver, self: BridgeOptions['self'], overrides: Setti
   );
   const shop = outlets.outlet(shopService());
   shop.meter.createCounter('celery.task.sent').add(1, { 'celery.queue.name': 'orders' });
-  outlets.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0 }, 0);
+  outlets.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, disbelievedMs: undefined }, 0);
   outlets.tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
   outlets.start(() => [READING]);
   return { outlets, told, watches };

@@ -102,6 +102,8 @@ export class Run {
   standing: Standing = 'expected';
   /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
   sinceMs = Number.NaN;
+  /** `sinceMs` is not by the worker's clock, which nobody can believe, but when it was told. */
+  disbelieved = false;
   /** By the sender's clock, epoch ms: of the sending (or the ETA, if later), until it starts; where that is known. */
   askedMs: number | undefined = undefined;
   /** When nobody may begin it any more, epoch ms. */
@@ -121,6 +123,11 @@ export class Run {
     return this.stage === 'started';
   }
 
+  /** `sinceMs`, where a duration may be made of it. */
+  get believedSinceMs(): number | undefined {
+    return this.disbelieved ? undefined : this.sinceMs;
+  }
+
   get isExpected(): boolean {
     return this.standing === 'expected' || this.standing === 'redelivered';
   }
@@ -133,6 +140,7 @@ export class Run {
     this.stage = 'waiting';
     this.standing = 'expected';
     this.sinceMs = Number.NaN;
+    this.disbelieved = false;
     this.askedMs = undefined;
     this.expiresMs = undefined;
     this.sender = '';
@@ -146,6 +154,8 @@ export class Sending {
   retries = 0;
   /** By the sender's clock, epoch ms. */
   sentMs = Number.NaN;
+  /** `sentMs` is not by the sender's clock, which nobody can believe, but when it was told. */
+  disbelieved = false;
   etaMs: number | undefined = undefined;
   expiresMs: number | undefined = undefined;
   /** The broker itself holds it back until its ETA (native delayed delivery). */
@@ -155,6 +165,11 @@ export class Sending {
   /** Nodename of whoever sent it. */
   sender = '';
   next: Sending | undefined = undefined;
+
+  /** `sentMs`, where a duration may be made of it. */
+  get believedMs(): number | undefined {
+    return this.disbelieved ? undefined : this.sentMs;
+  }
 }
 
 /** What workers tell of tasks. */
@@ -170,6 +185,8 @@ export class HeldEvent {
   type: WorkerTaskEvent['type'] = 'task-received';
   /** By the worker's clock, epoch ms. */
   timestampMs = 0;
+  /** `timestampMs` is not by the worker's clock, which nobody can believe, but when it was told. */
+  disbelieved = false;
   clock = -1;
   /** When it reached us, in listened time, ms. */
   arrivedAtMs = 0;
@@ -203,12 +220,18 @@ export class HeldEvent {
     this.instance = instance;
   }
 
+  /** `timestampMs`, where a duration may be made of it. */
+  get believedMs(): number | undefined {
+    return this.disbelieved ? undefined : this.timestampMs;
+  }
+
   /** Takes over what the event says; what an event of its type does not have stays as it is, and nobody reads it. */
   fill(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, arrivedAtMs: number): void {
     this.task = task;
     this.instance = instance;
     this.type = event.type;
     this.timestampMs = event.timestampMs;
+    this.disbelieved = event.disbelievedMs !== undefined;
     this.clock = event.clock;
     this.arrivedAtMs = arrivedAtMs;
     this.released = false;
