@@ -11,6 +11,10 @@ const REVOKED = 2;
 const LOST = 4;
 const FORGETTABLE = 8;
 
+const SCHEDULED = 1;
+const STARTED = 2;
+const DISBELIEVED = 4;
+
 /** A function, since a private method costs each object eight bytes. */
 function marked(marks: number, mark: number, set: boolean): number {
   return set ? marks | mark : marks & ~mark;
@@ -98,12 +102,10 @@ export class Run {
   identity: RunIdentity;
   /** The instance that has it. */
   instance: WorkerInstance;
-  stage: Stage = 'waiting';
+  #marks = 0;
   standing: Standing = 'expected';
   /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
   sinceMs = Number.NaN;
-  /** `sinceMs` is not by the worker's clock, which nobody can believe, but when it was told. */
-  disbelieved = false;
   /** By the sender's clock, epoch ms: of the sending (or the ETA, if later), until it starts; where that is known. */
   askedMs: number | undefined = undefined;
   /** When nobody may begin it any more, epoch ms. */
@@ -119,8 +121,25 @@ export class Run {
     this.identity = identity;
   }
 
+  get stage(): Stage {
+    if (this.hasStarted) return 'started';
+    return (this.#marks & SCHEDULED) === 0 ? 'waiting' : 'scheduled';
+  }
+  set stage(stage: Stage) {
+    const others = this.#marks & ~(SCHEDULED | STARTED);
+    this.#marks = others | (stage === 'started' ? STARTED : stage === 'scheduled' ? SCHEDULED : 0);
+  }
+
   get hasStarted(): boolean {
-    return this.stage === 'started';
+    return (this.#marks & STARTED) !== 0;
+  }
+
+  /** `sinceMs` is not by the worker's clock, which nobody can believe, but when it was told. */
+  get disbelieved(): boolean {
+    return (this.#marks & DISBELIEVED) !== 0;
+  }
+  set disbelieved(disbelieved: boolean) {
+    this.#marks = marked(this.#marks, DISBELIEVED, disbelieved);
   }
 
   /** `sinceMs`, where a duration may be made of it. */
@@ -137,10 +156,9 @@ export class Run {
     this.identity = identity;
     this.instance = instance;
     this.session = instance.lastSession;
-    this.stage = 'waiting';
+    this.#marks = 0;
     this.standing = 'expected';
     this.sinceMs = Number.NaN;
-    this.disbelieved = false;
     this.askedMs = undefined;
     this.expiresMs = undefined;
     this.sender = '';
