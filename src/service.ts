@@ -5,6 +5,7 @@
 import type { Meter } from '@opentelemetry/api';
 import type { BrokerSettings, Deliver } from './broker/broker.ts';
 import { type Listener, listen } from './broker/session-loop.ts';
+import { BODY_LIMITS } from './celery/body-limits.ts';
 import { decode } from './celery/decode.ts';
 import { ExpansionReserve } from './celery/expansion.ts';
 import { REJECTION_REASONS } from './celery/rejection.ts';
@@ -93,6 +94,7 @@ export function startService(options: ServiceOptions): Service {
     listen({
       ...options.broker,
       service: name,
+      bodyBytesMax: BODY_LIMITS.body.max,
       deliver: receiver(options, cluster, hearing),
       ready: ready.note,
       between: () => inTurns(turn, cluster.drain()),

@@ -128,7 +128,11 @@ test('a worker that fell silent in a recording is down by the recording’s own 
 
 test('a recording that breaks off in the middle is unusable, and what came before it is exported', async (t) => {
   const sink = await receiver(t);
-  const file = recording(t, [message(event('task-sent', { name: 'shop.pay' }), 0)], '{"nonsense":');
+  const file = recording(
+    t,
+    [message(event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 }), 0)],
+    '{"nonsense":',
+  );
   const { bridge, told } = bridgeOn(`recording:${file}?speed=max`, sink.url);
   bridge.start();
   assert.equal(await bridge.finished, 'unusable');
@@ -296,7 +300,11 @@ for (const listens of [false, true]) {
   test(`where ${listens ? 'somebody' : 'nobody'} is told, the diagnostics of the API get ${listens ? 'nothing' : 'what is wrong'}`, async (t) => {
     const lines = diagLines(t);
     const sink = await receiver(t);
-    const file = recording(t, [message(event('task-sent', { name: 'shop.pay' }), 0)], '{"nonsense":');
+    const file = recording(
+      t,
+      [message(event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 }), 0)],
+      '{"nonsense":',
+    );
     const loaded = loadConfig({
       argv: [],
       env: {

@@ -7,6 +7,7 @@ import { connect as connectSocket } from 'node:net';
 import { Readable } from 'node:stream';
 import { type ChannelModel, connect } from 'amqplib';
 import { VERSION } from '../version.ts';
+import { guardBodies } from './amqp-bodies.ts';
 import { Refusal, reasonOf } from './amqp-failure.ts';
 import { guardHeaders } from './amqp-headers.ts';
 import type { AmqpUrl, BrokerTls } from './broker-url.ts';
@@ -29,11 +30,12 @@ const CLIENT_PROPERTIES = {
 
 /**
  * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal.
+ * @param bodyBytesMax of a larger body nothing is kept
  * @param onRead called whenever something came from the broker, before it is looked at; monotonic ms
  */
 export async function openConnection(
   url: AmqpUrl,
-  heartbeatS: number,
+  { heartbeatS, bodyBytesMax }: { readonly heartbeatS: number; readonly bodyBytesMax: number },
   signal: AbortSignal,
   onRead: (upMs: number) => void,
 ): Promise<ChannelModel> {
@@ -65,6 +67,7 @@ export async function openConnection(
   }
   paceReading(connection.stream, onRead);
   guardHeaders(connection);
+  guardBodies(connection, bodyBytesMax);
   return model;
 }
 

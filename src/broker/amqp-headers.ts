@@ -17,10 +17,18 @@ interface FrameReader {
 export const UNDECODABLE: object = Object.freeze({});
 
 /** Where things are in a content header frame (AMQP 0-9-1, 2.3.5.2 and 4.2.6.1). */
-const AT = { channel: 1, size: 3, payload: 7, classId: 7, bodySize: 11, flags: 19, properties: 21 } as const;
-const CONTENT_HEADER = 2;
+export const AT = {
+  channel: 1,
+  size: 3,
+  payload: 7,
+  classId: 7,
+  bodySize: 11,
+  flags: 19,
+  properties: 21,
+} as const;
+export const CONTENT_HEADER = 2;
 const FRAME_END = 206;
-const BASIC = 60;
+export const BASIC = 60;
 const HAS = { contentType: 0x8000, contentEncoding: 0x4000, headers: 0x2000 } as const;
 
 const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
@@ -46,19 +54,19 @@ const [LONG, LONG_FOR_AMQPLIB] = [code('L'), code('l')];
 
 /** @param connection of amqplib; its types do not say how it reads */
 export function guardHeaders(connection: object): void {
-  if (!isFrameReader(connection)) throw new Error('amqplib reads its frames in another way');
-  const receive = connection.recvFrame.bind(connection);
+  const reader = frameReader(connection);
+  const receive = reader.recvFrame.bind(reader);
   /** By what they were decoded from: a worker’s are the same in all of its messages. */
   const known = new Map<string, object>();
-  connection.recvFrame = () => {
-    const { rest } = connection;
+  reader.recvFrame = () => {
+    const { rest } = reader;
     const end = endOfContentHeader(rest);
     if (end === undefined) return receive();
     if (end <= HARMLESS_BYTES) {
       const encoded = rest.toString('latin1', AT.flags, end - 1);
       const fields = known.get(encoded);
       if (fields !== undefined) {
-        connection.rest = rest.subarray(end);
+        reader.rest = rest.subarray(end);
         return contentHeader(rest, fields);
       }
       const asItIs = decoded(receive);
@@ -68,10 +76,10 @@ export function guardHeaders(connection: object): void {
         return asItIs;
       }
     }
-    connection.rest = rest;
+    reader.rest = rest;
     const respelt = respell(rest, end - 1) ? decoded(receive) : undefined;
     if (respelt !== undefined) return respelt;
-    connection.rest = rest.subarray(end);
+    reader.rest = rest.subarray(end);
     return contentHeader(rest, UNDECODABLE);
   };
 }
@@ -86,6 +94,12 @@ function hasFields(frame: unknown): frame is { readonly fields: object } {
   return typeof frame === 'object' && frame !== null && 'fields' in frame && typeof frame.fields === 'object';
 }
 
+/** @throws where amqplib reads in another way than the one that is known */
+export function frameReader(connection: object): FrameReader {
+  if (!isFrameReader(connection)) throw new Error('amqplib reads its frames in another way');
+  return connection;
+}
+
 function isFrameReader(connection: object): connection is FrameReader {
   return (
     'rest' in connection &&
@@ -96,7 +110,7 @@ function isFrameReader(connection: object): connection is FrameReader {
 }
 
 /** Where the next frame ends, if it is the whole content header of a message; what else it is, amqplib says better. */
-function endOfContentHeader(rest: Buffer): number | undefined {
+export function endOfContentHeader(rest: Buffer): number | undefined {
   if (rest[0] !== CONTENT_HEADER || rest.length < AT.flags || rest.readUInt16BE(AT.classId) !== BASIC) {
     return undefined;
   }

@@ -1,5 +1,6 @@
 /** What amqplib delivers, as the rest of us knows a message. It copies nothing: it runs once per message. */
 import type { ConsumeMessage } from 'amqplib';
+import { BODY_DROPPED } from './amqp-bodies.ts';
 import { UNDECODABLE } from './amqp-headers.ts';
 import type { RawMessage } from './broker.ts';
 
@@ -13,6 +14,6 @@ export function rawMessage({ fields, properties, content }: ConsumeMessage, arri
     contentType: properties.contentType ?? '',
     contentEncoding: properties.contentEncoding ?? '',
     headers: properties === UNDECODABLE ? undefined : (properties.headers ?? NO_HEADERS),
-    body: content,
+    body: properties === BODY_DROPPED ? undefined : content,
   };
 }

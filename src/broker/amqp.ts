@@ -72,10 +72,10 @@ class AmqpSession {
 
   /** Connects and subscribes, either within the connect timeout; never rejects. */
   async #open(deadline: NodeJS.Timeout): Promise<void> {
-    const { eventExchange, heartbeatS } = this.#options;
+    const { eventExchange } = this.#options;
     try {
       const onRead = (upMs: number): void => this.#noteRead(upMs);
-      const model = await openConnection(this.#url, heartbeatS, this.#socket.signal, onRead);
+      const model = await openConnection(this.#url, this.#options, this.#socket.signal, onRead);
       this.#model = model;
       model.on('error', (error) => this.#broken(error));
       model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));

@@ -19,7 +19,8 @@ export interface RawMessage {
    * decoded; then the content type and encoding are not known either.
    */
   readonly headers: Readonly<Record<string, unknown>> | undefined;
-  readonly body: Buffer;
+  /** undefined where it is larger than any that is read: then it was dropped as it came, and the properties with it. */
+  readonly body: Buffer | undefined;
 }
 
 /**
@@ -65,6 +66,8 @@ export interface BrokerSettings {
 /** What one session needs. */
 export interface SessionOptions extends Omit<BrokerSettings, 'urls' | 'failoverStrategy'> {
   readonly url: BrokerUrl;
+  /** A larger body is not kept, be it to look at it. */
+  readonly bodyBytesMax: number;
   readonly deliver: Deliver;
   /** Called once, when messages can arrive from now on; with the exchange that they come from, where there is one. */
   readonly ready: (exchange?: string) => void;

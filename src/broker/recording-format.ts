@@ -9,6 +9,9 @@ import type { RawMessage } from './broker.ts';
 import { failed, type Outcome } from './outcome.ts';
 import { decodeBase64, decodeHeaders, encodeHeaders } from './recording-headers.ts';
 
+/** Only what was kept is recorded. */
+export type WholeMessage = RawMessage & { readonly body: Buffer };
+
 const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
 /** Beyond it nobody reads a body in an editor, and base64 has a predictable size. */
@@ -35,12 +38,13 @@ export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: num
   return Number.isNaN(recordedAtMs) ? failed('has no valid recordedAt') : { ok: true, recordedAtMs };
 }
 
-/** One message as a line without its line feed; refused where its headers hold what cannot be kept. */
+/** One message as a line without its line feed; refused where it holds what cannot be kept, or was not. */
 export function encodeMessage(message: RawMessage): Outcome<{ readonly line: string }> {
   if (message.headers === undefined) return failed('its headers cannot be decoded');
   const headers = encodeHeaders(message.headers);
   if (!headers.ok) return headers;
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, body } = message;
+  if (body === undefined) return failed('its body is too large');
   if (!Number.isFinite(arrivedAtMs)) return failed('arrivedAtMs is not finite');
   const readable = body.length <= READABLE_BODY_BYTES_MAX && isUtf8(body);
   const line = JSON.stringify({
@@ -52,7 +56,7 @@ export function encodeMessage(message: RawMessage): Outcome<{ readonly line: str
 }
 
 /** Any line but the first. */
-export function decodeMessage(line: Buffer): Outcome<{ readonly message: RawMessage }> {
+export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMessage }> {
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding } = parsed.fields;

@@ -17,6 +17,8 @@ const HEALTHY_AFTER_MS = 60_000;
 export interface ListenOptions extends BrokerSettings {
   /** The service that self events are told of. */
   readonly service: string;
+  /** A larger body is not kept, be it to look at it. */
+  readonly bodyBytesMax: number;
   readonly deliver: Deliver;
   readonly tell: Tell;
   /** In [0, 1). */
@@ -113,6 +115,7 @@ class SessionLoop {
     try {
       return await this.#transport(attempt.url).run({
         ...{ eventExchange, eventQueuePrefix, eventQueueBytesMax, connectTimeoutMs, heartbeatS, signal },
+        bodyBytesMax: this.#options.bodyBytesMax,
         url: attempt.url,
         ready: (exchange) => this.#becameReady(attempt, exchange),
         exchangeMade: () => this.#exchangeMade(attempt),

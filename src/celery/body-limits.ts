@@ -22,7 +22,7 @@ const TABLE = {
     max: 2 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
-      'A body, as it came and after decompression. A list has at most 24 events; Celery cuts arguments and results to 1,024 characters, and what it does not cut are exceptions: a traceback of a thousand frames, which is as deep as Python goes, has 100 kB.',
+      'A body, as it came and after decompression. What is larger is dropped as it comes. A list has at most 24 events; Celery cuts arguments and results to 1,024 characters, and what it does not cut are exceptions: a traceback of a thousand frames, which is as deep as Python goes, has 100 kB.',
   },
   unscanned: {
     unit: 'By',

@@ -8,7 +8,7 @@ import { open } from './envelope.ts';
 import type { CeleryEvent } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import type { ExpansionReserve } from './expansion.ts';
-import { epochMs, identifier, isRawFields, name } from './fields.ts';
+import { disbelieved, epochMs, identifier, isRawFields, name } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -40,16 +40,17 @@ export function decode(message: RawMessage, listenedMs = 0, reserve?: ExpansionR
   const opened = open(message, listenedMs, reserve);
   if (!opened.ok) return none(opened.rejection);
   const { value } = opened;
-  if (!Array.isArray(value)) return one(value);
+  const { arrivedAtMs } = message;
+  if (!Array.isArray(value)) return one(value, arrivedAtMs);
   const list: readonly unknown[] = value;
   if (list.length === 0) return none(reject('empty-batch', '[]'));
   if (list.length > BATCH_EVENTS_MAX) return none(reject('batch-too-long', `${list.length} elements`));
-  return many(list);
+  return many(list, arrivedAtMs);
 }
 
-function one(value: unknown): Decoded {
+function one(value: unknown, arrivedAtMs: number): Decoded {
   const decoded = { events: NO_EVENTS, rejections: NO_REJECTIONS, implausible: NOTHING_IMPLAUSIBLE };
-  const outcome = readEvent(value, decoded);
+  const outcome = readEvent(value, arrivedAtMs, decoded);
   if (isEvent(outcome)) decoded.events = [outcome];
   else decoded.rejections = [outcome];
   return decoded;
@@ -59,12 +60,12 @@ function none(rejection: Rejection): Decoded {
   return { events: NO_EVENTS, rejections: [rejection], implausible: NOTHING_IMPLAUSIBLE };
 }
 
-function many(list: readonly unknown[]): Decoded {
+function many(list: readonly unknown[], arrivedAtMs: number): Decoded {
   const events: CeleryEvent[] = [];
   const rejections: Rejection[] = [];
   const decoded = { events, rejections, implausible: NOTHING_IMPLAUSIBLE };
   for (const value of list) {
-    const outcome = readEvent(value, decoded);
+    const outcome = readEvent(value, arrivedAtMs, decoded);
     if (isEvent(outcome)) events.push(outcome);
     else rejections.push(outcome);
   }
@@ -76,7 +77,7 @@ function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
 }
 
 /** @param findings nothing is added of an event that is rejected */
-function readEvent(raw: unknown, findings: Findings): CeleryEvent | Rejection {
+function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): CeleryEvent | Rejection {
   if (!isRawFields(raw))
     return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);
   const typeName = raw['type'];
@@ -86,13 +87,15 @@ function readEvent(raw: unknown, findings: Findings): CeleryEvent | Rejection {
   if (type === undefined) return reject('unknown-type', 'custom event');
   const hostname = name(raw['hostname']);
   if (hostname === '') return reject('missing-hostname', typeName);
-  const timestampMs = epochMs(raw['timestamp']);
-  if (timestampMs === undefined) return reject('bad-timestamp', typeName);
+  const toldMs = epochMs(raw['timestamp']);
+  if (toldMs === undefined) return reject('bad-timestamp', typeName);
   const uuid = type.group === 'task' ? identifier(raw['uuid']) : '';
   if (type.group === 'task' && uuid === '') return reject('missing-uuid', typeName);
+  const disbelievedMs = disbelieved(toldMs, arrivedAtMs, findings);
+  const timestampMs = disbelievedMs === undefined ? toldMs : arrivedAtMs;
   const pid = numeric(raw['pid'], NUMERIC_FIELDS.pid, findings) ?? 0;
   const clock = numeric(raw['clock'], NUMERIC_FIELDS.clock, findings) ?? -1;
   return type.group === 'task'
-    ? type.read(raw, { hostname, pid, clock, timestampMs, uuid }, findings)
-    : type.read(raw, { hostname, pid, clock, timestampMs }, findings);
+    ? type.read(raw, { hostname, pid, clock, timestampMs, disbelievedMs, uuid }, findings)
+    : type.read(raw, { hostname, pid, clock, timestampMs, disbelievedMs }, findings);
 }

@@ -73,7 +73,10 @@ const QUOTED_CHARS_MAX = 255;
 export function open(message: RawMessage, listenedMs: number, reserve: ExpansionReserve | undefined): Opened {
   const { headers } = message;
   if (headers === undefined) return no('undecodable-headers', 'malformed, nested too deep, or too many');
-  if (message.body.length > BODY_BYTES_MAX) return no('body-too-large', `${message.body.length} bytes`);
+  const { body } = message;
+  if (body === undefined || body.length > BODY_BYTES_MAX) {
+    return no('body-too-large', body === undefined ? 'not kept' : `${body.length} bytes`);
+  }
   const contentType = lowerCase(message.contentType, JSON_TYPE);
   if (contentType === PICKLE_TYPE) return no('unsafe-serializer', 'pickle');
   if (contentType !== JSON_TYPE) {
@@ -81,13 +84,14 @@ export function open(message: RawMessage, listenedMs: number, reserve: Expansion
   }
   const compression = headers['compression'];
   if (compression === undefined || compression === null || compression === '') {
-    return text(message.contentEncoding, message.body);
+    return text(message.contentEncoding, body);
   }
-  return decompressed(message, compression, listenedMs, reserve ?? new ExpansionReserve(listenedMs));
+  return decompressed(message, body, compression, listenedMs, reserve ?? new ExpansionReserve(listenedMs));
 }
 
 function decompressed(
-  message: RawMessage,
+  { contentEncoding }: RawMessage,
+  compressed: Buffer,
   name: unknown,
   listenedMs: number,
   reserve: ExpansionReserve,
@@ -96,19 +100,19 @@ function decompressed(
   const compression = typeof name === 'string' ? COMPRESSIONS.get(name) : undefined;
   if (compression === undefined) return no('unsupported-compression', `compression ${quoted(name)}`);
   const { undo, workBytes } = compression;
-  const bytes = message.body.length;
+  const bytes = compressed.length;
   const maxBytes = reserve.bytesFor(bytes, workBytes, listenedMs);
   if (maxBytes === 0 && bytes > 0) return no('expands-too-far', `${bytes} bytes after others that did`);
   let body: Buffer;
   try {
-    body = undo(message.body, maxBytes);
+    body = undo(compressed, maxBytes);
   } catch (error) {
     // How far it got, nobody says.
     reserve.take(bytes, maxBytes + workBytes);
     return no(...givenUp(error, quoted(name), bytes, maxBytes));
   }
   reserve.take(bytes, body.length);
-  return text(message.contentEncoding, body);
+  return text(contentEncoding, body);
 }
 
 function text(contentEncoding: string, body: Buffer): Opened {

@@ -10,8 +10,13 @@ export interface EventBase {
   readonly pid: number;
   /** Lamport clock of the emitter; -1 where it is not told. */
   readonly clock: number;
-  /** When it happened by the emitter's clock, ms since the epoch. `utcoffset` is no part of it (wire: true epoch). */
+  /**
+   * When it happened, ms since the epoch: by the emitter's clock, or when it reached us where nobody can believe that.
+   * `utcoffset` is no part of it (wire: true epoch).
+   */
   readonly timestampMs: number;
+  /** What the emitter's clock said where nobody can believe it, ms since the epoch. No duration is made of such a time. */
+  readonly disbelievedMs: number | undefined;
 }
 
 export interface TaskEventBase extends EventBase {

@@ -6,6 +6,7 @@
 import { BODY_LIMITS } from './body-limits.ts';
 import {
   type AnyNumericRow,
+  CLOCK_OFF_MS_MAX,
   type Findings,
   flawOf,
   isPlausible,
@@ -64,6 +65,14 @@ function withDashes(hex: unknown): string | undefined {
 /** Unix seconds → ms since the epoch; undefined where it is not a plausible time. */
 export function epochMs(value: unknown): number | undefined {
   return isPlausible(value, NUMERIC_FIELDS.timestamp) ? value * 1000 : undefined;
+}
+
+/** The time that an event tells of itself, where nobody can believe it; that is noted. */
+export function disbelieved(toldMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
+  if (Math.abs(toldMs - arrivedAtMs) <= CLOCK_OFF_MS_MAX) return undefined;
+  const which = toldMs < arrivedAtMs ? 'before' : 'after';
+  note(findings, NUMERIC_FIELDS.timestamp, `more than a day ${which} it came`);
+  return toldMs;
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/u;

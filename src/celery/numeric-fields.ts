@@ -16,6 +16,9 @@ export interface NumericRow {
   readonly meaning: string;
 }
 
+/** A clock that is wrong by more tells no time: more than any error of time zones, or any way to us takes. */
+export const CLOCK_OFF_MS_MAX = 24 * 60 * 60 * 1000;
+
 /** The bounds are chosen wide: no more is asked of them than that no sum of plausible numbers ever leaves its type. */
 const TABLE = {
   timestamp: {
@@ -25,7 +28,7 @@ const TABLE = {
     max: 9_999_999_999,
     whole: false,
     meaning:
-      'When it happened. The latest is in the year 2286: what is beyond it is in milliseconds. Without it an event is not counted, as `bad-timestamp`.',
+      'When it happened. The latest is in the year 2286: what is beyond it is in milliseconds. Without it an event is not counted, as `bad-timestamp`. Where it is more than a day off the time at which the event came, the event is counted, and no duration is made of it.',
   },
   pid: {
     field: 'pid',

@@ -4,6 +4,7 @@
  */
 import { openRecorder } from '../broker/recorder.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
+import { BODY_LIMITS } from '../celery/body-limits.ts';
 import type { RecordConfig } from '../config/config.ts';
 import { loadRecordConfig } from '../config/load-config.ts';
 import type { CeleryOtelError } from '../errors.ts';
@@ -65,6 +66,7 @@ function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRec
     listener = listen({
       ...broker,
       service: SERVICE,
+      bodyBytesMax: BODY_LIMITS.body.max,
       deliver(message) {
         const outcome = recorder.write(message);
         // Once the file has failed, that is what is reported, and not each message that comes until the end.

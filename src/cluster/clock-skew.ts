@@ -9,6 +9,12 @@
  */
 const TOLERATED_MS = 250;
 
+/**
+ * Further apart no two clocks are that anybody believes, each a day off at most. A task that began so long before its ETA
+ * has none that says anything.
+ */
+const CLOCKS_APART_MS_MAX = 2 * 24 * 60 * 60 * 1000;
+
 /** Stands for the hosts of pairs that there is no room for. */
 const OTHER_HOSTS = 'other';
 
@@ -17,9 +23,11 @@ function hostOf(nodename: string): string {
   return nodename.slice(nodename.indexOf('@') + 1);
 }
 
-/** Seconds from one moment to another, not below 0; undefined where the first is not known. */
-export function secondsBetween(fromMs: number | undefined, toMs: number): number | undefined {
-  return fromMs === undefined || Number.isNaN(fromMs) ? undefined : Math.max(0, toMs - fromMs) / 1000;
+/** Seconds from one moment to another, not below 0; undefined where one is not known, or is no time of a clock. */
+export function secondsBetween(fromMs: number | undefined, toMs: number | undefined): number | undefined {
+  if (fromMs === undefined || toMs === undefined) return undefined;
+  const betweenMs = toMs - fromMs;
+  return betweenMs >= -CLOCKS_APART_MS_MAX ? Math.max(0, betweenMs) / 1000 : undefined;
 }
 
 export class ClockSkews {
@@ -45,9 +53,16 @@ export class ClockSkews {
   }
 
   /** As `secondsBetween`, of a sender's clock and then a worker's. */
-  across(fromMs: number | undefined, toMs: number, sender: string, worker: string): number | undefined {
-    if (fromMs !== undefined && toMs - fromMs < -TOLERATED_MS) this.#tell(hostOf(sender), hostOf(worker));
-    return secondsBetween(fromMs, toMs);
+  across(
+    fromMs: number | undefined,
+    toMs: number | undefined,
+    sender: string,
+    worker: string,
+  ): number | undefined {
+    const betweenS = secondsBetween(fromMs, toMs);
+    if (betweenS !== 0 || fromMs === undefined || toMs === undefined) return betweenS;
+    if (toMs - fromMs < -TOLERATED_MS) this.#tell(hostOf(sender), hostOf(worker));
+    return betweenS;
   }
 
   #tell(senderHost: string, workerHost: string): void {

@@ -92,9 +92,10 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
     const instance = workers.instance(event, wallMs, listenedMs);
     const task = tasks.task(event.uuid);
-    const { type, clock, timestampMs } = event;
-    if (tasks.isRepeat(task, fingerprint(rankOf(type), instance.hash, clock, timestampMs))) return;
-    if (type === 'task-started') instance.started(timestampMs);
+    const { type, clock, timestampMs, disbelievedMs } = event;
+    const print = fingerprint(rankOf(type), instance.hash, clock, disbelievedMs ?? timestampMs);
+    if (tasks.isRepeat(task, print)) return;
+    if (type === 'task-started') instance.started(timestampMs, disbelievedMs !== undefined);
     window.hold(event, task, instance, listenedMs);
   }
 
@@ -145,6 +146,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
 /** It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is. */
 function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
   const task = around.tasks.task(event.uuid);
-  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, event.timestampMs);
+  const toldMs = event.disbelievedMs ?? event.timestampMs;
+  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, toldMs);
   if (!around.tasks.isRepeat(task, print)) sent(around, task, event, listenedMs);
 }

@@ -23,6 +23,10 @@ export function rankOf(type: WorkerTaskEvent['type']): number {
 
 /** Whether one happened before the other. */
 export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
+  if ((one.disbelieved || other.disbelieved) && one.instance === other.instance) {
+    // When they reached us is known, but one may have overtaken the other; the logical clock of a process never lies.
+    if (one.clock !== other.clock && one.clock >= 0 && other.clock >= 0) return one.clock < other.clock;
+  }
   if (one.timestampMs !== other.timestampMs) return one.timestampMs < other.timestampMs;
   if (one.clock !== other.clock) return one.clock < other.clock;
   const ranks = RANKS[one.type] - RANKS[other.type];

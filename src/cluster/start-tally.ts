@@ -44,14 +44,17 @@ export class StartTally {
     if (slice > this.#newest - SLICES) this.#slices[slice % SLICES] = (this.#slices[slice % SLICES] ?? 0) + 1;
   }
 
-  /** The instance said then, by its own clock, that it had begun so many; all that happened before has reached us. */
-  told(processed: number, timestampMs: number): Progress {
+  /**
+   * The instance said then, by its own clock, that it had begun so many; all that happened before has reached us.
+   * @param vagueMs by how much starts may seem to have happened too late
+   */
+  told(processed: number, timestampMs: number, vagueMs = 0): Progress {
     if (this.#base === undefined) {
-      this.#base = { processed, seen: this.#seenUntil(timestampMs - 2 * this.#sliceMs) };
+      this.#base = { processed, seen: this.#seenUntil(timestampMs - vagueMs - 2 * this.#sliceMs) };
       return NONE;
     }
     const begun = processed - this.#base.processed;
-    const lost = begun - (this.#seenUntil(timestampMs + 2 * this.#sliceMs) - this.#base.seen);
+    const lost = begun - (this.#seenUntil(timestampMs + vagueMs + 2 * this.#sliceMs) - this.#base.seen);
     const progress = {
       processed: Math.max(0, begun - this.#processed),
       lost: Math.max(0, lost - this.#lost),

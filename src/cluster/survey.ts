@@ -134,7 +134,7 @@ class Surveyor {
     }
     load.prefetched += 1;
     // If the worker is no longer there, it waits in the broker again.
-    this.#note(this.#oldestWaitingMs, run.identity.queue, run.askedMs ?? run.sinceMs);
+    this.#note(this.#oldestWaitingMs, run.identity.queue, run.askedMs ?? run.believedSinceMs);
     return true;
   }
 
@@ -143,7 +143,8 @@ class Surveyor {
     const { session, sentMs, etaMs = sentMs, queue } = sending;
     if (session < this.#surveyed.workers.session || isPast(sending.expiresMs, this.#wallMs)) return false;
     if (etaMs <= sentMs || etaMs <= this.#wallMs) {
-      this.#note(this.#oldestWaitingMs, queue || UNKNOWN, Math.max(sentMs, etaMs));
+      const sinceMs = sending.disbelieved ? undefined : Math.max(sentMs, etaMs);
+      this.#note(this.#oldestWaitingMs, queue || UNKNOWN, sinceMs);
     }
     return true;
   }
@@ -170,7 +171,7 @@ class Surveyor {
         run.standing = 'doubted';
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
-      else this.#note(this.#oldestRunningMs, run.identity.queue, run.sinceMs);
+      else this.#note(this.#oldestRunningMs, run.identity.queue, run.believedSinceMs);
       if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
     });
   }
@@ -216,8 +217,10 @@ class Surveyor {
     return load;
   }
 
-  #note(oldest: Map<string, number>, queue: string, sinceMs: number): void {
+  /** @param sinceMs undefined where nobody can say how old it is */
+  #note(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
     this.#surveyed.queues.use(queue, this.#listenedMs);
+    if (sinceMs === undefined) return;
     const known = oldest.get(queue);
     if (known === undefined || sinceMs < known) oldest.set(queue, sinceMs);
   }

@@ -41,6 +41,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   sending.queue = queue;
   sending.retries = event.retries;
   sending.sentMs = event.timestampMs;
+  sending.disbelieved = event.disbelievedMs !== undefined;
   sending.etaMs = event.etaMs;
   sending.expiresMs = event.expiresMs;
   sending.delayed = delayedTo !== undefined;
@@ -71,12 +72,13 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   const run = beginRun(around, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
+  run.disbelieved = event.disbelieved;
   run.expiresMs = event.expiresMs;
-  const queuedMs = sending?.delayed === true ? run.askedMs : sending?.sentMs;
+  const queuedMs = sending?.delayed === true ? run.askedMs : sending?.believedMs;
   around.observe({
     kind: 'task-received',
     run: run.identity,
-    queueTimeS: around.skews.across(queuedMs, event.timestampMs, run.sender, run.instance.nodename),
+    queueTimeS: around.skews.across(queuedMs, event.believedMs, run.sender, run.instance.nodename),
   });
 }
 
@@ -113,7 +115,7 @@ function beginRun(
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
   const run = tasks.openRun(task, instance, identities.of(told, queue, instance.nodename));
   if (sending !== undefined) {
-    run.askedMs = laterOf(sending.sentMs, sending.etaMs);
+    if (!sending.disbelieved) run.askedMs = laterOf(sending.sentMs, sending.etaMs);
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
@@ -127,24 +129,25 @@ function beginRun(
 
 /** The oldest run on that worker that has not started: a retry's `received` may precede the end of the run before. */
 function started(around: LifeSurroundings, event: HeldEvent): void {
-  const { task, instance, timestampMs } = event;
+  const { task, instance, believedMs } = event;
   const waiting =
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
   const run = waiting ?? beginRun(around, event, '', task.sendings);
-  const { askedMs, sinceMs } = run;
+  const { askedMs, believedSinceMs } = run;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
   run.instance = instance;
   run.askedMs = undefined;
-  run.sinceMs = timestampMs;
+  run.sinceMs = event.timestampMs;
+  run.disbelieved = event.disbelieved;
   run.session = instance.lastSession;
   around.tasks.expectMore(task, true);
   around.observe({
     kind: 'task-started',
     run: run.identity,
-    waitTimeS: around.skews.across(askedMs, timestampMs, run.sender, instance.nodename),
-    prefetchTimeS: secondsBetween(sinceMs, timestampMs),
+    waitTimeS: around.skews.across(askedMs, believedMs, run.sender, instance.nodename),
+    prefetchTimeS: secondsBetween(believedSinceMs, believedMs),
   });
 }
 
@@ -177,7 +180,7 @@ function tellEnd(observe: Observe, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { errorType } = event;
   // By the worker's own two timestamps; a clock that was set back in between gives 0.
-  const elapsedS = ended.hasStarted ? secondsBetween(ended.sinceMs, event.timestampMs) : undefined;
+  const elapsedS = ended.hasStarted ? secondsBetween(ended.believedSinceMs, event.believedMs) : undefined;
   switch (event.type) {
     case 'task-succeeded':
       observe({ kind: 'task-succeeded', run, runtimeS: event.runtimeS });

@@ -11,6 +11,10 @@ const REVOKED = 2;
 const LOST = 4;
 const FORGETTABLE = 8;
 
+const SCHEDULED = 1;
+const STARTED = 2;
+const DISBELIEVED = 4;
+
 /** A function, since a private method costs each object eight bytes. */
 function marked(marks: number, mark: number, set: boolean): number {
   return set ? marks | mark : marks & ~mark;
@@ -98,7 +102,7 @@ export class Run {
   identity: RunIdentity;
   /** The instance that has it. */
   instance: WorkerInstance;
-  stage: Stage = 'waiting';
+  #marks = 0;
   standing: Standing = 'expected';
   /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
   sinceMs = Number.NaN;
@@ -117,8 +121,30 @@ export class Run {
     this.identity = identity;
   }
 
+  get stage(): Stage {
+    if (this.hasStarted) return 'started';
+    return (this.#marks & SCHEDULED) === 0 ? 'waiting' : 'scheduled';
+  }
+  set stage(stage: Stage) {
+    const others = this.#marks & ~(SCHEDULED | STARTED);
+    this.#marks = others | (stage === 'started' ? STARTED : stage === 'scheduled' ? SCHEDULED : 0);
+  }
+
   get hasStarted(): boolean {
-    return this.stage === 'started';
+    return (this.#marks & STARTED) !== 0;
+  }
+
+  /** `sinceMs` is not by the worker's clock, which nobody can believe, but when it was told. */
+  get disbelieved(): boolean {
+    return (this.#marks & DISBELIEVED) !== 0;
+  }
+  set disbelieved(disbelieved: boolean) {
+    this.#marks = marked(this.#marks, DISBELIEVED, disbelieved);
+  }
+
+  /** `sinceMs`, where a duration may be made of it. */
+  get believedSinceMs(): number | undefined {
+    return this.disbelieved ? undefined : this.sinceMs;
   }
 
   get isExpected(): boolean {
@@ -130,7 +156,7 @@ export class Run {
     this.identity = identity;
     this.instance = instance;
     this.session = instance.lastSession;
-    this.stage = 'waiting';
+    this.#marks = 0;
     this.standing = 'expected';
     this.sinceMs = Number.NaN;
     this.askedMs = undefined;
@@ -146,6 +172,8 @@ export class Sending {
   retries = 0;
   /** By the sender's clock, epoch ms. */
   sentMs = Number.NaN;
+  /** `sentMs` is not by the sender's clock, which nobody can believe, but when it was told. */
+  disbelieved = false;
   etaMs: number | undefined = undefined;
   expiresMs: number | undefined = undefined;
   /** The broker itself holds it back until its ETA (native delayed delivery). */
@@ -155,6 +183,11 @@ export class Sending {
   /** Nodename of whoever sent it. */
   sender = '';
   next: Sending | undefined = undefined;
+
+  /** `sentMs`, where a duration may be made of it. */
+  get believedMs(): number | undefined {
+    return this.disbelieved ? undefined : this.sentMs;
+  }
 }
 
 /** What workers tell of tasks. */
@@ -170,6 +203,8 @@ export class HeldEvent {
   type: WorkerTaskEvent['type'] = 'task-received';
   /** By the worker's clock, epoch ms. */
   timestampMs = 0;
+  /** `timestampMs` is not by the worker's clock, which nobody can believe, but when it was told. */
+  disbelieved = false;
   clock = -1;
   /** When it reached us, in listened time, ms. */
   arrivedAtMs = 0;
@@ -203,12 +238,18 @@ export class HeldEvent {
     this.instance = instance;
   }
 
+  /** `timestampMs`, where a duration may be made of it. */
+  get believedMs(): number | undefined {
+    return this.disbelieved ? undefined : this.timestampMs;
+  }
+
   /** Takes over what the event says; what an event of its type does not have stays as it is, and nobody reads it. */
   fill(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, arrivedAtMs: number): void {
     this.task = task;
     this.instance = instance;
     this.type = event.type;
     this.timestampMs = event.timestampMs;
+    this.disbelieved = event.disbelievedMs !== undefined;
     this.clock = event.clock;
     this.arrivedAtMs = arrivedAtMs;
     this.released = false;

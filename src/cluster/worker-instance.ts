@@ -9,6 +9,7 @@ import type { HeldWord } from './held-words.ts';
 import { hasPassed, LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
+import { isBefore, isEarlier } from './word-order.ts';
 
 /** What it said of itself last. */
 interface Word {
@@ -79,6 +80,8 @@ export class WorkerInstance {
   #revivedAtMs = Number.NEGATIVE_INFINITY;
   /** The worker table no longer knows it: `retired` since it is gone, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
+  /** By how much what it told may seem to have happened too late: nobody believes its clock, or did once. */
+  #vagueMs = 0;
   active: number | undefined = undefined;
   load: WorkerSignal['loadavg'] = undefined;
   version = '';
@@ -133,8 +136,9 @@ export class WorkerInstance {
     this.#revivedAtMs = spokeMs;
   }
 
-  /** A start of a task reached us that happened then, by its clock. */
-  started(timestampMs: number): void {
+  /** A start of a task reached us that happened then, by its clock, or not long before where that is not believed. */
+  started(timestampMs: number, disbelieved: boolean): void {
+    if (disbelieved) this.#vagueMs = this.#surroundings.windowMs;
     if (this.dropped === undefined) this.#tally.started(timestampMs);
   }
 
@@ -155,13 +159,16 @@ export class WorkerInstance {
   isSuccessor(greeting: HeldWord, session: number): boolean {
     const { processed = 0, clock, timestampMs, isLate } = greeting;
     if (isLate && timestampMs <= this.lastAppliedMs) return false;
-    const before = this.#held.filter((held) => held.timestampMs < timestampMs);
+    const before = this.#held.filter((held) => isEarlier(held, greeting));
     const counts = [this.#tally.highest ?? 0, ...before.map((held) => held.processed ?? 0)];
     const clocks = [this.#lastClock, ...before.map((held) => held.clock)];
     if (clock >= 0 && clock < Math.max(...clocks)) return true;
     if (greeting.processed !== undefined && processed < Math.max(...counts)) return true;
     if (processed > 0) return false;
-    return this.#tally.hasBegunBefore(timestampMs) || this.#leftBefore(timestampMs, before, session);
+    return (
+      this.#tally.hasBegunBefore(timestampMs - this.#vagueMs) ||
+      this.#leftBefore(timestampMs, before, session)
+    );
   }
 
   /** Its last word was a goodbye, long before; where the broker was away meanwhile, its own connection was as well. */
@@ -279,21 +286,15 @@ export class WorkerInstance {
     this.system = word.softwareSystem || this.system;
     if (active !== undefined) {
       this.#wordBefore = this.#lastWord;
-      this.#lastWord = { timestampMs, arrivedAtMs, active };
+      this.#lastWord = { timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, active };
     }
     if (processed !== undefined) this.#tell(processed, timestampMs);
   }
 
   #tell(told: number, timestampMs: number): void {
-    const { processed, lost } = this.#tally.told(told, timestampMs);
+    const { processed, lost } = this.#tally.told(told, timestampMs, this.#vagueMs);
     if (processed === 0 && lost === 0) return;
     const { observe } = this.#surroundings;
     observe({ kind: 'worker-progressed', worker: this.nodename, processed, eventsLost: lost });
   }
-}
-
-/** Whether one was said before the other. */
-function isBefore(one: HeldWord, other: HeldWord): boolean {
-  if (one.timestampMs !== other.timestampMs) return one.timestampMs < other.timestampMs;
-  return one.clock < other.clock;
 }

@@ -202,7 +202,7 @@ export class WorkerTable {
 
   #newInstance(
     worker: Worker | undefined,
-    { hostname, pid, timestampMs: toldMs }: Omit<EventBase, 'clock'>,
+    { hostname, pid, timestampMs: toldMs }: Pick<EventBase, 'hostname' | 'pid' | 'timestampMs'>,
     seenMs: number,
     spokeMs: number,
   ): WorkerInstance {

@@ -32,7 +32,7 @@ function listenTo(t: TestContext, addresses: string) {
     urls: parsed.urls,
     failoverStrategy: 'round-robin',
     service: 'shop',
-    deliver: (message: RawMessage) => bodies.add(message.body.toString()),
+    deliver: (message: RawMessage) => bodies.add(String(message.body)),
     tell: (event) => told.add(event),
     random: Math.random,
     signal: stopping.signal,

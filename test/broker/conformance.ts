@@ -12,6 +12,7 @@ import { observeSession } from './observed-session.ts';
 
 export type SentMessage = Omit<RawMessage, 'arrivedAtMs' | 'exchange'> & {
   readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Buffer;
 };
 
 /** Somewhere to listen at. */

@@ -21,6 +21,7 @@ export const SETTINGS = {
   eventQueueBytesMax: 67_108_864,
   connectTimeoutMs: 5000,
   heartbeatS: 30,
+  bodyBytesMax: 2_097_152,
 } as const;
 
 export function observeSession(

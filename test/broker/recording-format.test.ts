@@ -145,6 +145,10 @@ test('what cannot be kept is refused with a reason instead of being changed', ()
     ok: false,
     reason: 'its headers cannot be decoded',
   });
+  assert.deepEqual(encodeMessage({ ...MESSAGE, body: undefined }), {
+    ok: false,
+    reason: 'its body is too large',
+  });
   assert.equal(encodeMessage({ ...MESSAGE, arrivedAtMs: Number.NaN }).ok, false);
 });
 

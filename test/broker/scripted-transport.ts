@@ -87,7 +87,7 @@ export function listenScripted(
       eventQueuePrefix: 'celeryev',
       eventQueueBytesMax: 67_108_864,
     },
-    ...{ connectTimeoutMs: 1000, heartbeatS: 30, service: 'shop' },
+    ...{ connectTimeoutMs: 1000, heartbeatS: 30, bodyBytesMax: 2_097_152, service: 'shop' },
     deliver: (message) => delivered.add(message),
     tell: (event) => told.add(event),
     random: () => 0.5,

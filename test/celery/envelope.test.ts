@@ -199,6 +199,11 @@ test('a body of just the size allowed is read, one byte more is not even looked 
   assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${BODY_LIMITS.body.max + 1} bytes` }]);
 });
 
+test('of a body that the transport has not kept the size is what is wrong', () => {
+  const { rejections } = decode(message('', { body: undefined, contentType: '' }));
+  assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: 'not kept' }]);
+});
+
 const LARGE = Buffer.alloc(64 * 1024 * 1024);
 /** 64 MiB of nothing, from some kilobytes. */
 const BOMBS = new Map([

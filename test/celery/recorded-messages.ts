@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { RawMessage } from '../../src/broker/broker.ts';
-import { decodeMessage } from '../../src/broker/recording-format.ts';
+import { decodeMessage, type WholeMessage } from '../../src/broker/recording-format.ts';
 
 const RECORDINGS = path.join(import.meta.dirname, '..', 'recordings');
 
-export function recordedMessages(): readonly RawMessage[] {
+export function recordedMessages(): readonly WholeMessage[] {
   return globSync('*.ndjson', { cwd: RECORDINGS }).flatMap((file) => {
     const [, ...lines] = readFileSync(path.join(RECORDINGS, file), 'utf8').trimEnd().split('\n');
     return lines.map((line) => {

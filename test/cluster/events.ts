@@ -9,7 +9,14 @@ export const WORKER = 'w1@shop';
 /** When the first event of a sequence happens; each further one happens a second later. */
 export const T0_MS = 1_795_260_275_000;
 
-const TASK = { uuid: 'u1', hostname: WORKER, pid: 17, clock: 1, timestampMs: T0_MS };
+const TASK = {
+  uuid: 'u1',
+  hostname: WORKER,
+  pid: 17,
+  clock: 1,
+  timestampMs: T0_MS,
+  disbelievedMs: undefined,
+};
 const MESSAGE = { name: 'shop.pay', etaMs: undefined, expiresMs: undefined, retries: 0 };
 
 export function sent(over: Partial<celery.TaskSent> = {}): celery.TaskSent {
@@ -45,6 +52,7 @@ export function signal(
   over: Partial<celery.WorkerSignal> = {},
 ): celery.WorkerSignal {
   const figures = {
+    disbelievedMs: undefined,
     active: 0,
     processed: 0,
     loadavg: undefined,

@@ -70,7 +70,7 @@ function readRecording(): readonly RawMessage[] {
 }
 
 function eventsOf({ body }: RawMessage): readonly RawFields[] {
-  const parsed: unknown = JSON.parse(body.toString());
+  const parsed: unknown = JSON.parse(String(body));
   const list: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   return list.filter(isRawFields);
 }

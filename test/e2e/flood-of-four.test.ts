@@ -12,7 +12,7 @@ import { exportTimes } from './export-times.ts';
 import { type EventFields, event, publishRaw, type RawPublish } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 import { serviceFile } from './service-file.ts';
-import type { ToldTurns } from './tell-longest-turn.ts';
+import { ownTime, toldTurns } from './told-turns.ts';
 
 const SERVICES = ['shop', 'billing', 'mail', 'search'];
 const INTERVAL_MS = 1000;
@@ -96,23 +96,6 @@ test('a flood into four services at once: each is exported all the time, nothing
   assert.ok(Math.max(...gapsMs) < GAP_MAX_MS, `${gapsMs} ms`);
   assert.ok(during.longestMs < TURN_MS_MAX, `${during.longestMs} ms`);
 });
-
-function toldTurns(log: string): readonly ToldTurns[] {
-  return log
-    .split('\n')
-    .filter((line) => line.startsWith('{"longestMs"'))
-    .map((line) => JSON.parse(line));
-}
-
-/** For how long the bridge had run or had had nothing to do at a time, in between the samples too. */
-function ownTime(samples: ToldTurns['own']): (atMs: number) => number {
-  return (atMs) => {
-    const sampled = samples.findIndex(([sampledMs], index) => index > 0 && sampledMs >= atMs);
-    const [from, to] = samples.slice(sampled < 0 ? -2 : sampled - 1).slice(0, 2);
-    assert.ok(from !== undefined && to !== undefined);
-    return from[1] + ((to[1] - from[1]) * (atMs - from[0])) / (to[0] - from[0]);
-  };
-}
 
 async function publishAll(urls: readonly string[], portion: number): Promise<void> {
   await Promise.all(urls.map((url) => publishRaw(url, [...newNames(portion), ...liveTasks(portion)])));

@@ -108,23 +108,29 @@ const RARE: ReadonlySet<string> = new Set<RejectionReason>([
   'batch-too-long',
 ]);
 
+/** Any of them, and under which reason it is to be counted. */
+export function hostileMessage(random: Random, index: number): { reason: string; message: RawPublish } {
+  const reasons = Object.entries(MAKERS);
+  let [reason, makers] = pick(random, reasons);
+  while (RARE.has(reason) && random() > 0.01) [reason, makers] = pick(random, reasons);
+  return { reason, message: pick(random, makers)(random, index) };
+}
+
 export function hostileMessages(
   seed: number,
   count: number,
 ): { messages: readonly RawPublish[]; expected: Readonly<Record<string, number>> } {
   const random = seeded(seed);
-  const reasons = Object.entries(MAKERS);
-  const expected = new Map<string, number>(reasons.map(([reason]) => [reason, 0]));
+  const expected = new Map<string, number>(Object.keys(MAKERS).map((reason) => [reason, 0]));
   const messages = Array.from({ length: count }, (_, index) => {
-    let [reason, makers] = pick(random, reasons);
-    while (RARE.has(reason) && random() > 0.01) [reason, makers] = pick(random, reasons);
+    const { reason, message } = hostileMessage(random, index);
     expected.set(reason, (expected.get(reason) ?? 0) + 1);
-    return pick(random, makers)(random, index);
+    return message;
   });
   return { messages, expected: Object.fromEntries(expected) };
 }
 
-function json(body: string): RawPublish {
+export function json(body: string): RawPublish {
   return { routingKey: 'task.multi', body: Buffer.from(body), ...JSON_TYPE };
 }
 
@@ -143,7 +149,7 @@ function word(random: Random): string {
   return Math.floor(random() * 2 ** 32).toString(36);
 }
 
-function pick<T>(random: Random, from: readonly T[]): T {
+export function pick<T>(random: Random, from: readonly T[]): T {
   const found = from[Math.floor(random() * from.length)];
   if (found === undefined) throw new RangeError('nothing to pick from');
   return found;

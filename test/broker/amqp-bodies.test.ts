@@ -1,0 +1,157 @@
+/** Bodies that are larger than any that is read, against a broker that hands over any frames: they are dropped as they come. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { createAmqpTransport } from '../../src/broker/amqp.ts';
+import { guardBodies } from '../../src/broker/amqp-bodies.ts';
+import { ListeningClock } from '../../src/broker/listening-clock.ts';
+import { bodyFrames, content, contentHeader, field, frame, tagged } from './frames.ts';
+import { addressOf, messagesOf, observeSession } from './observed-session.ts';
+import { startScriptedBroker } from './scripted-broker.ts';
+
+const SEED = 20_261_122;
+const [CHANNEL, OTHER] = [1, 2];
+const BYTES_MAX = 100_000;
+const NO_HEADERS = Buffer.alloc(0);
+
+async function subscribed(t: TestContext, bodyBytesMax = BYTES_MAX) {
+  const broker = await startScriptedBroker(t);
+  const transport = createAmqpTransport(new ListeningClock());
+  const session = observeSession(t, transport, { url: addressOf(broker.url), heartbeatS: 0, bodyBytesMax });
+  await session.ready();
+  return {
+    ...session,
+    ...broker,
+    /** Sends them in chunks, and resolves with the lengths of the bodies that were delivered. */
+    async receive(frames: readonly Buffer[], chunkBytes = 65_536): Promise<readonly (number | undefined)[]> {
+      const from = messagesOf(session.log).length;
+      const bytes = Buffer.concat(frames);
+      for (let at = 0; at < bytes.length; at += chunkBytes) broker.send(bytes.subarray(at, at + chunkBytes));
+      const announced = frames.length;
+      const all = await session.delivered(from + announced);
+      return all.slice(from).map(({ body }) => body?.length);
+    },
+  };
+}
+
+test('a body is whole up to the limit, and dropped beyond it', async (t) => {
+  const { receive, deliver, log } = await subscribed(t);
+  const sizes = [0, 1, BYTES_MAX, BYTES_MAX + 1, 131_064, 131_065, 3_000_000, 5];
+  const headers = field('k', tagged('V'));
+  const frames = sizes.map((bytes) => deliver(content(CHANNEL, headers, Buffer.alloc(bytes, 'b'))));
+  const expected = sizes.map((bytes) => (bytes > BYTES_MAX ? undefined : bytes));
+  for (const chunkBytes of [65_536, 5_000_000, 997]) {
+    assert.deepEqual(await receive(frames, chunkBytes), expected);
+  }
+  const dropped = messagesOf(log).find(({ body }) => body === undefined);
+  assert.deepEqual([dropped?.exchange, dropped?.routingKey], ['celeryev', 'task.sent']);
+  assert.deepEqual([dropped?.contentType, dropped?.contentEncoding, dropped?.headers], ['', '', {}]);
+});
+
+test('in however many frames of whatever size bodies come, each message is one', async (t) => {
+  const { receive, deliver } = await subscribed(t, 1000);
+  const body = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 8 });
+  const run = fc.asyncProperty(
+    fc.array(body, { minLength: 1, maxLength: 10 }),
+    fc.integer({ min: 1, max: 4000 }),
+    async (bodies, chunkBytes) => {
+      const sizes = bodies.map((parts) => parts.reduce((sum, part) => sum + part, 0));
+      const frames = bodies.map((parts, index) =>
+        deliver(
+          Buffer.concat([
+            contentHeader(CHANNEL, sizes[index] ?? 0, 0, NO_HEADERS),
+            ...parts.map((part) => frame(3, CHANNEL, Buffer.alloc(part))),
+          ]),
+        ),
+      );
+      const expected = sizes.map((bytes) => (bytes > 1000 ? undefined : bytes));
+      assert.deepEqual(await receive(frames, chunkBytes), expected);
+    },
+  );
+  await fc.assert(run, { seed: SEED, numRuns: 50, endOnFailure: true });
+});
+
+test('one whose headers cannot be decoded is dropped likewise', async (t) => {
+  const { receive, deliver } = await subscribed(t);
+  const frames = [3_000_000, 2].map((bytes) =>
+    deliver(content(CHANNEL, field('k', tagged('?')), Buffer.alloc(bytes))),
+  );
+  assert.deepEqual(await receive(frames), [undefined, 2]);
+});
+
+/** A connection of amqplib as far as it is read, with frames of several channels. */
+function readFrames(bytes: Buffer): readonly unknown[] {
+  const connection = {
+    rest: bytes,
+    recvFrame(): unknown {
+      const { rest } = connection;
+      if (rest.length === 0) return false;
+      const end = 8 + rest.readUInt32BE(3);
+      connection.rest = rest.subarray(end);
+      const channel = rest.readUInt16BE(1);
+      return rest[0] === 3
+        ? { channel, content: rest.subarray(7, end - 1) }
+        : { channel, size: Number(rest.readBigUInt64BE(11)) };
+    },
+  };
+  guardBodies(connection, BYTES_MAX);
+  const frames: unknown[] = [];
+  for (let next = connection.recvFrame(); next !== false; next = connection.recvFrame()) frames.push(next);
+  return frames.map((each) => {
+    const [channel, size, body] = ['channel', 'size', 'content'].map((key) => Reflect.get(Object(each), key));
+    return body instanceof Uint8Array ? [channel, `${body.length} bytes`] : [channel, size];
+  });
+}
+
+test('what comes on other channels in between is left as it is', () => {
+  const [large = NO_HEADERS, rest = NO_HEADERS] = bodyFrames(CHANNEL, Buffer.alloc(200_000));
+  const frames = [
+    contentHeader(CHANNEL, 200_000, 0, NO_HEADERS),
+    contentHeader(OTHER, 5, 0, NO_HEADERS),
+    large,
+    frame(3, OTHER, Buffer.alloc(3)),
+    rest,
+    frame(3, OTHER, Buffer.alloc(2)),
+    contentHeader(CHANNEL, 1, 0, NO_HEADERS),
+    frame(3, CHANNEL, Buffer.alloc(1)),
+  ];
+  assert.deepEqual(readFrames(Buffer.concat(frames)), [
+    [CHANNEL, 1],
+    [OTHER, 5],
+    [CHANNEL, '0 bytes'],
+    [OTHER, '3 bytes'],
+    [CHANNEL, '1 bytes'],
+    [OTHER, '2 bytes'],
+    [CHANNEL, 1],
+    [CHANNEL, '1 bytes'],
+  ]);
+});
+
+/** The size that is announced, when more or less than that comes. */
+const LIES: readonly (readonly [what: string, header: Buffer, frames: readonly Buffer[]])[] = [
+  [
+    'more comes than was announced',
+    contentHeader(CHANNEL, 100_001, 0, NO_HEADERS),
+    bodyFrames(CHANNEL, Buffer.alloc(100_002)),
+  ],
+  [
+    'the next message begins before it is complete',
+    contentHeader(CHANNEL, 1_000_000, 0, NO_HEADERS),
+    bodyFrames(CHANNEL, Buffer.alloc(10)),
+  ],
+  [
+    'it is announced with more bytes than there are numbers for',
+    contentHeader(CHANNEL, 2 ** 63 + 2 ** 53, 0, NO_HEADERS),
+    bodyFrames(CHANNEL, Buffer.alloc(1_000_000)),
+  ],
+];
+
+for (const [what, header, frames] of LIES) {
+  test(`a mistake of the broker itself ends the session as ever: ${what}`, async (t) => {
+    const { send, deliver, ended, log } = await subscribed(t);
+    send(deliver(Buffer.concat([header, ...frames])));
+    send(deliver(content(CHANNEL, NO_HEADERS, Buffer.from('{}'))));
+    assert.equal((await ended).kind, 'lost');
+    assert.deepEqual(messagesOf(log), []);
+  });
+}

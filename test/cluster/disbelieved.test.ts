@@ -1,0 +1,310 @@
+/**
+ * Clocks that are years off, of workers and of clients: what they tell is counted, in its order, and no duration and no
+ * age is made of it.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import type { Observation } from '../../src/cluster/observation.ts';
+import {
+  failed,
+  line,
+  received,
+  SETTINGS,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  type Watched,
+  WORKER,
+  watch,
+} from './events.ts';
+
+/** How far off the clock is, ms. */
+const CLOCKS = { 1970: 86_400_000 - T0_MS, 2100: 4_102_444_800_000 - T0_MS } as const;
+const YEAR_9999_MS = 253_402_300_800_000;
+const YEAR_1_MS = -62_135_596_800_000;
+
+interface Told {
+  /** When it happened, s since the beginning. */
+  readonly atS: number;
+  /** By how much later it came. */
+  readonly lateMs?: number;
+  /** How far off the clock of its emitter is; 0 is right. */
+  readonly offMs?: number;
+}
+
+/** An event as decoding gives it, and when it comes. */
+function telling(
+  { atS, lateMs = 0, offMs = 0 }: Told,
+  event: CeleryEvent,
+): readonly [atMs: number, CeleryEvent] {
+  const happenedMs = T0_MS + atS * 1000;
+  const arrivedMs = happenedMs + lateMs;
+  if (offMs === 0) return [arrivedMs, { ...event, timestampMs: happenedMs }];
+  return [arrivedMs, { ...event, timestampMs: arrivedMs, disbelievedMs: happenedMs + offMs }];
+}
+
+function apply(on: Watched, events: readonly (readonly [number, CeleryEvent])[]): void {
+  const arriving = [...events].sort(([one], [other]) => one - other);
+  for (const [atMs, event] of arriving) on.cluster.apply(event, atMs);
+}
+
+function durations(observed: readonly Observation[]): readonly number[] {
+  return observed.flatMap((it) =>
+    ['queueTimeS', 'waitTimeS', 'prefetchTimeS', 'runtimeS'].flatMap((key) => {
+      const value: unknown = Reflect.get(it, key);
+      return typeof value === 'number' ? [value] : [];
+    }),
+  );
+}
+
+for (const [year, offMs] of Object.entries(CLOCKS)) {
+  test(`a worker in ${year}: its tasks are counted under their names, and only what it measured itself is a duration`, () => {
+    const on = watch();
+    apply(on, [
+      telling({ atS: 0 }, sent()),
+      telling({ atS: 1, offMs }, received({ clock: 1 })),
+      telling({ atS: 3, offMs }, started({ clock: 2 })),
+      telling({ atS: 9, offMs }, succeeded({ clock: 3 })),
+      telling({ atS: 1, offMs }, received({ uuid: 'u2', clock: 4 })),
+      telling({ atS: 3, offMs }, started({ uuid: 'u2', clock: 5 })),
+      telling({ atS: 9, offMs }, failed('KeyError', { uuid: 'u2', clock: 6 })),
+    ]);
+    on.cluster.flush();
+    assert.deepEqual(on.observed.map(line).sort(), [
+      'failed shop.pay unknown w1@shop KeyError unmeasured',
+      'received shop.pay orders w1@shop',
+      'received shop.pay unknown w1@shop',
+      'sent shop.pay orders',
+      'started shop.pay orders w1@shop',
+      'started shop.pay unknown w1@shop',
+      'succeeded shop.pay orders w1@shop 0.25s',
+    ]);
+    assert.deepEqual(durations(on.observed), [0.25]);
+  });
+
+  test(`a client in ${year}: no time in the queue, no wait and no skew; the worker’s own times are known`, () => {
+    const on = watch();
+    apply(on, [
+      telling({ atS: 0, offMs }, sent()),
+      telling({ atS: 1 }, received()),
+      telling({ atS: 3 }, started()),
+      telling({ atS: 4 }, succeeded()),
+    ]);
+    on.cluster.flush();
+    assert.deepEqual(durations(on.observed), [2, 0.25]);
+    assert.ok(on.observed.every(({ kind }) => kind !== 'clock-skewed'));
+  });
+
+  test(`of what is told in ${year} nothing has an age, whether it waits or runs`, () => {
+    const on = watch();
+    apply(on, [
+      telling({ atS: 0, offMs }, sent({ uuid: 'sent', queue: 'a' })),
+      telling({ atS: 0, offMs }, sent({ uuid: 'received', queue: 'b' })),
+      telling({ atS: 0, offMs }, received({ uuid: 'received', clock: 1 })),
+      telling({ atS: 0, offMs }, sent({ uuid: 'started', queue: 'c' })),
+      telling({ atS: 0, offMs }, received({ uuid: 'started', clock: 2 })),
+      telling({ atS: 0, offMs }, started({ uuid: 'started', clock: 3 })),
+      telling({ atS: 30, offMs }, signal('worker-heartbeat', { active: 1, clock: 4 })),
+    ]);
+    const { queues, workers } = on.cluster.survey(T0_MS + 40_000);
+    assert.deepEqual(
+      queues.map(({ queue, waitingAgeS, runningAgeS }) => [queue, waitingAgeS, runningAgeS]).sort(),
+      ['a', 'b', 'c'].map((queue) => [queue, 0, 0]),
+    );
+    assert.deepEqual(
+      workers.map(({ up, active, prefetched }) => [up, active, prefetched]),
+      [[true, 1, 1]],
+    );
+  });
+
+  test(`an event of ${year} that comes twice is one`, () => {
+    const on = watch();
+    const twice = (event: CeleryEvent) => [
+      telling({ atS: 0, offMs }, event),
+      telling({ atS: 0, lateMs: 60_000, offMs }, event),
+    ];
+    apply(on, [...twice(sent()), ...twice(received()), ...twice(failed('KeyError'))]);
+    on.cluster.flush();
+    assert.deepEqual(on.observed.map(line).sort(), [
+      'failed shop.pay orders w1@shop KeyError unmeasured',
+      'received shop.pay orders w1@shop',
+      'sent shop.pay orders',
+    ]);
+  });
+}
+
+/** Which events of the task the worker told before its clock was set right. */
+for (const wrong of [3, 2, 1]) {
+  const what = wrong === 3 ? 'whose clock is wrong' : `whose clock is set right after ${wrong} events`;
+  test(`the events of a worker ${what} are put in order, however they come within the window`, () => {
+    const told = [received({ clock: 1 }), started({ clock: 2 }), succeeded({ clock: 3 })];
+    for (const first of told) {
+      for (const second of told) {
+        const third = told.find((event) => event !== first && event !== second);
+        if (first === second || third === undefined) continue;
+        const on = watch();
+        const coming = [first, second, third];
+        apply(
+          on,
+          told.map((event, index) => {
+            const offMs = index < wrong ? CLOCKS[1970] : 0;
+            return telling({ atS: index / 100, lateMs: 50 + 100 * coming.indexOf(event), offMs }, event);
+          }),
+        );
+        on.cluster.flush();
+        assert.deepEqual(on.observed.map(line), [
+          'received shop.pay unknown w1@shop',
+          'started shop.pay unknown w1@shop',
+          'succeeded shop.pay unknown w1@shop 0.25s',
+        ]);
+        assert.deepEqual(durations(on.observed), [0.25]);
+      }
+    }
+  });
+}
+
+/** A worker that begins ten tasks a second, with a heartbeat every two; each start comes late, up to almost a window. */
+function beginning(tasks: number, isWrong: (atS: number) => boolean, withheld = 0) {
+  const events: (readonly [number, CeleryEvent])[] = [];
+  const offOf = (atS: number) => (isWrong(atS) ? CLOCKS[1970] : 0);
+  for (let index = 0; index < tasks; index += 1) {
+    const atS = index / 10 + 0.05;
+    const lateMs = (index * 37) % (SETTINGS.windowMs - 10);
+    const begun = started({ uuid: `u${index}`, clock: 10 * index });
+    if (index % 100 >= withheld) events.push(telling({ atS, lateMs, offMs: offOf(atS) }, begun));
+  }
+  for (let atS = 0; atS <= tasks / 10 + 10; atS += 2) {
+    const processed = Math.min(tasks, atS * 10);
+    const clock = 10 * processed + (atS > tasks / 10 ? atS : 0) - 5;
+    const lateMs = (atS * 53) % (SETTINGS.windowMs - 10);
+    const beat = signal('worker-heartbeat', { processed, active: 0, clock });
+    events.push(telling({ atS, lateMs, offMs: offOf(atS) }, beat));
+  }
+  return events;
+}
+
+for (const [what, isWrong] of [
+  ['always', () => true],
+  ['until its clock is set right', (atS: number) => atS < 31],
+  ['from then on that its clock breaks', (atS: number) => atS > 31],
+] as const) {
+  test(`a worker of 1970, ${what}: what it has begun is counted, and nothing seems to be lost`, () => {
+    const on = watch();
+    apply(on, beginning(600, isWrong));
+    on.cluster.survey(T0_MS + 80_000);
+    on.cluster.flush();
+    const sums = { processed: 0, lost: 0 };
+    for (const it of on.observed) {
+      if (it.kind !== 'worker-progressed') continue;
+      sums.processed += it.processed;
+      sums.lost += it.eventsLost;
+    }
+    assert.deepEqual(sums, { processed: 600, lost: 0 });
+  });
+}
+
+test('what a worker of 1970 has told in vain is found nevertheless', () => {
+  const on = watch();
+  apply(
+    on,
+    beginning(600, () => true, 10),
+  );
+  on.cluster.survey(T0_MS + 80_000);
+  const lost = on.observed.reduce(
+    (sum, it) => sum + (it.kind === 'worker-progressed' ? it.eventsLost : 0),
+    0,
+  );
+  assert.ok(lost > 40 && lost <= 60, `${lost}`);
+});
+
+test('a greeting of 1970 that its first heartbeat has overtaken is not that of another process; one that begins anew is', () => {
+  const on = watch();
+  const offMs = CLOCKS[1970];
+  apply(on, [
+    telling({ atS: 0, lateMs: 300, offMs }, signal('worker-online', { clock: 1 })),
+    telling({ atS: 0.1, offMs }, signal('worker-heartbeat', { clock: 2 })),
+    telling({ atS: 1, offMs }, received({ clock: 3 })),
+    telling({ atS: 1, offMs }, started({ clock: 4 })),
+    ...Array.from({ length: 10 }, (_, index) =>
+      telling(
+        { atS: 2 + 2 * index, offMs },
+        signal('worker-heartbeat', { active: 1, processed: 1, clock: 5 + index }),
+      ),
+    ),
+  ]);
+  on.cluster.survey(T0_MS + 21_000);
+  assert.ok(on.observed.every(({ kind }) => kind !== 'worker-exited' && kind !== 'task-lost'));
+  on.news();
+  apply(on, [
+    telling({ atS: 22, offMs: offMs - 20_000 }, signal('worker-online', { clock: 1 })),
+    ...Array.from({ length: 10 }, (_, index) =>
+      telling(
+        { atS: 24 + 2 * index, offMs: offMs - 20_000 },
+        signal('worker-heartbeat', { active: 0, processed: 0, clock: 2 + index }),
+      ),
+    ),
+  ]);
+  on.cluster.survey(T0_MS + 43_000);
+  assert.deepEqual(on.news().map(line), ['lost shop.pay unknown w1@shop', `exited ${WORKER} restarted`]);
+});
+
+test('what overtakes a greeting or a heartbeat of 1970 is of the same process', () => {
+  const on = watch();
+  const offMs = CLOCKS[1970];
+  const beat = (atS: number, clock: number, lateMs: number) =>
+    telling({ atS, lateMs, offMs }, signal('worker-heartbeat', { active: 1, processed: clock, clock }));
+  apply(on, [
+    telling({ atS: 0, lateMs: 450, offMs }, signal('worker-online', { clock: 1 })),
+    telling({ atS: 0.01, offMs }, received({ clock: 2 })),
+    telling({ atS: 0.02, offMs }, started({ clock: 3 })),
+    ...Array.from({ length: 10 }, (_, index) => [
+      beat(2 * index + 1, 10 * index + 4, 300),
+      beat(2 * index + 1.1, 10 * index + 5, 0),
+    ]).flat(),
+  ]);
+  on.cluster.survey(T0_MS + 21_000);
+  const kinds = on.observed.map(({ kind }) => kind);
+  assert.deepEqual([kinds.includes('worker-exited'), kinds.includes('task-lost')], [false, false]);
+});
+
+test('of the runs of a worker of 1970 none is doubted because its start came early or a word late', () => {
+  const on = watch();
+  const offMs = CLOCKS[1970];
+  apply(on, [
+    telling({ atS: 0, offMs }, received({ clock: 1 })),
+    telling({ atS: 0, offMs }, started({ clock: 2 })),
+    telling({ atS: 10, lateMs: 450, offMs }, signal('worker-heartbeat', { active: 1, clock: 3 })),
+    telling({ atS: 10.1, offMs }, received({ uuid: 'u2', clock: 4 })),
+    telling({ atS: 10.1, offMs }, started({ uuid: 'u2', clock: 5 })),
+  ]);
+  on.cluster.survey(T0_MS + 12_000);
+  apply(on, [
+    telling({ atS: 13, offMs }, signal('worker-online', { pid: 18, clock: 1 })),
+    telling({ atS: 30, offMs }, signal('worker-heartbeat', { pid: 18, clock: 2 })),
+  ]);
+  on.cluster.survey(T0_MS + 32_000);
+  const lost = on.observed.filter(({ kind }) => kind === 'task-lost');
+  assert.equal(lost.length, 2, 'both ran when it died');
+});
+
+for (const [year, etaMs] of [
+  ['1', YEAR_1_MS],
+  ['9999', YEAR_9999_MS],
+] as const) {
+  test(`an ETA in the year ${year} makes no skew, and no duration that is not one`, () => {
+    const on = watch();
+    apply(on, [
+      telling({ atS: 0 }, sent({ etaMs, expiresMs: etaMs })),
+      telling({ atS: 1 }, received({ etaMs, expiresMs: etaMs })),
+    ]);
+    const { queues } = on.cluster.survey(T0_MS + 4_000);
+    for (const { waitingAgeS, runningAgeS } of queues) assert.deepEqual([waitingAgeS, runningAgeS], [0, 0]);
+    apply(on, [telling({ atS: 5 }, started()), telling({ atS: 6 }, failed('KeyError'))]);
+    on.cluster.flush();
+    assert.ok(on.observed.every(({ kind }) => kind !== 'clock-skewed'));
+    assert.deepEqual(durations(on.observed), year === '1' ? [1, 5, 4, 1] : [1, 1]);
+  });
+}

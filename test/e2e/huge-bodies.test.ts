@@ -1,0 +1,91 @@
+/** Bodies of 100 MiB on a real RabbitMQ: each is counted, none is held, and the session goes on, also of a recording. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startRabbitmq } from '../real/rabbitmq.ts';
+import { type BridgeProcess, startBridge } from './bridge-process.ts';
+import { event, publish, publishRaw } from './publish.ts';
+import type { ToldMemory } from './tell-memory.ts';
+
+const MIB = 1024 * 1024;
+const BODIES = 10;
+const BODY = Buffer.alloc(100 * MIB, ' ');
+/** What is read of a socket becomes garbage, and the engine lets 64 MiB of it pile up. */
+const GARBAGE_MAX = 80 * MIB;
+const HELD_MAX = 4 * MIB;
+const TELL_MEMORY = import.meta.resolve('./tell-memory.ts');
+const NODE_OPTIONS = ['--expose-gc', '--import', TELL_MEMORY];
+
+test('ten bodies of 100 MiB take no memory, and what comes after them is counted', {
+  timeout: 120_000,
+}, async (t) => {
+  const rabbitmq = await startRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const common = { CELERY_BROKER_URL: rabbitmq.url, CELERY_OTEL_EVENT_QUEUE_BYTES_MAX: `${4096 * MIB}` };
+  const env = {
+    ...common,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
+  };
+  const bridge = startBridge(t, env, ['run'], NODE_OPTIONS);
+  const file = join(folderOf(t), 'recording.ndjson');
+  const recording = startBridge(t, common, ['record', '--out', file], NODE_OPTIONS);
+  const both = [bridge, recording];
+  for (const { logged } of both) await logged(/connected to/u, 10_000);
+  await publish(rabbitmq.url, [event('worker-heartbeat')]);
+  await sink.waitFor('celery-otel', (points) => total(points, 'celery_otel.events') === 1, 10_000);
+  const before = await Promise.all(both.map((process) => memoryOf(process, 1)));
+
+  const message = { routingKey: 'task.sent', contentType: 'application/json', contentEncoding: 'utf-8' };
+  for (let body = 0; body < BODIES; body += 1) {
+    await publishRaw(rabbitmq.url, [{ ...message, body: BODY }]);
+    await publish(rabbitmq.url, [event('task-sent', { name: 'shop.pay', queue: 'orders' })]);
+  }
+  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === BODIES, 30_000);
+  const reason = { 'celery_otel.drop.reason': 'body-too-large' };
+  await sink.waitFor(
+    'celery-otel',
+    (points) => total(points, 'celery_otel.input.dropped', reason) === BODIES,
+    10_000,
+  );
+  const after = await Promise.all(both.map((process) => memoryOf(process, 2)));
+  for (const [index, { external, externalMax, heapUsed }] of after.entries()) {
+    const first = before[index];
+    assert.ok(first !== undefined);
+    t.diagnostic(
+      `MiB: at most ${(externalMax / MIB).toFixed(1)} outside of the heap; held ${((external - first.external) / MIB).toFixed(1)} more outside of it, ${((heapUsed - first.heapUsed) / MIB).toFixed(1)} more in it`,
+    );
+    assert.ok(externalMax - first.external < GARBAGE_MAX, `${externalMax} bytes at once`);
+    assert.ok(external - first.external < HELD_MAX, `${external} bytes after ${first.external}`);
+    assert.ok(heapUsed - first.heapUsed < HELD_MAX, `${heapUsed} bytes of heap after ${first.heapUsed}`);
+  }
+  for (const process of both) assert.equal([...process.log().matchAll(/connected to/gu)].length, 1);
+
+  recording.signal('SIGTERM');
+  const { code, stdout } = await recording.ended(10_000);
+  assert.equal(code, 0);
+  assert.equal(stdout, `${BODIES + 1} messages are in ${file}, ${BODIES} could not be recorded\n`);
+});
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-huge-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+async function memoryOf(process: BridgeProcess, times: number): Promise<ToldMemory> {
+  process.signal('SIGUSR2');
+  await process.logged(new RegExp(`(?:"heapUsed"[^]*){${times}}`, 'u'), 10_000);
+  const told = process
+    .log()
+    .split('\n')
+    .filter((line) => line.startsWith('{"externalMax"'));
+  return JSON.parse(told[times - 1] ?? '');
+}
