@@ -20,7 +20,7 @@ import { TaskTable } from './task-table.ts';
 import { type WorkerSettings, WorkerTable } from './worker-table.ts';
 
 export interface ClusterSettings extends WorkerSettings, WindowSettings {
-  /** Tasks remembered at most; beyond it one is forgotten, preferably one that is over. */
+  /** Tasks remembered at most, of some length each; beyond it one is forgotten, preferably one that is over. */
   readonly tasksMax: number;
   /** Pairs of hosts whose clocks differ, known by name at most; all others are counted together. */
   readonly skewPairsMax: number;
@@ -36,6 +36,10 @@ export interface TableState {
    * before their time, skews that were counted without the names of their hosts.
    */
   readonly evicted: number;
+  /** Bytes of memory that it takes, at most. */
+  readonly bytes: number;
+  /** Bytes that it has room for: beyond them entries give way to others, however few there are. */
+  readonly bytesMax: number;
 }
 
 export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
@@ -74,6 +78,8 @@ const SETTLED_PER_EVENT = 2;
 /** Events; some ms where each of them has a name that was never heard of. */
 const SETTLED_A_STEP = 100;
 
+const BYTES_PER_WORKER = 8192;
+
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
 
@@ -91,7 +97,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
     const instance = workers.instance(event, wallMs, listenedMs);
-    const task = tasks.task(event.uuid);
+    const task = tasks.task(event.uuid, listenedMs);
     const { type, clock, timestampMs } = event;
     if (tasks.isRepeat(task, fingerprint(rankOf(type), instance.hash, clock, timestampMs))) return;
     if (type === 'task-started') instance.started(timestampMs);
@@ -131,19 +137,28 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     },
     consumes: (nodename, queues) => workers.consumes(nodename, queues),
     tables: () => ({
-      tasks: { size: tasks.size, evicted: tasks.evicted },
-      workers: { size: workers.size, evicted: workers.evicted },
-      reordering_window: { size: window.size, evicted: window.hurried },
-      clock_skews: { size: skews.size, evicted: skews.notAdmitted },
+      tasks: stateOf(tasks, tasks.evicted),
+      workers: stateOf(workerSizes(workers.size, settings.workersMax), workers.evicted),
+      reordering_window: stateOf(window, window.hurried),
+      clock_skews: stateOf(skews, skews.notAdmitted),
     }),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.hurriedPerTask + workers.beyondFixedBounds + queues.notAdmitted,
   };
 }
 
+/** A worker has one process but for its restarts, and says something short every two seconds. */
+function workerSizes(size: number, workersMax: number): Omit<TableState, 'evicted'> {
+  return { size, bytes: size * BYTES_PER_WORKER, bytesMax: workersMax * BYTES_PER_WORKER };
+}
+
+function stateOf({ size, bytes, bytesMax }: Omit<TableState, 'evicted'>, evicted: number): TableState {
+  return { size, evicted, bytes, bytesMax };
+}
+
 /** It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is. */
 function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
-  const task = around.tasks.task(event.uuid);
+  const task = around.tasks.sentTask(event.uuid, listenedMs);
   const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, event.timestampMs);
   if (!around.tasks.isRepeat(task, print)) sent(around, task, event, listenedMs);
 }

@@ -3,6 +3,9 @@
  * engine's collector before it is left alone, which would cost more than all else that is done with an event.
  */
 
+/** What is beyond has nobody waiting for it, and may hold what it was last used for in memory. */
+const FREE_MAX = 2000;
+
 export class Pool<Item> {
   readonly #free: Item[] = [];
 
@@ -13,6 +16,6 @@ export class Pool<Item> {
 
   /** Nobody may use it any more until it is taken again. */
   give(item: Item): void {
-    this.#free.push(item);
+    if (this.#free.length < FREE_MAX) this.#free.push(item);
   }
 }

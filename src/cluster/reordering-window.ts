@@ -17,6 +17,7 @@ export interface WindowSettings {
 
 /** Of one task. Its events are kept sorted by walking along them, which a hostile sender must not make long. */
 const HELD_PER_TASK_MAX = 64;
+const BYTES_PER_EVENT = 512;
 
 export class ReorderingWindow {
   readonly #settings: WindowSettings;
@@ -37,6 +38,14 @@ export class ReorderingWindow {
   /** Events in it, those that have left before their turn included. */
   get size(): number {
     return this.#size;
+  }
+
+  get bytes(): number {
+    return this.#size * BYTES_PER_EVENT;
+  }
+
+  get bytesMax(): number {
+    return this.#settings.heldMax * BYTES_PER_EVENT;
   }
 
   /** Events that were let go before an earlier one could have come, for lack of room. */

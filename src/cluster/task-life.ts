@@ -46,6 +46,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   sending.delayed = delayedTo !== undefined;
   sending.session = around.workers.session;
   sending.sender = around.names.intern(event.hostname);
+  around.tasks.weigh(task);
 }
 
 /** What a worker told of a task; to be called in the order in which it happened. */
@@ -122,7 +123,7 @@ function beginRun(
   task.name = told;
   task.queue = queue;
   task.over = false;
-  tasks.expectMore(task, true);
+  tasks.weigh(task);
   return run;
 }
 
@@ -136,7 +137,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   const { askedMs, sinceMs } = run;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
-  run.instance = instance;
+  around.tasks.assign(run, instance);
   run.askedMs = undefined;
   run.sinceMs = timestampMs;
   run.session = instance.lastSession;
@@ -166,6 +167,7 @@ function ended(around: LifeSurroundings, event: HeldEvent): void {
   closeReplaced(around.tasks, task);
   task.over = isFinal(event);
   around.tasks.expectMore(task, task.runs !== undefined || !task.over);
+  around.tasks.weigh(task);
   if (event.type === 'task-revoked') {
     // Every worker that is handed a revoked task reports the one revocation of it.
     if (task.revoked) return;

@@ -10,6 +10,10 @@ const OVER = 1;
 const REVOKED = 2;
 const LOST = 4;
 const FORGETTABLE = 8;
+const SENT = 16;
+/** Above the marks. */
+const WEIGHT_SHIFT = 5;
+const MARKS = (1 << WEIGHT_SHIFT) - 1;
 
 /** A function, since a private method costs each object eight bytes. */
 function marked(marks: number, mark: number, set: boolean): number {
@@ -69,6 +73,22 @@ export class Task {
   }
   set forgettable(forgettable: boolean) {
     this.#marks = marked(this.#marks, FORGETTABLE, forgettable);
+  }
+
+  /** It was sent, and no run of it has begun. */
+  get sent(): boolean {
+    return (this.#marks & SENT) !== 0;
+  }
+  set sent(sent: boolean) {
+    this.#marks = marked(this.#marks, SENT, sent);
+  }
+
+  /** Bytes that it takes beyond its entry, as they were counted last; among the marks, since a field would be eight. */
+  get weight(): number {
+    return this.#marks >>> WEIGHT_SHIFT;
+  }
+  set weight(bytes: number) {
+    this.#marks = (bytes << WEIGHT_SHIFT) | (this.#marks & MARKS);
   }
 
   /** Makes it a task of which nothing is known. */
@@ -155,6 +175,13 @@ export class Sending {
   /** Nodename of whoever sent it. */
   sender = '';
   next: Sending | undefined = undefined;
+
+  /** Keeps no text in memory. */
+  clear(): void {
+    this.name = '';
+    this.queue = '';
+    this.sender = '';
+  }
 }
 
 /** What workers tell of tasks. */

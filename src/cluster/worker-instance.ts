@@ -79,7 +79,6 @@ export class WorkerInstance {
   lastSession: number;
   /** The process of the same pid that began after it: in containers, a pid and a nodename survive a restart. */
   rebornAs: WorkerInstance | undefined;
-  /** The one before it. */
   #predecessor: WorkerInstance | undefined;
   /** Heartbeats came while it ran a task, so their absence means something. Pool solo sends none meanwhile. */
   beatsWhileRunning = false;
@@ -89,6 +88,8 @@ export class WorkerInstance {
   #revivedAtMs = Number.NEGATIVE_INFINITY;
   /** The worker table no longer knows it: `retired` since it is gone, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
+  /** Runs in the task table that keep it in memory. */
+  runs = 0;
   active: number | undefined = undefined;
   load: WorkerSignal['loadavg'] = undefined;
   version = '';
