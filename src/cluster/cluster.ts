@@ -105,7 +105,10 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   }
 
   function* settle(untilMs: number): Steps {
-    while (window.release(untilMs, SETTLED_A_STEP)) yield;
+    while (window.release(untilMs, SETTLED_A_STEP)) {
+      tasks.makeRoom(untilMs);
+      yield;
+    }
   }
 
   return {

@@ -52,7 +52,7 @@ export class TaskTable {
     return this.#byUuid.size;
   }
 
-  /** What it holds in memory, at most; it may be more than its bound by what one event brings. */
+  /** What it holds in memory, at most; more than its bound by what has come since room was made. */
   get bytes(): number {
     const { bytes } = this.#sent;
     return bytes + this.#begunBytes + this.#forgettable.bytes + this.#made * ENTRY_BYTES;
@@ -95,6 +95,11 @@ export class TaskTable {
   /** Whether the task has had the event with that fingerprint; remembers it if not. */
   isRepeat(task: Task, print: number): boolean {
     return this.#fingerprints.isRepeat(task.place, print);
+  }
+
+  /** Forgets tasks until the others fit in its bytes; nobody may be about to change one. */
+  makeRoom(listenedMs: number): void {
+    while (this.bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs);
   }
 
   /** Says whether more is expected of the task. */
@@ -166,7 +171,7 @@ export class TaskTable {
   }
 
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
-    while (this.bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs);
+    this.makeRoom(listenedMs);
     const task = this.#byUuid.get(uuid) ?? this.#add(uuid, listenedMs, list);
     this.#lastHeard.note(task.place, listenedMs);
     return task;
