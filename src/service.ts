@@ -15,6 +15,7 @@ import {
   type ClusterTable,
   type ClusterTables,
   createCluster,
+  type TableState,
 } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import type { Observation, Survey } from './cluster/observation.ts';
@@ -232,12 +233,16 @@ function readingOf(
     service: name,
     connected: listener.connected(),
     tables: {
-      tasks: { entries: tasks.size, limit: tasksMax },
-      workers: { entries: workers.size, limit: workersMax },
-      reordering_window: { entries: reordering_window.size, limit: heldMax },
-      clock_skews: { entries: clock_skews.size, limit: skewPairsMax },
+      tasks: tableReading(tasks, tasksMax),
+      workers: tableReading(workers, workersMax),
+      reordering_window: tableReading(reordering_window, heldMax),
+      clock_skews: tableReading(clock_skews, skewPairsMax),
     } satisfies Readonly<Record<ClusterTable, TableReading>>,
   };
+}
+
+function tableReading({ size: entries, bytes, bytesMax }: TableState, limit: number): TableReading {
+  return { entries, limit, bytes, bytesMax };
 }
 
 /** Evictions are told in sums, once per collection: under a flood there are as many as events. */

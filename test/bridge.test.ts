@@ -81,7 +81,8 @@ test('a recording flows through the whole bridge, and what it holds is exported 
   bridge.start();
   assert.equal(await bridge.finished, 'finished');
   const tables = bridge.state()[0]?.tables;
-  assert.deepEqual([tables?.tasks, tables?.workers], Array(2).fill({ size: 1, evicted: 0 }));
+  for (const table of [tables?.tasks, tables?.workers])
+    assert.deepEqual([table?.size, table?.evicted], [1, 0]);
   assert.deepEqual(await bridge.stop(5000), {
     flushed: true,
     services: [{ name: 'shop', metrics: 'flushed' }],

@@ -77,20 +77,23 @@ test('it says for the bridge’s own metrics whether it is connected, and of eac
     [event('worker-heartbeat'), 3_600_000],
   ]);
   const { service, first } = serviceOn(t, url);
-  assert.deepEqual(service.reading(), {
-    service: 'shop',
-    connected: false,
-    tables: {
-      tasks: { entries: 0, limit: SETTINGS.tasksMax },
-      workers: { entries: 0, limit: SETTINGS.workersMax },
-      reordering_window: { entries: 0, limit: SETTINGS.heldMax },
-      clock_skews: { entries: 0, limit: SETTINGS.skewPairsMax },
-    },
-  });
+  const before = service.reading();
+  assert.deepEqual([before.service, before.connected], ['shop', false]);
+  assert.deepEqual(
+    Object.entries(before.tables).map(([table, { entries, limit, bytes }]) => [table, entries, limit, bytes]),
+    [
+      ['tasks', 0, SETTINGS.tasksMax, 0],
+      ['workers', 0, SETTINGS.workersMax, 0],
+      ['reordering_window', 0, SETTINGS.heldMax, 0],
+      ['clock_skews', 0, SETTINGS.skewPairsMax, 0],
+    ],
+  );
+  for (const { bytesMax } of Object.values(before.tables)) assert.ok(bytesMax > 0);
   await first;
   const { connected, tables } = service.reading();
   assert.equal(connected, true);
   assert.deepEqual([tables['tasks']?.entries, tables['workers']?.entries], [1, 1]);
+  assert.ok((tables['tasks']?.bytes ?? 0) > 0);
   await service.stop();
   assert.equal(service.reading().connected, false);
 });

@@ -30,10 +30,15 @@ export function secondsBetween(fromMs: number | undefined, toMs: number | undefi
   return betweenMs >= -CLOCKS_APART_MS_MAX ? Math.max(0, betweenMs) / 1000 : undefined;
 }
 
+/** Of a pair with names of some length, as it is counted here, and of all else that it takes. */
+const BYTES_PER_PAIR = 1200;
+const ENTRY_BYTES = 100;
+
 export class ClockSkews {
   readonly #pairsMax: number;
   readonly #onSkew: (senderHost: string, workerHost: string) => void;
   readonly #pairs = new Set<string>();
+  #characters = 0;
   #notAdmitted = 0;
 
   /** @param onSkew told of each, with the names that it is to be counted under */
@@ -45,6 +50,15 @@ export class ClockSkews {
   /** Pairs of hosts known by name. */
   get size(): number {
     return this.#pairs.size;
+  }
+
+  /** What they take in memory, at most. */
+  get bytes(): number {
+    return this.size * ENTRY_BYTES + 2 * this.#characters;
+  }
+
+  get bytesMax(): number {
+    return this.#pairsMax * BYTES_PER_PAIR;
   }
 
   /** Skews between pairs of hosts that there was no room for. */
@@ -72,6 +86,7 @@ export class ClockSkews {
       this.#onSkew(OTHER_HOSTS, OTHER_HOSTS);
       return;
     }
+    if (!this.#pairs.has(pair)) this.#characters += pair.length;
     this.#pairs.add(pair);
     this.#onSkew(senderHost, workerHost);
   }

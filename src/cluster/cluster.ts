@@ -20,7 +20,7 @@ import { TaskTable } from './task-table.ts';
 import { type WorkerSettings, WorkerTable } from './worker-table.ts';
 
 export interface ClusterSettings extends WorkerSettings, WindowSettings {
-  /** Tasks remembered at most; beyond it one is forgotten, preferably one that is over. */
+  /** Tasks remembered at most, of some length each; beyond it one is forgotten, preferably one that is over. */
   readonly tasksMax: number;
   /** Pairs of hosts whose clocks differ, known by name at most; all others are counted together. */
   readonly skewPairsMax: number;
@@ -36,6 +36,10 @@ export interface TableState {
    * before their time, skews that were counted without the names of their hosts.
    */
   readonly evicted: number;
+  /** Bytes of memory that it takes, at most. */
+  readonly bytes: number;
+  /** Bytes that it has room for: beyond them entries give way to others, however few there are. */
+  readonly bytesMax: number;
 }
 
 export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
@@ -79,19 +83,19 @@ const SENT_RANK = 0;
 
 /** @param observe told of each fact once, on the stack of the call that brought it out */
 export function createCluster(settings: ClusterSettings, observe: Observe): Cluster {
-  const { windowMs, seriesRetentionMs } = settings;
-  const workers = new WorkerTable(settings, { windowMs, observe });
+  const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
   const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task));
   const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
-  const [names, identities, queues] = [new Names(), new Identities(), new QueueTable(seriesRetentionMs)];
+  const [names, identities] = [new Names(), new Identities()];
+  const queues = new QueueTable(settings.seriesRetentionMs);
   const around: LifeSurroundings = { tasks, workers, queues, skews, names, identities, observe };
   const window = new ReorderingWindow(settings, (event) => happened(around, event), names);
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
     const instance = workers.instance(event, wallMs, listenedMs);
-    const task = tasks.task(event.uuid);
+    const task = tasks.task(event.uuid, listenedMs);
     const { type, clock, timestampMs, disbelievedMs } = event;
     const print = fingerprint(rankOf(type), instance.hash, clock, disbelievedMs ?? timestampMs);
     if (tasks.isRepeat(task, print)) return;
@@ -100,7 +104,10 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   }
 
   function* settle(untilMs: number): Steps {
-    while (window.release(untilMs, SETTLED_A_STEP)) yield;
+    while (window.release(untilMs, SETTLED_A_STEP)) {
+      tasks.makeRoom(untilMs);
+      yield;
+    }
   }
 
   return {
@@ -132,20 +139,33 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
       workers.flush();
     },
     consumes: (nodename, queues) => workers.consumes(nodename, queues),
-    tables: () => ({
-      tasks: { size: tasks.size, evicted: tasks.evicted },
-      workers: { size: workers.size, evicted: workers.evicted },
-      reordering_window: { size: window.size, evicted: window.hurried },
-      clock_skews: { size: skews.size, evicted: skews.notAdmitted },
-    }),
+    tables: () => tablesOf(tasks, workers, window, skews),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.hurriedPerTask + workers.beyondFixedBounds + queues.notAdmitted,
   };
 }
 
+function tablesOf(
+  tasks: TaskTable,
+  workers: WorkerTable,
+  window: ReorderingWindow,
+  skews: ClockSkews,
+): ClusterTables {
+  return {
+    tasks: stateOf(tasks, tasks.evicted),
+    workers: stateOf(workers, workers.evicted),
+    reordering_window: stateOf(window, window.hurried),
+    clock_skews: stateOf(skews, skews.notAdmitted),
+  };
+}
+
+function stateOf({ size, bytes, bytesMax }: Omit<TableState, 'evicted'>, evicted: number): TableState {
+  return { size, evicted, bytes, bytesMax };
+}
+
 /** It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is. */
 function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
-  const task = around.tasks.task(event.uuid);
+  const task = around.tasks.sentTask(event.uuid, listenedMs);
   const toldMs = event.disbelievedMs ?? event.timestampMs;
   const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, toldMs);
   if (!around.tasks.isRepeat(task, print)) sent(around, task, event, listenedMs);

@@ -12,6 +12,15 @@ const SENDING_LATENESS_MS = 100;
 /** How long a process whose successor has come may still be heard of; a broker delivers its tasks anew meanwhile. */
 export const LAST_WORDS_MS = 10_000;
 
+/**
+ * For how long a run of what was sent is expected, once it is due. Some queues are read once a day; what nobody takes
+ * within one was told of in vain: its worker tells nothing, or its events were lost.
+ */
+export const EXPECTED_MS = 24 * 3_600_000;
+
+/** How much later than an end the same end may be told again. Celery does it at once, but for a broker that was away. */
+export const END_REPEATED_MS = 60_000;
+
 /** For how long an event of a task is held, ms. */
 export function holdingMs(windowMs: number): number {
   return windowMs + SENDING_LATENESS_MS;

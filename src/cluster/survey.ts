@@ -5,12 +5,15 @@
  */
 import { find } from './chain.ts';
 import { secondsBetween } from './clock-skew.ts';
+import { EXPECTED_MS, hasPassed } from './lateness.ts';
 import type { Moment } from './moment.ts';
-import { type Observe, type QueueReading, type Survey, UNKNOWN, type WorkerReading } from './observation.ts';
+import { type Observe, type Survey, UNKNOWN, type WorkerReading } from './observation.ts';
+import { QueueAges } from './queue-ages.ts';
 import type { QueueTable } from './queue-table.ts';
+import type { Run, Sending } from './run.ts';
 import { largestOfSmallest } from './smallest.ts';
 import { inSteps, type Steps, unchangedInSteps } from './steps.ts';
-import type { Run, Sending, Task } from './task.ts';
+import type { Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 import type { Worker } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -66,8 +69,7 @@ class Surveyor {
   /** Read anew with each step. */
   #wallMs: number;
   readonly #loads = new Map<WorkerInstance, Load>();
-  readonly #oldestWaitingMs = new Map<string, number>();
-  readonly #oldestRunningMs = new Map<string, number>();
+  readonly #ages: QueueAges;
 
   constructor(surveyed: Surveyed, now: () => Moment) {
     this.#surveyed = surveyed;
@@ -75,6 +77,7 @@ class Surveyor {
     const { wallMs, listenedMs } = now();
     this.#wallMs = wallMs;
     this.#listenedMs = listenedMs;
+    this.#ages = new QueueAges(surveyed.queues, listenedMs);
   }
 
   *survey(): Steps<Survey> {
@@ -87,7 +90,7 @@ class Surveyor {
     yield* workers.settle(this.#listenedMs);
     const forgotten = yield* workers.forgetGone(this.#listenedMs);
     yield* inSteps(workers.all(), WORKERS_A_STEP, (worker) => readings.push(this.#workerReading(worker)));
-    return { forgotten, workers: readings, queues: this.#queueReadings() };
+    return { forgotten, workers: readings, queues: this.#ages.readings(this.#now().wallMs) };
   }
 
   *#timed(steps: Steps): Steps {
@@ -98,18 +101,26 @@ class Surveyor {
   }
 
   #look(task: Task): void {
-    let more = !task.over && task.runs === undefined && task.sendings === undefined;
-    for (let run = task.runs; run !== undefined; run = run.next) if (this.#lookAtRun(task, run)) more = true;
-    for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
-      if (!task.over && this.#lookAtSending(sending)) more = true;
+    const isSilent = hasPassed(EXPECTED_MS, this.#surveyed.tasks.lastHeardMs(task), this.#listenedMs);
+    let more = !task.over && !isSilent && task.runs === undefined && task.sendings === undefined;
+    for (let run = task.runs; run !== undefined; run = run.next) {
+      if (this.#lookAtRun(task, run, isSilent)) more = true;
     }
-    if (!more && task.held === undefined) this.#surveyed.tasks.expectMore(task, false);
+    for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
+      if (!task.over && this.#lookAtSending(sending, isSilent)) more = true;
+    }
+    if (more || task.held !== undefined) return;
+    if (isSilent) this.#surveyed.tasks.giveUp(task);
+    else this.#surveyed.tasks.expectMore(task, false);
   }
 
-  /** Whether its end is expected. */
-  #lookAtRun(task: Task, run: Run): boolean {
+  /**
+   * Whether its end is expected.
+   * @param isSilent nothing has been heard of the task for as long as a run of it is waited for
+   */
+  #lookAtRun(task: Task, run: Run, isSilent: boolean): boolean {
     if (!run.isExpected) return false;
-    if (run.hasStarted) run.instance = run.instance.at(run.sinceMs);
+    if (run.hasStarted) this.#surveyed.tasks.assign(run, run.instance.at(run.sinceMs));
     const load = this.#load(run.instance);
     if (run.hasStarted) {
       load.started += 1;
@@ -132,21 +143,34 @@ class Surveyor {
       load.scheduled += 1;
       return true;
     }
-    load.prefetched += 1;
     // If the worker is no longer there, it waits in the broker again.
-    this.#note(this.#oldestWaitingMs, run.identity.queue, run.askedMs ?? run.believedSinceMs);
+    if (isSilent && run.instance.dropped !== undefined && this.#isLongDue(run.sinceMs)) {
+      run.standing = 'doubted';
+      return false;
+    }
+    load.prefetched += 1;
+    this.#ages.waiting(run.identity.queue, run.askedMs ?? run.believedSinceMs);
     return true;
   }
 
-  /** Whether a run of it is expected. */
-  #lookAtSending(sending: Sending): boolean {
+  /**
+   * Whether a run of it is expected.
+   * @param isSilent nothing has been heard of the task for as long as a run of it is waited for
+   */
+  #lookAtSending(sending: Sending, isSilent: boolean): boolean {
     const { session, sentMs, etaMs = sentMs, queue } = sending;
     if (session < this.#surveyed.workers.session || isPast(sending.expiresMs, this.#wallMs)) return false;
+    if (isSilent && (etaMs <= sentMs || this.#isLongDue(etaMs))) return false;
     if (etaMs <= sentMs || etaMs <= this.#wallMs) {
       const sinceMs = sending.disbelieved ? undefined : Math.max(sentMs, etaMs);
-      this.#note(this.#oldestWaitingMs, queue || UNKNOWN, sinceMs);
+      this.#ages.waiting(queue || UNKNOWN, sinceMs);
     }
     return true;
+  }
+
+  /** Whether a run of what is due since then, by some wall clock, is waited for no longer. */
+  #isLongDue(sinceMs: number): boolean {
+    return hasPassed(EXPECTED_MS, sinceMs, this.#wallMs);
   }
 
   *#settleAll(): Steps {
@@ -171,7 +195,7 @@ class Surveyor {
         run.standing = 'doubted';
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
-      else this.#note(this.#oldestRunningMs, run.identity.queue, run.believedSinceMs);
+      else this.#ages.running(run.identity.queue, run.believedSinceMs);
       if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
     });
   }
@@ -217,14 +241,6 @@ class Surveyor {
     return load;
   }
 
-  /** @param sinceMs undefined where nobody can say how old it is */
-  #note(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
-    this.#surveyed.queues.use(queue, this.#listenedMs);
-    if (sinceMs === undefined) return;
-    const known = oldest.get(queue);
-    if (known === undefined || sinceMs < known) oldest.set(queue, sinceMs);
-  }
-
   #workerReading(worker: Worker): WorkerReading {
     let lastSeenMs = Number.NEGATIVE_INFINITY;
     let up: WorkerInstance | undefined;
@@ -251,21 +267,6 @@ class Surveyor {
       load: up === undefined && hasTold ? [0, 0, 0] : up?.load,
       versions: worker.versions,
     };
-  }
-
-  #queueReadings(): readonly QueueReading[] {
-    const { wallMs } = this.#now();
-    const queues = new Set([
-      ...this.#surveyed.queues.known(this.#listenedMs),
-      ...this.#oldestWaitingMs.keys(),
-      ...this.#oldestRunningMs.keys(),
-    ]);
-    const age = (sinceMs: number | undefined): number => secondsBetween(sinceMs, wallMs) ?? 0;
-    return Array.from(queues, (queue) => ({
-      queue,
-      waitingAgeS: age(this.#oldestWaitingMs.get(queue)),
-      runningAgeS: age(this.#oldestRunningMs.get(queue)),
-    }));
   }
 }
 

@@ -10,7 +10,9 @@ import type { Names } from './names.ts';
 import { delayedRoutingKey } from './native-delay.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import type { QueueTable } from './queue-table.ts';
-import type { HeldEvent, Run, Sending, Task } from './task.ts';
+import type { Run, Sending } from './run.ts';
+import type { HeldEvent, Task } from './task.ts';
+
 import type { TaskTable } from './task-table.ts';
 import type { WorkerTable } from './worker-table.ts';
 
@@ -47,6 +49,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   sending.delayed = delayedTo !== undefined;
   sending.session = around.workers.session;
   sending.sender = around.names.intern(event.hostname);
+  around.tasks.weigh(task);
 }
 
 /** What a worker told of a task; to be called in the order in which it happened. */
@@ -123,7 +126,7 @@ function beginRun(
   task.name = told;
   task.queue = queue;
   task.over = false;
-  tasks.expectMore(task, true);
+  tasks.weigh(task);
   return run;
 }
 
@@ -137,7 +140,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   const { askedMs, believedSinceMs } = run;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
-  run.instance = instance;
+  around.tasks.assign(run, instance);
   run.askedMs = undefined;
   run.sinceMs = event.timestampMs;
   run.disbelieved = event.disbelieved;
@@ -168,6 +171,7 @@ function ended(around: LifeSurroundings, event: HeldEvent): void {
   closeReplaced(around.tasks, task);
   task.over = isFinal(event);
   around.tasks.expectMore(task, task.runs !== undefined || !task.over);
+  around.tasks.weigh(task);
   if (event.type === 'task-revoked') {
     // Every worker that is handed a revoked task reports the one revocation of it.
     if (task.revoked) return;

@@ -8,6 +8,8 @@ import type { Task } from './task.ts';
 export class TaskList {
   #oldest: Task | undefined;
   #newest: Task | undefined;
+  #size = 0;
+  #bytes = 0;
   /** Where the walk under way goes on, and the first task that was put behind those it is to visit. */
   #next: Task | undefined;
   #end: Task | undefined;
@@ -16,7 +18,17 @@ export class TaskList {
     return this.#oldest;
   }
 
+  get size(): number {
+    return this.#size;
+  }
+
+  /** What all of them weigh. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   append(task: Task): void {
+    this.#add(task);
     task.older = this.#newest;
     task.newer = undefined;
     if (this.#newest === undefined) this.#oldest = task;
@@ -25,13 +37,36 @@ export class TaskList {
     this.#end ??= task;
   }
 
+  /** Puts it before all others. A walk under way leaves it out. */
+  prepend(task: Task): void {
+    this.#add(task);
+    task.older = undefined;
+    task.newer = this.#oldest;
+    if (this.#oldest === undefined) this.#newest = task;
+    else this.#oldest.older = task;
+    this.#oldest = task;
+  }
+
   remove(task: Task): void {
+    this.#size -= 1;
+    this.#bytes -= task.weight;
     if (task === this.#next) this.#next = task.newer;
     if (task === this.#end) this.#end = task.newer;
     if (task.older === undefined) this.#oldest = task.newer;
     else task.older.newer = task.newer;
     if (task.newer === undefined) this.#newest = task.older;
     else task.newer.older = task.older;
+  }
+
+  /** Says what a task of the list weighs. */
+  weigh(task: Task, weight: number): void {
+    this.#bytes += weight - task.weight;
+    task.weight = weight;
+  }
+
+  #add(task: Task): void {
+    this.#size += 1;
+    this.#bytes += task.weight;
   }
 
   /**

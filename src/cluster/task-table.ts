@@ -1,30 +1,42 @@
 /**
- * The tasks that are remembered, by uuid. Bounded: beyond `tasksMax` a task is forgotten, of those that are over the one
- * that has been so for longest, and only where there is none of those the unfinished one of which no run has begun for
- * longest, which is counted as a loss.
+ * The tasks that are remembered, by uuid. Bounded in number and in bytes. Where there is no room, what is over is forgotten
+ * first; but of what has just ended some stays, and instead the oldest goes of those that were only sent or of those that
+ * have run, of whichever there is more, which is counted as a loss.
  */
 import { appended, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
+import { LastHeard } from './last-heard.ts';
+import { END_REPEATED_MS, hasPassed } from './lateness.ts';
 import type { RunIdentity } from './observation.ts';
 import { Pool } from './pool.ts';
-import { Run, Sending, Task } from './task.ts';
+import { Run, Sending } from './run.ts';
+import type { Steps } from './steps.ts';
+import { Task } from './task.ts';
 import { TaskList } from './task-list.ts';
+import { bytesFor, ENTRY_BYTES, INSTANCE_BYTES, weightOf } from './task-weight.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** More open runs or waiting sendings of one task than this are deliveries that were never told on; the oldest goes. */
 const PER_TASK_MAX = 8;
+/** Tasks that have just ended take no more than one in so many places from those that have not ended. */
+const JUST_ENDED_PART = 8;
 
 export class TaskTable {
   readonly #tasksMax: number;
   readonly #onForget: (task: Task) => void;
   readonly #byUuid = new Map<string, Task>();
-  readonly #unfinished = new TaskList();
+  /** Of which more is expected: that were only sent; and all others, the one of which no run has begun for longest first. */
+  readonly #sent = new TaskList();
+  readonly #begun = new TaskList();
   readonly #forgettable = new TaskList();
   readonly #fingerprints: Fingerprints;
-  readonly #freeTasks = new Pool<Task>();
+  readonly #lastHeard: LastHeard;
+  /** No pool, which drops what it has too many of: each has a place of its own. */
+  readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
   readonly #freeSendings = new Pool<Sending>();
   #made = 0;
+  #instances = 0;
   #evicted = 0;
   #partsEvicted = 0;
 
@@ -33,11 +45,22 @@ export class TaskTable {
     this.#tasksMax = tasksMax;
     this.#onForget = onForget;
     this.#fingerprints = new Fingerprints(tasksMax);
+    this.#lastHeard = new LastHeard(tasksMax);
   }
 
   /** Tasks remembered. */
   get size(): number {
     return this.#byUuid.size;
+  }
+
+  /** What it holds in memory, at most; more than its bound by what has come since room was made. */
+  get bytes(): number {
+    const { bytes } = this.#sent;
+    return bytes + this.#begunBytes + this.#forgettable.bytes + this.#made * ENTRY_BYTES;
+  }
+
+  get bytesMax(): number {
+    return bytesFor(this.#tasksMax);
   }
 
   /** Tasks forgotten for lack of room before they had ended. */
@@ -50,21 +73,24 @@ export class TaskTable {
     return this.#partsEvicted;
   }
 
-  /** Those of which more is expected, the one of which no run has begun for longest first. */
-  get unfinished(): Pick<TaskList, 'walk'> {
-    return this.#unfinished;
+  /** Those of which more is expected; of each kind the oldest first. */
+  readonly unfinished: Pick<TaskList, 'walk'> = {
+    walk: (perStep, visit) => this.#walk(perStep, visit),
+  };
+
+  /** The task of that uuid, of which a worker tells; a new and empty one if it was not known. */
+  task(uuid: string, listenedMs: number): Task {
+    return this.#find(uuid, listenedMs, this.#begun);
   }
 
-  /** The task of that uuid; a new and empty one if it was not known. */
-  task(uuid: string): Task {
-    const known = this.#byUuid.get(uuid);
-    if (known !== undefined) return known;
-    if (this.#byUuid.size >= this.#tasksMax) this.#forgetOne();
-    const task = this.#freeTasks.take() ?? this.#newTask();
-    task.begin(uuid);
-    this.#byUuid.set(uuid, task);
-    this.#unfinished.append(task);
-    return task;
+  /** The same, of which whoever sent it tells. */
+  sentTask(uuid: string, listenedMs: number): Task {
+    return this.#find(uuid, listenedMs, this.#sent);
+  }
+
+  /** When something was last told of the task, in listened time, ms. */
+  lastHeardMs(task: Task): number {
+    return this.#lastHeard.ms(task.place);
   }
 
   /** Whether the task has had the event with that fingerprint; remembers it if not. */
@@ -72,12 +98,27 @@ export class TaskTable {
     return this.#fingerprints.isRepeat(task.place, print);
   }
 
+  /** Forgets tasks until the others fit in its bytes; nobody may be about to change one. */
+  makeRoom(listenedMs: number): void {
+    while (this.bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs);
+  }
+
   /** Says whether more is expected of the task. */
   expectMore(task: Task, more: boolean): void {
-    if (task.forgettable !== more) return;
-    (more ? this.#forgettable : this.#unfinished).remove(task);
-    task.forgettable = !more;
-    (more ? this.#unfinished : this.#forgettable).append(task);
+    if (task.forgettable === more) this.#move(task, more ? this.#begun : this.#forgettable);
+  }
+
+  /** Says that nothing has come of the task for so long that no other is to be forgotten before it. */
+  giveUp(task: Task): void {
+    if (task.forgettable) return;
+    this.#listOf(task).remove(task);
+    task.forgettable = true;
+    this.#forgettable.prepend(task);
+  }
+
+  /** Counts anew what the task takes; to be called when parts or texts of it have changed. */
+  weigh(task: Task): void {
+    this.#listOf(task).weigh(task, weightOf(task));
   }
 
   /** Begins a run of the task, behind those it has. */
@@ -88,18 +129,26 @@ export class TaskTable {
     }
     const run = this.#freeRuns.take() ?? new Run(instance, identity);
     run.begin(instance, identity);
+    this.#hold(instance);
     task.runs = appended(task.runs, run);
     // Not with each event: to move a task in its list touches two others, which are in no cache.
-    const list = task.forgettable ? this.#forgettable : this.#unfinished;
-    list.remove(task);
-    list.append(task);
+    this.#move(task, this.#begun);
     return run;
+  }
+
+  /** Another process has the run. */
+  assign(run: Run, instance: WorkerInstance): void {
+    if (run.instance === instance) return;
+    this.#letGo(run.instance);
+    this.#hold(instance);
+    run.instance = instance;
   }
 
   /** Takes a run out of the task; it may be read until the next one is opened. */
   closeRun(task: Task, run: Run): void {
     if (task.runs === undefined) return;
     task.runs = without(task.runs, run);
+    this.#letGo(run.instance);
     this.#freeRuns.give(run);
   }
 
@@ -114,11 +163,62 @@ export class TaskTable {
     return sending;
   }
 
-  /** Takes a sending out of the task; it may be read until the next one is added. */
+  /** Takes a sending out of the task; its texts are gone, its times may be read until the next one is added. */
   takeSending(task: Task, sending: Sending): void {
     if (task.sendings === undefined) return;
     task.sendings = without(task.sendings, sending);
+    sending.clear();
     this.#freeSendings.give(sending);
+  }
+
+  #find(uuid: string, listenedMs: number, list: TaskList): Task {
+    this.makeRoom(listenedMs);
+    const task = this.#byUuid.get(uuid) ?? this.#add(uuid, listenedMs, list);
+    this.#lastHeard.note(task.place, listenedMs);
+    return task;
+  }
+
+  #add(uuid: string, listenedMs: number, list: TaskList): Task {
+    if (this.size >= this.#tasksMax) this.#forgetOne(listenedMs);
+    const task = this.#freeTasks.pop() ?? this.#newTask();
+    task.begin(uuid);
+    task.sent = list === this.#sent;
+    task.weight = weightOf(task);
+    this.#byUuid.set(uuid, task);
+    list.append(task);
+    return task;
+  }
+
+  /** First the others: what leaves them for the second list meanwhile is not visited twice. */
+  *#walk(perStep: number, visit: (task: Task) => void): Steps {
+    yield* this.#begun.walk(perStep, visit);
+    yield* this.#sent.walk(perStep, visit);
+  }
+
+  #listOf(task: Task): TaskList {
+    if (task.forgettable) return this.#forgettable;
+    return task.sent ? this.#sent : this.#begun;
+  }
+
+  #move(task: Task, list: TaskList): void {
+    this.#listOf(task).remove(task);
+    task.forgettable = list === this.#forgettable;
+    task.sent = false;
+    list.append(task);
+  }
+
+  #hold(instance: WorkerInstance): void {
+    if (instance.runs === 0) this.#instances += 1;
+    instance.runs += 1;
+  }
+
+  #letGo(instance: WorkerInstance): void {
+    instance.runs -= 1;
+    if (instance.runs === 0) this.#instances -= 1;
+  }
+
+  get #begunBytes(): number {
+    return this.#begun.bytes + this.#instances * INSTANCE_BYTES;
   }
 
   #newTask(): Task {
@@ -126,16 +226,33 @@ export class TaskTable {
     return new Task(this.#made - 1);
   }
 
-  #forgetOne(): void {
-    const task = this.#forgettable.oldest ?? this.#unfinished.oldest;
+  #forgetOne(listenedMs: number): void {
+    const task = this.#leastNeeded(listenedMs);
     if (task === undefined) return;
     this.#onForget(task);
     if (!task.forgettable) this.#evicted += 1;
-    (task.forgettable ? this.#forgettable : this.#unfinished).remove(task);
+    this.#listOf(task).remove(task);
     this.#byUuid.delete(task.uuid);
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
     this.#fingerprints.clear(task.place);
-    this.#freeTasks.give(task);
+    task.begin('');
+    this.#freeTasks.push(task);
+  }
+
+  #leastNeeded(listenedMs: number): Task | undefined {
+    const over = this.#forgettable.oldest;
+    const [more, less] =
+      this.#sent.bytes > this.#begunBytes ? [this.#sent, this.#begun] : [this.#begun, this.#sent];
+    const unfinished = more.oldest ?? less.oldest;
+    if (over === undefined || unfinished === undefined) return over ?? unfinished;
+    const endedMs = this.lastHeardMs(over);
+    if (this.#areManyOver || hasPassed(END_REPEATED_MS, endedMs, listenedMs)) return over;
+    return this.lastHeardMs(unfinished) < endedMs ? unfinished : over;
+  }
+
+  get #areManyOver(): boolean {
+    const { size, bytes } = this.#forgettable;
+    return size * JUST_ENDED_PART > this.#tasksMax || bytes * JUST_ENDED_PART > this.bytesMax;
   }
 }

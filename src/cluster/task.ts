@@ -3,22 +3,19 @@
  * and decides nothing. Each field costs eight bytes, and one that is always a number with fractions sixteen more.
  */
 import type { TaskEvent, TaskRevoked, TaskSent } from '../celery/event.ts';
-import type { Revocation, RunIdentity } from './observation.ts';
+import { marked } from './marks.ts';
+import type { Revocation } from './observation.ts';
+import type { Run, Sending } from './run.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 const OVER = 1;
 const REVOKED = 2;
 const LOST = 4;
 const FORGETTABLE = 8;
-
-const SCHEDULED = 1;
-const STARTED = 2;
-const DISBELIEVED = 4;
-
-/** A function, since a private method costs each object eight bytes. */
-function marked(marks: number, mark: number, set: boolean): number {
-  return set ? marks | mark : marks & ~mark;
-}
+const SENT = 16;
+/** Above the marks. */
+const WEIGHT_SHIFT = 5;
+const MARKS = (1 << WEIGHT_SHIFT) - 1;
 
 export class Task {
   uuid = '';
@@ -75,118 +72,28 @@ export class Task {
     this.#marks = marked(this.#marks, FORGETTABLE, forgettable);
   }
 
+  /** It was sent, and no run of it has begun. */
+  get sent(): boolean {
+    return (this.#marks & SENT) !== 0;
+  }
+  set sent(sent: boolean) {
+    this.#marks = marked(this.#marks, SENT, sent);
+  }
+
+  /** Bytes that it takes beyond its entry, as they were counted last; among the marks, since a field would be eight. */
+  get weight(): number {
+    return this.#marks >>> WEIGHT_SHIFT;
+  }
+  set weight(bytes: number) {
+    this.#marks = (bytes << WEIGHT_SHIFT) | (this.#marks & MARKS);
+  }
+
   /** Makes it a task of which nothing is known. */
   begin(uuid: string): void {
     this.uuid = uuid;
     this.name = '';
     this.queue = '';
     this.#marks = 0;
-  }
-}
-
-/** How far a run has come: it waits for an ETA of its own, or for a free slot, or it has started. */
-export type Stage = 'scheduled' | 'waiting' | 'started';
-
-/**
- * Whether an end of a run is expected. `redelivered`: yes, but another process was given the task too, so that it is not
- * lost with this one. Of all others none is expected, but if one is told, it is the run's. `replaced`: another task took
- * its place under the same uuid. `doubted`: it may have ended without a word: its worker says that it runs fewer tasks
- * than are known, or events of it may have been missed. `lost`: it ran when its process died, and was counted so. `gone`:
- * its process died, or another was given the task before it began.
- */
-export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'lost' | 'gone';
-
-/** One execution of a task, from its `task-received` to its first end. */
-export class Run {
-  /** What it is counted as, from the first time on: whatever is learned later, all counters of a run agree. */
-  identity: RunIdentity;
-  /** The instance that has it. */
-  instance: WorkerInstance;
-  #marks = 0;
-  standing: Standing = 'expected';
-  /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
-  sinceMs = Number.NaN;
-  /** By the sender's clock, epoch ms: of the sending (or the ETA, if later), until it starts; where that is known. */
-  askedMs: number | undefined = undefined;
-  /** When nobody may begin it any more, epoch ms. */
-  expiresMs: number | undefined = undefined;
-  /** Nodename of whoever sent it; '' where that is not known. */
-  sender = '';
-  /** The connection to the broker on which it was told of last, counted. */
-  session = 0;
-  next: Run | undefined = undefined;
-
-  constructor(instance: WorkerInstance, identity: RunIdentity) {
-    this.instance = instance;
-    this.identity = identity;
-  }
-
-  get stage(): Stage {
-    if (this.hasStarted) return 'started';
-    return (this.#marks & SCHEDULED) === 0 ? 'waiting' : 'scheduled';
-  }
-  set stage(stage: Stage) {
-    const others = this.#marks & ~(SCHEDULED | STARTED);
-    this.#marks = others | (stage === 'started' ? STARTED : stage === 'scheduled' ? SCHEDULED : 0);
-  }
-
-  get hasStarted(): boolean {
-    return (this.#marks & STARTED) !== 0;
-  }
-
-  /** `sinceMs` is not by the worker's clock, which nobody can believe, but when it was told. */
-  get disbelieved(): boolean {
-    return (this.#marks & DISBELIEVED) !== 0;
-  }
-  set disbelieved(disbelieved: boolean) {
-    this.#marks = marked(this.#marks, DISBELIEVED, disbelieved);
-  }
-
-  /** `sinceMs`, where a duration may be made of it. */
-  get believedSinceMs(): number | undefined {
-    return this.disbelieved ? undefined : this.sinceMs;
-  }
-
-  get isExpected(): boolean {
-    return this.standing === 'expected' || this.standing === 'redelivered';
-  }
-
-  /** Makes it a run of which nothing is known but who has it and what it is. */
-  begin(instance: WorkerInstance, identity: RunIdentity): void {
-    this.identity = identity;
-    this.instance = instance;
-    this.session = instance.lastSession;
-    this.#marks = 0;
-    this.standing = 'expected';
-    this.sinceMs = Number.NaN;
-    this.askedMs = undefined;
-    this.expiresMs = undefined;
-    this.sender = '';
-  }
-}
-
-/** One sending of a task, by a client or as a retry. */
-export class Sending {
-  name = '';
-  queue = '';
-  retries = 0;
-  /** By the sender's clock, epoch ms. */
-  sentMs = Number.NaN;
-  /** `sentMs` is not by the sender's clock, which nobody can believe, but when it was told. */
-  disbelieved = false;
-  etaMs: number | undefined = undefined;
-  expiresMs: number | undefined = undefined;
-  /** The broker itself holds it back until its ETA (native delayed delivery). */
-  delayed = false;
-  /** The connection to the broker on which it came, counted: after another it may have been received and have ended. */
-  session = 0;
-  /** Nodename of whoever sent it. */
-  sender = '';
-  next: Sending | undefined = undefined;
-
-  /** `sentMs`, where a duration may be made of it. */
-  get believedMs(): number | undefined {
-    return this.disbelieved ? undefined : this.sentMs;
   }
 }
 

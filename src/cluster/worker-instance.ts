@@ -11,9 +11,8 @@ import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
 import { isBefore, isEarlier } from './word-order.ts';
 
-/** What it said of itself last. */
+/** What it said of itself last, by its own clock in epoch ms. */
 interface Word {
-  /** By its own clock, epoch ms. */
   readonly timestampMs: number;
   readonly arrivedAtMs: number;
   readonly active: number;
@@ -70,7 +69,6 @@ export class WorkerInstance {
   lastSession: number;
   /** The process of the same pid that began after it: in containers, a pid and a nodename survive a restart. */
   rebornAs: WorkerInstance | undefined;
-  /** The one before it. */
   #predecessor: WorkerInstance | undefined;
   /** Heartbeats came while it ran a task, so their absence means something. Pool solo sends none meanwhile. */
   beatsWhileRunning = false;
@@ -82,6 +80,8 @@ export class WorkerInstance {
   dropped: 'retired' | 'evicted' | undefined = undefined;
   /** By how much what it told may seem to have happened too late: nobody believes its clock, or did once. */
   #vagueMs = 0;
+  /** Runs in the task table that keep it in memory. */
+  runs = 0;
   active: number | undefined = undefined;
   load: WorkerSignal['loadavg'] = undefined;
   version = '';
@@ -93,7 +93,7 @@ export class WorkerInstance {
   #held: HeldWord[] = [];
   #lastWord: Word | undefined;
   #wordBefore: Word | undefined;
-  /** Of its words that were applied: the highest clock, and the latest timestamp, epoch ms. */
+  /** Of its applied words: the highest clock, and the latest timestamp, epoch ms. */
   #lastClock = -1;
   lastAppliedMs = Number.NEGATIVE_INFINITY;
   /** A word that cannot be its own; a second one shows that there is another process. */

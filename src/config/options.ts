@@ -211,7 +211,7 @@ const ROWS = {
     default: '600',
   }),
   tasks_max: option({
-    doc: 'Tasks remembered at most; beyond it the oldest is forgotten, of those that are over first.',
+    doc: 'Tasks remembered at most, and 1,280 bytes for each; beyond either the oldest is forgotten, of those that are over first.',
     format: wholeNumber(1, 10_000_000),
     flag: '--tasks-max',
     env: ['CELERY_OTEL_TASKS_MAX'],

@@ -420,6 +420,26 @@ export const SELF_METRICS = {
     attributes: [...SERVICE, 'celery_otel.table'],
     description: 'Entries that a bounded table has room for.',
   },
+  'celery_otel.table.size': {
+    instrument: 'gauge',
+    combined: 'sum',
+    unit: 'By',
+    valueType: 'int',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.table'],
+    description:
+      'Memory that the entries of a bounded table take, estimated from what they hold; rather too much than too little.',
+  },
+  'celery_otel.table.size_limit': {
+    instrument: 'gauge',
+    combined: 'sum',
+    unit: 'By',
+    valueType: 'int',
+    ...SELF,
+    attributes: [...SERVICE, 'celery_otel.table'],
+    description:
+      'Memory that the entries of a bounded table may take, which follows from its limit on entries. Only names much longer than usual reach it first.',
+  },
   'celery_otel.table.evictions': {
     instrument: 'counter',
     unit: '{entry}',

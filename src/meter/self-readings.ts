@@ -45,6 +45,9 @@ export interface TableReading {
   readonly entries: number;
   /** Entries at most. */
   readonly limit: number;
+  /** What they take in memory, as far as it is counted. */
+  readonly bytes: number;
+  readonly bytesMax: number;
 }
 
 export interface SeriesReading {

@@ -21,7 +21,10 @@ type Table = Extract<SelfEvent, { readonly kind: 'table-evicted' }>['table'];
 
 /** What happens when a table is full, and what can be done about it. */
 const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> = {
-  tasks: ['unfinished tasks were forgotten', 'raise tasks_max'],
+  tasks: [
+    'unfinished tasks were forgotten',
+    'raise tasks_max, or start the workers with -E if tasks are sent and never received',
+  ],
   workers: ['workers were forgotten', 'raise workers_max'],
   reordering_window: ['events were counted before earlier ones could come', 'raise reordering_events_max'],
   clock_skews: [

@@ -39,3 +39,14 @@ test('it starts anew when there are too many, and gives the same names all the s
   assert.deepEqual(identities.of('n0', '', 'w1@shop'), first);
   assert.notEqual(identities.of('n0', '', 'w1@shop'), first);
 });
+
+test('with the longest names it starts anew earlier', () => {
+  const identities = new Identities();
+  const longest = (text: string): string => text.padEnd(255, '\u4e00');
+  const first = identities.of(longest('n0'), longest('q'), longest('w'));
+  for (let index = 0; index < 1_900; index += 1)
+    identities.of(longest(`n${index}`), longest('q'), longest('w'));
+  assert.equal(identities.of(longest('n0'), longest('q'), longest('w')), first);
+  for (let index = 1_900; index < 2_000; index += 1) identities.of(longest(`n${index}`), '', longest('w'));
+  assert.notEqual(identities.of(longest('n0'), longest('q'), longest('w')), first);
+});

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
-import type { HeldEvent } from '../../src/cluster/task.ts';
-import { Task, type WorkerTaskEvent } from '../../src/cluster/task.ts';
+import { type HeldEvent, Task, type WorkerTaskEvent } from '../../src/cluster/task.ts';
 import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
 import { failed, received, retried, revoked, SETTINGS, started, succeeded, T0_MS } from './events.ts';
 

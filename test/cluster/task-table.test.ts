@@ -39,7 +39,7 @@ function unfinished(table: TaskTable): readonly string[] {
 
 test('a task that is not known yet is empty, and is the same one the next time', () => {
   const table = new TaskTable(2);
-  const task = table.task('u1');
+  const task = table.task('u1', T0_MS);
   const { name, queue, runs, sendings, over, revoked, lost, forgettable } = task;
   assert.deepEqual(
     { name, queue, runs, sendings, over, revoked, lost, forgettable },
@@ -48,16 +48,16 @@ test('a task that is not known yet is empty, and is the same one the next time',
       ...{ over: false, revoked: false, lost: false, forgettable: false },
     },
   );
-  assert.equal(table.task('u1'), task);
+  assert.equal(table.task('u1', T0_MS), task);
   assert.equal(table.size, 1);
 });
 
 test('beyond its bound the table forgets the task of which no run has begun for longest', () => {
   const forgotten: string[] = [];
   const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
-  for (const uuid of ['u1', 'u2', 'u3', 'u2']) table.task(uuid);
-  table.openRun(table.task('u1'), INSTANCE, PAY);
-  table.task('u4');
+  for (const uuid of ['u1', 'u2', 'u3', 'u2']) table.task(uuid, T0_MS);
+  table.openRun(table.task('u1', T0_MS), INSTANCE, PAY);
+  table.task('u4', T0_MS);
   assert.equal(table.size, 3);
   assert.deepEqual(forgotten, ['u2']);
   assert.deepEqual(unfinished(table), ['u3', 'u1', 'u4']);
@@ -67,22 +67,22 @@ test('beyond its bound the table forgets the task of which no run has begun for 
 test('what is over is forgotten first, and is no loss', () => {
   const forgotten: string[] = [];
   const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
-  for (const uuid of ['old', 'over first', 'over second']) table.task(uuid);
-  table.expectMore(table.task('over first'), false);
-  table.expectMore(table.task('over second'), false);
-  for (const uuid of ['a', 'b', 'c']) table.task(uuid);
+  for (const uuid of ['old', 'over first', 'over second']) table.task(uuid, T0_MS);
+  table.expectMore(table.task('over first', T0_MS), false);
+  table.expectMore(table.task('over second', T0_MS), false);
+  for (const uuid of ['a', 'b', 'c']) table.task(uuid, T0_MS);
   assert.deepEqual(forgotten, ['over first', 'over second', 'old']);
   assert.equal(table.evicted, 1);
 });
 
 test('an entry that is used again for another task knows nothing of the one before', () => {
   const table = new TaskTable(1);
-  const first = table.task('u1');
+  const first = table.task('u1', T0_MS);
   table.openRun(first, INSTANCE, PAY);
   table.addSending(first).queue = 'orders';
   Object.assign(first, { over: true, revoked: true, lost: true, name: 'shop.pay', queue: 'orders' });
   assert.ok(!table.isRepeat(first, 7));
-  const second = table.task('u2');
+  const second = table.task('u2', T0_MS);
   assert.equal(second, first, 'it is the same entry');
   assert.deepEqual(
     [second.uuid, second.name, second.queue, second.runs, second.sendings],
@@ -96,7 +96,7 @@ test('an entry that is used again for another task knows nothing of the one befo
 test('the bound holds, whatever comes', () => {
   const table = new TaskTable(10);
   for (let index = 0; index < 1_000; index += 1) {
-    table.task(`u${index}`);
+    table.task(`u${index}`, T0_MS);
     assert.ok(table.size <= 10);
   }
   assert.equal(table.size, 10);
@@ -105,7 +105,7 @@ test('the bound holds, whatever comes', () => {
 
 test('a task has at most eight open runs and eight sendings; the oldest is given up, and counted', () => {
   const table = new TaskTable(10);
-  const task = table.task('u1');
+  const task = table.task('u1', T0_MS);
   for (let index = 0; index < 9; index += 1) {
     assert.equal(table.partsEvicted, 0);
     table.openRun(task, INSTANCE, { ...PAY, task: `run ${index}` });
@@ -144,7 +144,8 @@ for (const { what, events, lost } of FORGOTTEN) {
     observe(spaced(events), on);
     assert.equal(on.cluster.tables().tasks.evicted, 0);
     on.cluster.apply(sent({ uuid: 'another' }), 0);
-    assert.deepEqual(on.cluster.tables().tasks, { size: 1, evicted: lost });
+    const { size, evicted } = on.cluster.tables().tasks;
+    assert.deepEqual({ size, evicted }, { size: 1, evicted: lost });
   });
 }
 

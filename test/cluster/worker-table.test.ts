@@ -346,7 +346,8 @@ test('beyond its bound the table forgets the worker that was heard of longest ag
   const { workers, forgotten } = on.cluster.survey(T0_MS + 3);
   assert.deepEqual(workers.map(({ worker }) => worker).sort(), ['a@shop', 'c@shop']);
   assert.deepEqual(forgotten, ['b@shop']);
-  assert.deepEqual(on.cluster.tables().workers, { size: 2, evicted: 1 });
+  const { size, evicted } = on.cluster.tables().workers;
+  assert.deepEqual({ size, evicted }, { size: 2, evicted: 1 });
 });
 
 test('the bound holds for any number of workers', () => {
@@ -378,7 +379,8 @@ test('to forget a worker for its silence is no eviction, is told once, and it ma
   hear(on, [[0, heartbeat(3)]]);
   assert.deepEqual(on.cluster.survey(goneAtMs), { workers: [], forgotten: [WORKER], queues: [] });
   assert.deepEqual(on.cluster.survey(goneAtMs).forgotten, []);
-  assert.deepEqual(on.cluster.tables().workers, { size: 0, evicted: 0 });
+  const { size, evicted } = on.cluster.tables().workers;
+  assert.deepEqual({ size, evicted }, { size: 0, evicted: 0 });
   hear(on, [[goneAtMs - T0_MS, online()]]);
   const back = on.cluster.survey(goneAtMs + windowMs);
   assert.deepEqual(

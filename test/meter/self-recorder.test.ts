@@ -211,7 +211,10 @@ test('of each service there is whether it is connected, and how full its tables 
       {
         service: 'shop',
         connected: true,
-        tables: { tasks: { entries: 12, limit: 100 }, workers: { entries: 3, limit: 10 } },
+        tables: {
+          tasks: { entries: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 },
+          workers: { entries: 3, limit: 10, bytes: 900, bytesMax: 30_000 },
+        },
       },
       { service: 'billing', connected: false, tables: {} },
     ],
@@ -225,6 +228,10 @@ test('of each service there is whether it is connected, and how full its tables 
     'celery_otel.table.entries shop,workers = 3',
     'celery_otel.table.limit shop,tasks = 100',
     'celery_otel.table.limit shop,workers = 10',
+    'celery_otel.table.size shop,tasks = 6000',
+    'celery_otel.table.size shop,workers = 900',
+    'celery_otel.table.size_limit shop,tasks = 128000',
+    'celery_otel.table.size_limit shop,workers = 30000',
   ]);
 });
 
@@ -342,7 +349,7 @@ function faults({ metric, attributes }: Collected): readonly string[] {
 }
 
 test('with a hundred services every metric has points, all of them within the limit and as documented', async (t) => {
-  const table = { entries: 1, limit: 2 };
+  const table = { entries: 1, limit: 2, bytes: 500, bytesMax: 1_000 };
   const tables = { tasks: table, workers: table, reordering_window: table, clock_skews: table };
   const { recorder, collect } = recorderOf(t, {
     process: { ...PROCESS, eventLoopDelayS: { mean: 0.001, p99: 0.02, max: 0.5 } },

@@ -133,7 +133,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     level: 'warn',
     says: /^processed of an event is taken as not told: it is above 1000000000000 \{task\}$/u,
   },
-  { event: evicted('tasks'), level: 'warn', says: /^unfinished tasks were forgotten: 3; raise tasks_max$/u },
+  {
+    event: evicted('tasks'),
+    level: 'warn',
+    says: /^unfinished tasks were forgotten: 3; raise tasks_max, or start the workers with -E if tasks are sent and never received$/u,
+  },
   { event: evicted('workers'), level: 'warn', says: /^workers were forgotten: 3; raise workers_max$/u },
   {
     event: evicted('reordering_window'),

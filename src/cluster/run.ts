@@ -1,0 +1,124 @@
+/**
+ * What is remembered of one execution of a task, and of one sending of it: only what later events need, since there are a
+ * hundred thousand. It holds data and decides nothing.
+ */
+import { marked } from './marks.ts';
+import type { RunIdentity } from './observation.ts';
+import type { WorkerInstance } from './worker-instance.ts';
+
+const SCHEDULED = 1;
+const STARTED = 2;
+const DISBELIEVED = 4;
+
+/** How far a run has come: it waits for an ETA of its own, or for a free slot, or it has started. */
+export type Stage = 'scheduled' | 'waiting' | 'started';
+
+/**
+ * Whether an end of a run is expected. `redelivered`: yes, but another process was given the task too, so that it is not
+ * lost with this one. Of all others none is expected, but if one is told, it is the run's. `replaced`: another task took
+ * its place under the same uuid. `doubted`: it may have ended without a word: its worker says that it runs fewer tasks
+ * than are known, or events of it may have been missed. `lost`: it ran when its process died, and was counted so. `gone`:
+ * its process died, or another was given the task before it began.
+ */
+export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'lost' | 'gone';
+
+/** One execution of a task, from its `task-received` to its first end. */
+export class Run {
+  /** What it is counted as, from the first time on: whatever is learned later, all counters of a run agree. */
+  identity: RunIdentity;
+  /** The instance that has it. */
+  instance: WorkerInstance;
+  #marks = 0;
+  standing: Standing = 'expected';
+  /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
+  sinceMs = Number.NaN;
+  /** By the sender's clock, epoch ms: of the sending (or the ETA, if later), until it starts; where that is known. */
+  askedMs: number | undefined = undefined;
+  /** When nobody may begin it any more, epoch ms. */
+  expiresMs: number | undefined = undefined;
+  /** Nodename of whoever sent it; '' where that is not known. */
+  sender = '';
+  /** The connection to the broker on which it was told of last, counted. */
+  session = 0;
+  next: Run | undefined = undefined;
+
+  constructor(instance: WorkerInstance, identity: RunIdentity) {
+    this.instance = instance;
+    this.identity = identity;
+  }
+
+  get stage(): Stage {
+    if (this.hasStarted) return 'started';
+    return (this.#marks & SCHEDULED) === 0 ? 'waiting' : 'scheduled';
+  }
+  set stage(stage: Stage) {
+    const others = this.#marks & ~(SCHEDULED | STARTED);
+    this.#marks = others | (stage === 'started' ? STARTED : stage === 'scheduled' ? SCHEDULED : 0);
+  }
+
+  get hasStarted(): boolean {
+    return (this.#marks & STARTED) !== 0;
+  }
+
+  /** `sinceMs` is not by the worker's clock, which nobody can believe, but when it was told. */
+  get disbelieved(): boolean {
+    return (this.#marks & DISBELIEVED) !== 0;
+  }
+  set disbelieved(disbelieved: boolean) {
+    this.#marks = marked(this.#marks, DISBELIEVED, disbelieved);
+  }
+
+  /** `sinceMs`, where a duration may be made of it. */
+  get believedSinceMs(): number | undefined {
+    return this.disbelieved ? undefined : this.sinceMs;
+  }
+
+  get isExpected(): boolean {
+    return this.standing === 'expected' || this.standing === 'redelivered';
+  }
+
+  /** Makes it a run of which nothing is known but who has it and what it is. */
+  begin(instance: WorkerInstance, identity: RunIdentity): void {
+    this.identity = identity;
+    this.instance = instance;
+    this.session = instance.lastSession;
+    this.#marks = 0;
+    this.standing = 'expected';
+    this.sinceMs = Number.NaN;
+    this.askedMs = undefined;
+    this.expiresMs = undefined;
+    this.sender = '';
+  }
+}
+
+/** One sending of a task, by a client or as a retry. */
+export class Sending {
+  name = '';
+  queue = '';
+  retries = 0;
+  /** By the sender's clock, epoch ms. */
+  sentMs = Number.NaN;
+  /** `sentMs` is not by the sender's clock, which nobody can believe, but when it was told. */
+  disbelieved = false;
+  etaMs: number | undefined = undefined;
+  expiresMs: number | undefined = undefined;
+  /** The broker itself holds it back until its ETA (native delayed delivery). */
+  delayed = false;
+  /** The connection to the broker on which it came, counted: after another it may have been received and have ended. */
+  session = 0;
+  /** Nodename of whoever sent it. */
+  sender = '';
+  next: Sending | undefined = undefined;
+
+  /** `sentMs`, where a duration may be made of it. */
+  get believedMs(): number | undefined {
+    return this.disbelieved ? undefined : this.sentMs;
+  }
+
+  /** Keeps no text in memory. */
+  clear(): void {
+    this.name = '';
+    this.queue = '';
+    this.sender = '';
+  }
+}

@@ -1,0 +1,51 @@
+/** What tasks take in memory, usual ones and the heaviest that there can be; each kind in a process of its own. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const FILL = fileURLToPath(new URL('./heap-of-tasks.ts', import.meta.url));
+const MB = 1e6;
+/** For 100,000 tasks. */
+const BUDGET_BYTES = 128 * MB;
+/** Beyond it: what a hundred events may bring before room is made again. */
+const OVERSHOOT_BYTES = 0.4 * MB;
+/** Names, identities and workers, which have bounds of their own. */
+const BESIDE_BYTES = 20 * MB;
+
+interface Filled {
+  readonly taken: number;
+  readonly size: number;
+  readonly bytes: number;
+  readonly bytesMax: number;
+  readonly evicted: number;
+}
+
+async function fill(kind: string): Promise<Filled> {
+  const { stdout } = await promisify(execFile)(process.execPath, [FILL, kind]);
+  return JSON.parse(stdout);
+}
+
+for (const kind of ['that are sent', 'that run', 'that are over']) {
+  test(`100,000 usual tasks ${kind} all have room, and take less than is counted`, async () => {
+    const { taken, size, bytes, bytesMax, evicted } = await fill(kind);
+    assert.deepEqual([size, evicted, bytesMax], [100_000, 0, BUDGET_BYTES]);
+    assert.ok(taken < 45 * MB, `${taken} bytes`);
+    assert.ok(taken < bytes && bytes < bytesMax, `${taken} bytes, counted as ${bytes}`);
+  });
+}
+
+for (const kind of [
+  'with eight sendings of the longest names',
+  'with eight runs of the longest names, each told of by another client',
+  'that each run on another worker',
+  'that have ended, with seven sendings of the longest names',
+]) {
+  test(`tasks ${kind} take no more than the budget`, async () => {
+    const { taken, size, bytes } = await fill(kind);
+    assert.ok(taken < BUDGET_BYTES + BESIDE_BYTES, `${taken} bytes`);
+    assert.ok(bytes < BUDGET_BYTES + OVERSHOOT_BYTES, `counted as ${bytes}`);
+    assert.ok(bytes > 0.9 * BUDGET_BYTES && size > 5_000, `${size} tasks, counted as ${bytes}`);
+  });
+}

@@ -1,0 +1,240 @@
+/** A table of tasks that is full of what nobody ever ends, by malice or by chance: honest tasks are counted as ever. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TaskEvent } from '../../src/celery/event.ts';
+import {
+  failed,
+  received,
+  rejected,
+  retried,
+  sent,
+  signal,
+  started,
+  T0_MS,
+  type Watched,
+  watch,
+} from './events.ts';
+
+const TASKS_MAX = 100_000;
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600 * SECOND_MS;
+const DAY_MS = 24 * HOUR_MS;
+const YEAR_9999_MS = Date.parse('9999-12-31T00:00:00Z');
+const HONEST = 200;
+
+function tell({ cluster }: Watched, event: TaskEvent, atMs: number): void {
+  cluster.apply({ ...event, timestampMs: atMs }, atMs);
+}
+
+/** Fills the table; nothing else of these tasks is ever told. */
+function flood(on: Watched, from: number, to: number, atMs: number, of: (uuid: string) => TaskEvent): void {
+  for (let index = from; index < to; index += 1) tell(on, of(`x${index}`), atMs + index / 1_000);
+}
+
+/** Tasks, 50 a second, each of which fails two seconds after its start and tells it again three seconds later. */
+function failTwice(on: Watched, tag: string, fromMs: number): number {
+  const events: (readonly [atMs: number, TaskEvent])[] = [];
+  for (let index = 0; index < HONEST; index += 1) {
+    const of = { uuid: `${tag}${index}` };
+    const atMs = fromMs + index * 20;
+    events.push(
+      [atMs, sent({ ...of, clock: 1 })],
+      [atMs + 5, received({ ...of, clock: 2 })],
+      [atMs + 10, started({ ...of, clock: 3 })],
+      [atMs + 2 * SECOND_MS, failed('TimeLimitExceeded', { ...of, clock: 4 })],
+      [atMs + 5 * SECOND_MS, failed('TimeLimitExceeded', { ...of, clock: 5 })],
+    );
+  }
+  for (const [atMs, event] of events.sort(([one], [other]) => one - other)) tell(on, event, atMs);
+  return fromMs + HONEST * 20 + 10 * SECOND_MS;
+}
+
+/** How often the failures were counted, and of how many the wait was known. */
+function failures(on: Watched): { failed: number; waited: number; unknown: number } {
+  const news = on.news();
+  const ends = news.flatMap((it) => (it.kind === 'task-failed' ? [it] : []));
+  return {
+    failed: ends.length,
+    waited: news.filter((it) => it.kind === 'task-started' && it.waitTimeS !== undefined).length,
+    unknown: ends.filter(({ run, runtimeS }) => run.queue !== 'orders' || runtimeS === undefined).length,
+  };
+}
+
+const ALL_WELL = { failed: HONEST, waited: HONEST, unknown: 0 };
+
+const POISONS: Readonly<Record<string, (uuid: string) => TaskEvent>> = {
+  'were sent': (uuid) => sent({ uuid, hostname: 'gen9@x' }),
+  'were sent and are due in the year 9999': (uuid) => sent({ uuid, etaMs: YEAR_9999_MS }),
+  'were received': (uuid) => received({ uuid, hostname: 'w9@x' }),
+  'were received by a client': (uuid) => received({ uuid, hostname: 'gen9@x' }),
+  'have started': (uuid) => started({ uuid, hostname: 'w9@x' }),
+  'are retried': (uuid) => retried('KeyError', { uuid, hostname: 'w9@x' }),
+  'were given back to their queue': (uuid) => rejected(true, { uuid, hostname: 'w9@x' }),
+};
+
+for (const [what, poison] of Object.entries(POISONS)) {
+  test(`an end that is told twice counts once, though the table is full of tasks that ${what}`, () => {
+    const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+    flood(on, 0, TASKS_MAX, T0_MS, poison);
+    on.cluster.survey(T0_MS + 10 * 60 * SECOND_MS);
+    const { size, bytes, bytesMax } = on.cluster.tables().tasks;
+    assert.ok(size === TASKS_MAX || bytes > 0.99 * bytesMax, `${size} tasks, ${bytes} bytes`);
+    on.news();
+    const thenMs = failTwice(on, 'honest', T0_MS + 10 * 60 * SECOND_MS + 1);
+    on.cluster.survey(thenMs);
+    assert.deepEqual(failures(on), ALL_WELL);
+  });
+}
+
+test('what runs is not pushed out by any number of tasks that are only sent', () => {
+  const on = watch({ tasksMax: TASKS_MAX });
+  for (let index = 0; index < HONEST; index += 1) {
+    const of = { uuid: `honest${index}` };
+    tell(on, sent(of), T0_MS);
+    tell(on, received(of), T0_MS);
+    tell(on, started(of), T0_MS + 1);
+  }
+  on.cluster.survey(T0_MS + 5 * SECOND_MS);
+  flood(on, 0, 3 * TASKS_MAX, T0_MS + 10 * SECOND_MS, (uuid) => sent({ uuid, hostname: 'gen9@x' }));
+  const endMs = T0_MS + HOUR_MS;
+  for (let index = 0; index < HONEST; index += 1)
+    tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
+  on.cluster.survey(endMs + 5 * SECOND_MS);
+  assert.deepEqual(failures(on), ALL_WELL);
+});
+
+test('what runs is not pushed out by tasks with the longest names, of which the table has room for few', () => {
+  const on = watch({ tasksMax: TASKS_MAX });
+  for (let index = 0; index < HONEST; index += 1) tell(on, started({ uuid: `honest${index}` }), T0_MS);
+  on.cluster.survey(T0_MS + 5 * SECOND_MS);
+  for (let index = 0; index < TASKS_MAX / 4; index += 1) {
+    for (let retries = 0; retries < 8; retries += 1) {
+      const text = `${index}.${retries}`.padEnd(255, 'x');
+      const of = { uuid: `${index}`.padEnd(255, 'u'), name: text, queue: text, hostname: text };
+      tell(on, sent({ ...of, retries, clock: retries }), T0_MS + 10 * SECOND_MS);
+    }
+  }
+  const { size, bytes, bytesMax, evicted } = on.cluster.tables().tasks;
+  assert.ok(size < TASKS_MAX / 8 && evicted > TASKS_MAX / 8, `${size} tasks, ${evicted} evicted`);
+  assert.ok(bytes <= bytesMax + 50_000, `${bytes} bytes`);
+  on.news();
+  const endMs = T0_MS + HOUR_MS;
+  for (let index = 0; index < HONEST; index += 1)
+    tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
+  on.cluster.survey(endMs + 5 * SECOND_MS);
+  const measured = on.news().filter((it) => it.kind === 'task-failed' && it.runtimeS !== undefined);
+  assert.equal(measured.length, HONEST);
+});
+
+test('where clients tell of what they send and workers of nothing, it is waited for a day, and others count as ever', () => {
+  const on = watch({ tasksMax: TASKS_MAX });
+  const waiting = (atMs: number) =>
+    on.cluster.survey(atMs).queues.find(({ queue }) => queue === 'silent')?.waitingAgeS ?? 0;
+  let atMs = T0_MS;
+  let index = 0;
+  for (let hour = 0; hour < 30; hour += 1) {
+    for (let second = 0; second < 3_600; second += 1, index += 1, atMs += SECOND_MS) {
+      tell(on, sent({ uuid: `x${index}`, queue: 'silent' }), atMs);
+    }
+    const ageS = waiting(atMs);
+    assert.ok(Math.abs(ageS - Math.min(hour + 1, 24) * 3_600) < 3_600, `${ageS} s in hour ${hour}`);
+    on.news();
+    const thenMs = failTwice(on, `in hour ${hour} `, atMs + 1);
+    on.cluster.survey(thenMs);
+    assert.deepEqual(failures(on), ALL_WELL, `in hour ${hour}`);
+    atMs = thenMs;
+  }
+  assert.equal(waiting(atMs + DAY_MS), 0);
+  flood(on, 0, TASKS_MAX, atMs + DAY_MS, (uuid) => sent({ uuid: `new ${uuid}` }));
+  assert.equal(on.cluster.tables().tasks.evicted, 0, 'nothing that was waited for');
+});
+
+test('with a thousand tasks a second and 60,000 that wait, no sending is forgotten before its run', () => {
+  const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+  const waitMs = 60 * SECOND_MS;
+  const seconds = 200;
+  for (let index = 0; index < seconds * 1_000; index += 1) {
+    const atMs = T0_MS + index;
+    tell(on, sent({ uuid: `u${index}` }), atMs);
+    const due = { uuid: `u${index - waitMs}` };
+    if (index < waitMs) continue;
+    tell(on, received(due), atMs + 0.25);
+    tell(on, started(due), atMs + 0.5);
+    tell(on, failed('KeyError', due), atMs + 0.75);
+    if (index % 10_000 === 0) on.cluster.survey(atMs + 0.9);
+  }
+  on.cluster.flush();
+  const begun = seconds * 1_000 - waitMs;
+  assert.deepEqual(failures(on), { failed: begun, waited: begun, unknown: 0 });
+  assert.equal(on.cluster.tables().tasks.evicted, 0);
+});
+
+/** How long tasks of the queue have waited. */
+function waitingS({ cluster }: Watched, wallMs: number, listenedMs = wallMs): number | undefined {
+  return cluster.survey(wallMs, listenedMs).queues.find(({ queue }) => queue === 'orders')?.waitingAgeS;
+}
+
+/** Keeps the queue known. */
+const KEPT = { seriesRetentionMs: 30 * DAY_MS };
+
+test('a task is waited for until a day after its ETA, and not after it has expired', () => {
+  const on = watch(KEPT);
+  tell(on, sent({ uuid: 'due', etaMs: T0_MS + 3 * DAY_MS }), T0_MS);
+  assert.equal(waitingS(on, T0_MS + 2 * DAY_MS), 0, 'it is not due');
+  assert.equal(waitingS(on, T0_MS + 3 * DAY_MS + HOUR_MS), 3_600);
+  assert.equal(waitingS(on, T0_MS + 4 * DAY_MS - 1), 86_400 - 0.001);
+  assert.equal(waitingS(on, T0_MS + 4 * DAY_MS + 1), 0);
+  const expiring = watch(KEPT);
+  tell(expiring, sent({ uuid: 'expires', expiresMs: T0_MS + HOUR_MS }), T0_MS);
+  assert.equal(waitingS(expiring, T0_MS + HOUR_MS - SECOND_MS), 3_599);
+  assert.equal(waitingS(expiring, T0_MS + HOUR_MS), 0);
+});
+
+test('time in which nothing was listened to makes no task wait in vain', () => {
+  const on = watch(KEPT);
+  tell(on, sent(), T0_MS);
+  assert.equal(waitingS(on, T0_MS + 3 * DAY_MS, T0_MS + HOUR_MS), 3 * 86_400);
+  assert.equal(waitingS(on, T0_MS + 4 * DAY_MS, T0_MS + DAY_MS + SECOND_MS), 0);
+});
+
+test('what is waited for no longer is not forgotten while there is room: a run still gets its queue and its wait', () => {
+  const on = watch(KEPT);
+  tell(on, sent(), T0_MS);
+  const laterMs = T0_MS + DAY_MS + HOUR_MS;
+  assert.equal(waitingS(on, laterMs), 0);
+  on.news();
+  tell(on, received(), laterMs);
+  tell(on, started(), laterMs + 1);
+  on.cluster.flush();
+  assert.deepEqual(
+    on.news().map((it) => it.kind === 'task-started' && [it.run.queue, it.waitTimeS]),
+    [false, ['orders', 25 * 3_600 + 0.001]],
+  );
+});
+
+test('what is waited for no longer is the first to be forgotten, and no loss', () => {
+  const on = watch({ ...KEPT, tasksMax: 10 });
+  for (let index = 0; index < 5; index += 1) tell(on, sent({ uuid: `x${index}` }), T0_MS);
+  const laterMs = T0_MS + DAY_MS + HOUR_MS;
+  for (let index = 0; index < 5; index += 1) tell(on, failed('KeyError', { uuid: `u${index}` }), laterMs);
+  on.cluster.survey(laterMs + 5 * SECOND_MS);
+  on.news();
+  for (let index = 0; index < 5; index += 1) tell(on, sent({ uuid: `y${index}` }), laterMs + 6 * SECOND_MS);
+  for (let index = 0; index < 5; index += 1) {
+    tell(on, failed('KeyError', { uuid: `u${index}`, clock: 2 }), laterMs + 7 * SECOND_MS);
+  }
+  on.cluster.flush();
+  assert.deepEqual(failures(on), { failed: 0, waited: 0, unknown: 0 });
+  assert.equal(on.cluster.tables().tasks.evicted, 0);
+});
+
+test('what a worker had received that is gone is waited for a day as well', () => {
+  const on = watch({ seriesRetentionMs: HOUR_MS });
+  tell(on, sent(), T0_MS);
+  tell(on, received(), T0_MS);
+  on.cluster.apply(signal('worker-heartbeat'), T0_MS);
+  assert.equal(waitingS(on, T0_MS + 2 * HOUR_MS), 7_200);
+  assert.equal(waitingS(on, T0_MS + 20 * HOUR_MS), 72_000, 'it waits in the broker');
+  waitingS(on, T0_MS + 25 * HOUR_MS);
+  assert.equal(waitingS(on, T0_MS + 27 * HOUR_MS), undefined);
+});
