@@ -67,9 +67,9 @@ export function happened(around: LifeSurroundings, event: HeldEvent): void {
 
 function received(around: LifeSurroundings, event: HeldEvent): void {
   const { task } = event;
-  const name = around.names.intern(event.name);
+  const sending = sendingOf(task, event.name, event.retries);
+  const name = sending?.name === event.name ? sending.name : around.names.intern(event.name);
   markEarlier(event, name);
-  const sending = sendingOf(task, name, event.retries);
   const run = beginRun(around, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
