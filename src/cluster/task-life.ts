@@ -70,8 +70,8 @@ export function happened(around: LifeSurroundings, event: HeldEvent): void {
 
 function received(around: LifeSurroundings, event: HeldEvent): void {
   const { task, name } = event;
-  markEarlier(event, name);
   const sending = sendingOf(task, name, event.retries);
+  markEarlier(event, name);
   const run = beginRun(around, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';

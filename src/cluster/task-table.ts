@@ -13,7 +13,7 @@ import { Run, Sending } from './run.ts';
 import type { Steps } from './steps.ts';
 import { Task } from './task.ts';
 import { TaskList } from './task-list.ts';
-import { bytesFor, ENTRY_BYTES, INSTANCE_BYTES, weightOf } from './task-weight.ts';
+import { bytesFor, ENTRY_BYTES, INSTANCE_BYTES, weightOf, weightOfNew } from './task-weight.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** More open runs or waiting sendings of one task than this are deliveries that were never told on; the oldest goes. */
@@ -22,6 +22,7 @@ const PER_TASK_MAX = 8;
 const JUST_ENDED_PART = 8;
 
 export class TaskTable {
+  readonly bytesMax: number;
   readonly #tasksMax: number;
   readonly #onForget: (task: Task) => void;
   readonly #byUuid = new Map<string, Task>();
@@ -36,6 +37,7 @@ export class TaskTable {
   readonly #freeRuns = new Pool<Run>();
   readonly #freeSendings = new Pool<Sending>();
   #made = 0;
+  #bytes = 0;
   #instances = 0;
   #evicted = 0;
   #partsEvicted = 0;
@@ -43,6 +45,7 @@ export class TaskTable {
   /** @param onForget told of a task that is still whole, just before it is forgotten for lack of room */
   constructor(tasksMax: number, onForget: (task: Task) => void = () => {}) {
     this.#tasksMax = tasksMax;
+    this.bytesMax = bytesFor(tasksMax);
     this.#onForget = onForget;
     this.#fingerprints = new Fingerprints(tasksMax);
     this.#lastHeard = new LastHeard(tasksMax);
@@ -55,12 +58,7 @@ export class TaskTable {
 
   /** What it holds in memory, at most; more than its bound by what has come since room was made. */
   get bytes(): number {
-    const { bytes } = this.#sent;
-    return bytes + this.#begunBytes + this.#forgettable.bytes + this.#made * ENTRY_BYTES;
-  }
-
-  get bytesMax(): number {
-    return bytesFor(this.#tasksMax);
+    return this.#bytes;
   }
 
   /** Tasks forgotten for lack of room before they had ended. */
@@ -100,7 +98,8 @@ export class TaskTable {
 
   /** Forgets tasks until the others fit in its bytes; nobody may be about to change one. */
   makeRoom(listenedMs: number): void {
-    while (this.bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs);
+    // An entry that is not taken at once must keep no text in memory.
+    while (this.#bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs)?.begin('');
   }
 
   /** Says whether more is expected of the task. */
@@ -118,7 +117,9 @@ export class TaskTable {
 
   /** Counts anew what the task takes; to be called when parts or texts of it have changed. */
   weigh(task: Task): void {
-    this.#listOf(task).weigh(task, weightOf(task));
+    const weight = weightOf(task);
+    this.#bytes += weight - task.weight;
+    this.#listOf(task).weigh(task, weight);
   }
 
   /** Begins a run of the task, behind those it has. */
@@ -182,8 +183,9 @@ export class TaskTable {
     if (this.size >= this.#tasksMax) this.#forgetOne(listenedMs);
     const task = this.#freeTasks.pop() ?? this.#newTask();
     task.begin(uuid);
+    task.weight = weightOfNew(uuid);
     task.sent = list === this.#sent;
-    task.weight = weightOf(task);
+    this.#bytes += task.weight;
     this.#byUuid.set(uuid, task);
     list.append(task);
     return task;
@@ -208,51 +210,56 @@ export class TaskTable {
   }
 
   #hold(instance: WorkerInstance): void {
-    if (instance.runs === 0) this.#instances += 1;
     instance.runs += 1;
+    if (instance.runs > 1) return;
+    this.#instances += 1;
+    this.#bytes += INSTANCE_BYTES;
   }
 
   #letGo(instance: WorkerInstance): void {
     instance.runs -= 1;
-    if (instance.runs === 0) this.#instances -= 1;
-  }
-
-  get #begunBytes(): number {
-    return this.#begun.bytes + this.#instances * INSTANCE_BYTES;
+    if (instance.runs > 0) return;
+    this.#instances -= 1;
+    this.#bytes -= INSTANCE_BYTES;
   }
 
   #newTask(): Task {
     this.#made += 1;
+    this.#bytes += ENTRY_BYTES;
     return new Task(this.#made - 1);
   }
 
-  #forgetOne(listenedMs: number): void {
+  #forgetOne(listenedMs: number): Task | undefined {
     const task = this.#leastNeeded(listenedMs);
-    if (task === undefined) return;
+    if (task === undefined) return undefined;
     this.#onForget(task);
     if (!task.forgettable) this.#evicted += 1;
     this.#listOf(task).remove(task);
+    this.#bytes -= task.weight;
     this.#byUuid.delete(task.uuid);
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
     this.#fingerprints.clear(task.place);
-    task.begin('');
     this.#freeTasks.push(task);
+    return task;
   }
 
   #leastNeeded(listenedMs: number): Task | undefined {
     const over = this.#forgettable.oldest;
-    const [more, less] =
-      this.#sent.bytes > this.#begunBytes ? [this.#sent, this.#begun] : [this.#begun, this.#sent];
-    const unfinished = more.oldest ?? less.oldest;
-    if (over === undefined || unfinished === undefined) return over ?? unfinished;
+    if (over === undefined) return this.#oldestUnfinished();
+    // In this order, since to look at a task that was not touched for long takes time.
+    const { size, bytes } = this.#forgettable;
+    if (size * JUST_ENDED_PART > this.#tasksMax || bytes * JUST_ENDED_PART > this.bytesMax) return over;
     const endedMs = this.lastHeardMs(over);
-    if (this.#areManyOver || hasPassed(END_REPEATED_MS, endedMs, listenedMs)) return over;
-    return this.lastHeardMs(unfinished) < endedMs ? unfinished : over;
+    if (hasPassed(END_REPEATED_MS, endedMs, listenedMs)) return over;
+    const unfinished = this.#oldestUnfinished();
+    return unfinished !== undefined && this.lastHeardMs(unfinished) < endedMs ? unfinished : over;
   }
 
-  get #areManyOver(): boolean {
-    const { size, bytes } = this.#forgettable;
-    return size * JUST_ENDED_PART > this.#tasksMax || bytes * JUST_ENDED_PART > this.bytesMax;
+  #oldestUnfinished(): Task | undefined {
+    const begunBytes = this.#begun.bytes + this.#instances * INSTANCE_BYTES;
+    return this.#sent.bytes > begunBytes
+      ? (this.#sent.oldest ?? this.#begun.oldest)
+      : (this.#begun.oldest ?? this.#sent.oldest);
   }
 }
