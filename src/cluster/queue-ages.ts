@@ -1,10 +1,14 @@
 /**
  * How old the oldest task of each queue is, of those that wait and of those that run: gathered by one survey, which also
- * keeps these queues known. It decides of no task whether it waits.
+ * keeps these queues known. Bounded; it decides of no task whether it waits.
  */
 import { secondsBetween } from './clock-skew.ts';
 import type { QueueReading } from './observation.ts';
 import type { QueueTable } from './queue-table.ts';
+
+/** Queues with ages of their own, of each kind; all others have one together, under the name `other`. */
+const NAMED_MAX = 10_000;
+const OTHERS = 'other';
 
 export class QueueAges {
   readonly #queues: QueueTable;
@@ -45,7 +49,8 @@ export class QueueAges {
   #note(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
     this.#queues.use(queue, this.#listenedMs);
     if (sinceMs === undefined) return;
-    const known = oldest.get(queue);
-    if (known === undefined || sinceMs < known) oldest.set(queue, sinceMs);
+    const name = oldest.size < NAMED_MAX || oldest.has(queue) ? queue : OTHERS;
+    const known = oldest.get(name);
+    if (known === undefined || sinceMs < known) oldest.set(name, sinceMs);
   }
 }

@@ -372,6 +372,17 @@ test('idle queues are bounded, and those beyond are counted', () => {
   assert.ok(on.cluster.beyondFixedBounds() >= 100);
 });
 
+test('queues with ages of their own are bounded; all others are told as one, of the oldest task', () => {
+  const on = watch({ tasksMax: 30_000 });
+  for (let index = 0; index < 30_000; index += 1) {
+    const timestampMs = T0_MS - index;
+    on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}`, timestampMs }), T0_MS);
+  }
+  const { queues } = surveyAt(on, 1);
+  assert.equal(queues.length, 10_001);
+  assert.deepEqual(queues.at(-1), { queue: 'other', waitingAgeS: 30.999, runningAgeS: 0 });
+});
+
 test('ages are of the time at which they are worked out, however long the survey took', () => {
   const { cluster } = watch({ tasksMax: 10_000 });
   for (let index = 0; index < 5_000; index += 1) cluster.apply(sent({ uuid: `u${index}` }), T0_MS);

@@ -4,8 +4,11 @@ import { test } from 'node:test';
 import { HEADER_LIMITS } from '../../src/broker/header-limits.ts';
 import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
+import { createCluster } from '../../src/cluster/cluster.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
 
+const SECURITY = new URL('../../SECURITY.md', import.meta.url);
 const LIMITS = { ...HEADER_LIMITS, ...BODY_LIMITS };
 
 test('SECURITY.md has every limit of a message', () => {
@@ -17,9 +20,38 @@ test('SECURITY.md has every limit of a message', () => {
     meaning,
   ]);
   assertGenerated(
-    new URL('../../SECURITY.md', import.meta.url),
+    SECURITY,
     'message-limits',
     markdownTable(['limit', 'at most', 'unit', 'counted as', 'what it is'], rows),
+  );
+});
+
+test('SECURITY.md has what may be remembered of a service, and how much memory that may take', () => {
+  const env = { CELERY_BROKER_URL: 'amqp://localhost', OTEL_SERVICE_NAME: 'shop' };
+  const loaded = loadConfig({ argv: [], env });
+  assert.ok(loaded.ok);
+  const [service] = loaded.config.services;
+  assert.ok(service !== undefined);
+  const { tasksMax, workersMax, heldMax, skewPairsMax } = service.cluster;
+  const tables = createCluster(service.cluster, () => {}).tables();
+  const limits = [
+    ['tasks', tasksMax, 'tasks_max'],
+    ['workers', workersMax, 'workers_max'],
+    ['reordering_window', heldMax, 'reordering_events_max'],
+    ['clock_skews', skewPairsMax, 'skew_pairs_max'],
+  ] as const;
+  assertGenerated(
+    SECURITY,
+    'memory-limits',
+    markdownTable(
+      ['table', 'entries at most', 'memory at most', 'option'],
+      limits.map(([table, entries, option]) => [
+        `\`${table}\``,
+        entries.toLocaleString('en'),
+        `${(tables[table].bytesMax / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`,
+        `\`${option}\``,
+      ]),
+    ),
   );
 });
 
