@@ -69,7 +69,10 @@ export function guardHeaders(connection: object): void {
         reader.rest = rest.subarray(end);
         return contentHeader(rest, fields);
       }
+      // A copy: values may be parts of what they were decoded from, and keep all that was read with it in memory.
+      reader.rest = Buffer.from(rest.subarray(0, end));
       const asItIs = decoded(receive);
+      reader.rest = rest.subarray(end);
       if (asItIs !== undefined) {
         if (known.size >= KNOWN_MAX) known.clear();
         if (hasFields(asItIs)) known.set(encoded, Object.freeze(asItIs.fields));

@@ -22,7 +22,7 @@ const TABLE = {
     max: 2 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
-      'A body, as it came and after decompression. What is larger is dropped as it comes. A list has at most 24 events; Celery cuts arguments and results to 1,024 characters, and what it does not cut are exceptions: a traceback of a thousand frames, which is as deep as Python goes, has 100 kB.',
+      'A body, as it came. What is larger is dropped as it comes. A list has at most 24 events; Celery cuts arguments and results to 1,024 characters, and what it does not cut are exceptions: a traceback of a thousand frames, which is as deep as Python goes, has 100 kB. Only an exception with a message of a megabyte, which is in its event twice, is beyond it.',
   },
   unscanned: {
     unit: 'By',
@@ -52,9 +52,16 @@ const TABLE = {
   },
   batch: {
     unit: '{event}',
-    max: 1_000,
+    max: 250,
     reason: 'batch-too-long',
     meaning: 'Elements of a list, each of which is counted or rejected by itself. Celery sends at most 24.',
+  },
+  compressed: {
+    unit: 'By',
+    max: 256 * 1024,
+    reason: 'body-too-large',
+    meaning:
+      'A compressed body, as it came: some take as long as they are, whatever they become. The longest that Celery sends has 360 kB before compression.',
   },
   expansion: {
     unit: '1',

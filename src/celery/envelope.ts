@@ -12,6 +12,7 @@ import { excessOf } from './structure.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
+const COMPRESSED_BYTES_MAX = BODY_LIMITS.compressed.max;
 const UNSCANNED_BYTES_MAX = BODY_LIMITS.unscanned.max;
 
 export type Opened =
@@ -101,6 +102,7 @@ function decompressed(
   if (compression === undefined) return no('unsupported-compression', `compression ${quoted(name)}`);
   const { undo, workBytes } = compression;
   const bytes = compressed.length;
+  if (bytes > COMPRESSED_BYTES_MAX) return no('body-too-large', `${bytes} bytes, compressed`);
   const maxBytes = reserve.bytesFor(bytes, workBytes, listenedMs);
   if (maxBytes === 0 && bytes > 0) return no('expands-too-far', `${bytes} bytes after others that did`);
   let body: Buffer;
@@ -160,6 +162,5 @@ function givenUp(
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ZSTD_error_frameParameter_windowTooLarge') return ['body-too-large', 'its window'];
   if (code !== 'ERR_BUFFER_TOO_LARGE') return ['corrupt-compression', name];
-  if (maxBytes === BODY_BYTES_MAX) return ['body-too-large', 'after decompression'];
   return ['expands-too-far', `${bytes} bytes to more than ${maxBytes}`];
 }

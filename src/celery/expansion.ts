@@ -27,7 +27,7 @@ export class ExpansionReserve {
     this.#bytes = Math.min(RESERVE_BYTES, this.#bytes + (atMs - this.#atMs) * REFILL_BYTES_PER_MS);
     this.#atMs = atMs;
     if (this.#bytes < 0 && workBytes > bodyBytes * RATIO) return 0;
-    return Math.min(BODY_LIMITS.body.max, Math.floor(bodyBytes * RATIO + Math.max(0, this.#bytes)));
+    return Math.floor(bodyBytes * RATIO + Math.max(0, this.#bytes));
   }
 
   /** To be told what was made of each body that was tried, or how much work it was when it was given up. */

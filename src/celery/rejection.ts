@@ -5,7 +5,7 @@
 
 import { BODY_LIMITS } from './body-limits.ts';
 
-const { body, depth, tokens, batch } = BODY_LIMITS;
+const { body, compressed, depth, tokens, batch } = BODY_LIMITS;
 const count = (max: number) => max.toLocaleString('en');
 
 /** Reason → whether the drop is by design (no loss), and what it means. */
@@ -25,7 +25,7 @@ export const REJECTION_REASONS = {
   },
   'body-too-large': {
     intentional: false,
-    meaning: `The body exceeds ${body.max / 1024 / 1024} MiB, before or after decompression.`,
+    meaning: `The body exceeds ${body.max / 1024 / 1024} MiB, or ${compressed.max / 1024} KiB where it is compressed.`,
   },
   'expands-too-far': {
     intentional: false,

@@ -53,6 +53,8 @@ export class StartTally {
       this.#base = { processed, seen: this.#seenUntil(timestampMs - vagueMs - 2 * this.#sliceMs) };
       return NONE;
     }
+    // The clock was set back: which starts are later than the word, nobody can tell any more.
+    if (Math.floor(timestampMs / this.#sliceMs) <= this.#newest - SLICES) this.#forgetTimes();
     const begun = processed - this.#base.processed;
     const lost = begun - (this.#seenUntil(timestampMs + vagueMs + 2 * this.#sliceMs) - this.#base.seen);
     const progress = {
@@ -98,6 +100,11 @@ export class StartTally {
       later += this.#slices[slice % SLICES] ?? 0;
     }
     return this.#seen - later;
+  }
+
+  #forgetTimes(): void {
+    this.#slices.fill(0);
+    this.#newest = Number.NEGATIVE_INFINITY;
   }
 
   #advance(slice: number): void {

@@ -37,7 +37,10 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   if (queue !== '') task.queue = queue;
   // Of a run that has begun in spite of it: it came too late to give that run anything.
   const late = find(task.runs, (run) => run.askedMs === undefined && event.timestampMs < run.sinceMs);
-  if (late !== undefined) return;
+  if (late !== undefined) {
+    around.tasks.weigh(task);
+    return;
+  }
   const sending = around.tasks.addSending(task);
   sending.name = name;
   sending.queue = queue;

@@ -19,7 +19,7 @@ import type { WorkerInstance } from './worker-instance.ts';
 /** More open runs or waiting sendings of one task than this are deliveries that were never told on; the oldest goes. */
 const PER_TASK_MAX = 8;
 /** Tasks that have just ended take no more than one in so many places from those that have not ended. */
-const JUST_ENDED_PART = 8;
+const JUST_ENDED_PART = 32;
 
 export class TaskTable {
   readonly bytesMax: number;

@@ -10,8 +10,8 @@ export const WORD_BYTES = 600;
 /** An UTF-16 unit. */
 const CHAR_BYTES = 2;
 
-/** Room for one that has just been begun anew, with a nodename of two hundred letters. */
-const BYTES_PER_WORKER = 6000;
+/** Room for five processes: a worker of which several were deployed one after the other, and none is forgotten yet. */
+const BYTES_PER_WORKER = 12_000;
 /** So that a few that crash again and again do not push out the others of a small table. */
 const BYTES_MAX_MIN = 1_000_000;
 

@@ -73,8 +73,9 @@ export class WorkerMap {
   /** Lets go of some processes of a worker. */
   dropProcesses(worker: Worker, dropped: ReadonlySet<WorkerInstance>, why: 'retired' | 'evicted'): void {
     for (const instance of dropped) instance.drop(why);
-    this.#bytes -= INSTANCE_BYTES * dropped.size;
-    worker.instances = worker.instances.filter((instance) => !dropped.has(instance));
+    const left = worker.instances.filter((instance) => !dropped.has(instance));
+    this.#bytes -= INSTANCE_BYTES * (worker.instances.length - left.length);
+    worker.instances = left;
   }
 
   /** The worker is gone. */

@@ -244,6 +244,8 @@ export class WorkerTable {
     const [first] = words;
     const worker = this.#workers.use(instance.nodename);
     if (first === undefined || worker === undefined) return;
+    // It is about to be let go of for lack of room, and what it still says makes no room.
+    if (worker.instances.length > INSTANCES_MAX && worker.instances[0] === instance) return;
     // When it began is not known: at the earliest after the last word of the one before.
     this.#reborn(worker, instance, first, instance.lastAppliedMs + 1).takeOver(words);
   }

@@ -220,7 +220,7 @@ const ROWS = {
     default: '100000',
   }),
   workers_max: option({
-    doc: 'Workers remembered at most, with 6 kB of memory for each; beyond either the one heard of longest ago is forgotten.',
+    doc: 'Workers remembered at most, with 12 kB of memory for each; beyond either the one heard of longest ago is forgotten.',
     format: wholeNumber(1, 1_000_000),
     flag: '--workers-max',
     env: ['CELERY_OTEL_WORKERS_MAX'],

@@ -34,6 +34,8 @@ export interface SeriesTree<S> {
  * found by is lost then, and nothing else.
  */
 const RECENT_MAX = 10_000;
+/** UTF-16 units of their values: 2 MB, though each text counts for each series that it is of. */
+const RECENT_CHARACTERS_MAX = 1_000_000;
 
 /**
  * @param make what is kept for a series that is met for the first time; its attributes are frozen, and the same object
@@ -43,6 +45,7 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
   let recent = newNode<S>(undefined);
   let former = newNode<S>(undefined);
   let size = 0;
+  let characters = 0;
 
   /** Makes what is missing of the path to it. */
   function place(values: AttributeValues): Node<S> {
@@ -55,18 +58,27 @@ export function createSeriesTree<S>(keys: AttributeKeys, make: (attributes: Attr
   }
 
   function add(values: AttributeValues): S {
-    if (size >= RECENT_MAX) {
+    const length = lengthOf(values);
+    if (size >= RECENT_MAX || characters + length > RECENT_CHARACTERS_MAX) {
       former = recent;
       recent = newNode(undefined);
       size = 0;
+      characters = 0;
     }
     const series = found(former, keys, values) ?? make(Object.freeze(attributesOf(keys, values)));
     place(values).series = series;
     size += 1;
+    characters += length;
     return series;
   }
 
   return { of: (values) => found(recent, keys, values) ?? add(values) };
+}
+
+function lengthOf(values: AttributeValues): number {
+  let characters = 0;
+  for (const value of values) if (typeof value === 'string') characters += value.length;
+  return characters;
 }
 
 function found<S>(root: Node<S>, keys: AttributeKeys, values: AttributeValues): S | undefined {

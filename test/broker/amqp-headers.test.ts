@@ -279,3 +279,12 @@ test('a connection that reads in another way is not taken for guarded', () => {
     assert.throws(() => guardHeaders(other), /in another way/);
   }
 });
+
+test('headers that are kept keep nothing else in memory that was read with them', async (t) => {
+  const { receive } = await subscribed(t);
+  const table = field('k', sized('x', Buffer.from('bytes')));
+  const [message] = await receive([content(CHANNEL, table, Buffer.alloc(60_000, ' '))]);
+  const bytes = message?.headers?.['k'];
+  assert.ok(Buffer.isBuffer(bytes) && bytes.toString() === 'bytes');
+  assert.ok(bytes.buffer.byteLength < 10_000, `${bytes.buffer.byteLength} bytes`);
+});

@@ -38,14 +38,14 @@ const SHAPES: readonly {
     reasons: ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
   },
   {
-    title: 'a list of 1,000',
-    body: Array.from({ length: 1_000 }, () => STARTED),
-    types: Array.from({ length: 1_000 }, () => 'task-started'),
+    title: 'a list of 250',
+    body: Array.from({ length: 250 }, () => STARTED),
+    types: Array.from({ length: 250 }, () => 'task-started'),
     reasons: [],
   },
   {
     title: 'a list of one more than that',
-    body: Array.from({ length: 1_001 }, () => STARTED),
+    body: Array.from({ length: 251 }, () => STARTED),
     types: [],
     reasons: ['batch-too-long'],
   },
@@ -126,8 +126,7 @@ const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
   ],
   'body-too-large': [
     message(Buffer.alloc(BODY_LIMITS.body.max + 1, ' ')),
-    // Of 700 kB compressed, so that it is the size after decompression alone.
-    message(deflateSync(Buffer.from(randomHex(BODY_LIMITS.body.max / 2 + 1)), { level: 1 }), {
+    message(deflateSync(Buffer.from(randomHex(BODY_LIMITS.compressed.max)), { level: 1 }), {
       headers: { compression: 'application/x-gzip' },
     }),
   ],

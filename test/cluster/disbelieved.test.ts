@@ -23,6 +23,7 @@ import {
 
 /** How far off the clock is, ms. */
 const CLOCKS = { 1970: 86_400_000 - T0_MS, 2100: 4_102_444_800_000 - T0_MS } as const;
+const DAY_MS = 24 * 60 * 60 * 1000;
 const YEAR_9999_MS = 253_402_300_800_000;
 const YEAR_1_MS = -62_135_596_800_000;
 
@@ -308,3 +309,32 @@ for (const [year, etaMs] of [
     assert.deepEqual(durations(on.observed), year === '1' ? [1, 5, 4, 1] : [1, 1]);
   });
 }
+
+test('where the bridge’s own clock is set back by days nothing seems to be lost, and nobody to have left', () => {
+  for (const [beforeMs, afterMs] of [
+    [2 * DAY_MS, 0],
+    [4_102_444_800_000 - T0_MS, 0],
+    [0, -2 * DAY_MS],
+  ] as const) {
+    const on = watch();
+    for (let tick = 0; tick < 2_400; tick += 1) {
+      const atMs = T0_MS + tick * 50;
+      const wallMs = atMs + (tick < 1_200 ? beforeMs : afterMs);
+      const disbelievedMs = Math.abs(wallMs - atMs) > DAY_MS ? atMs : undefined;
+      const at = { timestampMs: disbelievedMs === undefined ? atMs : wallMs, disbelievedMs };
+      on.cluster.apply(started({ uuid: `u${tick}`, clock: 3 * tick, ...at }), wallMs, atMs);
+      on.cluster.apply(succeeded({ uuid: `u${tick}`, clock: 3 * tick + 1, ...at }), wallMs, atMs);
+      if (tick % 40 !== 39) continue;
+      const beat = signal('worker-heartbeat', { processed: tick + 1, clock: 3 * tick + 2, ...at });
+      on.cluster.apply(beat, wallMs, atMs);
+    }
+    on.cluster.flush();
+    const lost = on.observed.map((it) => (it.kind === 'worker-progressed' ? it.eventsLost : 0));
+    assert.equal(
+      lost.reduce((sum, events) => sum + events, 0),
+      0,
+      `${beforeMs} then ${afterMs}`,
+    );
+    assert.ok(on.observed.every(({ kind }) => kind !== 'worker-exited' && kind !== 'task-lost'));
+  }
+});

@@ -104,7 +104,7 @@ test('the table of workers estimates what it takes, never too little, and comes 
   const mb = heldMb(() => {
     for (let worker = 0; worker < settings.workersMax; worker += 1) {
       const hostname = long(`w${worker}`);
-      for (let pid = 1; pid <= 3; pid += 1) {
+      for (let pid = 1; pid <= 6; pid += 1) {
         for (let clock = 1; clock <= 3; clock += 1) {
           const texts = {
             softwareVersion: long(`v ${pid} ${worker}`),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import type { WorkerReading } from '../../src/cluster/observation.ts';
+import { WorkerTable } from '../../src/cluster/worker-table.ts';
 import {
   received,
   SETTINGS,
@@ -254,7 +255,7 @@ test('of processes that fill the memory for workers, those of the worker that wa
     }
   }
   const { size, evicted } = on.cluster.tables().workers;
-  assert.ok(size < 500 && size + evicted === 1_000, `${size} workers, ${evicted} evicted`);
+  assert.ok(size < 700 && size + evicted === 1_000, `${size} workers, ${evicted} evicted`);
   const { workers, forgotten } = on.cluster.survey(T0_MS + 1_000);
   assert.deepEqual([workers.length, forgotten.length], [size, evicted]);
   assert.ok(workers.some(({ worker }) => worker === 'w999'));
@@ -387,4 +388,44 @@ test('to forget a worker for its silence is no eviction, is told once, and it ma
     back.workers.map(({ worker, up, active }) => [worker, up, active]),
     [[WORKER, true, 0]],
   );
+});
+
+test('of a name whose oldest process tells of ever fewer tasks eight processes stay, and their memory is known', () => {
+  const table = new WorkerTable(SETTINGS, { windowMs, observe: () => {} });
+  let nowMs = T0_MS;
+  let pid = 0;
+  const say = (ofPid: number, processed: number) =>
+    table.signal(
+      signal('worker-heartbeat', { pid: ofPid, processed, clock: -1, timestampMs: nowMs }),
+      nowMs,
+      nowMs,
+    );
+  for (let begun = 0; begun < 48; begun += 1) {
+    const oldest = [...table.all()][0]?.instances[0];
+    for (let word = 0; begun >= 8 && oldest !== undefined && word < 62; word += 1) say(oldest.pid, 10);
+    pid += 1;
+    say(pid, 100);
+    nowMs += 1000;
+    table.release(nowMs, Number.POSITIVE_INFINITY);
+    assert.ok(([...table.all()][0]?.instances.length ?? 0) <= 8);
+  }
+  for (const _ of table.forgetGone(nowMs + SETTINGS.seriesRetentionMs * 2)) assert.ok(table.bytes >= 0);
+  assert.deepEqual([table.size, table.bytes], [0, 0]);
+});
+
+test('workers that are deployed again and again, and say goodbye, are not pushed out by their own former processes', () => {
+  const on = watch({ workersMax: 1_000 });
+  let atMs = 0;
+  for (let deploy = 1; deploy <= 4; deploy += 1) {
+    for (const type of ['worker-online', 'worker-heartbeat', 'worker-offline'] as const) {
+      for (let index = 0; index < 900; index += 1) {
+        const hostname = `celery@worker-${index}.shop.internal`;
+        atMs += 1;
+        hear(on, [[atMs, signal(type, { hostname, pid: 1_000 * deploy + index })]]);
+      }
+      atMs += 5_000;
+      on.cluster.survey(T0_MS + atMs);
+    }
+  }
+  assert.equal(on.cluster.tables().workers.evicted, 0);
 });

@@ -224,7 +224,7 @@ const ROOMS: readonly Room[] = [
     holds: 'the command: arguments, signals, exit codes, output',
     values: [...ROOMS_OF_DATA, 'service.ts', 'bridge.ts', 'index.ts'],
     packages: ['pino', 'pino-pretty'],
-    builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'tty'],
+    builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'tty', 'v8'],
   },
 ];
 

@@ -3,6 +3,7 @@
  * be counted as. That is decided by how a message was made, not by the code that is tested. It publishes nothing.
  */
 import { brotliCompressSync, constants, deflateSync, zstdCompressSync } from 'node:zlib';
+import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { field, longInteger, nestedArrays, nestedTables } from '../broker/frames.ts';
 import { HOSTILE } from '../hostile-text.ts';
 import { hostileMessage, json, pick } from './hostile-messages.ts';
@@ -30,6 +31,8 @@ type Make = (making: Making) => Omit<CampaignMessage, 'kind'>;
 
 const TASK_TYPES = ['sent', 'received', 'started', 'succeeded', 'failed', 'retried', 'rejected', 'revoked'];
 const TYPES = [...TASK_TYPES.map((type) => `task-${type}`), 'worker-online', 'worker-heartbeat'];
+/** As many as a list may have. */
+const LIST = BODY_LIMITS.batch.max;
 const BOMB_BYTES = 16 * 1024 * 1024;
 const HUGE_BODY = Buffer.alloc(8 * 1024 * 1024, ' ');
 const BOMBS = ['['.repeat(BOMB_BYTES), `[${'{},'.repeat(BOMB_BYTES / 3)}{}]`].flatMap((text) => [
@@ -130,16 +133,16 @@ const KINDS: Readonly<Record<string, readonly [share: number, make: Make]>> = {
           return { message: json(`{${names.join(',')}}`), counted: ['dropped missing-type'] };
         },
         () => ({
-          message: json(`[${'{},'.repeat(999)}{}]`),
-          counted: Array(1000).fill('dropped missing-type'),
+          message: json(`[${'{},'.repeat(LIST - 1)}{}]`),
+          counted: Array(LIST).fill('dropped missing-type'),
         }),
       ])(),
   ],
   'long lists': [
     50,
     () => ({
-      message: json(`[${'{"type":"x"},'.repeat(999)}{"type":"x"}]`),
-      counted: Array(1000).fill('dropped unknown-type'),
+      message: json(`[${'{"type":"x"},'.repeat(LIST - 1)}{"type":"x"}]`),
+      counted: Array(LIST).fill('dropped unknown-type'),
     }),
   ],
   'fields of wrong types': [

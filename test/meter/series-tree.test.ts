@@ -49,3 +49,12 @@ test('of too many series those are let go of that were not used for longest', ()
   assert.notEqual(again, first);
   assert.deepEqual(again, first);
 });
+
+test('of long values fewer are kept: they are bounded in characters too', () => {
+  let made = 0;
+  const tree = createSeriesTree(['a'], () => (made += 1));
+  const of = (index: number) => tree.of([`${index} `.padEnd(1000, 'x')]);
+  for (let index = 0; index < 2_500; index += 1) of(index);
+  assert.equal(of(1_800), 1_801, 'it was used lately');
+  assert.equal(of(0), 2_501, 'it was let go of');
+});
