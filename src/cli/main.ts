@@ -3,13 +3,13 @@
  * The entry of the command `celery-otel`: refuses a Node that is too old, then hands the process to the commands. Only
  * here is the process ended, and told how much garbage may pile up. What it imports statically must run on old Nodes, so the commands come by `import()`.
  */
-import { setFlagsFromString } from 'node:v8';
 import { isRecentEnough, NODE_MIN } from './node-version.ts';
 
 /** At once: it may be gone before the commands are loaded. */
 const starterId = process.ppid;
 
 if (isRecentEnough(process.versions.node)) {
+  const { setFlagsFromString } = await import('node:v8');
   // The heap may grow by half before it is collected. V8 would let it grow to four times what is in use: 700 MiB for 150.
   setFlagsFromString('--heap-growing-percent=50');
   const { runCommandLine } = await import('./commands.ts');
