@@ -66,7 +66,7 @@ export interface BrokerSettings {
 /** What one session needs. */
 export interface SessionOptions extends Omit<BrokerSettings, 'urls' | 'failoverStrategy'> {
   readonly url: BrokerUrl;
-  /** A larger body is not kept, be it to look at it. */
+  /** A larger body is dropped as it arrives. */
   readonly bodyBytesMax: number;
   readonly deliver: Deliver;
   /** Called once, when messages can arrive from now on; with the exchange that they come from, where there is one. */

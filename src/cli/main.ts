@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * The entry of the command `celery-otel`: refuses a Node that is too old, then hands the process to the commands. Only
- * here is the process ended, and told how much garbage may pile up. What it imports statically must run on old Nodes, so the commands come by `import()`.
+ * here is the process ended, and V8 told how far the heap may grow. What it imports statically must run on old Nodes, so
+ * all else comes by `import()`.
  */
 import { isRecentEnough, NODE_MIN } from './node-version.ts';
 

@@ -10,8 +10,8 @@
 const TOLERATED_MS = 250;
 
 /**
- * Further apart no two clocks are that anybody believes, each a day off at most. A task that began so long before its ETA
- * has none that says anything.
+ * Two plausible clocks are at most this far apart, since each is off by a day at most. A task that began so long before
+ * its ETA has an implausible ETA.
  */
 const CLOCKS_APART_MS_MAX = 2 * 24 * 60 * 60 * 1000;
 

@@ -68,7 +68,8 @@ export interface Cluster {
   tables(): ClusterTables;
   /**
    * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
-   * and sendings of one task, events of it that wait in the window, words of workers that do, processes under one nodename, and idle queues.
+   * and sendings of one task, events of it that wait in the window, words of workers that wait, processes under one
+   * nodename, and idle queues.
    */
   beyondFixedBounds(): number;
 }

@@ -3,7 +3,7 @@
  * engine's collector before it is left alone, which would cost more than all else that is done with an event.
  */
 
-/** What is beyond has nobody waiting for it, and may hold what it was last used for in memory. */
+/** Beyond it they are left to the garbage collector: each may keep in memory what it was last used for. */
 const FREE_MAX = 2000;
 
 export class Pool<Item> {

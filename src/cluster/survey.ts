@@ -143,12 +143,12 @@ class Surveyor {
       load.scheduled += 1;
       return true;
     }
-    // If the worker is no longer there, it waits in the broker again.
     if (isSilent && run.instance.dropped !== undefined && this.#isLongDue(run.sinceMs)) {
       run.standing = 'doubted';
       return false;
     }
     load.prefetched += 1;
+    // If the worker is no longer there, it waits in the broker again.
     this.#ages.waiting(run.identity.queue, run.askedMs ?? run.believedSinceMs);
     return true;
   }

@@ -12,7 +12,6 @@ import { type Observe, UNKNOWN } from './observation.ts';
 import type { QueueTable } from './queue-table.ts';
 import type { Run, Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
-
 import type { TaskTable } from './task-table.ts';
 import type { WorkerTable } from './worker-table.ts';
 

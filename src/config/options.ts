@@ -202,7 +202,7 @@ const ROWS = {
     default: '120',
   }),
   series_retention: option({
-    doc: 'Seconds after which a worker that is gone is forgotten, at least `worker_timeout`; also after which a series that was not measured gives its place to another, where a metric has no more.',
+    doc: 'Seconds after which a worker that is gone is forgotten, at least `worker_timeout`; also after which an idle series of a full metric may give its place to a new one.',
     format: seconds(30 * DAY_S),
     flag: '--series-retention',
     env: ['CELERY_OTEL_SERIES_RETENTION'],

@@ -43,7 +43,7 @@ export const ATTRIBUTES = {
   },
   'celery.queue.name': {
     description:
-      'Queue the task was sent to, as task-sent tells; else the only queue of its worker, where that is known; else `unknown`. Ages of more than 10,000 queues at once are told as `other`.',
+      'Queue the task was sent to, as task-sent tells; else the only queue of its worker, where that is known; else `unknown`. Beyond 10,000 queues at once, the ages of the rest are reported as `other`.',
     values: 'string',
   },
   'celery.worker.name': { description: 'Nodename of the worker, `name@host`.', values: 'string' },

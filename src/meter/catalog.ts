@@ -198,7 +198,7 @@ export const METRICS = {
     ...ON,
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
-      'Age of the oldest task that is due and waits, since it was sent, and of the oldest that runs; 0 where there is none. Of what no worker tells within a day it is not known that it waits.',
+      'Age of the oldest task that is due and waits, since it was sent, and of the oldest that runs; 0 where there is none. A task that no worker reports within a day no longer counts as waiting.',
   },
   'celery.worker.up': {
     instrument: 'gauge',
