@@ -4,7 +4,7 @@ import type { WorkerSignal } from '../celery/event.ts';
 type Said = Pick<WorkerSignal, 'timestampMs' | 'disbelievedMs' | 'clock'>;
 
 /** Whether one was said before the other, by the clock of their host alone: by that even where it is years off. */
-export function isEarlier(one: Said, other: Said): boolean {
+export function isEarlier(one: Omit<Said, 'clock'>, other: Omit<Said, 'clock'>): boolean {
   return one.disbelievedMs !== undefined && other.disbelievedMs !== undefined
     ? one.disbelievedMs < other.disbelievedMs
     : one.timestampMs < other.timestampMs;

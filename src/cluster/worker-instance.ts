@@ -4,19 +4,14 @@
  * it is dead.
  */
 import type { WorkerSignal } from '../celery/event.ts';
+import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { hashOf } from './fingerprint.ts';
 import type { HeldWord } from './held-words.ts';
-import { hasPassed, LAST_WORDS_MS, settlingMs } from './lateness.ts';
+import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
+import { type Restart, StrayWords } from './stray-words.ts';
 import { isBefore, isEarlier } from './word-order.ts';
-
-/** What it said of itself last, by its own clock in epoch ms. */
-interface Word {
-  readonly timestampMs: number;
-  readonly arrivedAtMs: number;
-  readonly active: number;
-}
 
 /** The first event of a process. */
 export interface FirstSign {
@@ -37,8 +32,8 @@ export interface InstanceSurroundings {
   readonly observe: Observe;
   /** Told of a word that was applied early, for lack of room. */
   readonly onEarly: () => void;
-  /** These words are not of the instance: they are the first ones of a successor whose greeting was missed. */
-  readonly onRestart: (instance: WorkerInstance, words: readonly HeldWord[]) => void;
+  /** Told of what proves that another process has taken the place of the instance. */
+  readonly onRestart: (instance: WorkerInstance, restart: Restart) => void;
 }
 
 /** A worker that loses its broker says goodbye and greets again, in Celery 5.7 a second later. */
@@ -65,6 +60,8 @@ export class WorkerInstance {
   /** When it sent its first event and its last one, in listened time, ms; in this order processes follow one another. */
   readonly firstSpokeMs: number;
   lastSpokeMs: number;
+  /** Where its clock is behind that of the process before it: by its own clock, until when it was taken for that one. */
+  #mistakenUntilMs = Number.POSITIVE_INFINITY;
   /** The connection to the broker on which it was last heard of, counted. */
   lastSession: number;
   /** The process of the same pid that began after it: in containers, a pid and a nodename survive a restart. */
@@ -91,13 +88,12 @@ export class WorkerInstance {
   #goodbyeAtMs = 0;
   /** In the order in which they were said. */
   #held: HeldWord[] = [];
-  #lastWord: Word | undefined;
-  #wordBefore: Word | undefined;
-  /** Of its applied words: the highest clock, and the latest timestamp, epoch ms. */
+  readonly #counts = new ActiveCounts();
+  /** Of its applied words: the highest clock, the latest timestamp, epoch ms, and what the last one told in vain. */
   #lastClock = -1;
   lastAppliedMs = Number.NEGATIVE_INFINITY;
-  /** A word that cannot be its own; a second one shows that there is another process. */
-  #foreign: HeldWord | undefined;
+  #lastDisbelievedMs: number | undefined;
+  readonly #strays = new StrayWords();
 
   constructor(nodename: string, pid: number, surroundings: InstanceSurroundings, first: FirstSign) {
     this.nodename = nodename;
@@ -120,10 +116,13 @@ export class WorkerInstance {
   /** The process of this nodename and pid that ran then, by its own clock. */
   at(timestampMs: number): WorkerInstance {
     let instance: WorkerInstance = this;
-    while (instance.rebornAs !== undefined && timestampMs >= instance.rebornAs.firstToldMs) {
-      instance = instance.rebornAs;
-    }
+    while (instance.rebornAs?.hasTold(timestampMs) === true) instance = instance.rebornAs;
     return instance;
+  }
+
+  /** Whether what was told then, by its own clock, is its own and not that of the process before it. */
+  hasTold(timestampMs: number): boolean {
+    return timestampMs >= this.firstToldMs && timestampMs <= this.#mistakenUntilMs;
   }
 
   /** An event of it came. */
@@ -157,8 +156,8 @@ export class WorkerInstance {
    * go on.
    */
   isSuccessor(greeting: HeldWord, session: number): boolean {
-    const { processed = 0, clock, timestampMs, isLate } = greeting;
-    if (isLate && timestampMs <= this.lastAppliedMs) return false;
+    const { processed = 0, clock, timestampMs } = greeting;
+    if (this.#isFromBefore(greeting)) return false;
     const before = this.#held.filter((held) => isEarlier(held, greeting));
     const counts = [this.#tally.highest ?? 0, ...before.map((held) => held.processed ?? 0)];
     const clocks = [this.#lastClock, ...before.map((held) => held.clock)];
@@ -179,16 +178,17 @@ export class WorkerInstance {
     return saidGoodbye && timestampMs - lastMs > GOODBYE_MS && session === this.lastSession;
   }
 
-  /** Another process of this pid has begun when it told its first event: what was told since then is of that one. */
-  giveWayTo(successor: WorkerInstance): void {
+  /** Another process of this pid began when it told its first event; it was taken for this one until `foundMs`, by its clock. */
+  giveWayTo(successor: WorkerInstance, foundMs: number): void {
     this.rebornAs = successor;
     successor.#predecessor = this;
+    if (successor.firstToldMs <= this.lastAppliedMs) successor.#mistakenUntilMs = foundMs;
     // What it seemed to send since then was the other's.
     this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
     if (this.#revivedAtMs >= successor.firstSpokeMs) this.hasExited = true;
     this.lastSpokeMs = Math.min(this.lastSpokeMs, successor.firstSpokeMs);
     this.#tally.splitAt(successor.firstToldMs, successor.#tally);
-    const isLater = ({ timestampMs }: HeldWord): boolean => timestampMs >= successor.firstToldMs;
+    const isLater = ({ timestampMs }: HeldWord): boolean => successor.hasTold(timestampMs);
     successor.#held = this.#held.filter(isLater);
     this.#held = this.#held.filter((held) => !isLater(held));
     for (const word of successor.#held) word.holder = successor;
@@ -202,7 +202,7 @@ export class WorkerInstance {
     this.dropped = why;
     for (const word of this.#held) word.holder = undefined;
     this.#held = [];
-    this.#foreign = undefined;
+    this.#strays.clear();
     this.load = undefined;
     this.version = this.system = '';
     this.#tally.close();
@@ -228,15 +228,9 @@ export class WorkerInstance {
     for (const word of words) this.#applyOne(word);
   }
 
-  /**
-   * How many tasks it was running at some moment, and when that was by its own clock, such that by now everything is
-   * known that had happened until then; undefined where it has not told.
-   */
-  settledActive(listenedMs: number): { readonly active: number; readonly timestampMs: number } | undefined {
-    const settledMs = settlingMs(this.#surroundings.windowMs);
-    const isSettled = (word: Word | undefined): boolean =>
-      word !== undefined && hasPassed(settledMs, word.arrivedAtMs, listenedMs);
-    return [this.#lastWord, this.#wordBefore].find(isSettled);
+  /** How many tasks it was running at some moment about which everything is known by now. */
+  settledActive(listenedMs: number): ActiveCount | undefined {
+    return this.#counts.settled(settlingMs(this.#surroundings.windowMs), listenedMs);
   }
 
   #applyOne(word: HeldWord): void {
@@ -263,12 +257,18 @@ export class WorkerInstance {
    * its greeting may have been missed.
    */
   #isOwn(word: HeldWord): boolean {
-    const { processed = Number.POSITIVE_INFINITY, clock, timestampMs } = word;
+    const { processed = Number.POSITIVE_INFINITY, clock } = word;
     const hasFallen = processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
-    if (!hasFallen || (word.isLate && timestampMs < this.lastAppliedMs)) return !hasFallen;
-    if (this.#foreign === undefined) this.#foreign = word;
-    else this.#surroundings.onRestart(this, [this.#foreign, word]);
-    return false;
+    if (!hasFallen) this.#strays.goesOn();
+    const restart = hasFallen ? this.#strays.add(word, this.#isFromBefore(word)) : undefined;
+    if (restart !== undefined) this.#surroundings.onRestart(this, restart);
+    return !hasFallen;
+  }
+
+  /** Whether it seems to have been said before what was applied last: it came late, or the clock of its host was set back. */
+  #isFromBefore(word: HeldWord): boolean {
+    const last = { timestampMs: this.lastAppliedMs, disbelievedMs: this.#lastDisbelievedMs };
+    return word.mayBeLate && isEarlier(word, last);
   }
 
   #apply(word: HeldWord): void {
@@ -280,21 +280,20 @@ export class WorkerInstance {
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
     this.#lastClock = Math.max(this.#lastClock, word.clock);
     this.lastAppliedMs = Math.max(this.lastAppliedMs, timestampMs);
+    this.#lastDisbelievedMs = word.disbelievedMs;
     this.active = active ?? this.active;
     this.load = word.loadavg ?? this.load;
     this.version = word.softwareVersion || this.version;
     this.system = word.softwareSystem || this.system;
-    if (active !== undefined) {
-      this.#wordBefore = this.#lastWord;
-      this.#lastWord = { timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, active };
-    }
+    if (active !== undefined)
+      this.#counts.told({ timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, active });
     if (processed !== undefined) this.#tell(processed, timestampMs);
   }
 
   #tell(told: number, timestampMs: number): void {
     const { processed, lost } = this.#tally.told(told, timestampMs, this.#vagueMs);
     if (processed === 0 && lost === 0) return;
-    const { observe } = this.#surroundings;
-    observe({ kind: 'worker-progressed', worker: this.nodename, processed, eventsLost: lost });
+    const progress = { worker: this.nodename, processed, eventsLost: lost };
+    this.#surroundings.observe({ kind: 'worker-progressed', ...progress });
   }
 }

@@ -5,9 +5,10 @@
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { cut } from './cut.ts';
 import { HeldWord, HeldWords, type KeptTexts } from './held-words.ts';
-import { LAST_WORDS_MS } from './lateness.ts';
+import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
+import type { Restart } from './stray-words.ts';
 import { noteVersion, processOf, type Worker } from './worker.ts';
 import { TEXT_CHARS_MAX, WORD_BYTES, wordsMax } from './worker-bounds.ts';
 import { type Death, deathOf, goneAtMs, isUp, type Patience } from './worker-death.ts';
@@ -48,7 +49,7 @@ export class WorkerTable {
       onEarly: () => {
         this.#appliedEarly += 1;
       },
-      onRestart: (instance, words) => this.#restarted(instance, words),
+      onRestart: (instance, restart) => this.#restarted(instance, restart),
     };
   }
 
@@ -94,14 +95,14 @@ export class WorkerTable {
     const coming = {
       arrivedAtMs: listenedMs,
       spokeMs: listenedMs - lateMs,
-      isLate: lateMs > this.#settings.windowMs,
+      mayBeLate: lateMs > this.#settings.windowMs || event.disbelievedMs !== undefined,
     };
     const word = new HeldWord(event, this.#textsOf(event), coming);
     const known = this.#known(worker, event, listenedMs);
     const isReborn = event.type === 'worker-online' && known?.isSuccessor(word, this.#session) === true;
     const instance =
       known !== undefined && isReborn
-        ? this.#reborn(worker, known, word, event.timestampMs)
+        ? this.#reborn(worker, known, { first: word, proof: word }, event.timestampMs)
         : this.#seen(worker, known, event, lateMs, listenedMs);
     if (instance.dropped !== undefined) return;
     instance.hear(word);
@@ -181,8 +182,7 @@ export class WorkerTable {
   }
 
   #known(worker: Worker | undefined, event: EventBase, listenedMs: number): WorkerInstance | undefined {
-    const { windowMs } = this.#settings;
-    return worker === undefined ? undefined : processOf(worker, event, listenedMs - LAST_WORDS_MS - windowMs);
+    return worker && processOf(worker, event, listenedMs - LAST_WORDS_MS - this.#settings.windowMs);
   }
 
   #seen(
@@ -231,23 +231,29 @@ export class WorkerTable {
   }
 
   /** @param sinceMs what was told since then is of the new process, by the worker’s clock, epoch ms */
-  #reborn(worker: Worker, instance: WorkerInstance, first: HeldWord, sinceMs: number): WorkerInstance {
+  #reborn(
+    worker: Worker,
+    instance: WorkerInstance,
+    { first, proof }: Omit<Restart, 'words'>,
+    sinceMs: number,
+  ): WorkerInstance {
     const seenMs = Math.max(first.spokeMs, first.arrivedAtMs - this.#settings.windowMs);
     const event = { hostname: worker.nodename, pid: instance.pid, timestampMs: sinceMs };
-    const successor = this.#newInstance(worker, event, seenMs, first.spokeMs);
-    instance.giveWayTo(successor);
+    // It comes after the other, however its clock was set.
+    const spokeMs = Math.max(first.spokeMs, instance.firstSpokeMs);
+    const successor = this.#newInstance(worker, event, seenMs, spokeMs);
+    instance.giveWayTo(successor, proof.timestampMs + settlingMs(this.#settings.windowMs));
     return successor;
   }
 
-  #restarted(instance: WorkerInstance, words: readonly HeldWord[]): void {
-    if (instance.dropped !== undefined || instance.rebornAs !== undefined) return;
-    const [first] = words;
-    const worker = this.#workers.use(instance.nodename);
-    if (first === undefined || worker === undefined) return;
+  #restarted(instance: WorkerInstance, restart: Restart): void {
+    const worker = this.#workers.peek(instance.nodename);
+    if (worker === undefined || instance.dropped !== undefined || instance.rebornAs !== undefined) return;
     // It is about to be let go of for lack of room, and what it still says makes no room.
     if (worker.instances.length > INSTANCES_MAX && worker.instances[0] === instance) return;
     // When it began is not known: at the earliest after the last word of the one before.
-    this.#reborn(worker, instance, first, instance.lastAppliedMs + 1).takeOver(words);
+    const sinceMs = Math.min(instance.lastAppliedMs + 1, restart.first.timestampMs);
+    this.#reborn(worker, instance, restart, sinceMs).takeOver(restart.words);
   }
 
   #settle(worker: Worker, listenedMs: number): void {
@@ -281,8 +287,7 @@ export class WorkerTable {
     let goneMs = Number.NEGATIVE_INFINITY;
     for (const each of worker.instances)
       goneMs = Math.max(goneMs, goneAtMs(each, this.#settings, listenedMs));
-    if (listenedMs - goneMs <= this.#settings.seriesRetentionMs) return;
-    this.#workers.retire(worker);
+    if (listenedMs - goneMs > this.#settings.seriesRetentionMs) this.#workers.retire(worker);
   }
 
   /** They are kept short, and once. */

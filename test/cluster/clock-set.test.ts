@@ -1,0 +1,126 @@
+/**
+ * Words that come late or in disorder, and processes that begin anew when a clock has just been set, the worker's or ours:
+ * the ones are no restart, the others are.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import { CLOCK_OFF_MS_MAX } from '../../src/celery/numeric-fields.ts';
+import { received, signal, started, T0_MS, WORKER, watch } from './events.ts';
+import { heartbeat, news, upAt } from './stories.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const TO_1970_MS = DAY_MS - T0_MS;
+const LOST = 'lost shop.pay unknown w1@shop';
+const RESTARTED = 'exited w1@shop restarted';
+
+interface Told {
+  readonly atS: number;
+  readonly event: CeleryEvent;
+  readonly lateS?: number;
+  /** How far off the clock of its worker is. */
+  readonly offMs?: number;
+  /** How far off ours is when it comes. */
+  readonly ownOffMs?: number;
+}
+
+/** What was lost and who left, with times as decoding gives them. */
+function outcome(told: readonly Told[], surveyS: number): readonly string[] {
+  const on = watch();
+  const comesS = ({ atS, lateS = 0 }: Told): number => atS + lateS;
+  for (const each of told.toSorted((one, other) => comesS(one) - comesS(other))) {
+    const listenedMs = T0_MS + comesS(each) * 1_000;
+    const wallMs = listenedMs + (each.ownOffMs ?? 0);
+    const toldMs = T0_MS + each.atS * 1_000 + (each.offMs ?? 0);
+    const isBelieved = Math.abs(toldMs - wallMs) <= CLOCK_OFF_MS_MAX;
+    const times = isBelieved
+      ? { timestampMs: toldMs, disbelievedMs: undefined }
+      : { timestampMs: wallMs, disbelievedMs: toldMs };
+    on.cluster.apply({ ...each.event, ...times }, wallMs, listenedMs);
+  }
+  assert.deepEqual(upAt(on, surveyS), [[WORKER, true]]);
+  return news(on);
+}
+
+/** A worker that greets, begins a task, and beats every two seconds; what it tells comes some seconds late. */
+function alive(
+  untilS: number,
+  clocks: Pick<Told, 'offMs' | 'ownOffMs'>,
+  lateS: (atS: number) => number,
+): Told[] {
+  const told: Told[] = [
+    { atS: 0, event: signal('worker-online', { clock: 1 }), lateS: lateS(0), ...clocks },
+    { atS: 1, event: received({ clock: 2 }), lateS: lateS(1), ...clocks },
+    { atS: 1, event: started({ clock: 3 }), lateS: lateS(1), ...clocks },
+  ];
+  for (let atS = 2; atS <= untilS; atS += 2) {
+    const event = heartbeat(1, { processed: 100 + atS, clock: 10 * atS });
+    told.push({ atS, event, lateS: lateS(atS), ...clocks });
+  }
+  return told;
+}
+
+/** A process of the same pid, that begins four tasks at once; its greeting may be missed. */
+function begunAnew(
+  fromS: number,
+  greets: boolean,
+  clocks: Pick<Told, 'offMs' | 'ownOffMs'>,
+): readonly Told[] {
+  const told: Told[] = greets ? [{ atS: fromS, event: signal('worker-online'), ...clocks }] : [];
+  for (let index = 1; index <= 4; index += 1) {
+    const of = { uuid: `n${index}`, clock: 1 + index };
+    told.push({ atS: fromS + index, event: received(of), ...clocks });
+    told.push({ atS: fromS + index, event: started(of), ...clocks });
+  }
+  for (let beat = 1; beat <= 30; beat += 1) {
+    const active = Math.min(4, 2 * beat);
+    const event = heartbeat(active, { processed: active, clock: 10 + beat });
+    told.push({ atS: fromS + 2 * beat + 0.1, event, ...clocks });
+  }
+  return told;
+}
+
+const LATE: Readonly<Record<string, (atS: number) => number>> = {
+  'two of them five seconds late': (atS) => (atS === 20 || atS === 22 ? 5 : 0),
+  'two of them five seconds late, one long after the other': (atS) => (atS === 20 || atS === 50 ? 5 : 0),
+  'all of them in disorder': (atS) => (atS * 37) % 6,
+  'all of them five seconds late': () => 5,
+  'the greeting five seconds late': (atS) => (atS === 0 ? 5 : 0),
+};
+
+for (const [year, offMs] of Object.entries({ 'of today': 0, 'of 1970': TO_1970_MS })) {
+  for (const [what, lateS] of Object.entries(LATE)) {
+    test(`the words of a worker whose clock is ${year}, ${what}, are no restart`, () => {
+      assert.deepEqual(outcome(alive(60, { offMs }, lateS), 72), []);
+    });
+  }
+}
+
+/** How far the worker's clock was off before and after, and ours. */
+const CLOCKS_SET: Readonly<Record<string, readonly [before: Partial<Told>, after: Partial<Told>]>> = {
+  'the clock of the worker was set back by a second': [{}, { offMs: -1_000 }],
+  'the clock of the worker was set back by five seconds': [{}, { offMs: -5_000 }],
+  'the clock of the worker was set back by a minute': [{}, { offMs: -60_000 }],
+  'the clock of the worker was set back by an hour': [{}, { offMs: -HOUR_MS }],
+  'the clock of the worker was set forward by an hour': [{}, { offMs: HOUR_MS }],
+  'the clock of the worker went back to 1970': [{}, { offMs: TO_1970_MS }],
+  'the clock of the worker was set right': [{ offMs: TO_1970_MS }, {}],
+  'the clock of the worker is of 1970': [{ offMs: TO_1970_MS }, { offMs: TO_1970_MS }],
+  'the clock of the worker begins anew in 1970': [{ offMs: TO_1970_MS }, { offMs: TO_1970_MS - 20_000 }],
+  'our clock was set back by an hour': [{ ownOffMs: HOUR_MS }, {}],
+  'our clock was set forward by an hour': [{}, { ownOffMs: HOUR_MS }],
+  'our clock was set back by two days': [{ ownOffMs: 2 * DAY_MS }, {}],
+  'our clock was set forward by two days': [{}, { ownOffMs: 2 * DAY_MS }],
+};
+
+for (const [what, [before, after]] of Object.entries(CLOCKS_SET)) {
+  for (const greets of [true, false]) {
+    test(`a restart with the same pid is found where ${what}, ${greets ? 'with' : 'without'} a greeting`, () => {
+      for (const fromS of [12, 25]) {
+        const told = [...alive(10, before, () => 0), ...begunAnew(fromS, greets, after)];
+        assert.deepEqual(outcome(told, fromS + 62), [LOST, RESTARTED], `after ${fromS} s`);
+      }
+    });
+  }
+}
