@@ -13,6 +13,7 @@ export class TaskList {
   /** Where the walk under way goes on, and the first task that was put behind those it is to visit. */
   #next: Task | undefined;
   #end: Task | undefined;
+  #turn: Task | undefined;
 
   get oldest(): Task | undefined {
     return this.#oldest;
@@ -52,6 +53,7 @@ export class TaskList {
     this.#bytes -= task.weight;
     if (task === this.#next) this.#next = task.newer;
     if (task === this.#end) this.#end = task.newer;
+    if (task === this.#turn) this.#turn = task.newer;
     if (task.older === undefined) this.#oldest = task.newer;
     else task.older.newer = task.newer;
     if (task.newer === undefined) this.#newest = task.older;
@@ -62,6 +64,13 @@ export class TaskList {
   weigh(task: Task, weight: number): void {
     this.#bytes += weight - task.weight;
     task.weight = weight;
+  }
+
+  /** One of them with each call, from the oldest to the newest, again and again. */
+  takeTurn(): Task | undefined {
+    const task = this.#turn ?? this.#oldest;
+    this.#turn = task?.newer;
+    return task;
   }
 
   #add(task: Task): void {

@@ -3,7 +3,7 @@
  * first; but of what has just ended some stays, and instead the oldest goes of those that were only sent or of those that
  * have run, of whichever there is more, which is counted as a loss.
  */
-import { appended, lengthOf, without } from './chain.ts';
+import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { LastHeard } from './last-heard.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
@@ -16,6 +16,9 @@ import { TaskList } from './task-list.ts';
 import { bytesFor, ENTRY_BYTES, INSTANCE_BYTES, weightOf, weightOfNew } from './task-weight.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
+/** Beyond one in so many bytes for processes, most likely made up, tasks of those that were evicted are looked for. */
+const PROCESSES_PART = 8;
+const LOOKED_AT_PER_RUN = 4;
 /** More open runs or waiting sendings of one task than this are deliveries that were never told on; the oldest goes. */
 const PER_TASK_MAX = 8;
 /** Tasks that have just ended take no more than one in so many places from those that have not ended. */
@@ -134,6 +137,7 @@ export class TaskTable {
     task.runs = appended(task.runs, run);
     // Not with each event: to move a task in its list touches two others, which are in no cache.
     this.#move(task, this.#begun);
+    if (this.#instances * INSTANCE_BYTES * PROCESSES_PART > this.bytesMax) this.#giveUpOrphans();
     return run;
   }
 
@@ -170,6 +174,15 @@ export class TaskTable {
     task.sendings = without(task.sendings, sending);
     sending.clear();
     this.#freeSendings.give(sending);
+  }
+
+  /** Whoever told of them cannot be followed, so they go before those whose worker is known. */
+  #giveUpOrphans(): void {
+    for (let looked = 0; looked < LOOKED_AT_PER_RUN; looked += 1) {
+      const task = this.#begun.takeTurn();
+      if (task?.runs === undefined || task.held !== undefined) continue;
+      if (find(task.runs, ({ instance }) => instance.dropped !== 'evicted') === undefined) this.giveUp(task);
+    }
   }
 
   #find(uuid: string, listenedMs: number, list: TaskList): Task {

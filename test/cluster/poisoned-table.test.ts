@@ -1,7 +1,7 @@
 /** A table of tasks that is full of what nobody ever ends, by malice or by chance: honest tasks are counted as ever. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TaskEvent } from '../../src/celery/event.ts';
+import type { CeleryEvent, TaskEvent } from '../../src/celery/event.ts';
 import {
   failed,
   received,
@@ -29,6 +29,10 @@ function tell({ cluster }: Watched, event: TaskEvent, atMs: number): void {
 /** Fills the table; nothing else of these tasks is ever told. */
 function flood(on: Watched, from: number, to: number, atMs: number, of: (uuid: string) => TaskEvent): void {
   for (let index = from; index < to; index += 1) tell(on, of(`x${index}`), atMs + index / 1_000);
+}
+
+function honestBeat(clock: number, timestampMs: number): CeleryEvent {
+  return signal('worker-heartbeat', { active: HONEST, processed: HONEST, clock, timestampMs });
 }
 
 /** Tasks, 50 a second, each of which fails two seconds after its start and tells it again three seconds later. */
@@ -125,6 +129,30 @@ test('what runs is not pushed out by tasks with the longest names, of which the 
   const measured = on.news().filter((it) => it.kind === 'task-failed' && it.runtimeS !== undefined);
   assert.equal(measured.length, HONEST);
 });
+
+for (const [what, poison] of Object.entries({
+  received: (uuid: string) => received({ uuid, hostname: `${uuid}@x` }),
+  started: (uuid: string) => started({ uuid, hostname: `${uuid}@x` }),
+  'received by as many clients': (uuid: string) => received({ uuid, hostname: `gen${uuid.slice(1)}@x` }),
+})) {
+  test(`what runs is not pushed out by tasks that were ${what}, each by a worker of its own`, () => {
+    for (const perSecond of [1_000, 20_000]) {
+      const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX, workersMax: 10_000 });
+      for (let index = 0; index < HONEST; index += 1) tell(on, started({ uuid: `honest${index}` }), T0_MS);
+      for (let index = 0; index < 1.2 * TASKS_MAX; index += 1) {
+        const atMs = T0_MS + SECOND_MS + (index / perSecond) * SECOND_MS;
+        tell(on, poison(`x${index}`), atMs);
+        if (index % (2 * perSecond) === 0) on.cluster.apply(honestBeat(index, atMs), atMs);
+      }
+      const endMs = T0_MS + HOUR_MS;
+      for (let index = 0; index < HONEST; index += 1)
+        tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
+      on.cluster.survey(endMs + 5 * SECOND_MS);
+      const measured = on.news().filter((it) => it.kind === 'task-failed' && it.runtimeS !== undefined);
+      assert.equal(measured.length, HONEST, `${perSecond} a second`);
+    }
+  });
+}
 
 test('where clients tell of what they send and workers of nothing, it is waited for a day, and others count as ever', () => {
   const on = watch({ tasksMax: TASKS_MAX });
