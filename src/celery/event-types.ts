@@ -14,6 +14,9 @@ export type EventType =
 
 type Read<Base> = (raw: RawFields, base: Base, findings: Findings) => CeleryEvent;
 
+/** Of a version or a system. The longest honest ones have about half as many: a build, a MinGW. */
+const VERSION_CHARS_MAX = 64;
+
 /** Celery's documentation, "Event Reference"; the fields are those of worker/request.py and app/amqp.py. */
 const TABLE: Record<CeleryEvent['type'], EventType> = {
   'task-sent': {
@@ -95,7 +98,7 @@ function signal(type: WorkerSignal['type']): Read<EventBase> {
     active: numeric(raw['active'], NUMERIC_FIELDS.active, findings),
     processed: numeric(raw['processed'], NUMERIC_FIELDS.processed, findings),
     loadavg: loadAverages(raw['loadavg'], findings),
-    softwareVersion: name(raw['sw_ver']),
-    softwareSystem: name(raw['sw_sys']),
+    softwareVersion: name(raw['sw_ver'], VERSION_CHARS_MAX),
+    softwareSystem: name(raw['sw_sys'], VERSION_CHARS_MAX),
   });
 }

@@ -26,10 +26,10 @@ export function isRawFields(value: unknown): value is RawFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The text of a field, at most 255 UTF-16 units and well-formed; '' where it is no text. */
-export function name(value: unknown): string {
+/** The text of a field, at most so many UTF-16 units and well-formed; '' where it is no text. */
+export function name(value: unknown, charsMax = NAME_CHARS_MAX): string {
   if (typeof value !== 'string') return '';
-  if (value.length > NAME_CHARS_MAX) return detached(value.slice(0, NAME_CHARS_MAX).toWellFormed());
+  if (value.length > charsMax) return detached(value.slice(0, charsMax).toWellFormed());
   return value.isWellFormed() ? value : value.toWellFormed();
 }
 

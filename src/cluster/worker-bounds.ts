@@ -5,7 +5,7 @@ import type { Worker } from './worker.ts';
 const WORKER_BYTES = 1500;
 /** With its last words, its starts and the process that it took the place of. */
 export const INSTANCE_BYTES = 2000;
-/** With texts of its own. */
+/** With texts of its own, of 64 characters as decoding cuts them. */
 export const WORD_BYTES = 600;
 /** An UTF-16 unit. */
 const CHAR_BYTES = 2;
@@ -14,9 +14,6 @@ const CHAR_BYTES = 2;
 const BYTES_PER_WORKER = 12_000;
 /** So that a few that crash again and again do not push out the others of a small table. */
 const BYTES_MAX_MIN = 1_000_000;
-
-/** UTF-16 units of a version or a system. The longest honest ones have about half as many: a build, a MinGW. */
-export const TEXT_CHARS_MAX = 64;
 
 /** Told by one survey, and for each worker there may be; what is kept of the others has bounds of its own. */
 export const FORGOTTEN_MAX = 100_000;

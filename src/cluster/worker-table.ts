@@ -3,14 +3,13 @@
  * worked out for the moment it is asked for. Times are listened time, so that only silence that was listened to counts.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
-import { cut } from './cut.ts';
 import { HeldWord, HeldWords, type KeptTexts } from './held-words.ts';
 import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-words.ts';
 import { noteVersion, processOf, type Worker } from './worker.ts';
-import { TEXT_CHARS_MAX, WORD_BYTES, wordsMax } from './worker-bounds.ts';
+import { WORD_BYTES, wordsMax } from './worker-bounds.ts';
 import { type Death, deathOf, goneAtMs, isUp, type Patience } from './worker-death.ts';
 import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
 import { WorkerMap } from './worker-map.ts';
@@ -290,11 +289,11 @@ export class WorkerTable {
     if (listenedMs - goneMs > this.#settings.seriesRetentionMs) this.#workers.retire(worker);
   }
 
-  /** They are kept short, and once. */
+  /** They are kept once. */
   #textsOf({ softwareVersion, softwareSystem }: KeptTexts): KeptTexts {
     return {
-      softwareVersion: this.#texts.intern(cut(softwareVersion, TEXT_CHARS_MAX)),
-      softwareSystem: this.#texts.intern(cut(softwareSystem, TEXT_CHARS_MAX)),
+      softwareVersion: this.#texts.intern(softwareVersion),
+      softwareSystem: this.#texts.intern(softwareSystem),
     };
   }
 }

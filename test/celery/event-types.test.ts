@@ -230,3 +230,17 @@ test('a heartbeat that answers remote control has no figures', () => {
     },
   ]);
 });
+
+test('versions and systems are cut at 64 characters, and stay well-formed', () => {
+  const { events } = decode(
+    message({
+      ...WIRE_EVENTS['worker-heartbeat'],
+      sw_ver: `5.7.0 ${'x'.repeat(255)}`,
+      sw_sys: `${'x'.repeat(63)}😀`,
+    }),
+  );
+  assert.deepEqual(
+    events.map((event) => 'softwareVersion' in event && [event.softwareVersion, event.softwareSystem]),
+    [[`5.7.0 ${'x'.repeat(58)}`, `${'x'.repeat(63)}\ufffd`]],
+  );
+});

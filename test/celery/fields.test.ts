@@ -10,6 +10,7 @@ import {
   name,
 } from '../../src/celery/fields.ts';
 import { type Findings, NOTHING_IMPLAUSIBLE, NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
+import { heapBytes } from '../otlp/collect/memory.ts';
 
 /** As kombu ≥ 5.3 writes what JSON has no type for. */
 function typed(type: unknown, value: unknown): unknown {
@@ -45,7 +46,7 @@ const NO_NUMBERS: readonly unknown[] = [undefined, null, '1', true, [], {}, NaN,
 const TABLE: readonly Case[] = [
   {
     title: 'a name',
-    read: name,
+    read: (wire) => name(wire),
     cases: [
       ['shop.pay', 'shop.pay'],
       ['', ''],
@@ -214,6 +215,14 @@ test('what is in the place of the load averages is noted once, whatever is in it
       expected,
     );
   }
+});
+
+test('what is cut off a text is not kept in memory', () => {
+  const before = heapBytes();
+  const kept = Array.from({ length: 100 }, (_, index) => name(`${index} `.padEnd(100_000, '一'), 64));
+  const grown = heapBytes() - before;
+  assert.ok(kept.every((text) => text.length === 64));
+  assert.ok(grown < 1e6, `${grown} bytes`);
 });
 
 test('a detached text is the same text, whatever is in it', () => {

@@ -13,6 +13,7 @@ const DEFAULTS = { ...SETTINGS, tasksMax: 100_000, workersMax: 10_000, windowMs:
 const MB = 1e6;
 /** The longest that decoding lets through. */
 const CHARS = 255;
+const VERSION_CHARS = 64;
 
 /** A text that shares its memory with no other, as each message brings its own. */
 function long(beginning: string, chars = CHARS): string {
@@ -36,8 +37,8 @@ function sayMuch(cluster: Cluster, workers: number, words: number): void {
     for (let pid = 1; pid <= 8; pid += 1) {
       for (let clock = 0; clock < words; clock += 1) {
         const texts = {
-          softwareVersion: long(`v ${clock} ${pid} ${worker}`),
-          softwareSystem: long(`s ${clock} ${pid} ${worker}`),
+          softwareVersion: long(`v ${clock} ${pid} ${worker}`, VERSION_CHARS),
+          softwareSystem: long(`s ${clock} ${pid} ${worker}`, VERSION_CHARS),
         };
         cluster.apply(
           signal('worker-heartbeat', {
@@ -107,8 +108,8 @@ test('the table of workers estimates what it takes, never too little, and comes 
       for (let pid = 1; pid <= 6; pid += 1) {
         for (let clock = 1; clock <= 3; clock += 1) {
           const texts = {
-            softwareVersion: long(`v ${pid} ${worker}`),
-            softwareSystem: long(`s ${pid} ${worker}`),
+            softwareVersion: long(`v ${pid} ${worker}`, VERSION_CHARS),
+            softwareSystem: long(`s ${pid} ${worker}`, VERSION_CHARS),
           };
           const at = { timestampMs: T0_MS + clock + 0.5, clock };
           table.signal(signal('worker-heartbeat', { hostname, pid, ...at, ...texts }), T0_MS, worker + 0.5);

@@ -241,12 +241,6 @@ test('what a worker tells of itself is read, and its load only while it is up', 
   assert.deepEqual([down?.load, down?.versions], [[0, 0, 0], versions]);
 });
 
-test('a version and a system are kept up to a length that no honest one has', () => {
-  const texts = { softwareVersion: '5'.repeat(255), softwareSystem: 'x'.repeat(65) };
-  const [reading] = readAt(windowMs, [[0, signal('worker-heartbeat', texts)]]);
-  assert.deepEqual(reading?.versions, [{ version: '5'.repeat(64), system: 'x'.repeat(64) }]);
-});
-
 test('of processes that fill the memory for workers, those of the worker that was heard of longest ago go', () => {
   const on = watch({ workersMax: 1_000 });
   for (let index = 0; index < 1_000; index += 1) {
