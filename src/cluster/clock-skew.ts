@@ -2,6 +2,7 @@
  * Differences between the clocks of two hosts: a time that comes out negative is 0, and one that is clearly so is told,
  * for a bounded number of pairs of hosts by name.
  */
+import { CHARACTER_BYTES } from './measured-bytes.ts';
 
 /**
  * Celery stamps `task-sent` once the task is published, some ms after a worker may have received it. What is below this
@@ -54,7 +55,7 @@ export class ClockSkews {
 
   /** What they take in memory, at most. */
   get bytes(): number {
-    return this.size * ENTRY_BYTES + 2 * this.#characters;
+    return this.size * ENTRY_BYTES + CHARACTER_BYTES * this.#characters;
   }
 
   get bytesMax(): number {

@@ -3,6 +3,7 @@
  * reach us makes no difference.
  */
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
+import { apart } from './word-order.ts';
 
 /** Of events of one task at the same time by the same clock, in this order. */
 const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
@@ -23,14 +24,9 @@ export function rankOf(type: WorkerTaskEvent['type']): number {
 
 /** Whether one happened before the other. */
 export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
-  if ((one.disbelieved || other.disbelieved) && one.instance === other.instance) {
-    // When they reached us is known, but one may have overtaken the other; the logical clock of a process never lies.
-    if (one.clock !== other.clock && one.clock >= 0 && other.clock >= 0) return one.clock < other.clock;
-  }
-  if (one.timestampMs !== other.timestampMs) return one.timestampMs < other.timestampMs;
-  if (one.clock !== other.clock) return one.clock < other.clock;
-  const ranks = RANKS[one.type] - RANKS[other.type];
-  if (ranks !== 0) return ranks < 0;
+  const isVague = (one.disbelieved || other.disbelieved) && one.instance === other.instance;
+  const order = apart(one, other, isVague) || RANKS[one.type] - RANKS[other.type];
+  if (order !== 0) return order < 0;
   if (one.instance.nodename !== other.instance.nodename)
     return one.instance.nodename < other.instance.nodename;
   return one.instance.pid < other.instance.pid;

@@ -4,6 +4,7 @@
  */
 import { isBefore } from './event-order.ts';
 import { hasPassed, holdingMs } from './lateness.ts';
+import { CHARACTER_BYTES } from './measured-bytes.ts';
 import { Names } from './names.ts';
 import { Pool } from './pool.ts';
 import { HeldEvent, type Task, type WorkerTaskEvent } from './task.ts';
@@ -21,8 +22,6 @@ const HELD_PER_TASK_MAX = 64;
 
 /** An event without its texts, with a process that is held by nothing else, as measured. */
 const EVENT_BYTES = 750;
-/** An UTF-16 unit. */
-const CHAR_BYTES = 2;
 /** Room for a nodename of eighty letters in each, and in every other one for such a name of a task. */
 const BYTES_PER_EVENT = 1024;
 
@@ -154,5 +153,5 @@ export class ReorderingWindow {
 }
 
 function bytesOf({ name, errorType, instance }: HeldEvent): number {
-  return EVENT_BYTES + CHAR_BYTES * (name.length + errorType.length + instance.nodename.length);
+  return EVENT_BYTES + CHARACTER_BYTES * (name.length + errorType.length + instance.nodename.length);
 }

@@ -7,13 +7,14 @@ import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
 import { LastHeard } from './last-heard.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
+import { FORMER_PROCESS_BYTES } from './measured-bytes.ts';
 import type { RunIdentity } from './observation.ts';
 import { Pool } from './pool.ts';
 import { Run, Sending } from './run.ts';
 import type { Steps } from './steps.ts';
 import { Task } from './task.ts';
 import { TaskList } from './task-list.ts';
-import { bytesFor, ENTRY_BYTES, INSTANCE_BYTES, weightOf, weightOfNew } from './task-weight.ts';
+import { bytesFor, ENTRY_BYTES, weightOf, weightOfNew } from './task-weight.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** Beyond one in so many bytes for processes, most likely made up, tasks of those that were evicted are looked for. */
@@ -137,7 +138,7 @@ export class TaskTable {
     task.runs = appended(task.runs, run);
     // Not with each event: to move a task in its list touches two others, which are in no cache.
     this.#move(task, this.#begun);
-    if (this.#instances * INSTANCE_BYTES * PROCESSES_PART > this.bytesMax) this.#giveUpOrphans();
+    if (this.#instances * FORMER_PROCESS_BYTES * PROCESSES_PART > this.bytesMax) this.#giveUpOrphans();
     return run;
   }
 
@@ -226,14 +227,14 @@ export class TaskTable {
     instance.runs += 1;
     if (instance.runs > 1) return;
     this.#instances += 1;
-    this.#bytes += INSTANCE_BYTES;
+    this.#bytes += FORMER_PROCESS_BYTES;
   }
 
   #letGo(instance: WorkerInstance): void {
     instance.runs -= 1;
     if (instance.runs > 0) return;
     this.#instances -= 1;
-    this.#bytes -= INSTANCE_BYTES;
+    this.#bytes -= FORMER_PROCESS_BYTES;
   }
 
   #newTask(): Task {
@@ -270,7 +271,7 @@ export class TaskTable {
   }
 
   #oldestUnfinished(): Task | undefined {
-    const begunBytes = this.#begun.bytes + this.#instances * INSTANCE_BYTES;
+    const begunBytes = this.#begun.bytes + this.#instances * FORMER_PROCESS_BYTES;
     return this.#sent.bytes > begunBytes
       ? (this.#sent.oldest ?? this.#begun.oldest)
       : (this.#begun.oldest ?? this.#sent.oldest);

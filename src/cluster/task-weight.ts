@@ -2,6 +2,7 @@
  * How much memory a task takes, with all that only it may hold. It rather says too much: a text counts for each who has
  * it, though most of them are shared, and as if it were of two bytes a character, since nobody can tell. Pure.
  */
+import { CHARACTER_BYTES } from './measured-bytes.ts';
 import type { Task } from './task.ts';
 
 /**
@@ -14,8 +15,6 @@ const BYTES_AT_LEAST = 1_048_576;
 
 /** The entry itself with its fingerprints, which is kept for the next task. */
 export const ENTRY_BYTES = 180;
-/** A process of a worker, which its runs keep in memory though its worker is forgotten. */
-export const INSTANCE_BYTES = 1200;
 
 /** Of the map by uuid, which doubles when it is full. */
 const MAP_ENTRY_BYTES = 64;
@@ -23,7 +22,6 @@ const MAP_ENTRY_BYTES = 64;
 const RUN_BYTES = 240;
 const SENDING_BYTES = 190;
 const TEXT_BYTES = 24;
-const CHARACTER_BYTES = 2;
 const BARE_BYTES = MAP_ENTRY_BYTES + 3 * TEXT_BYTES;
 
 /** What a table that remembers so many tasks has room for. */

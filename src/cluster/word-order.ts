@@ -1,7 +1,26 @@
-/** The order in which one process said what it told of itself. Pure. */
+/** The order in which one process told what it did, and said what it told of itself. Pure. */
 import type { WorkerSignal } from '../celery/event.ts';
 
 type Said = Pick<WorkerSignal, 'timestampMs' | 'disbelievedMs' | 'clock'>;
+
+/** When something was told. */
+interface Told {
+  /** Epoch ms. */
+  readonly timestampMs: number;
+  /** The logical clock of the process that told it; -1 where it is not known. */
+  readonly clock: number;
+}
+
+/**
+ * Below 0 where one was told before the other, above it where after it.
+ * @param isVague both are of one process, and its clock is not believed
+ */
+export function apart(one: Told, other: Told, isVague: boolean): number {
+  // When they reached us is known, but one may have overtaken the other; the logical clock of a process never lies.
+  if (isVague && one.clock !== other.clock && one.clock >= 0 && other.clock >= 0)
+    return one.clock - other.clock;
+  return one.timestampMs - other.timestampMs || one.clock - other.clock;
+}
 
 /** Whether one was said before the other, by the clock of their host alone: by that even where it is years off. */
 export function isEarlier(one: Omit<Said, 'clock'>, other: Omit<Said, 'clock'>): boolean {
@@ -12,10 +31,5 @@ export function isEarlier(one: Omit<Said, 'clock'>, other: Omit<Said, 'clock'>):
 
 /** Whether one was said before the other. */
 export function isBefore(one: Said, other: Said): boolean {
-  if (one.disbelievedMs !== undefined || other.disbelievedMs !== undefined) {
-    // When they reached us is known, but one may have overtaken the other; the logical clock of a process never lies.
-    if (one.clock !== other.clock && one.clock >= 0 && other.clock >= 0) return one.clock < other.clock;
-  }
-  if (one.timestampMs !== other.timestampMs) return one.timestampMs < other.timestampMs;
-  return one.clock < other.clock;
+  return apart(one, other, one.disbelievedMs !== undefined || other.disbelievedMs !== undefined) < 0;
 }

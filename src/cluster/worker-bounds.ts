@@ -1,14 +1,11 @@
 /** How much of workers may be held, and what each takes in memory, as it was measured with the longest texts. Pure. */
+import { CHARACTER_BYTES } from './measured-bytes.ts';
 import type { Worker } from './worker.ts';
 
 /** A worker's entry without its nodename; with former versions of it. */
 const WORKER_BYTES = 1500;
-/** With its last words, its starts and the process that it took the place of. */
-export const INSTANCE_BYTES = 2000;
 /** With texts of its own, of 64 characters as decoding cuts them. */
 export const WORD_BYTES = 600;
-/** An UTF-16 unit. */
-const CHAR_BYTES = 2;
 
 /** Room for five processes: a worker of which several were deployed one after the other, and none is forgotten yet. */
 const BYTES_PER_WORKER = 12_000;
@@ -28,7 +25,7 @@ const WORDS_MAX_MIN = 1000;
 
 /** Without its processes. */
 export function ownBytesOf({ nodename }: Worker): number {
-  return WORKER_BYTES + CHAR_BYTES * nodename.length;
+  return WORKER_BYTES + CHARACTER_BYTES * nodename.length;
 }
 
 /** More than honest workers say within the time for which that is held. */

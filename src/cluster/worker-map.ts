@@ -2,15 +2,10 @@
  * The entries of the workers that are known, by nodename, bounded in number and in bytes: beyond either the one that was
  * heard of longest ago goes. It knows which are gone since it was last asked, and decides nothing else about a worker.
  */
+import { PROCESS_BYTES } from './measured-bytes.ts';
 import { createRecencyMap } from './recency-map.ts';
 import { addProcess, isClient, newWorker, type Worker } from './worker.ts';
-import {
-  FORGOTTEN_MAX,
-  FORGOTTEN_PER_WORKER,
-  INSTANCE_BYTES,
-  ownBytesOf,
-  workersBytesMax,
-} from './worker-bounds.ts';
+import { FORGOTTEN_MAX, FORGOTTEN_PER_WORKER, ownBytesOf, workersBytesMax } from './worker-bounds.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 export class WorkerMap {
@@ -62,7 +57,7 @@ export class WorkerMap {
   /** Adds a process of a worker; what is too much then stays until `keepBounds`. */
   addProcess(worker: Worker, instance: WorkerInstance): void {
     addProcess(worker, instance);
-    this.#bytes += INSTANCE_BYTES;
+    this.#bytes += PROCESS_BYTES;
   }
 
   /** Lets go of those heard of longest ago while all take too much, but not of the last one. */
@@ -74,7 +69,7 @@ export class WorkerMap {
   dropProcesses(worker: Worker, dropped: ReadonlySet<WorkerInstance>, why: 'retired' | 'evicted'): void {
     for (const instance of dropped) instance.drop(why);
     const left = worker.instances.filter((instance) => !dropped.has(instance));
-    this.#bytes -= INSTANCE_BYTES * (worker.instances.length - left.length);
+    this.#bytes -= PROCESS_BYTES * (worker.instances.length - left.length);
     worker.instances = left;
   }
 
