@@ -88,7 +88,7 @@ function outletsTo(sink: Receiver, self: BridgeOptions['self'], overrides: Setti
   );
   const shop = outlets.outlet(shopService());
   shop.meter.createCounter('celery.task.sent').add(1, { 'celery.queue.name': 'orders' });
-  outlets.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, disbelievedMs: undefined }, 0);
+  outlets.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
   outlets.tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
   outlets.start(() => [READING]);
   return { outlets, told, watches };
@@ -304,7 +304,7 @@ test('the bridge’s own metrics have a place for all that may happen to a hundr
     for (const field of Object.keys(NUMERIC_FIELDS))
       outlets.tell({ kind: 'field-implausible', service: service.name, field, detail: '' });
     const count = outlets.self.eventsOf(service.name);
-    for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0, disbelievedMs: undefined }, 0);
+    for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0, implausibleMs: undefined }, 0);
     for (let pair = 0; pair <= service.cluster.skewPairsMax; pair += 1) {
       const [senderHost, workerHost] = [`web${pair}`, `node${pair}`];
       outlets.tell({ kind: 'clock-skewed', service: service.name, senderHost, workerHost });

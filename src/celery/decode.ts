@@ -8,7 +8,7 @@ import { open } from './envelope.ts';
 import type { CeleryEvent } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import type { ExpansionReserve } from './expansion.ts';
-import { disbelieved, epochMs, identifier, isRawFields, name } from './fields.ts';
+import { epochMs, identifier, implausibleTime, isRawFields, name } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -91,11 +91,11 @@ function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): Celer
   if (toldMs === undefined) return reject('bad-timestamp', typeName);
   const uuid = type.group === 'task' ? identifier(raw['uuid']) : '';
   if (type.group === 'task' && uuid === '') return reject('missing-uuid', typeName);
-  const disbelievedMs = disbelieved(toldMs, arrivedAtMs, findings);
-  const timestampMs = disbelievedMs === undefined ? toldMs : arrivedAtMs;
+  const implausibleMs = implausibleTime(toldMs, arrivedAtMs, findings);
+  const timestampMs = implausibleMs === undefined ? toldMs : arrivedAtMs;
   const pid = numeric(raw['pid'], NUMERIC_FIELDS.pid, findings) ?? 0;
   const clock = numeric(raw['clock'], NUMERIC_FIELDS.clock, findings) ?? -1;
   return type.group === 'task'
-    ? type.read(raw, { hostname, pid, clock, timestampMs, disbelievedMs, uuid }, findings)
-    : type.read(raw, { hostname, pid, clock, timestampMs, disbelievedMs }, findings);
+    ? type.read(raw, { hostname, pid, clock, timestampMs, implausibleMs, uuid }, findings)
+    : type.read(raw, { hostname, pid, clock, timestampMs, implausibleMs }, findings);
 }

@@ -11,12 +11,12 @@ export interface EventBase {
   /** Lamport clock of the emitter; -1 where it is not told. */
   readonly clock: number;
   /**
-   * When it happened, ms since the epoch: by the emitter's clock, or when it reached us where nobody can believe that.
+   * When it happened, ms since the epoch: by the emitter's clock, or when it reached us where that is implausible.
    * `utcoffset` is no part of it (wire: true epoch).
    */
   readonly timestampMs: number;
-  /** What the emitter's clock said where nobody can believe it, ms since the epoch. No duration is made of such a time. */
-  readonly disbelievedMs: number | undefined;
+  /** What the emitter's clock said where that is implausible, ms since the epoch. No duration is made of such a time. */
+  readonly implausibleMs: number | undefined;
 }
 
 export interface TaskEventBase extends EventBase {

@@ -67,8 +67,8 @@ export function epochMs(value: unknown): number | undefined {
   return isPlausible(value, NUMERIC_FIELDS.timestamp) ? value * 1000 : undefined;
 }
 
-/** The time that an event tells of itself, where nobody can believe it; that is noted. */
-export function disbelieved(toldMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
+/** The time that an event tells of itself, where it is implausible; that is noted. */
+export function implausibleTime(toldMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
   if (Math.abs(toldMs - arrivedAtMs) <= CLOCK_OFF_MS_MAX) return undefined;
   const which = toldMs < arrivedAtMs ? 'before' : 'after';
   note(findings, NUMERIC_FIELDS.timestamp, `more than a day ${which} it came`);

@@ -97,10 +97,10 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
     const instance = workers.instance(event, wallMs, listenedMs);
     const task = tasks.task(event.uuid, listenedMs);
-    const { type, clock, timestampMs, disbelievedMs } = event;
-    const print = fingerprint(rankOf(type), instance.hash, clock, disbelievedMs ?? timestampMs);
+    const { type, clock, timestampMs, implausibleMs } = event;
+    const print = fingerprint(rankOf(type), instance.hash, clock, implausibleMs ?? timestampMs);
     if (tasks.isRepeat(task, print)) return;
-    if (type === 'task-started') instance.started(timestampMs, disbelievedMs !== undefined);
+    if (type === 'task-started') instance.started(timestampMs, implausibleMs !== undefined);
     window.hold(event, task, instance, listenedMs);
   }
 
@@ -167,7 +167,7 @@ function stateOf({ size, bytes, bytesMax }: Omit<TableState, 'evicted'>, evicted
 /** It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is. */
 function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
   const task = around.tasks.sentTask(event.uuid, listenedMs);
-  const toldMs = event.disbelievedMs ?? event.timestampMs;
+  const toldMs = event.implausibleMs ?? event.timestampMs;
   const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, toldMs);
   if (!around.tasks.isRepeat(task, print)) sent(around, task, event, listenedMs);
 }

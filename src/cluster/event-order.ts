@@ -24,7 +24,7 @@ export function rankOf(type: WorkerTaskEvent['type']): number {
 
 /** Whether one happened before the other. */
 export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
-  const isVague = (one.disbelieved || other.disbelieved) && one.instance === other.instance;
+  const isVague = (one.implausibleTime || other.implausibleTime) && one.instance === other.instance;
   const order = apart(one, other, isVague) || RANKS[one.type] - RANKS[other.type];
   if (order !== 0) return order < 0;
   if (one.instance.nodename !== other.instance.nodename)

@@ -29,7 +29,7 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly type: WorkerSignal['type'];
   /** By the worker's clock, epoch ms. */
   readonly timestampMs: number;
-  readonly disbelievedMs: number | undefined;
+  readonly implausibleMs: number | undefined;
   readonly clock: number;
   readonly active: number | undefined;
   readonly processed: number | undefined;
@@ -47,7 +47,7 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   constructor(signal: WorkerSignal, texts: KeptTexts, coming: Coming) {
     this.type = signal.type;
     this.timestampMs = signal.timestampMs;
-    this.disbelievedMs = signal.disbelievedMs;
+    this.implausibleMs = signal.implausibleMs;
     this.clock = signal.clock;
     this.active = signal.active;
     this.processed = signal.processed;

@@ -8,7 +8,7 @@ import type { WorkerInstance } from './worker-instance.ts';
 
 const SCHEDULED = 1;
 const STARTED = 2;
-const DISBELIEVED = 4;
+const IMPLAUSIBLE = 4;
 
 /** How far a run has come: it waits for an ETA of its own, or for a free slot, or it has started. */
 export type Stage = 'scheduled' | 'waiting' | 'started';
@@ -60,17 +60,17 @@ export class Run {
     return (this.#marks & STARTED) !== 0;
   }
 
-  /** `sinceMs` is not by the worker's clock, which nobody can believe, but when it was told. */
-  get disbelieved(): boolean {
-    return (this.#marks & DISBELIEVED) !== 0;
+  /** `sinceMs` is when it was told: the time by the worker's clock is implausible. */
+  get implausibleTime(): boolean {
+    return (this.#marks & IMPLAUSIBLE) !== 0;
   }
-  set disbelieved(disbelieved: boolean) {
-    this.#marks = marked(this.#marks, DISBELIEVED, disbelieved);
+  set implausibleTime(implausibleTime: boolean) {
+    this.#marks = marked(this.#marks, IMPLAUSIBLE, implausibleTime);
   }
 
   /** `sinceMs`, where a duration may be made of it. */
-  get believedSinceMs(): number | undefined {
-    return this.disbelieved ? undefined : this.sinceMs;
+  get plausibleSinceMs(): number | undefined {
+    return this.implausibleTime ? undefined : this.sinceMs;
   }
 
   get isExpected(): boolean {
@@ -98,8 +98,8 @@ export class Sending {
   retries = 0;
   /** By the sender's clock, epoch ms. */
   sentMs = Number.NaN;
-  /** `sentMs` is not by the sender's clock, which nobody can believe, but when it was told. */
-  disbelieved = false;
+  /** `sentMs` is when it was told: the time by the sender's clock is implausible. */
+  implausibleTime = false;
   etaMs: number | undefined = undefined;
   expiresMs: number | undefined = undefined;
   /** The broker itself holds it back until its ETA (native delayed delivery). */
@@ -111,8 +111,8 @@ export class Sending {
   next: Sending | undefined = undefined;
 
   /** `sentMs`, where a duration may be made of it. */
-  get believedMs(): number | undefined {
-    return this.disbelieved ? undefined : this.sentMs;
+  get plausibleMs(): number | undefined {
+    return this.implausibleTime ? undefined : this.sentMs;
   }
 
   /** Keeps no text in memory. */

@@ -149,7 +149,7 @@ class Surveyor {
     }
     load.prefetched += 1;
     // If the worker is no longer there, it waits in the broker again.
-    this.#ages.waiting(run.identity.queue, run.askedMs ?? run.believedSinceMs);
+    this.#ages.waiting(run.identity.queue, run.askedMs ?? run.plausibleSinceMs);
     return true;
   }
 
@@ -162,7 +162,7 @@ class Surveyor {
     if (session < this.#surveyed.workers.session || isPast(sending.expiresMs, this.#wallMs)) return false;
     if (isSilent && (etaMs <= sentMs || this.#isLongDue(etaMs))) return false;
     if (etaMs <= sentMs || etaMs <= this.#wallMs) {
-      const sinceMs = sending.disbelieved ? undefined : Math.max(sentMs, etaMs);
+      const sinceMs = sending.implausibleTime ? undefined : Math.max(sentMs, etaMs);
       this.#ages.waiting(queue || UNKNOWN, sinceMs);
     }
     return true;
@@ -195,7 +195,7 @@ class Surveyor {
         run.standing = 'doubted';
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
-      else this.#ages.running(run.identity.queue, run.believedSinceMs);
+      else this.#ages.running(run.identity.queue, run.plausibleSinceMs);
       if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
     });
   }

@@ -45,7 +45,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   sending.queue = queue;
   sending.retries = event.retries;
   sending.sentMs = event.timestampMs;
-  sending.disbelieved = event.disbelievedMs !== undefined;
+  sending.implausibleTime = event.implausibleMs !== undefined;
   sending.etaMs = event.etaMs;
   sending.expiresMs = event.expiresMs;
   sending.delayed = delayedTo !== undefined;
@@ -77,13 +77,13 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   const run = beginRun(around, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
-  run.disbelieved = event.disbelieved;
+  run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
-  const queuedMs = sending?.delayed === true ? run.askedMs : sending?.believedMs;
+  const queuedMs = sending?.delayed === true ? run.askedMs : sending?.plausibleMs;
   around.observe({
     kind: 'task-received',
     run: run.identity,
-    queueTimeS: around.skews.across(queuedMs, event.believedMs, run.sender, run.instance.nodename),
+    queueTimeS: around.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename),
   });
 }
 
@@ -120,7 +120,7 @@ function beginRun(
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
   const run = tasks.openRun(task, instance, identities.of(told, queue, instance.nodename));
   if (sending !== undefined) {
-    if (!sending.disbelieved) run.askedMs = laterOf(sending.sentMs, sending.etaMs);
+    if (!sending.implausibleTime) run.askedMs = laterOf(sending.sentMs, sending.etaMs);
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
@@ -134,25 +134,25 @@ function beginRun(
 
 /** The oldest run on that worker that has not started: a retry's `received` may precede the end of the run before. */
 function started(around: LifeSurroundings, event: HeldEvent): void {
-  const { task, instance, believedMs } = event;
+  const { task, instance, plausibleMs } = event;
   const waiting =
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
   const run = waiting ?? beginRun(around, event, '', task.sendings);
-  const { askedMs, believedSinceMs } = run;
+  const { askedMs, plausibleSinceMs } = run;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
   around.tasks.assign(run, instance);
   run.askedMs = undefined;
   run.sinceMs = event.timestampMs;
-  run.disbelieved = event.disbelieved;
+  run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
   around.tasks.expectMore(task, true);
   around.observe({
     kind: 'task-started',
     run: run.identity,
-    waitTimeS: around.skews.across(askedMs, believedMs, run.sender, instance.nodename),
-    prefetchTimeS: secondsBetween(believedSinceMs, believedMs),
+    waitTimeS: around.skews.across(askedMs, plausibleMs, run.sender, instance.nodename),
+    prefetchTimeS: secondsBetween(plausibleSinceMs, plausibleMs),
   });
 }
 
@@ -186,7 +186,7 @@ function tellEnd(observe: Observe, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { errorType } = event;
   // By the worker's own two timestamps; a clock that was set back in between gives 0.
-  const elapsedS = ended.hasStarted ? secondsBetween(ended.believedSinceMs, event.believedMs) : undefined;
+  const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, event.plausibleMs) : undefined;
   switch (event.type) {
     case 'task-succeeded':
       observe({ kind: 'task-succeeded', run, runtimeS: event.runtimeS });

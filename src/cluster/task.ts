@@ -110,8 +110,8 @@ export class HeldEvent {
   type: WorkerTaskEvent['type'] = 'task-received';
   /** By the worker's clock, epoch ms. */
   timestampMs = 0;
-  /** `timestampMs` is not by the worker's clock, which nobody can believe, but when it was told. */
-  disbelieved = false;
+  /** `timestampMs` is when it was told: the time by the worker's clock is implausible. */
+  implausibleTime = false;
   clock = -1;
   /** When it reached us, in listened time, ms. */
   arrivedAtMs = 0;
@@ -146,8 +146,8 @@ export class HeldEvent {
   }
 
   /** `timestampMs`, where a duration may be made of it. */
-  get believedMs(): number | undefined {
-    return this.disbelieved ? undefined : this.timestampMs;
+  get plausibleMs(): number | undefined {
+    return this.implausibleTime ? undefined : this.timestampMs;
   }
 
   /** Takes over what the event says; what an event of its type does not have stays as it is, and nobody reads it. */
@@ -156,7 +156,7 @@ export class HeldEvent {
     this.instance = instance;
     this.type = event.type;
     this.timestampMs = event.timestampMs;
-    this.disbelieved = event.disbelievedMs !== undefined;
+    this.implausibleTime = event.implausibleMs !== undefined;
     this.clock = event.clock;
     this.arrivedAtMs = arrivedAtMs;
     this.released = false;

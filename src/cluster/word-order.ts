@@ -1,7 +1,7 @@
 /** The order in which one process told what it did, and said what it told of itself. Pure. */
 import type { WorkerSignal } from '../celery/event.ts';
 
-type Said = Pick<WorkerSignal, 'timestampMs' | 'disbelievedMs' | 'clock'>;
+type Said = Pick<WorkerSignal, 'timestampMs' | 'implausibleMs' | 'clock'>;
 
 /** When something was told. */
 interface Told {
@@ -13,7 +13,7 @@ interface Told {
 
 /**
  * Below 0 where one was told before the other, above it where after it.
- * @param isVague both are of one process, and its clock is not believed
+ * @param isVague both are of one process, and a time is implausible
  */
 export function apart(one: Told, other: Told, isVague: boolean): number {
   // When they reached us is known, but one may have overtaken the other; the logical clock of a process never lies.
@@ -24,12 +24,12 @@ export function apart(one: Told, other: Told, isVague: boolean): number {
 
 /** Whether one was said before the other, by the clock of their host alone: by that even where it is years off. */
 export function isEarlier(one: Omit<Said, 'clock'>, other: Omit<Said, 'clock'>): boolean {
-  return one.disbelievedMs !== undefined && other.disbelievedMs !== undefined
-    ? one.disbelievedMs < other.disbelievedMs
+  return one.implausibleMs !== undefined && other.implausibleMs !== undefined
+    ? one.implausibleMs < other.implausibleMs
     : one.timestampMs < other.timestampMs;
 }
 
 /** Whether one was said before the other. */
 export function isBefore(one: Said, other: Said): boolean {
-  return apart(one, other, one.disbelievedMs !== undefined || other.disbelievedMs !== undefined) < 0;
+  return apart(one, other, one.implausibleMs !== undefined || other.implausibleMs !== undefined) < 0;
 }

@@ -75,7 +75,7 @@ export class WorkerInstance {
   #revivedAtMs = Number.NEGATIVE_INFINITY;
   /** The worker table no longer knows it: `retired` since it is gone, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
-  /** By how much what it told may seem to have happened too late: nobody believes its clock, or did once. */
+  /** By how much what it told may seem to have happened too late: its times are implausible, or once were. */
   #vagueMs = 0;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
@@ -89,10 +89,10 @@ export class WorkerInstance {
   /** In the order in which they were said. */
   #held: HeldWord[] = [];
   readonly #counts = new ActiveCounts();
-  /** Of its applied words: the highest clock, the latest timestamp, epoch ms, and what the last one told in vain. */
+  /** Of its applied words: the highest clock, the latest timestamp, epoch ms, and the implausible time of the last one. */
   #lastClock = -1;
   lastAppliedMs = Number.NEGATIVE_INFINITY;
-  #lastDisbelievedMs: number | undefined;
+  #lastImplausibleMs: number | undefined;
   readonly #strays = new StrayWords();
 
   constructor(nodename: string, pid: number, surroundings: InstanceSurroundings, first: FirstSign) {
@@ -135,9 +135,9 @@ export class WorkerInstance {
     this.#revivedAtMs = spokeMs;
   }
 
-  /** A start of a task reached us that happened then, by its clock, or not long before where that is not believed. */
-  started(timestampMs: number, disbelieved: boolean): void {
-    if (disbelieved) this.#vagueMs = this.#surroundings.windowMs;
+  /** A start of a task reached us that happened then, by its clock, or not long before where that time is implausible. */
+  started(timestampMs: number, implausibleTime: boolean): void {
+    if (implausibleTime) this.#vagueMs = this.#surroundings.windowMs;
     if (this.dropped === undefined) this.#tally.started(timestampMs);
   }
 
@@ -267,7 +267,7 @@ export class WorkerInstance {
 
   /** Whether it seems to have been said before what was applied last: it came late, or the clock of its host was set back. */
   #isFromBefore(word: HeldWord): boolean {
-    const last = { timestampMs: this.lastAppliedMs, disbelievedMs: this.#lastDisbelievedMs };
+    const last = { timestampMs: this.lastAppliedMs, implausibleMs: this.#lastImplausibleMs };
     return word.mayBeLate && isEarlier(word, last);
   }
 
@@ -280,7 +280,7 @@ export class WorkerInstance {
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
     this.#lastClock = Math.max(this.#lastClock, word.clock);
     this.lastAppliedMs = Math.max(this.lastAppliedMs, timestampMs);
-    this.#lastDisbelievedMs = word.disbelievedMs;
+    this.#lastImplausibleMs = word.implausibleMs;
     this.active = active ?? this.active;
     this.load = word.loadavg ?? this.load;
     this.version = word.softwareVersion || this.version;

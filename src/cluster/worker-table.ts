@@ -94,7 +94,7 @@ export class WorkerTable {
     const coming = {
       arrivedAtMs: listenedMs,
       spokeMs: listenedMs - lateMs,
-      mayBeLate: lateMs > this.#settings.windowMs || event.disbelievedMs !== undefined,
+      mayBeLate: lateMs > this.#settings.windowMs || event.implausibleMs !== undefined,
     };
     const word = new HeldWord(event, this.#textsOf(event), coming);
     const known = this.#known(worker, event, listenedMs);

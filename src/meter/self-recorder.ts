@@ -16,7 +16,7 @@ export interface ReadEvent {
   /** When it happened, epoch ms. */
   readonly timestampMs: number;
   /** Where that is only when it reached us. */
-  readonly disbelievedMs: number | undefined;
+  readonly implausibleMs: number | undefined;
 }
 
 /** @param arrivedAtMs when the event reached us, epoch ms */
@@ -134,14 +134,14 @@ function eventsOf({ add, counterSeries, histogramSeries }: Instruments<Table>, s
   for (const table of BOUNDED_TABLES) add('celery_otel.table.evictions', [service, table], 0);
   const lag = histogramSeries('celery_otel.event.lag', [service]);
   const byType = new Map<string, CounterSeries>();
-  return ({ type, timestampMs, disbelievedMs }, arrivedAtMs) => {
+  return ({ type, timestampMs, implausibleMs }, arrivedAtMs) => {
     let series = byType.get(type);
     if (series === undefined) {
       series = counterSeries('celery_otel.events', [service, type]);
       byType.set(type, series);
     }
     series.add(1);
-    if (disbelievedMs === undefined) lag.record(Math.max(0, arrivedAtMs - timestampMs) / 1000);
+    if (implausibleMs === undefined) lag.record(Math.max(0, arrivedAtMs - timestampMs) / 1000);
   };
 }
 

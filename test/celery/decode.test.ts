@@ -239,7 +239,7 @@ test('fields named like parts of every object change nothing', () => {
   const [event] = decode(message(`[${hostile}]`)).events;
   assert.ok(event?.type === 'task-started');
   assert.equal(Object.getPrototypeOf(event), Object.prototype);
-  const fields = ['clock', 'disbelievedMs', 'hostname', 'pid', 'timestampMs', 'type', 'uuid'];
+  const fields = ['clock', 'hostname', 'implausibleMs', 'pid', 'timestampMs', 'type', 'uuid'];
   assert.deepEqual(Object.keys(event).sort(), fields);
   assert.equal(event.uuid, '__proto__');
   assert.equal(event.hostname, 'w1@vm');

@@ -5,7 +5,7 @@ import type { CeleryEvent } from '../../src/celery/event.ts';
 import { EVENT_TYPES } from '../../src/celery/event-types.ts';
 import { message, outcome, UUID, WIRE_EVENTS, type WireEvent, without } from './wire.ts';
 
-const WORKER = { hostname: 'w1@vm', pid: 13842, disbelievedMs: undefined };
+const WORKER = { hostname: 'w1@vm', pid: 13842, implausibleMs: undefined };
 const FIGURES = {
   processed: 42,
   loadavg: [1.03, 0.42, 0.21],
@@ -21,7 +21,7 @@ const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
     pid: 13864,
     clock: 1,
     timestampMs: 1795260275384.8267,
-    disbelievedMs: undefined,
+    implausibleMs: undefined,
     uuid: UUID,
     name: 'shop.pay',
     queue: 'orders',
@@ -160,7 +160,7 @@ test('what is not told becomes the stated stand-in, never a guess', () => {
     pid: 0,
     clock: -1,
     timestampMs: 1795260275000,
-    disbelievedMs: undefined,
+    implausibleMs: undefined,
   };
   const { events } = decode(message([...EVENT_TYPES.keys()].map(bare)));
   const task = { ...base, uuid: UUID };
@@ -221,7 +221,7 @@ test('a heartbeat that answers remote control has no figures', () => {
       pid: 1,
       clock: 9,
       timestampMs: 1795231147900,
-      disbelievedMs: undefined,
+      implausibleMs: undefined,
       active: undefined,
       processed: undefined,
       loadavg: undefined,

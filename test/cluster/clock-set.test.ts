@@ -33,10 +33,10 @@ function outcome(told: readonly Told[], surveyS: number): readonly string[] {
     const listenedMs = T0_MS + comesS(each) * 1_000;
     const wallMs = listenedMs + (each.ownOffMs ?? 0);
     const toldMs = T0_MS + each.atS * 1_000 + (each.offMs ?? 0);
-    const isBelieved = Math.abs(toldMs - wallMs) <= CLOCK_OFF_MS_MAX;
-    const times = isBelieved
-      ? { timestampMs: toldMs, disbelievedMs: undefined }
-      : { timestampMs: wallMs, disbelievedMs: toldMs };
+    const isPlausible = Math.abs(toldMs - wallMs) <= CLOCK_OFF_MS_MAX;
+    const times = isPlausible
+      ? { timestampMs: toldMs, implausibleMs: undefined }
+      : { timestampMs: wallMs, implausibleMs: toldMs };
     on.cluster.apply({ ...each.event, ...times }, wallMs, listenedMs);
   }
   assert.deepEqual(upAt(on, surveyS), [[WORKER, true]]);

@@ -15,7 +15,7 @@ const TASK = {
   pid: 17,
   clock: 1,
   timestampMs: T0_MS,
-  disbelievedMs: undefined,
+  implausibleMs: undefined,
 };
 const MESSAGE = { name: 'shop.pay', etaMs: undefined, expiresMs: undefined, retries: 0 };
 
@@ -52,7 +52,7 @@ export function signal(
   over: Partial<celery.WorkerSignal> = {},
 ): celery.WorkerSignal {
   const figures = {
-    disbelievedMs: undefined,
+    implausibleMs: undefined,
     active: 0,
     processed: 0,
     loadavg: undefined,

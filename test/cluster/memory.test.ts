@@ -114,7 +114,7 @@ test('the table of workers estimates what it takes, never too little, and comes 
           const at = { timestampMs: T0_MS + clock + 0.5, clock };
           table.signal(signal('worker-heartbeat', { hostname, pid, ...at, ...texts }), T0_MS, worker + 0.5);
           table
-            .instance({ hostname, pid, disbelievedMs: undefined, ...at }, T0_MS, worker + 0.5)
+            .instance({ hostname, pid, implausibleMs: undefined, ...at }, T0_MS, worker + 0.5)
             .started(at.timestampMs, false);
           assert.ok(table.bytes <= table.bytesMax);
         }

@@ -167,8 +167,8 @@ test('events read are counted by service and type, and the bridge says that it i
   const ofShop = recorder.eventsOf('shop');
   const ofBilling = recorder.eventsOf('billing');
   for (const type of ['task-sent', 'task-sent', 'worker-heartbeat'])
-    ofShop({ type, timestampMs: 0, disbelievedMs: undefined }, 0);
-  ofBilling({ type: 'task-sent', timestampMs: 0, disbelievedMs: undefined }, 0);
+    ofShop({ type, timestampMs: 0, implausibleMs: undefined }, 0);
+  ofBilling({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
   assert.deepEqual(await points('celery_otel.events'), [
     'celery_otel.events shop,task-sent = 2',
     'celery_otel.events shop,worker-heartbeat = 1',
@@ -182,10 +182,10 @@ test('the lag of an event is what passed until it arrived, and 0 where its clock
   const arrivedAtMs = 1_790_000_000_000;
   const count = recorder.eventsOf('shop');
   for (const agoMs of [250, 0, -5000, 90_000]) {
-    count({ type: 'task-sent', timestampMs: arrivedAtMs - agoMs, disbelievedMs: undefined }, arrivedAtMs);
+    count({ type: 'task-sent', timestampMs: arrivedAtMs - agoMs, implausibleMs: undefined }, arrivedAtMs);
   }
   // Of an event that does not tell its time there is none.
-  count({ type: 'task-sent', timestampMs: arrivedAtMs, disbelievedMs: 86_400_000 }, arrivedAtMs);
+  count({ type: 'task-sent', timestampMs: arrivedAtMs, implausibleMs: 86_400_000 }, arrivedAtMs);
   const point = (await collect()).find(({ metric }) => metric === 'celery_otel.event.lag');
   assert.deepEqual(point?.attributes, { 'celery_otel.service': 'shop' });
   assert.equal(point.value, 4);
@@ -297,7 +297,7 @@ test('of the process there is its memory, and how late its event loop was if tha
 test('nothing is read but at a collection, and nothing at all once it is closed', async (t) => {
   const { recorder, current, collect } = recorderOf(t);
   recorder.record({ ...EXPORTED, outcome: 'success' });
-  recorder.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, disbelievedMs: undefined }, 0);
+  recorder.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
   assert.equal(current.reads, 0);
   await collect();
   assert.equal(current.reads, 1);
@@ -359,7 +359,7 @@ test('with a hundred services every metric has points, all of them within the li
   for (const service of SERVICES) {
     for (const event of everythingThatHappens(service)) recorder.record(event);
     const count = recorder.eventsOf(service);
-    for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0, disbelievedMs: undefined }, 0);
+    for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0, implausibleMs: undefined }, 0);
   }
   recorder.record({ kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' });
   recorder.record({ kind: 'loss-refuted', service: 'shop', task: 'shop.pay', worker: 'w1@host' });

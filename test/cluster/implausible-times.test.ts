@@ -44,7 +44,7 @@ function telling(
   const happenedMs = T0_MS + atS * 1000;
   const arrivedMs = happenedMs + lateMs;
   if (offMs === 0) return [arrivedMs, { ...event, timestampMs: happenedMs }];
-  return [arrivedMs, { ...event, timestampMs: arrivedMs, disbelievedMs: happenedMs + offMs }];
+  return [arrivedMs, { ...event, timestampMs: arrivedMs, implausibleMs: happenedMs + offMs }];
 }
 
 function apply(on: Watched, events: readonly (readonly [number, CeleryEvent])[]): void {
@@ -320,8 +320,8 @@ test('where the bridge’s own clock is set back by days nothing seems to be los
     for (let tick = 0; tick < 2_400; tick += 1) {
       const atMs = T0_MS + tick * 50;
       const wallMs = atMs + (tick < 1_200 ? beforeMs : afterMs);
-      const disbelievedMs = Math.abs(wallMs - atMs) > DAY_MS ? atMs : undefined;
-      const at = { timestampMs: disbelievedMs === undefined ? atMs : wallMs, disbelievedMs };
+      const implausibleMs = Math.abs(wallMs - atMs) > DAY_MS ? atMs : undefined;
+      const at = { timestampMs: implausibleMs === undefined ? atMs : wallMs, implausibleMs };
       on.cluster.apply(started({ uuid: `u${tick}`, clock: 3 * tick, ...at }), wallMs, atMs);
       on.cluster.apply(succeeded({ uuid: `u${tick}`, clock: 3 * tick + 1, ...at }), wallMs, atMs);
       if (tick % 40 !== 39) continue;

@@ -1,4 +1,4 @@
-/** Timestamps that nobody can believe: the event is read, the arrival stands for its time, and that is noted. */
+/** Implausible timestamps: the event is read, the arrival stands for its time, and that is noted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode } from '../../src/celery/decode.ts';
@@ -24,15 +24,15 @@ const TIMES: readonly (readonly [what: string, timestamp: number, detail: string
 ];
 
 for (const [what, timestamp, detail] of TIMES) {
-  test(`${what}: ${detail === undefined ? 'believed' : 'counted, and noted'}`, () => {
+  test(`${what}: ${detail === undefined ? 'plausible' : 'counted, and noted'}`, () => {
     for (const wire of Object.values(WIRE_EVENTS)) {
       const { events, rejections, implausible } = decode(message({ ...wire, timestamp }));
       assert.deepEqual(rejections, []);
       const [event] = events;
-      const isBelieved = detail === undefined;
-      assert.equal(event?.timestampMs, isBelieved ? timestamp * 1000 : arrivedAtMs);
-      assert.equal(event.disbelievedMs, isBelieved ? undefined : timestamp * 1000);
-      assert.deepEqual(implausible, isBelieved ? [] : [{ field: 'timestamp', detail }]);
+      const isPlausible = detail === undefined;
+      assert.equal(event?.timestampMs, isPlausible ? timestamp * 1000 : arrivedAtMs);
+      assert.equal(event.implausibleMs, isPlausible ? undefined : timestamp * 1000);
+      assert.deepEqual(implausible, isPlausible ? [] : [{ field: 'timestamp', detail }]);
     }
   });
 }
@@ -42,7 +42,7 @@ test('each event of a list is measured by itself, and what is no time at all is 
   const list = [wire, { ...wire, timestamp: 4711 }, { ...wire, timestamp: arrivedAtMs }, wire];
   const { events, rejections, implausible } = decode(message(list));
   assert.deepEqual(
-    events.map(({ disbelievedMs }) => disbelievedMs),
+    events.map(({ implausibleMs }) => implausibleMs),
     [undefined, 4_711_000, undefined],
   );
   assert.deepEqual(
