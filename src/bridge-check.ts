@@ -82,8 +82,9 @@ const LIMIT = whole(2);
 /** AMQP carries it as an unsigned 16-bit number; 0 is none. */
 const HEARTBEAT = whole(0, 65_535);
 
-const BROKER = { connectTimeoutMs: TIMER, heartbeatS: HEARTBEAT, eventQueueBytesMax: COUNT } satisfies Bounds<
-  ServiceConfig['broker']
+const BROKER = { connectTimeoutMs: TIMER } satisfies Bounds<ServiceConfig['broker']>;
+const AMQP = { heartbeatS: HEARTBEAT, eventQueueBytesMax: COUNT } satisfies Bounds<
+  ServiceConfig['broker']['amqp']
 >;
 const ADDRESS = { port: whole(1, 65_535), heartbeatS: optional(HEARTBEAT) } satisfies Bounds<
   Exclude<BrokerUrl, RecordingUrl>
@@ -119,6 +120,7 @@ function numberFaults({ services, otlp }: BridgeOptions): readonly string[] {
   return [
     ...services.flatMap(({ broker, cluster }, index) => [
       ...faultsIn(`services[${index}].broker`, broker, BROKER),
+      ...faultsIn(`services[${index}].broker.amqp`, broker.amqp, AMQP),
       ...broker.urls.flatMap((url, at) =>
         faultsIn(
           `services[${index}].broker.urls[${at}]`,

@@ -210,12 +210,13 @@ function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, hearin
 }
 
 function looker(
-  { name: service, broker: { urls, eventExchange: exchange }, tell }: ServiceOptions,
+  { name: service, broker, tell }: ServiceOptions,
   listener: Listener,
   hearing: Hearing,
 ): Service['look'] {
   // The time of a recording is its own, and whoever plays it knows what is in it.
-  if (urls.some(({ scheme }) => scheme === 'recording')) return () => {};
+  if (broker.urls.some(({ scheme }) => scheme === 'recording')) return () => {};
+  const { eventExchange: exchange } = broker.amqp;
   return () => {
     for (const finding of hearing.look(listener.listenedMs())) {
       tell(finding.kind === 'nothing-heard' ? { ...finding, service, exchange } : { ...finding, service });

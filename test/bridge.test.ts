@@ -7,7 +7,7 @@ import { type Point, total } from '../examples/demo/otlp-points.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../examples/demo/otlp-receiver.ts';
 import { createBridge } from '../src/bridge.ts';
 import type { RawMessage } from '../src/broker/broker.ts';
-import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
+import { encodeHeader, encodeMessage } from '../src/broker/recording/format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
 import { diagLines } from './diag-lines.ts';

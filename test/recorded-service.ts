@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { BridgeService } from '../src/bridge-options.ts';
-import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
+import { encodeHeader, encodeMessage } from '../src/broker/recording/format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { type EventFields, event } from './e2e/publish.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { createNoopMeter } from '@opentelemetry/api';
-import { encodeHeader, encodeMessage } from '../src/broker/recording-format.ts';
+import { encodeHeader, encodeMessage } from '../src/broker/recording/format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { ReadEvent } from '../src/meter/self-recorder.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';

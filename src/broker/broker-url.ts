@@ -3,10 +3,10 @@
  * password: `label` is the only text of an address that may reach a log line or an error, and a reason echoes nothing
  * of what was given but the names of its scheme and of a query key.
  */
-import { type AmqpUrl, type BrokerTls, parseAmqpUrl } from './amqp-url.ts';
+import { type AmqpUrl, type BrokerTls, parseAmqpUrl } from './amqp/url.ts';
 import { failed, type Outcome } from './outcome.ts';
 
-export { type AmqpUrl, type BrokerTls, VERIFY_BY_CERT_REQS } from './amqp-url.ts';
+export { type AmqpUrl, type BrokerTls, VERIFY_BY_CERT_REQS } from './amqp/url.ts';
 
 /** A file of recorded messages to replay. */
 export interface RecordingUrl {

@@ -29,57 +29,76 @@ export interface RawMessage {
  */
 export type Deliver = (message: RawMessage, listenedMs: number) => void;
 
-/** Why a session ended. The session loop alone decides what happens next. */
-export type SessionEnd =
+/** Why there was no session. The session loop alone decides what happens next. */
+export type NotOpened =
   /** We were asked to stop. */
   | { readonly kind: 'stopped' }
-  /** The source has no more messages and never will (a recording that is over). */
-  | { readonly kind: 'finished' }
   /** No connection came about: nobody answered, TLS failed, or the broker was just going down. */
   | { readonly kind: 'unreachable'; readonly reason: string }
   /** The broker answered and said no (credentials, virtual host, permissions), or our own TLS files are unreadable. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The source is broken in a way that no waiting mends (a malformed recording). */
-  | { readonly kind: 'unusable'; readonly reason: string }
-  /** A session that had been ready broke. */
+  | { readonly kind: 'unusable'; readonly reason: string };
+
+/** Why a session that was open ended. */
+export type SessionEnd =
+  | Extract<NotOpened, { kind: 'stopped' | 'unusable' }>
+  /** The source has no more messages and never will (a recording that is over). */
+  | { readonly kind: 'finished' }
+  /** It broke. */
   | { readonly kind: 'lost'; readonly reason: string };
+
+/** A live session. What a broker can be asked beside its events are members of their own, where a transport has them. */
+export interface Session {
+  /** The exchange that its events come from; a recording has none. */
+  readonly exchange?: string;
+  /** Delivers its events from now on, those that have come already first, until it ends. To be called once; never rejects. */
+  receive(deliver: Deliver): Promise<SessionEnd>;
+}
+
+export type Opening = { readonly kind: 'opened'; readonly session: Session } | NotOpened;
 
 /** The order in which the addresses of an `a;b` list are tried; kombu's names. */
 export type FailoverStrategy = 'round-robin' | 'shuffle';
 
-/** How a service's events are listened to. */
+/** How a service’s events are listened to. */
 export interface BrokerSettings {
   /** At least one; tried in turn. */
   readonly urls: BrokerUrls;
   readonly failoverStrategy: FailoverStrategy;
+  readonly connectTimeoutMs: number;
+  /** For the addresses of AMQP brokers. */
+  readonly amqp: AmqpSettings;
+}
+
+/** What only AMQP has. */
+export interface AmqpSettings {
   /** Celery's `event_exchange`, default `celeryev`. */
   readonly eventExchange: string;
   /** Celery's `event_queue_prefix`, default `celeryev`. */
   readonly eventQueuePrefix: string;
   /** Of all messages that the broker keeps for us. */
   readonly eventQueueBytesMax: number;
-  readonly connectTimeoutMs: number;
   /** Proposed to the broker, which may lower it; 0 switches heartbeats off. */
   readonly heartbeatS: number;
 }
 
 /** What one session needs. */
-export interface SessionOptions extends Omit<BrokerSettings, 'urls' | 'failoverStrategy'> {
+export interface SessionOptions {
   readonly url: BrokerUrl;
+  readonly connectTimeoutMs: number;
   /** A larger body is dropped as it arrives. */
   readonly bodyBytesMax: number;
-  readonly deliver: Deliver;
-  /** Called once, when messages can arrive from now on; with the exchange that they come from, where there is one. */
-  readonly ready: (exchange?: string) => void;
   /** Called when the event exchange was missing and had to be made. */
-  readonly exchangeMade?: () => void;
+  readonly exchangeMade: (exchange: string) => void;
+  /** Ends the session, or its opening. */
   readonly signal: AbortSignal;
 }
 
 /** One way of getting messages, made anew for each listener; a row of `transports.ts` each. */
 export interface Transport {
-  /** Connects, delivers until it ends and says why. Never rejects. */
-  run(options: SessionOptions): Promise<SessionEnd>;
+  /** Connects; events are kept for the session from then on. Never rejects. */
+  open(options: SessionOptions): Promise<Opening>;
   /**
    * The time at which the messages being delivered happen: the wall clock, which stands still while nothing can be heard,
    * or a replayed one (0 until its first message is known). Epoch ms.

@@ -1,11 +1,11 @@
 /**
- * Keeps one service's messages coming: open → run → why it ended → wait, the same for every transport. It knows
+ * Keeps one service's messages coming: open → receive → why it ended → wait, the same for every transport. It knows
  * neither sockets nor messages, and nothing that a broker does ends it but the end of the messages themselves.
  */
 import { performance } from 'node:perf_hooks';
 import type { DefectPlace, Tell } from '../self/self-event.ts';
 import { awaitTurn } from './await-turn.ts';
-import type { BrokerSettings, Deliver, RawMessage, SessionEnd, Transport } from './broker.ts';
+import type { BrokerSettings, Deliver, NotOpened, RawMessage, SessionEnd, Transport } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
 import { ListeningClock } from './listening-clock.ts';
@@ -62,6 +62,7 @@ interface Attempt {
   delivered: boolean;
 }
 
+type AttemptEnd = NotOpened | SessionEnd;
 type EndOfAll = Awaited<Listener['done']>;
 
 class SessionLoop {
@@ -103,24 +104,25 @@ class SessionLoop {
   #transport({ scheme }: BrokerUrl): Transport {
     const known = this.#transports.get(scheme);
     if (known !== undefined) return known;
-    const transport = (this.#options.transports ?? TRANSPORTS)[scheme](this.#listening);
+    const transport = (this.#options.transports ?? TRANSPORTS)[scheme](this.#options, this.#listening);
     this.#transports.set(scheme, transport);
     return transport;
   }
 
-  async #runSession(attempt: Attempt): Promise<SessionEnd> {
-    const { eventExchange, eventQueuePrefix, eventQueueBytesMax, connectTimeoutMs, heartbeatS, signal } =
-      this.#options;
+  async #runSession(attempt: Attempt): Promise<AttemptEnd> {
+    const { connectTimeoutMs, bodyBytesMax, signal } = this.#options;
+    const { url } = attempt;
     this.#attemptsSinceReady += 1;
     try {
-      return await this.#transport(attempt.url).run({
-        ...{ eventExchange, eventQueuePrefix, eventQueueBytesMax, connectTimeoutMs, heartbeatS, signal },
-        bodyBytesMax: this.#options.bodyBytesMax,
-        url: attempt.url,
-        ready: (exchange) => this.#becameReady(attempt, exchange),
-        exchangeMade: () => this.#exchangeMade(attempt),
-        deliver: (message, listenedMs) => this.#deliver(attempt, message, listenedMs),
+      const opening = await this.#transport(url).open({
+        ...{ url, connectTimeoutMs, bodyBytesMax, signal },
+        exchangeMade: (exchange) => this.#exchangeMade(attempt, exchange),
       });
+      if (opening.kind !== 'opened') return opening;
+      this.#becameReady(attempt, opening.session.exchange);
+      return await opening.session.receive((message, listenedMs) =>
+        this.#deliver(attempt, message, listenedMs),
+      );
     } catch (error) {
       return { kind: 'refused', reason: this.#defect('transport', error) };
     }
@@ -140,9 +142,9 @@ class SessionLoop {
     this.#options.ready?.();
   }
 
-  #exchangeMade({ url }: Attempt): void {
-    const { service, eventExchange, tell } = this.#options;
-    tell({ kind: 'exchange-made', service, broker: url.label, exchange: eventExchange });
+  #exchangeMade({ url }: Attempt, exchange: string): void {
+    const { service, tell } = this.#options;
+    tell({ kind: 'exchange-made', service, broker: url.label, exchange });
   }
 
   /** The one guard around everything that is done with a message: a mistake of ours must not cost the connection. */
@@ -156,7 +158,7 @@ class SessionLoop {
   }
 
   /** What an end means for the next attempt; undefined: there is one. */
-  #consequence(url: BrokerUrl, end: SessionEnd): EndOfAll | undefined {
+  #consequence(url: BrokerUrl, end: AttemptEnd): EndOfAll | undefined {
     switch (end.kind) {
       case 'stopped':
       case 'finished':
@@ -195,7 +197,7 @@ class SessionLoop {
     }
   }
 
-  #tellEnd(url: BrokerUrl, end: SessionEnd, retryInMs: number | undefined): void {
+  #tellEnd(url: BrokerUrl, end: AttemptEnd, retryInMs: number | undefined): void {
     const reason = 'reason' in end ? end.reason : END_REASONS[end.kind];
     const { service, tell } = this.#options;
     tell({ kind: 'broker-session-ended', service, broker: url.label, end: end.kind, reason, retryInMs });

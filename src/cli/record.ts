@@ -2,7 +2,7 @@
  * `celery-otel record`: writes what a broker delivers to a file, as it is, until a signal or the end of the messages. It
  * looks into no message and exports nothing.
  */
-import { openRecorder } from '../broker/recorder.ts';
+import { openRecorder } from '../broker/recording/recorder.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import type { RecordConfig } from '../config/config.ts';

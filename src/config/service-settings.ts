@@ -10,11 +10,13 @@ export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSetting
   return {
     urls: tls === undefined ? options.need('broker_url') : urlsWithTls(options, tls),
     failoverStrategy: options.need('broker_failover_strategy'),
-    eventExchange: options.need('event_exchange'),
-    eventQueuePrefix: options.need('event_queue_prefix'),
-    eventQueueBytesMax: options.need('event_queue_bytes_max'),
     connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
-    heartbeatS: options.need('broker_heartbeat'),
+    amqp: {
+      eventExchange: options.need('event_exchange'),
+      eventQueuePrefix: options.need('event_queue_prefix'),
+      eventQueueBytesMax: options.need('event_queue_bytes_max'),
+      heartbeatS: options.need('broker_heartbeat'),
+    },
   };
 }
 

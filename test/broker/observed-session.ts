@@ -1,43 +1,52 @@
 /** Runs one session of a transport and records what it does, for tests of any transport. */
 import type { TestContext } from 'node:test';
-import type { RawMessage, SessionEnd, SessionOptions, Transport } from '../../src/broker/broker.ts';
+import type {
+  Deliver,
+  NotOpened,
+  RawMessage,
+  SessionEnd,
+  SessionOptions,
+  Transport,
+} from '../../src/broker/broker.ts';
 import { type BrokerUrl, parseBrokerUrls } from '../../src/broker/broker-url.ts';
 import { Log } from './log.ts';
 
 export interface ObservedSession {
   /** What happened, in its order. */
   readonly log: Log<'ready' | RawMessage>;
-  readonly ended: Promise<SessionEnd>;
+  readonly ended: Promise<NotOpened | SessionEnd>;
   readonly stopping: AbortController;
-  /** Resolves when the session is ready, and rejects if it ends before that. */
+  /** Resolves when the session is open, and rejects if it ends before that. */
   ready(): Promise<void>;
   /** Resolves with the messages once there are so many. */
   delivered(count: number): Promise<readonly RawMessage[]>;
 }
 
-export const SETTINGS = {
-  eventExchange: 'celeryev',
-  eventQueuePrefix: 'celeryev',
-  eventQueueBytesMax: 67_108_864,
-  connectTimeoutMs: 5000,
-  heartbeatS: 30,
-  bodyBytesMax: 2_097_152,
-} as const;
+export interface Given extends Partial<SessionOptions> {
+  readonly url: BrokerUrl;
+  /** Else each is logged. */
+  readonly deliver?: Deliver;
+  /** Called instead of logging it. */
+  readonly ready?: (exchange?: string) => void;
+}
 
-export function observeSession(
-  t: TestContext,
-  transport: Transport,
-  given: { readonly url: BrokerUrl } & Partial<SessionOptions>,
-): ObservedSession {
+export function observeSession(t: TestContext, transport: Transport, given: Given): ObservedSession {
   const log = new Log<'ready' | RawMessage>();
   const stopping = new AbortController();
-  const ended = transport.run({
-    ...SETTINGS,
-    ready: () => log.add('ready'),
-    deliver: (message) => log.add(message),
-    signal: stopping.signal,
-    ...given,
-  });
+  const { deliver = (message) => log.add(message), ready = () => log.add('ready'), ...options } = given;
+  async function run(): Promise<NotOpened | SessionEnd> {
+    const opening = await transport.open({
+      connectTimeoutMs: 5000,
+      bodyBytesMax: 2_097_152,
+      exchangeMade: () => undefined,
+      signal: stopping.signal,
+      ...options,
+    });
+    if (opening.kind !== 'opened') return opening;
+    ready(opening.session.exchange);
+    return opening.session.receive(deliver);
+  }
+  const ended = run();
   t.after(async () => {
     stopping.abort();
     await ended;

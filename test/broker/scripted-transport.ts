@@ -1,13 +1,22 @@
 /** A transport that does as a test tells it, and what a test sees of a listener that uses it. */
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { RawMessage, SessionEnd, SessionOptions, Transport } from '../../src/broker/broker.ts';
+import type {
+  Opening,
+  RawMessage,
+  Session,
+  SessionEnd,
+  SessionOptions,
+  Transport,
+} from '../../src/broker/broker.ts';
 import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
 import { type Listener, type ListenOptions, listen } from '../../src/broker/session-loop.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
+import { AMQP } from './amqp/amqp-transport.ts';
 import { Log } from './log.ts';
 
-export type Step = (session: SessionOptions) => SessionEnd | Promise<SessionEnd>;
+/** What comes of one attempt. */
+export type Step = (options: SessionOptions) => Opening | Promise<Opening>;
 
 export const MESSAGE: RawMessage = {
   arrivedAtMs: 1,
@@ -19,21 +28,27 @@ export const MESSAGE: RawMessage = {
   body: Buffer.from('{}'),
 };
 
-/** Stays until it is asked to stop; `ready` says whether it gets that far. */
-export function staying(ready: boolean): Step {
-  return (session) =>
-    new Promise((resolve) => {
-      if (ready) session.ready();
-      session.signal.addEventListener('abort', () => resolve({ kind: 'stopped' }), { once: true });
-    });
+/** A session that is open while `receive` runs. */
+export function opened(receive: Session['receive'], exchange?: string): Opening {
+  const source = exchange === undefined ? {} : { exchange };
+  return { kind: 'opened', session: { ...source, receive } };
 }
 
-/** A session that was ready, and ended so. */
-export function readyThen(end: SessionEnd): Step {
-  return (session) => {
-    session.ready();
-    return end;
-  };
+/** Resolves when it is asked to stop. */
+export function untilStopped({ signal }: SessionOptions): Promise<{ readonly kind: 'stopped' }> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve({ kind: 'stopped' }), { once: true });
+  });
+}
+
+/** Stays until it is asked to stop; `isOpen` says whether it gets that far. */
+export function staying(isOpen: boolean): Step {
+  return (options) => (isOpen ? opened(() => untilStopped(options)) : untilStopped(options));
+}
+
+/** A session that was open, and ended so. */
+export function openThen(end: SessionEnd): Step {
+  return () => opened(async () => end);
 }
 
 export interface Scripted {
@@ -68,9 +83,9 @@ export function listenScripted(
   const listening = new Set<string>();
   const script = [...steps];
   const transport: Transport = {
-    async run(session) {
-      attempts.add(session.url.label);
-      return (script.shift() ?? staying(true))(session);
+    async open(options) {
+      attempts.add(options.url.label);
+      return (script.shift() ?? staying(true))(options);
     },
     now: () => 4711,
     listenedMs: () => 42,
@@ -83,11 +98,9 @@ export function listenScripted(
     ...{
       urls: parsed.urls,
       failoverStrategy: 'round-robin',
-      eventExchange: 'celeryev',
-      eventQueuePrefix: 'celeryev',
-      eventQueueBytesMax: 67_108_864,
+      amqp: AMQP,
     },
-    ...{ connectTimeoutMs: 1000, heartbeatS: 30, bodyBytesMax: 2_097_152, service: 'shop' },
+    ...{ connectTimeoutMs: 1000, bodyBytesMax: 2_097_152, service: 'shop' },
     deliver: (message) => delivered.add(message),
     tell: (event) => told.add(event),
     random: () => 0.5,

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import type { SessionEnd } from '../../src/broker/broker.ts';
-import { listenScripted, MESSAGE, readyThen, type Step, staying } from './scripted-transport.ts';
+import {
+  listenScripted,
+  MESSAGE,
+  opened,
+  openThen,
+  type Step,
+  staying,
+  untilStopped,
+} from './scripted-transport.ts';
 
 const UNREACHABLE: Step = () => ({ kind: 'unreachable', reason: 'nobody there' });
 const REFUSED: Step = () => ({ kind: 'refused', reason: 'no' });
@@ -19,11 +27,11 @@ const LAST_ENDS: readonly (readonly [SessionEnd, string])[] = [
 
 for (const [end, reason] of LAST_ENDS) {
   test(`a session that ends ${end.kind} ends the listening`, async (t) => {
-    const { listener, told, attempts } = listenScripted(t, [() => end]);
+    const { listener, told, attempts } = listenScripted(t, [openThen(end)]);
     assert.equal(await listener.done, end.kind);
     assert.equal(attempts.items.length, 1);
     const common = { kind: 'broker-session-ended', service: 'shop', broker: A } as const;
-    assert.deepEqual(told.items, [{ ...common, end: end.kind, reason, retryInMs: undefined }]);
+    assert.deepEqual(told.items.slice(1), [{ ...common, end: end.kind, reason, retryInMs: undefined }]);
   });
 }
 
@@ -50,12 +58,11 @@ for (const [kind, step] of [
 }
 
 test('a session that comes from an exchange says so, and first that it had to be made', async (t) => {
-  const session: Step = (given) => {
-    given.exchangeMade?.();
-    given.ready('shopev');
-    return staying(false)(given);
+  const session: Step = (options) => {
+    options.exchangeMade('shopev');
+    return opened(() => untilStopped(options), 'shopev');
   };
-  const { told } = listenScripted(t, [session], { eventExchange: 'shopev' });
+  const { told } = listenScripted(t, [session]);
   assert.deepEqual(await told.reaches(2), [
     { kind: 'exchange-made', service: 'shop', broker: A, exchange: 'shopev' },
     { kind: 'broker-connected', service: 'shop', broker: A, exchange: 'shopev', attempts: 1 },
@@ -63,11 +70,11 @@ test('a session that comes from an exchange says so, and first that it had to be
 });
 
 test('after a session that broke there is another at once, and messages keep coming', async (t) => {
-  const session: Step = ({ ready, deliver }) => {
-    ready();
-    deliver(MESSAGE, 0);
-    return LOST;
-  };
+  const session: Step = () =>
+    opened(async (deliver) => {
+      deliver(MESSAGE, 0);
+      return LOST;
+    });
   const { delivered, listener, attempts, told, pass } = listenScripted(t, [session, session, session]);
   await pass(0);
   const attemptsTold = told.items.flatMap((event) => ('attempts' in event ? [event.attempts] : []));
@@ -80,11 +87,11 @@ test('after a session that broke there is another at once, and messages keep com
 test('standing for a minute is health, a second is not', async (t) => {
   const standing =
     (ms: number): Step =>
-    async (session) => {
-      session.ready();
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      return LOST;
-    };
+    () =>
+      opened(async () => {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        return LOST;
+      });
   const { attempts, pass } = listenScripted(t, [
     standing(60_000),
     standing(60_000),
@@ -208,7 +215,7 @@ test('a stop while a session breaks is not followed by another', async (t) => {
   const stopping = new AbortController();
   const step: Step = (session) => {
     stopping.abort();
-    return readyThen(LOST)(session);
+    return openThen(LOST)(session);
   };
   const { listener, told, attempts } = listenScripted(t, [step], { signal: stopping.signal });
   assert.equal(await listener.done, 'stopped');
@@ -231,12 +238,12 @@ test('a defect in what is done with a message is told, and costs neither the ses
     calls += 1;
     if (calls === 1) throw new Error('of ours');
   };
-  const step: Step = (session) => {
-    session.ready();
-    session.deliver(MESSAGE, 0);
-    session.deliver(MESSAGE, 0);
-    return staying(false)(session);
-  };
+  const step: Step = (options) =>
+    opened((deliver) => {
+      deliver(MESSAGE, 0);
+      deliver(MESSAGE, 0);
+      return untilStopped(options);
+    });
   const { told, listener, pass } = listenScripted(t, [step], { deliver });
   await pass(0);
   assert.equal(calls, 2);
@@ -262,7 +269,7 @@ test('a defect of a transport is told, and does not end the listening', async (t
 
 test('it says when messages can arrive, at first and after each gap, and has the clock of its transport', async (t) => {
   let ready = 0;
-  const { listener, pass } = listenScripted(t, [UNREACHABLE, readyThen(LOST)], { ready: () => (ready += 1) });
+  const { listener, pass } = listenScripted(t, [UNREACHABLE, openThen(LOST)], { ready: () => (ready += 1) });
   assert.equal(listener.now(), 4711);
   assert.equal(listener.connected(), false);
   await pass(1000);
@@ -274,7 +281,7 @@ test('it says when messages can arrive, at first and after each gap, and has the
 
 test('what is to be done between two sessions is waited for, in the time of the wait, and only if another follows', async (t) => {
   const between: PromiseWithResolvers<void>[] = [];
-  const { attempts, pass, told, stopping, listener } = listenScripted(t, [readyThen(LOST), REFUSED], {
+  const { attempts, pass, told, stopping, listener } = listenScripted(t, [openThen(LOST), REFUSED], {
     between() {
       const pending = Promise.withResolvers<void>();
       between.push(pending);
@@ -298,7 +305,7 @@ test('what is to be done between two sessions is waited for, in the time of the 
 });
 
 test('a defect of what is done between two sessions is told, and does not end the listening', async (t) => {
-  const { attempts, pass, told } = listenScripted(t, [readyThen(LOST)], {
+  const { attempts, pass, told } = listenScripted(t, [openThen(LOST)], {
     between: () => Promise.reject(new Error('broken')),
   });
   await pass(5_000);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { decodeMessage, type WholeMessage } from '../../src/broker/recording-format.ts';
+import { decodeMessage, type WholeMessage } from '../../src/broker/recording/format.ts';
 
 const RECORDINGS = path.join(import.meta.dirname, '..', 'recordings');
 

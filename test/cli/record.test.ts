@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openRecorder, type Recorder, type RecorderOptions } from '../../src/broker/recorder.ts';
+import { openRecorder, type Recorder, type RecorderOptions } from '../../src/broker/recording/recorder.ts';
 import { runCommandLine } from '../../src/cli/commands.ts';
 import { record } from '../../src/cli/record.ts';
 import { CeleryOtelError } from '../../src/errors.ts';

@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { emptyResource } from '@opentelemetry/resources';
 import { DataPointType, type MetricData } from '@opentelemetry/sdk-metrics';
 import type { RawMessage } from '../../src/broker/broker.ts';
-import { decodeHeader, decodeMessage } from '../../src/broker/recording-format.ts';
+import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { isRawFields, type RawFields } from '../../src/celery/fields.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';

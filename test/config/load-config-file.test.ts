@@ -146,7 +146,7 @@ test('without celery.services there is one service, of flags and variables, with
   assert.deepEqual(attributes, { a: 'b', x: 'y' });
   assert.deepEqual(config.self.attributes, { a: 'b' });
   assert.equal(broker.urls[0].label, 'amqp://guest:***@env:5672//');
-  assert.equal(broker.eventExchange, 'e');
+  assert.equal(broker.amqp.eventExchange, 'e');
   assert.equal(controlExchange, 'c');
   assert.equal(cluster.tasksMax, 5);
   assert.deepEqual(

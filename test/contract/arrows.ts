@@ -49,10 +49,33 @@ const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pu
 const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
-    path: 'broker/',
-    holds: 'sockets and recordings: messages come in',
-    packages: ['amqplib', 'amqplib/*', 'ioredis'],
+    path: 'broker/amqp/',
+    holds: 'sessions on RabbitMQ and others that speak AMQP',
+    types: ['broker/'],
+    values: [
+      'broker/header-limits.ts',
+      'broker/listening-clock.ts',
+      'broker/outcome.ts',
+      'broker/paced-reading.ts',
+      'broker/pause.ts',
+    ],
+    packages: ['amqplib', 'amqplib/*'],
     builtins: [...CALCULATING, ...TIMERS, ...FILES, ...SOCKETS],
+  },
+  {
+    ...NOTHING,
+    path: 'broker/recording/',
+    holds: 'recordings: made, and played',
+    types: ['broker/'],
+    values: ['broker/header-limits.ts', 'broker/outcome.ts', 'broker/pause.ts'],
+    builtins: [...CALCULATING, ...TIMERS, ...FILES, 'crypto'],
+  },
+  {
+    ...NOTHING,
+    path: 'broker/',
+    holds: 'the session loop and its contract: messages come in',
+    values: ['broker/amqp/', 'broker/recording/'],
+    builtins: [...CALCULATING, ...TIMERS, 'stream'],
   },
   {
     ...NOTHING,

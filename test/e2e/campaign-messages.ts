@@ -4,7 +4,7 @@
  */
 import { brotliCompressSync, constants, deflateSync, zstdCompressSync } from 'node:zlib';
 import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
-import { field, longInteger, nestedArrays, nestedTables } from '../broker/frames.ts';
+import { field, longInteger, nestedArrays, nestedTables } from '../broker/amqp/frames.ts';
 import { HOSTILE } from '../hostile-text.ts';
 import { hostileMessage, json, pick } from './hostile-messages.ts';
 import type { EventFields, RawPublish } from './publish.ts';

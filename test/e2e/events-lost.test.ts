@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { decodeMessage, encodeMessage } from '../../src/broker/recording-format.ts';
+import { decodeMessage, encodeMessage } from '../../src/broker/recording/format.ts';
 import { isRawFields } from '../../src/celery/fields.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';

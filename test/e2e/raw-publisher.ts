@@ -1,7 +1,7 @@
 /** Publishes JSON messages with any bytes for headers, past the library that would not write them. */
 import { Duplex } from 'node:stream';
 import { connect } from 'amqplib';
-import { content, method, short, shortText } from '../broker/frames.ts';
+import { content, method, short, shortText } from '../broker/amqp/frames.ts';
 
 export interface RawPublisher {
   publish(headers: Buffer, body: object): void;

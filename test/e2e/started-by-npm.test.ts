@@ -12,7 +12,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { encodeHeader, encodeMessage } from '../../src/broker/recording-format.ts';
+import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.ts';
 import { event } from './publish.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');

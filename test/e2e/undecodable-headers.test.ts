@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { field, longInteger, nestedArrays, nestedTables } from '../broker/frames.ts';
+import { field, longInteger, nestedArrays, nestedTables } from '../broker/amqp/frames.ts';
 import { celeryFlavours, runPython } from '../real/celery.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { decodeHeader, decodeMessage } from '../../src/broker/recording-format.ts';
+import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
 import type { Observation, Survey } from '../../src/cluster/observation.ts';

@@ -119,7 +119,7 @@ test("Celery's own names for exchanges and queues are kept, with Celery's defaul
     services.map(({ controlExchange, taskDefaultQueue, broker }) => [
       controlExchange,
       taskDefaultQueue,
-      broker.eventExchange,
+      broker.amqp.eventExchange,
     ]),
     [
       ['celery', 'celery', 'celeryev'],

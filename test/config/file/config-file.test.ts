@@ -187,8 +187,8 @@ test('variables are replaced as the standard says: with defaults, escapes, and t
   assert.equal(cluster.seriesRetentionMs, 450_000);
   assert.equal(cluster.tasksMax, 7);
   assert.equal(cluster.workersMax, 8);
-  assert.equal(broker.eventExchange, `\${TEST_HOST}`);
-  assert.equal(broker.eventQueuePrefix, 'a.rabbit.b');
+  assert.equal(broker.amqp.eventExchange, `\${TEST_HOST}`);
+  assert.equal(broker.amqp.eventQueuePrefix, 'a.rabbit.b');
   assert.deepEqual(attributes, { text: '45', number: 45 });
 });
 

@@ -19,7 +19,7 @@ test('it loads once its variables are set: two services on brokers of their own,
     services.map(({ name, broker, cluster, controlExchange }) => ({
       name,
       brokers: broker.urls.map(({ label }) => label),
-      exchange: broker.eventExchange,
+      exchange: broker.amqp.eventExchange,
       controlExchange,
       workerTimeoutMs: cluster.workerTimeoutMs,
     })),

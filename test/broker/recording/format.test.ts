@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RawMessage } from '../../src/broker/broker.ts';
+import type { RawMessage } from '../../../src/broker/broker.ts';
 import {
   decodeHeader,
   decodeMessage,
   encodeHeader,
   encodeMessage,
-} from '../../src/broker/recording-format.ts';
+} from '../../../src/broker/recording/format.ts';
 
 const MESSAGE: RawMessage = {
   arrivedAtMs: 1_795_231_147_917,

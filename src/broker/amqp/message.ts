@@ -1,8 +1,8 @@
 /** What amqplib delivers, as the rest of us knows a message. It copies nothing: it runs once per message. */
 import type { ConsumeMessage } from 'amqplib';
-import { BODY_DROPPED } from './amqp-bodies.ts';
-import { UNDECODABLE } from './amqp-headers.ts';
-import type { RawMessage } from './broker.ts';
+import type { RawMessage } from '../broker.ts';
+import { BODY_DROPPED } from './bodies.ts';
+import { UNDECODABLE } from './headers.ts';
 
 const NO_HEADERS: Readonly<Record<string, unknown>> = Object.freeze({});
 

@@ -5,9 +5,9 @@
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
 import { isUtf8 } from 'node:buffer';
-import type { RawMessage } from './broker.ts';
-import { failed, type Outcome } from './outcome.ts';
-import { decodeBase64, decodeHeaders, encodeHeaders } from './recording-headers.ts';
+import type { RawMessage } from '../broker.ts';
+import { failed, type Outcome } from '../outcome.ts';
+import { decodeBase64, decodeHeaders, encodeHeaders } from './headers.ts';
 
 /** Only what was kept is recorded. */
 export type WholeMessage = RawMessage & { readonly body: Buffer };

@@ -2,8 +2,8 @@
  * Why a session on an AMQP broker did not come about, read from amqplib's errors: amqplib gives sockets' errors as
  * Node does, and what the broker said as text with a reply code. Pure.
  */
-import type { SessionEnd } from './broker.ts';
-import type { AmqpUrl } from './broker-url.ts';
+import type { NotOpened } from '../broker.ts';
+import type { AmqpUrl } from '../broker-url.ts';
 
 /** AMQP reply codes that we act upon (AMQP 0-9-1, 1.2). */
 export const REPLY = {
@@ -29,8 +29,8 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** How a session ended that never was ready. */
-export function openingFailure(error: unknown, url: AmqpUrl): SessionEnd {
+/** Why a session could not be opened. */
+export function openingFailure(error: unknown, url: AmqpUrl): NotOpened {
   const reason = reasonOf(error);
   // Also a Refusal, whose message is complete.
   if (error instanceof Refusal) return { kind: 'refused', reason };

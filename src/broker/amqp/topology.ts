@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
-import { REPLY, Refusal, reasonOf, replyCode } from './amqp-failure.ts';
-import type { BrokerSettings } from './broker.ts';
+import type { AmqpSettings } from '../broker.ts';
+import { REPLY, Refusal, reasonOf, replyCode } from './failure.ts';
 
 /** A minute is ample for a bridge that lives; older news would only tell of a bridge that hangs. */
 const QUEUE_MESSAGE_TTL_MS = 60_000;
@@ -48,7 +48,7 @@ async function declareExchange(model: ChannelModel, exchange: string): Promise<b
 }
 
 /** Declares and binds a queue that is gone with its connection. Rejects with a Refusal or amqplib's error. */
-export async function bindOwnQueue(channel: Channel, settings: QueueSettings): Promise<string> {
+export async function bindOwnQueue(channel: Channel, settings: AmqpSettings): Promise<string> {
   const queue = `${settings.eventQueuePrefix}.celery-otel.${randomUUID()}`;
   try {
     await channel.assertQueue(queue, {
@@ -68,8 +68,6 @@ export async function bindOwnQueue(channel: Channel, settings: QueueSettings): P
   }
   return queue;
 }
-
-type QueueSettings = Pick<BrokerSettings, 'eventExchange' | 'eventQueuePrefix' | 'eventQueueBytesMax'>;
 
 async function onThrowAwayChannel<T>(model: ChannelModel, act: (channel: Channel) => Promise<T>): Promise<T> {
   const channel = await model.createChannel();

@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { close, closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { CeleryOtelError } from '../errors.ts';
-import type { RawMessage } from './broker.ts';
-import { failed, type Outcome } from './outcome.ts';
-import { encodeHeader, encodeMessage } from './recording-format.ts';
+import { CeleryOtelError } from '../../errors.ts';
+import type { RawMessage } from '../broker.ts';
+import { failed, type Outcome } from '../outcome.ts';
+import { encodeHeader, encodeMessage } from './format.ts';
 
 /** What arrives in one turn of the event loop is written together, but not more than this. */
 const PENDING_CHARS_MAX = 1024 * 1024;

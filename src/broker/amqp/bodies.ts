@@ -3,7 +3,7 @@
  * takes. Each frame of such a body is dropped as it is read, and its message is delivered as one without. What becomes of
  * that message is not decided here.
  */
-import { AT, BASIC, CONTENT_HEADER, endOfContentHeader, frameReader } from './amqp-headers.ts';
+import { AT, BASIC, CONTENT_HEADER, endOfContentHeader, frameReader } from './headers.ts';
 
 /** Stands where the properties of a message are whose body was dropped. */
 export const BODY_DROPPED: object = Object.freeze({});

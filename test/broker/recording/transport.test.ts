@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { RawMessage } from '../../src/broker/broker.ts';
-import { createRecordingTransport } from '../../src/broker/recording.ts';
-import { encodeHeader, encodeMessage } from '../../src/broker/recording-format.ts';
-import { type SentMessage, testConformance } from './conformance.ts';
-import { addressOf, messagesOf, observeSession } from './observed-session.ts';
+import type { RawMessage } from '../../../src/broker/broker.ts';
+import { encodeHeader, encodeMessage } from '../../../src/broker/recording/format.ts';
+import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
+import { type SentMessage, testConformance } from '../conformance.ts';
+import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 
 const BEGUN_MS = Date.parse('2026-11-21T10:00:00Z');
 const HEADER = encodeHeader(BEGUN_MS);

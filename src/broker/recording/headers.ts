@@ -2,8 +2,8 @@
  * Message headers as JSON and back, exactly: what AMQP has and JSON lacks is written as an object with one key that
  * begins with `$`. Pure.
  */
-import { HEADER_LIMITS } from './header-limits.ts';
-import { failed, type Outcome } from './outcome.ts';
+import { HEADER_LIMITS } from '../header-limits.ts';
+import { failed, type Outcome } from '../outcome.ts';
 
 const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
 const BIGINT = /^-?\d{1,100}$/;

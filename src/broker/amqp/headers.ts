@@ -3,7 +3,7 @@
  * connection. Such a message is delivered as one without known properties. It touches content headers only: whatever
  * else cannot be decoded is the broker's own mistake, and still ends the session.
  */
-import { HEADER_LIMITS } from './header-limits.ts';
+import { HEADER_LIMITS } from '../header-limits.ts';
 
 /** What amqplib's connection reads frames with. */
 interface FrameReader {

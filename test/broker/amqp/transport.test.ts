@@ -1,15 +1,14 @@
 /** The AMQP transport against a real RabbitMQ: what every transport does, and what it finds, makes and is refused. */
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
-import { createAmqpTransport } from '../../src/broker/amqp.ts';
-import { ListeningClock } from '../../src/broker/listening-clock.ts';
-import { freePort } from '../real/free-port.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
-import { type SentMessage, testConformance } from './conformance.ts';
-import { Log } from './log.ts';
-import { addressOf, observeSession } from './observed-session.ts';
-import { startPublisher } from './publisher.ts';
-import { startRelay } from './relay.ts';
+import { freePort } from '../../real/free-port.ts';
+import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
+import { type SentMessage, testConformance } from '../conformance.ts';
+import { Log } from '../log.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
+import { startPublisher } from '../publisher.ts';
+import { startRelay } from '../relay.ts';
+import { amqpTransport } from './amqp-transport.ts';
 
 let rabbitmq: RabbitMq;
 let deadPort: number;
@@ -30,12 +29,12 @@ const EVENT: SentMessage = {
 };
 
 testConformance('AMQP', {
-  create: () => createAmqpTransport(new ListeningClock()),
+  create: () => amqpTransport({ eventExchange: 'events' }),
   absent: () => addressOf(`amqp://127.0.0.1:${deadPort}`),
   async open(t, messages) {
     const publisher = await startPublisher(t, rabbitmq.port);
     return {
-      session: { url: addressOf(rabbitmq.url), eventExchange: 'events' },
+      session: { url: addressOf(rabbitmq.url) },
       send: () => publisher.publish('events', messages),
     };
   },
@@ -43,9 +42,8 @@ testConformance('AMQP', {
 
 /** A session at that address, on an exchange of its own name. */
 function session(t: TestContext, url: string, eventExchange = 'celeryev', connectTimeoutMs = 5000) {
-  return observeSession(t, createAmqpTransport(new ListeningClock()), {
+  return observeSession(t, amqpTransport({ eventExchange }), {
     url: addressOf(url),
-    eventExchange,
     connectTimeoutMs,
   });
 }
@@ -78,9 +76,8 @@ test('that the exchange had to be made is said by the session that made it, and 
     ['second', ['second is ready on made-once']],
   ] as const) {
     const from = happened.items.length;
-    observeSession(t, createAmqpTransport(new ListeningClock()), {
+    observeSession(t, amqpTransport({ eventExchange: 'made-once' }), {
       url: addressOf(rabbitmq.url),
-      eventExchange: 'made-once',
       exchangeMade: () => happened.add(`${number} made it`),
       ready: (exchange) => happened.add(`${number} is ready on ${exchange}`),
     });
@@ -289,9 +286,8 @@ test('a flood leaves time to all else in each turn of the event loop', async (t)
     while (performance.now() < untilMs);
   };
   const done = Promise.withResolvers<void>();
-  const { ready } = observeSession(t, createAmqpTransport(new ListeningClock()), {
+  const { ready } = observeSession(t, amqpTransport({ eventExchange: 'flood' }), {
     url: addressOf(rabbitmq.url),
-    eventExchange: 'flood',
     deliver() {
       // What is sent while the first is dealt with is there all at once.
       busy(deliveredAt.length === 0 ? 300 : 1);

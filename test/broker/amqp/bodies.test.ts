@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { createAmqpTransport } from '../../src/broker/amqp.ts';
-import { guardBodies } from '../../src/broker/amqp-bodies.ts';
-import { ListeningClock } from '../../src/broker/listening-clock.ts';
+import { guardBodies } from '../../../src/broker/amqp/bodies.ts';
+import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
+import { amqpTransport } from './amqp-transport.ts';
 import { bodyFrames, content, contentHeader, field, frame, tagged } from './frames.ts';
-import { addressOf, messagesOf, observeSession } from './observed-session.ts';
 import { startScriptedBroker } from './scripted-broker.ts';
 
 const SEED = 20_261_122;
@@ -16,8 +15,8 @@ const NO_HEADERS = Buffer.alloc(0);
 
 async function subscribed(t: TestContext, bodyBytesMax = BYTES_MAX) {
   const broker = await startScriptedBroker(t);
-  const transport = createAmqpTransport(new ListeningClock());
-  const session = observeSession(t, transport, { url: addressOf(broker.url), heartbeatS: 0, bodyBytesMax });
+  const transport = amqpTransport({ heartbeatS: 0 });
+  const session = observeSession(t, transport, { url: addressOf(broker.url), bodyBytesMax });
   await session.ready();
   return {
     ...session,

@@ -6,13 +6,13 @@ import { readFile } from 'node:fs/promises';
 import { connect as connectSocket } from 'node:net';
 import { Readable } from 'node:stream';
 import { type ChannelModel, connect } from 'amqplib';
-import { VERSION } from '../version.ts';
-import { guardBodies } from './amqp-bodies.ts';
-import { Refusal, reasonOf } from './amqp-failure.ts';
-import { guardHeaders } from './amqp-headers.ts';
-import type { AmqpUrl, BrokerTls } from './broker-url.ts';
-import { paceReading } from './paced-reading.ts';
-import { pause } from './pause.ts';
+import { VERSION } from '../../version.ts';
+import type { AmqpUrl, BrokerTls } from '../broker-url.ts';
+import { paceReading } from '../paced-reading.ts';
+import { pause } from '../pause.ts';
+import { guardBodies } from './bodies.ts';
+import { Refusal, reasonOf } from './failure.ts';
+import { guardHeaders } from './headers.ts';
 
 /** The peer may be gone without a word: nothing waits longer than this for its goodbye. */
 const CLOSE_TIMEOUT_MS = 1000;

@@ -18,11 +18,11 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openRecorder } from '../../src/broker/recorder.ts';
-import { createRecordingTransport } from '../../src/broker/recording.ts';
-import { CeleryOtelError } from '../../src/errors.ts';
-import { addressOf, messagesOf, observeSession } from './observed-session.ts';
-import { MESSAGE } from './scripted-transport.ts';
+import { openRecorder } from '../../../src/broker/recording/recorder.ts';
+import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
+import { CeleryOtelError } from '../../../src/errors.ts';
+import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
+import { MESSAGE } from '../scripted-transport.ts';
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
 const HEADER_LINE =

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { createAmqpTransport } from '../../src/broker/amqp.ts';
-import { guardHeaders } from '../../src/broker/amqp-headers.ts';
-import type { RawMessage } from '../../src/broker/broker.ts';
-import { ListeningClock } from '../../src/broker/listening-clock.ts';
+import { guardHeaders } from '../../../src/broker/amqp/headers.ts';
+import type { RawMessage } from '../../../src/broker/broker.ts';
+import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
+import { amqpTransport } from './amqp-transport.ts';
 import {
   bodyFrames,
   content,
@@ -21,7 +21,6 @@ import {
   sized,
   tagged,
 } from './frames.ts';
-import { addressOf, messagesOf, observeSession } from './observed-session.ts';
 import { startScriptedBroker } from './scripted-broker.ts';
 
 const SEED = 20_261_122;
@@ -30,10 +29,7 @@ const HONEST = content(CHANNEL, field('hostname', sized('S', Buffer.from('w1@sho
 
 async function subscribed(t: TestContext) {
   const broker = await startScriptedBroker(t);
-  const session = observeSession(t, createAmqpTransport(new ListeningClock()), {
-    url: addressOf(broker.url),
-    heartbeatS: 0,
-  });
+  const session = observeSession(t, amqpTransport({ heartbeatS: 0 }), { url: addressOf(broker.url) });
   await session.ready();
   let expected = 0;
   return {
@@ -264,7 +260,7 @@ const BREACHES: Readonly<Record<string, Buffer>> = {
 for (const [what, bytes] of Object.entries(BREACHES)) {
   test(`a mistake of the broker itself still ends the session: ${what}`, async (t) => {
     const broker = await startScriptedBroker(t);
-    const { ready, ended, log } = observeSession(t, createAmqpTransport(new ListeningClock()), {
+    const { ready, ended, log } = observeSession(t, amqpTransport(), {
       url: addressOf(broker.url),
     });
     await ready();

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
-import type { RawMessage } from '../../src/broker/broker.ts';
-import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
-import { listen } from '../../src/broker/session-loop.ts';
-import type { SelfEvent } from '../../src/self/self-event.ts';
-import { freePort } from '../real/free-port.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
-import { Log } from './log.ts';
-import { SETTINGS } from './observed-session.ts';
-import { startPublisher } from './publisher.ts';
+import type { RawMessage } from '../../../src/broker/broker.ts';
+import { parseBrokerUrls } from '../../../src/broker/broker-url.ts';
+import { listen } from '../../../src/broker/session-loop.ts';
+import type { SelfEvent } from '../../../src/self/self-event.ts';
+import { freePort } from '../../real/free-port.ts';
+import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
+import { Log } from '../log.ts';
+import { startPublisher } from '../publisher.ts';
+import { AMQP } from './amqp-transport.ts';
 
 const CONNECTED_WITHIN_MS = 5000;
 
@@ -28,7 +28,7 @@ function listenTo(t: TestContext, addresses: string) {
   const bodies = new Log<string>();
   const stopping = new AbortController();
   const listener = listen({
-    ...SETTINGS,
+    ...{ connectTimeoutMs: 5000, bodyBytesMax: 2_097_152, amqp: AMQP },
     urls: parsed.urls,
     failoverStrategy: 'round-robin',
     service: 'shop',
@@ -94,7 +94,7 @@ async function listenTooEarly(t: TestContext) {
 test('after each restart, and when it is there first, it is connected within seconds and misses nothing', async (t) => {
   const { listener, told, bodies, connected } = listenTo(t, rabbitmq.url);
   await connected(1);
-  const publishing = publishForever(t, SETTINGS.eventExchange);
+  const publishing = publishForever(t, AMQP.eventExchange);
   await bodies.reaches(20);
 
   for (const [restarts, end] of [rabbitmq.stop, rabbitmq.kill].entries()) {
@@ -132,7 +132,7 @@ test('where the first of two brokers is dead the second is used at once', async 
     [['unreachable', 0], 'broker-connected'],
   );
   const publisher = await startPublisher(t, rabbitmq.port);
-  await publisher.publish(SETTINGS.eventExchange, [
+  await publisher.publish(AMQP.eventExchange, [
     {
       routingKey: 'worker.online',
       contentType: '',

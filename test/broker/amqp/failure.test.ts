@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { createAmqpTransport } from '../../src/broker/amqp.ts';
-import { openingFailure, Refusal, replyCode } from '../../src/broker/amqp-failure.ts';
-import { ListeningClock } from '../../src/broker/listening-clock.ts';
-import { addressOf, observeSession } from './observed-session.ts';
+import { openingFailure, Refusal, replyCode } from '../../../src/broker/amqp/failure.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
+import { amqpTransport } from './amqp-transport.ts';
 
 const URL = addressOf('amqp://u:hunter2@h/shop');
 
@@ -70,7 +69,7 @@ async function endWith(t: TestContext, behave: (socket: Socket) => void) {
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
   const url = addressOf(`amqp://u:hunter2@127.0.0.1:${address.port}`);
-  const session = observeSession(t, createAmqpTransport(new ListeningClock()), {
+  const session = observeSession(t, amqpTransport(), {
     url,
     connectTimeoutMs: 500,
   });

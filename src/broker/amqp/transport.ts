@@ -1,0 +1,180 @@
+/**
+ * The transport for RabbitMQ and others that speak AMQP 0-9-1: one connection, one queue of our own bound to Celery's
+ * event exchange. It opens one session and says why it ended; whether there is another is not decided here.
+ */
+import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import type {
+  AmqpSettings,
+  Deliver,
+  Opening,
+  RawMessage,
+  Session,
+  SessionEnd,
+  SessionOptions,
+  Transport,
+} from '../broker.ts';
+import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
+import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
+import { closeConnection, isListening, openConnection } from './connection.ts';
+import { openingFailure, reasonOf } from './failure.ts';
+import { rawMessage } from './message.ts';
+import { bindOwnQueue, ensureExchange } from './topology.ts';
+
+export function createAmqpTransport(settings: AmqpSettings, listening: ListeningClock): Transport {
+  return {
+    open: async (options) =>
+      isAmqp(options.url)
+        ? new AmqpSession(settings, options, options.url, listening).open()
+        : { kind: 'unusable', reason: NOT_AMQP },
+    now: () => listening.wallMs(performance.now(), Date.now()),
+    listenedMs: () => listening.listenedMs,
+    reachable: async (url, signal) => isAmqp(url) && isListening(url, signal),
+  };
+}
+
+const NOT_AMQP = 'not an AMQP address';
+const STOPPED = { kind: 'stopped' } as const;
+
+function isAmqp(url: BrokerUrl): url is AmqpUrl {
+  return url.scheme === 'amqp' || url.scheme === 'amqps';
+}
+
+/** From the first packet to the last; the first of all the things that may end it is why it ended. */
+class AmqpSession implements Session {
+  readonly exchange: string;
+  readonly #settings: AmqpSettings;
+  readonly #options: SessionOptions;
+  readonly #url: AmqpUrl;
+  readonly #listening: ListeningClock;
+  /** Aborted at the end: however the session got there, its socket is destroyed. */
+  readonly #socket = new AbortController();
+  readonly #opening = Promise.withResolvers<Opening>();
+  readonly #ending = Promise.withResolvers<SessionEnd>();
+  #model: ChannelModel | undefined;
+  #phase: 'opening' | 'open' | 'over' = 'opening';
+  #deadline: NodeJS.Timeout | undefined;
+  #proofTimer: NodeJS.Timeout | undefined;
+  /** When what is being looked at was read, epoch ms: asked once for all the messages in it. */
+  #readAtMs = 0;
+  #deliver: Deliver | undefined;
+  /** The first messages may come in one packet with the answer to the subscription. */
+  readonly #early: RawMessage[] = [];
+
+  constructor(settings: AmqpSettings, options: SessionOptions, url: AmqpUrl, listening: ListeningClock) {
+    this.exchange = settings.eventExchange;
+    this.#settings = settings;
+    this.#options = options;
+    this.#url = url;
+    this.#listening = listening;
+  }
+
+  open(): Promise<Opening> {
+    const { signal, connectTimeoutMs } = this.#options;
+    signal.addEventListener('abort', this.#stop);
+    if (signal.aborted) {
+      this.#stop();
+    } else {
+      const reason = `no answer within ${connectTimeoutMs} ms`;
+      const giveUp = (): void => this.#opening.resolve({ kind: 'unreachable', reason });
+      this.#deadline = setTimeout(() => this.#end(giveUp), connectTimeoutMs);
+      void this.#connect();
+    }
+    return this.#opening.promise;
+  }
+
+  receive(deliver: Deliver): Promise<SessionEnd> {
+    this.#deliver = deliver;
+    for (const message of this.#early.splice(0)) this.#handOver(message);
+    return this.#ending.promise;
+  }
+
+  /** Connects and subscribes, either within the connect timeout; never rejects. */
+  async #connect(): Promise<void> {
+    try {
+      const { heartbeatS, eventExchange } = this.#settings;
+      const { bodyBytesMax } = this.#options;
+      const onRead = (upMs: number): void => this.#noteRead(upMs);
+      const limits = { heartbeatS, bodyBytesMax };
+      const model = await openConnection(this.#url, limits, this.#socket.signal, onRead);
+      this.#model = model;
+      model.on('error', (error) => this.#broken(error));
+      model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
+      if (this.#phase === 'over') return;
+      this.#deadline?.refresh();
+      if (await ensureExchange(model, eventExchange)) this.#options.exchangeMade(eventExchange);
+      const channel = await model.createChannel();
+      // A call that fails for the same cause says it better, and is first.
+      channel.on('error', (error) => setImmediate(() => this.#broken(error)));
+      const queue = await bindOwnQueue(channel, this.#settings);
+      // noAck as Celery's own receiver has it: an event that we fail to count is not worth a second delivery.
+      await channel.consume(queue, (message) => this.#receive(message), { noAck: true });
+      this.#becomeOpen(channel);
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  #becomeOpen(channel: Channel): void {
+    if (this.#phase !== 'opening') return;
+    this.#phase = 'open';
+    clearTimeout(this.#deadline);
+    this.#proofTimer = setInterval(() => this.#askForProof(channel), PROOF_INTERVAL_MS).unref();
+    this.#listening.begin(performance.now(), Date.now());
+    this.#opening.resolve({ kind: 'opened', session: this });
+  }
+
+  /** Something came, and with it everything that the broker had sent before. */
+  #noteRead(upMs: number): void {
+    this.#readAtMs = Date.now();
+    if (this.#phase === 'open') this.#listening.proven(upMs, this.#readAtMs);
+  }
+
+  /** A dead connection and a quiet cluster look alike, until the broker answers something. */
+  #askForProof(channel: Channel): void {
+    if (this.#phase === 'over' || !this.#listening.needsProof(performance.now())) return;
+    // Nothing is acknowledged, so a prefetch limit means nothing, and this one is none. Whoever breaks the channel says why.
+    channel.prefetch(0).catch(() => undefined);
+  }
+
+  #receive(message: ConsumeMessage | null): void {
+    if (message === null) {
+      this.#broken(new Error('the broker cancelled our subscription: the queue was deleted'));
+      return;
+    }
+    const raw = rawMessage(message, this.#readAtMs);
+    if (this.#deliver === undefined) this.#early.push(raw);
+    else this.#handOver(raw);
+  }
+
+  #handOver(message: RawMessage): void {
+    if (this.#phase === 'open') this.#deliver?.(message, this.#listening.listenedMs);
+  }
+
+  readonly #stop = (): void => {
+    this.#end(() => {
+      this.#opening.resolve(STOPPED);
+      this.#ending.resolve(STOPPED);
+    });
+  };
+
+  #broken(error: unknown): void {
+    const isOpen = this.#phase === 'open';
+    this.#end(() => {
+      if (isOpen) this.#ending.resolve({ kind: 'lost', reason: reasonOf(error) });
+      else this.#opening.resolve(openingFailure(error, this.#url));
+    });
+  }
+
+  /** Of several errors that one cause brings about the first tells the most; the others change nothing. */
+  async #end(settle: () => void): Promise<void> {
+    if (this.#phase === 'over') return;
+    this.#phase = 'over';
+    clearTimeout(this.#deadline);
+    clearInterval(this.#proofTimer);
+    this.#options.signal.removeEventListener('abort', this.#stop);
+    this.#listening.end();
+    if (this.#model !== undefined) await closeConnection(this.#model);
+    this.#socket.abort();
+    settle();
+  }
+}
