@@ -10,6 +10,7 @@ import { VERSION } from '../version.ts';
 import { guardBodies } from './amqp-bodies.ts';
 import { Refusal, reasonOf } from './amqp-failure.ts';
 import { guardHeaders } from './amqp-headers.ts';
+import { paceFrames } from './amqp-pace.ts';
 import type { AmqpUrl, BrokerTls } from './broker-url.ts';
 import { paceReading } from './paced-reading.ts';
 import { pause } from './pause.ts';
@@ -65,9 +66,10 @@ export async function openConnection(
   if (!('stream' in connection && connection.stream instanceof Readable)) {
     throw new Error('amqplib reads from something else than the stream of its connection');
   }
-  paceReading(connection.stream, onRead);
+  const hasTime = paceReading(connection.stream, onRead);
   guardHeaders(connection);
   guardBodies(connection, bodyBytesMax);
+  paceFrames(connection, connection.stream, hasTime);
   return model;
 }
 
