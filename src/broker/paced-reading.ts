@@ -1,12 +1,15 @@
 /**
  * Lets whoever reads streams have some of each turn of the event loop, however much there is to read and in however many
  * of them: what is done with a chunk is done before the next is read, and a socket whose sender is quick hands over
- * megabytes in one turn. Meanwhile the streams fill up, and their senders wait. What is read, nobody here knows.
+ * megabytes in one turn. Meanwhile the streams fill up, and their senders wait. A chunk may hold more than a turn has time
+ * for: its reader asks in between, and gives back what is left. What is read, nobody here knows.
  */
 import type { Readable } from 'node:stream';
 
-/** Of a turn, for all streams together; one chunk may take it beyond that. */
+/** Of a turn, for all streams together; what is begun before it is over may take it beyond that. */
 const READING_MS = 6;
+/** Else a stream would go on to take in as much as it gives, though most of that is given back. */
+const CHUNK_BYTES_MAX = 64 * 1024;
 
 interface Reader {
   /** The last turn in which it asked, and its part of that. */
@@ -63,9 +66,12 @@ const turns = new ReadingTurns();
 /**
  * @param stream whose reader calls `read()` until that gives null, and again on 'readable'
  * @param onRead called before each chunk is handed over; monotonic ms
+ * @returns whether there is time for more of a chunk; if not, the reader gives the rest back with `unshift`. For the
+ * beginning there always is, or many streams would share a turn so far that none gets on.
  */
-export function paceReading(stream: Readable, onRead: (upMs: number) => void = () => {}): void {
+export function paceReading(stream: Readable, onRead: (upMs: number) => void = () => {}): () => boolean {
   const read = stream.read.bind(stream);
+  let isBegun = false;
   const reader: Reader = {
     turn: -1,
     untilMs: 0,
@@ -77,8 +83,16 @@ export function paceReading(stream: Readable, onRead: (upMs: number) => void = (
   stream.read = (size?: number): unknown => {
     const nowMs = performance.now();
     if (!turns.mayRead(reader, nowMs)) return null;
-    const chunk: unknown = read(size);
-    if (chunk !== null) onRead(nowMs);
+    const most = stream.readableLength > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : undefined;
+    const chunk: unknown = read(size ?? most);
+    if (chunk === null) return null;
+    isBegun = false;
+    onRead(nowMs);
     return chunk;
+  };
+  return () => {
+    if (isBegun) return turns.mayRead(reader, performance.now());
+    isBegun = true;
+    return true;
   };
 }

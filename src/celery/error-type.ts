@@ -14,17 +14,14 @@ const RETRY = 'Retry';
 const CLASS_CHARS_MAX = BODY_LIMITS.error_type.max;
 const TEXT_CHARS_MAX = BODY_LIMITS.exception.max;
 
-/** A dotted Python path, whose last identifier is the class. `<locals>` stands in those of nested classes. */
-const PATH = String.raw`(?:(?:[\p{XIDS}_]\p{XIDC}*|<\p{XIDC}+>)\.)*([\p{XIDS}_]\p{XIDC}*)`;
-/** What `BaseException.__repr__` writes: `KeyError('k')`, `ExceptionGroup('two things', [ValueError('a')])`. */
-const CALLED = new RegExp(`^${PATH}\\(`, 'u');
-/**
- * Usual reprs of other classes: `<HttpError 404 …>`, `<MaybeEncodingError: Error …`, `<shop.Declined object at 0x7f…>`.
- * `<Unrepresentable …` is kombu's word for an exception whose own repr fails (utils/encoding.py).
- */
-const ANGLED = new RegExp(`^<(?!Unrepresentable )${PATH}(?=[\\s:>(])`, 'u');
-/** A whole text or line with the class in front: `shop.PaymentDeclined: card declined`, or the class alone. */
-const LED = new RegExp(`^(${PATH})(?=:|\\s*$)`, 'u');
+/** A part of a dotted Python path. `<locals>` stands in those of nested classes. */
+const PART = String.raw`(?:[\p{XIDS}_]\p{XIDC}*|<\p{XIDC}+>)`;
+/** Nothing is asked of what follows, or a long path before something else would be looked at again and again. */
+const PATH = new RegExp(String.raw`${PART}(?:\.${PART})*`, 'uy');
+/** What follows the class in usual reprs of other classes, such as `<HttpError 404 …>`. */
+const AFTER_ANGLED = /[\s:>(]/u;
+/** kombu's word for an exception whose own repr fails (utils/encoding.py). */
+const UNREPRESENTABLE = '<Unrepresentable ';
 /** What Celery raises for a retry in every pool but prefork: the reason is its second argument. */
 const RETRY_REASON = /^Retry\(Retry\(\.\.\.\), (.*)$/su;
 /** `celery.exceptions.Reject`, as its repr is. */
@@ -42,11 +39,12 @@ export function errorType(exception: unknown, traceback: unknown): string {
   // `retry()` without an exception.
   if (repr === 'None') return RETRY;
   const reason = RETRY_REASON.exec(repr)?.[1];
-  if (reason !== undefined) return classOfRepr(reason) ?? RETRY;
+  if (reason !== undefined) return classOfRepr(reason, pathAt(reason, 0)) ?? RETRY;
   const ofTraceback = () => bounded(raisedLast(traceback)?.class);
   if (WRAPPED_REPR.test(repr)) return ofTraceback() ?? UNKNOWN_ERROR;
   // A repr of the user's own (`order 17: declined`) often begins with something that is no class, so it comes last.
-  return classOfRepr(repr) ?? ofTraceback() ?? bounded(LED.exec(repr)?.[2]) ?? UNKNOWN_ERROR;
+  const first = pathAt(repr, 0);
+  return classOfRepr(repr, first) ?? ofTraceback() ?? bounded(led(repr, first)?.class) ?? UNKNOWN_ERROR;
 }
 
 /** Whether the "failure" is a `Reject`: Celery 5.7 tells a rejection without requeue as a failure (PR #10369). */
@@ -57,8 +55,39 @@ export function isRejection(exception: unknown, traceback: unknown): boolean {
   return WRAPPED_REPR.test(exception) && raisedLast(traceback)?.path === 'celery.exceptions.Reject';
 }
 
-function classOfRepr(repr: string): string | undefined {
-  return bounded((CALLED.exec(repr) ?? ANGLED.exec(repr))?.[1]);
+interface Raised {
+  /** `shop.orders.PaymentDeclined` */
+  readonly path: string;
+  /** `PaymentDeclined` */
+  readonly class: string;
+}
+
+/** The path of a class at that place. */
+function pathAt(text: string, at: number): Raised | undefined {
+  PATH.lastIndex = at;
+  const path = PATH.exec(text)?.[0];
+  if (path === undefined) return undefined;
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  return name.startsWith('<') ? undefined : { path, class: name };
+}
+
+/**
+ * Either what `BaseException.__repr__` writes: `KeyError('k')`, `ExceptionGroup('two things', [ValueError('a')])`; or
+ * `<HttpError 404 …>`, `<MaybeEncodingError: Error …`, `<shop.Declined object at 0x7f…>`.
+ * @param first the path with which it begins
+ */
+function classOfRepr(repr: string, first: Raised | undefined): string | undefined {
+  if (first !== undefined && repr[first.path.length] === '(') return bounded(first.class);
+  if (!repr.startsWith('<') || repr.startsWith(UNREPRESENTABLE)) return undefined;
+  const angled = pathAt(repr, 1);
+  if (angled === undefined) return undefined;
+  return AFTER_ANGLED.test(repr.charAt(1 + angled.path.length)) ? bounded(angled.class) : undefined;
+}
+
+/** A whole text or line with the class in front: `shop.PaymentDeclined: card declined`, or the class alone. */
+function led(text: string, first: Raised | undefined): Raised | undefined {
+  const rest = text.slice(first?.path.length);
+  return rest.startsWith(':') || rest.trim() === '' ? first : undefined;
 }
 
 /** What Python's `traceback` writes above the frames of an exception, and between two that are chained. */
@@ -70,13 +99,6 @@ const GROUP_MARGIN = '  | ';
 /** The end of the line before the first that is not indented, behind the margin. Lines are many: a loop would be slow. */
 const END_OF_FRAMES = /\n(?! )/gu;
 const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
-
-interface Raised {
-  /** `shop.orders.PaymentDeclined` */
-  readonly path: string;
-  /** `PaymentDeclined` */
-  readonly class: string;
-}
 
 /**
  * The exception that a traceback is of: of chained ones the last, and its name is on the first line that is not
@@ -97,8 +119,7 @@ function raisedLast(traceback: unknown): Raised | undefined {
   }
   at += margin.length;
   const [line = ''] = traceback.slice(at, at + TEXT_CHARS_MAX).split('\n', 1);
-  const [, path, name] = LED.exec(line) ?? [];
-  return path === undefined || name === undefined ? undefined : { path, class: name };
+  return led(line, pathAt(line, 0));
 }
 
 function bounded(found: string | undefined): string | undefined {

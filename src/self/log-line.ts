@@ -75,7 +75,7 @@ export function logLine(event: SelfEvent): LogLine {
     case 'exchange-made':
       return line(
         'warn',
-        `made the exchange "${event.exchange}" at ${event.broker}, which was not there: either no worker has been there yet, or event_exchange or the virtual host is not that of the workers`,
+        `made the exchange ${quoted(event.exchange)} at ${event.broker}, which was not there: either no worker has been there yet, or event_exchange or the virtual host is not that of the workers`,
         `${event.kind} ${event.service} ${event.broker}`,
       );
     case 'broker-session-ended':
@@ -112,7 +112,7 @@ export function logLine(event: SelfEvent): LogLine {
 
 function connected({ broker, service, exchange }: Extract<SelfEvent, { kind: 'broker-connected' }>): string {
   const listening = `connected to ${broker}; listening for ${service}`;
-  return exchange === undefined ? listening : `${listening} on the exchange ${exchange}`;
+  return exchange === undefined ? listening : `${listening} on the exchange ${quoted(exchange)}`;
 }
 
 type PassedOver = Extract<SelfEvent, { kind: 'input-dropped' | 'field-implausible' | 'table-evicted' }>;
@@ -145,13 +145,12 @@ function overflowed({ service, metric, limit }: Extract<SelfEvent, { kind: 'seri
   return `${metric} of ${service} has the ${limit} points that its limit allows, and what finds no place is counted in one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or give it a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`;
 }
 
-/** Names are quoted, since anybody can write what he likes into one. */
 function mismeasured(event: Extract<SelfEvent, { kind: 'clock-skewed' | 'loss-refuted' }>): string {
   switch (event.kind) {
     case 'clock-skewed':
-      return `the clocks of ${event.senderHost} (sender) and ${event.workerHost} (worker) differ: a negative wait was taken as 0`;
+      return `the clocks of ${quoted(event.senderHost)} (sender) and ${quoted(event.workerHost)} (worker) differ: a negative wait was taken as 0`;
     case 'loss-refuted':
-      return `${JSON.stringify(event.task)} was counted as lost and has ended after all: ${JSON.stringify(event.worker)} was silent, not dead; raise lost_timeout`;
+      return `${quoted(event.task)} was counted as lost and has ended after all: ${quoted(event.worker)} was silent, not dead; raise lost_timeout`;
   }
 }
 
@@ -179,13 +178,12 @@ function heard(event: Heard): LogLine {
 
 function whyNothing({ exchange, unread }: Extract<SelfEvent, { kind: 'nothing-heard' }>): string {
   return unread === 0
-    ? `: either no worker runs, or the workers have another broker, virtual host or event_exchange (here "${exchange}"), or they were started with --without-heartbeat and without -E`
+    ? `: either no worker runs, or the workers have another broker, virtual host or event_exchange (here ${quoted(exchange)}), or they were started with --without-heartbeat and without -E`
     : ` that could be read: ${unread} messages came, and celery_otel.input.dropped tells what is wrong with them`;
 }
 
 function workersOf({ workers, more }: Extract<SelfEvent, { kind: 'task-events-missing' }>): string {
-  // Quoted, since anybody can write what he likes into a name.
-  const names = workers.map((name) => JSON.stringify(name)).join(', ');
+  const names = workers.map(quoted).join(', ');
   return more === 0 ? `the workers ${names}` : `the workers ${names} and ${more} more`;
 }
 
@@ -248,8 +246,8 @@ function exportFinished(event: ExportFinished): LogLine {
 /** A backend may also take everything and have something to say of it (OTLP specification, "Partial Success"). */
 function partialText({ points, rejectedPoints, reason }: ExportFinished): string {
   return rejectedPoints === 0
-    ? `the backend took all ${points} points and warns: ${reason}`
-    : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason || 'it does not say why'}`;
+    ? `the backend took all ${points} points and warns: ${quoted(reason)}`
+    : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason === '' ? 'it does not say why' : quoted(reason)}`;
 }
 
 function recoveredText(event: Extract<SelfEvent, { readonly kind: 'exports-recovered' }>): string {
@@ -268,6 +266,11 @@ function lateText({
   return waitedMs > durationMs / 2
     ? `${what}, but the backend is slow: relieve it, or raise metric_export_interval`
     : `${what}, but there is too much to do: raise metric_export_interval, or have fewer series or services`;
+}
+
+/** What others wrote: anybody can write what he likes into a name, also words that seem to be ours. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
 }
 
 /** Ten and more are whole. */

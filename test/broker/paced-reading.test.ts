@@ -72,6 +72,47 @@ test('a stream that is destroyed while its reader is held up brings it nothing m
   assert.deepEqual([seen.length, calls], [length, 1]);
 });
 
+test('what is given back comes again before what follows, and meanwhile no more is taken in than there is room for', async (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  let sent = 0;
+  const stream = new Readable({
+    read(bytes) {
+      this.push(Uint8Array.from({ length: bytes }, () => sent++ % 251));
+    },
+  });
+  const hasTime = paceReading(stream);
+  let [seen, inOrder, mostBytes] = [0, true, 0];
+  stream.on('readable', () => {
+    for (let chunk: unknown = stream.read(); chunk instanceof Uint8Array; chunk = stream.read()) {
+      let at = 0;
+      for (; at < chunk.length && hasTime(); at += 1) {
+        inOrder &&= chunk[at] === seen % 251;
+        seen += 1;
+        nowMs += CHUNK_MS;
+      }
+      if (at < chunk.length) stream.unshift(chunk.subarray(at));
+      mostBytes = Math.max(mostBytes, stream.readableLength);
+    }
+  });
+  for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+  stream.destroy();
+  assert.ok(seen >= 100 && inOrder, `${seen} bytes`);
+  assert.ok(mostBytes <= 4 * 64 * 1024, `${mostBytes} bytes`);
+});
+
+test('of each chunk the beginning is used, though its reader has hardly any time', async (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const stream = new Readable({ read() {} });
+  const hasTime = paceReading(stream);
+  stream.push(Buffer.alloc(100));
+  assert.ok(stream.read() !== null);
+  nowMs += 1000;
+  assert.deepEqual([hasTime(), hasTime()], [true, false]);
+  stream.destroy();
+});
+
 /** Of all the time that passes, in ms: that of a piece of work, and that of reading each of so many streams without an end. */
 async function sharedTime(t: TestContext, streams: number, workMs: number) {
   let nowMs = 0;

@@ -53,6 +53,13 @@ export const JSON_SHAPES: Readonly<Record<string, Shape>> = {
   ),
   'texts of their own': filled((index) => `"${id(index).padEnd(120, 's')}",`, 1, '[', '1]'),
   'long numbers': filled((index) => `1.${String(index).padEnd(110, '7')}e-310,`, 1, '[', '1]'),
+  // Halfway between two of the smallest numbers there are, as far as seven hundred digits can tell.
+  'numbers between two': filled(
+    (index) => `2.4703282292062327208299149943123${'0'.repeat(700)}${index}e-324,`,
+    1,
+    '[',
+    '1]',
+  ),
   'a number of all digits': text('7', '[', ']'),
   'numbers that are none': filled((index) => `{"${id(index)}":1},`, 3, '[', 'NaN]'),
   'minus signs and a NaN': text('-', '[', ',NaN]'),
@@ -77,6 +84,12 @@ export const JSON_SHAPES: Readonly<Record<string, Shape>> = {
       'a.'.repeat(500),
     );
     return `[${Array.from({ length: Math.min(1_000, Math.floor(bytes / (event.length + 1))) }, () => event).join(',')}]`;
+  },
+  'failures with classes of letters that are looked up': ({ bytes }) => {
+    const path = '𐐀.'.repeat(85);
+    const event = `${failed('traceback')}${path}"}`.replace('ExceptionWithTraceback(', path);
+    const room = Math.floor(bytes / (Buffer.byteLength(event) + 1));
+    return `[${Array.from({ length: Math.min(250, room) }, () => event).join(',')}]`;
   },
   'a list of rejections': filled(() => '1,', 1, '[', '1]'),
 };

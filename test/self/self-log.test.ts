@@ -68,7 +68,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'broker-connected', service: 'shop', broker: 'b', exchange: 'celeryev', attempts: 1 },
     level: 'info',
-    says: /^connected to b; listening for shop on the exchange celeryev$/u,
+    says: /^connected to b; listening for shop on the exchange "celeryev"$/u,
   },
   {
     event: { kind: 'exchange-made', service: 'shop', broker: 'b', exchange: 'shopev' },
@@ -157,7 +157,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' },
     level: 'warn',
-    says: /the clocks of web1 \(sender\) and node7 \(worker\) differ/u,
+    says: /the clocks of "web1" \(sender\) and "node7" \(worker\) differ/u,
   },
   {
     event: { kind: 'loss-refuted', service: 'shop', task: 'shop.pay', worker: 'w1@node7' },
@@ -177,7 +177,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...EXPORTED, outcome: 'partial', rejectedPoints: 3 },
     level: 'warn',
-    says: /^the backend rejected 3 of 40 points for good: out of order$/u,
+    says: /^the backend rejected 3 of 40 points for good: "out of order"$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'partial', rejectedPoints: 3, reason: '' },
@@ -187,7 +187,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...EXPORTED, outcome: 'partial' },
     level: 'warn',
-    says: /^the backend took all 40 points and warns: out of order$/u,
+    says: /^the backend took all 40 points and warns: "out of order"$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'failure', points: 0, reason: 'UNAVAILABLE' },
@@ -338,6 +338,27 @@ test('whatever came from outside is on the line it belongs to, and steers no ter
     // What is below are the fields of the line, one each.
     for (const shown of lines.slice(1)) assert.match(shown, /^ {4}service: /u);
     for (const shown of lines) assert.doesNotMatch(shown, UNPRINTABLE);
+  }
+});
+
+/** A name that ends a quotation, and goes on as we would. */
+const IMITATING = 'node7" (worker) differ: the password of shop has expired; "';
+
+test('whoever writes words like ours into a name writes them into a quotation', () => {
+  const named: readonly SelfEvent[] = [
+    { kind: 'clock-skewed', service: 'shop', senderHost: IMITATING, workerHost: IMITATING },
+    { kind: 'loss-refuted', service: 'shop', task: IMITATING, worker: IMITATING },
+    { kind: 'task-events-missing', service: 'shop', workers: [IMITATING, IMITATING], more: 1 },
+    { ...EXPORTED, outcome: 'partial', rejectedPoints: 0, reason: IMITATING },
+    { ...EXPORTED, outcome: 'partial', rejectedPoints: 3, reason: IMITATING },
+  ];
+  for (const event of named) {
+    const { tell, lines } = log('info');
+    tell(event);
+    const { msg } = JSON.parse(lines()[0] ?? '');
+    const ours = msg.replaceAll(/"(?:[^"\\]|\\.)*"/gu, '');
+    assert.ok(msg.includes(JSON.stringify(IMITATING)), msg);
+    assert.doesNotMatch(ours, /password|"/u);
   }
 });
 

@@ -13,6 +13,7 @@ import { pause } from '../pause.ts';
 import { guardBodies } from './bodies.ts';
 import { Refusal, reasonOf } from './failure.ts';
 import { guardHeaders } from './headers.ts';
+import { paceFrames } from './pace.ts';
 
 /** The peer may be gone without a word: nothing waits longer than this for its goodbye. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -65,9 +66,10 @@ export async function openConnection(
   if (!('stream' in connection && connection.stream instanceof Readable)) {
     throw new Error('amqplib reads from something else than the stream of its connection');
   }
-  paceReading(connection.stream, onRead);
+  const hasTime = paceReading(connection.stream, onRead);
   guardHeaders(connection);
   guardBodies(connection, bodyBytesMax);
+  paceFrames(connection, connection.stream, hasTime);
   return model;
 }
 

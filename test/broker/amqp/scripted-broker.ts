@@ -13,6 +13,8 @@ export interface ScriptedBroker {
   deliver(frames: Buffer): Buffer;
   /** Sends bytes to all clients. */
   send(bytes: Buffer): void;
+  /** And hangs up. */
+  sendLast(bytes: Buffer): void;
 }
 
 /** What is answered to a method, by class and method. The handshake begins with what the client sends first. */
@@ -50,6 +52,9 @@ export async function startScriptedBroker(t: TestContext): Promise<ScriptedBroke
     },
     send(bytes) {
       for (const socket of clients) socket.write(bytes);
+    },
+    sendLast(bytes) {
+      for (const socket of clients) socket.end(bytes);
     },
   };
 }

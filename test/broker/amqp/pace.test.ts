@@ -1,0 +1,54 @@
+/** Chunks with many messages, each of which takes long, from a broker that hands over any bytes. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { longestTurnMs } from '../../longest-turn.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
+import { amqpTransport } from './amqp-transport.ts';
+import { content, field, tagged } from './frames.ts';
+import { startScriptedBroker } from './scripted-broker.ts';
+
+const MESSAGES = 40;
+const MESSAGE_MS = 10;
+const TURN_MS_MAX = 50;
+const CHANNEL = 1;
+
+/** What is done with each message takes so much processor time. */
+async function slowReader(t: TestContext) {
+  const broker = await startScriptedBroker(t);
+  const received: number[] = [];
+  const session = observeSession(t, amqpTransport({ heartbeatS: 0 }), {
+    url: addressOf(broker.url),
+    deliver(message) {
+      received.push(JSON.parse(String(message.body)));
+      const before = process.threadCpuUsage();
+      for (let spentUs = 0; spentUs < MESSAGE_MS * 1000; ) {
+        const { user, system } = process.threadCpuUsage(before);
+        spentUs = user + system;
+      }
+    },
+  });
+  await session.ready();
+  const headers = field('hostname', tagged('V'));
+  const messages = Array.from({ length: MESSAGES }, (_, index) =>
+    broker.deliver(content(CHANNEL, headers, Buffer.from(String(index)))),
+  );
+  return { ...broker, ...session, received, chunk: Buffer.concat(messages) };
+}
+
+test('of many messages in one chunk as many are taken in each turn as it has time for, in their order', async (t) => {
+  const { send, chunk, received } = await slowReader(t);
+  const turnMs = await longestTurnMs(async () => {
+    send(chunk);
+    while (received.length < MESSAGES) await delay(5);
+  });
+  assert.deepEqual(received, [...Array(MESSAGES).keys()]);
+  assert.ok(turnMs < TURN_MS_MAX, `${turnMs} ms`);
+});
+
+test('all of them are taken before the session ends, though the broker has hung up meanwhile', async (t) => {
+  const { sendLast, chunk, received, ended } = await slowReader(t);
+  sendLast(chunk);
+  assert.equal((await ended).kind, 'lost');
+  assert.deepEqual(received, [...Array(MESSAGES).keys()]);
+});
