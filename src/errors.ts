@@ -4,7 +4,7 @@
  */
 import { printable } from './printable.ts';
 
-/** Code → what it means and what to do; the README's table of errors is checked against it. */
+/** Code → what it means and what to do; the table in docs/embedding.md is checked against it. */
 export const ERROR_CODES = {
   CONFIG_INVALID:
     'Options have wrong values, or do not go together; the message says which. Of the command, or of `createBridge`.',

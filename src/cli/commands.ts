@@ -70,7 +70,7 @@ Configuration files (--config FILE):
   celery-otel config --example         prints a whole one with explanations
   celery-otel config --config FILE     prints what a file comes to, or all that is wrong with it
   celery-otel config --schema          prints a JSON schema of its section celery, for editors
-  README.md has more under "One configuration file".
+  docs/configuration.md has more under "One configuration file".
 `;
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The table of options: one row each, from which flags, environment variables, keys of the configuration file, its JSON
- * schema, checks, defaults, `--help` and the README's table derive. A default is a text and passes the same check as
+ * schema, checks, defaults, `--help` and the table in docs/configuration.md derive. A default is a text and passes the same check as
  * what a user writes.
  */
 import { LOG_LEVELS } from '../self/log-level.ts';

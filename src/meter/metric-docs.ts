@@ -31,7 +31,6 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
   const on = Object.entries(metrics).filter(([, row]) => row.enabled);
   const off = Object.entries(metrics).filter(([, row]) => !row.enabled);
   const parts = [
-    '<!-- Generated from src/meter/catalog.ts and src/meter/attributes.ts, and compared with them by the tests. -->',
     '# Metrics',
     'Where a sum or a histogram is said to be cumulative, the option `otlp_temporality_preference` can make it a delta.',
     '## Default metrics',

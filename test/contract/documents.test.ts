@@ -9,7 +9,7 @@ import { assertGenerated, markdownTable } from './generated-block.ts';
 import { findDeadLinks } from './links.ts';
 import { ROOT } from './sources.ts';
 
-const README = new URL('../../README.md', import.meta.url);
+const EMBEDDING = new URL('../../docs/embedding.md', import.meta.url);
 
 function readText(file: string): string | undefined {
   const found = statSync(path.join(ROOT, file), { throwIfNoEntry: false });
@@ -17,9 +17,9 @@ function readText(file: string): string | undefined {
   return found.isDirectory() ? '' : readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-test('the README has every error code', () => {
+test('docs/embedding.md has every error code', () => {
   const rows = Object.entries(ERROR_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
-  assertGenerated(README, 'errors', markdownTable(['code', 'meaning'], rows));
+  assertGenerated(EMBEDDING, 'errors', markdownTable(['code', 'meaning'], rows));
 });
 
 test('the changelog has a heading for this version', () => {
