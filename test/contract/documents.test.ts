@@ -1,4 +1,4 @@
-/** The documents say what the code says: errors, versions and links. */
+/** The documents say what the code says, their links lead somewhere, and those to begin with are short. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -20,6 +20,16 @@ function readText(file: string): string | undefined {
 test('docs/embedding.md has every error code', () => {
   const rows = Object.entries(ERROR_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
   assertGenerated(EMBEDDING, 'errors', markdownTable(['code', 'meaning'], rows));
+});
+
+test('the documents that everybody begins with are short', () => {
+  for (const [document, linesMax] of [
+    ['README.md', 150],
+    ['ARCHITECTURE.md', 90],
+  ] as const) {
+    const lines = readText(document)?.trimEnd().split('\n').length ?? Number.POSITIVE_INFINITY;
+    assert.ok(lines <= linesMax, `${document} has ${lines} lines, ${linesMax} are the most`);
+  }
 });
 
 test('the changelog has a heading for this version', () => {
