@@ -3,10 +3,13 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { optionRows } from '../../src/config/options.ts';
 import { ERROR_CODES } from '../../src/errors.ts';
+import { ATTRIBUTES } from '../../src/meter/attributes.ts';
+import { METRICS, OPT_INS, SELF_METRICS } from '../../src/meter/catalog.ts';
 import { VERSION } from '../../src/version.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
-import { findDeadLinks } from './links.ts';
+import { codeSpans, findDeadLinks } from './links.ts';
 import { ROOT } from './sources.ts';
 
 const EMBEDDING = new URL('../../docs/embedding.md', import.meta.url);
@@ -39,14 +42,40 @@ test('the changelog has a heading for this version', () => {
   assert.ok(headings.includes(VERSION), `CHANGELOG.md has ${headings.join(', ')}, not ${VERSION}`);
 });
 
-test('no link within the repository is dead', () => {
+function allDocuments(): readonly string[] {
   const exclude = (name: string) => /^(?:node_modules|dist|\..+)$/u.test(path.basename(name));
   const documents = globSync('**/*.md', { cwd: ROOT, exclude });
   assert.ok(documents.includes('README.md'));
+  return documents;
+}
+
+test('no link within the repository is dead', () => {
   assert.deepEqual(
-    documents.flatMap((document) => findDeadLinks(document, readText)),
+    allDocuments().flatMap((document) => findDeadLinks(document, readText)),
     [],
   );
+});
+
+/** Variables of others, and how Kubernetes derives some from our name. */
+const OTHER_VARIABLES = ['CELERY_OTEL_', 'CELERY_OTEL_PORT', 'CELERY_OTEL_SERVICE_HOST', 'OTEL_LOG_LEVEL'];
+
+test('files, metrics, attributes and variables that documents name are there', () => {
+  const names = new Set([METRICS, SELF_METRICS, ATTRIBUTES].flatMap((table) => Object.keys(table)));
+  const variables = new Set([...optionRows().flatMap(([, { env }]) => env), ...OTHER_VARIABLES]);
+  const isThere = (span: string): boolean => {
+    if (/^(?:src|test|scripts|examples|docs|otel-config)\/[\w./-]+$/u.test(span)) {
+      return readText(span) !== undefined;
+    }
+    if (/^(?:celery_otel|celery\.(?:task|worker))\.[a-z_.]+$/u.test(span)) return names.has(span);
+    if (/^celery\.[\w.]+\/\S+$/u.test(span)) return OPT_INS.some((optIn) => optIn === span);
+    if (/^(?:CELERY|OTEL)_[A-Z_]+$/u.test(span)) return variables.has(span);
+    return true;
+  };
+  const unknown = allDocuments()
+    .filter((document) => document !== 'CHANGELOG.md')
+    .flatMap((document) => codeSpans(readText(document) ?? '').map((span) => [document, span] as const))
+    .filter(([, span]) => !isThere(span));
+  assert.deepEqual(unknown, []);
 });
 
 test('dead links are found, of files and of headings, and nothing else is taken for one', () => {
