@@ -78,6 +78,19 @@ test('files, metrics, attributes and variables that documents name are there', (
   assert.deepEqual(unknown, []);
 });
 
+test('docs/troubleshooting.md quotes what the log says', () => {
+  const said = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => readText(file) ?? '');
+  const table = readText('docs/troubleshooting.md') ?? '';
+  const symptoms = [...table.matchAll(/^\| ([^|]*) \|/gmu)].flatMap(([, cell = '']) => codeSpans(cell));
+  const parts = symptoms.filter((symptom) => symptom.includes('…')).flatMap((line) => line.split('…'));
+  assert.ok(parts.length > 20);
+  const quoted = parts.map((part) => part.trim()).filter(Boolean);
+  assert.deepEqual(
+    quoted.filter((part) => !said.some((text) => text.includes(part))),
+    [],
+  );
+});
+
 test('dead links are found, of files and of headings, and nothing else is taken for one', () => {
   const tree = new Map([
     ['docs', ''],
