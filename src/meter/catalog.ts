@@ -234,7 +234,8 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Tasks that a worker has received, are due and have not started; 0 while it is not up.',
+    description:
+      'Tasks that a worker has received, that are due and that have not started; 0 while it is not up.',
   },
   'celery.worker.tasks.scheduled': {
     instrument: 'gauge',
@@ -269,7 +270,7 @@ export const METRICS = {
     ...ON,
     attributes: WORKER,
     description:
-      'Time since the last event of a worker; it does not grow while there is no connection to the broker.',
+      'Time since the last event from a worker; it does not grow without a connection to the broker.',
   },
   'celery.worker.load': {
     instrument: 'gauge',
