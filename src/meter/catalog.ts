@@ -417,7 +417,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
-    description: 'The most entries that a bounded table may have.',
+    description: 'Maximum number of entries of a bounded table.',
   },
   'celery_otel.table.size': {
     instrument: 'gauge',
@@ -426,7 +426,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
-    description: 'Memory that the entries of a bounded table take, estimated, rather too high than too low.',
+    description: 'Estimated memory of the entries of a bounded table, rather too high than too low.',
   },
   'celery_otel.table.size_limit': {
     instrument: 'gauge',
@@ -436,7 +436,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description:
-      'The most memory that the entries of a bounded table may take, derived from its limit on entries. It is reached first only with names much longer than usual.',
+      'Maximum memory of the entries of a bounded table, derived from its limit on entries. Only names much longer than usual reach it first.',
   },
   'celery_otel.table.evictions': {
     instrument: 'counter',

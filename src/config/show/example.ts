@@ -56,7 +56,7 @@ meter_provider:
             headers_list: \${OTLP_HEADERS:-}
             compression: gzip
             temporality_preference: cumulative
-        # Most points of one stream, including that of the overflow.
+        # Maximum number of points of a stream, including that of the overflow.
         cardinality_limits:
           default: 2000
   views:
