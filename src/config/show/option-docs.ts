@@ -42,7 +42,7 @@ function presence(row: OptionRow<unknown>): string {
 }
 
 function restriction({ brokerOnly }: OptionRow<unknown>): string {
-  return brokerOnly === true ? '; not beside a recording' : '';
+  return brokerOnly === true ? '; not with a recording' : '';
 }
 
 /** Of the export there is more to say than where it is, and the documents do. */
