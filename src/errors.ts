@@ -4,18 +4,17 @@
  */
 import { printable } from './printable.ts';
 
-/** Code → what it means and what to do; the README's table of errors is checked against it. */
+/** Code → what it means and what to do; the table in docs/embedding.md is checked against it. */
 export const ERROR_CODES = {
   CONFIG_INVALID:
-    'Options have wrong values, or do not go together; the message says which. Of the command, or of `createBridge`.',
+    'Options of a command or of `createBridge` are wrong or contradict each other; the message says which.',
   RECORDING_UNREADABLE:
-    'A recording cannot be opened or is not one of ours. Check the path and its first line.',
-  RECORDING_EXISTS:
-    'The file that messages should be recorded to is there already. Name another one, or replace it with `--force`.',
-  RECORDING_UNWRITABLE: 'The file that messages should be recorded to cannot be created or written.',
-  ALREADY_STARTED: 'start() was called twice on one bridge. Create a new one.',
+    'A recording cannot be opened, or is not a recording. Check the path and its first line.',
+  RECORDING_EXISTS: 'The file to record to exists already. Choose another one, or replace it with `--force`.',
+  RECORDING_UNWRITABLE: 'The file to record to cannot be created or written.',
+  ALREADY_STARTED: 'start() was called twice on one bridge. Create a new bridge.',
   START_FAILED:
-    'start() could not start all services, so it stopped those that it had started; the cause says why. Create a new one.',
+    'start() could not start all services and stopped those that it had started; the cause says why. Create a new bridge.',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -15,12 +15,13 @@ export const HEADER_LIMITS = {
     unit: '{level}',
     max: 64,
     reason: 'undecodable-headers',
-    meaning: 'Tables and lists within one another. Celery’s own headers have none; amqplib has no limit.',
+    meaning:
+      'Depth of tables and lists in the headers. Celery’s own headers have none; amqplib has no limit.',
   },
   header_values: {
     unit: '{value}',
     max: 1_000,
     reason: 'undecodable-headers',
-    meaning: 'Values in all tables and lists of a message together. Celery’s own messages have one or two.',
+    meaning: 'Values in all headers of a message together. Celery’s own messages have one or two.',
   },
 } as const satisfies Record<string, HeaderLimit>;

@@ -22,94 +22,94 @@ const TABLE = {
     max: 2 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
-      'A body, as it came. What is larger is dropped as it comes. A list has at most 24 events; Celery cuts arguments and results to 1,024 characters, and what it does not cut are exceptions: a traceback of a thousand frames, which is as deep as Python goes, has 100 kB. Only an exception with a message of a megabyte, which is in its event twice, is beyond it.',
+      'Size of a body as it arrives. A larger one is dropped while it arrives. Celery sends at most 24 events in a list, and cuts arguments and results to 1,024 characters. It does not cut exceptions: a traceback of a thousand frames, which is as deep as Python goes, has 100 kB. Only an exception with a message of a megabyte, which its event has twice, exceeds the limit.',
   },
   unscanned: {
     unit: 'By',
     max: 64 * 1024,
     reason: undefined,
     meaning:
-      'A body that is parsed whatever its structure, since no shape takes more than some milliseconds. Those of Celery have 150 to 15,000 bytes, more only with long tracebacks.',
+      'A body up to this size is parsed whatever its structure, since none takes more than a few milliseconds. Those of Celery have 150 to 15,000 bytes, and more only with long tracebacks.',
   },
   depth: {
     unit: '{level}',
     max: 32,
     reason: 'nested-too-deep',
-    meaning: 'Lists and objects within one another, in a larger body. Celery’s own events nest four deep.',
+    meaning: 'Depth of lists and objects in a larger body. Celery’s own events are nested four deep.',
   },
   tokens: {
     unit: '{token}',
     max: 16 * 1024,
     reason: 'too-many-tokens',
-    meaning: 'Values and names, in a larger body. The 24 events of a list have about 1,000.',
+    meaning: 'Values and names in a larger body. The 24 events of a list have about 1,000.',
   },
   rewritten: {
     unit: '{character}',
     max: 256 * 1024,
     reason: 'invalid-json',
     meaning:
-      'A body in which Python wrote NaN or Infinity, which JSON has not: it is parsed twice. Only custom events hold any.',
+      'Size of a body in which Python wrote NaN or Infinity, which JSON does not have, so that it is parsed twice. Only custom events have them.',
   },
   batch: {
     unit: '{event}',
     max: 250,
     reason: 'batch-too-long',
-    meaning: 'Elements of a list, each of which is counted or rejected by itself. Celery sends at most 24.',
+    meaning: 'Elements of a list. Each is counted or rejected individually. Celery sends at most 24.',
   },
   compressed: {
     unit: 'By',
     max: 256 * 1024,
     reason: 'body-too-large',
     meaning:
-      'A compressed body, as it came: some take as long as they are, whatever they become. The longest that Celery sends has 360 kB before compression.',
+      'Size of a compressed body as it arrives: for some, the time to decompress depends on that size alone. The longest body that Celery sends has 360 kB before compression.',
   },
   expansion: {
     unit: '1',
     max: 4,
     reason: 'expands-too-far',
     meaning:
-      'How many times its size a compressed body may always have after decompression. Celery compresses no events; where something else does, a single one becomes half as large.',
+      'How many times its size a compressed body may always expand to. Celery does not compress events; where something else does, a single event shrinks to half its size.',
   },
   expansion_reserve: {
     unit: 'By',
     max: 384 * 1024,
     reason: 'expands-too-far',
     meaning:
-      'What the bodies of a service may have beyond that together: lists of 24 like events, which become a twelfth, need 200 bytes of it for each event. So it is enough for 2,000 that arrive in one instant.',
+      'What all bodies of a service may expand to beyond that. Lists of 24 similar events, which shrink to a twelfth, need 200 bytes of it for each event. So it is enough for 2,000 events that arrive at once.',
   },
   expansion_refill: {
     unit: 'By/s',
     max: 4 * 1024 * 1024,
     reason: 'expands-too-far',
     meaning:
-      'How quickly that comes back: enough for 20,000 events a second in such lists, and for any number of single ones.',
+      'How fast that reserve is refilled: enough for 20,000 events a second in such lists, and for any number of single ones.',
   },
   zstd_window: {
     unit: 'By',
     max: 2 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
-      'Memory that a body in zstd may ask for, which is its size where it tells that. zstd itself would allow 128 MiB.',
+      'Memory that a zstd body may request, which is its expanded size if it declares that. zstd itself allows 128 MiB.',
   },
   name: {
     unit: '{character}',
     max: 255,
     reason: undefined,
     meaning:
-      'A name: what is longer is cut. An identifier is not, since two might become one: `missing-uuid`.',
+      'Length of a name. A longer one is cut. An id is not cut, since two could become the same; it is rejected as `missing-uuid`.',
   },
   exception: {
     unit: '{character}',
     max: 256,
     reason: undefined,
     meaning:
-      'What is looked at of the repr of an exception, and of the line of a traceback that names it. The class stands at the beginning.',
+      'How much is read of the repr of an exception, and of the traceback’s line that names it. The class is at the beginning.',
   },
   error_type: {
     unit: '{character}',
     max: 100,
     reason: undefined,
-    meaning: 'The class of an exception: what is longer is cut.',
+    meaning: 'Length of the class of an exception. A longer one is cut.',
   },
 } as const satisfies Record<string, BodyLimit>;
 

@@ -28,7 +28,7 @@ const TABLE = {
     max: 9_999_999_999,
     whole: false,
     meaning:
-      'When it happened. The latest is in the year 2286: what is beyond it is in milliseconds. Without it an event is not counted, as `bad-timestamp`. Where it is more than a day off the time at which the event came, the event is counted, and no duration is made of it.',
+      'When it happened. The maximum is in the year 2286; larger numbers are milliseconds. An event without it is dropped as `bad-timestamp`. If it is more than a day off the time of arrival, the event is counted, but gives no duration.',
   },
   pid: {
     field: 'pid',
@@ -36,7 +36,7 @@ const TABLE = {
     min: 1,
     max: 4_294_967_295,
     whole: true,
-    meaning: 'Process of the emitter. Windows has 32 bits for it, other systems fewer.',
+    meaning: 'Process id of the sender. Windows has 32 bits for it, other systems fewer.',
   },
   clock: {
     field: 'clock',
@@ -44,7 +44,7 @@ const TABLE = {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     whole: true,
-    meaning: 'Logical clock of the emitter. Beyond 2^53 two of them could not be told apart.',
+    meaning: 'Logical clock of the sender. Beyond 2^53 numbers are no longer exact.',
   },
   retries: {
     field: 'retries',
@@ -52,7 +52,7 @@ const TABLE = {
     min: 0,
     max: 1_000_000_000,
     whole: true,
-    meaning: 'How often the task was retried before. One a second for thirty years.',
+    meaning: 'How often the task was retried before. The maximum is one a second for thirty years.',
   },
   eta: {
     field: 'eta',
@@ -60,7 +60,7 @@ const TABLE = {
     min: -62_135_596_800,
     max: 253_402_300_800,
     whole: false,
-    meaning: 'When the task is due, as a text in ISO 8601. Python knows the years 1 to 9999.',
+    meaning: 'When the task is due, in ISO 8601. Python supports the years 1 to 9999.',
   },
   expires: {
     field: 'expires',
@@ -68,7 +68,7 @@ const TABLE = {
     min: -62_135_596_800,
     max: 253_402_300_800,
     whole: false,
-    meaning: 'Until when the task may begin, as `eta`.',
+    meaning: 'Until when the task may start, in the format of `eta`.',
   },
   runtime: {
     field: 'runtime',
@@ -76,7 +76,7 @@ const TABLE = {
     min: 0,
     max: 1_000_000_000,
     whole: false,
-    meaning: 'Time in the task itself. Thirty years.',
+    meaning: 'Runtime of the task. The maximum is thirty years.',
   },
   active: {
     field: 'active',
@@ -85,7 +85,7 @@ const TABLE = {
     max: 1_000_000_000,
     whole: true,
     meaning:
-      'Tasks that a worker runs. Celery never takes off it what ended without a word, so it may be more than any pool has room for.',
+      'Tasks that a worker is running. Celery never subtracts those that ended without an event, so it may exceed the size of any pool.',
   },
   processed: {
     field: 'processed',
@@ -93,7 +93,8 @@ const TABLE = {
     min: 0,
     max: 1_000_000_000_000,
     whole: true,
-    meaning: 'Tasks that a worker has begun since its start. A thousand a second for thirty years.',
+    meaning:
+      'Tasks that a worker has begun since its start. The maximum is a thousand a second for thirty years.',
   },
   loadavg: {
     field: 'loadavg',
@@ -101,7 +102,7 @@ const TABLE = {
     min: 0,
     max: 10_000_000,
     whole: false,
-    meaning: 'A list of three load averages. Linux has four million threads at most.',
+    meaning: 'A list of three load averages. Linux has at most four million threads.',
   },
 } as const satisfies Record<string, NumericRow>;
 

@@ -12,7 +12,7 @@ const count = (max: number) => max.toLocaleString('en');
 export const REJECTION_REASONS = {
   'empty-batch': {
     intentional: true,
-    meaning: 'A list without events, which Celery up to 5.6 sends now and then.',
+    meaning: 'A list without events, as Celery up to 5.6 sometimes sends it.',
   },
   'unknown-type': {
     intentional: true,
@@ -21,7 +21,7 @@ export const REJECTION_REASONS = {
   'undecodable-headers': {
     intentional: false,
     meaning:
-      'The headers of the message are malformed, nested deeper than 64, or more than 1,000: they may say how to read the body.',
+      'The headers of the message are malformed, nested deeper than 64, or more than 1,000. Without them it is not known how to read the body.',
   },
   'body-too-large': {
     intentional: false,
@@ -29,15 +29,15 @@ export const REJECTION_REASONS = {
   },
   'expands-too-far': {
     intentional: false,
-    meaning: 'A compressed body becomes many times as large; Celery compresses no events.',
+    meaning: 'A compressed body expands too much; Celery does not compress events.',
   },
   'nested-too-deep': {
     intentional: false,
-    meaning: `A large body in which lists or objects nest more than ${depth.max} deep; those of Celery’s events nest four deep.`,
+    meaning: `A large body with lists or objects nested more than ${depth.max} deep; Celery’s events are nested four deep.`,
   },
   'too-many-tokens': {
     intentional: false,
-    meaning: `A large body of more than ${count(tokens.max)} values and names; 24 events have about 1,000.`,
+    meaning: `A large body with more than ${count(tokens.max)} values and names; 24 events have about 1,000.`,
   },
   'batch-too-long': {
     intentional: false,
@@ -50,10 +50,16 @@ export const REJECTION_REASONS = {
   'unsupported-serializer': { intentional: false, meaning: 'A content type other than JSON.' },
   'unsupported-encoding': {
     intentional: false,
-    meaning: 'A character set that is not a Unicode or Latin one.',
+    meaning: 'A character set that is neither Unicode nor Latin.',
   },
-  'unsupported-compression': { intentional: false, meaning: 'A compression that this runtime cannot undo.' },
-  'corrupt-compression': { intentional: false, meaning: 'The body does not decompress as its header says.' },
+  'unsupported-compression': {
+    intentional: false,
+    meaning: 'A compression that this runtime does not support.',
+  },
+  'corrupt-compression': {
+    intentional: false,
+    meaning: 'The body cannot be decompressed as its header says.',
+  },
   'invalid-text': { intentional: false, meaning: 'The body is not valid in its character set.' },
   'invalid-json': {
     intentional: false,

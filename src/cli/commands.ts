@@ -23,7 +23,7 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'run',
     {
-      summary: 'Listen to Celery clusters and send their metrics over OTLP, until a signal.',
+      summary: 'Listen to Celery clusters and export their metrics over OTLP, until a signal.',
       options: 'run',
       load: async () => (await import('./run.ts')).run,
     },
@@ -31,7 +31,7 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'config',
     {
-      summary: 'Print what run would do with the same options, each value with its origin, or what is wrong.',
+      summary: 'Print the effective configuration of run, each value with its origin, or what is wrong.',
       options: 'config',
       load: async () => (await import('./config.ts')).config,
     },
@@ -39,7 +39,7 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'record',
     {
-      summary: 'Write the messages of a Celery cluster to a file, which recording:FILE plays again.',
+      summary: 'Record the messages of a Celery cluster to a file, which recording:FILE replays.',
       options: 'record',
       load: async () => (await import('./record.ts')).record,
     },
@@ -47,7 +47,7 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'metrics',
     {
-      summary: 'Print which metrics there are, with their units and attributes.',
+      summary: 'Print all metrics, with their units and attributes.',
       options: 'metrics',
       load: async () => (await import('./metrics.ts')).metrics,
     },
@@ -66,11 +66,11 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 /** What a flag cannot say of a file in its one sentence. */
 const FILES = `
 Configuration files (--config FILE):
-  One says everything at once: several Celery services, each with its broker, what is exported of them, and how.
-  celery-otel config --example         prints a whole one with explanations
-  celery-otel config --config FILE     prints what a file comes to, or all that is wrong with it
-  celery-otel config --schema          prints a JSON schema of its section celery, for editors
-  README.md has more under "One configuration file".
+  One file for everything: several Celery services, each with its broker, which metrics are exported, and how.
+  celery-otel config --example         prints a complete file with comments
+  celery-otel config --config FILE     prints the effective configuration of a file, or everything that is wrong
+  celery-otel config --schema          prints a JSON schema of the section celery, for editors
+  docs/configuration.md has more under "One configuration file".
 `;
 
 /**
@@ -128,8 +128,8 @@ Celery events in, OpenTelemetry metrics out.
 Commands:
 ${commands}
 
-A flag wins over its environment variables, of which the first that is set wins, and these over the file of --config,
-which alone says what is about the export and, where it names services, what is about one. config takes what run takes.
+A flag wins over environment variables, of which the first that is set wins, and variables win over the file of --config.
+The file alone configures the export, and the services if it names any. config takes the options of run.
 Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} wrong options, ${EXIT_CODE.failed} anything else.
 
 Options:

@@ -14,7 +14,9 @@ export function reportMistakes(command: OptionCommand, mistakes: readonly Mistak
   const hints = [
     ...(mistakes.every(isInFile) ? [] : [`celery-otel ${command} --help`]),
     ...(mistakes.some(isInFile)
-      ? ['celery-otel config --example, a whole file with explanations; README.md, "One configuration file"']
+      ? [
+          'celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
+        ]
       : []),
   ].map((hint) => `Try: ${hint}\n`);
   print(io.stderr, `celery-otel ${what}, ${count} in its options:\n${lines}\n${hints.join('')}`);

@@ -1,6 +1,6 @@
 /**
  * The table of options: one row each, from which flags, environment variables, keys of the configuration file, its JSON
- * schema, checks, defaults, `--help` and the README's table derive. A default is a text and passes the same check as
+ * schema, checks, defaults, `--help` and the table in docs/configuration.md derive. A default is a text and passes the same check as
  * what a user writes.
  */
 import { LOG_LEVELS } from '../self/log-level.ts';
@@ -86,7 +86,7 @@ function option<T>(row: OptionRow<T>): OptionRow<T> {
 
 const ROWS = {
   config: option({
-    doc: 'One configuration file for everything, see below.',
+    doc: 'Configuration file, an OpenTelemetry declarative configuration with a section `celery`.',
     format: filePath,
     flag: '--config',
     env: ['OTEL_CONFIG_FILE'],
@@ -94,7 +94,7 @@ const ROWS = {
     scope: 'command',
   }),
   broker_url: option({
-    doc: "Address of the cluster's broker as Celery writes it; several with `;` between them are tried in turn.",
+    doc: "Address of the cluster's broker, as in Celery; several are separated by `;` and tried in turn.",
     format: brokerUrls,
     flag: '--broker-url',
     env: ['CELERY_BROKER_URL'],
@@ -114,7 +114,7 @@ const ROWS = {
     default: 'round-robin',
   }),
   broker_heartbeat: option({
-    doc: 'Seconds between AMQP heartbeats, which the broker may lower; 0 switches them off.',
+    doc: 'Seconds between AMQP heartbeats; the broker may lower it, and 0 switches heartbeats off.',
     format: wholeNumber(0, 65_535, 'seconds'),
     flag: '--broker-heartbeat',
     env: ['CELERY_BROKER_HEARTBEAT'],
@@ -134,7 +134,7 @@ const ROWS = {
     default: '5',
   }),
   event_exchange: option({
-    doc: "Exchange of the events, Celery's own setting.",
+    doc: "Exchange of the events, as in Celery's own setting.",
     format: line(255),
     flag: '--event-exchange',
     env: ['CELERY_EVENT_EXCHANGE'],
@@ -144,7 +144,7 @@ const ROWS = {
     default: 'celeryev',
   }),
   event_queue_prefix: option({
-    doc: "Beginning of the name of the queue that is declared for the events, Celery's own setting.",
+    doc: "Prefix of the name of the queue that is declared for the events, as in Celery's own setting.",
     format: line(QUEUE_PREFIX_BYTES_MAX),
     flag: '--event-queue-prefix',
     env: ['CELERY_EVENT_QUEUE_PREFIX'],
@@ -154,7 +154,7 @@ const ROWS = {
     default: 'celeryev',
   }),
   event_queue_bytes_max: option({
-    doc: 'Bytes of events that the broker keeps for us at most, in that queue; beyond it the oldest are dropped there.',
+    doc: 'Maximum size of the event queue in bytes; beyond it the broker drops the oldest events.',
     format: wholeNumber(MIB, 64 * 1024 * MIB, 'bytes'),
     flag: '--event-queue-bytes-max',
     env: ['CELERY_OTEL_EVENT_QUEUE_BYTES_MAX'],
@@ -164,7 +164,7 @@ const ROWS = {
     default: String(64 * MIB),
   }),
   control_exchange: option({
-    doc: "Beginning of the names of the exchanges for remote control, Celery's own setting; nothing depends on it yet.",
+    doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting; not used yet.",
     format: line(CONTROL_EXCHANGE_BYTES_MAX),
     flag: '--control-exchange',
     env: ['CELERY_CONTROL_EXCHANGE'],
@@ -174,7 +174,7 @@ const ROWS = {
     default: 'celery',
   }),
   task_default_queue: option({
-    doc: "Queue of tasks that are sent to none by name, Celery's own setting; nothing depends on it yet.",
+    doc: "Queue of tasks that are sent without a queue, as in Celery's own setting; not used yet.",
     format: line(255),
     flag: '--task-default-queue',
     env: ['CELERY_TASK_DEFAULT_QUEUE'],
@@ -184,7 +184,7 @@ const ROWS = {
     default: 'celery',
   }),
   worker_timeout: option({
-    doc: 'Seconds without a sign of life after which a worker is not up.',
+    doc: 'Seconds of silence after which a worker is no longer up.',
     format: seconds(DAY_S),
     flag: '--worker-timeout',
     env: ['CELERY_OTEL_WORKER_TIMEOUT'],
@@ -193,7 +193,7 @@ const ROWS = {
     default: '30',
   }),
   lost_timeout: option({
-    doc: 'Seconds of silence after which the tasks of a worker are counted as lost, if nothing proves its death before; at least `worker_timeout`.',
+    doc: 'Seconds of silence after which the running tasks of a worker are counted as lost, unless its death is proved earlier; at least `worker_timeout`.',
     format: seconds(DAY_S),
     flag: '--lost-timeout',
     env: ['CELERY_OTEL_LOST_TIMEOUT'],
@@ -202,7 +202,7 @@ const ROWS = {
     default: '120',
   }),
   series_retention: option({
-    doc: 'Seconds after which a worker that is gone is forgotten, at least `worker_timeout`; also after which an idle series of a full metric may give its place to a new one.',
+    doc: 'Seconds after which a worker that is gone is forgotten, and an idle series of a full metric may make room for a new one; at least `worker_timeout`.',
     format: seconds(30 * DAY_S),
     flag: '--series-retention',
     env: ['CELERY_OTEL_SERIES_RETENTION'],
@@ -211,7 +211,7 @@ const ROWS = {
     default: '600',
   }),
   tasks_max: option({
-    doc: 'Tasks remembered at most, and 1,280 bytes for each; beyond either the oldest is forgotten, of those that are over first.',
+    doc: 'Maximum number of tasks to remember, with 1,280 bytes for each; beyond either limit the oldest are forgotten, finished ones first.',
     format: wholeNumber(1, 10_000_000),
     flag: '--tasks-max',
     env: ['CELERY_OTEL_TASKS_MAX'],
@@ -220,7 +220,7 @@ const ROWS = {
     default: '100000',
   }),
   workers_max: option({
-    doc: 'Workers remembered at most, with 12 kB of memory for each; beyond either the one heard of longest ago is forgotten.',
+    doc: 'Maximum number of workers to remember, with 12 kB for each; beyond either limit the one silent for longest is forgotten.',
     format: wholeNumber(1, 1_000_000),
     flag: '--workers-max',
     env: ['CELERY_OTEL_WORKERS_MAX'],
@@ -229,7 +229,7 @@ const ROWS = {
     default: '10000',
   }),
   reordering_window: option({
-    doc: 'Seconds for which an event is held back, so that earlier ones that come later are still counted before it.',
+    doc: 'Seconds for which events are held back, so that they are counted in the order in which they happened.',
     format: seconds(HOUR_S),
     flag: '--reordering-window',
     env: ['CELERY_OTEL_REORDERING_WINDOW'],
@@ -238,7 +238,7 @@ const ROWS = {
     default: '1',
   }),
   reordering_events_max: option({
-    doc: 'Events held back at most, with 1 KiB of memory for each; beyond either the one that came first is counted early.',
+    doc: 'Maximum number of events to hold back, with 1 KiB for each; beyond either limit the one that arrived first is counted early.',
     format: wholeNumber(1, 10_000_000),
     flag: '--reordering-events-max',
     env: ['CELERY_OTEL_REORDERING_EVENTS_MAX'],
@@ -247,7 +247,7 @@ const ROWS = {
     default: '100000',
   }),
   skew_pairs_max: option({
-    doc: 'Pairs of hosts whose clocks differ that are told by name at most; beyond it they are told as `other`.',
+    doc: 'Maximum number of host pairs with different clocks to report by name; others are reported as `other`.',
     format: wholeNumber(1, 100_000),
     flag: '--skew-pairs-max',
     env: ['CELERY_OTEL_SKEW_PAIRS_MAX'],
@@ -256,7 +256,7 @@ const ROWS = {
     default: '100',
   }),
   service_name: option({
-    doc: '`service.name` of the exported metrics; required unless `resource_attributes` has it, and wins over that.',
+    doc: '`service.name` of the exported metrics; required unless `resource_attributes` has it, and wins over that one.',
     format: line(255),
     flag: '--service-name',
     env: ['OTEL_SERVICE_NAME'],
@@ -265,7 +265,7 @@ const ROWS = {
     file: 'celery.services',
   }),
   resource_attributes: option({
-    doc: 'Further resource attributes of the exported metrics, `key=value,key=value`, percent-encoded.',
+    doc: 'More resource attributes of the exported metrics, `key=value,key=value`, percent-encoded.',
     format: attributeList,
     flag: '--resource-attributes',
     env: ['OTEL_RESOURCE_ATTRIBUTES'],
@@ -274,7 +274,7 @@ const ROWS = {
     file: 'celery.services.NAME.resource',
   }),
   metrics_disabled: option({
-    doc: 'Metrics that are not exported, beside those that are off by default.',
+    doc: 'Metrics that are switched off, besides those that are off by default.',
     format: metricList,
     flag: '--disable-metrics',
     env: ['CELERY_OTEL_METRICS_DISABLED'],
@@ -283,7 +283,7 @@ const ROWS = {
     file: 'celery.services.NAME.metrics',
   }),
   metrics_enabled: option({
-    doc: 'Metrics that are exported though they are off by default, or though `metrics_disabled` has them less exactly.',
+    doc: 'Metrics that are switched on; the more specific name of `metrics_enabled` and `metrics_disabled` decides.',
     format: metricList,
     flag: '--enable-metrics',
     env: ['CELERY_OTEL_METRICS_ENABLED'],
@@ -292,7 +292,7 @@ const ROWS = {
     file: 'celery.services.NAME.metrics',
   }),
   metric_attributes_enabled: option({
-    doc: 'Attributes that are only on the points of a metric where they are asked for.',
+    doc: 'Opt-in attributes that are added to the points of a metric.',
     format: optInList,
     flag: '--enable-attributes',
     env: ['CELERY_OTEL_ATTRIBUTES_ENABLED'],
@@ -301,7 +301,7 @@ const ROWS = {
     file: 'celery.services.NAME.metrics',
   }),
   otlp_endpoint: option({
-    doc: 'Where the metrics go; `http:` means no TLS, `https:` means TLS. Over HTTP it is the whole URL, but `v1/metrics` is put after that of `OTEL_EXPORTER_OTLP_ENDPOINT`. By default `http://localhost:4317`, over HTTP `http://localhost:4318/v1/metrics`.',
+    doc: 'Address of the OTLP backend; `https:` means TLS, `http:` means none. Over HTTP it is the whole URL, except that `v1/metrics` is appended to `OTEL_EXPORTER_OTLP_ENDPOINT`. By default `http://localhost:4317`, over HTTP `http://localhost:4318/v1/metrics`.',
     format: otlpAddress,
     flag: '--otlp-endpoint',
     env: otlpEnv('ENDPOINT'),
@@ -310,7 +310,7 @@ const ROWS = {
     file: `${EXPORTER}.endpoint`,
   }),
   otlp_protocol: option({
-    doc: 'How the metrics are sent.',
+    doc: 'OTLP protocol.',
     format: oneOf(OTLP_PROTOCOLS),
     flag: '--otlp-protocol',
     env: otlpEnv('PROTOCOL'),
@@ -320,7 +320,7 @@ const ROWS = {
     default: 'grpc',
   }),
   otlp_headers: option({
-    doc: 'Headers of every request, `key=value,key=value`, percent-encoded; those of all sources are sent.',
+    doc: 'Headers of every request, `key=value,key=value`, percent-encoded; headers from several sources are merged.',
     format: headerList,
     flag: '--otlp-headers',
     env: otlpEnv('HEADERS'),
@@ -331,7 +331,7 @@ const ROWS = {
     merged: true,
   }),
   otlp_insecure: option({
-    doc: 'No TLS where the endpoint has no scheme.',
+    doc: 'Whether an endpoint without a scheme is used without TLS.',
     format: trueOrFalse,
     flag: '--otlp-insecure',
     env: otlpEnv('INSECURE'),
@@ -350,7 +350,7 @@ const ROWS = {
     file: `${EXPORTER}.tls.ca_file`,
   }),
   otlp_client_certificate: option({
-    doc: 'PEM file with the certificate that is shown to the server; goes with `otlp_client_key`.',
+    doc: 'PEM file with the client certificate; requires `otlp_client_key`.',
     format: certificateFile,
     flag: '--otlp-client-certificate',
     env: otlpEnv('CLIENT_CERTIFICATE'),
@@ -359,7 +359,7 @@ const ROWS = {
     file: `${EXPORTER}.tls.cert_file`,
   }),
   otlp_client_key: option({
-    doc: 'PEM file with the key of `otlp_client_certificate`.',
+    doc: 'PEM file with the private key of `otlp_client_certificate`.',
     format: keyFile,
     flag: '--otlp-client-key',
     env: otlpEnv('CLIENT_KEY'),
@@ -378,7 +378,7 @@ const ROWS = {
     default: 'none',
   }),
   otlp_timeout: option({
-    doc: 'Milliseconds that one request may take.',
+    doc: 'Milliseconds that a request may take.',
     format: wholeNumber(1, HOUR_MS, 'milliseconds'),
     flag: '--otlp-timeout',
     env: otlpEnv('TIMEOUT'),
@@ -388,7 +388,7 @@ const ROWS = {
     default: '10000',
   }),
   otlp_temporality_preference: option({
-    doc: 'Whether sums are sent as totals (`cumulative`) or as differences (`delta`, `lowmemory`).',
+    doc: 'Temporality of sums and histograms: totals (`cumulative`) or differences (`delta`, `lowmemory`).',
     format: oneOf(['cumulative', 'delta', 'lowmemory'], { anyCase: true }),
     flag: '--otlp-temporality-preference',
     env: ['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'],
@@ -398,7 +398,7 @@ const ROWS = {
     default: 'cumulative',
   }),
   otlp_default_histogram_aggregation: option({
-    doc: 'What histograms are sent as: with the buckets of METRICS.md, or with exponential ones.',
+    doc: 'Whether histograms have the explicit buckets of docs/metrics.md, or exponential ones.',
     format: oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram'], { anyCase: true }),
     flag: '--otlp-default-histogram-aggregation',
     env: ['OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION'],
@@ -418,7 +418,7 @@ const ROWS = {
     default: '60000',
   }),
   metric_export_timeout: option({
-    doc: 'Milliseconds that each request of an export may take, where `otlp_timeout` is longer; at most the interval (its default shrinks with it). An export of many requests goes on while they are answered.',
+    doc: 'Milliseconds that each request of an export may take, if `otlp_timeout` is longer; at most `metric_export_interval`, to which the default is lowered. An export of many requests goes on as long as they are answered.',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     flag: '--metric-export-timeout',
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],
@@ -428,7 +428,7 @@ const ROWS = {
     default: '30000',
   }),
   log_level: option({
-    doc: 'Lines on stderr below this level are left out.',
+    doc: 'Lowest level of the log lines on stderr.',
     format: oneOf(LOG_LEVELS, { anyCase: true }),
     flag: '--log-level',
     env: ['LOG_LEVEL'],
@@ -438,7 +438,7 @@ const ROWS = {
     default: 'info',
   }),
   self_telemetry: option({
-    doc: "Whether the bridge's own metrics are exported too.",
+    doc: 'Whether the metrics about celery-otel itself are exported too.',
     format: trueOrFalse,
     flag: '--self-telemetry',
     env: ['CELERY_OTEL_SELF_TELEMETRY'],
@@ -466,7 +466,7 @@ const ROWS = {
     default: 'false',
   }),
   out: option({
-    doc: 'File to which the messages are written; only its owner may read it.',
+    doc: 'File to write; only its owner may read it.',
     format: filePath,
     flag: '--out',
     env: [],
@@ -475,7 +475,7 @@ const ROWS = {
     required: true,
   }),
   force: option({
-    doc: 'Replace the file of `--out` if it is there; of a link, the link and not what it leads to.',
+    doc: 'Replace the file of `--out` if it exists; a symbolic link is replaced itself, not its target.',
     format: trueOrFalse,
     flag: '--force',
     env: [],
@@ -484,7 +484,7 @@ const ROWS = {
     default: 'false',
   }),
   format: option({
-    doc: 'Form in which the metrics are printed: Markdown or JSON.',
+    doc: 'Output format: Markdown or JSON.',
     format: oneOf(['md', 'json']),
     flag: '--format',
     env: [],

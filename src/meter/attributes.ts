@@ -38,17 +38,17 @@ export const BOUNDED_TABLES = membersOf<FieldOf<'table-evicted'>['table']>({
 
 export const ATTRIBUTES = {
   'celery.task.name': {
-    description: 'Name of the task; `unknown` where no event told it.',
+    description: 'Name of the task; `unknown` if no event has it.',
     values: 'string',
   },
   'celery.queue.name': {
     description:
-      'Queue the task was sent to, as task-sent tells; else the only queue of its worker, where that is known; else `unknown`. Beyond 10,000 queues at once, the ages of the rest are reported as `other`.',
+      'Queue that the task was sent to, from task-sent; else the only queue of its worker, if known; else `unknown`. With more than 10,000 queues at once, the ages of the rest are reported as `other`.',
     values: 'string',
   },
   'celery.worker.name': { description: 'Nodename of the worker, `name@host`.', values: 'string' },
   'error.type': {
-    description: 'Class of the exception; `unknown` where none could be read.',
+    description: 'Class of the exception; `unknown` if it could not be read.',
     values: 'string',
   },
   'celery.task.requeue': {
@@ -65,35 +65,34 @@ export const ATTRIBUTES = {
   },
   'celery.worker.exit.reason': {
     description:
-      'Why it left: it said `goodbye`, as after SIGTERM; it fell into `silence`; it was `replaced` by a process with another pid, or `restarted` with the same pid, without a goodbye.',
+      'Why it ended: it said `goodbye`, as after SIGTERM; it fell into `silence`; or without a goodbye it was `replaced` by a process with another pid, or `restarted` with the same pid.',
     values: WORKER_EXITS,
   },
   'celery.worker.load.period': {
-    description: 'Over what time it is averaged.',
+    description: 'Period of the average.',
     values: ['1m', '5m', '15m'],
   },
   'celery.version': { description: 'Version of Celery.', values: 'string' },
   'os.type': {
     description:
-      'Operating system of the worker in lower case, `linux` for one; `unknown` where it is not told.',
+      'Operating system of the worker in lower case, such as `linux`; `unknown` if the worker does not report it.',
     values: 'string',
   },
   'celery_otel.service': {
-    description:
-      '`service.name` of the Celery service it is about; `celery-otel` where it is about these metrics themselves.',
+    description: '`service.name` of the Celery service; `celery-otel` for these metrics themselves.',
     values: 'string',
   },
   'celery_otel.event.type': { description: 'Type of the Celery event.', values: 'string' },
   'celery_otel.drop.reason': {
-    description: 'Why it was not counted: see the README’s table of reasons.',
+    description: 'Why it was dropped; docs/counting.md has the reasons.',
     values: 'string',
   },
   'celery_otel.drop.intentional': {
-    description: 'Whether dropping it is by design and no loss.',
+    description: 'Whether it was dropped by design, so that nothing is lost.',
     values: 'boolean',
   },
   'celery_otel.defect.where': {
-    description: 'In what it was caught; `attached_provider` is somebody else’s.',
+    description: 'Where it was caught; `attached_provider` is an error of a provider that is not ours.',
     values: membersOf<FieldOf<'defect'>['where']>({
       transport: true,
       deliver: true,
@@ -105,11 +104,11 @@ export const ATTRIBUTES = {
     }),
   },
   'celery_otel.event.field': {
-    description: 'Name of the field: see the README’s table of numeric fields.',
+    description: 'Name of the field; docs/counting.md has what is plausible.',
     values: 'string',
   },
   'celery_otel.session.end': {
-    description: 'How the session, or the attempt, ended.',
+    description: 'How the session or the attempt ended.',
     values: membersOf<FieldOf<'broker-session-ended'>['end']>({
       lost: true,
       unreachable: true,
@@ -120,15 +119,15 @@ export const ATTRIBUTES = {
     }),
   },
   'celery_otel.table': {
-    description: 'Which table it is; `fixed_bounds` are all those whose bounds are no option.',
+    description: 'The table; `fixed_bounds` are all tables whose bounds cannot be configured.',
     values: BOUNDED_TABLES,
   },
   'celery_otel.sender.host': {
-    description: 'Host of whoever sent the tasks; `other` beyond a bounded number of pairs of hosts.',
+    description: 'Host that sent the tasks; `other` beyond `skew_pairs_max` pairs of hosts.',
     values: 'string',
   },
   'celery_otel.worker.host': {
-    description: 'Host of the worker; `other` beyond a bounded number of pairs of hosts.',
+    description: 'Host of the worker; `other` beyond `skew_pairs_max` pairs of hosts.',
     values: 'string',
   },
   'celery_otel.export.outcome': {
@@ -140,17 +139,16 @@ export const ATTRIBUTES = {
     }),
   },
   'celery_otel.event_loop.statistic': {
-    description:
-      'Of all samples since the collection before: their mean, their 99th percentile, or the largest.',
+    description: 'Mean, 99th percentile or maximum of the samples since the previous collection.',
     values: membersOf<keyof EventLoopDelay>({ mean: true, p99: true, max: true }),
   },
   'cpu.mode': {
-    description: 'Whether it was spent in the process’s own code or, on its behalf, in the kernel’s.',
+    description: 'Whether the CPU was in user mode or in the kernel.',
     values: membersOf<keyof ProcessReading['cpuS']>({ user: true, system: true }),
   },
   'celery_otel.memory.type': {
     description:
-      '`rss` is all that the process holds; the others are parts of it: JavaScript’s heap, what of it is used, and buffers outside of it.',
+      '`rss` is all memory of the process. The others are parts of it: the JavaScript heap, the used part of the heap, and buffers outside the heap.',
     values: membersOf<keyof ProcessReading['memoryBytes']>({
       rss: true,
       heap_total: true,
@@ -166,15 +164,15 @@ export type AttributeKey = keyof typeof ATTRIBUTES;
 export const RESOURCE_ATTRIBUTES = {
   'service.instance.id': {
     description:
-      'Tells one bridge from another: random, and another after each start, unless it is configured; with the bridge’s own metrics only.',
+      'Distinguishes instances of celery-otel. Random at each start, unless configured; only with the metrics about celery-otel itself.',
     values: 'string',
   },
   'service.name': {
-    description: 'Name of the Celery service; `celery-otel` for the bridge’s own metrics.',
+    description: 'Name of the Celery service; `celery-otel` for the metrics about celery-otel itself.',
     values: 'string',
   },
   'service.version': {
-    description: 'Version of celery-otel; with the bridge’s own metrics only.',
+    description: 'Version of celery-otel; only with the metrics about celery-otel itself.',
     values: 'string',
   },
   'telemetry.sdk.language': { description: 'Language of the SDK.', values: ['nodejs'] },

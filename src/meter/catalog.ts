@@ -73,7 +73,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK,
-    description: 'Tasks sent, by clients that send the event (task_send_sent_event).',
+    description: 'Tasks sent, by clients that send task-sent events (task_send_sent_event).',
   },
   'celery.task.received': {
     instrument: 'counter',
@@ -81,7 +81,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Tasks that a worker took from its queue.',
+    description: 'Tasks received by a worker from its queue.',
   },
   'celery.task.started': {
     instrument: 'counter',
@@ -89,7 +89,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Tasks that a worker began to run.',
+    description: 'Runs of tasks started by a worker.',
   },
   'celery.task.succeeded': {
     instrument: 'counter',
@@ -97,7 +97,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Tasks that returned.',
+    description: 'Runs of tasks that succeeded.',
   },
   'celery.task.failed': {
     instrument: 'counter',
@@ -105,7 +105,8 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...TASK_ON_WORKER, 'error.type'],
-    description: 'Tasks that raised an exception, exceeded a time limit or lost their process.',
+    description:
+      'Runs of tasks that failed: they raised an exception, exceeded a time limit or lost their pool process.',
   },
   'celery.task.retried': {
     instrument: 'counter',
@@ -113,7 +114,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...TASK_ON_WORKER, 'error.type'],
-    description: 'Runs that ended in a retry.',
+    description: 'Runs of tasks that ended in a retry.',
   },
   'celery.task.rejected': {
     instrument: 'counter',
@@ -121,7 +122,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...TASK_ON_WORKER, 'celery.task.requeue'],
-    description: 'Tasks that were rejected, by the task itself or for the loss of its process.',
+    description: 'Runs of tasks that were rejected, by the task itself or because its pool process was lost.',
   },
   'celery.task.revoked': {
     instrument: 'counter',
@@ -129,7 +130,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...TASK_ON_WORKER, 'celery.task.revocation'],
-    description: 'Tasks that were revoked, terminated or had expired, once each.',
+    description: 'Tasks that were revoked, were terminated or expired; each is counted once.',
   },
   'celery.task.cancelled': {
     instrument: 'counter',
@@ -137,7 +138,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Tasks that a worker cancelled when it lost its broker.',
+    description: 'Runs of tasks that a worker cancelled when it lost the connection to its broker.',
   },
   'celery.task.runtime': {
     instrument: 'histogram',
@@ -148,7 +149,7 @@ export const METRICS = {
     optionalAttributes: ['error.type'],
     buckets: RUNTIME_BUCKETS_S,
     description:
-      'Time in the task itself. Of failures and retries by the worker’s timestamps, with their error.type.',
+      'Runtime of tasks. For failures and retries it is computed from the worker’s timestamps, and has their error.type.',
   },
   'celery.task.wait_time': {
     instrument: 'histogram',
@@ -158,7 +159,7 @@ export const METRICS = {
     attributes: TASK,
     buckets: WAIT_BUCKETS_S,
     description:
-      'Time from the sending of a task, or its ETA if that is later, to its start: what a user waits.',
+      'Time from the sending of a task (or its ETA, if later) to its start: the whole waiting time.',
   },
   'celery.task.queue_time': {
     instrument: 'histogram',
@@ -168,7 +169,7 @@ export const METRICS = {
     attributes: TASK,
     buckets: WAIT_BUCKETS_S,
     description:
-      'Time from the sending of a task to its receipt by a worker: what it waits in the broker, but for what native delayed delivery holds it back.',
+      'Time from the sending of a task to its receipt by a worker: the waiting time in the broker, without the delay of native delayed delivery.',
   },
   'celery.task.prefetch_time': {
     instrument: 'histogram',
@@ -179,7 +180,7 @@ export const METRICS = {
     optInAttributes: WORKER,
     buckets: WAIT_BUCKETS_S,
     description:
-      'Time from the receipt of a task, or its ETA if that is later, to its start: what it waits in the worker.',
+      'Time from the receipt of a task (or its ETA, if later) to its start: the waiting time in the worker.',
   },
   'celery.task.lost': {
     instrument: 'counter',
@@ -188,7 +189,7 @@ export const METRICS = {
     ...ON,
     attributes: TASK_ON_WORKER,
     description:
-      'Tasks that were running when their worker died and that were not delivered again; once each. Counted at once when the worker’s successor proves it, else after `lost_timeout`.',
+      'Tasks that were running when their worker died and were not delivered again; each is counted once. Counted soon if a successor of the worker proves the death, else after `lost_timeout`.',
   },
   'celery.task.oldest_age': {
     instrument: 'gauge',
@@ -198,7 +199,7 @@ export const METRICS = {
     ...ON,
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
-      'Age of the oldest task that is due and waits, since it was sent, and of the oldest that runs; 0 where there is none. A task that no worker reports within a day no longer counts as waiting.',
+      'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task that no worker reports within a day is no longer considered waiting.',
   },
   'celery.worker.up': {
     instrument: 'gauge',
@@ -207,8 +208,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description:
-      '1 while a worker gives signs of life, 0 after its goodbye or when it has been silent too long.',
+    description: '1 while a worker is alive; 0 after its goodbye, or after `worker_timeout` of silence.',
   },
   'celery.worker.exits': {
     instrument: 'counter',
@@ -216,8 +216,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...WORKER, 'celery.worker.exit.reason'],
-    description:
-      'Processes of a worker that left, by how that is known: a deploy is a goodbye, a crash is not.',
+    description: 'Worker processes that ended, by reason: a deployment is a goodbye, a crash is not.',
   },
   'celery.worker.tasks.active': {
     instrument: 'gauge',
@@ -226,7 +225,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Tasks a worker is running, as its last heartbeat told; 0 when it is not up.',
+    description: 'Tasks that a worker is running, from its last heartbeat; 0 while it is not up.',
   },
   'celery.worker.tasks.prefetched': {
     instrument: 'gauge',
@@ -235,7 +234,8 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Tasks a worker has received that are due and have not started; 0 when it is not up.',
+    description:
+      'Tasks that a worker has received, that are due and that have not started; 0 while it is not up.',
   },
   'celery.worker.tasks.scheduled': {
     instrument: 'gauge',
@@ -244,7 +244,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Tasks a worker has received whose ETA is to come; 0 when it is not up.',
+    description: 'Tasks that a worker has received and whose ETA is in the future; 0 while it is not up.',
   },
   'celery.worker.tasks.processed': {
     instrument: 'counter',
@@ -252,7 +252,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Tasks a worker has begun since it was first heard of, as its heartbeats tell.',
+    description: 'Tasks that a worker has begun since it was first seen, from its heartbeats.',
   },
   'celery.worker.events.lost': {
     instrument: 'counter',
@@ -260,7 +260,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Starts of tasks that a worker’s heartbeats account for, and of which no event came.',
+    description: 'Starts of tasks that a worker’s heartbeats account for, but for which no event arrived.',
   },
   'celery.worker.heartbeat.age': {
     instrument: 'gauge',
@@ -270,7 +270,7 @@ export const METRICS = {
     ...ON,
     attributes: WORKER,
     description:
-      'Time since a worker’s last sign of life, of whatever kind, while the broker could be heard.',
+      'Time since the last event from a worker; it does not grow without a connection to the broker.',
   },
   'celery.worker.load': {
     instrument: 'gauge',
@@ -279,7 +279,7 @@ export const METRICS = {
     valueType: 'double',
     ...OFF,
     attributes: [...WORKER, 'celery.worker.load.period'],
-    description: 'Load averages of a worker’s host, as its last heartbeat told; 0 when it is not up.',
+    description: 'Load averages of a worker’s host, from its last heartbeat; 0 while the worker is not up.',
   },
   'celery.worker.info': {
     instrument: 'gauge',
@@ -289,7 +289,7 @@ export const METRICS = {
     ...ON,
     attributes: [...WORKER, 'celery.version', 'os.type'],
     description:
-      '1 for the version that a worker has told while it is up; 0 when it is not, and for its former versions.',
+      '1 for the version of Celery that a worker reports while it is up; 0 while it is not up, and for its former versions.',
   },
 } as const satisfies Record<string, MetricRow>;
 
@@ -323,7 +323,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [],
-    description: '1 while the bridge runs.',
+    description: '1 while celery-otel runs.',
   },
   'celery_otel.uptime': {
     instrument: 'gauge',
@@ -332,7 +332,7 @@ export const SELF_METRICS = {
     valueType: 'double',
     ...SELF,
     attributes: [],
-    description: 'Time since the bridge was started.',
+    description: 'Time since celery-otel was started.',
   },
   'celery_otel.events': {
     instrument: 'counter',
@@ -340,7 +340,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.event.type'],
-    description: 'Celery events that were read and applied.',
+    description: 'Celery events that were decoded and applied.',
   },
   'celery_otel.event.lag': {
     instrument: 'histogram',
@@ -349,8 +349,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: SERVICE,
     buckets: LAG_BUCKETS_S,
-    description:
-      'Time from an event, by the clock of its sender, to its arrival here; 0 where that is negative.',
+    description: 'Time from an event, by its sender’s clock, to its arrival; 0 if that is negative.',
   },
   'celery_otel.input.dropped': {
     instrument: 'counter',
@@ -358,7 +357,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.drop.reason', 'celery_otel.drop.intentional'],
-    description: 'Messages, or events in them, that were not counted.',
+    description: 'Messages, or events in them, that were dropped.',
   },
   'celery_otel.defects': {
     instrument: 'counter',
@@ -366,7 +365,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.defect.where'],
-    description: 'Internal errors, and failures of attached providers, that were caught and logged.',
+    description: 'Internal errors, and errors of attached providers, that were caught and logged.',
   },
   'celery_otel.fields.implausible': {
     instrument: 'counter',
@@ -374,7 +373,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.event.field'],
-    description: 'Fields that held what they cannot, and were taken as not told; their events were counted.',
+    description: 'Fields with implausible values, which were treated as missing; their events were counted.',
   },
   'celery_otel.broker.connected': {
     instrument: 'gauge',
@@ -383,7 +382,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: SERVICE,
-    description: '1 while events can arrive from a broker, 0 while they cannot.',
+    description: '1 while there is a connection over which events can arrive, else 0.',
   },
   'celery_otel.broker.connections': {
     instrument: 'counter',
@@ -391,7 +390,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: SERVICE,
-    description: 'Connections to a broker that came about; each but the first is a reconnection.',
+    description: 'Connections to a broker that were established; all but the first are reconnections.',
   },
   'celery_otel.broker.sessions': {
     instrument: 'counter',
@@ -399,7 +398,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.session.end'],
-    description: 'Sessions with a broker that ended, or attempts that came to none.',
+    description: 'Sessions with a broker that ended, and attempts that failed.',
   },
   'celery_otel.table.entries': {
     instrument: 'gauge',
@@ -409,7 +408,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description:
-      'Entries in a bounded table of what is known of a cluster. Tasks that are over stay until there is no room, so their table is full sooner or later.',
+      'Entries of a bounded table. Tasks that are over stay until their place is needed, so their table is full sooner or later.',
   },
   'celery_otel.table.limit': {
     instrument: 'gauge',
@@ -418,7 +417,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
-    description: 'Entries that a bounded table has room for.',
+    description: 'Maximum number of entries of a bounded table.',
   },
   'celery_otel.table.size': {
     instrument: 'gauge',
@@ -427,8 +426,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
-    description:
-      'Memory that the entries of a bounded table take, estimated from what they hold; rather too much than too little.',
+    description: 'Estimated memory of the entries of a bounded table, rather too high than too low.',
   },
   'celery_otel.table.size_limit': {
     instrument: 'gauge',
@@ -438,7 +436,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description:
-      'Memory that the entries of a bounded table may take, which follows from its limit on entries. Only names much longer than usual reach it first.',
+      'Maximum memory of the entries of a bounded table, derived from its limit on entries. Only names much longer than usual reach it first.',
   },
   'celery_otel.table.evictions': {
     instrument: 'counter',
@@ -446,7 +444,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
-    description: 'Entries of a full table that gave way to others while they were needed.',
+    description: 'Entries that were removed from a full table while they were still needed.',
   },
   'celery_otel.clock.skews': {
     instrument: 'counter',
@@ -454,7 +452,8 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.sender.host', 'celery_otel.worker.host'],
-    description: 'Waits that were clearly negative and taken as 0: the clocks of the two hosts differ.',
+    description:
+      'Waiting times that came out negative and were taken as 0, because the clocks of two hosts differ.',
   },
   'celery_otel.lost.refuted': {
     instrument: 'counter',
@@ -472,8 +471,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: SERVICE,
-    description:
-      'Points in the last collection of what is exported under a resource, of all its metrics together.',
+    description: 'Points in the last collection of a resource, of all its metrics together.',
   },
   'celery_otel.series.retired': {
     instrument: 'counter',
@@ -482,7 +480,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: SERVICE,
     description:
-      'Series that ended: their worker is forgotten, or they were idle for long and gave their place to others.',
+      'Series that ended, because their worker was forgotten or because others needed their places while they were idle.',
   },
   'celery_otel.series.overflowed': {
     instrument: 'counter',
@@ -491,7 +489,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: SERVICE,
     description:
-      'Measurements of series beyond the limit, which are exported together under `otel.metric.overflow`.',
+      'Measurements of series beyond the cardinality limit, which are exported together under `otel.metric.overflow`.',
   },
   'celery_otel.measurements.refused': {
     instrument: 'counter',
@@ -500,7 +498,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: SERVICE,
     description:
-      'Measurements that are in no point: negative or not finite, or too much for the sum of their series.',
+      'Measurements that are in no point, because they are negative, not finite, or too large for the sum of their series.',
   },
   'celery_otel.exports': {
     instrument: 'counter',
@@ -508,7 +506,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.export.outcome'],
-    description: 'Exports that ended.',
+    description: 'Exports that ended, by outcome.',
   },
   'celery_otel.export.duration': {
     instrument: 'histogram',
@@ -517,7 +515,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.export.outcome'],
     buckets: EXPORT_BUCKETS_S,
-    description: 'Time that an export took, with all its requests.',
+    description: 'Duration of exports, with all their requests.',
   },
   'celery_otel.export.points': {
     instrument: 'counter',
@@ -525,7 +523,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: SERVICE,
-    description: 'Points that arrived at the backend, those that it rejected included.',
+    description: 'Points that arrived at the backend, including those that it rejected.',
   },
   'celery_otel.export.points.rejected': {
     instrument: 'counter',
@@ -533,7 +531,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: SERVICE,
-    description: 'Points that arrived at the backend and that it will never take.',
+    description: 'Points that arrived at the backend and were rejected for good.',
   },
   'celery_otel.event_loop.delay': {
     instrument: 'gauge',
@@ -543,7 +541,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: ['celery_otel.event_loop.statistic'],
     description:
-      'How much later than they were due timers of the bridge fired since the collection before: what everything else waits, too.',
+      'Delay of timers since the previous collection, which everything else on the event loop suffers too.',
   },
   'celery_otel.cpu.time': {
     instrument: 'counter',
@@ -551,7 +549,7 @@ export const SELF_METRICS = {
     valueType: 'double',
     ...SELF,
     attributes: ['cpu.mode'],
-    description: 'CPU time of the process since the bridge was started.',
+    description: 'CPU time of the process since celery-otel was started.',
   },
   'celery_otel.memory.usage': {
     instrument: 'gauge',

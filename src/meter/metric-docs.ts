@@ -11,7 +11,7 @@ interface OptionNames {
   readonly env: readonly string[];
 }
 
-/** The options that switch metrics off and on, and that ask for attributes. */
+/** The options that switch metrics off and on, and that request attributes. */
 export interface Switches {
   readonly off: OptionNames;
   readonly on: OptionNames;
@@ -31,11 +31,10 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
   const on = Object.entries(metrics).filter(([, row]) => row.enabled);
   const off = Object.entries(metrics).filter(([, row]) => !row.enabled);
   const parts = [
-    '<!-- Generated from src/meter/catalog.ts and src/meter/attributes.ts, and compared with them by the tests. -->',
     '# Metrics',
-    'Where a sum or a histogram is said to be cumulative, the option `otlp_temporality_preference` can make it a delta.',
+    'The temporality is the default one; the option `otlp_temporality_preference` can make cumulative metrics deltas.',
     '## Default metrics',
-    'These are exported unless they are switched off, each by its name; a `*` at the end of a name stands for anything:',
+    'These are exported unless they are switched off, by name; a `*` at the end of a name matches any rest:',
     example(switches.off, on[0]?.[0]),
     ...on.flatMap(metricSection),
     '## Optional metrics',
@@ -46,14 +45,14 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
     ...off.flatMap(metricSection),
     ...optInSection(switches.optIn, metrics),
     '## Resource attributes',
-    'Each Celery service is a resource of its own. The option `resource_attributes` adds further attributes to it.',
+    'Each Celery service is a resource of its own. The option `resource_attributes` adds more attributes to it.',
     table(
       ['Name', 'Description', 'Values'],
       Object.entries(RESOURCE_ATTRIBUTES).map(([key, row]) => [key, row.description, valuesOf(row)]),
     ),
     '## Internal telemetry',
-    'What the bridge tells of itself, under a resource of its own, unless the option `self_telemetry` switches all of it off.',
-    'Beside it are the metrics of the exporter that the OpenTelemetry SDK defines (semantic conventions, "OpenTelemetry SDK metrics"): `otel.sdk.exporter.metric_data_point.inflight`, `otel.sdk.exporter.metric_data_point.exported` and `otel.sdk.exporter.operation.duration`.',
+    'Metrics about celery-otel itself, under a resource of their own, unless `self_telemetry` switches them off.',
+    'With them come the metrics of the exporter that the OpenTelemetry SDK defines (semantic conventions, "OpenTelemetry SDK metrics"): `otel.sdk.exporter.metric_data_point.inflight`, `otel.sdk.exporter.metric_data_point.exported` and `otel.sdk.exporter.operation.duration`.',
     ...Object.entries(selfMetrics).flatMap(metricSection),
   ];
   return `${parts.join('\n\n')}\n`;
@@ -67,7 +66,7 @@ function optInSection(option: OptionNames, metrics: Tables['metrics']): readonly
     ? []
     : [
         '## Opt-in attributes',
-        'These make many series of one, so they are on the points only where they are asked for, metric by metric:',
+        'These attributes multiply the series of a metric, so they are on its points only if requested, metric by metric:',
         example(option, first),
       ];
 }
@@ -91,8 +90,8 @@ function example({ flag, env }: OptionNames, value = 'NAME'): string {
 }
 
 const COMBINED: Readonly<Record<NonNullable<InstrumentRow['combined']>, string>> = {
-  sum: 'Points that a view puts together by leaving out attributes, and those beyond the limit, are added up.',
-  max: 'Of points that a view puts together by leaving out attributes, and of those beyond the limit, the highest is exported.',
+  sum: 'Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their sum.',
+  max: 'Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their maximum.',
 };
 
 function metricSection([name, row]: readonly [string, InstrumentRow]): readonly string[] {

@@ -53,7 +53,7 @@ test('wrong options end with 78, all mistakes on stderr and nothing on stdout', 
     '  celery.services.billing.broker_url (f:6) is "ampq://***": expected the address of a broker ' +
       '(ampq:// is not known; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'Try: celery-otel config --help',
-    'Try: celery-otel config --example, a whole file with explanations; README.md, "One configuration file"',
+    'Try: celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
     '',
   ]);
 });
@@ -63,7 +63,7 @@ test('mistakes of a file alone end with a hint at what helps with files', async 
   const { io, stderr } = processIo({});
   assert.equal(await config(['--config', file], io), 78);
   assert.deepEqual(stderr().split('\n').slice(2), [
-    'Try: celery-otel config --example, a whole file with explanations; README.md, "One configuration file"',
+    'Try: celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
     '',
   ]);
 });

@@ -1,15 +1,18 @@
-/** The documents say what the code says: errors, versions and links. */
+/** The documents say what the code says, their links lead somewhere, and those to begin with are short. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { optionRows } from '../../src/config/options.ts';
 import { ERROR_CODES } from '../../src/errors.ts';
+import { ATTRIBUTES } from '../../src/meter/attributes.ts';
+import { METRICS, OPT_INS, SELF_METRICS } from '../../src/meter/catalog.ts';
 import { VERSION } from '../../src/version.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
-import { findDeadLinks } from './links.ts';
+import { codeSpans, findDeadLinks } from './links.ts';
 import { ROOT } from './sources.ts';
 
-const README = new URL('../../README.md', import.meta.url);
+const EMBEDDING = new URL('../../docs/embedding.md', import.meta.url);
 
 function readText(file: string): string | undefined {
   const found = statSync(path.join(ROOT, file), { throwIfNoEntry: false });
@@ -17,9 +20,19 @@ function readText(file: string): string | undefined {
   return found.isDirectory() ? '' : readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-test('the README has every error code', () => {
+test('docs/embedding.md has every error code', () => {
   const rows = Object.entries(ERROR_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
-  assertGenerated(README, 'errors', markdownTable(['code', 'meaning'], rows));
+  assertGenerated(EMBEDDING, 'errors', markdownTable(['code', 'meaning'], rows));
+});
+
+test('the documents that everybody begins with are short', () => {
+  for (const [document, linesMax] of [
+    ['README.md', 150],
+    ['ARCHITECTURE.md', 90],
+  ] as const) {
+    const lines = readText(document)?.trimEnd().split('\n').length ?? Number.POSITIVE_INFINITY;
+    assert.ok(lines <= linesMax, `${document} has ${lines} lines, ${linesMax} are the most`);
+  }
 });
 
 test('the changelog has a heading for this version', () => {
@@ -29,12 +42,51 @@ test('the changelog has a heading for this version', () => {
   assert.ok(headings.includes(VERSION), `CHANGELOG.md has ${headings.join(', ')}, not ${VERSION}`);
 });
 
-test('no link within the repository is dead', () => {
+function allDocuments(): readonly string[] {
   const exclude = (name: string) => /^(?:node_modules|dist|\..+)$/u.test(path.basename(name));
   const documents = globSync('**/*.md', { cwd: ROOT, exclude });
   assert.ok(documents.includes('README.md'));
+  return documents;
+}
+
+test('no link within the repository is dead', () => {
   assert.deepEqual(
-    documents.flatMap((document) => findDeadLinks(document, readText)),
+    allDocuments().flatMap((document) => findDeadLinks(document, readText)),
+    [],
+  );
+});
+
+/** Variables of others, and how Kubernetes derives some from our name. */
+const OTHER_VARIABLES = ['CELERY_OTEL_', 'CELERY_OTEL_PORT', 'CELERY_OTEL_SERVICE_HOST', 'OTEL_LOG_LEVEL'];
+
+test('files, metrics, attributes and variables that documents name are there', () => {
+  const names = new Set([METRICS, SELF_METRICS, ATTRIBUTES].flatMap((table) => Object.keys(table)));
+  const variables = new Set([...optionRows().flatMap(([, { env }]) => env), ...OTHER_VARIABLES]);
+  const isThere = (span: string): boolean => {
+    if (/^(?:src|test|scripts|examples|docs|otel-config)\/[\w./-]+$/u.test(span)) {
+      return readText(span) !== undefined;
+    }
+    if (/^(?:celery_otel|celery\.(?:task|worker))\.[a-z_.]+$/u.test(span)) return names.has(span);
+    if (/^celery\.[\w.]+\/\S+$/u.test(span)) return OPT_INS.some((optIn) => optIn === span);
+    if (/^(?:CELERY|OTEL)_[A-Z_]+$/u.test(span)) return variables.has(span);
+    return true;
+  };
+  const unknown = allDocuments()
+    .filter((document) => document !== 'CHANGELOG.md')
+    .flatMap((document) => codeSpans(readText(document) ?? '').map((span) => [document, span] as const))
+    .filter(([, span]) => !isThere(span));
+  assert.deepEqual(unknown, []);
+});
+
+test('docs/troubleshooting.md quotes what the log says', () => {
+  const said = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => readText(file) ?? '');
+  const table = readText('docs/troubleshooting.md') ?? '';
+  const symptoms = [...table.matchAll(/^\| ([^|]*) \|/gmu)].flatMap(([, cell = '']) => codeSpans(cell));
+  const parts = symptoms.filter((symptom) => symptom.includes('…')).flatMap((line) => line.split('…'));
+  assert.ok(parts.length > 20);
+  const quoted = parts.map((part) => part.trim()).filter(Boolean);
+  assert.deepEqual(
+    quoted.filter((part) => !said.some((text) => text.includes(part))),
     [],
   );
 });

@@ -1,10 +1,19 @@
-/** The links of a Markdown document that lead to a place in this repository. Reads nothing: the tree is an argument. */
+/**
+ * The links of a Markdown document that lead to a place in this repository, and what it sets as code. Reads nothing: the tree
+ * is an argument.
+ */
 import path from 'node:path';
 
 /** Lines of code, which may look like links, and what is set as code within a line. */
 const CODE = /^(```|~~~)[\s\S]*?^\1|`[^`\n]*`/gmu;
 const LINK = /\[(?:[^\]\\]|\\.)*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*<?([^\s>]+)/gmu;
 const HEADING = /^#{1,6}\s+(.+?)\s*#*$/gmu;
+
+/** What is set as code within the lines of a document. */
+export function codeSpans(text: string): readonly string[] {
+  const lines = text.replaceAll(/^ *(```|~~~)[\s\S]*?^ *\1/gmu, '');
+  return [...lines.matchAll(/`([^`\n]+)`/gu)].map(([, span = '']) => span);
+}
 
 /** The anchors that a document's headings get: `## Where to begin` → `where-to-begin`, the next one of its name `…-1`. */
 function anchors(text: string): ReadonlySet<string> {

@@ -3,7 +3,7 @@
  * from the repository but what `npm pack` puts into the tarball.
  */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -136,7 +136,7 @@ test('the tarball holds what was compiled, the documents and nothing else', () =
     (name) => `otel-config/${name}.yaml`,
   );
   const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'schema/celery.schema.json']
-    .concat('otel-config/README.md', 'dist/sbom.cdx.json')
+    .concat('otel-config/README.md', 'dist/sbom.cdx.json', globSync('docs/*.md', { cwd: ROOT }))
     .concat(configurations);
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
 });

@@ -1,6 +1,6 @@
 /**
  * What the plain SDK does with metrics that are attached to it, and what the views and the exporter of the example do about
- * it. Where one of these fails after the SDK was brought up to date, a row of the README’s table can go, and its remedy.
+ * it. Where one of these fails after the SDK was brought up to date, a row of the table in docs/embedding.md can go, and its remedy.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

@@ -56,7 +56,7 @@ test('each metric has its table, its attributes with values and level, and the w
   const [head, ...sections] = metricDocs(SWITCHES, { metrics: METRICS, selfMetrics: SELF_METRICS }).split(
     /\n(?=## )/u,
   );
-  assert.match(head ?? '', /^<!-- [^\n]+ -->\n\n# Metrics\n/u);
+  assert.match(head ?? '', /^# Metrics\n/u);
   assert.equal(sections.length, 5);
   const [byDefault, optional, optIns, resource, internal] = sections;
   assert.ok(
@@ -78,7 +78,7 @@ Something.
 
 | Name | Description | Values | Requirement level |
 | --- | --- | --- | --- |
-| celery.task.name | Name of the task; \`unknown\` where no event told it. | Any Str | Required |
+| celery.task.name | Name of the task; \`unknown\` if no event has it. | Any Str | Required |
 | celery.task.requeue | Whether the rejected task went back to its queue. | Any Bool | Required |
 | celery.task.revocation | \`revoked\` before it ran, \`terminated\` while it ran, or \`expired\`. | Str: \`revoked\`, \`terminated\`, \`expired\` | Conditionally required |
 | celery.worker.name | Nodename of the worker, \`name@host\`. | Any Str | Opt-in |
@@ -111,7 +111,7 @@ Bucket boundaries: 0.5, 1.
 | --- | --- | --- | --- |
 | s | Gauge | Double | development |
 
-Of points that a view puts together by leaving out attributes, and of those beyond the limit, the highest is exported.
+Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their maximum.
 
 #### Attributes
 
@@ -141,7 +141,7 @@ Something.
 | --- | --- | --- | --- |
 | {process} | Gauge | Int | development |
 
-Points that a view puts together by leaving out attributes, and those beyond the limit, are added up.
+Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their sum.
 `),
     internal,
   );
@@ -186,7 +186,7 @@ test('of the bridge itself the document says how to switch it off, and which met
 
 test('each gauge, and no other metric, says what becomes of points that are put together', () => {
   const sections = metricDocs(SWITCHES).split(/\n(?=##)/u);
-  const saying = sections.filter((section) => section.includes('view puts together'));
+  const saying = sections.filter((section) => section.includes('values are combined by'));
   const gauges = sections.filter((section) => section.includes('| Gauge |'));
   assert.ok(gauges.length > 10);
   assert.deepEqual(saying, gauges);

@@ -2,7 +2,7 @@
 import { type KeyedRow, OPTIONS, serviceRows } from '../options.ts';
 
 const HEAD = `# One configuration file for celery-otel: celery-otel run --config FILE
-# What it comes to, with the origin of each value, and all that is wrong with it: celery-otel config --config FILE
+# To see the effective configuration, or everything that is wrong: celery-otel config --config FILE
 #
 # It is an OpenTelemetry declarative configuration with one more section, celery. \${NAME} and \${NAME:-default} are
 # taken from the environment; in the section celery a variable without a default has to be set.
@@ -11,14 +11,14 @@ file_format: "1.0"
 # ${OPTIONS.log_level.doc} Of the standard's: trace, debug, info, warn, error, fatal.
 log_level: info
 
-# Attributes of all resources, those of the bridge's own metrics too.
+# Attributes of all resources, also of the metrics about celery-otel itself.
 resource:
   attributes:
     - name: deployment.environment.name
       value: \${DEPLOYMENT_ENVIRONMENT:-production}
 `;
 
-const METRICS = `  # Of all services: a metric, or the beginning of some with a * after it; the closest entry decides.
+const METRICS = `  # For all services. A name may end in *; the most specific entry decides.
   metrics:
     celery.worker.load: { enabled: true }
     celery.task.prefetch_time: { attributes: [celery.worker.name] }
@@ -34,7 +34,7 @@ const OTHER_SERVICE = `    billing:
       event_exchange: billing.celeryev
       event_queue_prefix: billing.celeryev
       control_exchange: billing
-      # What is said of one service wins over what is said of all.
+      # A setting of one service wins over the setting for all.
       worker_timeout: 120
       resource:
         service.namespace: money
@@ -46,7 +46,7 @@ const METER_PROVIDER = `
 meter_provider:
   readers:
     - periodic:
-        # Milliseconds between two exports, and that one may take.
+        # Milliseconds between two exports, and for each request.
         interval: 15000
         timeout: 10000
         exporter:
@@ -56,11 +56,11 @@ meter_provider:
             headers_list: \${OTLP_HEADERS:-}
             compression: gzip
             temporality_preference: cumulative
-        # Points of one stream at most, that of the overflow included.
+        # Maximum number of points of a stream, including that of the overflow.
         cardinality_limits:
           default: 2000
   views:
-    # No series for each worker, but more of them for tasks and queues.
+    # Fewer series: none for each worker. More room for tasks and queues.
     - selector:
         instrument_name: celery.task.*
         instrument_type: counter
@@ -68,7 +68,7 @@ meter_provider:
         attribute_keys:
           excluded: [celery.worker.name]
         aggregation_cardinality_limit: 5000
-    # Buckets that fit what is measured, whatever that is.
+    # Buckets that adapt to the measured values.
     - selector:
         instrument_name: celery.task.runtime
       stream:
@@ -90,7 +90,7 @@ export function exampleFile(): string {
     '  telemetry:\n',
     `    # ${OPTIONS.self_telemetry.doc}\n    enabled: ${OPTIONS.self_telemetry.default}\n`,
     METRICS,
-    '  services:\n    # The name is the service.name of all that is exported of it.\n    shop:\n',
+    '  services:\n    # The name is the service.name of its metrics.\n    shop:\n',
     ...service.map((row) => setting(row, '      ')),
     OTHER_SERVICE,
     METER_PROVIDER,

@@ -1,9 +1,5 @@
-/** Makes the text of `--help` and the README's table from the table of options. Knows no option by name. */
+/** Makes the text of `--help` and the table in docs/configuration.md from the table of options. Knows no option by name. */
 import { fileOf, type KeyedRow, type OptionCommand, type OptionRow, optionRows } from '../options.ts';
-
-/** The README has the table between these lines. */
-export const OPTIONS_BEGIN = '<!-- options:begin -->';
-export const OPTIONS_END = '<!-- options:end -->';
 
 /** The options of a command, one paragraph each, indented; of all commands where none is given. */
 export function optionsHelp(command?: OptionCommand): string {
@@ -21,7 +17,7 @@ export function optionsHelp(command?: OptionCommand): string {
     .join('\n');
 }
 
-/** The table of all options in Markdown, with its markers. */
+/** The table of all options in Markdown. */
 export function optionsTable(): string {
   const rows = optionRows().map(([key, row]) => [
     code(key),
@@ -35,10 +31,9 @@ export function optionsTable(): string {
     ['---', '---', '---', '---', '---'],
     ...rows,
   ];
-  const table = lines
+  return lines
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
     .join('\n');
-  return `${OPTIONS_BEGIN}\n${table}\n${OPTIONS_END}`;
 }
 
 function presence(row: OptionRow<unknown>): string {
@@ -47,7 +42,7 @@ function presence(row: OptionRow<unknown>): string {
 }
 
 function restriction({ brokerOnly }: OptionRow<unknown>): string {
-  return brokerOnly === true ? '; not beside a recording' : '';
+  return brokerOnly === true ? '; not with a recording' : '';
 }
 
 /** Of the export there is more to say than where it is, and the documents do. */

@@ -56,10 +56,10 @@ test('it loads once its variables are set: two services on brokers of their own,
   assert.equal(self.enabled, true);
 });
 
-test('the example in the README is one too', (t) => {
+test('the example in docs/configuration.md is one too', (t) => {
   setVariables(t, { SHOP_BROKER_URL: 'amqp://shop' });
-  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-  const [, text = ''] = /## One configuration file[\s\S]*?```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+  const document = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+  const [, text = ''] = /## One configuration file[\s\S]*?```yaml\n([\s\S]*?)```/.exec(document) ?? [];
   const { services } = configOf(text.replace('/etc/ssl/rabbit.pem', FILES.certificate));
   assert.deepEqual(
     services.map(({ name }) => name),

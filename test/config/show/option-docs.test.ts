@@ -1,30 +1,39 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileOf, optionRows } from '../../../src/config/options.ts';
-import {
-  OPTIONS_BEGIN,
-  OPTIONS_END,
-  optionsHelp,
-  optionsTable,
-} from '../../../src/config/show/option-docs.ts';
+import { fileOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
+import { optionsHelp, optionsTable } from '../../../src/config/show/option-docs.ts';
+import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
+const DOCUMENT = new URL('../../../docs/configuration.md', import.meta.url);
 const README = new URL('../../../README.md', import.meta.url);
 
-test('the README has the table of options as it is (UPDATE=1 rewrites it)', () => {
-  const readme = readFileSync(README, 'utf8');
-  const begin = readme.indexOf(OPTIONS_BEGIN);
-  const end = readme.indexOf(OPTIONS_END);
-  assert.ok(begin !== -1 && begin < end, `README.md lacks the lines ${OPTIONS_BEGIN} and ${OPTIONS_END}`);
-  const table = readme.slice(begin, end + OPTIONS_END.length);
-  if (process.env['UPDATE'] === '1' && table !== optionsTable()) {
-    writeFileSync(
-      README,
-      readme.replace(table, () => optionsTable()),
-    );
-    return;
-  }
-  assert.equal(table, optionsTable(), 'README.md differs from the table of options; UPDATE=1 rewrites it');
+/** What nearly everybody sets sooner or later. */
+const COMMON: readonly OptionKey[] = [
+  'broker_url',
+  'service_name',
+  'otlp_endpoint',
+  'otlp_protocol',
+  'otlp_headers',
+  'otlp_temporality_preference',
+  'metric_export_interval',
+  'resource_attributes',
+  'worker_timeout',
+  'log_level',
+];
+
+test('docs/configuration.md has the table of options (UPDATE=1 rewrites it)', () => {
+  assertGenerated(DOCUMENT, 'options', optionsTable());
+});
+
+test('the README has the options that people need, each with its first sentence', () => {
+  const rows = COMMON.map((key) => {
+    const { env, flag, default: value, doc } = OPTIONS[key];
+    const [variable = flag] = env.toReversed();
+    const [sentence = doc] = /^.*?[.;](?= |$)/.exec(doc) ?? [];
+    const meaning = sentence.replace(/;$/, '.');
+    return [`\`${variable}\``, value === undefined ? '' : `\`${value}\``, meaning];
+  });
+  assertGenerated(README, 'common-options', markdownTable(['variable', 'default', 'meaning'], rows));
 });
 
 test('the table has a line for every option, with its variables, flag and default', () => {

@@ -1,9 +1,9 @@
-/** The README says of each key of the standard what the table says. */
+/** docs/configuration.md says of each key of the standard what the table says. */
 import { test } from 'node:test';
 import { STANDARD } from '../../../src/config/file/standard-table.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
-const README = new URL('../../../README.md', import.meta.url);
+const DOCUMENT = new URL('../../../docs/configuration.md', import.meta.url);
 
 /** Keys by the map that they are in, which is what is read together. */
 function honoured(): string {
@@ -29,9 +29,9 @@ function refused(): string {
   return markdownTable(['refused', 'because'], rows);
 }
 
-test('the README has what is honoured of the standard and what is refused (UPDATE=1 rewrites it)', () => {
+test('docs/configuration.md has what is honoured of the standard and what is refused (UPDATE=1 rewrites it)', () => {
   assertGenerated(
-    README,
+    DOCUMENT,
     'standard',
     [honoured(), 'Everything else is refused, by its path:', refused()].join('\n\n'),
   );

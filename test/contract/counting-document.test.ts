@@ -1,0 +1,26 @@
+/** docs/counting.md has the tables of what is not counted, and of what is plausible. */
+import { test } from 'node:test';
+import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
+import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
+import { assertGenerated, markdownTable } from './generated-block.ts';
+
+const COUNTING = new URL('../../docs/counting.md', import.meta.url);
+
+test('docs/counting.md has every reason for not counting', () => {
+  const rows = Object.entries(REJECTION_REASONS).map(([reason, { meaning, intentional }]) => [
+    `\`${reason}\``,
+    meaning,
+    intentional ? 'by design' : 'a loss',
+  ]);
+  assertGenerated(COUNTING, 'reasons', markdownTable(['reason', 'meaning', ''], rows));
+});
+
+test('docs/counting.md has every numeric field with what is plausible in it', () => {
+  const rows = Object.entries(NUMERIC_FIELDS).map(([field, { min, max, unit, whole, meaning }]) => [
+    `\`${field}\``,
+    `${min.toLocaleString('en')} to ${max.toLocaleString('en')}${whole ? ', whole' : ''}`,
+    unit,
+    meaning,
+  ]);
+  assertGenerated(COUNTING, 'numeric-fields', markdownTable(['field', 'plausible', 'unit', 'meaning'], rows));
+});
