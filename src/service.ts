@@ -22,7 +22,7 @@ import type { Observation, Survey } from './cluster/observation.ts';
 import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading, TableReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
-import { Hearing } from './self/hearing.ts';
+import { MissingEvents } from './self/missing-events.ts';
 import type { Tell } from './self/self-event.ts';
 import { createPace, inTurns, type Turn } from './turns.ts';
 
@@ -78,10 +78,10 @@ export function startService(options: ServiceOptions): Service {
     recorder.record(observation);
     tellOf(options, observation);
   });
-  const hearing = new Hearing(options.quietMs ?? QUIET_MS);
+  const missing = new MissingEvents(options.quietMs ?? QUIET_MS);
   const ready = readiness(() => {
     cluster.gap();
-    hearing.gap();
+    missing.gap();
   });
 
   const recorder = createRecorder(
@@ -96,7 +96,7 @@ export function startService(options: ServiceOptions): Service {
       ...options.broker,
       service: name,
       bodyBytesMax: BODY_LIMITS.body.max,
-      deliver: receiver(options, cluster, hearing),
+      deliver: receiver(options, cluster, missing),
       ready: ready.note,
       between: () => inTurns(turn, cluster.drain()),
       tell,
@@ -121,7 +121,7 @@ export function startService(options: ServiceOptions): Service {
       tables: cluster.tables(),
     }),
     reading: () => readingOf(options, listener, cluster),
-    look: looker(options, listener, hearing),
+    look: looker(options, listener, missing),
     async stop() {
       stopping.abort();
       await done;
@@ -187,18 +187,18 @@ function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster
 }
 
 /** One message: decoded, counted and applied on one stack. */
-function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, hearing: Hearing): Deliver {
+function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, missing: MissingEvents): Deliver {
   const countEvent = self.eventsOf(name);
   let reserve: ExpansionReserve | undefined;
   return (message, listenedMs) => {
     reserve ??= new ExpansionReserve(listenedMs);
     const { events, rejections, implausible } = decode(message, listenedMs, reserve);
     for (const event of events) {
-      hearing.hear(event);
+      missing.note(event);
       countEvent(event, message.arrivedAtMs);
       cluster.apply(event, message.arrivedAtMs, listenedMs);
     }
-    if (events.length === 0 && rejections.length > 0) hearing.cannotRead();
+    if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
     for (const { reason, detail } of rejections) {
       const { intentional } = REJECTION_REASONS[reason];
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
@@ -212,13 +212,13 @@ function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, hearin
 function looker(
   { name: service, broker, tell }: ServiceOptions,
   listener: Listener,
-  hearing: Hearing,
+  missing: MissingEvents,
 ): Service['look'] {
   // The time of a recording is its own, and whoever plays it knows what is in it.
   if (broker.urls.some(({ scheme }) => scheme === 'recording')) return () => {};
   const { eventExchange: exchange } = broker.amqp;
   return () => {
-    for (const finding of hearing.look(listener.listenedMs())) {
+    for (const finding of missing.check(listener.listenedMs())) {
       tell(finding.kind === 'nothing-heard' ? { ...finding, service, exchange } : { ...finding, service });
     }
   };

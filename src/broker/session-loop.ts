@@ -4,7 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import type { DefectPlace, Tell } from '../self/self-event.ts';
-import { awaitTurn } from './await-turn.ts';
+import { awaitRetry } from './await-retry.ts';
 import type { BrokerSettings, Deliver, NotOpened, RawMessage, SessionEnd, Transport } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
@@ -185,7 +185,7 @@ class SessionLoop {
         return false;
       }
     };
-    const revived = await awaitTurn({ waitMs, dead: [...this.#dead], reachable, random, signal });
+    const revived = await awaitRetry({ waitMs, dead: [...this.#dead], reachable, random, signal });
     if (revived !== undefined) this.#failover.revived(revived);
   }
 

@@ -160,7 +160,7 @@ const ROOMS: readonly Room[] = [
     values: ['self/'],
     packages: ['@opentelemetry/api'],
   },
-  ...['self/hearing.ts', 'self/clock-step.ts', 'self/log-line.ts', 'self/log-rate.ts'].map((file) => ({
+  ...['self/missing-events.ts', 'self/clock-step.ts', 'self/log-line.ts', 'self/log-rate.ts'].map((file) => ({
     ...NOTHING,
     path: file,
     holds: 'what is told of the bridge itself, and how',

@@ -6,7 +6,7 @@ import { pause } from './pause.ts';
 
 const PROBE_INTERVAL_MS = 1000;
 
-export interface Turn<Url> {
+export interface RetryWait<Url> {
   readonly waitMs: number;
   /** Addresses that nobody answered at; with none of them nothing cuts the wait short. */
   readonly dead: readonly Url[];
@@ -18,20 +18,20 @@ export interface Turn<Url> {
 }
 
 /** Resolves when the time is over or the signal aborts, or early with an address that came back to life. */
-export async function awaitTurn<Url>(turn: Turn<Url>): Promise<Url | undefined> {
+export async function awaitRetry<Url>(retry: RetryWait<Url>): Promise<Url | undefined> {
   const over = new AbortController();
   const stop = (): void => over.abort();
-  turn.signal.addEventListener('abort', stop);
-  if (turn.signal.aborted) stop();
+  retry.signal.addEventListener('abort', stop);
+  if (retry.signal.aborted) stop();
   let revived: Url | undefined;
-  const watches = turn.dead.map(async (url) => {
-    if (!(await comesBack(url, turn, over.signal))) return;
+  const watches = retry.dead.map(async (url) => {
+    if (!(await comesBack(url, retry, over.signal))) return;
     revived ??= url;
     stop();
   });
-  await pause(turn.waitMs, over.signal);
+  await pause(retry.waitMs, over.signal);
   stop();
-  turn.signal.removeEventListener('abort', stop);
+  retry.signal.removeEventListener('abort', stop);
   await Promise.all(watches);
   return revived;
 }
@@ -39,7 +39,7 @@ export async function awaitTurn<Url>(turn: Turn<Url>): Promise<Url | undefined> 
 /** Resolves true once something listens again at an address where nothing did; false when the watch is over. */
 async function comesBack<Url>(
   url: Url,
-  { reachable, random }: Turn<Url>,
+  { reachable, random }: RetryWait<Url>,
   over: AbortSignal,
 ): Promise<boolean> {
   /*

@@ -1,6 +1,6 @@
 /**
- * What a service hears of its cluster, and what it ought to hear and does not: any event at all, and the task events of
- * workers that run tasks. Pure: the time is an argument. No number depends on it; what it finds is only told.
+ * Which events a service should receive and does not: any at all, and the task events of workers that run tasks. Pure: the
+ * time is an argument. No number depends on it; what it finds is only logged.
  */
 
 /** What is read of a Celery event. */
@@ -25,7 +25,7 @@ export type Finding =
 
 /** Of one nodename. */
 interface Worker {
-  /** As its last heartbeat since the gap told; undefined: there was none. */
+  /** As of its last heartbeat since the gap; undefined: there was none. */
   processed: number | undefined;
   /** What was told when it was last looked at; undefined: what it has begun counts from now on. */
   seenProcessed: number | undefined;
@@ -40,7 +40,7 @@ interface Worker {
   missing: boolean;
 }
 
-/** More are not watched: a look takes its time. */
+/** More are not watched: a check takes its time. */
 const WORKERS_MAX = 1000;
 const NAMES_MAX = 5;
 /**
@@ -51,14 +51,14 @@ const BETWEEN_HEARTBEATS_PART = 4;
 /** A worker that has been silent for so many times the whole is forgotten. */
 const FORGOTTEN_AFTER = 15;
 
-export class Hearing {
+export class MissingEvents {
   readonly #quietMs: number;
   readonly #workers = new Map<string, Worker>();
-  /** Events since the last look. */
+  /** Events since the last check. */
   #heard = 0;
-  /** Messages of which nothing could be read, since the last look that knew of an event. */
+  /** Messages of which nothing could be read, since the last check that knew of an event. */
   #unread = 0;
-  /** The last look that knew of an event; the first one of all, until there is one. */
+  /** The last check that knew of an event; the first one of all, until there is one. */
   #lastHeardMs: number | undefined;
   #silent = false;
   /** So many workers were missing when that was last told; 0: it was not, or that it is over was told since. */
@@ -70,7 +70,7 @@ export class Hearing {
   }
 
   /** Called for each event. */
-  hear(event: HeardEvent): void {
+  note(event: HeardEvent): void {
     this.#heard += 1;
     let worker = this.#workers.get(event.hostname);
     if (!event.type.startsWith('worker-')) {
@@ -88,7 +88,7 @@ export class Hearing {
   }
 
   /** Called for each message that had events, and none that could be read. */
-  cannotRead(): void {
+  noteUnreadable(): void {
     this.#unread += 1;
   }
 
@@ -104,7 +104,7 @@ export class Hearing {
    * To be called every few seconds.
    * @param listenedMs for how long events could arrive so far, by a monotonic clock
    */
-  look(listenedMs: number): readonly Finding[] {
+  check(listenedMs: number): readonly Finding[] {
     const findings = [this.#lookForAny(listenedMs), this.#lookForTaskEvents(listenedMs)];
     this.#heard = 0;
     return findings.filter((finding) => finding !== undefined);
@@ -160,7 +160,7 @@ function newWorker(): Worker {
   };
 }
 
-/** Takes what was heard of it since the last look. */
+/** Takes what it has sent since the last check. */
 function lookAt(worker: Worker, nowMs: number, quietMs: number): void {
   const { heartbeats, taskEvents, processed, seenProcessed } = worker;
   if (heartbeats === 0 && taskEvents === 0) return;

@@ -1,35 +1,35 @@
 /** What a service finds missing, by tables of what comes in which second. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Finding, Hearing } from '../../src/self/hearing.ts';
+import { type Finding, MissingEvents } from '../../src/self/missing-events.ts';
 
 const QUIET_MS = 60_000;
 const LOOK_S = 5;
 
-type Heard = (hearing: Hearing) => void;
+type Heard = (missing: MissingEvents) => void;
 
 const heartbeat =
   (processed: number | undefined, hostname = 'w1@shop'): Heard =>
-  (hearing) =>
-    hearing.hear({ type: 'worker-heartbeat', hostname, processed });
+  (missing) =>
+    missing.note({ type: 'worker-heartbeat', hostname, processed });
 const taskEvent =
   (type = 'task-started', hostname = 'w1@shop'): Heard =>
-  (hearing) =>
-    hearing.hear({ type, hostname });
-const unreadable: Heard = (hearing) => hearing.cannotRead();
-const gap: Heard = (hearing) => hearing.gap();
+  (missing) =>
+    missing.note({ type, hostname });
+const unreadable: Heard = (missing) => missing.noteUnreadable();
+const gap: Heard = (missing) => missing.gap();
 
 /** What is heard in each second, and what is found, each with the second in which that was. */
 function play(
   seconds: number,
   at: (second: number) => readonly Heard[],
 ): readonly (readonly [number, Finding])[] {
-  const hearing = new Hearing(QUIET_MS);
+  const missing = new MissingEvents(QUIET_MS);
   const found: (readonly [number, Finding])[] = [];
   for (let second = 0; second < seconds; second += 1) {
     if (second % LOOK_S === 0)
-      found.push(...hearing.look(second * 1000).map((each) => [second, each] as const));
-    for (const hear of at(second)) hear(hearing);
+      found.push(...missing.check(second * 1000).map((each) => [second, each] as const));
+    for (const hear of at(second)) hear(missing);
   }
   return found;
 }
@@ -206,13 +206,13 @@ test('it is over, too, when such a worker has long been gone', () => {
 });
 
 test('no more than ten thousand workers are watched, and who is gone makes room', () => {
-  const hearing = new Hearing(QUIET_MS);
+  const missing = new MissingEvents(QUIET_MS);
   let listenedS = 0;
   const found: Finding[] = [];
   const pass = (seconds: number, heard: readonly Heard[]): void => {
     for (let second = 0; second < seconds; second += LOOK_S, listenedS += LOOK_S) {
-      found.push(...hearing.look(listenedS * 1000));
-      for (const hear of heard) hear(hearing);
+      found.push(...missing.check(listenedS * 1000));
+      for (const hear of heard) hear(missing);
     }
   };
   pass(
