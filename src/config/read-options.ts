@@ -1,14 +1,11 @@
 /**
- * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), has
- * convict check all of them against the table, and collects every mistake there is. It is given the environment and
- * never looks for it.
+ * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), checks it
+ * by its row, and collects every mistake. It is given the environment and never looks for it.
  */
-import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
 import { OPTION_RULES, type OptionReader } from './option-rules.ts';
 import {
-  isOptionKey,
   type KeyedRow,
   OPTIONS,
   type OptionCommand,
@@ -102,7 +99,16 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     const missing = found === undefined && source !== undefined;
     mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
   };
-  const options = optionsOf(checkAll(rows, given, refuse), given);
+  const texts = new Map<OptionKey, string>();
+  for (const [key, { format, required, default: byDefault }] of rows) {
+    const text = given.get(key)?.text ?? byDefault;
+    if (text !== undefined) {
+      texts.set(key, text);
+      const reading = format.read(text);
+      if (!reading.ok) refuse(key, reading.expected);
+    } else if (required === true) refuse(key, format.expects);
+  }
+  const options = optionsOf(texts, given);
   for (const { path, broken } of OPTION_RULES) {
     const expected = rows.some(([key]) => key === path) ? broken(options) : undefined;
     if (expected !== undefined) refuse(path, expected);
@@ -133,50 +139,6 @@ function choose(
     source: weakestFirst.map(({ source }) => source).join(' + '),
     text: weakestFirst.map(({ text }) => text).join(','),
   };
-}
-
-/**
- * Texts with defaults filled in, after convict had every one of them checked. It is handed nothing but texts and
- * functions as formats, because what it coerces by itself it coerces leniently ('12abc' is 12 to it); and neither
- * environment nor arguments, because it knows but one variable for an option.
- */
-function checkAll(
-  rows: readonly KeyedRow[],
-  given: GivenTexts,
-  refuse: (key: OptionKey, expected: string) => void,
-): ReadonlyMap<OptionKey, string> {
-  let refusals = 0;
-  const schema = rows.map(([key, row]) => {
-    const check = (text: unknown): void => {
-      const reading = typeof text === 'string' ? row.format.read(text) : undefined;
-      if (reading?.ok === true) return;
-      refusals += 1;
-      refuse(key, reading?.expected ?? row.format.expects);
-      throw new Error('refused');
-    };
-    const value = row.required === true ? null : row.default;
-    return [key, { doc: row.doc, default: value, format: check, sensitive: row.secret === true }] as const;
-  });
-  const config = convict<Record<string, string | null | undefined>>(Object.fromEntries(schema), {
-    env: {},
-    args: [],
-  });
-  const texts = rows.flatMap(([key]) => {
-    const text = given.get(key)?.text;
-    return text === undefined ? [] : [[key, text] as const];
-  });
-  config.load(Object.fromEntries(texts));
-  try {
-    config.validate({ allowed: 'strict' });
-  } catch (error) {
-    // Its one message for everything is not of use beside the refusals; without one, something else is wrong.
-    if (refusals === 0) throw error;
-  }
-  return new Map(
-    Object.entries(config.getProperties()).flatMap(([key, text]) =>
-      isOptionKey(key) && typeof text === 'string' ? [[key, text] as const] : [],
-    ),
-  );
 }
 
 function optionsOf(texts: ReadonlyMap<OptionKey, string>, given: GivenTexts): Options {
