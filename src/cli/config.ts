@@ -5,7 +5,7 @@
 
 import { readFlags } from '../config/flags.ts';
 import { resolveConfig } from '../config/load-config.ts';
-import { OPTIONS, type OptionKey } from '../config/options.ts';
+import { flagOf, OPTIONS, type OptionKey } from '../config/options.ts';
 import { effectiveConfig } from '../config/show/effective-config.ts';
 import { exampleFile } from '../config/show/example.ts';
 import { celerySchema } from '../config/show/json-schema.ts';
@@ -28,9 +28,9 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
     const others = [...given.keys()].filter((other) => other !== key);
     const beside = others.map((other) => ({
       path: other,
-      source: OPTIONS[other].flag,
+      source: flagOf(other),
       value: undefined,
-      expected: `nothing beside ${OPTIONS[key].flag}`,
+      expected: `nothing beside ${flagOf(key)}`,
     }));
     if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);
     print(io.stdout, text());

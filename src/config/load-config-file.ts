@@ -15,7 +15,15 @@ import { checkStandard } from './file/standard-section.ts';
 import { STANDARD_FORMATS } from './file/standard-table.ts';
 import { CONFIG_FILE, inOrder, type Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
-import { fileOf, type KeyedRow, OPTIONS, type OptionKey, type OptionScope, serviceRows } from './options.ts';
+import {
+  fileOf,
+  flagOf,
+  type KeyedRow,
+  OPTIONS,
+  type OptionKey,
+  type OptionScope,
+  serviceRows,
+} from './options.ts';
 import { Origins } from './origins.ts';
 import { checkOptions, findGiven, type Given, type OptionSources, type Options } from './read-options.ts';
 import {
@@ -107,12 +115,12 @@ function refuseFlags(
   const isHttp =
     root.find(['meter_provider', 'readers', 0, 'periodic', 'exporter', 'otlp_http']) !== undefined;
   for (const key of flags.keys()) {
-    const { scope, flag } = OPTIONS[key];
+    const { scope } = OPTIONS[key];
     const inFile = fileOf(key)?.replace('EXPORTER', isHttp ? 'otlp_http' : 'otlp_grpc');
     const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
     if (inFile === undefined || !isThere) continue;
     const expected = `no such flag beside ${fileName}, which has it under ${inFile}`;
-    mistakes.push({ path: key, source: flag, value: undefined, expected });
+    mistakes.push({ path: key, source: flagOf(key), value: undefined, expected });
   }
 }
 

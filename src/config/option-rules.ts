@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
 import { defaultEndpoint, endpointFormat } from './format/otlp-endpoint.ts';
-import { OPTIONS, type OptionKey, type OptionValues, optionRows } from './options.ts';
+import { flagOf, type OptionKey, type OptionValues, optionRows } from './options.ts';
 
 export interface OptionReader {
   /** The value of an option; undefined where it is unset or could not be read. */
@@ -39,7 +39,7 @@ export function isRecorded(urls: BrokerUrls | undefined): boolean {
 
 /** Whoever gives such an option believes that it does something. */
 const BROKER_ONLY: readonly OptionRule[] = optionRows()
-  .filter(([, { brokerOnly }]) => brokerOnly === true)
+  .filter(([, { transport }]) => transport !== undefined)
   .map(([path]) => ({
     path,
     broken: (options) =>
@@ -136,7 +136,7 @@ export const OPTION_RULES: readonly OptionRule[] = [
     broken: (options) => {
       const file = options.value('out');
       if (file === undefined || options.value('force') === true || !existsSync(file)) return undefined;
-      return `a file that is not there yet, or ${OPTIONS.force.flag}`;
+      return `a file that is not there yet, or ${flagOf('force')}`;
     },
   },
 ];

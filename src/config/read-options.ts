@@ -6,6 +6,7 @@ import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
 import { OPTION_RULES, type OptionReader } from './option-rules.ts';
 import {
+  flagOf,
   type KeyedRow,
   OPTIONS,
   type OptionCommand,
@@ -76,7 +77,7 @@ export function findGiven(
 ): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
   for (const [key, row] of rows) {
-    const found = [...fromFlag(flags.get(key), row), ...fromEnv(env, row)];
+    const found = [...fromFlag(key, flags.get(key)), ...fromEnv(env, row)];
     const chosen = choose(row, found);
     if (chosen !== undefined) given.set(key, { path: key, ...chosen });
   }
@@ -116,8 +117,8 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
   return options;
 }
 
-function fromFlag(text: string | undefined, row: OptionRow<unknown>): Omit<Given, 'path'>[] {
-  return text === undefined ? [] : [{ source: row.flag, text }];
+function fromFlag(key: OptionKey, text: string | undefined): Omit<Given, 'path'>[] {
+  return text === undefined ? [] : [{ source: flagOf(key), text }];
 }
 
 /** OpenTelemetry treats an empty variable as one that is not set. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig, loadRecordConfig, type Mistake } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
-import { optionRows } from '../../src/config/options.ts';
+import { flagOf, optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { FILES } from './option-cases.ts';
@@ -365,9 +365,10 @@ test('beside a recording, an option about the broker is a mistake, whether a fla
     ['run', loadConfig],
     ['record', loadRecordConfig],
   ] as const) {
-    const rows = optionRows(command).filter(([, { brokerOnly }]) => brokerOnly === true);
+    const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
     assert.equal(rows.length, command === 'run' ? 8 : 6);
-    for (const [key, { flag, env: names, default: text = '' }] of rows) {
+    for (const [key, { env: names, default: text = '' }] of rows) {
+      const flag = flagOf(key);
       const ways = [
         { source: flag, argv: [`${flag}=${text}`], env: {} },
         ...names.map((name) => ({ source: name, argv: [], env: { [name]: text } })),

@@ -1,5 +1,5 @@
 /** Makes the text of `--help` and the README's table from the table of options. Knows no option by name. */
-import { fileOf, type KeyedRow, type OptionCommand, type OptionRow, optionRows } from '../options.ts';
+import { fileOf, flagOf, type KeyedRow, type OptionCommand, type OptionRow, optionRows } from '../options.ts';
 
 /** The README has the table between these lines. */
 export const OPTIONS_BEGIN = '<!-- options:begin -->';
@@ -9,7 +9,7 @@ export const OPTIONS_END = '<!-- options:end -->';
 export function optionsHelp(command?: OptionCommand): string {
   return optionRows(command)
     .map(([key, row]) => {
-      const head = `  ${row.flag}${row.format.flagAlone ? '' : ' VALUE'}`;
+      const head = `  ${flagOf(key)}${row.format.flagAlone ? '' : ' VALUE'}`;
       const only = command === undefined && row.commands.length === 1 ? `; ${row.commands.join()} only` : '';
       const env = row.env.length === 0 ? '' : `; environment: ${row.env.join(', ')}`;
       return [
@@ -25,7 +25,7 @@ export function optionsHelp(command?: OptionCommand): string {
 export function optionsTable(): string {
   const rows = optionRows().map(([key, row]) => [
     code(key),
-    [...row.env, row.flag].map(code).join('<br>') + inFile([key, row], '<br>', code),
+    [...row.env, flagOf(key)].map(code).join('<br>') + inFile([key, row], '<br>', code),
     row.default === undefined ? '' : code(row.default),
     `${row.doc} Takes ${row.format.expects}${row.required === true ? '; required' : ''}${restriction(row)}.`,
     row.commands.map(code).join(', '),
@@ -46,8 +46,9 @@ function presence(row: OptionRow<unknown>): string {
   return row.default === undefined ? '' : `; default: ${row.default}`;
 }
 
-function restriction({ brokerOnly }: OptionRow<unknown>): string {
-  return brokerOnly === true ? '; not beside a recording' : '';
+function restriction({ transport }: OptionRow<unknown>): string {
+  if (transport === 'amqp') return '; AMQP only';
+  return transport === undefined ? '' : '; not beside a recording';
 }
 
 /** Of the export there is more to say than where it is, and the documents do. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileOf, optionRows } from '../../../src/config/options.ts';
+import { fileOf, flagOf, optionRows } from '../../../src/config/options.ts';
 import {
   OPTIONS_BEGIN,
   OPTIONS_END,
@@ -32,7 +32,7 @@ test('the table has a line for every option, with its variables, flag and defaul
   for (const [key, row] of optionRows()) {
     const line = lines.find((candidate) => candidate.startsWith(`| \`${key}\` |`));
     assert.ok(line !== undefined, key);
-    for (const name of [row.flag, ...row.env]) assert.ok(line.includes(`\`${name}\``), `${key}: ${name}`);
+    for (const name of [flagOf(key), ...row.env]) assert.ok(line.includes(`\`${name}\``), `${key}: ${name}`);
     assert.ok(line.includes(row.doc), key);
     if (row.default !== undefined) assert.ok(line.includes(`| \`${row.default}\` |`), key);
     const file = row.scope === 'export' ? undefined : fileOf(key);
@@ -49,7 +49,7 @@ test('the help of a command has a paragraph for each of its options and for no o
     assert.equal(paragraphs.length, rows.length);
     for (const [index, [key, row]] of rows.entries()) {
       const paragraph = paragraphs[index] ?? '';
-      assert.ok(paragraph.startsWith(`  ${row.flag}${row.format.flagAlone ? '\n' : ' VALUE\n'}`), key);
+      assert.ok(paragraph.startsWith(`  ${flagOf(key)}${row.format.flagAlone ? '\n' : ' VALUE\n'}`), key);
       for (const name of row.env) assert.ok(paragraph.includes(name), `${key}: ${name}`);
       if (row.default !== undefined)
         assert.ok(
