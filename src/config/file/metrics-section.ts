@@ -5,13 +5,7 @@ import { nameFault } from '../format/metric-list.ts';
 import { fits, type MetricEntry, optInsOf } from '../metric-choice.ts';
 import type { FileValue } from './file-value.ts';
 
-/** What can be said of a metric, for the schema too. */
-export const METRIC_KEYS = {
-  enabled: 'Whether it is exported.',
-  attributes: 'The opt-in attributes that its points have, which are none unless asked for.',
-} as const;
-
-const KEYS = Object.keys(METRIC_KEYS);
+const KEYS = ['enabled', 'attributes'];
 const attribute: Format<string> = line(255);
 
 export function readMetrics(metrics: FileValue | undefined): readonly MetricEntry[] {
