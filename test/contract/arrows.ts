@@ -182,8 +182,8 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'bridge-check.ts',
     holds: 'what no bridge can be made of',
-    types: ['bridge-options.ts', 'config/', 'otlp/'],
-    values: ['outlets.ts'],
+    types: ['bridge-options.ts', 'broker/', 'otlp/'],
+    values: ['config/', 'outlets.ts'],
     packages: ['@opentelemetry/api'],
   },
   {
