@@ -140,6 +140,6 @@ test('all that is wrong is told at once', () => {
   assert.deepEqual(message.split('; '), [
     'two services have the name "shop"',
     'services[1].cluster.heldMax is 0: expected a whole number from 1 to 10000000',
-    'otlp.exporter.timeoutMs is NaN: expected milliseconds, a whole number from 1 to 3600000',
+    'otlp.exporter.timeoutMs is NaN: expected milliseconds, a whole number from 1 to 86400000',
   ]);
 });

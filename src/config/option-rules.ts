@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
 import { defaultEndpoint, endpointFormat } from './format/otlp-endpoint.ts';
-import { flagOf, type OptionKey, type OptionValues, optionRows } from './options.ts';
+import { flagOf, OPTIONS, type OptionKey, type OptionValues, optionRows } from './options.ts';
 
 export interface OptionReader {
   /** The value of an option; undefined where it is unset or could not be read. */
@@ -82,14 +82,14 @@ export const OPTION_RULES: readonly OptionRule[] = [
     path: 'otlp_client_key',
     broken: (options) =>
       options.isGiven('otlp_client_certificate') && !options.isGiven('otlp_client_key')
-        ? 'a file, because otlp_client_certificate is set'
+        ? `${OPTIONS.otlp_client_key.format.expects}, because there is a certificate`
         : undefined,
   },
   {
     path: 'otlp_client_certificate',
     broken: (options) =>
       options.isGiven('otlp_client_key') && !options.isGiven('otlp_client_certificate')
-        ? 'a file, because otlp_client_key is set'
+        ? `${OPTIONS.otlp_client_certificate.format.expects}, because there is a key`
         : undefined,
   },
   {
@@ -99,9 +99,7 @@ export const OPTION_RULES: readonly OptionRule[] = [
       const timeoutMs = options.value('metric_export_timeout');
       if (intervalMs === undefined || timeoutMs === undefined || timeoutMs <= intervalMs) return undefined;
       // The default gives way to a shorter interval, as in the SDK.
-      return options.isGiven('metric_export_timeout')
-        ? `at most metric_export_interval (${intervalMs} ms)`
-        : undefined;
+      return options.isGiven('metric_export_timeout') ? `at most the interval (${intervalMs} ms)` : undefined;
     },
   },
   {

@@ -78,7 +78,6 @@ export interface OptionRow<T> extends Described<T>, Environment {
 const DAY_S = 86_400;
 const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
-const HOUR_MS = HOUR_S * 1000;
 const MIB = 1024 * 1024;
 
 /** The part of an AMQP name that is left beside the id that is put after it. */
@@ -344,7 +343,7 @@ const ROWS = {
   }),
   otlp_timeout: ofExport({
     doc: 'Milliseconds that one request may take.',
-    format: wholeNumber(1, HOUR_MS, 'milliseconds'),
+    format: wholeNumber(1, DAY_MS, 'milliseconds'),
     env: otlpEnv('TIMEOUT'),
     file: `${EXPORTER}.timeout`,
     setting: 'exporter.timeoutMs',

@@ -328,7 +328,7 @@ test('the default of the export timeout gives way to a short interval, a timeout
     path: 'metric_export_timeout',
     source: 'OTEL_METRIC_EXPORT_TIMEOUT',
     value: '"1001"',
-    expected: 'at most metric_export_interval (1000 ms)',
+    expected: 'at most the interval (1000 ms)',
   });
 });
 
@@ -398,12 +398,12 @@ test('all mistakes are reported at once, each with path, source, value and expec
   assert.deepEqual(mistakes.map(describeMistake), [
     'command line (--log-levl): expected a flag that run has (did you mean --log-level?)',
     'command line (--out): expected a flag that run has; this one belongs to record',
-    'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 3600000',
+    'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 86400000',
     'broker_url (CELERY_BROKER_URL) is "redis://***": expected the address of a broker ' +
       '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
-    'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
     'service_name is not set: expected a name, here or as service.name among the resource attributes',
+    'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
   ]);
 });
 

@@ -39,6 +39,11 @@ export class FileValue {
     return this.#file.whereIs(this.path);
   }
 
+  /** The same of what is, or would be, at a path within. */
+  sourceOf(path: FilePath): string {
+    return this.#file.whereIs([...this.path, ...path]);
+  }
+
   /** What is within it under a key; undefined where there is none. */
   get(key: string): FileValue | undefined {
     const { value } = this;
@@ -95,8 +100,8 @@ export class FileValue {
 
   /** The text of a scalar whose type is that of the format; takes note of any other. */
   text(format: Format<unknown>): string | undefined {
-    const text = textOf(this.value, format);
-    if (text !== undefined && text !== '') return text;
+    const text = this.plain(format);
+    if (text !== undefined) return text;
     const quotes = format.schema.type === 'string' && typeof this.value !== 'string' ? ', in quotes' : '';
     this.complain(format.expects + (isScalar(this.value) ? quotes : ''), shown(this.value, format));
     return undefined;
@@ -114,9 +119,14 @@ export class FileValue {
 
   /** As `read`, of what was checked before: takes note of nothing. */
   peek<T>(format: Format<T>): T | undefined {
-    const text = textOf(this.value, format);
-    const reading = text === undefined || text === '' ? undefined : format.read(text);
+    const text = this.plain(format);
+    const reading = text === undefined ? undefined : format.read(text);
     return reading?.ok === true ? reading.value : undefined;
+  }
+
+  /** The text of a scalar whose type is that of the format; takes note of nothing. */
+  plain(format: Format<unknown>): string | undefined {
+    return textOf(this.value, format) || undefined;
   }
 
   /** Takes note of a mistake. @param value as it may be printed, where it may be */
