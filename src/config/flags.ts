@@ -2,7 +2,7 @@
  * The command line → which option was given which text. What belongs to no option is a mistake, and its text is not
  * repeated: an argument without a flag is likely to be a piece of an unquoted secret.
  */
-import { nearest } from './format/near-miss.ts';
+import { hint } from './format/near-miss.ts';
 import { COMMAND_LINE, type Mistake } from './mistake.ts';
 import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
 
@@ -54,17 +54,14 @@ function wrongUse(key: OptionKey, expected: string): Mistake {
 
 function unknownFlag(flag: string, command: OptionCommand): Mistake {
   const elsewhere = optionRows().find(([key]) => flagOf(key) === flag);
-  const near = nearest(
-    flag.toLowerCase(),
-    optionRows(command).map(([key]) => flagOf(key)),
-  );
+  const known = optionRows(command).map(([key]) => flagOf(key));
   return {
     path: COMMAND_LINE,
     source: /^--?[a-z][a-z0-9_-]{0,40}$/i.test(flag) ? flag : 'a flag',
     value: undefined,
     expected:
       elsewhere === undefined
-        ? `a flag that ${command} has${near === undefined ? '' : ` (did you mean ${near}?)`}`
+        ? `a flag that ${command} has${hint(flag.toLowerCase(), known)}`
         : `a flag that ${command} has; this one belongs to ${elsewhere[1].commands.join(' and ')}`,
   };
 }

@@ -17,8 +17,7 @@ import {
   wholeNumber,
 } from './format/formats.ts';
 import { attributeList, headerList } from './format/key-value-list.ts';
-import { metricList } from './format/metric-list.ts';
-import { optInList } from './format/opt-in-list.ts';
+import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import type { Format } from '../format/formats.ts';
-import { nearest } from '../format/near-miss.ts';
+import { hint } from '../format/near-miss.ts';
 import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -93,9 +93,9 @@ export class FileValue {
 
   /** @param shownKeys those that are worth telling of */
   complainOfKey(known: readonly string[], shownKeys = known): void {
-    const near = nearest(String(this.path.at(-1)), known);
+    const meant = hint(String(this.path.at(-1)), known);
     const shown = shownKeys.length <= KEYS_SHOWN_MAX ? ` (known are ${shownKeys.join(', ') || 'none'})` : '';
-    this.complain(`a key that is known here${near === undefined ? shown : ` (did you mean ${near}?)`}`);
+    this.complain(`a key that is known here${meant || shown}`);
   }
 
   /** The text of a scalar whose type is that of the format; takes note of any other. */

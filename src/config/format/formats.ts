@@ -3,7 +3,7 @@
  * addresses and files for TLS have files of their own; this one knows no option by name.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
-import { nearest } from './near-miss.ts';
+import { hint } from './near-miss.ts';
 import { maskUrl, quote } from './redaction.ts';
 
 /** What became of a text: its value, or what stands after the word "expected". */
@@ -91,8 +91,7 @@ export function oneOf<const T extends string>(words: readonly T[], parts?: { any
     const wanted = parts?.anyCase === true ? text.toLowerCase() : text;
     const value = words.find((word) => word === wanted);
     if (value !== undefined) return { ok: true, value };
-    const near = nearest(text.toLowerCase(), words);
-    return near === undefined ? undefined : { ok: false, expected: `${expects} (did you mean ${near}?)` };
+    return { ok: false, expected: expects + hint(text.toLowerCase(), words) };
   };
   return format(expects, read, { schema: { type: 'string', enum: words } });
 }
