@@ -6,7 +6,7 @@ import type { MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BrokerUrl } from './broker/broker-url.ts';
 import { STANDARD_FORMATS as F } from './config/file/standard-table.ts';
-import { type Format, wholeNumber } from './config/format/formats.ts';
+import { type Format, finiteNumber, wholeNumber } from './config/format/formats.ts';
 import { OPTIONS, serviceRows } from './config/options.ts';
 import { EXPORT_ROWS, type Setting, settingsIn } from './config/setting.ts';
 import { CeleryOtelError } from './errors.ts';
@@ -112,7 +112,9 @@ function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Number
       const { boundaries = [] } = aggregation;
       return [
         ...limits,
-        ...boundaries.map((value, index) => [`aggregation.boundaries[${index}]`, value, F.boundary] as const),
+        ...boundaries.map(
+          (value, index) => [`aggregation.boundaries[${index}]`, value, finiteNumber] as const,
+        ),
       ];
     }
     case 'base2_exponential_bucket_histogram':

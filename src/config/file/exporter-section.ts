@@ -4,7 +4,8 @@
  * unless the rules between options say it.
  */
 import type { ExportSchedule, StreamSettings } from '../../otlp/otlp-settings.ts';
-import { headerFault, type Pairs } from '../format/key-value-list.ts';
+import { trueOrFalse } from '../format/formats.ts';
+import { headerFault, headerList, type Pairs } from '../format/key-value-list.ts';
 import { defaultEndpoint } from '../format/otlp-endpoint.ts';
 import type { Mistake } from '../mistake.ts';
 import { defaultOf, fileOf, OPTIONS, type OptionKey } from '../options.ts';
@@ -85,7 +86,7 @@ function checkTls(otlp: Maybe, endpoint: string): void {
   const tls = otlp?.get('tls');
   const insecure = tls?.get('insecure');
   const isPlain =
-    /^http:/iu.test(endpoint) || (!endpoint.includes('://') && insecure?.peek(F.insecure) === true);
+    /^http:/iu.test(endpoint) || (!endpoint.includes('://') && insecure?.peek(trueOrFalse) === true);
   refuseUnusedTls(tls, isPlain);
   checkInsecure(insecure, endpoint);
 }
@@ -101,7 +102,7 @@ function refuseUnusedTls(tls: Maybe, isPlain: boolean): void {
 
 /** To the standard `insecure` is about an endpoint without a scheme; beside one it may say the same, and not the opposite. */
 function checkInsecure(insecure: Maybe, endpoint: string): void {
-  const said = insecure?.peek(F.insecure);
+  const said = insecure?.peek(trueOrFalse);
   const scheme = /^https?:/iu.exec(endpoint)?.[0].toLowerCase();
   if (said === undefined || scheme === undefined || said === (scheme === 'http:')) return;
   insecure?.complain(
@@ -117,7 +118,7 @@ function readHeaders(otlp: Maybe, origins: Origins): Pairs {
     if (otlp !== undefined) origins.note([...otlp.path, 'headers', key], from.source);
   };
   const list = otlp?.get('headers_list');
-  for (const [key, value] of list?.peek(F.headerList) ?? []) if (list !== undefined) add(list, key, value);
+  for (const [key, value] of list?.peek(headerList) ?? []) if (list !== undefined) add(list, key, value);
   const seen = new Set<string>();
   for (const entry of otlp?.get('headers')?.items() ?? []) {
     const key = entry.get('name')?.peek(F.headerName)?.toLowerCase();
