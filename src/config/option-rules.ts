@@ -57,6 +57,17 @@ export function endpointOf(options: OptionReader): Reading<string> | undefined {
   return endpointFormat(protocol, options.source('otlp_endpoint') === ALL_SIGNALS).read(text);
 }
 
+/** Without the one the other is of no use. */
+function goesWith(path: OptionKey, other: OptionKey, what: string): OptionRule {
+  return {
+    path,
+    broken: ({ isGiven }) =>
+      isGiven(other) && !isGiven(path)
+        ? `${OPTIONS[path].format.expects}, because there is ${what}`
+        : undefined,
+  };
+}
+
 export const OPTION_RULES: readonly OptionRule[] = [
   ...BROKER_ONLY,
   {
@@ -78,20 +89,8 @@ export const OPTION_RULES: readonly OptionRule[] = [
       return endpoint === undefined || endpoint.ok ? undefined : endpoint.expected;
     },
   },
-  {
-    path: 'otlp_client_key',
-    broken: (options) =>
-      options.isGiven('otlp_client_certificate') && !options.isGiven('otlp_client_key')
-        ? `${OPTIONS.otlp_client_key.format.expects}, because there is a certificate`
-        : undefined,
-  },
-  {
-    path: 'otlp_client_certificate',
-    broken: (options) =>
-      options.isGiven('otlp_client_key') && !options.isGiven('otlp_client_certificate')
-        ? `${OPTIONS.otlp_client_certificate.format.expects}, because there is a key`
-        : undefined,
-  },
+  goesWith('otlp_client_key', 'otlp_client_certificate', 'a certificate'),
+  goesWith('otlp_client_certificate', 'otlp_client_key', 'a key'),
   {
     path: 'metric_export_timeout',
     broken: (options) => {

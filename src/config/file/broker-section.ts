@@ -14,14 +14,7 @@ import { isRecorded, NO_BROKER } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
 
 /** What `ssl.wrap_socket` of Python takes beside; none of it is a setting of TLS connections here. */
-const OTHER_KEYS = [
-  'server_hostname',
-  'ciphers',
-  'ssl_version',
-  'tls_minimum_version',
-  'tls_maximum_version',
-  'context',
-] as const;
+const OTHER_KEYS = /^(?:server_hostname|ciphers|ssl_version|tls_(?:minimum|maximum)_version|context)$/;
 
 /** `broker_use_ssl` by its keys. */
 export const BROKER_SSL = {
@@ -50,7 +43,7 @@ export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined
     return undefined;
   }
   for (const [key, value] of ssl.entries()) {
-    if (OTHER_KEYS.some((other) => other === key)) {
+    if (OTHER_KEYS.test(key)) {
       value.complain(
         'nothing here: the certificate has to be for the host of broker_url, with the defaults of TLS',
       );
