@@ -2,14 +2,14 @@
  * Flags, variables and, where one is named, a configuration file → the configuration of a command, or everything that is
  * wrong with all of them. It puts them together; each section of a file is read in a file of its own.
  */
-import type { Config, RecordConfig } from './config.ts';
+import type { Config, RecordConfig, ServiceConfig } from './config.ts';
 import { checkBrokerSsl } from './file/broker-section.ts';
 import { type CelerySection, type FileService, readCelery } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { readMeterProvider } from './file/exporter-section.ts';
 import { isRelated, showPath } from './file/file-path.ts';
 import { FileValue } from './file/file-value.ts';
-import { type GivenAttributes, readResource } from './file/resource-section.ts';
+import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
 import { checkStandard } from './file/standard-section.ts';
 import { STANDARD_FORMATS } from './file/standard-table.ts';
 import { readFlags } from './flags.ts';
@@ -18,9 +18,9 @@ import { SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
   flagOf,
+  type KeyedRow,
   OPTIONS,
   type OptionKey,
-  type OptionScope,
   optionRows,
   serviceRows,
 } from './options.ts';
@@ -32,18 +32,16 @@ import {
   type Given,
   type GivenTexts,
   type OptionSources,
-  type Options,
   readOptions,
 } from './read-options.ts';
 import {
+  brokerSettings,
   noteProcess,
   onlyService,
   plainAttributes,
   type ServiceParts,
   serviceConfig,
 } from './service-config.ts';
-import { brokerSettings } from './service-settings.ts';
-import { EXPORT_ROWS } from './setting.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
@@ -105,47 +103,44 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const meter = root === undefined ? undefined : readMeterProvider(root, origins);
   if (file !== undefined) refuseFlags(flags.given, celery, meter?.exporter ?? '', file.name, mistakes);
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
-  const give = (...scopes: readonly OptionScope[]): GivenTexts =>
-    findGiven(rowsOf(command, ...scopes), flags.given, env);
-  const outer: Outer = { celery, common, command, give, mistakes };
-  const general = readProcess(outer, root);
-  const services =
-    celery.services === undefined ? [readOnly(outer)] : celery.services.map((one) => readNamed(outer, one));
-  const exported = checkOptions({
-    rows: EXPORT_ROWS,
-    given: meter?.given ?? give('export'),
-    mistakes,
-    ...(meter === undefined ? {} : { place: meter.place }),
-  });
+  const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
+  const rows = rowsFor(command, celery);
+  const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
+  const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
+  if (root !== undefined) giveLevel(root, given);
+  if (celery.services === undefined) giveName(common.get(SERVICE_NAME), given);
+  const { place } = meter ?? {};
+  const options = checkOptions({ rows, given, mistakes, ...(place === undefined ? {} : { place }) });
+  const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
+  const services = celery.services?.map((one) => {
+    const texts = new Map([...celery.given, ...one.given, ...clusters]);
+    return readNamed(one, celery, common, texts, mistakes);
+  }) ?? [() => onlyService(options, common, celery.metrics)];
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) {
     return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') };
   }
-  noteProcess(general, origins);
+  noteProcess(options, origins);
+  const configOf = (service: () => ServiceParts): ServiceConfig => serviceConfig(service(), origins);
   return {
     ok: true,
     origins,
     config: {
-      services: [
-        serviceConfig(first(), origins),
-        ...others.map((service) => serviceConfig(service(), origins)),
-      ],
-      otlp: otlpSettings(exported, origins, meter),
-      self: { enabled: general.need('self_telemetry'), attributes: ownAttributes(common, origins) },
-      logLevel: general.need('log_level'),
+      services: [configOf(first), ...others.map(configOf)],
+      otlp: otlpSettings(options, origins, meter),
+      self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
+      logLevel: options.need('log_level'),
     },
   };
 }
 
-/** What is read beside a service. */
-interface Outer {
-  readonly celery: CelerySection;
-  readonly common: GivenAttributes;
-  readonly command: 'run' | 'config';
-  /** What flags and variables give of options of these scopes. */
-  readonly give: (...scopes: readonly OptionScope[]) => GivenTexts;
-  readonly mistakes: Mistake[];
+/** Those of services have to be checked with each, where a file has some. */
+function rowsFor(command: 'run' | 'config', { services }: CelerySection): readonly KeyedRow[] {
+  return optionRows(command).filter(([, { scope }]) => {
+    if (scope === 'service') return services === undefined;
+    return scope !== 'cluster' || services === undefined || services.length === 0;
+  });
 }
 
 /** Where there is a file, it alone decides what the variables of the specification are about ("OTEL_CONFIG_FILE"). */
@@ -171,25 +166,38 @@ function refuseFlags(
   }
 }
 
-/** The options of the process, and of all services where no service is there to check them with. */
-function readProcess({ celery, command, give, mistakes }: Outer, root: FileValue | undefined): Options {
-  const scopes: readonly OptionScope[] =
-    celery.services?.length === 0 ? ['command', 'process', 'cluster'] : ['command', 'process'];
-  const given = new Map([...celery.given, ...give(...scopes)]);
-  const level = root?.get('log_level');
+/** The level of the log is the file's where nothing else gives it. */
+function giveLevel(root: FileValue, given: Map<OptionKey, Given>): void {
+  const level = root.get('log_level');
   const text = level?.peek(STANDARD_FORMATS.logLevel);
-  if (level !== undefined && text !== undefined && !given.has('log_level')) {
-    given.set('log_level', { path: showPath(level.path), source: level.source, text });
-  }
-  return checkOptions({ rows: rowsOf(command, ...scopes), given, mistakes });
+  if (level === undefined || text === undefined || given.has('log_level')) return;
+  given.set('log_level', { path: showPath(level.path), source: level.source, text });
 }
 
-/** One of `celery.services`: what it says wins over what is said of all, and flags and variables of those over both. */
-function readNamed({ celery, common, give, mistakes }: Outer, service: FileService): () => ServiceParts {
-  const { name, place, tls } = service;
+/** The one service may have its name from the resource in the file, where flags and variables have none. */
+function giveName(name: GivenAttribute | undefined, given: Map<OptionKey, Given>): void {
+  const own = given.get('resource_attributes');
+  const ownNames = own === undefined ? undefined : OPTIONS.resource_attributes.format.read(own.text);
+  const isNamed = given.has('service_name') || (ownNames?.ok === true && ownNames.value.has(SERVICE_NAME));
+  const text = String(name?.value ?? '').trim();
+  if (name === undefined || text === '' || isNamed) return;
+  given.set('service_name', { path: 'resource.attributes', source: name.source, text });
+}
+
+/**
+ * One of `celery.services`.
+ * @param given what it says wins over what is said of all, and flags and variables of those over both
+ */
+function readNamed(
+  { name, place, tls, resource, metrics }: FileService,
+  celery: CelerySection,
+  common: GivenAttributes,
+  given: GivenTexts,
+  mistakes: Mistake[],
+): () => ServiceParts {
   const options = checkOptions({
     rows: serviceRows(),
-    given: new Map([...celery.given, ...service.given, ...give('cluster')]),
+    given,
     mistakes,
     place: (key) => ({ path: showPath([...place.path, key]), source: place.source }),
   });
@@ -200,28 +208,9 @@ function readNamed({ celery, common, give, mistakes }: Outer, service: FileServi
     named: place.source,
     options,
     ...(tls === undefined ? {} : { tls: { settings: tls, source: ssl?.source ?? place.source } }),
-    attributes: new Map([...common, ...service.resource]),
-    metrics: [service.metrics, celery.metrics],
+    attributes: new Map([...common, ...resource]),
+    metrics: [metrics, celery.metrics],
   });
-}
-
-/** The service of flags and variables, where there is no `celery.services`; the file may have its name. */
-function readOnly({ celery, common, command, give, mistakes }: Outer): () => ServiceParts {
-  const given = new Map<OptionKey, Given>([...celery.given, ...give('cluster', 'service')]);
-  const name = common.get(SERVICE_NAME);
-  const own = given.get('resource_attributes');
-  const ownNames = own === undefined ? undefined : OPTIONS.resource_attributes.format.read(own.text);
-  const isNamed = given.has('service_name') || (ownNames?.ok === true && ownNames.value.has(SERVICE_NAME));
-  const text = String(name?.value ?? '').trim();
-  if (name !== undefined && text !== '' && !isNamed) {
-    given.set('service_name', { path: 'resource.attributes', source: name.source, text });
-  }
-  const options = checkOptions({ rows: rowsOf(command, 'cluster', 'service'), given, mistakes });
-  return () => onlyService(options, common, celery.metrics);
-}
-
-function rowsOf(command: 'run' | 'config', ...scopes: readonly OptionScope[]) {
-  return optionRows(command).filter(([, { scope }]) => scopes.includes(scope));
 }
 
 /** Attributes of the bridge's own metrics: whose they are is no question. */

@@ -402,8 +402,8 @@ test('all mistakes are reported at once, each with path, source, value and expec
     'broker_url (CELERY_BROKER_URL) is "redis://***": expected the address of a broker ' +
       '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
-    'service_name is not set: expected a name, here or as service.name among the resource attributes',
     'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
+    'service_name is not set: expected a name, here or as service.name among the resource attributes',
   ]);
 });
 

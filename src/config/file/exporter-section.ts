@@ -57,7 +57,10 @@ export function readMeterProvider(root: FileValue, origins: Origins): MeterProvi
   return {
     exporter,
     given,
-    place: (key) => ({ path: showPath(pathOf(key)), source: root.sourceOf(pathOf(key)) }),
+    place: (key) =>
+      OPTIONS[key].scope === 'export'
+        ? { path: showPath(pathOf(key)), source: root.sourceOf(pathOf(key)) }
+        : { path: key, source: undefined },
     headers: readHeaders(otlp, origins),
     views: readViews(root.find(['meter_provider', 'views'])),
     limits: readLimits(reader?.get('cardinality_limits'), origins),
