@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
-import { defaultEndpoint, endpointFormat } from './format/otlp-endpoint.ts';
+import { defaultEndpoint, readEndpoint } from './format/otlp-endpoint.ts';
 import { flagOf, OPTIONS, type OptionKey, type OptionValues, optionRows } from './options.ts';
 
 export interface OptionReader {
@@ -54,7 +54,7 @@ export function endpointOf(options: OptionReader): Reading<string> | undefined {
   const text = options.value('otlp_endpoint');
   if (protocol === undefined) return undefined;
   if (text === undefined) return { ok: true, value: defaultEndpoint(protocol) };
-  return endpointFormat(protocol, options.source('otlp_endpoint') === ALL_SIGNALS).read(text);
+  return readEndpoint(protocol, text, options.source('otlp_endpoint') === ALL_SIGNALS);
 }
 
 /** Without the one the other is of no use. */
