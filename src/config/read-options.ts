@@ -11,7 +11,6 @@ import {
   OPTIONS,
   type OptionCommand,
   type OptionKey,
-  type OptionRow,
   type OptionValues,
   optionRows,
 } from './options.ts';
@@ -69,7 +68,7 @@ export function readOptions(
   return mistakes.length === 0 ? { ok: true, options } : { ok: false, mistakes };
 }
 
-/** What flags and environment give, in the order of preference. */
+/** What flags and environment give: the most preferred text, or all of a list that is merged, where the last one wins. */
 export function findGiven(
   rows: readonly KeyedRow[],
   flags: ReadonlyMap<OptionKey, string>,
@@ -77,9 +76,15 @@ export function findGiven(
 ): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
   for (const [key, row] of rows) {
-    const found = [...fromFlag(key, flags.get(key)), ...fromEnv(env, row)];
-    const chosen = choose(row, found);
-    if (chosen !== undefined) given.set(key, { path: key, ...chosen });
+    // OpenTelemetry treats an empty variable as one that is not set.
+    const found = [
+      { source: flagOf(key), text: flags.get(key) ?? '' },
+      ...row.env.map((name) => ({ source: name, text: env[name]?.trim() ?? '' })),
+    ].filter(({ text }) => text !== '');
+    const used = row.merged === true ? found.toReversed() : found.slice(0, 1);
+    if (used.length === 0) continue;
+    const source = used.map((one) => one.source).join(' + ');
+    given.set(key, { path: key, source, text: used.map(({ text }) => text).join(',') });
   }
   return given;
 }
@@ -115,31 +120,6 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     if (expected !== undefined) refuse(path, expected);
   }
   return options;
-}
-
-function fromFlag(key: OptionKey, text: string | undefined): Omit<Given, 'path'>[] {
-  return text === undefined ? [] : [{ source: flagOf(key), text }];
-}
-
-/** OpenTelemetry treats an empty variable as one that is not set. */
-function fromEnv(env: OptionSources['env'], row: OptionRow<unknown>): Omit<Given, 'path'>[] {
-  return row.env.flatMap((name) => {
-    const text = env[name]?.trim() ?? '';
-    return text === '' ? [] : [{ source: name, text }];
-  });
-}
-
-/** The most preferred text, or for a merged list all of them, the most preferred last, where it wins key by key. */
-function choose(
-  row: OptionRow<unknown>,
-  found: readonly Omit<Given, 'path'>[],
-): Omit<Given, 'path'> | undefined {
-  if (row.merged !== true || found.length < 2) return found[0];
-  const weakestFirst = found.toReversed();
-  return {
-    source: weakestFirst.map(({ source }) => source).join(' + '),
-    text: weakestFirst.map(({ text }) => text).join(','),
-  };
 }
 
 function optionsOf(texts: ReadonlyMap<OptionKey, string>, given: GivenTexts): Options {

@@ -74,18 +74,17 @@ export function openConfigFile(path: string, source: string): OpenedFile {
 }
 
 function checkedFile(path: string, name: string, yaml: YamlText): ConfigFile {
-  const { told, variables } = substitute(yaml.document);
-  const malformed = [...told].filter(([, substituted]) => substituted.malformed);
+  const { variables, malformed, unset } = substitute(yaml.document);
   return {
     name,
     data: yaml.document.toJS(),
     variables,
-    mistakes: malformed.map(([node]) => aboutFile(`${name}:${yaml.lineOfNode(node)}`, REFERENCE)),
+    mistakes: malformed.map((node) => aboutFile(`${name}:${yaml.lineOfNode(node)}`, REFERENCE)),
     objections: malformed.length === 0 ? validate(path) : [],
     whereIs: (at) => `${name}:${yaml.lineOf(at)}`,
     unsetAt(at) {
       const scalar = yaml.scalarAt(at);
-      return (scalar === undefined ? undefined : told.get(scalar)?.unset) ?? [];
+      return (scalar === undefined ? undefined : unset.get(scalar)) ?? [];
     },
   };
 }
