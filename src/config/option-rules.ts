@@ -68,6 +68,20 @@ function goesWith(path: OptionKey, other: OptionKey, what: string): OptionRule {
   };
 }
 
+/** It is at least the time after which a worker is not up. */
+function noShorter(
+  path: 'lost_timeout' | 'series_retention',
+  isAsked: (options: OptionReader) => boolean,
+): OptionRule {
+  return {
+    path,
+    broken: (options) => {
+      const [atLeast = 0, value = atLeast] = [options.value('worker_timeout'), options.value(path)];
+      return value < atLeast && isAsked(options) ? `at least worker_timeout (${atLeast} s)` : undefined;
+    },
+  };
+}
+
 export const OPTION_RULES: readonly OptionRule[] = [
   ...BROKER_ONLY,
   {
@@ -101,25 +115,9 @@ export const OPTION_RULES: readonly OptionRule[] = [
       return options.isGiven('metric_export_timeout') ? `at most the interval (${intervalMs} ms)` : undefined;
     },
   },
-  {
-    path: 'lost_timeout',
-    broken: (options) => {
-      const timeoutS = options.value('worker_timeout');
-      const lostS = options.value('lost_timeout');
-      if (timeoutS === undefined || lostS === undefined || lostS >= timeoutS) return undefined;
-      // The default gives way to a longer worker_timeout.
-      return options.isGiven('lost_timeout') ? `at least worker_timeout (${timeoutS})` : undefined;
-    },
-  },
-  {
-    path: 'series_retention',
-    broken: (options) => {
-      const timeoutS = options.value('worker_timeout');
-      const retentionS = options.value('series_retention');
-      if (timeoutS === undefined || retentionS === undefined || retentionS >= timeoutS) return undefined;
-      return `at least worker_timeout (${timeoutS} s)`;
-    },
-  },
+  // The default gives way to a longer worker_timeout.
+  noShorter('lost_timeout', ({ isGiven }) => isGiven('lost_timeout')),
+  noShorter('series_retention', () => true),
   {
     path: 'metrics_enabled',
     broken: (options) => {

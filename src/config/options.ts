@@ -84,9 +84,6 @@ const QUEUE_PREFIX_BYTES_MAX = 200;
 /** Here beside what Celery puts before and after it. */
 const CONTROL_EXCHANGE_BYTES_MAX = 200;
 
-const RUN = ['run'] as const;
-const BOTH = ['run', 'record'] as const;
-
 /** The two environment variables of an OTLP option: the one for metrics wins over the one for all signals. */
 function otlpEnv(name: string): readonly string[] {
   return [`OTEL_EXPORTER_OTLP_METRICS_${name}`, `OTEL_EXPORTER_OTLP_${name}`];
@@ -95,13 +92,15 @@ function otlpEnv(name: string): readonly string[] {
 const READER = 'meter_provider.readers[0].periodic';
 const EXPORTER = `${READER}.exporter.EXPORTER`;
 
-/** A row is of `run`, unless it says otherwise. */
+/** Makes the rows of a scope. */
 const rowOf =
-  (scope: OptionScope) =>
-  <T>(row: Described<T> & Environment): OptionRow<T> => ({ scope, commands: RUN, ...row });
+  (scope: OptionScope, commands: readonly OptionCommand[] = ['run']) =>
+  <T>(row: Described<T> & Environment): OptionRow<T> => ({ scope, commands, ...row });
 const ofProcess = rowOf('process');
 const ofCluster = rowOf('cluster');
 const ofService = rowOf('service');
+/** Who records has a broker too. */
+const ofBroker = rowOf('service', ['run', 'record']);
 const ofExport = rowOf('export');
 
 /** An option of one command itself. */
@@ -118,65 +117,58 @@ const ROWS = {
     format: filePath,
     env: ['OTEL_CONFIG_FILE'],
   }),
-  broker_url: ofService({
+  broker_url: ofBroker({
     doc: "Address of the cluster's broker as Celery writes it; several with `;` between them are tried in turn.",
     format: brokerUrls,
     env: ['CELERY_BROKER_URL'],
-    commands: BOTH,
     required: true,
   }),
-  broker_failover_strategy: ofService({
+  broker_failover_strategy: ofBroker({
     doc: 'Order in which several broker addresses are tried.',
     format: oneOf(['round-robin', 'shuffle']),
     env: ['CELERY_BROKER_FAILOVER_STRATEGY'],
     setting: 'broker.failoverStrategy',
     default: 'round-robin',
-    commands: BOTH,
     transport: 'any',
   }),
-  broker_heartbeat: ofService({
+  broker_heartbeat: ofBroker({
     doc: 'Seconds between AMQP heartbeats, which the broker may lower; 0 switches them off.',
     format: wholeNumber(0, 65_535, 'seconds'),
     env: ['CELERY_BROKER_HEARTBEAT'],
     setting: 'broker.heartbeatS',
     default: '30',
-    commands: BOTH,
     transport: 'amqp',
   }),
-  broker_connection_timeout: ofService({
+  broker_connection_timeout: ofBroker({
     doc: 'Seconds to wait for a connection to the broker.',
     format: seconds(300),
     env: ['CELERY_BROKER_CONNECTION_TIMEOUT'],
     setting: 'broker.connectTimeoutMs',
     default: '5',
-    commands: BOTH,
     transport: 'any',
   }),
-  event_exchange: ofService({
+  event_exchange: ofBroker({
     doc: "Exchange of the events, Celery's own setting.",
     format: line(255),
     env: ['CELERY_EVENT_EXCHANGE'],
     setting: 'broker.eventExchange',
     default: 'celeryev',
-    commands: BOTH,
     transport: 'amqp',
   }),
-  event_queue_prefix: ofService({
+  event_queue_prefix: ofBroker({
     doc: "Beginning of the name of the queue that is declared for the events, Celery's own setting.",
     format: line(QUEUE_PREFIX_BYTES_MAX),
     env: ['CELERY_EVENT_QUEUE_PREFIX'],
     setting: 'broker.eventQueuePrefix',
     default: 'celeryev',
-    commands: BOTH,
     transport: 'amqp',
   }),
-  event_queue_bytes_max: ofService({
+  event_queue_bytes_max: ofBroker({
     doc: 'Bytes of events that the broker keeps for us at most, in that queue; beyond it the oldest are dropped there.',
     format: wholeNumber(MIB, 64 * 1024 * MIB, 'bytes'),
     env: ['CELERY_OTEL_EVENT_QUEUE_BYTES_MAX'],
     setting: 'broker.eventQueueBytesMax',
     default: String(64 * MIB),
-    commands: BOTH,
     transport: 'amqp',
   }),
   control_exchange: ofService({
@@ -385,7 +377,7 @@ const ROWS = {
     env: ['LOG_LEVEL'],
     file: 'log_level',
     default: 'info',
-    commands: BOTH,
+    commands: ['run', 'record'],
   }),
   self_telemetry: ofProcess({
     doc: "Whether the bridge's own metrics are exported too.",

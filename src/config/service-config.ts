@@ -9,7 +9,7 @@ import { type FilePath, parsePath } from './file/file-path.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
 import { type ChosenMetrics, chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
-import { fileOf, optionRows, serviceRows } from './options.ts';
+import { fileOf, type OptionKey, optionRows, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
 
@@ -136,26 +136,19 @@ function clusterSettings(options: Options): ClusterSettings {
 
 /** What the options say of metrics, for the one service there is without `celery.services`. */
 function metricEntries(options: Options): readonly MetricEntry[] {
-  const nothing = { enabled: undefined, attributes: undefined };
+  const sourceOf = (key: OptionKey): string => options.source(key) ?? key;
   const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>
-    (options.value(key) ?? []).map((name) => ({
-      ...nothing,
-      name,
-      enabled,
-      source: options.source(key) ?? key,
-    }));
+    (options.value(key) ?? []).map((name) => ({ name, enabled, source: sourceOf(key) }));
   const asked = Map.groupBy(options.value('metric_attributes_enabled') ?? [], (optIn) =>
     optIn.split('/', 1).join(),
   );
-  const source = options.source('metric_attributes_enabled') ?? 'metric_attributes_enabled';
   return [
     ...switches('metrics_disabled', false),
     ...switches('metrics_enabled', true),
     ...[...asked].map(([name, optIns]) => ({
-      ...nothing,
       name,
       attributes: optIns.map((optIn) => optIn.slice(name.length + 1)),
-      source,
+      source: sourceOf('metric_attributes_enabled'),
     })),
   ];
 }

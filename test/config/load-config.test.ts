@@ -105,7 +105,7 @@ test('lost_timeout is at least worker_timeout: its default grows with that, what
   assert.ok(!shorter.ok);
   assert.deepEqual(
     shorter.mistakes.map(({ path, expected }) => [path, expected]),
-    [['lost_timeout', 'at least worker_timeout (300)']],
+    [['lost_timeout', 'at least worker_timeout (300 s)']],
   );
 });
 

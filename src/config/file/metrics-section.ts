@@ -27,16 +27,15 @@ function readEntry(name: string, entry: FileValue): readonly MetricEntry[] {
     return [];
   }
   entry.expectKeys(KEYS);
-  const nothing = { name, enabled: undefined, attributes: undefined };
   const entries: MetricEntry[] = [];
   const enabled = entry.get('enabled');
   if (enabled !== undefined) {
-    entries.push({ ...nothing, enabled: enabled.read(trueOrFalse), source: enabled.source });
+    entries.push({ name, enabled: enabled.read(trueOrFalse), source: enabled.source });
   }
   const attributes = entry.get('attributes');
   if (attributes?.expectList('attributes') === true) {
     const asked = attributes.items().flatMap((item) => readAttribute(name, item) ?? []);
-    entries.push({ ...nothing, attributes: asked, source: attributes.source });
+    entries.push({ name, attributes: asked, source: attributes.source });
   }
   return entries;
 }
