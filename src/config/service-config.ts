@@ -5,9 +5,9 @@ import type { ClusterSettings } from '../cluster/cluster.ts';
 import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-import { type FilePath, parsePath } from './file/file-path.ts';
+import { parsePath } from './file/file-path.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
-import { type ChosenMetrics, chooseMetrics, type MetricEntry } from './metric-choice.ts';
+import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import { fileOf, type OptionKey, optionRows, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
@@ -29,7 +29,7 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
   const { name, options, tls } = parts;
   const broker = brokerSettings(options, tls?.settings);
   const chosen = chooseMetrics(parts.metrics);
-  const at = servicePath(name);
+  const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // The settings of an address that has its own are other ones.
@@ -38,7 +38,10 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
   }
   origins.note([...at, 'resource', SERVICE_NAME], parts.named);
   for (const [key, { source }] of parts.attributes) origins.note([...at, 'resource', key], source);
-  noteMetrics([...at, 'metrics'], chosen, origins);
+  for (const metric of METRIC_NAMES) {
+    origins.note([...at, 'metrics', metric, 'enabled'], chosen.switchedBy(metric));
+    origins.note([...at, 'metrics', metric, 'attributes'], chosen.attributesBy(metric));
+  }
   return {
     name,
     attributes: plainAttributes(parts.attributes),
@@ -89,17 +92,6 @@ export function noteProcess(options: Options, origins: Origins): void {
 /** Defines its keys as own properties, whatever they are called. */
 export function plainAttributes(given: GivenAttributes): ResourceAttributes {
   return Object.fromEntries([...given].map(([key, { value }]) => [key, value]));
-}
-
-function servicePath(name: string): FilePath {
-  return ['celery', 'services', name];
-}
-
-function noteMetrics(at: FilePath, chosen: ChosenMetrics, origins: Origins): void {
-  for (const name of METRIC_NAMES) {
-    origins.note([...at, name, 'enabled'], chosen.switchedBy(name));
-    origins.note([...at, name, 'attributes'], chosen.attributesBy(name));
-  }
 }
 
 /** @param tls `broker_use_ssl`, which only a file has */

@@ -51,7 +51,7 @@ export function readMeterProvider(root: FileValue, origins: Origins): MeterProvi
     given.set(key, { path: showPath(place.path), source: place.source, text });
   }
   checkTls(
-    otlp,
+    otlp?.get('tls'),
     given.get('otlp_endpoint')?.text ?? defaultEndpoint(exporter === 'otlp_grpc' ? 'grpc' : 'http/json'),
   );
   return {
@@ -85,32 +85,21 @@ function textOf(key: OptionKey, place: Maybe, reader: Maybe): string | undefined
   return key === 'otlp_timeout' ? String(Math.min(timeoutMs || intervalMs, intervalMs)) : text;
 }
 
-function checkTls(otlp: Maybe, endpoint: string): void {
-  const tls = otlp?.get('tls');
+function checkTls(tls: Maybe, endpoint: string): void {
   const insecure = tls?.get('insecure');
-  const isPlain =
-    /^http:/iu.test(endpoint) || (!endpoint.includes('://') && insecure?.peek(trueOrFalse) === true);
-  refuseUnusedTls(tls, isPlain);
-  checkInsecure(insecure, endpoint);
-}
-
-/** Files for TLS beside an endpoint without it: whoever wrote them believes that the connection is safe. */
-function refuseUnusedTls(tls: Maybe, isPlain: boolean): void {
-  if (!isPlain) return;
+  const said = insecure?.peek(trueOrFalse);
+  const scheme = /^https?:/iu.exec(endpoint)?.[0].toLowerCase();
+  // To the standard `insecure` is about an endpoint without a scheme; beside one it may say the same, and not the opposite.
+  if (said !== undefined && scheme !== undefined && said !== (scheme === 'http:')) {
+    const is = `one ${said ? 'with' : 'without'} TLS (${scheme})`;
+    insecure?.complain(`nothing else than the endpoint says, which is ${is}`);
+  }
+  if (scheme !== 'http:' && (endpoint.includes('://') || said !== true)) return;
+  // Whoever wrote files for TLS beside an endpoint without it believes that the connection is safe.
   for (const key of ['ca_file', 'cert_file', 'key_file']) {
     const file = tls?.get(key);
     if (file !== undefined && !file.isNull) file.complain('none: the endpoint is one without TLS');
   }
-}
-
-/** To the standard `insecure` is about an endpoint without a scheme; beside one it may say the same, and not the opposite. */
-function checkInsecure(insecure: Maybe, endpoint: string): void {
-  const said = insecure?.peek(trueOrFalse);
-  const scheme = /^https?:/iu.exec(endpoint)?.[0].toLowerCase();
-  if (said === undefined || scheme === undefined || said === (scheme === 'http:')) return;
-  insecure?.complain(
-    `nothing else than the endpoint says, which is one ${said ? 'with' : 'without'} TLS (${scheme})`,
-  );
 }
 
 /** `headers`, and, less preferred, `headers_list`; one without a value is ignored, as the standard says. */
