@@ -4,8 +4,13 @@
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions } from './bridge-options.ts';
-import type { ServiceConfig } from './config/config.ts';
+import type { BrokerUrl } from './broker/broker-url.ts';
+import { STANDARD_FORMATS as F } from './config/file/standard-table.ts';
+import { type Format, finiteNumber, wholeNumber } from './config/format/formats.ts';
+import { OPTIONS, serviceRows } from './config/options.ts';
+import { EXPORT_ROWS, type Setting, settingsIn } from './config/setting.ts';
 import { CeleryOtelError } from './errors.ts';
+import type { ViewStream } from './otlp/collect/view.ts';
 import type { OtlpSettings } from './otlp/otlp-settings.ts';
 import { SELF_NAME } from './outlets.ts';
 
@@ -49,133 +54,101 @@ function faults({ services, otlp, self }: BridgeOptions): readonly Fault[] {
   return found;
 }
 
-/** What a number may be. */
-interface Bound {
-  /** What stands after the word "expected". */
-  readonly expected: string;
-  readonly holds: (value: number) => boolean;
-  /** It may be left out. */
-  readonly optional?: true;
-}
-
-/** The keys of what is a number, or may be one. */
-type NumberKey<T> = { [K in keyof T]-?: number extends T[K] ? K : never }[keyof T];
-type Bounds<T> = Readonly<Record<NumberKey<T>, Bound>>;
-
-type BrokerUrl = ServiceConfig['broker']['urls'][number];
-type RecordingUrl = Extract<BrokerUrl, { readonly scheme: 'recording' }>;
-
-/** The longest time that a timer of Node waits; beyond it, it does not wait at all. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
-
-const TIMER: Bound = {
-  expected: `milliseconds, more than 0 and at most ${TIMER_MS_MAX}`,
-  holds: (value) => value > 0 && value <= TIMER_MS_MAX,
-};
-const SPAN: Bound = {
-  expected: 'milliseconds, more than 0 and finite',
-  holds: (value) => value > 0 && Number.isFinite(value),
-};
-const COUNT = whole(1);
-/** One place is that of the overflow. */
-const LIMIT = whole(2);
-/** AMQP carries it as an unsigned 16-bit number; 0 is none. */
-const HEARTBEAT = whole(0, 65_535);
-
-const BROKER = { connectTimeoutMs: TIMER } satisfies Bounds<ServiceConfig['broker']>;
-const AMQP = { heartbeatS: HEARTBEAT, eventQueueBytesMax: COUNT } satisfies Bounds<
-  ServiceConfig['broker']['amqp']
->;
-const ADDRESS = { port: whole(1, 65_535), heartbeatS: optional(HEARTBEAT) } satisfies Bounds<
-  Exclude<BrokerUrl, RecordingUrl>
->;
-const RECORDING = {
-  speed: { expected: 'a number above 0, or Infinity', holds: (value) => value > 0 },
-} satisfies Bounds<RecordingUrl>;
-const CLUSTER = {
-  tasksMax: COUNT,
-  workersMax: COUNT,
-  heldMax: COUNT,
-  skewPairsMax: COUNT,
-  workerTimeoutMs: SPAN,
-  lostTimeoutMs: SPAN,
-  seriesRetentionMs: SPAN,
-  windowMs: SPAN,
-} satisfies Bounds<ServiceConfig['cluster']>;
-const EXPORTER = { timeoutMs: TIMER } satisfies Bounds<OtlpSettings['exporter']>;
-const SCHEDULE = {
-  intervalMs: TIMER,
-  timeoutMs: TIMER,
-  pointsPerRequestMax: optional(COUNT),
-} satisfies Bounds<OtlpSettings['schedule']>;
-const LIMITS = { counter: LIMIT, histogram: LIMIT, gauge: LIMIT } satisfies Bounds<
-  OtlpSettings['streams']['limits']
->;
-const STREAM = { cardinalityLimit: optional(LIMIT) };
-const EXPONENTIAL = { maxScale: whole(-10, 20), maxSize: whole(2) };
-const BOUNDARY: Bound = { expected: 'a finite number', holds: Number.isFinite };
-
-/** What is wrong with the numbers, each with its path: what is not finite or below what means something. */
+/** What is wrong with the numbers, each with its path: they are held to the formats of the options that set them. */
 function numberFaults({ services, otlp }: BridgeOptions): readonly string[] {
   return [
-    ...services.flatMap(({ broker, cluster }, index) => [
-      ...faultsIn(`services[${index}].broker`, broker, BROKER),
-      ...faultsIn(`services[${index}].broker.amqp`, broker.amqp, AMQP),
-      ...broker.urls.flatMap((url, at) =>
-        faultsIn(
-          `services[${index}].broker.urls[${at}]`,
-          url,
-          url.scheme === 'recording' ? RECORDING : ADDRESS,
-        ),
-      ),
-      ...faultsIn(`services[${index}].cluster`, cluster, CLUSTER),
+    ...services.flatMap((service, index) => [
+      ...settingFaults(`services[${index}]`, settingsIn(service, serviceRows())),
+      ...service.broker.urls.flatMap((url, at) => urlFaults(`services[${index}].broker.urls[${at}]`, url)),
     ]),
     ...(otlp === undefined ? [] : otlpFaults(otlp)),
   ];
 }
 
-function otlpFaults({ exporter, schedule, streams }: OtlpSettings): readonly string[] {
+function settingFaults(at: string, settings: readonly Setting[]): readonly string[] {
+  return settings.flatMap(({ path, value, format, scale }) => faultOf(`${at}.${path}`, value, format, scale));
+}
+
+function urlFaults(at: string, url: BrokerUrl): readonly string[] {
+  if (url.scheme === 'recording') return url.speed > 0 ? [] : [told(`${at}.speed`, url.speed, SPEED)];
+  const { port, heartbeatS } = url;
   return [
-    ...faultsIn('otlp.exporter', exporter, EXPORTER),
-    ...faultsIn('otlp.schedule', schedule, SCHEDULE),
-    ...faultsIn('otlp.streams.limits', streams.limits, LIMITS),
-    ...streams.views.flatMap(({ stream }, index) => {
-      const at = `otlp.streams.views[${index}].stream`;
-      const { aggregation } = stream;
-      const boundaries = aggregation?.kind === 'explicit_bucket_histogram' ? aggregation.boundaries : [];
-      const isExponential = aggregation?.kind === 'base2_exponential_bucket_histogram';
-      return [
-        ...faultsIn(at, stream, STREAM),
-        ...(isExponential ? faultsIn(`${at}.aggregation`, aggregation, EXPONENTIAL) : []),
-        ...(boundaries ?? []).flatMap((value, item) =>
-          faultOf(`${at}.aggregation.boundaries[${item}]`, value, BOUNDARY),
-        ),
-      ];
-    }),
+    ...faultOf(`${at}.port`, port, PORT),
+    ...(heartbeatS === undefined
+      ? []
+      : faultOf(`${at}.heartbeatS`, heartbeatS, OPTIONS.broker_heartbeat.format)),
   ];
 }
 
-function faultsIn(at: string, holder: object, bounds: Readonly<Record<string, Bound>>): readonly string[] {
-  return Object.entries(bounds).flatMap(([key, bound]) => {
-    const value: unknown = Reflect.get(holder, key);
-    return value === undefined && bound.optional === true ? [] : faultOf(`${at}.${key}`, value, bound);
-  });
+const PORT = wholeNumber(1, 65_535);
+const SPEED = 'a number above 0, or Infinity';
+
+type Numbers = readonly (readonly [path: string, value: unknown, format: Format<unknown>])[];
+
+function otlpFaults(otlp: OtlpSettings): readonly string[] {
+  const { pointsPerRequestMax: points } = otlp.schedule;
+  const { limits, views } = otlp.streams;
+  const numbers: Numbers = [
+    ...(points === undefined ? [] : [['schedule.pointsPerRequestMax', points, F.pointsPerRequest] as const]),
+    ...Object.entries(limits).map(
+      ([kind, limit]) => [`streams.limits.${kind}`, limit, F.cardinalityLimit] as const,
+    ),
+    ...views.flatMap(({ stream }, index) =>
+      numbersIn(stream).map(
+        ([path, value, format]) => [`streams.views[${index}].stream.${path}`, value, format] as const,
+      ),
+    ),
+  ];
+  return [
+    ...settingFaults('otlp', settingsIn(otlp, EXPORT_ROWS)),
+    ...numbers.flatMap(([path, value, format]) => faultOf(`otlp.${path}`, value, format)),
+  ];
 }
 
-function faultOf(path: string, value: unknown, { expected, holds }: Bound): readonly string[] {
-  if (typeof value === 'number' && holds(value)) return [];
-  const is = typeof value === 'number' ? String(value) : `of type ${typeof value}`;
-  return [`${path} is ${is}: expected ${expected}`];
+function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Numbers {
+  const limits: Numbers = limit === undefined ? [] : [['cardinalityLimit', limit, F.cardinalityLimit]];
+  switch (aggregation?.kind) {
+    case 'explicit_bucket_histogram': {
+      const { boundaries = [] } = aggregation;
+      return [
+        ...limits,
+        ...boundaries.map(
+          (value, index) => [`aggregation.boundaries[${index}]`, value, finiteNumber] as const,
+        ),
+      ];
+    }
+    case 'base2_exponential_bucket_histogram':
+      return [
+        ...limits,
+        ['aggregation.maxScale', aggregation.maxScale, F.maxScale],
+        ['aggregation.maxSize', aggregation.maxSize, F.maxSize],
+      ];
+    default:
+      return limits;
+  }
 }
 
-function optional(bound: Bound): Bound {
-  return { ...bound, optional: true };
+/** @param scale how many of its unit are one of the format's */
+function faultOf(
+  path: string,
+  value: unknown,
+  { schema, expects }: Format<unknown>,
+  scale = 1,
+): readonly string[] {
+  if (schema.type !== 'integer' && schema.type !== 'number') return [];
+  const { maximum = Number.MAX_VALUE } = schema;
+  const isWithin =
+    typeof value === 'number' &&
+    value <= maximum * scale &&
+    (schema.type === 'integer'
+      ? Number.isInteger(value) && value >= schema.minimum * scale
+      : value > (schema.exclusiveMinimum ?? -Number.MAX_VALUE));
+  if (isWithin) return [];
+  return [
+    told(path, value, scale === 1 ? expects : `milliseconds, more than 0 and at most ${maximum * scale}`),
+  ];
 }
 
-function whole(min: number, max = Number.MAX_SAFE_INTEGER): Bound {
-  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-  return {
-    expected: `a whole number ${range}`,
-    holds: (value) => Number.isSafeInteger(value) && value >= min && value <= max,
-  };
+function told(path: string, value: unknown, expected: string): string {
+  return `${path} is ${typeof value === 'number' ? value : `of type ${typeof value}`}: expected ${expected}`;
 }

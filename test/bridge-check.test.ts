@@ -97,21 +97,21 @@ test('every number that is not finite or not positive is refused by its path', (
   }
 });
 
-test('what is counted is whole, what has an overflow has two places, and no timer is longer than Node’s', () => {
+test('a number is within the range of the option that sets it', () => {
   const refused: readonly [path: string, value: unknown, expected: string][] = [
-    ['services[0].cluster.tasksMax', 1.5, '1.5: expected a whole number of at least 1'],
+    ['services[0].cluster.tasksMax', 1.5, '1.5: expected a whole number from 1 to 10000000'],
     ['services[0].broker.urls[0].port', 65_536, '65536: expected a whole number from 1 to 65535'],
-    ['otlp.streams.limits.counter', 1, '1: expected a whole number of at least 2'],
+    ['otlp.streams.limits.counter', 1, '1: expected a whole number from 2 to 1000000'],
     [
       'otlp.schedule.intervalMs',
       2 ** 31,
-      '2147483648: expected milliseconds, more than 0 and at most 2147483647',
+      '2147483648: expected milliseconds, a whole number from 1 to 86400000',
     ],
     ['otlp.schedule.intervalMs', '5000', 'of type string: expected milliseconds'],
     [
       'services[1].cluster.windowMs',
       undefined,
-      'of type undefined: expected milliseconds, more than 0 and finite',
+      'of type undefined: expected milliseconds, more than 0 and at most 3600000',
     ],
   ];
   for (const [path, value, expected] of refused) {
@@ -120,7 +120,6 @@ test('what is counted is whole, what has an overflow has two places, and no time
   }
   createBridge(
     withValues({
-      // A worker may be kept for longer than any timer runs.
       'services[0].cluster.seriesRetentionMs': 30 * 86_400_000,
       'services[0].cluster.windowMs': 0.5,
       'otlp.schedule.pointsPerRequestMax': undefined,
@@ -140,7 +139,7 @@ test('all that is wrong is told at once', () => {
   );
   assert.deepEqual(message.split('; '), [
     'two services have the name "shop"',
-    'services[1].cluster.heldMax is 0: expected a whole number of at least 1',
-    'otlp.exporter.timeoutMs is NaN: expected milliseconds, more than 0 and at most 2147483647',
+    'services[1].cluster.heldMax is 0: expected a whole number from 1 to 10000000',
+    'otlp.exporter.timeoutMs is NaN: expected milliseconds, a whole number from 1 to 86400000',
   ]);
 });

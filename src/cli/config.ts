@@ -2,38 +2,36 @@
  * `celery-otel config`: prints what `run` would do with the same options, every value with where it came from, or all
  * that is wrong with them. It starts nothing.
  */
-
+import { readFileSync } from 'node:fs';
 import { readFlags } from '../config/flags.ts';
 import { resolveConfig } from '../config/load-config.ts';
-import { OPTIONS, type OptionKey } from '../config/options.ts';
+import { flagOf, OPTIONS, type OptionKey } from '../config/options.ts';
 import { effectiveConfig } from '../config/show/effective-config.ts';
-import { exampleFile } from '../config/show/example.ts';
-import { celerySchema } from '../config/show/json-schema.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { print } from './print.ts';
 import { reportMistakes } from './report-mistakes.ts';
 
-/** What is printed instead, by the option that asks for it. */
-const PRINTED: ReadonlyMap<OptionKey, () => string> = new Map<OptionKey, () => string>([
-  ['example', exampleFile],
-  ['schema', celerySchema],
+/** The file of the package that is printed instead, by the option that asks for it. */
+const PRINTED: ReadonlyMap<OptionKey, string> = new Map<OptionKey, string>([
+  ['example', '../../otel-config/celery-otel.yaml'],
+  ['schema', '../../schema/celery.schema.json'],
 ]);
 
 export async function config(argv: readonly string[], io: CommandIo): Promise<number> {
   const { given, mistakes } = readFlags(argv, 'config');
-  for (const [key, text] of PRINTED) {
+  for (const [key, file] of PRINTED) {
     const reading = OPTIONS[key].format.read(given.get(key) ?? 'false');
     if (!reading.ok || reading.value !== true) continue;
     const others = [...given.keys()].filter((other) => other !== key);
     const beside = others.map((other) => ({
       path: other,
-      source: OPTIONS[other].flag,
+      source: flagOf(other),
       value: undefined,
-      expected: `nothing beside ${OPTIONS[key].flag}`,
+      expected: `nothing beside ${flagOf(key)}`,
     }));
     if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);
-    print(io.stdout, text());
+    print(io.stdout, readFileSync(new URL(file, import.meta.url), 'utf8'));
     return EXIT_CODE.ok;
   }
   const resolved = resolveConfig('config', { argv, env: io.env, refuseUnknown: true });

@@ -1,5 +1,5 @@
 /** `celery-otel metrics`: prints which metrics there are, for people or for programs. It starts nothing. */
-import { OPTIONS, type OptionValues } from '../config/options.ts';
+import { flagOf, OPTIONS, type OptionKey, type OptionValues } from '../config/options.ts';
 import { readOptions } from '../config/read-options.ts';
 import { metricDocs, metricJson } from '../meter/metric-docs.ts';
 import type { CommandIo } from './command-io.ts';
@@ -10,12 +10,14 @@ import { reportMistakes } from './report-mistakes.ts';
 const PRINTED: Readonly<Record<OptionValues['format'], () => string>> = {
   md: () =>
     metricDocs({
-      off: OPTIONS.metrics_disabled,
-      on: OPTIONS.metrics_enabled,
-      optIn: OPTIONS.metric_attributes_enabled,
+      off: namesOf('metrics_disabled'),
+      on: namesOf('metrics_enabled'),
+      optIn: namesOf('metric_attributes_enabled'),
     }),
   json: metricJson,
 };
+
+const namesOf = (key: OptionKey) => ({ flag: flagOf(key), env: OPTIONS[key].env });
 
 export async function metrics(argv: readonly string[], io: CommandIo): Promise<number> {
   const read = readOptions('metrics', { argv, env: io.env });

@@ -2,96 +2,66 @@
  * The command line → which option was given which text. What belongs to no option is a mistake, and its text is not
  * repeated: an argument without a flag is likely to be a piece of an unquoted secret.
  */
-import { parseArgs } from 'node:util';
-import { nearest } from './format/near-miss.ts';
+import { hint } from './format/near-miss.ts';
 import { COMMAND_LINE, type Mistake } from './mistake.ts';
-import { type OptionCommand, type OptionKey, type OptionRow, optionRows } from './options.ts';
+import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
 
 export interface Flags {
   readonly given: ReadonlyMap<OptionKey, string>;
   readonly mistakes: readonly Mistake[];
 }
 
-type Row = OptionRow<unknown>;
-type OptionToken = Extract<NonNullable<ReturnType<typeof firstToken>>, { kind: 'option' }>;
-
 /** Reads the arguments that follow the name of the command. */
 export function readFlags(argv: readonly string[], command: OptionCommand): Flags {
-  const rows = new Map(optionRows(command).map(([key, row]) => [row.flag.slice(2), { key, row }]));
+  const keys = new Map(optionRows(command).map(([key]) => [flagOf(key), key]));
   const given = new Map<OptionKey, string>();
   const mistakes: Mistake[] = [];
   let afterUnknown = false;
-  for (let index = 0; index < argv.length; ) {
-    const token = firstToken(argv.slice(index), rows);
-    const option = token?.kind === 'option' ? token : undefined;
-    const known = option?.rawName.startsWith('--') ? rows.get(option.name) : undefined;
-    if (option === undefined || known === undefined) {
-      const argument = argv[index] ?? '';
-      if (option !== undefined) mistakes.push(unknownFlag(argument, command));
+  for (let index = 0; index < argv.length; index += 1) {
+    const [flag, inline] = split(argv[index] ?? '');
+    const key = keys.get(flag);
+    if (key === undefined) {
+      const isFlag = /^-[^-]|^--./.test(flag);
+      if (isFlag) mistakes.push(unknownFlag(flag, command));
       else if (!afterUnknown) mistakes.push(strayArgument(index));
       // What follows an unknown flag is its value: one mistake, not two.
-      afterUnknown = option !== undefined && !argument.includes('=');
-      index += 1;
+      afterUnknown = isFlag && inline === undefined;
       continue;
     }
-    const { key, row } = known;
-    const { text, consumed } = readValue(option, row, rows);
-    if (text === '') mistakes.push(wrongUse(key, row, `a value: ${row.format.expects}`));
-    else if (given.has(key)) mistakes.push(wrongUse(key, row, 'the flag only once'));
-    else given.set(key, text);
     afterUnknown = false;
-    index += consumed;
+    const { format } = OPTIONS[key];
+    const next = argv[index + 1] ?? '';
+    // What follows may be a flag of its own.
+    const isNext = inline === undefined && !format.flagAlone && !keys.has(split(next)[0]);
+    if (isNext) index += 1;
+    const text = (inline ?? (format.flagAlone ? 'true' : isNext ? next : '')).trim();
+    if (text === '') mistakes.push(wrongUse(key, `a value: ${format.expects}`));
+    else if (given.has(key)) mistakes.push(wrongUse(key, 'the flag only once'));
+    else given.set(key, text);
   }
   return { given, mistakes };
 }
 
-/** The first token of some arguments; no more of them, because what it took for its value may be a flag of its own. */
-function firstToken(args: readonly string[], rows: ReadonlyMap<string, { row: Row }>) {
-  const options = Object.fromEntries(
-    [...rows].map(([name, { row }]) => [
-      name,
-      { type: row.format.flagAlone ? 'boolean' : 'string' } as const,
-    ]),
-  );
-  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true })
-    .tokens[0];
+/** `--flag=value` → the flag and its value; undefined where it has none in the same argument. */
+function split(argument: string): readonly [flag: string, value: string | undefined] {
+  const [, flag = argument, value] = /^(--?[^=]+)=(.*)$/s.exec(argument) ?? [];
+  return [flag, value];
 }
 
-/** The text of a flag, '' where it has none, and how many arguments both are. */
-function readValue(
-  token: OptionToken,
-  row: Row,
-  rows: ReadonlyMap<string, unknown>,
-): { text: string; consumed: number } {
-  if (row.format.flagAlone) return { text: token.value?.trim() ?? 'true', consumed: 1 };
-  const text = token.value?.trim() ?? '';
-  if (token.inlineValue !== false) return { text, consumed: 1 };
-  return isKnownFlag(text, rows) ? { text: '', consumed: 1 } : { text, consumed: 2 };
+function wrongUse(key: OptionKey, expected: string): Mistake {
+  return { path: key, source: flagOf(key), value: undefined, expected };
 }
 
-function isKnownFlag(text: string, rows: ReadonlyMap<string, unknown>): boolean {
-  const name = /^--([^=]+)/.exec(text)?.[1];
-  return name !== undefined && rows.has(name);
-}
-
-function wrongUse(key: OptionKey, row: Row, expected: string): Mistake {
-  return { path: key, source: row.flag, value: undefined, expected };
-}
-
-function unknownFlag(argument: string, command: OptionCommand): Mistake {
-  const [flag = ''] = argument.split('=', 1);
-  const elsewhere = optionRows().find(([, row]) => row.flag === flag);
-  const near = nearest(
-    flag.toLowerCase(),
-    optionRows(command).map(([, row]) => row.flag),
-  );
+function unknownFlag(flag: string, command: OptionCommand): Mistake {
+  const elsewhere = optionRows().find(([key]) => flagOf(key) === flag);
+  const known = optionRows(command).map(([key]) => flagOf(key));
   return {
     path: COMMAND_LINE,
     source: /^--?[a-z][a-z0-9_-]{0,40}$/i.test(flag) ? flag : 'a flag',
     value: undefined,
     expected:
       elsewhere === undefined
-        ? `a flag that ${command} has${near === undefined ? '' : ` (did you mean ${near}?)`}`
+        ? `a flag that ${command} has${hint(flag.toLowerCase(), known)}`
         : `a flag that ${command} has; this one belongs to ${elsewhere[1].commands.join(' and ')}`,
   };
 }

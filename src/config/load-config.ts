@@ -1,25 +1,61 @@
 /**
- * Options, with or without a configuration file → the configuration of a command, or everything that is wrong with them.
- * How options are found and checked is `read-options.ts`; what a file says, `load-config-file.ts`.
+ * Flags, variables and, where one is named, a configuration file → the configuration of a command, or everything that is
+ * wrong with all of them. It puts them together; each section of a file is read in a file of its own.
  */
-import type { Config, RecordConfig } from './config.ts';
+import type { Config, RecordConfig, ServiceConfig } from './config.ts';
+import { checkBrokerSsl } from './file/broker-section.ts';
+import { type CelerySection, type FileService, readCelery } from './file/celery-section.ts';
+import { type ConfigFile, openConfigFile } from './file/config-file.ts';
+import { readMeterProvider } from './file/exporter-section.ts';
+import { isRelated, showPath } from './file/file-path.ts';
+import { FileValue } from './file/file-value.ts';
+import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
+import { checkStandard } from './file/standard-section.ts';
+import { STANDARD_FORMATS } from './file/standard-table.ts';
 import { readFlags } from './flags.ts';
-import { loadConfigFile, type ResolvedConfig } from './load-config-file.ts';
-import type { Mistake } from './mistake.ts';
-import { optionRows } from './options.ts';
+import { CONFIG_FILE, inOrder, type Mistake } from './mistake.ts';
+import { SERVICE_NAME } from './option-rules.ts';
+import {
+  fileOf,
+  flagOf,
+  type KeyedRow,
+  OPTIONS,
+  type OptionKey,
+  optionRows,
+  serviceRows,
+} from './options.ts';
 import { Origins } from './origins.ts';
 import { otlpSettings } from './otlp-options.ts';
-import { checkOptions, findGiven, type OptionSources, type Options, readOptions } from './read-options.ts';
-import { noteProcess, onlyService, serviceConfig } from './service-config.ts';
-import { brokerSettings } from './service-settings.ts';
+import {
+  checkOptions,
+  findGiven,
+  type Given,
+  type GivenTexts,
+  type OptionSources,
+  readOptions,
+} from './read-options.ts';
+import {
+  brokerSettings,
+  noteProcess,
+  onlyService,
+  plainAttributes,
+  type ServiceParts,
+  serviceConfig,
+} from './service-config.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
 
+interface Refused {
+  readonly ok: false;
+  readonly mistakes: readonly Mistake[];
+}
+
 /** A configuration, or every mistake that was made in it; all of it may be printed. */
-export type LoadedConfig<C = Config> =
-  | { readonly ok: true; readonly config: C }
-  | { readonly ok: false; readonly mistakes: readonly Mistake[] };
+export type LoadedConfig<C = Config> = { readonly ok: true; readonly config: C } | Refused;
+
+/** A configuration with where each value came from. */
+type ResolvedConfig = { readonly ok: true; readonly config: Config; readonly origins: Origins } | Refused;
 
 /**
  * The configuration of `run`: flag, else environment, else file, else default. A file is only read where an option names
@@ -30,35 +66,6 @@ export type LoadedConfig<C = Config> =
 export function loadConfig(sources: OptionSources): LoadedConfig {
   const resolved = resolveConfig('run', sources);
   return resolved.ok ? { ok: true, config: resolved.config } : resolved;
-}
-
-/** @param command which of them is told of in mistakes; both have the same configuration */
-export function resolveConfig(command: 'run' | 'config', sources: OptionSources): ResolvedConfig {
-  const { argv, env, refuseUnknown = false } = sources;
-  const flags = readFlags(argv, command);
-  const mistakes = [...flags.mistakes];
-  const rows = optionRows(command);
-  const given = findGiven(rows, flags.given, env);
-  const file = given.get('config');
-  if (file !== undefined)
-    return loadConfigFile({ file, rows, flags: flags.given, env, refuseUnknown, mistakes });
-  if (refuseUnknown) mistakes.push(...unknownVariables(env));
-  const options = checkOptions({ rows, given, mistakes });
-  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, ...configOf(options) };
-}
-
-function configOf(options: Options): { config: Config; origins: Origins } {
-  const origins = new Origins();
-  noteProcess(options, origins);
-  return {
-    origins,
-    config: {
-      services: [serviceConfig(onlyService(options), origins)],
-      otlp: otlpSettings(options, origins),
-      self: { enabled: options.need('self_telemetry'), attributes: {} },
-      logLevel: options.need('log_level'),
-    },
-  };
 }
 
 /** The configuration of `record`, which needs a broker and a file and knows no service and no OTLP. */
@@ -75,4 +82,150 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
       logLevel: options.need('log_level'),
     },
   };
+}
+
+/** @param command which of them is told of in mistakes; both have the same configuration */
+export function resolveConfig(command: 'run' | 'config', sources: OptionSources): ResolvedConfig {
+  const flags = readFlags(sources.argv, command);
+  const mistakes = [...flags.mistakes];
+  const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
+  const opened = path === undefined ? undefined : openConfigFile(path.text, path.source);
+  // Which variables it refers to is not known then.
+  if (opened?.ok === false) return { ok: false, mistakes: [...mistakes, ...opened.mistakes] };
+  const file = opened?.file;
+  if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
+  mistakes.push(...(file?.mistakes ?? []));
+  const root = file === undefined ? undefined : new FileValue([], file.data, file, mistakes);
+  const origins = new Origins(root);
+  if (root !== undefined) checkStandard(root);
+  const celery = readCelery(root?.get('celery'));
+  const common = readResource(root?.get('resource'), celery.services !== undefined);
+  const meter = root === undefined ? undefined : readMeterProvider(root, origins);
+  if (file !== undefined) refuseFlags(flags.given, celery, meter?.exporter ?? '', file.name, mistakes);
+  const env = file === undefined ? sources.env : withoutStandard(sources.env);
+  const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
+  const rows = rowsFor(command, celery);
+  const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
+  const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
+  if (root !== undefined) giveLevel(root, given);
+  if (celery.services === undefined) giveName(common.get(SERVICE_NAME), given);
+  const { place } = meter ?? {};
+  const options = checkOptions({ rows, given, mistakes, ...(place === undefined ? {} : { place }) });
+  const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
+  const services = celery.services?.map((one) => {
+    const texts = new Map([...celery.given, ...one.given, ...clusters]);
+    return readNamed(one, celery, common, texts, mistakes);
+  }) ?? [() => onlyService(options, common, celery.metrics)];
+  if (file !== undefined) addObjections(file, mistakes);
+  const [first, ...others] = services;
+  if (mistakes.length > 0 || first === undefined) {
+    return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') };
+  }
+  noteProcess(options, origins);
+  const configOf = (service: () => ServiceParts): ServiceConfig => serviceConfig(service(), origins);
+  return {
+    ok: true,
+    origins,
+    config: {
+      services: [configOf(first), ...others.map(configOf)],
+      otlp: otlpSettings(options, origins, meter),
+      self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
+      logLevel: options.need('log_level'),
+    },
+  };
+}
+
+/** Those of services have to be checked with each, where a file has some. */
+function rowsFor(command: 'run' | 'config', { services }: CelerySection): readonly KeyedRow[] {
+  return optionRows(command).filter(([, { scope }]) => {
+    if (scope === 'service') return services === undefined;
+    return scope !== 'cluster' || services === undefined || services.length === 0;
+  });
+}
+
+/** Where there is a file, it alone decides what the variables of the specification are about ("OTEL_CONFIG_FILE"). */
+function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
+}
+
+/** Takes note of flags for what is in the file alone. */
+function refuseFlags(
+  flags: ReadonlyMap<OptionKey, string>,
+  celery: CelerySection,
+  exporter: string,
+  fileName: string,
+  mistakes: Mistake[],
+): void {
+  for (const key of flags.keys()) {
+    const { scope } = OPTIONS[key];
+    const inFile = fileOf(key)?.replace('EXPORTER', exporter);
+    const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
+    if (inFile === undefined || !isThere) continue;
+    const expected = `no such flag beside ${fileName}, which has it under ${inFile}`;
+    mistakes.push({ path: key, source: flagOf(key), value: undefined, expected });
+  }
+}
+
+/** The level of the log is the file's where nothing else gives it. */
+function giveLevel(root: FileValue, given: Map<OptionKey, Given>): void {
+  const level = root.get('log_level');
+  const text = level?.peek(STANDARD_FORMATS.logLevel);
+  if (level === undefined || text === undefined || given.has('log_level')) return;
+  given.set('log_level', { path: showPath(level.path), source: level.source, text });
+}
+
+/** The one service may have its name from the resource in the file, where flags and variables have none. */
+function giveName(name: GivenAttribute | undefined, given: Map<OptionKey, Given>): void {
+  const own = given.get('resource_attributes');
+  const ownNames = own === undefined ? undefined : OPTIONS.resource_attributes.format.read(own.text);
+  const isNamed = given.has('service_name') || (ownNames?.ok === true && ownNames.value.has(SERVICE_NAME));
+  const text = String(name?.value ?? '').trim();
+  if (name === undefined || text === '' || isNamed) return;
+  given.set('service_name', { path: 'resource.attributes', source: name.source, text });
+}
+
+/**
+ * One of `celery.services`.
+ * @param given what it says wins over what is said of all, and flags and variables of those over both
+ */
+function readNamed(
+  { name, place, tls, resource, metrics }: FileService,
+  celery: CelerySection,
+  common: GivenAttributes,
+  given: GivenTexts,
+  mistakes: Mistake[],
+): () => ServiceParts {
+  const options = checkOptions({
+    rows: serviceRows(),
+    given,
+    mistakes,
+    place: (key) => ({ path: showPath([...place.path, key]), source: place.source }),
+  });
+  const ssl = place.get('broker_use_ssl');
+  checkBrokerSsl(ssl, tls, { urls: options.value('broker_url'), text: options.text('broker_url') });
+  return () => ({
+    name,
+    named: place.source,
+    options,
+    ...(tls === undefined ? {} : { tls: { settings: tls, source: ssl?.source ?? place.source } }),
+    attributes: new Map([...common, ...resource]),
+    metrics: [metrics, celery.metrics],
+  });
+}
+
+/** Attributes of the bridge's own metrics: whose they are is no question. */
+function ownAttributes(common: GivenAttributes, origins: Origins): Config['self']['attributes'] {
+  const own = new Map([...common].filter(([name]) => name !== SERVICE_NAME));
+  for (const [name, { source }] of own) origins.note(['resource', 'attributes', name], source);
+  return plainAttributes(own);
+}
+
+/** Adds what is wrong by the standard, unless something that was noted is about the same. */
+function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
+  const noted = mistakes.map(({ path }) => path);
+  for (const { path, expected } of file.objections) {
+    const shown = showPath(path);
+    if (noted.some((other) => isRelated(shown, other))) continue;
+    mistakes.push({ path: shown || CONFIG_FILE, source: file.whereIs(path), value: undefined, expected });
+  }
 }

@@ -9,9 +9,9 @@ import type { MetricChoice } from '../meter/recorder.ts';
 export interface MetricEntry {
   readonly name: string;
   /** Undefined: nothing is said of it. */
-  readonly enabled: boolean | undefined;
+  readonly enabled?: boolean | undefined;
   /** The opt-in attributes that are asked for, and no others; undefined: nothing is said of them. */
-  readonly attributes: readonly string[] | undefined;
+  readonly attributes?: readonly string[] | undefined;
   /** Where it is said. */
   readonly source: string;
 }

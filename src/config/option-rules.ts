@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
-import { defaultEndpoint, endpointFormat } from './format/otlp-endpoint.ts';
-import { OPTIONS, type OptionKey, type OptionValues, optionRows } from './options.ts';
+import { defaultEndpoint, readEndpoint } from './format/otlp-endpoint.ts';
+import { flagOf, OPTIONS, type OptionKey, type OptionValues, optionRows } from './options.ts';
 
 export interface OptionReader {
   /** The value of an option; undefined where it is unset or could not be read. */
@@ -39,7 +39,7 @@ export function isRecorded(urls: BrokerUrls | undefined): boolean {
 
 /** Whoever gives such an option believes that it does something. */
 const BROKER_ONLY: readonly OptionRule[] = optionRows()
-  .filter(([, { brokerOnly }]) => brokerOnly === true)
+  .filter(([, { transport }]) => transport !== undefined)
   .map(([path]) => ({
     path,
     broken: (options) =>
@@ -54,7 +54,32 @@ export function endpointOf(options: OptionReader): Reading<string> | undefined {
   const text = options.value('otlp_endpoint');
   if (protocol === undefined) return undefined;
   if (text === undefined) return { ok: true, value: defaultEndpoint(protocol) };
-  return endpointFormat(protocol, options.source('otlp_endpoint') === ALL_SIGNALS).read(text);
+  return readEndpoint(protocol, text, options.source('otlp_endpoint') === ALL_SIGNALS);
+}
+
+/** Without the one the other is of no use. */
+function goesWith(path: OptionKey, other: OptionKey, what: string): OptionRule {
+  return {
+    path,
+    broken: ({ isGiven }) =>
+      isGiven(other) && !isGiven(path)
+        ? `${OPTIONS[path].format.expects}, because there is ${what}`
+        : undefined,
+  };
+}
+
+/** It is at least the time after which a worker is not up. */
+function noShorter(
+  path: 'lost_timeout' | 'series_retention',
+  isAsked: (options: OptionReader) => boolean,
+): OptionRule {
+  return {
+    path,
+    broken: (options) => {
+      const [atLeast = 0, value = atLeast] = [options.value('worker_timeout'), options.value(path)];
+      return value < atLeast && isAsked(options) ? `at least worker_timeout (${atLeast} s)` : undefined;
+    },
+  };
 }
 
 export const OPTION_RULES: readonly OptionRule[] = [
@@ -78,20 +103,8 @@ export const OPTION_RULES: readonly OptionRule[] = [
       return endpoint === undefined || endpoint.ok ? undefined : endpoint.expected;
     },
   },
-  {
-    path: 'otlp_client_key',
-    broken: (options) =>
-      options.isGiven('otlp_client_certificate') && !options.isGiven('otlp_client_key')
-        ? 'a file, because otlp_client_certificate is set'
-        : undefined,
-  },
-  {
-    path: 'otlp_client_certificate',
-    broken: (options) =>
-      options.isGiven('otlp_client_key') && !options.isGiven('otlp_client_certificate')
-        ? 'a file, because otlp_client_key is set'
-        : undefined,
-  },
+  goesWith('otlp_client_key', 'otlp_client_certificate', 'a certificate'),
+  goesWith('otlp_client_certificate', 'otlp_client_key', 'a key'),
   {
     path: 'metric_export_timeout',
     broken: (options) => {
@@ -99,30 +112,12 @@ export const OPTION_RULES: readonly OptionRule[] = [
       const timeoutMs = options.value('metric_export_timeout');
       if (intervalMs === undefined || timeoutMs === undefined || timeoutMs <= intervalMs) return undefined;
       // The default gives way to a shorter interval, as in the SDK.
-      return options.isGiven('metric_export_timeout')
-        ? `at most metric_export_interval (${intervalMs} ms)`
-        : undefined;
+      return options.isGiven('metric_export_timeout') ? `at most the interval (${intervalMs} ms)` : undefined;
     },
   },
-  {
-    path: 'lost_timeout',
-    broken: (options) => {
-      const timeoutS = options.value('worker_timeout');
-      const lostS = options.value('lost_timeout');
-      if (timeoutS === undefined || lostS === undefined || lostS >= timeoutS) return undefined;
-      // The default gives way to a longer worker_timeout.
-      return options.isGiven('lost_timeout') ? `at least worker_timeout (${timeoutS})` : undefined;
-    },
-  },
-  {
-    path: 'series_retention',
-    broken: (options) => {
-      const timeoutS = options.value('worker_timeout');
-      const retentionS = options.value('series_retention');
-      if (timeoutS === undefined || retentionS === undefined || retentionS >= timeoutS) return undefined;
-      return `at least worker_timeout (${timeoutS} s)`;
-    },
-  },
+  // The default gives way to a longer worker_timeout.
+  noShorter('lost_timeout', ({ isGiven }) => isGiven('lost_timeout')),
+  noShorter('series_retention', () => true),
   {
     path: 'metrics_enabled',
     broken: (options) => {
@@ -136,7 +131,7 @@ export const OPTION_RULES: readonly OptionRule[] = [
     broken: (options) => {
       const file = options.value('out');
       if (file === undefined || options.value('force') === true || !existsSync(file)) return undefined;
-      return `a file that is not there yet, or ${OPTIONS.force.flag}`;
+      return `a file that is not there yet, or ${flagOf('force')}`;
     },
   },
 ];

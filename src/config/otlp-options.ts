@@ -1,24 +1,27 @@
-/** Options of the export → the settings of `otlp/`, where no configuration file says them. */
+/** Options of the export, and what only a configuration file says of it → the settings of `otlp/`. */
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
-import { CARDINALITY_LIMIT } from './file/exporter-section.ts';
+import { CARDINALITY_LIMIT, type MeterProvider } from './file/exporter-section.ts';
 import { parsePath } from './file/file-path.ts';
 import { endpointOf } from './option-rules.ts';
-import { fileOf, optionRows } from './options.ts';
+import { fileOf } from './options.ts';
 import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
+import { EXPORT_ROWS } from './setting.ts';
 
-export function otlpSettings(options: Options, origins: Origins): OtlpSettings {
+/** @param meter undefined: there is no file */
+export function otlpSettings(options: Options, origins: Origins, meter?: MeterProvider): OtlpSettings {
   const intervalMs = options.need('metric_export_interval');
   const protocol = options.need('otlp_protocol');
   const endpoint = endpointOf(options);
   if (endpoint?.ok !== true) throw new Error('an endpoint that is none passed the rules');
-  noteOrigins(options, protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http', origins);
+  if (meter === undefined) noteOrigins(options, protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http', origins);
+  const limits = { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT };
   return {
     exporter: {
       protocol,
       endpoint: endpoint.value,
       // Defines its keys as own properties, whatever they are called.
-      headers: Object.fromEntries(options.value('otlp_headers') ?? []),
+      headers: Object.fromEntries(meter?.headers ?? options.value('otlp_headers') ?? []),
       certificateFile: options.value('otlp_certificate'),
       clientCertificateFile: options.value('otlp_client_certificate'),
       clientKeyFile: options.value('otlp_client_key'),
@@ -29,23 +32,21 @@ export function otlpSettings(options: Options, origins: Origins): OtlpSettings {
     streams: {
       temporality: options.need('otlp_temporality_preference'),
       histograms: options.need('otlp_default_histogram_aggregation'),
-      views: [],
-      limits: { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT },
+      views: meter?.views ?? [],
+      limits: meter?.limits ?? limits,
     },
     schedule: {
       intervalMs,
       // The default is longer than a short interval, and an export is to be over when the next one is due.
       timeoutMs: Math.min(options.need('metric_export_timeout'), intervalMs),
-      pointsPerRequestMax: undefined,
+      pointsPerRequestMax: meter?.pointsPerRequestMax,
     },
   };
 }
 
 function noteOrigins(options: Options, exporter: string, origins: Origins): void {
-  for (const [key, { scope }] of optionRows('run')) {
-    const file = scope === 'export' ? fileOf(key) : undefined;
-    if (file === undefined) continue;
-    const path = parsePath(file, { EXPORTER: exporter });
+  for (const [key] of EXPORT_ROWS) {
+    const path = parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
     // In a file the protocol is the name of a map; what is left of it as a value is the encoding over HTTP.
     origins.note(key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path, options.source(key));
   }

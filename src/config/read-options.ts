@@ -1,19 +1,16 @@
 /**
- * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), has
- * convict check all of them against the table, and collects every mistake there is. It is given the environment and
- * never looks for it.
+ * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), checks it
+ * by its row, and collects every mistake. It is given the environment and never looks for it.
  */
-import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
 import { OPTION_RULES, type OptionReader } from './option-rules.ts';
 import {
-  isOptionKey,
+  flagOf,
   type KeyedRow,
   OPTIONS,
   type OptionCommand,
   type OptionKey,
-  type OptionRow,
   type OptionValues,
   optionRows,
 } from './options.ts';
@@ -71,7 +68,7 @@ export function readOptions(
   return mistakes.length === 0 ? { ok: true, options } : { ok: false, mistakes };
 }
 
-/** What flags and environment give, in the order of preference. */
+/** What flags and environment give: the most preferred text, or all of a list that is merged, where the last one wins. */
 export function findGiven(
   rows: readonly KeyedRow[],
   flags: ReadonlyMap<OptionKey, string>,
@@ -79,9 +76,15 @@ export function findGiven(
 ): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
   for (const [key, row] of rows) {
-    const found = [...fromFlag(flags.get(key), row), ...fromEnv(env, row)];
-    const chosen = choose(row, found);
-    if (chosen !== undefined) given.set(key, { path: key, ...chosen });
+    // OpenTelemetry treats an empty variable as one that is not set.
+    const found = [
+      { source: flagOf(key), text: flags.get(key) ?? '' },
+      ...row.env.map((name) => ({ source: name, text: env[name]?.trim() ?? '' })),
+    ].filter(({ text }) => text !== '');
+    const used = row.merged === true ? found.toReversed() : found.slice(0, 1);
+    if (used.length === 0) continue;
+    const source = used.map((one) => one.source).join(' + ');
+    given.set(key, { path: key, source, text: used.map(({ text }) => text).join(',') });
   }
   return given;
 }
@@ -102,81 +105,21 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     const missing = found === undefined && source !== undefined;
     mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
   };
-  const options = optionsOf(checkAll(rows, given, refuse), given);
+  const texts = new Map<OptionKey, string>();
+  for (const [key, { format, required, default: byDefault }] of rows) {
+    const text = given.get(key)?.text ?? byDefault;
+    if (text !== undefined) {
+      texts.set(key, text);
+      const reading = format.read(text);
+      if (!reading.ok) refuse(key, reading.expected);
+    } else if (required === true) refuse(key, format.expects);
+  }
+  const options = optionsOf(texts, given);
   for (const { path, broken } of OPTION_RULES) {
     const expected = rows.some(([key]) => key === path) ? broken(options) : undefined;
     if (expected !== undefined) refuse(path, expected);
   }
   return options;
-}
-
-function fromFlag(text: string | undefined, row: OptionRow<unknown>): Omit<Given, 'path'>[] {
-  return text === undefined ? [] : [{ source: row.flag, text }];
-}
-
-/** OpenTelemetry treats an empty variable as one that is not set. */
-function fromEnv(env: OptionSources['env'], row: OptionRow<unknown>): Omit<Given, 'path'>[] {
-  return row.env.flatMap((name) => {
-    const text = env[name]?.trim() ?? '';
-    return text === '' ? [] : [{ source: name, text }];
-  });
-}
-
-/** The most preferred text, or for a merged list all of them, the most preferred last, where it wins key by key. */
-function choose(
-  row: OptionRow<unknown>,
-  found: readonly Omit<Given, 'path'>[],
-): Omit<Given, 'path'> | undefined {
-  if (row.merged !== true || found.length < 2) return found[0];
-  const weakestFirst = found.toReversed();
-  return {
-    source: weakestFirst.map(({ source }) => source).join(' + '),
-    text: weakestFirst.map(({ text }) => text).join(','),
-  };
-}
-
-/**
- * Texts with defaults filled in, after convict had every one of them checked. It is handed nothing but texts and
- * functions as formats, because what it coerces by itself it coerces leniently ('12abc' is 12 to it); and neither
- * environment nor arguments, because it knows but one variable for an option.
- */
-function checkAll(
-  rows: readonly KeyedRow[],
-  given: GivenTexts,
-  refuse: (key: OptionKey, expected: string) => void,
-): ReadonlyMap<OptionKey, string> {
-  let refusals = 0;
-  const schema = rows.map(([key, row]) => {
-    const check = (text: unknown): void => {
-      const reading = typeof text === 'string' ? row.format.read(text) : undefined;
-      if (reading?.ok === true) return;
-      refusals += 1;
-      refuse(key, reading?.expected ?? row.format.expects);
-      throw new Error('refused');
-    };
-    const value = row.required === true ? null : row.default;
-    return [key, { doc: row.doc, default: value, format: check, sensitive: row.secret === true }] as const;
-  });
-  const config = convict<Record<string, string | null | undefined>>(Object.fromEntries(schema), {
-    env: {},
-    args: [],
-  });
-  const texts = rows.flatMap(([key]) => {
-    const text = given.get(key)?.text;
-    return text === undefined ? [] : [[key, text] as const];
-  });
-  config.load(Object.fromEntries(texts));
-  try {
-    config.validate({ allowed: 'strict' });
-  } catch (error) {
-    // Its one message for everything is not of use beside the refusals; without one, something else is wrong.
-    if (refusals === 0) throw error;
-  }
-  return new Map(
-    Object.entries(config.getProperties()).flatMap(([key, text]) =>
-      isOptionKey(key) && typeof text === 'string' ? [[key, text] as const] : [],
-    ),
-  );
 }
 
 function optionsOf(texts: ReadonlyMap<OptionKey, string>, given: GivenTexts): Options {

@@ -1,16 +1,17 @@
 /** One Celery service of a configuration, from checked options and what else is said of it, with account of the origins. */
-import type { BrokerTls } from '../broker/broker-url.ts';
+import type { BrokerSettings } from '../broker/broker.ts';
+import { type BrokerTls, type BrokerUrls, parseBrokerUrls } from '../broker/broker-url.ts';
+import type { ClusterSettings } from '../cluster/cluster.ts';
 import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-import { type FilePath, parsePath } from './file/file-path.ts';
+import { parsePath } from './file/file-path.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
-import { type ChosenMetrics, chooseMetrics, type MetricEntry } from './metric-choice.ts';
+import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
-import { fileOf, optionRows, serviceRows } from './options.ts';
+import { fileOf, type OptionKey, optionRows, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
-import { brokerSettings, clusterSettings, metricEntries } from './service-settings.ts';
 
 export interface ServiceParts {
   readonly name: string;
@@ -28,7 +29,7 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
   const { name, options, tls } = parts;
   const broker = brokerSettings(options, tls?.settings);
   const chosen = chooseMetrics(parts.metrics);
-  const at = servicePath(name);
+  const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // The settings of an address that has its own are other ones.
@@ -37,7 +38,10 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
   }
   origins.note([...at, 'resource', SERVICE_NAME], parts.named);
   for (const [key, { source }] of parts.attributes) origins.note([...at, 'resource', key], source);
-  noteMetrics([...at, 'metrics'], chosen, origins);
+  for (const metric of METRIC_NAMES) {
+    origins.note([...at, 'metrics', metric, 'enabled'], chosen.switchedBy(metric));
+    origins.note([...at, 'metrics', metric, 'attributes'], chosen.attributesBy(metric));
+  }
   return {
     name,
     attributes: plainAttributes(parts.attributes),
@@ -90,13 +94,59 @@ export function plainAttributes(given: GivenAttributes): ResourceAttributes {
   return Object.fromEntries([...given].map(([key, { value }]) => [key, value]));
 }
 
-function servicePath(name: string): FilePath {
-  return ['celery', 'services', name];
+/** @param tls `broker_use_ssl`, which only a file has */
+export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSettings {
+  return {
+    urls: tls === undefined ? options.need('broker_url') : urlsWithTls(options, tls),
+    failoverStrategy: options.need('broker_failover_strategy'),
+    connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
+    amqp: {
+      eventExchange: options.need('event_exchange'),
+      eventQueuePrefix: options.need('event_queue_prefix'),
+      eventQueueBytesMax: options.need('event_queue_bytes_max'),
+      heartbeatS: options.need('broker_heartbeat'),
+    },
+  };
 }
 
-function noteMetrics(at: FilePath, chosen: ChosenMetrics, origins: Origins): void {
-  for (const name of METRIC_NAMES) {
-    origins.note([...at, name, 'enabled'], chosen.switchedBy(name));
-    origins.note([...at, name, 'attributes'], chosen.attributesBy(name));
-  }
+function urlsWithTls(options: Options, tls: BrokerTls): BrokerUrls {
+  const parsed = parseBrokerUrls(options.text('broker_url') ?? '', tls);
+  if (!parsed.ok) throw new Error('a broker address that was right without TLS is wrong with it');
+  return parsed.urls;
+}
+
+function clusterSettings(options: Options): ClusterSettings {
+  return {
+    tasksMax: options.need('tasks_max'),
+    workersMax: options.need('workers_max'),
+    workerTimeoutMs: milliseconds(options.need('worker_timeout')),
+    lostTimeoutMs: milliseconds(Math.max(options.need('lost_timeout'), options.need('worker_timeout'))),
+    seriesRetentionMs: milliseconds(options.need('series_retention')),
+    windowMs: milliseconds(options.need('reordering_window')),
+    heldMax: options.need('reordering_events_max'),
+    skewPairsMax: options.need('skew_pairs_max'),
+  };
+}
+
+/** What the options say of metrics, for the one service there is without `celery.services`. */
+function metricEntries(options: Options): readonly MetricEntry[] {
+  const sourceOf = (key: OptionKey): string => options.source(key) ?? key;
+  const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>
+    (options.value(key) ?? []).map((name) => ({ name, enabled, source: sourceOf(key) }));
+  const asked = Map.groupBy(options.value('metric_attributes_enabled') ?? [], (optIn) =>
+    optIn.split('/', 1).join(),
+  );
+  return [
+    ...switches('metrics_disabled', false),
+    ...switches('metrics_enabled', true),
+    ...[...asked].map(([name, optIns]) => ({
+      name,
+      attributes: optIns.map((optIn) => optIn.slice(name.length + 1)),
+      source: sourceOf('metric_attributes_enabled'),
+    })),
+  ];
+}
+
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000);
 }

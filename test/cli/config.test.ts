@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { config } from '../../src/cli/config.ts';
-import { exampleFile } from '../../src/config/show/example.ts';
-import { celerySchema } from '../../src/config/show/json-schema.ts';
-import { fileWith, METER_PROVIDER } from '../config/configuration-files.ts';
+import { EXAMPLE, fileWith, METER_PROVIDER } from '../config/configuration-files.ts';
 import { processIo } from './process-io.ts';
+
+const SCHEMA = readFileSync(new URL('../../schema/celery.schema.json', import.meta.url), 'utf8');
 
 const ENV = { CELERY_BROKER_URL: 'amqp://me:hunter2@rabbit', OTEL_SERVICE_NAME: 'shop' };
 const FILE = `file_format: "1.0"
@@ -82,8 +83,8 @@ test('an unknown variable is a mistake among the others', async () => {
 
 test('the example and the schema need no options', async () => {
   for (const [flag, text] of [
-    ['--example', exampleFile()],
-    ['--schema', celerySchema()],
+    ['--example', EXAMPLE],
+    ['--schema', SCHEMA],
   ] as const) {
     const { io, stdout } = processIo({});
     assert.equal(await config([flag], io), 0);

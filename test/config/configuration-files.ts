@@ -1,6 +1,6 @@
 /** Configuration files for tests: written where nobody else writes, loaded, and told of without their folder. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
@@ -11,6 +11,10 @@ import type { OptionSources } from '../../src/config/read-options.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'celery-otel-files-'));
 after(() => rmSync(FOLDER, { recursive: true }));
+
+/** What `celery-otel config --example` prints. */
+export const EXAMPLE_FILE = new URL('../../otel-config/celery-otel.yaml', import.meta.url);
+export const EXAMPLE = readFileSync(EXAMPLE_FILE, 'utf8');
 
 /** The least there must be of the standard's part, on one line. */
 export const METER_PROVIDER = 'meter_provider: { readers: [ { periodic: { exporter: { otlp_grpc: } } } ] }';

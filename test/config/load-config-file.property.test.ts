@@ -6,8 +6,7 @@ import { parse, stringify } from 'yaml';
 import { resolveConfig } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
 import { effectiveConfig } from '../../src/config/show/effective-config.ts';
-import { exampleFile } from '../../src/config/show/example.ts';
-import { fileWith, setVariables } from './configuration-files.ts';
+import { EXAMPLE, fileWith, setVariables } from './configuration-files.ts';
 
 type Place = { readonly holder: object; readonly key: string };
 
@@ -53,13 +52,13 @@ const value = fc.oneof(
 
 test('whatever stands where something else should, there is an outcome that can be printed', (t) => {
   setVariables(t, { SHOP_BROKER_URL: 'amqp://me:hunter2@shop', BILLING_BROKER_URL: 'amqp://billing' });
-  const count = [...placesIn(parse(exampleFile()))].length;
+  const count = [...placesIn(parse(EXAMPLE))].length;
   let loaded = 0;
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(count - 1), value, fc.boolean()), { minLength: 1, maxLength: 3 }),
       (changes) => {
-        const document = parse(exampleFile());
+        const document = parse(EXAMPLE);
         for (const [index, changed, remove] of changes) {
           const place = [...placesIn(document)][index];
           if (place === undefined) continue;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig, loadRecordConfig } from '../../src/config/load-config.ts';
-import { optionRows } from '../../src/config/options.ts';
+import { flagOf, optionRows } from '../../src/config/options.ts';
 import {
   configOf,
   fileWith,
@@ -73,7 +73,8 @@ test('levels of the log are the severities of the standard, and their grades, fo
 test('beside celery.services, a flag for one service is a mistake that says where it belongs', () => {
   const rows = optionRows('run').filter(([, { scope }]) => scope === 'service');
   assert.ok(rows.length > 10);
-  for (const [key, { flag }] of rows) {
+  for (const [key] of rows) {
+    const flag = flagOf(key);
     if (key === 'config') continue;
     const text = OPTION_CASES[key].good[0]?.[0] ?? '';
     const [mistake, ...more] = mistakesOf(TWO, { argv: [`${flag}=${text}`] });
@@ -91,7 +92,8 @@ test('beside any file, a flag for the export is a mistake that says where it bel
   const rows = optionRows('run').filter(([, { scope }]) => scope === 'export');
   assert.ok(rows.length > 10);
   for (const text of [TWO, ONE('{ attributes_list: service.name=x }')]) {
-    for (const [key, { flag }] of rows) {
+    for (const [key] of rows) {
+      const flag = flagOf(key);
       if (key === 'config') continue;
       const value = OPTION_CASES[key].good[0]?.[0] ?? '';
       const [mistake, ...more] = mistakesOf(text, { argv: [`${flag}=${value}`], env: BROKER });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig, loadRecordConfig, type Mistake } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
-import { optionRows } from '../../src/config/options.ts';
+import { flagOf, optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { FILES } from './option-cases.ts';
@@ -107,7 +107,7 @@ test('lost_timeout is at least worker_timeout: its default grows with that, what
   assert.ok(!shorter.ok);
   assert.deepEqual(
     shorter.mistakes.map(({ path, expected }) => [path, expected]),
-    [['lost_timeout', 'at least worker_timeout (300)']],
+    [['lost_timeout', 'at least worker_timeout (300 s)']],
   );
 });
 
@@ -327,7 +327,7 @@ test('the default of the export timeout gives way to a short interval, a timeout
     path: 'metric_export_timeout',
     source: 'OTEL_METRIC_EXPORT_TIMEOUT',
     value: '"1001"',
-    expected: 'at most metric_export_interval (1000 ms)',
+    expected: 'at most the interval (1000 ms)',
   });
 });
 
@@ -364,9 +364,10 @@ test('beside a recording, an option about the broker is a mistake, whether a fla
     ['run', loadConfig],
     ['record', loadRecordConfig],
   ] as const) {
-    const rows = optionRows(command).filter(([, { brokerOnly }]) => brokerOnly === true);
+    const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
     assert.equal(rows.length, command === 'run' ? 8 : 6);
-    for (const [key, { flag, env: names, default: text = '' }] of rows) {
+    for (const [key, { env: names, default: text = '' }] of rows) {
+      const flag = flagOf(key);
       const ways = [
         { source: flag, argv: [`${flag}=${text}`], env: {} },
         ...names.map((name) => ({ source: name, argv: [], env: { [name]: text } })),
@@ -396,7 +397,7 @@ test('all mistakes are reported at once, each with path, source, value and expec
   assert.deepEqual(mistakes.map(describeMistake), [
     'command line (--log-levl): expected a flag that run has (did you mean --log-level?)',
     'command line (--out): expected a flag that run has; this one belongs to record',
-    'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 3600000',
+    'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 86400000',
     'broker_url (CELERY_BROKER_URL) is "redis://***": expected the address of a broker ' +
       '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',

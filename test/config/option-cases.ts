@@ -258,9 +258,9 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   otlp_timeout: {
     good: [
       ['1', 1],
-      ['3600000', 3_600_000],
+      ['86400000', 86_400_000],
     ],
-    bad: [...wholeNumbers.bad, '0', '3600001', '10s'],
+    bad: [...wholeNumbers.bad, '0', '86400001', '10s'],
   },
   otlp_temporality_preference: {
     good: [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Mistake } from '../../src/config/mistake.ts';
 import {
+  flagOf,
   isOptionKey,
   OPTIONS,
   type OptionCommand,
@@ -61,9 +62,10 @@ function waysToGive(
   text: string,
 ): { command: OptionCommand; source: string; given: OptionSources }[] {
   const row = OPTIONS[key];
+  const flag = flagOf(key);
   const beside = COMPANIONS[key] ?? {};
   return row.commands.flatMap((command) => [
-    { command, source: row.flag, given: sources(command, { argv: [`${row.flag}=${text}`], env: beside }) },
+    { command, source: flag, given: sources(command, { argv: [`${flag}=${text}`], env: beside }) },
     ...row.env.map((name) => ({
       command,
       source: name,
@@ -132,7 +134,7 @@ test('an empty variable is one that is not set', () => {
 });
 
 test('no two options share a flag or a variable', () => {
-  const names = optionRows().flatMap(([, row]) => [row.flag, ...row.env]);
+  const names = optionRows().flatMap(([key, row]) => [flagOf(key), ...row.env]);
   assert.deepEqual(names, [...new Set(names)]);
 });
 

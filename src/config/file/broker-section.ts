@@ -13,39 +13,16 @@ import { certificateFile, keyFile } from '../format/pem-file.ts';
 import { isRecorded, NO_BROKER } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
 
-const certReqs: Format<string> = oneOf([...VERIFY_BY_CERT_REQS.keys()]);
-
 /** What `ssl.wrap_socket` of Python takes beside; none of it is a setting of TLS connections here. */
-const OTHER_KEYS = [
-  'server_hostname',
-  'ciphers',
-  'ssl_version',
-  'tls_minimum_version',
-  'tls_maximum_version',
-  'context',
-] as const;
+const OTHER_KEYS = /^(?:server_hostname|ciphers|ssl_version|tls_(?:minimum|maximum)_version|context)$/;
 
-/** `broker_use_ssl` by its keys, with what each is, for the schema too. */
-export const BROKER_SSL: Readonly<
-  Record<
-    'ca_certs' | 'certfile' | 'keyfile' | 'cert_reqs',
-    { readonly doc: string; readonly format: Format<string> }
-  >
-> = {
-  ca_certs: {
-    doc: "PEM file with the certificates to trust instead of the system's.",
-    format: certificateFile,
-  },
-  certfile: {
-    doc: 'PEM file with the certificate that is shown to the broker; goes with `keyfile`.',
-    format: certificateFile,
-  },
-  keyfile: { doc: 'PEM file with the key of `certfile`.', format: keyFile },
-  cert_reqs: {
-    doc: "Whether the broker's certificate is verified; it is unless this is `none`.",
-    format: certReqs,
-  },
-};
+/** `broker_use_ssl` by its keys. */
+export const BROKER_SSL = {
+  ca_certs: certificateFile,
+  certfile: certificateFile,
+  keyfile: keyFile,
+  cert_reqs: oneOf([...VERIFY_BY_CERT_REQS.keys()]),
+} as const;
 
 /** The text of `broker_url`, which Celery takes as a list too; undefined where it is none and that was noted. */
 export function readBrokerUrl(url: FileValue, one: Format<unknown>): string | undefined {
@@ -66,7 +43,7 @@ export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined
     return undefined;
   }
   for (const [key, value] of ssl.entries()) {
-    if (OTHER_KEYS.some((other) => other === key)) {
+    if (OTHER_KEYS.test(key)) {
       value.complain(
         'nothing here: the certificate has to be for the host of broker_url, with the defaults of TLS',
       );
@@ -76,11 +53,11 @@ export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined
   if (certfile !== undefined && keyfile === undefined) ssl.complainOfMissing('keyfile', keyFile.expects);
   if (keyfile !== undefined && certfile === undefined)
     ssl.complainOfMissing('certfile', certificateFile.expects);
-  const certReqs = ssl.get('cert_reqs')?.read(BROKER_SSL.cert_reqs.format) ?? 'required';
+  const certReqs = ssl.get('cert_reqs')?.read(BROKER_SSL.cert_reqs) ?? 'required';
   const settings = {
-    caFile: ssl.get('ca_certs')?.read(BROKER_SSL.ca_certs.format),
-    certFile: certfile?.read(BROKER_SSL.certfile.format),
-    keyFile: keyfile?.read(BROKER_SSL.keyfile.format),
+    caFile: ssl.get('ca_certs')?.read(BROKER_SSL.ca_certs),
+    certFile: certfile?.read(BROKER_SSL.certfile),
+    keyFile: keyfile?.read(BROKER_SSL.keyfile),
     verify: VERIFY_BY_CERT_REQS.get(certReqs) ?? true,
   };
   return ssl.entries().length === 0 ? undefined : settings;

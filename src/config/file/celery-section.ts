@@ -30,21 +30,9 @@ export interface FileService {
   readonly metrics: readonly MetricEntry[];
 }
 
-/** What a service has beside options, for the schema too. */
-export const SERVICE_MAPS = {
-  broker_use_ssl:
-    "TLS to the broker, Celery's own setting; `ssl_*` keys of an address win, and false takes none away from amqps.",
-  broker_transport_options: "Celery's own setting; AMQP has none that is honoured.",
-  resource: 'Further resource attributes of the exported metrics.',
-  metrics: 'What is exported; of what is said of a metric here and for all services, this wins.',
-} as const;
-
-/** What the section has beside options, for the schema too. */
-export const CELERY_MAPS = {
-  telemetry: "The bridge's own metrics.",
-  services: 'The Celery services, by their `service.name`.',
-  metrics: 'What is exported of all services: a metric, or the beginning of some with a * after it.',
-} as const;
+/** What the section and a service have beside options. */
+const CELERY_KEYS = ['telemetry', 'services', 'metrics'];
+const SERVICE_KEYS = ['broker_use_ssl', 'broker_transport_options', 'resource', 'metrics'];
 
 const CLUSTER_ROWS = serviceRows().filter(([, { scope }]) => scope === 'cluster');
 
@@ -52,7 +40,7 @@ export function readCelery(celery: FileValue | undefined): CelerySection {
   if (celery === undefined || !celery.expectMap('settings')) {
     return { given: new Map(), metrics: [], services: undefined };
   }
-  celery.expectKeys([...CLUSTER_ROWS.map(([key]) => key), ...Object.keys(CELERY_MAPS)]);
+  celery.expectKeys([...CLUSTER_ROWS.map(([key]) => key), ...CELERY_KEYS]);
   const given = readTexts(celery, CLUSTER_ROWS);
   const telemetry = celery.get('telemetry');
   if (telemetry?.expectMap('enabled') === true) {
@@ -83,7 +71,7 @@ function readServices(services: FileValue | undefined): readonly FileService[] |
 
 function readService(name: string, place: FileValue): FileService {
   const rows = serviceRows();
-  place.expectKeys([...rows.map(([key]) => key), ...Object.keys(SERVICE_MAPS)]);
+  place.expectKeys([...rows.map(([key]) => key), ...SERVICE_KEYS]);
   checkTransportOptions(place.get('broker_transport_options'));
   return {
     name,

@@ -3,7 +3,7 @@
  * OpenTelemetry declarative configuration. What its values mean is said elsewhere.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { type ConfigurationModel, parseConfigFile } from '@opentelemetry/configuration';
+import { parseConfigFile } from '@opentelemetry/configuration';
 import { printable } from '../../printable.ts';
 import { systemErrorCode } from '../format/pem-file.ts';
 import { quote } from '../format/redaction.ts';
@@ -74,29 +74,26 @@ export function openConfigFile(path: string, source: string): OpenedFile {
 }
 
 function checkedFile(path: string, name: string, yaml: YamlText): ConfigFile {
-  const { told, variables } = substitute(yaml.document);
-  const malformed = [...told].filter(([, substituted]) => substituted.malformed);
-  const validated = malformed.length === 0 ? validate(path) : { objections: [] };
-  const root: unknown = yaml.document.toJS();
+  const { variables, malformed, unset } = substitute(yaml.document);
   return {
     name,
-    // The parser's own model has no version of the format any more.
-    data: validated.model === undefined ? root : { ...validated.model, file_format: formatOf(root) },
+    data: yaml.document.toJS(),
     variables,
-    mistakes: malformed.map(([node]) => aboutFile(`${name}:${yaml.lineOfNode(node)}`, REFERENCE)),
-    objections: validated.objections,
+    mistakes: malformed.map((node) => aboutFile(`${name}:${yaml.lineOfNode(node)}`, REFERENCE)),
+    objections: malformed.length === 0 ? validate(path) : [],
     whereIs: (at) => `${name}:${yaml.lineOf(at)}`,
     unsetAt(at) {
       const scalar = yaml.scalarAt(at);
-      return (scalar === undefined ? undefined : told.get(scalar)?.unset) ?? [];
+      return (scalar === undefined ? undefined : unset.get(scalar)) ?? [];
     },
   };
 }
 
-/** The standard's model of the file, or what is against it. */
-function validate(path: string): { model?: ConfigurationModel; objections: readonly Objection[] } {
+/** What the standard's parser has against a file; it tells no more than its first mistake. */
+function validate(path: string): readonly Objection[] {
   try {
-    return { model: parseConfigFile(path), objections: [] };
+    parseConfigFile(path);
+    return [];
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
     const objections = message.split('\n').flatMap((line) => {
@@ -107,7 +104,7 @@ function validate(path: string): { model?: ConfigurationModel; objections: reado
     });
     // Anything else it says has pieces of the file in it.
     const unknown = { path: [], expected: "a file that the standard's parser takes" };
-    return { objections: objections.length > 0 ? objections : [unknown] };
+    return objections.length > 0 ? objections : [unknown];
   }
 }
 
@@ -116,10 +113,6 @@ function fromPointer(pointer: string): FilePath {
   return steps.map((step) =>
     /^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~'),
   );
-}
-
-function formatOf(root: unknown): unknown {
-  return typeof root === 'object' && root !== null && 'file_format' in root ? root.file_format : undefined;
 }
 
 function aboutFile(source: string, expected: string): Mistake {

@@ -8,18 +8,12 @@ import { type Document, parse, Scalar, visit } from 'yaml';
 
 /** What was done to a document. */
 export interface Substitution {
-  /** What there is to say of a scalar, if there is anything. */
-  readonly told: ReadonlyMap<Scalar, Substituted>;
   /** Names of all variables that are referred to. */
   readonly variables: ReadonlySet<string>;
-}
-
-/** What stood in a scalar before. */
-export interface Substituted {
-  /** Variables that are not set, or empty, and have no default where they are used. */
-  readonly unset: readonly string[];
-  /** It has a `${…}` that is no reference; such a scalar is left as it was. */
-  readonly malformed: boolean;
+  /** The scalars with a `${…}` that is no reference; they are left as they were. */
+  readonly malformed: readonly Scalar[];
+  /** Variables of a scalar that are not set, or empty, and have no default where they are used. */
+  readonly unset: ReadonlyMap<Scalar, readonly string[]>;
 }
 
 const REFERENCE = /\$\{(?:env:)?([^}]+)\}/g;
@@ -27,34 +21,30 @@ const NAME_AND_DEFAULT = /^([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^\n}]*))?$/;
 
 /** Replaces the references in all values, never in keys, and says of which there is something to say. */
 export function substitute(document: Document): Substitution {
-  const told = new Map<Scalar, Substituted>();
   const variables = new Set<string>();
+  const malformed: Scalar[] = [];
+  const unset = new Map<Scalar, string[]>();
   visit(document, {
     Scalar(key, node) {
       if (key === 'key' || typeof node.value !== 'string') return;
-      const { text, ...substituted } = substituteText(node.value, variables);
-      if (substituted.malformed || substituted.unset.length > 0) told.set(node, substituted);
-      if (substituted.malformed || text === node.value) return;
-      node.value = node.type === Scalar.PLAIN ? retype(text) : text;
+      let isMalformed = false;
+      const replace = (_: string, inner: string): string => {
+        const [matched, name = '', byDefault] = NAME_AND_DEFAULT.exec(inner) ?? [];
+        const value = getStringFromEnv(name);
+        if (matched === undefined) isMalformed = true;
+        else variables.add(name);
+        if (matched !== undefined && value === undefined && byDefault === undefined) {
+          unset.set(node, [...(unset.get(node) ?? []), name]);
+        }
+        return value ?? byDefault ?? '';
+      };
+      const parts = node.value.split('$$').map((part) => part.replaceAll(REFERENCE, replace));
+      const text = parts.join('$');
+      if (isMalformed) malformed.push(node);
+      else if (text !== node.value) node.value = node.type === Scalar.PLAIN ? retype(text) : text;
     },
   });
-  return { told, variables };
-}
-
-function substituteText(source: string, variables: Set<string>): Substituted & { readonly text: string } {
-  const unset: string[] = [];
-  let malformed = false;
-  const parts = source.split('$$').map((part) =>
-    part.replaceAll(REFERENCE, (_, inner: string) => {
-      const [matched, name = '', byDefault] = NAME_AND_DEFAULT.exec(inner) ?? [];
-      if (matched === undefined) malformed = true;
-      else variables.add(name);
-      const value = getStringFromEnv(name);
-      if (matched !== undefined && value === undefined && byDefault === undefined) unset.push(name);
-      return value ?? byDefault ?? '';
-    }),
-  );
-  return { text: parts.join('$'), unset, malformed };
+  return { variables, malformed, unset };
 }
 
 /** A plain scalar may become a number, a boolean or null, and nothing else. */

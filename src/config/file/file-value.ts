@@ -4,7 +4,7 @@
  */
 
 import type { Format } from '../format/formats.ts';
-import { nearest } from '../format/near-miss.ts';
+import { hint } from '../format/near-miss.ts';
 import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -37,6 +37,11 @@ export class FileValue {
   /** `otel.yaml:12`. */
   get source(): string {
     return this.#file.whereIs(this.path);
+  }
+
+  /** The same of what is, or would be, at a path within. */
+  sourceOf(path: FilePath): string {
+    return this.#file.whereIs([...this.path, ...path]);
   }
 
   /** What is within it under a key; undefined where there is none. */
@@ -88,15 +93,15 @@ export class FileValue {
 
   /** @param shownKeys those that are worth telling of */
   complainOfKey(known: readonly string[], shownKeys = known): void {
-    const near = nearest(String(this.path.at(-1)), known);
+    const meant = hint(String(this.path.at(-1)), known);
     const shown = shownKeys.length <= KEYS_SHOWN_MAX ? ` (known are ${shownKeys.join(', ') || 'none'})` : '';
-    this.complain(`a key that is known here${near === undefined ? shown : ` (did you mean ${near}?)`}`);
+    this.complain(`a key that is known here${meant || shown}`);
   }
 
   /** The text of a scalar whose type is that of the format; takes note of any other. */
   text(format: Format<unknown>): string | undefined {
-    const text = textOf(this.value, format);
-    if (text !== undefined && text !== '') return text;
+    const text = this.plain(format);
+    if (text !== undefined) return text;
     const quotes = format.schema.type === 'string' && typeof this.value !== 'string' ? ', in quotes' : '';
     this.complain(format.expects + (isScalar(this.value) ? quotes : ''), shown(this.value, format));
     return undefined;
@@ -114,9 +119,14 @@ export class FileValue {
 
   /** As `read`, of what was checked before: takes note of nothing. */
   peek<T>(format: Format<T>): T | undefined {
-    const text = textOf(this.value, format);
-    const reading = text === undefined || text === '' ? undefined : format.read(text);
+    const text = this.plain(format);
+    const reading = text === undefined ? undefined : format.read(text);
     return reading?.ok === true ? reading.value : undefined;
+  }
+
+  /** The text of a scalar whose type is that of the format; takes note of nothing. */
+  plain(format: Format<unknown>): string | undefined {
+    return textOf(this.value, format) || undefined;
   }
 
   /** Takes note of a mistake. @param value as it may be printed, where it may be */

@@ -5,13 +5,7 @@ import { nameFault } from '../format/metric-list.ts';
 import { fits, type MetricEntry, optInsOf } from '../metric-choice.ts';
 import type { FileValue } from './file-value.ts';
 
-/** What can be said of a metric, for the schema too. */
-export const METRIC_KEYS = {
-  enabled: 'Whether it is exported.',
-  attributes: 'The opt-in attributes that its points have, which are none unless asked for.',
-} as const;
-
-const KEYS = Object.keys(METRIC_KEYS);
+const KEYS = ['enabled', 'attributes'];
 const attribute: Format<string> = line(255);
 
 export function readMetrics(metrics: FileValue | undefined): readonly MetricEntry[] {
@@ -33,16 +27,15 @@ function readEntry(name: string, entry: FileValue): readonly MetricEntry[] {
     return [];
   }
   entry.expectKeys(KEYS);
-  const nothing = { name, enabled: undefined, attributes: undefined };
   const entries: MetricEntry[] = [];
   const enabled = entry.get('enabled');
   if (enabled !== undefined) {
-    entries.push({ ...nothing, enabled: enabled.read(trueOrFalse), source: enabled.source });
+    entries.push({ name, enabled: enabled.read(trueOrFalse), source: enabled.source });
   }
   const attributes = entry.get('attributes');
   if (attributes?.expectList('attributes') === true) {
     const asked = attributes.items().flatMap((item) => readAttribute(name, item) ?? []);
-    entries.push({ ...nothing, attributes: asked, source: attributes.source });
+    entries.push({ name, attributes: asked, source: attributes.source });
   }
   return entries;
 }

@@ -3,10 +3,11 @@
  * map that a service has of its own.
  */
 import type { ResourceAttributes } from '../../otlp/resource.ts';
+import { attributeList } from '../format/key-value-list.ts';
 import { quote } from '../format/redaction.ts';
 import { SERVICE_NAME } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
-import { STANDARD_FORMATS } from './standard-table.ts';
+import { type AttributeType, STANDARD_FORMATS } from './standard-table.ts';
 
 type AttributeValue = ResourceAttributes[string];
 
@@ -18,19 +19,34 @@ export interface GivenAttribute {
 
 export type GivenAttributes = ReadonlyMap<string, GivenAttribute>;
 
-/** Types as the standard names them. */
-const EXPECTED = {
-  string: 'a text',
-  bool: 'true or false',
-  int: 'a whole number',
-  double: 'a finite number',
-  string_array: 'a list of texts',
-  bool_array: 'a list of true and false',
-  int_array: 'a list of whole numbers',
-  double_array: 'a list of finite numbers',
-} as const;
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
-type AttributeType = keyof typeof EXPECTED;
+/** A type of the standard: what is expected, and the value of an attribute if it is one. */
+type TypeRow = readonly [expected: string, read: (value: unknown) => AttributeValue | undefined];
+
+const one =
+  <T extends AttributeValue>(is: (value: unknown) => value is T) =>
+  (value: unknown) =>
+    is(value) ? value : undefined;
+
+const list =
+  <T>(is: (item: unknown) => item is T) =>
+  (value: unknown): T[] | undefined =>
+    Array.isArray(value) && value.length > 0 && value.every(is) ? value : undefined;
+
+const TYPES: Readonly<Record<AttributeType, TypeRow>> = {
+  string: ['a text', one(isText)],
+  bool: ['true or false', one(isBoolean)],
+  int: ['a whole number', one(isWhole)],
+  double: ['a finite number', one(isNumber)],
+  string_array: ['a list of texts', list(isText)],
+  bool_array: ['a list of true and false', list(isBoolean)],
+  int_array: ['a list of whole numbers', list(isWhole)],
+  double_array: ['a list of finite numbers', list(isNumber)],
+};
 
 const NAME_BYTES_MAX = 255;
 
@@ -46,7 +62,7 @@ export function readResource(resource: FileValue | undefined, named: boolean): G
     } else given.set(name, { value, source: place.source });
   };
   const list = resource?.get('attributes_list');
-  for (const [name, value] of list?.peek(STANDARD_FORMATS.attributeList) ?? []) {
+  for (const [name, value] of list?.peek(attributeList) ?? []) {
     if (list !== undefined) add(name, value, list);
   }
   const seen = new Set<string>();
@@ -67,9 +83,16 @@ function readTyped(value: FileValue, type: FileValue | undefined): AttributeValu
   const isTyped = type !== undefined && !type.isNull;
   const name = isTyped ? type.peek(STANDARD_FORMATS.attributeType) : 'string';
   if (name === undefined) return undefined;
-  const attribute = attributeOf(value.value, name);
+  const [expected, read] = TYPES[name];
+  const attribute = read(value.value);
   if (attribute === undefined) {
-    value.complain(`${EXPECTED[name]}${isTyped ? '' : ', or its type beside it'}`, shown(value.value));
+    const { value: found } = value;
+    const shown = isText(found)
+      ? quote(found)
+      : isBoolean(found) || isNumber(found)
+        ? String(found)
+        : undefined;
+    value.complain(`${expected}${isTyped ? '' : ', or its type beside it'}`, shown);
   }
   return attribute;
 }
@@ -91,43 +114,7 @@ export function readServiceResource(resource: FileValue | undefined): GivenAttri
 }
 
 function untyped(value: unknown): AttributeValue | undefined {
-  const types = ['string', 'bool', 'double', 'string_array', 'bool_array', 'double_array'] as const;
-  return types.map((type) => attributeOf(value, type)).find((attribute) => attribute !== undefined);
-}
-
-function attributeOf(value: unknown, type: AttributeType): AttributeValue | undefined {
-  switch (type) {
-    case 'string':
-      return isText(value) ? value : undefined;
-    case 'bool':
-      return isBoolean(value) ? value : undefined;
-    case 'int':
-      return isWhole(value) ? value : undefined;
-    case 'double':
-      return isNumber(value) ? value : undefined;
-    case 'string_array':
-      return listOf(value, isText);
-    case 'bool_array':
-      return listOf(value, isBoolean);
-    case 'int_array':
-      return listOf(value, isWhole);
-    case 'double_array':
-      return listOf(value, isNumber);
-  }
-}
-
-function listOf<T>(value: unknown, is: (item: unknown) => item is T): T[] | undefined {
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  const fitting = items.filter(is);
-  return fitting.length === items.length && fitting.length > 0 ? fitting : undefined;
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string';
-const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
-const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
-const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
-
-function shown(value: unknown): string | undefined {
-  if (isText(value)) return quote(value);
-  return isBoolean(value) || isNumber(value) ? String(value) : undefined;
+  return Object.values(TYPES)
+    .map(([, read]) => read(value))
+    .find((attribute) => attribute !== undefined);
 }

@@ -36,40 +36,27 @@ const BUCKETS_MAX = 16_384;
 
 const hidden = format('text', (text) => ({ ok: true, value: text }), { show: () => quote(MASK) });
 
-/** How what is honoured is read, by name. */
+const ATTRIBUTE_TYPES = ['string', 'bool', 'int', 'double'] as const;
+export type AttributeType = (typeof ATTRIBUTE_TYPES)[number] | `${(typeof ATTRIBUTE_TYPES)[number]}_array`;
+
+/** How what is honoured is read, by name, where others than the table ask. */
 export const STANDARD_FORMATS = {
   logLevel: oneOf(SEVERITIES),
   attributeName: line(255),
-  attributeType: oneOf([
-    'string',
-    'bool',
-    'int',
-    'double',
-    'string_array',
-    'bool_array',
-    'int_array',
-    'double_array',
+  attributeType: oneOf<AttributeType>([
+    ...ATTRIBUTE_TYPES,
+    ...ATTRIBUTE_TYPES.map((type) => `${type}_array` as const),
   ]),
-  attributeList,
   interval: OPTIONS.metric_export_interval.format,
   /** 0 is no limit. */
   timeout: wholeNumber(0, DAY_MS, 'milliseconds'),
   pointsPerRequest: wholeNumber(1, SERIES_MAX),
   /** Two at the least: one place is that of the overflow. */
   cardinalityLimit: wholeNumber(2, SERIES_MAX),
-  endpoint: otlpAddress,
-  certificate: OPTIONS.otlp_certificate.format,
-  clientCertificate: OPTIONS.otlp_client_certificate.format,
-  clientKey: OPTIONS.otlp_client_key.format,
-  insecure: trueOrFalse,
   // The two may have been taken for each other.
   headerName: hidden,
   headerValue: hidden,
-  headerList,
-  compression: OPTIONS.otlp_compression.format,
   encoding: oneOf(['protobuf', 'json']),
-  temporality: oneOf(['cumulative', 'delta', 'low_memory']),
-  histogramAggregation: oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram']),
   pattern: line(255),
   instrumentType: oneOf([
     'counter',
@@ -80,14 +67,11 @@ export const STANDARD_FORMATS = {
     'observable_up_down_counter',
     'up_down_counter',
   ]),
-  selectorText: line(1024),
+  text: line(1024),
   /** Metrics API, "Instrument name syntax". */
   streamName: format('a letter, then letters, digits and _ . - /, at most 255', (text) =>
     /^[a-z][a-z0-9_.\-/]{0,254}$/i.test(text) ? { ok: true, value: text } : undefined,
   ),
-  description: line(1024),
-  boundary: finiteNumber,
-  recordMinMax: trueOrFalse,
   maxScale: wholeNumber(-10, 20),
   maxSize: wholeNumber(2, BUCKETS_MAX),
 } as const;
@@ -108,20 +92,22 @@ const NO_UP_AND_DOWN = 'no metric here is of this kind; whatever counts is limit
 
 /** What both exporters have. */
 const OTLP: Readonly<Record<string, Verdict>> = {
-  endpoint: scalar(F.endpoint),
+  endpoint: scalar(otlpAddress),
   tls: MAP,
-  'tls.ca_file': scalar(F.certificate),
-  'tls.cert_file': scalar(F.clientCertificate),
-  'tls.key_file': scalar(F.clientKey),
+  'tls.ca_file': scalar(OPTIONS.otlp_certificate.format),
+  'tls.cert_file': scalar(OPTIONS.otlp_client_certificate.format),
+  'tls.key_file': scalar(OPTIONS.otlp_client_key.format),
   headers: LIST,
   'headers[]': MAP,
   'headers[].name': scalar(F.headerName, F.headerName.expects),
   'headers[].value': scalar(F.headerValue),
-  headers_list: scalar(F.headerList),
-  compression: scalar(F.compression),
+  headers_list: scalar(headerList),
+  compression: scalar(OPTIONS.otlp_compression.format),
   timeout: scalar(F.timeout),
-  temporality_preference: scalar(F.temporality),
-  default_histogram_aggregation: scalar(F.histogramAggregation),
+  temporality_preference: scalar(oneOf(['cumulative', 'delta', 'low_memory'])),
+  default_histogram_aggregation: scalar(
+    oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram']),
+  ),
 };
 
 const PERIODIC = 'meter_provider.readers[].periodic';
@@ -156,7 +142,7 @@ export const STANDARD: Readonly<Record<string, Verdict>> = {
   'resource.attributes[].name': scalar(F.attributeName, F.attributeName.expects),
   'resource.attributes[].value': { kind: 'any', required: 'what the attribute is' },
   'resource.attributes[].type': scalar(F.attributeType),
-  'resource.attributes_list': scalar(F.attributeList),
+  'resource.attributes_list': scalar(attributeList),
   'resource.schema_url': refused('the attributes follow no schema of one version'),
   'resource.detection/development': refused(
     'the metrics are about Celery, which does not run on this host or in this process',
@@ -197,7 +183,7 @@ export const STANDARD: Readonly<Record<string, Verdict>> = {
   [`${PERIODIC}.exporter.otlp_file/development`]: refused(ONE_WAY),
   [`${PERIODIC}.exporter.otlp_grpc`]: MAP,
   ...under(`${PERIODIC}.exporter.otlp_grpc`, OTLP),
-  [`${PERIODIC}.exporter.otlp_grpc.tls.insecure`]: scalar(F.insecure),
+  [`${PERIODIC}.exporter.otlp_grpc.tls.insecure`]: scalar(trueOrFalse),
   [`${PERIODIC}.exporter.otlp_http`]: MAP,
   ...under(`${PERIODIC}.exporter.otlp_http`, OTLP),
   [`${PERIODIC}.exporter.otlp_http.encoding`]: scalar(F.encoding),
@@ -212,13 +198,13 @@ export const STANDARD: Readonly<Record<string, Verdict>> = {
   [SELECTOR]: { kind: 'map', required: 'what it selects' },
   [`${SELECTOR}.instrument_name`]: scalar(F.pattern),
   [`${SELECTOR}.instrument_type`]: scalar(F.instrumentType),
-  [`${SELECTOR}.unit`]: scalar(F.selectorText),
-  [`${SELECTOR}.meter_name`]: scalar(F.selectorText),
-  [`${SELECTOR}.meter_version`]: scalar(F.selectorText),
+  [`${SELECTOR}.unit`]: scalar(F.text),
+  [`${SELECTOR}.meter_name`]: scalar(F.text),
+  [`${SELECTOR}.meter_version`]: scalar(F.text),
   [`${SELECTOR}.meter_schema_url`]: refused('no meter here has a schema'),
   [STREAM]: { kind: 'map', required: 'what becomes of what it selects' },
   [`${STREAM}.name`]: scalar(F.streamName),
-  [`${STREAM}.description`]: scalar(F.description),
+  [`${STREAM}.description`]: scalar(F.text),
   [`${STREAM}.aggregation_cardinality_limit`]: scalar(F.cardinalityLimit),
   [`${STREAM}.attribute_keys`]: MAP,
   [`${STREAM}.attribute_keys.included`]: LIST,
@@ -232,12 +218,12 @@ export const STANDARD: Readonly<Record<string, Verdict>> = {
   [`${AGGREGATION}.last_value`]: MAP,
   [`${AGGREGATION}.explicit_bucket_histogram`]: MAP,
   [`${AGGREGATION}.explicit_bucket_histogram.boundaries`]: LIST,
-  [`${AGGREGATION}.explicit_bucket_histogram.boundaries[]`]: scalar(F.boundary),
-  [`${AGGREGATION}.explicit_bucket_histogram.record_min_max`]: scalar(F.recordMinMax),
+  [`${AGGREGATION}.explicit_bucket_histogram.boundaries[]`]: scalar(finiteNumber),
+  [`${AGGREGATION}.explicit_bucket_histogram.record_min_max`]: scalar(trueOrFalse),
   [`${AGGREGATION}.base2_exponential_bucket_histogram`]: MAP,
   [`${AGGREGATION}.base2_exponential_bucket_histogram.max_scale`]: scalar(F.maxScale),
   [`${AGGREGATION}.base2_exponential_bucket_histogram.max_size`]: scalar(F.maxSize),
-  [`${AGGREGATION}.base2_exponential_bucket_histogram.record_min_max`]: scalar(F.recordMinMax),
+  [`${AGGREGATION}.base2_exponential_bucket_histogram.record_min_max`]: scalar(trueOrFalse),
 };
 
 function under(path: string, rows: Readonly<Record<string, Verdict>>): Readonly<Record<string, Verdict>> {

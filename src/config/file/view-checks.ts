@@ -6,7 +6,7 @@ import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../met
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
 import { wildcard } from '../../otlp/collect/wildcard.ts';
 import { VERSION } from '../../version.ts';
-import { nearest } from '../format/near-miss.ts';
+import { hint } from '../format/near-miss.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 
@@ -50,7 +50,9 @@ export function checkViews(views: readonly PlacedView[]): void {
     }
   }
   // Of a selector that is wrong by itself, nothing more can be said.
-  const readable = selections.filter(({ view }) => Object.keys(view.selector).length > 0);
+  const readable = selections.filter(({ view }) =>
+    Object.values(view.selector).some((value) => value !== undefined),
+  );
   for (const selection of readable) {
     checkSelector(selection);
     checkAggregation(selection);
@@ -108,9 +110,8 @@ function checkSelector({ place, view, metrics }: Selection): void {
   const { instrumentName } = view.selector;
   const [named] = selectedBy({ instrumentName: instrumentName ?? '*' });
   if (named === undefined) {
-    const near = nearest((instrumentName ?? '').toLowerCase(), [...CATALOG.keys()]);
-    const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
-    selector?.get('instrument_name')?.complain(`the name of a metric, or a pattern of some${hint}`);
+    const meant = hint((instrumentName ?? '').toLowerCase(), [...CATALOG.keys()]);
+    selector?.get('instrument_name')?.complain(`the name of a metric, or a pattern of some${meant}`);
     return;
   }
   const row = instrumentName === undefined ? undefined : CATALOG.get(named);
@@ -145,9 +146,7 @@ function checkAttributeKeys({ place, view, metrics }: Selection): void {
       const mayBeOther = !OURS.test(pattern) && mayBeOfSdk(view.selector);
       // One that is no text was told of before.
       if (pattern === '' || mayBeOther || known.some(wildcard(pattern))) continue;
-      const near = nearest(pattern, known);
-      const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
-      item.complain(`an attribute of what is selected, or a pattern of some${hint}`);
+      item.complain(`an attribute of what is selected, or a pattern of some${hint(pattern, known)}`);
     }
   }
 }

@@ -2,13 +2,8 @@
  * `meter_provider.views` of a configuration file → views. What each key by itself may be was checked before; what they are
  * to the metrics there are is checked in `view-checks.ts`.
  */
-import type {
-  AggregationChoice,
-  AttributeKeyChoice,
-  View,
-  ViewSelector,
-  ViewStream,
-} from '../../otlp/collect/view.ts';
+import type { AggregationChoice, View, ViewSelector, ViewStream } from '../../otlp/collect/view.ts';
+import { finiteNumber, trueOrFalse } from '../format/formats.ts';
 import type { FileValue } from './file-value.ts';
 import { STANDARD_FORMATS as F } from './standard-table.ts';
 import { checkViews } from './view-checks.ts';
@@ -29,42 +24,25 @@ export function readViews(views: FileValue | undefined): readonly View[] {
 }
 
 function readSelector(selector: Maybe): ViewSelector {
-  const instrumentName = selector?.get('instrument_name')?.peek(F.pattern);
-  const instrumentKind = selector?.get('instrument_type')?.peek(F.instrumentType);
-  const unit = selector?.get('unit')?.peek(F.selectorText);
-  const meterName = selector?.get('meter_name')?.peek(F.selectorText);
-  const meterVersion = selector?.get('meter_version')?.peek(F.selectorText);
   return {
-    ...(instrumentName === undefined ? {} : { instrumentName }),
-    ...(instrumentKind === undefined ? {} : { instrumentKind }),
-    ...(unit === undefined ? {} : { unit }),
-    ...(meterName === undefined ? {} : { meterName }),
-    ...(meterVersion === undefined ? {} : { meterVersion }),
+    instrumentName: selector?.get('instrument_name')?.peek(F.pattern),
+    instrumentKind: selector?.get('instrument_type')?.peek(F.instrumentType),
+    unit: selector?.get('unit')?.peek(F.text),
+    meterName: selector?.get('meter_name')?.peek(F.text),
+    meterVersion: selector?.get('meter_version')?.peek(F.text),
   };
 }
 
 function readStream(stream: Maybe): ViewStream {
-  const name = stream?.get('name')?.peek(F.streamName);
-  const description = stream?.get('description')?.peek(F.description);
-  const aggregation = readAggregation(stream?.get('aggregation'));
-  const cardinalityLimit = stream?.get('aggregation_cardinality_limit')?.peek(F.cardinalityLimit);
-  const attributeKeys = readAttributeKeys(stream?.get('attribute_keys'));
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(aggregation === undefined ? {} : { aggregation }),
-    ...(cardinalityLimit === undefined ? {} : { cardinalityLimit }),
-    ...(attributeKeys === undefined ? {} : { attributeKeys }),
-  };
-}
-
-function readAttributeKeys(keys: Maybe): AttributeKeyChoice | undefined {
+  const keys = stream?.get('attribute_keys');
   const included = readPatterns(keys?.get('included'));
   const excluded = readPatterns(keys?.get('excluded'));
-  if (included === undefined && excluded === undefined) return undefined;
   return {
-    ...(included === undefined ? {} : { included }),
-    ...(excluded === undefined ? {} : { excluded }),
+    name: stream?.get('name')?.peek(F.streamName),
+    description: stream?.get('description')?.peek(F.text),
+    aggregation: readAggregation(stream?.get('aggregation')),
+    cardinalityLimit: stream?.get('aggregation_cardinality_limit')?.peek(F.cardinalityLimit),
+    attributeKeys: included === undefined && excluded === undefined ? undefined : { included, excluded },
   };
 }
 
@@ -76,7 +54,7 @@ function readAggregation(aggregation: Maybe): AggregationChoice | undefined {
   const [entry] = aggregation?.entries() ?? [];
   if (entry === undefined) return undefined;
   const [kind, settings] = entry;
-  const recordMinMax = settings.get('record_min_max')?.peek(F.recordMinMax) ?? true;
+  const recordMinMax = settings.get('record_min_max')?.peek(trueOrFalse) ?? true;
   switch (kind) {
     case 'default':
     case 'drop':
@@ -98,7 +76,7 @@ function readAggregation(aggregation: Maybe): AggregationChoice | undefined {
 }
 
 function readBoundaries(boundaries: Maybe): readonly number[] | undefined {
-  const numbers = boundaries?.items().flatMap((boundary) => boundary.peek(F.boundary) ?? []);
+  const numbers = boundaries?.items().flatMap((boundary) => boundary.peek(finiteNumber) ?? []);
   const isAscending = numbers?.every(
     (number, index) => index === 0 || number > (numbers[index - 1] ?? number),
   );

@@ -3,7 +3,7 @@
  * addresses and files for TLS have files of their own; this one knows no option by name.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
-import { nearest } from './near-miss.ts';
+import { hint } from './near-miss.ts';
 import { maskUrl, quote } from './redaction.ts';
 
 /** What became of a text: its value, or what stands after the word "expected". */
@@ -18,10 +18,14 @@ export type ScalarSchema =
   | { readonly type: 'number'; readonly exclusiveMinimum?: number; readonly maximum?: number }
   | { readonly type: 'string'; readonly enum?: readonly string[]; readonly maxLength?: number };
 
+type Unit = 'seconds' | 'milliseconds' | 'bytes';
+
 export interface Format<T> {
   /** What it takes, in a few words, for the documents. */
   readonly expects: string;
   readonly schema: ScalarSchema;
+  /** Of a number, where it has one: it is named in `expects`, and stands in no text. */
+  readonly unit?: Unit;
   /** True where its flag may stand alone and then means `true`. */
   readonly flagAlone: boolean;
   /** Reads a text that is trimmed and not empty. */
@@ -34,7 +38,7 @@ export interface Format<T> {
 export function format<T>(
   expects: string,
   read: (text: string) => Reading<T> | undefined,
-  parts?: { flagAlone?: boolean; show?: (text: string) => string; schema?: ScalarSchema },
+  parts?: { flagAlone?: boolean; show?: (text: string) => string; schema?: ScalarSchema; unit?: Unit },
 ): Format<T> {
   return {
     expects,
@@ -42,25 +46,19 @@ export function format<T>(
     flagAlone: parts?.flagAlone ?? false,
     read: (text) => read(text) ?? { ok: false, expected: expects },
     show: parts?.show ?? quote,
+    ...(parts?.unit === undefined ? {} : { unit: parts.unit }),
   };
 }
 
-/**
- * A whole number from `min` to `max`; no exponent or fraction, and no sign but a minus.
- * @param unit in which it is, where it has one: it is named, and stands in no text
- */
-export function wholeNumber(
-  min: number,
-  max: number,
-  unit?: 'seconds' | 'milliseconds' | 'bytes',
-): Format<number> {
+/** A whole number from `min` to `max`; no exponent or fraction, and no sign but a minus. */
+export function wholeNumber(min: number, max: number, unit?: Unit): Format<number> {
   return format(
     `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`,
     (text) => {
       const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
       return value >= min && value <= max ? { ok: true, value } : undefined;
     },
-    { schema: { type: 'integer', minimum: min, maximum: max } },
+    { schema: { type: 'integer', minimum: min, maximum: max }, ...(unit === undefined ? {} : { unit }) },
   );
 }
 
@@ -82,7 +80,7 @@ export function seconds(maxS: number): Format<number> {
       const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
       return value > 0 && value <= maxS ? { ok: true, value } : undefined;
     },
-    { schema: { type: 'number', exclusiveMinimum: 0, maximum: maxS } },
+    { schema: { type: 'number', exclusiveMinimum: 0, maximum: maxS }, unit: 'seconds' },
   );
 }
 
@@ -93,8 +91,7 @@ export function oneOf<const T extends string>(words: readonly T[], parts?: { any
     const wanted = parts?.anyCase === true ? text.toLowerCase() : text;
     const value = words.find((word) => word === wanted);
     if (value !== undefined) return { ok: true, value };
-    const near = nearest(text.toLowerCase(), words);
-    return near === undefined ? undefined : { ok: false, expected: `${expects} (did you mean ${near}?)` };
+    return { ok: false, expected: expects + hint(text.toLowerCase(), words) };
   };
   return format(expects, read, { schema: { type: 'string', enum: words } });
 }

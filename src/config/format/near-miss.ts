@@ -1,5 +1,11 @@
 /** Finds what was probably meant by a word with a slip of the fingers in it. */
 
+/** ` (did you mean X?)`, or nothing where no candidate is near. */
+export function hint(word: string, candidates: readonly string[]): string {
+  const near = nearest(word, candidates);
+  return near === undefined ? '' : ` (did you mean ${near}?)`;
+}
+
 /** The candidate that is fewest slips away, if that is near enough for its length; undefined where none is. */
 export function nearest<T extends string>(word: string, candidates: readonly T[]): T | undefined {
   let best: T | undefined;

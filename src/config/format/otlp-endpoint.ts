@@ -17,44 +17,26 @@ export const OTLP_PROTOCOLS = [
 const EXPECTS = 'http://host:port, https://host[:port], host:port or unix:///path';
 const EXPECTS_URL = 'http://host[:port]/path or https://host[:port]/path';
 
-/** Credentials are refused, and may be there nevertheless; a query may have a key in it. */
-const show = (text: string): string => (/[@?]/.test(text) ? maskUrl(text) : quote(text));
-
-/**
- * An address for gRPC in the form that the exporter understands: the scheme in lower case, because it compares letter by
- * letter and would otherwise speak TLS to `HTTP://`.
- */
-const grpcEndpoint: Format<string> = format(EXPECTS, readGrpc, { show });
-
-/** The URL of requests over HTTP, as it is used. */
-const httpEndpoint: Format<string> = format(EXPECTS_URL, readUrl, { show });
-
-/**
- * The URL of all signals, after which the path of one is put (OTLP exporter specification, "Endpoint URLs for
- * OTLP/HTTP").
- */
-const httpBaseEndpoint: Format<string> = format(
-  EXPECTS_URL,
-  (text) => {
-    const url = readUrl(text);
-    if (url?.ok !== true) return url;
-    if (url.value.includes('?')) return refuse(EXPECTS_URL, 'no query, because v1/metrics is put after it');
-    return { ok: true, value: `${url.value.replace(/\/$/, '')}/v1/metrics` };
-  },
-  { show },
-);
-
 /** Whatever may be an address with one protocol or the other; which of them decides, another option says. */
 export const otlpAddress: Format<string> = format(
   `${EXPECTS}; over HTTP ${EXPECTS_URL}`,
   (text) => ({ ok: true, value: text }),
-  { show },
+  // Credentials are refused, and may be there nevertheless; a query may have a key in it.
+  { show: (text) => (/[@?]/.test(text) ? maskUrl(text) : quote(text)) },
 );
 
-/** @param base whether the path of metrics is put after it, over HTTP */
-export function endpointFormat(protocol: OtlpProtocol, base = false): Format<string> {
-  if (protocol === 'grpc') return grpcEndpoint;
-  return base ? httpBaseEndpoint : httpEndpoint;
+/**
+ * An address for gRPC comes in the form that the exporter understands: the scheme in lower case, because it compares
+ * letter by letter and would otherwise speak TLS to `HTTP://`. Over HTTP it is the URL of requests.
+ * @param base it is that of all signals, after which the path of metrics is put over HTTP (OTLP exporter specification,
+ *   "Endpoint URLs for OTLP/HTTP")
+ */
+export function readEndpoint(protocol: OtlpProtocol, text: string, base = false): Reading<string> {
+  if (protocol === 'grpc') return readGrpc(text) ?? { ok: false, expected: EXPECTS };
+  const url = readUrl(text) ?? { ok: false, expected: EXPECTS_URL };
+  if (!base || !url.ok) return url;
+  if (url.value.includes('?')) return refuse(EXPECTS_URL, 'no query, because v1/metrics is put after it');
+  return { ok: true, value: `${url.value.replace(/\/$/, '')}/v1/metrics` };
 }
 
 /** What it is where none is given. */

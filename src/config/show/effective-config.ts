@@ -4,15 +4,17 @@
  */
 import type { BrokerUrl } from '../../broker/broker-url.ts';
 import { METRIC_NAMES } from '../../meter/catalog.ts';
-import type { AggregationChoice, View } from '../../otlp/collect/view.ts';
-import type { ExporterSettings, OtlpSettings } from '../../otlp/otlp-settings.ts';
+import type { View } from '../../otlp/collect/view.ts';
+import type { OtlpSettings } from '../../otlp/otlp-settings.ts';
 import { printable } from '../../printable.ts';
 import type { Config, ServiceConfig } from '../config.ts';
-import { type FilePath, showPath } from '../file/file-path.ts';
+import { type FilePath, parsePath, showPath } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
 import { optInsOf } from '../metric-choice.ts';
-import { SERVICE_NAME } from '../option-rules.ts';
+import { isRecorded, SERVICE_NAME } from '../option-rules.ts';
+import { fileOf, type OptionKey, serviceRows } from '../options.ts';
 import type { Origins } from '../origins.ts';
+import { EXPORT_ROWS, type Setting, settingsIn } from '../setting.ts';
 
 /** An undefined value is left out: nothing is set there. */
 type Line = readonly [path: FilePath, value: unknown];
@@ -34,26 +36,15 @@ export function effectiveConfig(config: Config, origins: Origins): string {
 }
 
 function serviceLines(service: ServiceConfig): readonly Line[] {
-  const { broker, cluster, choice } = service;
+  const { broker, choice } = service;
   const at = (...path: FilePath): FilePath => ['celery', 'services', service.name, ...path];
+  // What is about a broker is of no use beside a recording.
+  const rows = serviceRows().filter(
+    ([, { transport }]) => transport === undefined || !isRecorded(broker.urls),
+  );
   return [
     ...broker.urls.flatMap((url, index) => urlLines(at('broker_url', index), url)),
-    [at('broker_failover_strategy'), broker.failoverStrategy],
-    [at('broker_heartbeat'), broker.amqp.heartbeatS],
-    [at('broker_connection_timeout'), broker.connectTimeoutMs / 1000],
-    [at('event_exchange'), broker.amqp.eventExchange],
-    [at('event_queue_prefix'), broker.amqp.eventQueuePrefix],
-    [at('event_queue_bytes_max'), broker.amqp.eventQueueBytesMax],
-    [at('control_exchange'), service.controlExchange],
-    [at('task_default_queue'), service.taskDefaultQueue],
-    [at('worker_timeout'), cluster.workerTimeoutMs / 1000],
-    [at('lost_timeout'), cluster.lostTimeoutMs / 1000],
-    [at('series_retention'), cluster.seriesRetentionMs / 1000],
-    [at('tasks_max'), cluster.tasksMax],
-    [at('workers_max'), cluster.workersMax],
-    [at('reordering_window'), cluster.windowMs / 1000],
-    [at('reordering_events_max'), cluster.heldMax],
-    [at('skew_pairs_max'), cluster.skewPairsMax],
+    ...settingLines(settingsIn(service, rows), (key) => at(key)),
     [at('resource', SERVICE_NAME), service.name],
     ...attributeLines(at('resource'), service.attributes),
     ...METRIC_NAMES.flatMap((name): Line[] => {
@@ -65,6 +56,13 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
       ];
     }),
   ];
+}
+
+function settingLines(settings: readonly Setting[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
+  return settings.map(({ key, value, scale }) => [
+    pathOf(key),
+    typeof value === 'number' ? value / scale : value,
+  ]);
 }
 
 /** The label is all of an address that may be shown; what else it says has lines of its own. */
@@ -90,20 +88,26 @@ function attributeLines(at: FilePath, attributes: ServiceConfig['attributes']): 
   return Object.entries(attributes).map(([key, value]) => [[...at, key], value] as const);
 }
 
-function otlpLines({ exporter, streams, schedule }: OtlpSettings): readonly Line[] {
+function otlpLines(otlp: OtlpSettings): readonly Line[] {
+  const { exporter, streams, schedule } = otlp;
+  const { protocol } = exporter;
+  const name = protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http';
   const reader: FilePath = ['meter_provider', 'readers', 0, 'periodic'];
-  const at = [...reader, 'exporter', exporter.protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http'];
+  const at = [...reader, 'exporter', name];
   const limits = [...reader, 'cardinality_limits'];
   return [
-    [[...reader, 'interval'], schedule.intervalMs],
-    [[...reader, 'timeout'], schedule.timeoutMs],
     [[...reader, 'max_export_batch_size/development'], schedule.pointsPerRequestMax],
-    ...exporterLines(at, exporter),
+    [[...at, 'encoding'], protocol === 'grpc' ? undefined : protocol.slice('http/'.length)],
+    [[...at, 'endpoint'], exporter.endpoint.replace(/\?.*$/s, `?${MASK}`)],
+    [[...at, 'tls', 'insecure'], protocol === 'grpc' ? exporter.insecure : undefined],
+    ...Object.keys(exporter.headers).map((header): Line => [[...at, 'headers', header], MASK]),
+    ...settingLines(settingsIn(otlp, EXPORT_ROWS), (key) =>
+      parsePath(fileOf(key) ?? key, { EXPORTER: name }),
+    ),
     [
       [...at, 'temporality_preference'],
       streams.temporality === 'lowmemory' ? 'low_memory' : streams.temporality,
     ],
-    [[...at, 'default_histogram_aggregation'], streams.histograms],
     [[...limits, 'counter'], streams.limits.counter],
     [[...limits, 'histogram'], streams.limits.histogram],
     [[...limits, 'observable_gauge'], streams.limits.gauge],
@@ -111,58 +115,31 @@ function otlpLines({ exporter, streams, schedule }: OtlpSettings): readonly Line
   ];
 }
 
-function exporterLines(at: FilePath, exporter: ExporterSettings): readonly Line[] {
-  return [
-    [[...at, 'encoding'], exporter.protocol === 'grpc' ? undefined : exporter.protocol.slice('http/'.length)],
-    [[...at, 'endpoint'], exporter.endpoint.replace(/\?.*$/s, `?${MASK}`)],
-    [[...at, 'tls', 'ca_file'], exporter.certificateFile],
-    [[...at, 'tls', 'cert_file'], exporter.clientCertificateFile],
-    [[...at, 'tls', 'key_file'], exporter.clientKeyFile],
-    [[...at, 'tls', 'insecure'], exporter.protocol === 'grpc' ? exporter.insecure : undefined],
-    ...Object.keys(exporter.headers).map((name): Line => [[...at, 'headers', name], MASK]),
-    [[...at, 'compression'], exporter.compression],
-    [[...at, 'timeout'], exporter.timeoutMs],
-  ];
-}
-
 function viewLines(at: FilePath, { selector, stream }: View): readonly Line[] {
+  const { aggregation, ...others } = stream;
+  const { kind, ...settings } = aggregation ?? { kind: undefined };
+  const isEmpty = Object.keys(settings).length === 0;
   return [
-    [[...at, 'selector', 'instrument_name'], selector.instrumentName],
-    [[...at, 'selector', 'instrument_type'], selector.instrumentKind],
-    [[...at, 'selector', 'unit'], selector.unit],
-    [[...at, 'selector', 'meter_name'], selector.meterName],
-    [[...at, 'selector', 'meter_version'], selector.meterVersion],
-    [[...at, 'selector', 'meter_schema_url'], selector.meterSchemaUrl],
-    [[...at, 'stream', 'name'], stream.name],
-    [[...at, 'stream', 'description'], stream.description],
-    ...aggregationLines([...at, 'stream', 'aggregation'], stream.aggregation),
-    [[...at, 'stream', 'aggregation_cardinality_limit'], stream.cardinalityLimit],
-    [[...at, 'stream', 'attribute_keys', 'included'], stream.attributeKeys?.included],
-    [[...at, 'stream', 'attribute_keys', 'excluded'], stream.attributeKeys?.excluded],
+    ...linesOf([...at, 'selector'], selector),
+    ...linesOf([...at, 'stream'], others),
+    ...(kind === undefined
+      ? []
+      : linesOf([...at, 'stream', 'aggregation', kind], isEmpty ? NO_SETTINGS : settings)),
   ];
 }
 
-function aggregationLines(at: FilePath, aggregation: AggregationChoice | undefined): readonly Line[] {
-  if (aggregation === undefined) return [];
-  const path = [...at, aggregation.kind];
-  switch (aggregation.kind) {
-    case 'explicit_bucket_histogram':
-      return [
-        [[...path, 'boundaries'], aggregation.boundaries],
-        [[...path, 'record_min_max'], aggregation.recordMinMax],
-      ];
-    case 'base2_exponential_bucket_histogram':
-      return [
-        [[...path, 'max_scale'], aggregation.maxScale],
-        [[...path, 'max_size'], aggregation.maxSize],
-        [[...path, 'record_min_max'], aggregation.recordMinMax],
-      ];
-    case 'default':
-    case 'drop':
-    case 'sum':
-    case 'last_value':
-      return [[path, NO_SETTINGS]];
-  }
+/** Keys that are not the standard's with other letters. */
+const NAMES: Readonly<Record<string, string>> = {
+  instrumentKind: 'instrument_type',
+  cardinalityLimit: 'aggregation_cardinality_limit',
+};
+
+/** Every leaf of a value, by the standard's names of its keys. */
+function linesOf(at: FilePath, value: unknown): readonly Line[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[at, value]];
+  return Object.entries(value).flatMap(([key, item]) =>
+    linesOf([...at, NAMES[key] ?? key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)], item),
+  );
 }
 
 /** A map that is there and empty. */

@@ -20,29 +20,29 @@ export type InstrumentKind =
 /** Whatever is given has to fit; at least one is. */
 export interface ViewSelector {
   /** `?` stands for any character, `*` for any number of them. Case does not matter: by the specification names of instruments differ in more than that. */
-  readonly instrumentName?: string;
-  readonly instrumentKind?: InstrumentKind;
-  readonly unit?: string;
-  readonly meterName?: string;
-  readonly meterVersion?: string;
-  readonly meterSchemaUrl?: string;
+  readonly instrumentName?: string | undefined;
+  readonly instrumentKind?: InstrumentKind | undefined;
+  readonly unit?: string | undefined;
+  readonly meterName?: string | undefined;
+  readonly meterVersion?: string | undefined;
+  readonly meterSchemaUrl?: string | undefined;
 }
 
 export interface ViewStream {
   /** Of an instrument that is selected by its whole name only. */
-  readonly name?: string;
-  readonly description?: string;
-  readonly aggregation?: AggregationChoice;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly aggregation?: AggregationChoice | undefined;
   /** Points at most, the one of the overflow included. */
-  readonly cardinalityLimit?: number;
-  readonly attributeKeys?: AttributeKeyChoice;
+  readonly cardinalityLimit?: number | undefined;
+  readonly attributeKeys?: AttributeKeyChoice | undefined;
 }
 
 /** Patterns with `?` and `*`; case matters. What is excluded stays so, though it is included. */
 export interface AttributeKeyChoice {
   /** Undefined: all. */
-  readonly included?: readonly string[];
-  readonly excluded?: readonly string[];
+  readonly included?: readonly string[] | undefined;
+  readonly excluded?: readonly string[] | undefined;
 }
 
 export type AggregationChoice =

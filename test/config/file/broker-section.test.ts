@@ -116,7 +116,7 @@ test('a map of which every address has settings of its own is a mistake, and tru
 test('beside a recording, whatever is said of a broker is refused by its path', () => {
   const nothing =
     'expected nothing beside a recording, of which it says nothing: leave it out, or listen to a broker';
-  const rows = serviceRows().filter(([, { brokerOnly }]) => brokerOnly === true);
+  const rows = serviceRows().filter(([, { transport }]) => transport !== undefined);
   assert.deepEqual(
     rows.map(([key]) => key),
     [

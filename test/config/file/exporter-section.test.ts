@@ -102,7 +102,7 @@ test('a time-out of 0 is no limit but that of the next export, and none is longe
   assert.equal(otlp('otlp_grpc', 'timeout: 0', 'interval: 20000, timeout: 7000').exporter.timeoutMs, 7000);
   assert.deepEqual(otlp('otlp_grpc', '', 'interval: 20000').schedule.timeoutMs, 20_000);
   assert.deepEqual(mistakesOf(meterProvider('otlp_grpc', '', 'interval: 1000, timeout: 1001')), [
-    'meter_provider.readers[0].periodic.timeout (f:5) is 1001: expected at most the interval (1000 ms); 0 stands for it',
+    'meter_provider.readers[0].periodic.timeout (f:5) is "1001": expected at most the interval (1000 ms)',
   ]);
 });
 
@@ -149,10 +149,10 @@ test('a certificate of the client and its key are asked for each other, and file
     mistakesOf(meterProvider('otlp_http', `endpoint: "https://c", tls: { ${text} }`));
   const at = 'meter_provider.readers[0].periodic.exporter.otlp_http.tls';
   assert.deepEqual(tls(`key_file: ${FILES.key}`), [
-    `${at}.cert_file (f:7): expected a value: the path of a PEM file with a certificate`,
+    `${at}.cert_file (f:7): expected a value: the path of a PEM file with a certificate, because there is a key`,
   ]);
   assert.deepEqual(tls(`cert_file: ${FILES.certificate}`), [
-    `${at}.key_file (f:7): expected a value: the path of a PEM file with a private key without a passphrase`,
+    `${at}.key_file (f:7): expected a value: the path of a PEM file with a private key without a passphrase, because there is a certificate`,
   ]);
   assert.match(tls(`ca_file: ${FILES.missing}`).join('\n'), /ca_file \(f:7\) is .* cannot be read: ENOENT/);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { optInList } from '../../../src/config/format/opt-in-list.ts';
+import { optInList } from '../../../src/config/format/metric-list.ts';
 import { METRICS, type MetricRow, OPT_INS, optInOf } from '../../../src/meter/catalog.ts';
 
 test('what can be asked for are the opt-in attributes of the catalog, each with its metric', () => {

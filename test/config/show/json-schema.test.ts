@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { serviceRows } from '../../../src/config/options.ts';
-import { exampleFile } from '../../../src/config/show/example.ts';
-import { celerySchema } from '../../../src/config/show/json-schema.ts';
 import { METRIC_NAMES } from '../../../src/meter/catalog.ts';
 import { assertGeneratedFile } from '../../contract/generated-block.ts';
+import { EXAMPLE } from '../configuration-files.ts';
 import { OPTION_CASES } from '../option-cases.ts';
+import { celerySchema } from './celery-schema.ts';
 import { violations } from './json-schema-subset.ts';
 
 const SCHEMA = JSON.parse(celerySchema());
@@ -15,7 +15,7 @@ const SCHEMA = JSON.parse(celerySchema());
 const wrongIn = (celery: unknown): readonly string[] => violations(SCHEMA, { celery });
 const withService = (more: object) => ({ services: { shop: { broker_url: 'amqp://a', ...more } } });
 
-test('schema/celery.schema.json is what celery-otel config --schema prints (UPDATE=1 rewrites it)', () => {
+test('schema/celery.schema.json is made from the tables (UPDATE=1 rewrites it)', () => {
   assertGeneratedFile(new URL('../../../schema/celery.schema.json', import.meta.url), celerySchema());
 });
 
@@ -93,5 +93,5 @@ test('sections that are wrong by the reader are wrong by the schema, where they 
 });
 
 test('the example is right by the schema, before the environment is in it', () => {
-  assert.deepEqual(violations(SCHEMA, parse(exampleFile())), []);
+  assert.deepEqual(violations(SCHEMA, parse(EXAMPLE)), []);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
-import { optionsHelp, optionsTable } from '../../../src/config/show/option-docs.ts';
+import { fileOf, flagOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
+import { optionsHelp, restriction } from '../../../src/config/show/option-docs.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
 const DOCUMENT = new URL('../../../docs/configuration.md', import.meta.url);
@@ -21,14 +21,35 @@ const COMMON: readonly OptionKey[] = [
   'log_level',
 ];
 
+const code = (text: string): string => `\`${text}\``;
+
+function optionsTable(): string {
+  const rows = optionRows().map(([key, row]) => {
+    // Of the export there is more to say than where it is, and the document does.
+    const file = row.scope === 'export' ? undefined : fileOf(key);
+    const required = row.required === true ? '; required' : '';
+    return [
+      code(key),
+      [...row.env, flagOf(key), ...(file === undefined ? [] : [file])].map(code).join('<br>'),
+      row.default === undefined ? '' : code(row.default),
+      `${row.doc} Takes ${row.format.expects}${required}${restriction(row)}.`,
+      row.commands.map(code).join(', '),
+    ];
+  });
+  return markdownTable(
+    ['Option', 'Variables, flag, place in a file', 'Default', 'Meaning', 'Commands'],
+    rows,
+  );
+}
+
 test('docs/configuration.md has the table of options (UPDATE=1 rewrites it)', () => {
   assertGenerated(DOCUMENT, 'options', optionsTable());
 });
 
 test('the README has the options that people need, each with its first sentence', () => {
   const rows = COMMON.map((key) => {
-    const { env, flag, default: value, doc } = OPTIONS[key];
-    const [variable = flag] = env.toReversed();
+    const { env, default: value, doc } = OPTIONS[key];
+    const [variable = flagOf(key)] = env.toReversed();
     const [sentence = doc] = /^.*?[.;](?= |$)/.exec(doc) ?? [];
     const meaning = sentence.replace(/;$/, '.');
     return [`\`${variable}\``, value === undefined ? '' : `\`${value}\``, meaning];
@@ -41,7 +62,7 @@ test('the table has a line for every option, with its variables, flag and defaul
   for (const [key, row] of optionRows()) {
     const line = lines.find((candidate) => candidate.startsWith(`| \`${key}\` |`));
     assert.ok(line !== undefined, key);
-    for (const name of [row.flag, ...row.env]) assert.ok(line.includes(`\`${name}\``), `${key}: ${name}`);
+    for (const name of [flagOf(key), ...row.env]) assert.ok(line.includes(`\`${name}\``), `${key}: ${name}`);
     assert.ok(line.includes(row.doc), key);
     if (row.default !== undefined) assert.ok(line.includes(`| \`${row.default}\` |`), key);
     const file = row.scope === 'export' ? undefined : fileOf(key);
@@ -58,7 +79,7 @@ test('the help of a command has a paragraph for each of its options and for no o
     assert.equal(paragraphs.length, rows.length);
     for (const [index, [key, row]] of rows.entries()) {
       const paragraph = paragraphs[index] ?? '';
-      assert.ok(paragraph.startsWith(`  ${row.flag}${row.format.flagAlone ? '\n' : ' VALUE\n'}`), key);
+      assert.ok(paragraph.startsWith(`  ${flagOf(key)}${row.format.flagAlone ? '\n' : ' VALUE\n'}`), key);
       for (const name of row.env) assert.ok(paragraph.includes(name), `${key}: ${name}`);
       if (row.default !== undefined)
         assert.ok(

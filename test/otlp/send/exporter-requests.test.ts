@@ -11,7 +11,7 @@ import { OTLPMetricExporter as OfficialProtobuf } from '@opentelemetry/exporter-
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import { decodePoints } from '../../../examples/demo/otlp-points.ts';
-import { endpointFormat } from '../../../src/config/format/otlp-endpoint.ts';
+import { readEndpoint } from '../../../src/config/format/otlp-endpoint.ts';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
 import { VERSION } from '../../../src/version.ts';
 import {
@@ -153,7 +153,7 @@ for (const { protocol, start } of BACKENDS) {
       ['http://127.0.0.1', 80],
       ['http://127.0.0.1:443', 443],
     ] as const) {
-      const endpoint = endpointFormat(protocol).read(`${written}${path}`);
+      const endpoint = readEndpoint(protocol, `${written}${path}`);
       // Without a port an address for gRPC is refused, but it might come from a program.
       const settings = exporterSettings(protocol, endpoint.ok ? endpoint.value : written);
       const exporter = exporterOf(t, settings);

@@ -2,13 +2,12 @@
  * A JSON schema of the section `celery`, made from the tables that the section is read by: for editors, which complete and
  * explain by it. What is not a matter of one value alone is checked when the file is read.
  */
-import { METRIC_NAMES, METRICS } from '../../meter/catalog.ts';
-import { BROKER_SSL } from '../file/broker-section.ts';
-import { CELERY_MAPS, SERVICE_MAPS } from '../file/celery-section.ts';
-import { METRIC_KEYS } from '../file/metrics-section.ts';
-import type { ScalarSchema } from '../format/formats.ts';
-import { optInsOf } from '../metric-choice.ts';
-import { type KeyedRow, OPTIONS, type OptionRow, serviceRows } from '../options.ts';
+
+import { BROKER_SSL } from '../../../src/config/file/broker-section.ts';
+import type { ScalarSchema } from '../../../src/config/format/formats.ts';
+import { optInsOf } from '../../../src/config/metric-choice.ts';
+import { type KeyedRow, OPTIONS, type OptionRow, serviceRows } from '../../../src/config/options.ts';
+import { METRIC_NAMES, METRICS } from '../../../src/meter/catalog.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -35,15 +34,19 @@ function schema(): Schema {
     $defs: {
       celery: map('What is about Celery.', {
         ...properties(rows.filter(([, { scope }]) => scope === 'cluster')),
-        telemetry: map(CELERY_MAPS.telemetry, { enabled: scalar(OPTIONS.self_telemetry) }),
+        telemetry: map("The bridge's own metrics.", { enabled: scalar(OPTIONS.self_telemetry) }),
         services: {
-          description: CELERY_MAPS.services,
+          description: 'The Celery services, by their `service.name`.',
           type: 'object',
           minProperties: 1,
           patternProperties: { '^\\S(.{0,253}\\S)?$': { $ref: '#/$defs/service' } },
           additionalProperties: false,
         },
-        metrics: { description: CELERY_MAPS.metrics, $ref: '#/$defs/metrics' },
+        metrics: {
+          description:
+            'What is exported of all services: a metric, or the beginning of some with a * after it.',
+          $ref: '#/$defs/metrics',
+        },
       }),
       service: {
         ...map('One Celery service.', { ...properties(rows), ...serviceMaps() }),
@@ -95,13 +98,20 @@ function typed(text: string, { type }: ScalarSchema): string | number | boolean 
 }
 
 function serviceMaps(): Schema {
-  const ssl = Object.entries(BROKER_SSL).map(([key, { doc, format }]) => [
+  const docs: Readonly<Record<keyof typeof BROKER_SSL, string>> = {
+    ca_certs: "PEM file with the certificates to trust instead of the system's.",
+    certfile: 'PEM file with the certificate that is shown to the broker; goes with `keyfile`.',
+    keyfile: 'PEM file with the key of `certfile`.',
+    cert_reqs: "Whether the broker's certificate is verified; it is unless this is `none`.",
+  };
+  const ssl = Object.entries(BROKER_SSL).map(([key, format]) => [
     key,
-    { description: doc, ...orReference(format.schema) },
+    { description: Reflect.get(docs, key), ...orReference(format.schema) },
   ]);
   return {
     broker_use_ssl: {
-      description: SERVICE_MAPS.broker_use_ssl,
+      description:
+        "TLS to the broker, Celery's own setting; `ssl_*` keys of an address win, and false takes none away from amqps.",
       anyOf: [
         { type: 'boolean' },
         { type: 'object', properties: Object.fromEntries(ssl), additionalProperties: false },
@@ -109,17 +119,20 @@ function serviceMaps(): Schema {
       ],
     },
     broker_transport_options: {
-      description: SERVICE_MAPS.broker_transport_options,
+      description: "Celery's own setting; AMQP has none that is honoured.",
       type: ['object', 'null'],
       maxProperties: 0,
     },
     resource: {
-      description: SERVICE_MAPS.resource,
+      description: 'Further resource attributes of the exported metrics.',
       type: ['object', 'null'],
       properties: { 'service.name': false },
       additionalProperties: { $ref: '#/$defs/attribute' },
     },
-    metrics: { description: SERVICE_MAPS.metrics, $ref: '#/$defs/metrics' },
+    metrics: {
+      description: 'What is exported; of what is said of a metric here and for all services, this wins.',
+      $ref: '#/$defs/metrics',
+    },
   };
 }
 
@@ -127,8 +140,15 @@ function metrics(): Schema {
   const entry = (attributes: readonly string[]): Schema => ({
     type: 'object',
     properties: {
-      enabled: { description: METRIC_KEYS.enabled, ...orReference(OPTIONS.self_telemetry.format.schema) },
-      attributes: { description: METRIC_KEYS.attributes, type: 'array', items: { enum: attributes } },
+      enabled: {
+        description: 'Whether it is exported.',
+        ...orReference(OPTIONS.self_telemetry.format.schema),
+      },
+      attributes: {
+        description: 'The opt-in attributes that its points have, which are none unless asked for.',
+        type: 'array',
+        items: { enum: attributes },
+      },
     },
     additionalProperties: false,
   });

@@ -1,0 +1,32 @@
+/** What options set in a configuration, found by the column `setting` of their rows. */
+import type { Format } from './format/formats.ts';
+import { type KeyedRow, type OptionKey, optionRows } from './options.ts';
+
+export interface Setting {
+  readonly key: OptionKey;
+  readonly format: Format<unknown>;
+  /** `cluster.workerTimeoutMs`. */
+  readonly path: string;
+  readonly value: unknown;
+  /** How many of its unit are one of the option's. */
+  readonly scale: number;
+}
+
+export const EXPORT_ROWS: readonly KeyedRow[] = optionRows('run').filter(
+  ([, { scope }]) => scope === 'export',
+);
+
+/** @param holder the configuration of a service, or that of the export */
+export function settingsIn(holder: object, rows: readonly KeyedRow[]): readonly Setting[] {
+  return rows.flatMap(([key, { setting: path, format }]) => {
+    if (path === undefined) return [];
+    const value = path
+      .split('.')
+      .reduce<unknown>(
+        (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
+        holder,
+      );
+    const scale = format.unit === 'seconds' && path.endsWith('Ms') ? 1000 : 1;
+    return [{ key, format, path, value, scale }];
+  });
+}
