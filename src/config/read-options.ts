@@ -1,7 +1,8 @@
 /**
- * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), checks it
- * by its row, and collects every mistake. It is given the environment and never looks for it.
+ * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), has
+ * convict check it by its row, and collects every mistake. It is given the environment and never looks for it.
  */
+import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
 import { OPTION_RULES, type OptionReader } from './option-rules.ts';
@@ -105,21 +106,51 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     const missing = found === undefined && source !== undefined;
     mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
   };
-  const texts = new Map<OptionKey, string>();
-  for (const [key, { format, required, default: byDefault }] of rows) {
-    const text = given.get(key)?.text ?? byDefault;
-    if (text !== undefined) {
-      texts.set(key, text);
-      const reading = format.read(text);
-      if (!reading.ok) refuse(key, reading.expected);
-    } else if (required === true) refuse(key, format.expects);
-  }
-  const options = optionsOf(texts, given);
+  const options = optionsOf(checkAll(rows, given, refuse), given);
   for (const { path, broken } of OPTION_RULES) {
     const expected = rows.some(([key]) => key === path) ? broken(options) : undefined;
     if (expected !== undefined) refuse(path, expected);
   }
   return options;
+}
+
+/**
+ * The texts with defaults filled in, each checked by convict with the format of its row. convict reads neither the
+ * environment nor arguments here: it knows one variable for an option, and keeps no account of origins.
+ */
+function checkAll(
+  rows: readonly KeyedRow[],
+  given: GivenTexts,
+  refuse: (key: OptionKey, expected: string) => void,
+): ReadonlyMap<OptionKey, string> {
+  let refusals = 0;
+  const schema = rows.map(([key, { doc, format, required, default: byDefault }]) => {
+    const check = (text: unknown): void => {
+      const reading = typeof text === 'string' ? format.read(text) : undefined;
+      if (reading?.ok === true) return;
+      refusals += 1;
+      refuse(key, reading?.expected ?? format.expects);
+      throw new Error('refused');
+    };
+    return [key, { doc, default: required === true ? null : byDefault, format: check }] as const;
+  });
+  const sources = { env: {}, args: [] };
+  const config = convict<Record<string, string | null | undefined>>(Object.fromEntries(schema), sources);
+  config.load(
+    Object.fromEntries(
+      [...given].flatMap(([key, { text }]) => (rows.some(([of]) => of === key) ? [[key, text]] : [])),
+    ),
+  );
+  try {
+    config.validate({ allowed: 'strict' });
+  } catch (error) {
+    // Its one message for all mistakes adds nothing to the refusals. Without one, something else is wrong.
+    if (refusals === 0) throw error;
+  }
+  const texts = config.getProperties();
+  return new Map(
+    rows.flatMap(([key]) => (typeof texts[key] === 'string' ? [[key, texts[key]] as const] : [])),
+  );
 }
 
 function optionsOf(texts: ReadonlyMap<OptionKey, string>, given: GivenTexts): Options {

@@ -174,7 +174,7 @@ const ROOMS: readonly Room[] = [
     holds: 'options: named, read and checked',
     types: [...FLOW, 'self/'],
     values: ['broker/broker-url.ts', 'meter/catalog.ts', 'otlp/collect/wildcard.ts', 'self/log-level.ts'],
-    packages: ['@opentelemetry/configuration', '@opentelemetry/core', 'yaml'],
+    packages: ['@opentelemetry/configuration', '@opentelemetry/core', 'convict', 'yaml'],
     builtins: [...CALCULATING, 'fs', 'path', 'crypto'],
   },
   { ...NOTHING, path: 'errors.ts', holds: 'the errors a caller may meet' },
