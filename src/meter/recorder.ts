@@ -160,7 +160,7 @@ class ObservationRecorder {
     const { add } = this.#instruments;
     switch (it.kind) {
       case 'task-sent':
-        add('celery.task.sent', [it.task, it.queue]);
+        add('celery.task.sent', [it.run.task, it.run.queue]);
         break;
       case 'task-received': {
         const { received, queueTime } = this.#seriesOf(it.run).receipt;
