@@ -6,7 +6,6 @@ import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
-import { Identities } from './identities.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { Observe, Survey } from './observation.ts';
@@ -89,9 +88,9 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
   const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
-  const [names, identities] = [new Names(), new Identities()];
+  const names = new Names();
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const around: LifeSurroundings = { tasks, workers, queues, skews, names, identities, observe };
+  const around: LifeSurroundings = { tasks, workers, queues, skews, names, observe };
   const window = new ReorderingWindow(settings, (event) => happened(around, event), names);
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {

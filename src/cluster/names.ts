@@ -1,25 +1,52 @@
 /**
- * Gives equal texts as one and the same: each message brings its own copy of every name, and a hundred thousand tasks have
- * a few hundred names. It bounds itself by starting anew, which costs nothing but memory.
+ * Gives equal texts as one and the same, and what is counted together one identity: each message brings its own copy of
+ * every name, and a hundred thousand tasks have a few hundred names. It bounds itself by starting anew, which costs nothing
+ * but memory.
  */
+import { type RunIdentity, UNKNOWN } from './observation.ts';
 
-const NAMES_MAX = 10_000;
-/** UTF-16 units of all of them: 2 MB. Those of a large cluster are a tenth of it. */
-const CHARACTERS_MAX = 1_000_000;
+type ByWorker = Map<string, RunIdentity>;
+
+const NAMES_MAX = 20_000;
+const IDENTITIES_MAX = 50_000;
+/** UTF-16 units of all names: 4 MB. Those of a large cluster are a tenth of it. */
+const CHARACTERS_MAX = 2_000_000;
 
 export class Names {
   readonly #names = new Map<string, string>();
+  readonly #identities = new Map<string, Map<string, ByWorker>>();
+  #identityCount = 0;
   #characters = 0;
 
   intern(name: string): string {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
-    if (this.#names.size >= NAMES_MAX || this.#characters + name.length > CHARACTERS_MAX) {
-      this.#names.clear();
-      this.#characters = 0;
-    }
+    if (this.#names.size >= NAMES_MAX || this.#characters + name.length > CHARACTERS_MAX) this.#startAnew();
     this.#names.set(name, name);
     this.#characters += name.length;
     return name;
+  }
+
+  /** Whoever keeps something for it finds that by the object; `task` and `queue` are '' where they are not known. */
+  identity(task: string, queue: string, worker: string): RunIdentity {
+    return this.#identities.get(task)?.get(queue)?.get(worker) ?? this.#add(task, queue, worker);
+  }
+
+  #add(...given: [task: string, queue: string, worker: string]): RunIdentity {
+    if (this.#identityCount >= IDENTITIES_MAX) this.#startAnew();
+    const [task, queue, worker] = [this.intern(given[0]), this.intern(given[1]), this.intern(given[2])];
+    const byQueue = this.#identities.get(task) ?? new Map<string, ByWorker>();
+    const byWorker = byQueue.get(queue) ?? new Map<string, RunIdentity>();
+    const identity = Object.freeze({ task: task || UNKNOWN, queue: queue || UNKNOWN, worker });
+    this.#identities.set(task, byQueue.set(queue, byWorker.set(worker, identity)));
+    this.#identityCount += 1;
+    return identity;
+  }
+
+  #startAnew(): void {
+    this.#names.clear();
+    this.#identities.clear();
+    this.#identityCount = 0;
+    this.#characters = 0;
   }
 }

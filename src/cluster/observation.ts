@@ -14,11 +14,11 @@ export type WorkerExit = 'goodbye' | 'silence' | 'replaced' | 'restarted';
 
 export type Revocation = 'revoked' | 'terminated' | 'expired';
 
-/** Which runs are counted together; the same ones have the same object. */
+/** Which runs, or sendings, are counted together; the same ones have the same object. */
 export interface RunIdentity {
   readonly task: string;
   readonly queue: string;
-  /** Full nodename, `name@host`. */
+  /** Full nodename, `name@host`; '' of a sending. */
   readonly worker: string;
 }
 
@@ -28,7 +28,7 @@ interface OfRun {
 
 /** Durations are seconds, never negative; undefined where nobody can tell. */
 export type Observation =
-  | { readonly kind: 'task-sent'; readonly task: string; readonly queue: string }
+  | ({ readonly kind: 'task-sent' } & OfRun)
   | ({
       readonly kind: 'task-received';
       /** From the sending (under native delayed delivery: from the ETA, if that is later) to the receipt. */

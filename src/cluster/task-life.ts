@@ -5,7 +5,6 @@
 import type { TaskSent } from '../celery/event.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
-import type { Identities } from './identities.ts';
 import type { Names } from './names.ts';
 import { delayedRoutingKey } from './native-delay.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
@@ -22,7 +21,6 @@ export interface LifeSurroundings {
   readonly queues: QueueTable;
   readonly skews: ClockSkews;
   readonly names: Names;
-  readonly identities: Identities;
   readonly observe: Observe;
 }
 
@@ -30,8 +28,9 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   const delayedTo = event.queue === '' ? delayedRoutingKey(event.routingKey) : undefined;
   const name = around.names.intern(event.name);
   const queue = around.names.intern(delayedTo ?? event.queue);
-  around.observe({ kind: 'task-sent', task: name || UNKNOWN, queue: queue || UNKNOWN });
-  around.queues.use(queue || UNKNOWN, listenedMs);
+  const run = around.names.identity(name, queue, '');
+  around.observe({ kind: 'task-sent', run });
+  around.queues.use(run.queue, listenedMs);
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Of a run that has begun in spite of it: it came too late to give that run anything.
@@ -113,12 +112,12 @@ function beginRun(
   sending: Sending | undefined,
 ): Run {
   const { task, instance } = event;
-  const { tasks, workers, identities } = around;
+  const { tasks, workers, names } = around;
   const told = name || sending?.name || task.name;
   // Delivered again, or retried without a word of it, a task is in the queue where it was.
   const before = told === task.name ? task.queue : '';
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
-  const run = tasks.openRun(task, instance, identities.of(told, queue, instance.nodename));
+  const run = tasks.openRun(task, instance, names.identity(told, queue, instance.nodename));
   if (sending !== undefined) {
     if (!sending.implausibleTime) run.askedMs = laterOf(sending.sentMs, sending.etaMs);
     run.sender = sending.sender;

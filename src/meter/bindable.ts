@@ -14,9 +14,14 @@ export interface BindableCounter extends Counter {
   bind(attributes: Attributes): CounterSeries;
 }
 
+/** Likewise of a histogram. */
+export interface HistogramSeries {
+  record(measurement: number): void;
+}
+
 export interface BindableHistogram extends Histogram {
   /** Likewise. */
-  bind(attributes: Attributes): { readonly record: (measurement: number) => void };
+  bind(attributes: Attributes): HistogramSeries;
 }
 
 export function isBindableCounter(counter: Counter): counter is BindableCounter {

@@ -1,13 +1,13 @@
 /**
- * A counter of somebody else’s provider, added up here and handed over once per collection: an `add()` of its SDK may cost
- * more than decoding an event does. It holds only what was added since the last hand-over, within a bound. Our own
- * counters are bound to their series instead (`bindable.ts`): what is handed over late seems to have begun late.
+ * A counter of somebody else’s provider. What is added to its bound series is added up here and handed over once per
+ * collection: an `add()` of its SDK may cost more than decoding an event does. It holds only what was added since the last
+ * hand-over, within a bound. Our own counters need none of this (`bindable.ts`): what is handed over late seems to have
+ * begun late.
  */
 import type { Attributes, Counter } from '@opentelemetry/api';
-import type { CounterSeries } from './bindable.ts';
-import { type AttributeKeys, createSeriesTree, type SeriesTree } from './series-tree.ts';
+import type { BindableCounter, CounterSeries } from './bindable.ts';
 
-export interface CoalescingCounter extends SeriesTree<CounterSeries> {
+export interface CoalescingCounter extends BindableCounter {
   /** Series that wait to be handed over. */
   readonly waiting: number;
   /**
@@ -22,7 +22,7 @@ const WAITING_MAX = 10_000;
 /** Then: few enough not to be noticed, and so many that it is seldom. */
 const HANDED_OVER_EARLY = 500;
 
-export function createCoalescingCounter(counter: Counter, keys: AttributeKeys): CoalescingCounter {
+export function createCoalescingCounter(counter: Counter): CoalescingCounter {
   const waiting: Sum[] = [];
 
   function flush(max = waiting.length): void {
@@ -34,9 +34,9 @@ export function createCoalescingCounter(counter: Counter, keys: AttributeKeys): 
     waiting.push(sum);
   }
 
-  const tree = createSeriesTree(keys, (attributes) => new Sum(attributes, wait));
   return {
-    of: tree.of,
+    add: (amount, attributes) => counter.add(amount, attributes),
+    bind: (attributes) => new Sum(attributes, wait),
     get waiting() {
       return waiting.length;
     },

@@ -5,7 +5,6 @@
 import {
   type Attributes,
   type BatchObservableResult,
-  type Counter,
   type Histogram,
   type Meter,
   type MetricOptions,
@@ -14,15 +13,16 @@ import {
 } from '@opentelemetry/api';
 import type { Pace } from '../turns.ts';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
-import { type CounterSeries, isBindableCounter, isBindableHistogram } from './bindable.ts';
+import {
+  type BindableCounter,
+  type BindableHistogram,
+  type CounterSeries,
+  type HistogramSeries,
+  isBindableCounter,
+  isBindableHistogram,
+} from './bindable.ts';
 import type { InstrumentRow } from './catalog.ts';
 import { type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
-import {
-  type AttributeKeys,
-  type AttributeValues,
-  createSeriesTree,
-  type SeriesTree,
-} from './series-tree.ts';
 
 type Table = Readonly<Record<string, InstrumentRow>>;
 
@@ -69,17 +69,12 @@ export interface Instruments<T extends Table> {
     measurement: number | undefined,
     values: ValuesOf<T[N]>,
   ): void;
-  /** One series of a counter, for those who add to it often. */
+  /** One series of a counter, for those who add to it often and keep it. */
   counterSeries<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>): CounterSeries;
   /** One series of a histogram, for those who record in it often. */
   histogramSeries<N extends NameOf<T, 'histogram'>>(name: N, values: ValuesOf<T[N]>): HistogramSeries;
   /** Detaches from the meter; what was added and not collected yet is handed over first. */
   close(): void;
-}
-
-/** One series of a histogram; whoever has it needs no look-up to record in it. */
-export interface HistogramSeries {
-  record(measurement: number): void;
 }
 
 /** Of metrics that are off. */
@@ -107,17 +102,23 @@ export interface InstrumentsOptions<T extends Table> {
 /** Series; some ms where the SDK has never met them. */
 const HANDED_OVER_AT_ONCE = 500;
 
+/** The keys of a row’s values, in their order; undefined for one that is wanted on no point. */
+type AttributeKeys = readonly (AttributeKey | undefined)[];
+
+/** One for each of the keys; undefined where a point does not have it. */
+type AttributeValues = readonly (string | boolean | undefined)[];
+
+interface Keyed<I> {
+  readonly instrument: I;
+  readonly keys: AttributeKeys;
+}
+
 interface Made {
-  readonly counters: Map<string, SeriesTree<CounterSeries>>;
-  /** Those of them that have to be handed over. */
+  readonly counters: Map<string, Keyed<BindableCounter>>;
+  /** Those of them whose sums have to be handed over. */
   readonly coalescing: CoalescingCounter[];
-  /** One object of attributes for each series: an SDK can know the series by it instead of by all that is in it. */
-  readonly histograms: Map<string, SeriesTree<HistogramSeries>>;
-  /** Likewise; values that are the same list are the same values. */
-  readonly gauges: Map<
-    string,
-    { readonly gauge: ObservableGauge; readonly attributes: SeriesTree<Attributes> }
-  >;
+  readonly histograms: Map<string, Keyed<BindableHistogram>>;
+  readonly gauges: Map<string, Keyed<ObservableGauge>>;
 }
 
 export function createInstruments<const T extends Table>(options: InstrumentsOptions<T>): Instruments<T> {
@@ -133,7 +134,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
       await onCollect((name, value, values) => {
         const made = gauges.get(name);
         if (made === undefined || value === undefined) return;
-        result.observe(made.gauge, value, made.attributes.of(values));
+        result.observe(made.instrument, value, attributesOf(made.keys, values));
       }, pace);
     } finally {
       for (const counter of coalescing) await handOver(counter, pace);
@@ -142,16 +143,26 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   const hooks =
     gauges.size === 0
       ? [meter.createObservableGauge(HOOK)]
-      : Array.from(gauges.values(), ({ gauge }) => gauge);
+      : Array.from(gauges.values(), ({ instrument }) => instrument);
   meter.addBatchObservableCallback(collect, hooks);
 
   return {
-    add: (name, values, amount = 1) => counters.get(name)?.of(values).add(amount),
-    record(name, measurement, values) {
-      if (measurement !== undefined) histograms.get(name)?.of(values).record(measurement);
+    add(name, values, amount = 1) {
+      const made = counters.get(name);
+      made?.instrument.add(amount, attributesOf(made.keys, values));
     },
-    counterSeries: (name, values) => counters.get(name)?.of(values) ?? NO_SERIES,
-    histogramSeries: (name, values) => histograms.get(name)?.of(values) ?? NO_SERIES,
+    record(name, measurement, values) {
+      const made = histograms.get(name);
+      if (measurement !== undefined) made?.instrument.record(measurement, attributesOf(made.keys, values));
+    },
+    counterSeries(name, values) {
+      const made = counters.get(name);
+      return made?.instrument.bind(attributesOf(made.keys, values)) ?? NO_SERIES;
+    },
+    histogramSeries(name, values) {
+      const made = histograms.get(name);
+      return made?.instrument.bind(attributesOf(made.keys, values)) ?? NO_SERIES;
+    },
     close() {
       for (const counter of coalescing) counter.flush();
       meter.removeBatchObservableCallback(collect, hooks);
@@ -169,66 +180,43 @@ async function handOver(counter: CoalescingCounter, pace: Pace): Promise<void> {
 
 function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>): Made {
   const made: Made = { counters: new Map(), coalescing: [], histograms: new Map(), gauges: new Map() };
-  // Gauges of one thing have the same attributes, and are observed one after the other.
-  const attributesBy = new Map<string, SeriesTree<Attributes>>();
   for (const name in table) {
     const row = table[name];
     if (row === undefined || !isOn(name)) continue;
     const keys = keysOf(row, (key) => wants(name, key));
     switch (row.instrument) {
-      case 'counter':
-        made.counters.set(
-          name,
-          counterSeries(meter.createCounter(name, optionsOf(row)), keys, made.coalescing),
-        );
-        break;
-      case 'histogram':
-        made.histograms.set(name, histogramSeries(meter.createHistogram(name, optionsOf(row)), keys));
-        break;
-      case 'gauge': {
-        const attributes = attributesBy.get(keys.join()) ?? attributesOf(keys);
-        attributesBy.set(keys.join(), attributes);
-        made.gauges.set(name, { gauge: meter.createObservableGauge(name, optionsOf(row)), attributes });
+      case 'counter': {
+        const counter = meter.createCounter(name, optionsOf(row));
+        if (isBindableCounter(counter)) made.counters.set(name, { instrument: counter, keys });
+        else {
+          const coalescing = createCoalescingCounter(counter);
+          made.coalescing.push(coalescing);
+          made.counters.set(name, { instrument: coalescing, keys });
+        }
         break;
       }
+      case 'histogram':
+        made.histograms.set(name, {
+          instrument: bindable(meter.createHistogram(name, optionsOf(row))),
+          keys,
+        });
+        break;
+      case 'gauge':
+        made.gauges.set(name, { instrument: meter.createObservableGauge(name, optionsOf(row)), keys });
+        break;
     }
   }
   return made;
 }
 
-/** They are found once for several gauges to which the very same values are given. */
-function attributesOf(keys: AttributeKeys): SeriesTree<Attributes> {
-  const tree = createSeriesTree(keys, (attributes) => attributes);
-  let last: { readonly values: AttributeValues; readonly attributes: Attributes } | undefined;
+function bindable(histogram: Histogram): BindableHistogram {
+  if (isBindableHistogram(histogram)) return histogram;
   return {
-    of(values) {
-      if (last?.values !== values) last = { values, attributes: tree.of(values) };
-      return last.attributes;
-    },
+    record: (measurement, attributes) => histogram.record(measurement, attributes),
+    bind: (attributes) => ({ record: (measurement) => histogram.record(measurement, attributes) }),
   };
 }
 
-/** Each is found once where the counter knows its series; else it has to be handed over, and is added to those. */
-function counterSeries(
-  counter: Counter,
-  keys: AttributeKeys,
-  coalescing: CoalescingCounter[],
-): SeriesTree<CounterSeries> {
-  if (isBindableCounter(counter)) return createSeriesTree(keys, (attributes) => counter.bind(attributes));
-  const made = createCoalescingCounter(counter, keys);
-  coalescing.push(made);
-  return made;
-}
-
-function histogramSeries(histogram: Histogram, keys: AttributeKeys): SeriesTree<HistogramSeries> {
-  if (isBindableHistogram(histogram))
-    return createSeriesTree(keys, (attributes) => histogram.bind(attributes));
-  return createSeriesTree(keys, (attributes) => ({
-    record: (measurement) => histogram.record(measurement, attributes),
-  }));
-}
-
-/** The key of each value, or undefined where the value is left out of the points. */
 function keysOf(
   { attributes, optionalAttributes = [], optInAttributes = [] }: InstrumentRow,
   wanted: (key: AttributeKey) => boolean,
@@ -245,4 +233,13 @@ function optionsOf({ unit, description, valueType, buckets }: InstrumentRow): Me
     valueType: valueType === 'int' ? ValueType.INT : ValueType.DOUBLE,
     ...(buckets === undefined ? {} : { advice: { explicitBucketBoundaries: [...buckets] } }),
   };
+}
+
+function attributesOf(keys: AttributeKeys, values: AttributeValues): Attributes {
+  const attributes: Attributes = {};
+  for (let index = 0; index < keys.length; index += 1) {
+    const [key, value] = [keys[index], values[index]];
+    if (key !== undefined && value !== undefined) attributes[key] = value;
+  }
+  return attributes;
 }

@@ -12,9 +12,9 @@ import type {
 } from '../cluster/observation.ts';
 import type { Pace } from '../turns.ts';
 import { WORKER_EXITS } from './attributes.ts';
-import type { CounterSeries } from './bindable.ts';
+import type { CounterSeries, HistogramSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
-import { createInstruments, type HistogramSeries, type Instruments, type Observe } from './instruments.ts';
+import { createInstruments, type Instruments, type Observe } from './instruments.ts';
 
 export interface Recorder {
   record(observation: Observation): void;
@@ -88,69 +88,38 @@ function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void 
   observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
 }
 
-/**
- * The series of one identity to which something is added with nearly every run, each found when it is first needed: a name
- * that is received and never heard of again costs the series of its receipt only.
- */
+/** The series of one identity, each from when it is first needed: most names of a flood need a single one. */
 class RunSeries {
-  readonly #instruments: Instruments<typeof METRICS>;
-  readonly #run: RunIdentity;
-  #receipt: { readonly received: CounterSeries; readonly queueTime: HistogramSeries } | undefined;
-  #start:
-    | {
-        readonly started: CounterSeries;
-        readonly waitTime: HistogramSeries;
-        readonly prefetchTime: HistogramSeries;
-      }
-    | undefined;
-  #success: { readonly succeeded: CounterSeries; readonly runtime: HistogramSeries } | undefined;
-
-  constructor(instruments: Instruments<typeof METRICS>, run: RunIdentity) {
-    this.#instruments = instruments;
-    this.#run = run;
-  }
-
-  get receipt() {
-    const { counterSeries, histogramSeries } = this.#instruments;
-    const { task, queue, worker } = this.#run;
-    this.#receipt ??= {
-      received: counterSeries('celery.task.received', [task, queue, worker]),
-      queueTime: histogramSeries('celery.task.queue_time', [task, queue]),
-    };
-    return this.#receipt;
-  }
-
-  get start() {
-    const { counterSeries, histogramSeries } = this.#instruments;
-    const { task, queue, worker } = this.#run;
-    this.#start ??= {
-      started: counterSeries('celery.task.started', [task, queue, worker]),
-      waitTime: histogramSeries('celery.task.wait_time', [task, queue]),
-      prefetchTime: histogramSeries('celery.task.prefetch_time', [task, queue, worker]),
-    };
-    return this.#start;
-  }
-
-  get success() {
-    const { counterSeries, histogramSeries } = this.#instruments;
-    const { task, queue, worker } = this.#run;
-    this.#success ??= {
-      succeeded: counterSeries('celery.task.succeeded', [task, queue, worker]),
-      runtime: histogramSeries('celery.task.runtime', [task, queue, worker, undefined]),
-    };
-    return this.#success;
-  }
+  sent: CounterSeries | undefined = undefined;
+  received: CounterSeries | undefined = undefined;
+  queueTime: HistogramSeries | undefined = undefined;
+  started: CounterSeries | undefined = undefined;
+  waitTime: HistogramSeries | undefined = undefined;
+  prefetchTime: HistogramSeries | undefined = undefined;
+  succeeded: CounterSeries | undefined = undefined;
+  runtime: HistogramSeries | undefined = undefined;
+  /** By the class of the exception. */
+  errors: Map<string, ErrorSeries> | undefined = undefined;
 }
 
-/** Beyond it they are found anew: runs keep their identities, and in a flood of names each has one of its own. */
-const RUN_SERIES_MAX = 10_000;
+interface ErrorSeries {
+  failed?: CounterSeries;
+  retried?: CounterSeries;
+  runtime?: HistogramSeries;
+}
+
+/**
+ * Identities, and errors of them, until all are found anew: runs keep their identities, and in a flood of names each has
+ * one of its own.
+ */
+const KEPT_MAX = 50_000;
 
 /** Takes observations of one service. */
 class ObservationRecorder {
   readonly #instruments: Instruments<typeof METRICS>;
   /** The same identity is the same object, so no text has to be compared for the most frequent observations. */
-  #runSeries = new WeakMap<RunIdentity, RunSeries>();
-  #size = 0;
+  readonly #runSeries = new Map<RunIdentity, RunSeries>();
+  #kept = 0;
 
   constructor(instruments: Instruments<typeof METRICS>) {
     this.#instruments = instruments;
@@ -160,27 +129,15 @@ class ObservationRecorder {
     const { add } = this.#instruments;
     switch (it.kind) {
       case 'task-sent':
-        add('celery.task.sent', [it.task, it.queue]);
+      case 'task-received':
+      case 'task-started':
+      case 'task-succeeded':
+        this.#recordStep(it);
         break;
-      case 'task-received': {
-        const { received, queueTime } = this.#seriesOf(it.run).receipt;
-        received.add(1);
-        if (it.queueTimeS !== undefined) queueTime.record(it.queueTimeS);
+      case 'task-failed':
+      case 'task-retried':
+        this.#recordError(it);
         break;
-      }
-      case 'task-started': {
-        const { started, waitTime, prefetchTime } = this.#seriesOf(it.run).start;
-        started.add(1);
-        if (it.waitTimeS !== undefined) waitTime.record(it.waitTimeS);
-        if (it.prefetchTimeS !== undefined) prefetchTime.record(it.prefetchTimeS);
-        break;
-      }
-      case 'task-succeeded': {
-        const { succeeded, runtime } = this.#seriesOf(it.run).success;
-        succeeded.add(1);
-        if (it.runtimeS !== undefined) runtime.record(it.runtimeS);
-        break;
-      }
       case 'worker-progressed':
         // A sum to which nothing is added need not exist; that of lost events must, to show that there are none.
         if (it.processed > 0) add('celery.worker.tasks.processed', [it.worker], it.processed);
@@ -202,37 +159,92 @@ class ObservationRecorder {
     }
   }
 
-  #seriesOf(run: RunIdentity): RunSeries {
-    let series = this.#runSeries.get(run);
-    if (series === undefined) {
-      if (this.#size >= RUN_SERIES_MAX) {
-        this.#runSeries = new WeakMap();
-        this.#size = 0;
-      }
-      series = new RunSeries(this.#instruments, run);
-      this.#runSeries.set(run, series);
-      this.#size += 1;
+  /** What nearly every run brings. */
+  #recordStep(it: Step): void {
+    const { counterSeries, histogramSeries } = this.#instruments;
+    const { task, queue, worker } = it.run;
+    const of = this.#seriesOf(it.run);
+    switch (it.kind) {
+      case 'task-sent':
+        of.sent ??= counterSeries('celery.task.sent', [task, queue]);
+        of.sent.add(1);
+        break;
+      case 'task-received':
+        of.received ??= counterSeries('celery.task.received', [task, queue, worker]);
+        of.received.add(1);
+        if (it.queueTimeS === undefined) break;
+        of.queueTime ??= histogramSeries('celery.task.queue_time', [task, queue]);
+        of.queueTime.record(it.queueTimeS);
+        break;
+      case 'task-started':
+        of.started ??= counterSeries('celery.task.started', [task, queue, worker]);
+        of.started.add(1);
+        if (it.waitTimeS !== undefined) {
+          of.waitTime ??= histogramSeries('celery.task.wait_time', [task, queue]);
+          of.waitTime.record(it.waitTimeS);
+        }
+        if (it.prefetchTimeS !== undefined) {
+          of.prefetchTime ??= histogramSeries('celery.task.prefetch_time', [task, queue, worker]);
+          of.prefetchTime.record(it.prefetchTimeS);
+        }
+        break;
+      case 'task-succeeded':
+        of.succeeded ??= counterSeries('celery.task.succeeded', [task, queue, worker]);
+        of.succeeded.add(1);
+        if (it.runtimeS === undefined) break;
+        of.runtime ??= histogramSeries('celery.task.runtime', [task, queue, worker, undefined]);
+        of.runtime.record(it.runtimeS);
+        break;
     }
+  }
+
+  #recordError({ kind, run, errorType, runtimeS }: RunError): void {
+    const { counterSeries, histogramSeries } = this.#instruments;
+    const { task, queue, worker } = run;
+    const of = this.#errorsOf(run, errorType);
+    const values = [task, queue, worker, errorType] as const;
+    if (kind === 'task-failed') {
+      of.failed ??= counterSeries('celery.task.failed', values);
+      of.failed.add(1);
+    } else {
+      of.retried ??= counterSeries('celery.task.retried', values);
+      of.retried.add(1);
+    }
+    if (runtimeS === undefined) return;
+    of.runtime ??= histogramSeries('celery.task.runtime', values);
+    of.runtime.record(runtimeS);
+  }
+
+  #seriesOf(run: RunIdentity): RunSeries {
+    return this.#runSeries.get(run) ?? this.#keep(this.#runSeries, run, new RunSeries());
+  }
+
+  #errorsOf(run: RunIdentity, errorType: string): ErrorSeries {
+    const series = this.#seriesOf(run);
+    series.errors ??= new Map();
+    return series.errors.get(errorType) ?? this.#keep(series.errors, errorType, {});
+  }
+
+  #keep<K, S>(among: Map<K, S>, key: K, series: S): S {
+    if (this.#kept >= KEPT_MAX) {
+      this.#runSeries.clear();
+      this.#kept = 0;
+    }
+    this.#kept += 1;
+    among.set(key, series);
     return series;
   }
 }
 
-type RareEnd = Extract<
-  Observation,
-  { kind: `task-${'failed' | 'retried' | 'rejected' | 'revoked' | 'cancelled' | 'lost'}` }
->;
+type RunError = Extract<Observation, { kind: `task-${'failed' | 'retried'}` }>;
 
-function recordRareEnd({ add, record }: Instruments<typeof METRICS>, it: RareEnd): void {
+type Step = Extract<Observation, { kind: `task-${'sent' | 'received' | 'started' | 'succeeded'}` }>;
+
+type RareEnd = Extract<Observation, { kind: `task-${'rejected' | 'revoked' | 'cancelled' | 'lost'}` }>;
+
+function recordRareEnd({ add }: Instruments<typeof METRICS>, it: RareEnd): void {
   const { task, queue, worker } = it.run;
   switch (it.kind) {
-    case 'task-failed':
-      add('celery.task.failed', [task, queue, worker, it.errorType]);
-      record('celery.task.runtime', it.runtimeS, [task, queue, worker, it.errorType]);
-      break;
-    case 'task-retried':
-      add('celery.task.retried', [task, queue, worker, it.errorType]);
-      record('celery.task.runtime', it.runtimeS, [task, queue, worker, it.errorType]);
-      break;
     case 'task-rejected':
       add('celery.task.rejected', [task, queue, worker, it.requeue]);
       break;

@@ -13,6 +13,7 @@ import type { ExportOutcome } from './export/export-source.ts';
 import type { OtlpSettings, StreamSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
 import { createExporter } from './send/create-exporter.ts';
+import { SIGNALS } from './signals.ts';
 
 /** An export that has ended. */
 export interface EndedExport extends ExportOutcome {
@@ -75,11 +76,9 @@ const GROUP_SHARE = 0.75;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { settings, onExport, onDefect, onOverflow, random, turn } = options;
   const { schedule, streams } = settings;
-  const exporter = createExporter({
-    ...settings.exporter,
-    // A request is not to outlive the export that it is a part of.
-    timeoutMs: Math.min(settings.exporter.timeoutMs, schedule.timeoutMs),
-  });
+  // A request is not to outlive the export that it is a part of.
+  const timeoutMs = Math.min(settings.exporter.timeoutMs, schedule.timeoutMs);
+  const exporter = createExporter({ ...settings.exporter, timeoutMs }, SIGNALS.metrics);
   const providers: Provider[] = [];
   const history = createExportHistory();
   const loop = createExportLoop({

@@ -80,7 +80,11 @@ function inTime(life: readonly TaskEvent[], uuid: string, gapsMs: readonly numbe
 
 function assertSane(it: Observation): void {
   for (const [field, value] of Object.entries('run' in it ? { ...it, ...it.run } : it)) {
-    assert.ok(value !== '' && value !== 'None' && value !== null, `${field} of ${line(it)}`);
+    const isOfNoWorker = it.kind === 'task-sent' && field === 'worker';
+    assert.ok(
+      (value !== '' || isOfNoWorker) && value !== 'None' && value !== null,
+      `${field} of ${line(it)}`,
+    );
     if (typeof value === 'number') assert.ok(value >= 0 && Number.isFinite(value), line(it));
   }
 }

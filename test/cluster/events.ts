@@ -131,7 +131,7 @@ export function line(it: Observation): string {
     case 'clock-skewed':
       return `skewed ${it.senderHost} ${it.workerHost}`;
     case 'task-sent':
-      return `sent ${it.task} ${it.queue}`;
+      return `sent ${it.run.task} ${it.run.queue}`;
     case 'worker-appeared':
       return `appeared ${it.worker}`;
     case 'worker-exited':

@@ -8,7 +8,7 @@ test('a name comes back as it is, however many there were', () => {
   const names = new Names();
   for (const name of ['shop.pay', '', '__proto__', 'naïve', 'shop.pay'])
     assert.equal(names.intern(name), name);
-  for (let index = 0; index < 25_000; index += 1) assert.equal(names.intern(`n${index}`), `n${index}`);
+  for (let index = 0; index < 45_000; index += 1) assert.equal(names.intern(`n${index}`), `n${index}`);
 });
 
 test('names of the longest kind are bounded in memory too', () => {
@@ -20,10 +20,60 @@ test('names of the longest kind are bounded in memory too', () => {
     return process.memoryUsage().heapUsed;
   };
   const before = held();
-  for (let index = 0; index < 9_900; index += 1) {
+  for (let index = 0; index < 19_900; index += 1) {
     names.intern(Buffer.from(`${index}`.padEnd(255, '\u4e00'), 'utf16le').toString('utf16le'));
   }
   const taken = held() - before;
-  assert.ok(taken < 3_000_000, `${taken} bytes`);
+  assert.ok(taken < 6_000_000, `${taken} bytes`);
   assert.equal(names.intern('shop.pay'), 'shop.pay');
+});
+
+test('equal names have the same identity, and any other name another', () => {
+  const names = new Names();
+  const identity = names.identity('shop.pay', 'orders', 'w1@shop');
+  assert.deepEqual(identity, { task: 'shop.pay', queue: 'orders', worker: 'w1@shop' });
+  assert.equal(names.identity('shop.pay', 'orders', 'w1@shop'), identity);
+  for (const [task, queue, worker] of [
+    ['shop.ship', 'orders', 'w1@shop'],
+    ['shop.pay', 'parcels', 'w1@shop'],
+    ['shop.pay', 'orders', 'w2@shop'],
+    ['orders', 'shop.pay', 'w1@shop'],
+  ] as const)
+    assert.notEqual(names.identity(task, queue, worker), identity);
+});
+
+test('what is not known is unknown, whatever its other parts are called', () => {
+  const names = new Names();
+  assert.deepEqual(names.identity('', '', 'w1@shop'), {
+    task: 'unknown',
+    queue: 'unknown',
+    worker: 'w1@shop',
+  });
+  assert.deepEqual(names.identity('__proto__', '', 'constructor'), {
+    task: '__proto__',
+    queue: 'unknown',
+    worker: 'constructor',
+  });
+});
+
+test('of too many identities all start anew, with the same names', () => {
+  const names = new Names();
+  const first = names.identity('t0', 'q', 'w0');
+  for (let index = 0; index < 50_000; index += 1)
+    names.identity(`t${index % 100}`, 'q', `w${Math.floor(index / 100)}`);
+  assert.equal(names.identity('t0', 'q', 'w0'), first, 'however many have the same names');
+  names.identity('one too many', '', 'w0');
+  assert.notEqual(names.identity('t0', 'q', 'w0'), first);
+  assert.deepEqual(names.identity('t0', 'q', 'w0'), first);
+});
+
+test('with the longest names they start anew earlier', () => {
+  const names = new Names();
+  const longest = (text: string): string => text.padEnd(255, '\u4e00');
+  const first = names.identity(longest('n0'), longest('q'), longest('w'));
+  for (let index = 0; index < 7_800; index += 1)
+    names.identity(longest(`n${index}`), longest('q'), longest('w'));
+  assert.equal(names.identity(longest('n0'), longest('q'), longest('w')), first);
+  for (let index = 7_800; index < 8_000; index += 1) names.identity(longest(`n${index}`), '', longest('w'));
+  assert.notEqual(names.identity(longest('n0'), longest('q'), longest('w')), first);
 });

@@ -198,8 +198,7 @@ test('the queue of a task is where it was sent, else where it was, else the only
     for (const event of events) on.cluster.apply(event, event.timestampMs);
     on.cluster.flush();
     return on.observed.flatMap((it) => {
-      const { task, queue } =
-        it.kind === 'task-sent' ? it : 'run' in it ? it.run : { task: 'unknown', queue: '' };
+      const { task, queue } = 'run' in it ? it.run : { task: 'unknown', queue: '' };
       return task === 'unknown' ? [] : [queue];
     });
   };
@@ -227,7 +226,7 @@ test('a routing key that only looks like a delayed one names no queue', () => {
     on.cluster.apply(sent({ ...at(0), queue: '', routingKey }), T0_MS);
     const [it] = on.observed;
     const expected = routingKey === `0.${BITS}` ? '1' : 'unknown';
-    assert.equal(it?.kind === 'task-sent' ? it.queue : undefined, expected, routingKey);
+    assert.equal(it?.kind === 'task-sent' ? it.run.queue : undefined, expected, routingKey);
   }
 });
 

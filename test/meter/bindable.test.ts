@@ -49,11 +49,11 @@ test('a series is bound once and has what is added at once; a collection hands o
   const series = instruments.counterSeries('counted', ['A']);
   series.add(1);
   series.add(0);
+  instruments.histogramSeries('measured', ['B']).record(1.5);
   instruments.add('counted', ['A'], 2);
-  instruments.add('counted', ['B']);
-  instruments.record('measured', 1.5, ['A']);
+  instruments.record('measured', 2.5, ['A']);
   instruments.record('measured', undefined, ['A']);
-  const expected = ['bound A', 'A 1', 'A 0', 'A 2', 'bound B', 'B 1', 'A took 1.5'];
+  const expected = ['bound A', 'A 1', 'A 0', 'B took 1.5', 'unbound 2', 'unbound 2.5'];
   assert.deepEqual(done, expected);
   await collect();
   instruments.close();

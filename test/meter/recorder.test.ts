@@ -23,7 +23,7 @@ type Point = readonly [attributes: Readonly<Record<string, unknown>>, amount: nu
 /** Each kind of observation, and the points that it alone makes: written from the catalog of metrics in the design. */
 const CASES: readonly { observation: Observation; points: Readonly<Record<string, Point>> }[] = [
   {
-    observation: { kind: 'task-sent', task: 'shop.pay', queue: 'orders' },
+    observation: { kind: 'task-sent', run: { task: 'shop.pay', queue: 'orders', worker: '' } },
     points: { 'celery.task.sent': [TASK, 1] },
   },
   {

@@ -109,7 +109,6 @@ type TaskObservation = Extract<Observation, { kind: `task-${string}` }> & { task
 
 function ofTasks({ observed }: Replayed): readonly TaskObservation[] {
   return observed.flatMap((it): readonly TaskObservation[] => {
-    if (it.kind === 'task-sent') return [it];
     return 'run' in it && it.kind !== 'loss-refuted' ? [{ ...it, ...it.run }] : [];
   });
 }

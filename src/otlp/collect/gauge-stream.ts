@@ -17,7 +17,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { attributesBytes, pointBytes } from './point-bytes.ts';
-import { keyOf, OVERFLOW, OVERFLOW_KEY, ownAttributes } from './series-attributes.ts';
+import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
 import { maxOf } from './value-range.ts';
 
 /** What one value is made of several, where a view drops the attribute that tells them apart, or in the overflow. */
@@ -38,9 +38,6 @@ export interface GaugeStream extends Stream {
 
 /** On the wire, 0 is that there is none: a gauge is what it is at one moment. */
 const NO_TIME: HrTime = [0, 0];
-
-/** Readings, until what they were found by is let go of. */
-const FORGOTTEN_MAX = 5000;
 
 interface Reading {
   readonly attributes: Attributes;
@@ -92,8 +89,6 @@ class Readings {
   /** What no point could have, by itself or combined with others. */
   refused = 0;
   readonly #byKey = new Map<string, Reading>();
-  #known = new WeakMap<Attributes, Reading>();
-  #forgotten = 0;
   /** In this round: with a place or, as far as they may have one, without. */
   #observed: Reading[] = [];
   /** Those of them without. */
@@ -111,10 +106,9 @@ class Readings {
 
   observe(value: number, attributes: Attributes): void {
     if (!this.#fits(value)) return;
-    const known = this.#known.get(attributes);
-    // One that was absent from the last collection is forgotten, and may be another by now.
-    const isKept = known !== undefined && known.round >= this.#round - 1;
-    const reading = isKept ? known : this.#find(attributes);
+    const kept = keptAttributes(attributes, this.#options.keeps);
+    const key = keyOf(kept);
+    const reading = this.#byKey.get(key) ?? this.#admit(key, kept);
     if (reading === undefined) {
       this.#beyond += 1;
       this.#overflow = this.#combined(this.#overflow, value);
@@ -140,7 +134,6 @@ class Readings {
       if (!reading.hasPlace && free > 0) {
         free -= 1;
         reading.hasPlace = true;
-        if (this.#options.keeps === undefined) this.#known.set(reading.attributes, reading);
       }
       if (reading.hasPlace) {
         points.push(reading);
@@ -178,19 +171,11 @@ class Readings {
     return fits;
   }
 
-  /** Undefined where it cannot have a place. */
-  #find(attributes: Attributes): Reading | undefined {
-    const own = ownAttributes(attributes, this.#options.keeps);
-    const key = keyOf(own);
-    const found = this.#byKey.get(key) ?? this.#admit(key, own);
-    if (found?.hasPlace && Object.isFrozen(attributes)) this.#known.set(attributes, found);
-    return found;
-  }
-
-  /** No more of those that are new than there are places, should all others be left. */
-  #admit(key: string, attributes: Attributes): Reading | undefined {
+  /** No more of those that are new than there are places, should all others be left; undefined beyond that. */
+  #admit(key: string, given: Attributes): Reading | undefined {
     if (this.#newcomers >= this.#options.limit - 1 || key === OVERFLOW_KEY) return undefined;
     this.#newcomers += 1;
+    const attributes = frozen(given);
     const bytes = attributesBytes(attributes);
     const reading = { attributes, bytes, value: 0, observations: 0, round: 0, hasPlace: false };
     this.#byKey.set(key, reading);
@@ -199,16 +184,8 @@ class Readings {
 
   #forgetAbsent(): void {
     for (const [key, reading] of this.#byKey) {
-      if (reading.round === this.#round && reading.hasPlace) continue;
-      this.#byKey.delete(key);
-      if (!reading.hasPlace) continue;
-      // Behind a view it was found by others, which nobody knows.
-      if (!this.#known.delete(reading.attributes)) this.#forgotten += 1;
+      if (reading.round !== this.#round || !reading.hasPlace) this.#byKey.delete(key);
     }
-    if (this.#forgotten < FORGOTTEN_MAX) return;
-    // A weak map gives back no memory by itself.
-    this.#known = new WeakMap();
-    this.#forgotten = 0;
   }
 }
 

@@ -8,14 +8,17 @@ export const OVERFLOW_KEY = keyOf(OVERFLOW);
 
 export const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
-/** What a view leaves of the attributes, as an object that does not change any more. */
-export function ownAttributes(
+/** What a view leaves of the attributes. */
+export function keptAttributes(
   attributes: Attributes,
   keeps: ((key: string) => boolean) | undefined,
 ): Attributes {
-  if (keeps !== undefined) {
-    return Object.freeze(Object.fromEntries(Object.entries(attributes).filter(([key]) => keeps(key))));
-  }
+  if (keeps === undefined) return attributes;
+  return Object.fromEntries(Object.entries(attributes).filter(([key]) => keeps(key)));
+}
+
+/** The same as an object that does not change any more. */
+export function frozen(attributes: Attributes): Attributes {
   return Object.isFrozen(attributes) ? attributes : Object.freeze({ ...attributes });
 }
 

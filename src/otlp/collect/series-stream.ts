@@ -11,7 +11,7 @@ import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { endMs, type Moment, type Start } from './interval.ts';
 import { pointBytes } from './point-bytes.ts';
 import type { Due, Series } from './series.ts';
-import { NO_ATTRIBUTES } from './series-attributes.ts';
+import { frozen, NO_ATTRIBUTES } from './series-attributes.ts';
 import { Differences, type LedgerOptions, type SeriesLedger, Totals } from './series-ledger.ts';
 import { SeriesTable } from './series-table.ts';
 import { maxOf } from './value-range.ts';
@@ -88,7 +88,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       if (measured !== undefined) measureSeries(table.of(attributes), measured);
     },
     bind(attributes = NO_ATTRIBUTES) {
-      const own = Object.isFrozen(attributes) ? attributes : Object.freeze({ ...attributes });
+      const own = frozen(attributes);
       let series: Series<V> | undefined;
       return (value) => {
         // Nearly always: one that was measured since the last collection is there still, and has nothing to keep.

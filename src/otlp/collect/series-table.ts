@@ -10,7 +10,7 @@ import type { Accumulation } from '../aggregate/aggregation.ts';
 import type { Start } from './interval.ts';
 import { attributesBytes } from './point-bytes.ts';
 import type { Series } from './series.ts';
-import { keyOf, OVERFLOW, OVERFLOW_KEY, ownAttributes } from './series-attributes.ts';
+import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
 
 export interface SeriesTableOptions<V> {
   /** Places, the one of the overflow included. */
@@ -28,8 +28,6 @@ const REFUSED_MAX = 1000;
 export class SeriesTable<V> {
   readonly #options: SeriesTableOptions<V>;
   readonly #series = new Map<string, Series<V>>();
-  /** By the objects that were used before: sorting and serialising attributes is what costs most in a measurement. */
-  #known = new WeakMap<Attributes, Series<V>>();
   /** The keys of those that were measured lately and have no place. */
   readonly #refused = new Set<string>();
 
@@ -39,7 +37,9 @@ export class SeriesTable<V> {
 
   /** The series of these attributes; that of the overflow where there is no place for one. */
   of(attributes: Attributes): Series<V> {
-    return this.#known.get(attributes) ?? this.#find(attributes);
+    const kept = keptAttributes(attributes, this.#options.keeps);
+    const key = keyOf(kept);
+    return this.#series.get(key) ?? this.#admit(key, kept);
   }
 
   all(): Iterable<Series<V>> {
@@ -55,31 +55,16 @@ export class SeriesTable<V> {
   /** How many were measured since this was last asked and have no place. */
   takeRefused(): number {
     const refused = this.#refused.size;
-    if (refused > 0) {
-      this.#refused.clear();
-      // Who is measured again counts again, by whatever object.
-      this.#known = new WeakMap();
-    }
+    this.#refused.clear();
     return refused;
   }
 
   /** Frees their places; what overflowed may have a place of its own from now on. */
   end(ended: readonly Series<V>[]): void {
-    if (ended.length === 0) return;
     for (const series of ended) {
       this.#series.delete(series.key);
       series.hasEnded = true;
     }
-    this.#known = new WeakMap();
-  }
-
-  #find(attributes: Attributes): Series<V> {
-    const own = ownAttributes(attributes, this.#options.keeps);
-    const key = keyOf(own);
-    const found = this.#series.get(key) ?? this.#admit(key, own);
-    // One that can still change may be another series at the next measurement.
-    if (Object.isFrozen(attributes)) this.#known.set(attributes, found);
-    return found;
   }
 
   #admit(key: string, attributes: Attributes): Series<V> {
@@ -96,7 +81,7 @@ export class SeriesTable<V> {
     const start = this.#options.start(key);
     const made: Series<V> = {
       key,
-      attributes,
+      attributes: frozen(attributes),
       bytes: attributesBytes(attributes),
       isOverflow: key === OVERFLOW_KEY,
       start,

@@ -3,13 +3,14 @@
  * met by all at once. Once it seems to be away, since none of several got an answer, the rest is not tried. It keeps nothing from one cycle to the next.
  */
 
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
 import type { Forbidden } from './send-requests.ts';
 import type { WarmUp } from './warm-up.ts';
 
 export interface ExportCycleOptions {
-  readonly exporter: Pick<Exporter, 'export'>;
+  readonly exporter: Pick<Exporter<ResourceMetrics>, 'export'>;
   readonly onExport: (source: ExportSource, outcome: ExportOutcome) => void;
   /** Waited for before each request. */
   readonly warmUp?: WarmUp;

@@ -2,6 +2,7 @@
  * Sends requests one after the other, and those that are refused once more in parts. What the backend said of them is told;
  * what that means for an export is decided elsewhere.
  */
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../send/exporter.ts';
 import type { ExportRequest } from './export-request.ts';
 import type { WarmUp } from './warm-up.ts';
@@ -13,7 +14,7 @@ export interface Forbidden {
 }
 
 export interface Backend {
-  readonly exporter: Pick<Exporter, 'export'>;
+  readonly exporter: Pick<Exporter<ResourceMetrics>, 'export'>;
   /** Asked before each request: why no more are to be sent, if so. */
   readonly forbid: () => Forbidden | undefined;
   readonly warmUp?: WarmUp | undefined;

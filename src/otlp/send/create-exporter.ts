@@ -1,22 +1,13 @@
 /**
- * Builds the exporter of one backend: encodes with the SDK's serializers, sends over the transport of the protocol, and
- * says what became of it. It does not try again, and a backend that asks for a rest gets it.
+ * Builds the exporter of one signal to one backend: encodes as the signal says, sends over the transport of the protocol,
+ * and says what became of it. It does not try again, and a backend that asks for a rest gets it.
  *
  * Why not the SDK's exporters or the delegates below them: the exporters add `OTEL_EXPORTER_OTLP_HEADERS` and others of
  * the environment to what they are given, which would send the secrets of one backend to another. The delegates tell of
  * a failure neither status nor message and nothing at all of a partial success, retry over HTTP with data that the next
  * export has anew, time the silence of a backend instead of the request, and leave connections open.
  */
-import type { MeterProvider } from '@opentelemetry/api';
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
-import { createOtlpHttpExporterMetrics } from '@opentelemetry/otlp-exporter-base/node-http';
-import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter-base';
-import {
-  JsonMetricsSerializer,
-  MetricsExporterMetricsHelper,
-  ProtobufMetricsSerializer,
-} from '@opentelemetry/otlp-transformer';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
 import { createReasonText } from './export-reason.ts';
@@ -27,43 +18,25 @@ import { createHttpTransport } from './http-exporter.ts';
 import { likelyCause } from './likely-cause.ts';
 import { readPartialSuccess } from './partial-success.ts';
 import { createRest } from './rest.ts';
+import type { Encoding, Signal } from './signal.ts';
 
 interface Protocol {
-  readonly encode: (metrics: ResourceMetrics) => Uint8Array | undefined;
-  readonly open: (settings: ExporterSettings) => ExporterTransport;
-  /** The SDK's own metrics of exporters, under the component type that its exporter of this protocol has. */
-  readonly observed: (endpoint: string, meterProvider: MeterProvider) => ExporterMetrics<ResourceMetrics>;
+  readonly encoding: Encoding;
+  readonly observed: keyof Signal<unknown>['observed'];
+  readonly open: (settings: ExporterSettings, signal: Pick<Signal<never>, 'grpcMethod'>) => ExporterTransport;
 }
 
-const observedHttp: Protocol['observed'] = (endpoint, meterProvider) =>
-  createOtlpHttpExporterMetrics(
-    'otlp_http_metric_exporter',
-    MetricsExporterMetricsHelper,
-    endpoint,
-    meterProvider,
-  );
-
 const PROTOCOLS: Readonly<Record<ExporterSettings['protocol'], Protocol>> = {
-  grpc: {
-    encode: ProtobufMetricsSerializer.serializeRequest,
-    open: createGrpcTransport,
-    observed: (endpoint, meterProvider) =>
-      createOtlpGrpcExporterMetrics(
-        'otlp_grpc_metric_exporter',
-        MetricsExporterMetricsHelper,
-        endpoint,
-        meterProvider,
-      ),
-  },
+  grpc: { encoding: 'protobuf', observed: 'grpc', open: createGrpcTransport },
   'http/protobuf': {
-    encode: ProtobufMetricsSerializer.serializeRequest,
+    encoding: 'protobuf',
+    observed: 'http',
     open: (settings) => createHttpTransport(settings, 'protobuf'),
-    observed: observedHttp,
   },
   'http/json': {
-    encode: JsonMetricsSerializer.serializeRequest,
+    encoding: 'json',
+    observed: 'http',
     open: (settings) => createHttpTransport(settings, 'json'),
-    observed: observedHttp,
   },
 };
 
@@ -72,28 +45,29 @@ const PROTOCOLS: Readonly<Record<ExporterSettings['protocol'], Protocol>> = {
  *
  * @throws CeleryOtelError `CONFIG_INVALID` for an endpoint, a header or a file that cannot be used
  */
-export function createExporter(settings: ExporterSettings): Exporter {
-  const { encode, open, observed } = PROTOCOLS[settings.protocol];
-  const transport = open(settings);
+export function createExporter<Data>(settings: ExporterSettings, signal: Signal<Data>): Exporter<Data> {
+  const { encoding, open, observed } = PROTOCOLS[settings.protocol];
+  const transport = open(settings, signal);
   const address = backendAddress(settings);
   const secrets = [...Object.values(settings.headers), ...urlSecrets(settings.endpoint)];
   const reasonText = createReasonText(secrets);
   const situation = {
     address,
+    signal,
     hasClientCertificate: settings.clientCertificateFile !== undefined,
     hasSecrets: secrets.length > 0,
   };
   const rest = createRest();
   let hasWorked = false;
-  let exporterMetrics: ExporterMetrics<ResourceMetrics> | undefined;
+  let exporterMetrics: ExporterMetrics<Data> | undefined;
 
-  async function ask(metrics: ResourceMetrics): Promise<Answer> {
+  async function ask(data: Data): Promise<Answer> {
     const left = rest.left(performance.now());
     if (left !== undefined) {
       return unavailable(`${left.reason}; asked for a rest of another ${Math.ceil(left.ms / 1000)} s`);
     }
     try {
-      const body = encode(metrics);
+      const body = signal.encode[encoding](data);
       return body === undefined ? refused('nothing was encoded') : await transport.send(body);
     } catch (error) {
       return refused(`no request could be made: ${error instanceof Error ? error.message : String(error)}`);
@@ -102,7 +76,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
 
   function resultOf(answer: Answer): ExportResult {
     if (answer.kind === 'taken') {
-      const partial = readPartialSuccess(answer.response, answer.encoding);
+      const partial = readPartialSuccess(answer.response, answer.encoding, signal);
       if (partial === undefined) return { kind: 'success' };
       return { kind: 'partial', ...partial, message: reasonText(partial.message) };
     }
@@ -114,9 +88,9 @@ export function createExporter(settings: ExporterSettings): Exporter {
 
   return {
     backend: address.label,
-    async export(metrics) {
-      const finished = exporterMetrics?.startExport(metrics);
-      const answer = await ask(metrics);
+    async export(data) {
+      const finished = exporterMetrics?.startExport(data);
+      const answer = await ask(data);
       finished?.(answer.kind === 'taken' ? undefined : answer.error);
       const result = resultOf(answer);
       hasWorked ||= answer.kind === 'taken';
@@ -126,7 +100,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
       return result;
     },
     observe(meterProvider) {
-      exporterMetrics = observed(settings.endpoint, meterProvider);
+      exporterMetrics = signal.observed[observed](settings.endpoint, meterProvider);
     },
     close: transport.close,
   };

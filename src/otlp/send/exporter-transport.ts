@@ -1,6 +1,7 @@
 /** What carries an encoded request to a backend and brings back what became of it, whatever the protocol. Types only. */
 
 import type { Symptom } from './likely-cause.ts';
+import type { Encoding } from './signal.ts';
 
 export interface ExporterTransport {
   /** One attempt, without a retry. Rejects only where a request cannot be made at all; ends within the time-out. */
@@ -18,9 +19,6 @@ export interface Taken {
   /** Of the response; undefined where it is neither. */
   readonly encoding: Encoding | undefined;
 }
-
-/** How OTLP messages are written. */
-export type Encoding = 'protobuf' | 'json';
 
 export interface Failure {
   readonly kind: 'unavailable' | 'refused';

@@ -3,7 +3,6 @@
  * of what could not be, is decided elsewhere.
  */
 import type { MeterProvider } from '@opentelemetry/api';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 
 /** What became of one request. */
 export type ExportResult =
@@ -16,11 +15,11 @@ export type ExportResult =
   /** The backend refuses this request, and would again. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-export interface Exporter {
+export interface Exporter<Data> {
   /** Where to and how, for people; without secrets. */
   readonly backend: string;
   /** Sends one request. Never rejects, and resolves within the time-out of the settings. */
-  export(metrics: ResourceMetrics): Promise<ExportResult>;
+  export(data: Data): Promise<ExportResult>;
   /** From now on the SDK’s metrics of exporters (`otel.sdk.exporter.*`) are recorded there. */
   observe(meterProvider: MeterProvider): void;
   /** Closes its connections; what is under way ends. */

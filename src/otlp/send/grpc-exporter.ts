@@ -21,11 +21,13 @@ import { backendSecureContext } from './backend-tls.ts';
 import type { Answer, ExporterTransport } from './exporter-transport.ts';
 import { judgeGrpcError } from './grpc-answer.ts';
 import { type GrpcConnection, openGrpcConnection } from './grpc-connection.ts';
-
-const METHOD = '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export';
+import type { Signal } from './signal.ts';
 
 /** @throws CeleryOtelError `CONFIG_INVALID` */
-export function createGrpcTransport(settings: ExporterSettings): ExporterTransport {
+export function createGrpcTransport(
+  settings: ExporterSettings,
+  { grpcMethod }: Pick<Signal<never>, 'grpcMethod'>,
+): ExporterTransport {
   const { target, plain } = readEndpoint(settings);
   const trust = plain ? credentials.createInsecure() : tlsCredentials(settings);
   const metadata = readHeaders(settings.headers);
@@ -58,7 +60,7 @@ export function createGrpcTransport(settings: ExporterSettings): ExporterTranspo
       current ??= connect();
       const connection = current;
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-      const outcome = await connection.request(METHOD, bytes, metadata, Date.now() + settings.timeoutMs);
+      const outcome = await connection.request(grpcMethod, bytes, metadata, Date.now() + settings.timeoutMs);
       if (!outcome.ok && current === connection) current = undefined;
       closeLeft();
       if (!outcome.ok) return judgeGrpcError(outcome.error);

@@ -3,9 +3,10 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { OTLPExporterError } from '@opentelemetry/otlp-exporter-base';
-import type { Answer, Encoding } from './exporter-transport.ts';
+import type { Answer } from './exporter-transport.ts';
 import { parseJson, property } from './json-value.ts';
 import { readRpcStatus } from './rpc-status.ts';
+import type { Encoding } from './signal.ts';
 
 export interface HttpAnswer {
   readonly status: number;

@@ -14,9 +14,10 @@ import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendSecureContext } from './backend-tls.ts';
 import { errorText } from './export-reason.ts';
-import type { Answer, Encoding, ExporterTransport, Failure } from './exporter-transport.ts';
+import type { Answer, ExporterTransport, Failure } from './exporter-transport.ts';
 import { judgeHttpAnswer } from './http-answer.ts';
 import { property } from './json-value.ts';
+import type { Encoding } from './signal.ts';
 
 const compress = promisify(gzip);
 

@@ -4,6 +4,7 @@
  */
 import { status as grpcStatus } from '@grpc/grpc-js';
 import type { BackendAddress } from './backend-address.ts';
+import type { Signal } from './signal.ts';
 
 /** What was noticed of a request that failed. */
 export type Symptom =
@@ -20,6 +21,7 @@ export type Symptom =
 
 export interface Situation {
   readonly address: BackendAddress;
+  readonly signal: Pick<Signal<never>, 'name' | 'httpPath'>;
   /** Whether the backend has taken a request before: then the settings are right. */
   readonly hasWorked: boolean;
   readonly hasClientCertificate: boolean;
@@ -145,16 +147,17 @@ const HTTP_ANSWER: readonly Row<Of<'http answer'>>[] = [
   [({ status }) => status === 401 || status === 403, notAllowed],
   [({ status }) => status === 407 || status === 511, () => 'a proxy in between wants a login'],
   [
-    ({ status }, { address }) => isNoPath(status) && !/\/v1\/metrics\/?$/u.test(address.path),
-    ({ address }) =>
-      `the path of OTLP metrics is mostly /v1/metrics, and ${address.path} is asked for: write the whole URL`,
+    ({ status }, { address, signal }) =>
+      isNoPath(status) && !address.path.replace(/\/$/u, '').endsWith(signal.httpPath),
+    ({ address, signal }) =>
+      `the path of OTLP ${signal.name} is mostly ${signal.httpPath}, and ${address.path} is asked for: write the whole URL`,
   ],
   [({ status, isPage }) => status >= 500 && isPage, proxy],
   [({ isPage }) => isPage, page],
   [
     ({ status }) => isNoPath(status),
-    ({ address }) =>
-      `no OTLP metrics are taken at ${at(address)}${address.path}: correct the port or the path`,
+    ({ address, signal }) =>
+      `no OTLP ${signal.name} are taken at ${at(address)}${address.path}: correct the port or the path`,
   ],
   [
     ({ status }) => status === 415,
@@ -184,8 +187,8 @@ const GRPC_ANSWER: readonly Row<Of<'grpc answer'>>[] = [
   ],
   [
     ({ status }) => status === grpcStatus.UNIMPLEMENTED,
-    ({ address }) =>
-      `a gRPC server is at ${at(address)}, but it takes no OTLP metrics: correct the endpoint, or what it receives`,
+    ({ address, signal }) =>
+      `a gRPC server is at ${at(address)}, but it takes no OTLP ${signal.name}: correct the endpoint, or what it receives`,
   ],
 ];
 

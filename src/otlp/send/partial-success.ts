@@ -2,9 +2,10 @@
  * Reads from a backend's response what it did not take of a request, in either encoding. What is no response of OTLP says
  * nothing: the status alone decides whether a request was taken. Pure.
  */
-import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
-import type { Encoding } from './exporter-transport.ts';
 import { parseJson, property } from './json-value.ts';
+import type { Encoding, Signal } from './signal.ts';
+
+type Reader = Pick<Signal<never>, 'decodeResponse' | 'rejectedField'>;
 
 export interface PartialSuccess {
   /** 0: all was taken, and `message` is a warning. */
@@ -14,21 +15,26 @@ export interface PartialSuccess {
 }
 
 /**
- * `partial_success` of an `ExportMetricsServiceResponse`; undefined for a full success, and one that is there but says
+ * `partial_success` of a response; undefined for a full success, and one that is there but says
  * nothing is a full success, too (OTLP specification, "Partial Success").
  */
 export function readPartialSuccess(
   response: Uint8Array,
   encoding: Encoding | undefined,
+  { decodeResponse, rejectedField }: Reader,
 ): PartialSuccess | undefined {
-  const partial = property(decode(response, encoding), 'partialSuccess');
-  const rejectedPoints = count(property(partial, 'rejectedDataPoints'));
+  const partial = property(decode(response, encoding, decodeResponse), 'partialSuccess');
+  const rejectedPoints = count(property(partial, rejectedField));
   const said = property(partial, 'errorMessage');
   const message = typeof said === 'string' ? said : '';
   return rejectedPoints === 0 && message === '' ? undefined : { rejectedPoints, message };
 }
 
-function decode(response: Uint8Array, encoding: Encoding | undefined): unknown {
+function decode(
+  response: Uint8Array,
+  encoding: Encoding | undefined,
+  decodeResponse: Reader['decodeResponse'],
+): unknown {
   switch (encoding) {
     case undefined:
       return undefined;
@@ -36,7 +42,7 @@ function decode(response: Uint8Array, encoding: Encoding | undefined): unknown {
       return parseJson(response);
     case 'protobuf':
       try {
-        return ProtobufMetricsSerializer.deserializeResponse(response);
+        return decodeResponse(response);
       } catch {
         // No response of OTLP; some backends answer with a text.
         return undefined;

@@ -74,26 +74,6 @@ test('of a whole number the fraction is cut off', () => {
   ]);
 });
 
-test('a frozen object that has a place is known without being read, for as long as it is observed', () => {
-  let reads = 0;
-  const watched: Attributes = new Proxy(Object.freeze({ worker: 'w1' }), {
-    ownKeys(target) {
-      reads += 1;
-      return Reflect.ownKeys(target);
-    },
-  });
-  const { observe, read } = gaugeOf();
-  observe(1, watched);
-  read();
-  const readsOfFirst = reads;
-  assert.ok(readsOfFirst > 0);
-  for (let round = 0; round < 5; round += 1) {
-    observe(2, watched);
-    assert.equal(read().length, 1);
-  }
-  assert.equal(reads, readsOfFirst);
-});
-
 test('an object that is changed afterwards is another reading, and does not change the one before', () => {
   const { observe, read } = gaugeOf();
   const attributes: Attributes = { worker: 'w1' };

@@ -71,25 +71,6 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: a frozen object that is used again is known without being read`, () => {
-    let reads = 0;
-    const watched: Attributes = new Proxy(Object.freeze({ task: 'a' }), {
-      ownKeys(target) {
-        reads += 1;
-        return Reflect.ownKeys(target);
-      },
-    });
-    const { measure, read, collect } = make();
-    measure(1, watched);
-    const readsOfFirst = reads;
-    assert.ok(readsOfFirst > 0);
-    for (let index = 0; index < 100; index += 1) measure(1, watched);
-    collect();
-    measure(1, watched);
-    assert.equal(reads, readsOfFirst);
-    assert.deepEqual(read(), [[{ task: 'a' }, 102]]);
-  });
-
   test(`${kind}: what a view leaves out tells no series apart, and all that was measured is in what is left`, () => {
     const { measure, read } = make({ keeps: (key) => key === 'task' });
     const frozen = Object.freeze({ task: 'a', worker: 'w1' });

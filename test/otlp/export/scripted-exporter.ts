@@ -12,7 +12,7 @@ export const REFUSED: ExportResult = { kind: 'refused', reason: 'not like that' 
 /** Which request of which source, as `shop 0`, or a part of it, as `shop 0/1`. */
 type Answer = (request: string) => ExportResult | Promise<ExportResult>;
 
-export class ScriptedExporter implements Pick<Exporter, 'export'> {
+export class ScriptedExporter implements Pick<Exporter<ResourceMetrics>, 'export'> {
   readonly #answer: Answer;
   /** In the order in which they came. */
   readonly sent: string[] = [];

@@ -2,6 +2,7 @@
  * The protocols of the exporter as one table, each with a backend that can be told what to answer: what holds for all
  * of them is tested for each row.
  */
+
 import type { TestContext } from 'node:test';
 import type { TlsOptions } from 'node:tls';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -9,6 +10,7 @@ import { AggregationTemporality, DataPointType, type ResourceMetrics } from '@op
 import type { ExporterSettings } from '../../../src/otlp/otlp-settings.ts';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
 import type { Exporter } from '../../../src/otlp/send/exporter.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 import { otlpSettings } from '../settings.ts';
 import { type PartialSuccessMessage, responseBytes, statusBytes } from './backend-messages.ts';
 import { type GrpcReceiver, respondGrpc, startGrpcReceiver } from './grpc-receiver.ts';
@@ -127,8 +129,8 @@ export async function backendOf(
 }
 
 /** Closed at the end of the test. */
-export function exporterOf(t: TestContext, settings: ExporterSettings): Exporter {
-  const exporter = createExporter(settings);
+export function exporterOf(t: TestContext, settings: ExporterSettings): Exporter<ResourceMetrics> {
+  const exporter = createExporter(settings, SIGNALS.metrics);
   t.after(() => exporter.close());
   return exporter;
 }

@@ -7,11 +7,12 @@
 
 import type { ExporterSettings } from '../../../src/otlp/otlp-settings.ts';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 import { sampleMetrics } from './exporter-backends.ts';
 
 const [settingsText = '', mode] = process.argv.slice(2);
 const settings: ExporterSettings = JSON.parse(settingsText);
-const exporter = createExporter(settings);
+const exporter = createExporter(settings, SIGNALS.metrics);
 const exported = exporter.export(sampleMetrics());
 if (mode === 'close-under-way') {
   while (!process.getActiveResourcesInfo().includes('TCPSocketWrap'))

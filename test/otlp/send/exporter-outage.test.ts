@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../../../src/otlp/send/exporter.ts';
 import { freePort } from '../../real/free-port.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
@@ -36,7 +37,7 @@ async function rawPeer(t: TestContext, treat: (socket: Socket) => void): Promise
   return portOf(server.address());
 }
 
-async function untilTaken(exporter: Exporter, everyMs: number): Promise<void> {
+async function untilTaken(exporter: Exporter<ResourceMetrics>, everyMs: number): Promise<void> {
   while ((await exporter.export(sampleMetrics())).kind !== 'success')
     await new Promise((resolve) => setTimeout(resolve, everyMs));
 }

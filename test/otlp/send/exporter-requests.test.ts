@@ -13,6 +13,7 @@ import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import { decodePoints } from '../../../examples/demo/otlp-points.ts';
 import { readEndpoint } from '../../../src/config/format/otlp-endpoint.ts';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 import { VERSION } from '../../../src/version.ts';
 import {
   BACKENDS,
@@ -88,7 +89,8 @@ for (const { protocol, start } of BACKENDS) {
   test(`${protocol}: a header that cannot be sent is a mistake in the configuration, told without its value`, () => {
     for (const headers of [{ 'x-key': 'two\r\nlines s3cret' }, { 'x key': 's3cret' }]) {
       assert.throws(
-        () => createExporter(exporterSettings(protocol, 'http://127.0.0.1:4317', { headers })),
+        () =>
+          createExporter(exporterSettings(protocol, 'http://127.0.0.1:4317', { headers }), SIGNALS.metrics),
         (error) => {
           assert.ok(
             error instanceof Error && 'code' in error && error.code === 'CONFIG_INVALID',
@@ -115,7 +117,9 @@ test('http: the whole path of the endpoint is kept, and its query', async (t) =>
 
 test('http: an endpoint that is no URL of HTTP is a mistake in the configuration', () => {
   for (const endpoint of ['localhost:4318', 'ftp://localhost/v1/metrics', '']) {
-    assert.throws(() => createExporter(exporterSettings('http/json', endpoint)), { code: 'CONFIG_INVALID' });
+    assert.throws(() => createExporter(exporterSettings('http/json', endpoint), SIGNALS.metrics), {
+      code: 'CONFIG_INVALID',
+    });
   }
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 import { type Certificates, makeCertificates } from '../../real/certificates.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
 
@@ -91,7 +92,11 @@ for (const { protocol, start } of BACKENDS) {
     ];
     for (const mistake of mistakes) {
       const settings = exporterSettings(protocol, 'https://127.0.0.1:4317', mistake);
-      assert.throws(() => createExporter(settings), { code: 'CONFIG_INVALID' }, JSON.stringify(mistake));
+      assert.throws(
+        () => createExporter(settings, SIGNALS.metrics),
+        { code: 'CONFIG_INVALID' },
+        JSON.stringify(mistake),
+      );
     }
     const plain = exporterSettings(protocol, 'http://127.0.0.1:4317', mistakes[0]);
     exporterOf(t, plain);

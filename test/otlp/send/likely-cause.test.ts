@@ -1,8 +1,10 @@
 /** Each row of the table, and what is not to be explained. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backendAddress } from '../../../src/otlp/send/backend-address.ts';
 import { likelyCause, type Symptom } from '../../../src/otlp/send/likely-cause.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 
 type Answered = Partial<Omit<Extract<Symptom, { kind: 'http answer' }>, 'kind'>>;
 
@@ -13,7 +15,7 @@ const http = (status: number, more: Answered = {}): Symptom => ({
 });
 const grpc = (status: number, said = ''): Symptom => ({ kind: 'grpc answer', status, said });
 
-const NEW = { hasWorked: false, hasClientCertificate: false, hasSecrets: false };
+const NEW = { signal: SIGNALS.metrics, hasWorked: false, hasClientCertificate: false, hasSecrets: false };
 
 const GRPC = 'http://collector:4317';
 const GRPCS = 'https://collector:4317';
@@ -226,4 +228,13 @@ test('nobody who has headers or credentials is advised to send them in plain tex
     assert.match(tlsCause(said, { hasSecrets: true }), /no TLS is spoken/u);
     assert.doesNotMatch(tlsCause(said, { hasSecrets: true }), /http:/u);
   }
+});
+
+test('what is asked for is called by the signal that is sent', () => {
+  const signal = { name: 'traces', httpPath: '/v1/traces' };
+  const address = backendAddress({ protocol: 'http/json', endpoint: HTTP, insecure: false });
+  assert.match(
+    likelyCause(http(404), { ...NEW, address, signal }) ?? '',
+    /OTLP traces is mostly \/v1\/traces/u,
+  );
 });

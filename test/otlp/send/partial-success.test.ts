@@ -2,9 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readPartialSuccess } from '../../../src/otlp/send/partial-success.ts';
+import type { Encoding } from '../../../src/otlp/send/signal.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 import { responseBytes } from './backend-messages.ts';
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+const read = (response: Uint8Array, encoding: Encoding | undefined) =>
+  readPartialSuccess(response, encoding, SIGNALS.metrics);
 
 test('both encodings say the same', () => {
   for (const partial of [
@@ -16,18 +21,18 @@ test('both encodings say the same', () => {
       rejectedPoints: partial.rejectedDataPoints ?? 0,
       message: partial.errorMessage ?? '',
     };
-    assert.deepEqual(readPartialSuccess(responseBytes(partial), 'protobuf'), expected);
-    assert.deepEqual(readPartialSuccess(json({ partialSuccess: partial }), 'json'), expected);
+    assert.deepEqual(read(responseBytes(partial), 'protobuf'), expected);
+    assert.deepEqual(read(json({ partialSuccess: partial }), 'json'), expected);
   }
 });
 
 test('a response that says nothing is a full success', () => {
   for (const response of [undefined, {}, { rejectedDataPoints: 0, errorMessage: '' }]) {
-    assert.equal(readPartialSuccess(responseBytes(response), 'protobuf'), undefined);
-    assert.equal(readPartialSuccess(json({ partialSuccess: response }), 'json'), undefined);
+    assert.equal(read(responseBytes(response), 'protobuf'), undefined);
+    assert.equal(read(json({ partialSuccess: response }), 'json'), undefined);
   }
-  assert.equal(readPartialSuccess(new Uint8Array(), 'json'), undefined);
-  assert.equal(readPartialSuccess(json({ partialSuccess: { rejectedDataPoints: 3 } }), undefined), undefined);
+  assert.equal(read(new Uint8Array(), 'json'), undefined);
+  assert.equal(read(json({ partialSuccess: { rejectedDataPoints: 3 } }), undefined), undefined);
 });
 
 test('whatever a backend answers with, reading it ends with a count and a text, or with nothing', () => {
@@ -41,10 +46,16 @@ test('whatever a backend answers with, reading it ends with a count and a text, 
   );
   fc.assert(
     fc.property(bytes, fc.constantFrom('json', 'protobuf'), (response, encoding) => {
-      const read = readPartialSuccess(response, encoding);
-      if (read === undefined) return;
-      assert.ok(Number.isSafeInteger(read.rejectedPoints) && read.rejectedPoints >= 0);
-      assert.equal(typeof read.message, 'string');
+      const partial = read(response, encoding);
+      if (partial === undefined) return;
+      assert.ok(Number.isSafeInteger(partial.rejectedPoints) && partial.rejectedPoints >= 0);
+      assert.equal(typeof partial.message, 'string');
     }),
   );
+});
+
+test('each signal has a name of its own for what was rejected', () => {
+  const response = json({ partialSuccess: { rejectedDataPoints: 3, rejectedSpans: 2 } });
+  const ofSpans = { ...SIGNALS.metrics, rejectedField: 'rejectedSpans' };
+  assert.equal(readPartialSuccess(response, 'json', ofSpans)?.rejectedPoints, 2);
 });

@@ -1,0 +1,30 @@
+/** The table of signals that are exported. How each is sent is the same for all, and not known here. */
+import { createOtlpHttpExporterMetrics } from '@opentelemetry/otlp-exporter-base/node-http';
+import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter-base';
+import {
+  JsonMetricsSerializer,
+  MetricsExporterMetricsHelper,
+  ProtobufMetricsSerializer,
+} from '@opentelemetry/otlp-transformer';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { Signal } from './send/signal.ts';
+
+const metrics: Signal<ResourceMetrics> = {
+  name: 'metrics',
+  encode: {
+    protobuf: ProtobufMetricsSerializer.serializeRequest,
+    json: JsonMetricsSerializer.serializeRequest,
+  },
+  decodeResponse: ProtobufMetricsSerializer.deserializeResponse,
+  rejectedField: 'rejectedDataPoints',
+  grpcMethod: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
+  httpPath: '/v1/metrics',
+  observed: {
+    grpc: (...where) =>
+      createOtlpGrpcExporterMetrics('otlp_grpc_metric_exporter', MetricsExporterMetricsHelper, ...where),
+    http: (...where) =>
+      createOtlpHttpExporterMetrics('otlp_http_metric_exporter', MetricsExporterMetricsHelper, ...where),
+  },
+};
+
+export const SIGNALS = { metrics } as const;
