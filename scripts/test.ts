@@ -31,9 +31,10 @@ const NOT_FAST = [
   ...['test/e2e/', 'test/real/', 'test/broker/amqp.test', 'test/broker/amqp-restart', 'test/recordings/'],
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
   ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
+  ...['test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
 ];
 /** Percent of what there is in `src/`; a little less than the fast tests run today. */
-const COVERED_MIN = { lines: 90, branches: 85 };
+const COVERED_MIN = { lines: 97, branches: 95 };
 
 const startsWith = (file: string, beginnings: readonly string[]): boolean =>
   beginnings.some((beginning) => file.startsWith(beginning));
