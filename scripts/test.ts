@@ -22,7 +22,14 @@ const FILES_AT_ONCE = 3;
 /** Ends a file that hangs; tests that wait for something have shorter limits of their own. */
 const FILE_TIMEOUT_MS = 8 * 60_000;
 /** These go first, the slowest to begin with, so that none is left running alone at the end. */
-const SLOW = ['test/e2e/', 'test/contract/package', 'test/broker/amqp', 'test/real/', 'test/cluster/'];
+const SLOW = [
+  'test/e2e/',
+  'test/contract/package',
+  'test/broker/amqp',
+  'test/real/',
+  'test/bench/',
+  'test/cluster/',
+];
 /** Of those, these mostly wait: there is one of them beside each two that compute. */
 const WAITING =
   /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|hearing|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp|real\//u;
@@ -31,7 +38,7 @@ const NOT_FAST = [
   ...['test/e2e/', 'test/real/', 'test/broker/amqp.test', 'test/broker/amqp-restart', 'test/recordings/'],
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
   ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
-  ...['test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
+  ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
 ];
 /** Percent of what there is in `src/`; a little less than the fast tests run today. */
 const COVERED_MIN = { lines: 97, branches: 95 };
