@@ -21,7 +21,7 @@ const NODE = path.join(NODE_DIRECTORY, 'node');
 /** Outside `node_modules`, which an installation empties. Holds the process id of whoever installs. */
 const LOCK = path.join(ROOT, '.cache', 'install.lock');
 const LOCK_POLL_MS = 200;
-/** Set for what npm runs while we install. Variables that begin with `CELERY_OTEL_` are options. */
+/** Tells `prepare.mjs` that nobody needs a build. Variables that begin with `CELERY_OTEL_` are options. */
 const INSTALLING = 'INSTALLING_CELERY_OTEL';
 
 /** Signals that end a program; they are handed to the script, which decides what to do about them. */
@@ -152,24 +152,16 @@ async function install() {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(code ?? signal));
   });
-  if (outcome === 0 && existsSync(NODE)) return;
-  if (isInstalled()) {
-    // npm ends with `prepare`, which builds: whoever works on the sources must get here although they do not compile.
-    say(`${output}The packages are installed; what npm does after that failed (see above).`);
-  } else if (outcome !== 0) {
-    throw new Error(`${output}npm ci failed (${outcome}).`);
-  } else {
-    throw new Error(
-      `${output}npm ci left no ${path.relative(ROOT, NODE)}: the npm package "node" fetches it in its install script. ` +
-        'Allow that script (`npm config get ignore-scripts` must say false) and try again.',
-    );
-  }
+  if (outcome !== 0) throw new Error(`${output}npm ci failed (${outcome}).`);
+  if (existsSync(NODE)) return;
+  throw new Error(
+    `${output}npm ci left no ${path.relative(ROOT, NODE)}: the npm package "node" fetches it in its install script. ` +
+      'Allow that script (`npm config get ignore-scripts` must say false) and try again.',
+  );
 }
 
 /** @returns {Promise<void>} */
 async function ensureInstalled() {
-  // npm ends with our `prepare`, which comes here again while the installation that it belongs to holds the lock.
-  if (process.env[INSTALLING] !== undefined) return;
   if (isInstalled() && isLockInSync()) return;
   const release = await takeLock();
   // Somebody else may have installed while we waited.

@@ -2,10 +2,13 @@
  * `npm test`: puts the real programs there that tests run, runs the tests and judges the run more strictly than Node
  * does. With `CI=true` a test that was skipped or is still to be written is a failure; a run without a test always is.
  *
- *     npm test [-- [--test-name-pattern=PATTERN] [file or folder …]]
+ *     npm test [-- [--fast] [--coverage] [--test-name-pattern=PATTERN] [file or folder …]]
+ *
+ * `--fast` (`npm run test:fast`) leaves out what needs a real program or takes long; `--coverage` measures which lines and
+ * branches of `src/` the tests run, and fails where these are clearly fewer than before.
  */
 import { globSync, statSync } from 'node:fs';
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -14,27 +17,60 @@ import { ensureNewestCelery, ensureRealParts, partVersions } from '../test/real/
 import { ensureOtelcol } from './otelcol.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
-/** Two, since most of what a test of real programs does is to wait for them. */
-const FILES_AT_ONCE = 2;
+/** More than cores, since most of what a test of real programs does is to wait for them. */
+const FILES_AT_ONCE = 3;
 /** Ends a file that hangs; tests that wait for something have shorter limits of their own. */
 const FILE_TIMEOUT_MS = 8 * 60_000;
-/** Those that take longest go first, so that none is left running alone at the end. */
-const SLOW_FIRST = ['test/e2e/', 'test/broker/', 'test/contract/'];
+/** These go first, the slowest to begin with, so that none is left running alone at the end. */
+const SLOW = [
+  'test/e2e/',
+  'test/contract/package',
+  'test/broker/amqp/transport',
+  'test/broker/amqp/restart',
+  'test/real/',
+  'test/bench/',
+  'test/cluster/',
+];
+/** Of those, these mostly wait: there is one of them beside each two that compute. */
+const WAITING =
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|hearing|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp\/|real\//u;
+/** Left out by `--fast`. */
+const NOT_FAST = [
+  ...[
+    'test/e2e/',
+    'test/real/',
+    'test/broker/amqp/transport',
+    'test/broker/amqp/restart',
+    'test/recordings/',
+  ],
+  ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
+  ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
+  ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
+];
+/** Percent of what there is in `src/`; a little less than the fast tests run today. */
+const COVERED_MIN = { lines: 97, branches: 95 };
+
+const startsWith = (file: string, beginnings: readonly string[]): boolean =>
+  beginnings.some((beginning) => file.startsWith(beginning));
 
 /** Test files for the arguments as given; a folder stands for all in it. */
-function filesFor(selection: readonly string[]): readonly string[] {
-  const rank = (file: string) => {
-    const place = SLOW_FIRST.findIndex((folder) => file.startsWith(folder));
-    return place < 0 ? SLOW_FIRST.length : place;
-  };
-  return selection
+function filesFor(selection: readonly string[], fast: boolean): readonly string[] {
+  const files = selection
     .map((name) => path.relative(ROOT, path.resolve(name)))
     .flatMap((name) =>
       statSync(path.resolve(ROOT, name), { throwIfNoEntry: false })?.isDirectory()
         ? globSync(`${name}/**/*.test.ts`, { cwd: ROOT }).sort()
         : [name],
     )
-    .toSorted((a, b) => rank(a) - rank(b));
+    .filter((file) => !fast || !startsWith(file, NOT_FAST));
+  const { slow = [], quick = [] } = Object.groupBy(files, (file) =>
+    startsWith(file, SLOW) ? 'slow' : 'quick',
+  );
+  const { waiting = [], computing = [] } = Object.groupBy(slow, (file) =>
+    WAITING.test(file) ? 'waiting' : 'computing',
+  );
+  const beside = computing.flatMap((file, index) => [...(index % 2 === 0 ? waiting.splice(0, 1) : []), file]);
+  return [...beside, ...waiting, ...quick];
 }
 
 /** What is wrong with a run although no test failed. */
@@ -70,8 +106,42 @@ interface TestReport {
   readonly details?: { readonly type?: string | undefined };
 }
 
+/** Of a file or of all: how much there is, and how much of it was run. */
+type Covered = Record<`${'total' | 'covered'}${'Line' | 'Branch'}Count`, number>;
+
+/** A line for each room of `src/`, and what is wrong with the sum. */
+function coverageReport(summary: { files: (Covered & { path: string })[]; totals: Covered }) {
+  const percent = (covered: number, total: number) => (100 * covered) / total;
+  const of = (counts: readonly Covered[]) => {
+    const sum = (key: keyof Covered) => counts.reduce((all, each) => all + each[key], 0);
+    return {
+      lines: percent(sum('coveredLineCount'), sum('totalLineCount')),
+      branches: percent(sum('coveredBranchCount'), sum('totalBranchCount')),
+    };
+  };
+  const line = (name: string, { lines, branches }: ReturnType<typeof of>) =>
+    `${name.padEnd(20)} ${lines.toFixed(1).padStart(5)} % of lines, ${branches.toFixed(1).padStart(5)} % of branches\n`;
+  const rooms = Map.groupBy(summary.files, (file) => path.relative(ROOT, path.dirname(file.path)));
+  const all = of([summary.totals]);
+  return {
+    text: [...rooms].map(([room, files]) => line(room, of(files))).join('') + line('all', all),
+    flaws: (['lines', 'branches'] as const)
+      .filter((what) => all[what] < COVERED_MIN[what])
+      .map(
+        (what) =>
+          `Of ${what}, only ${all[what].toFixed(1)} % are tested: ${COVERED_MIN[what]} % were before.`,
+      ),
+  };
+}
+
+interface Options {
+  readonly fast: boolean;
+  readonly coverage: boolean;
+  readonly patterns: readonly string[];
+}
+
 /** @returns whether all is well */
-async function runTests(files: readonly string[], patterns: readonly string[]): Promise<boolean> {
+async function runTests(files: readonly string[], { fast, coverage, patterns }: Options): Promise<boolean> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
@@ -83,7 +153,9 @@ async function runTests(files: readonly string[], patterns: readonly string[]): 
   let success = true;
   const events = run({
     files: files.map((file) => path.resolve(ROOT, file)),
-    concurrency: FILES_AT_ONCE,
+    concurrency: fast ? availableParallelism() : FILES_AT_ONCE,
+    coverage,
+    coverageIncludeGlobs: 'src/**',
     timeout: FILE_TIMEOUT_MS,
     testNamePatterns: [...patterns],
     signal: stop.signal,
@@ -94,22 +166,34 @@ async function runTests(files: readonly string[], patterns: readonly string[]): 
     // A failing test that is marked as to do does not fail Node's run.
     if (report.todo === undefined) success = false;
   });
-  for await (const text of events.compose(new spec())) process.stdout.write(text);
+  const covered = { text: '', flaws: [] as readonly string[] };
+  events.on('test:coverage', ({ summary }) => Object.assign(covered, coverageReport(summary)));
+  const told = events.filter(({ type }: { type: string }) => type !== 'test:coverage');
+  for await (const text of told.compose(new spec())) process.stdout.write(text);
   if (stop.signal.aborted) return false;
-  const flaws = verdict.sentences({ strict: process.env['CI'] === 'true', filtered: patterns.length > 0 });
+  process.stdout.write(covered.text);
+  const strict = process.env['CI'] === 'true';
+  const flaws = [...verdict.sentences({ strict, filtered: patterns.length > 0 }), ...covered.flaws];
   for (const flaw of flaws) process.stderr.write(`✖ ${flaw}\n`);
   return success && flaws.length === 0;
 }
 
 const { values, positionals } = parseArgs({
-  options: { 'test-name-pattern': { type: 'string', multiple: true, default: [] } },
+  options: {
+    'test-name-pattern': { type: 'string', multiple: true, default: [] },
+    fast: { type: 'boolean', default: false },
+    coverage: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
 try {
-  ensureRealParts();
-  process.stdout.write(`${partVersions(ensureNewestCelery(), ensureOtelcol())}\n`);
-  const files = filesFor(positionals.length > 0 ? positionals : ['test']);
-  if (!(await runTests(files, values['test-name-pattern']))) process.exitCode ??= 1;
+  const { fast, coverage, 'test-name-pattern': patterns } = values;
+  if (!fast) {
+    ensureRealParts();
+    process.stdout.write(`${partVersions(ensureNewestCelery(), ensureOtelcol())}\n`);
+  }
+  const files = filesFor(positionals.length > 0 ? positionals : ['test'], fast);
+  if (!(await runTests(files, { fast, coverage, patterns }))) process.exitCode ??= 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

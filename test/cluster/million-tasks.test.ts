@@ -1,6 +1,7 @@
 /** A table with a million tasks, or of more runs than that: what is done with all gives others their turn again soon. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { processorMs } from '../processor-time.ts';
 import { againstMedians } from './against-medians.ts';
 import { received, sent, signal, started, T0_MS, type Watched, watch } from './events.ts';
 
@@ -12,18 +13,11 @@ const LATER_MS = T0_MS + 60_000;
 /** Of the thread’s own time: what others take of a core is not counted. */
 const STEP_CPU_MS_MAX = 50;
 
-function cpuMs(work: () => void): number {
-  const before = process.threadCpuUsage();
-  work();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1_000;
-}
-
 function longestStepMs({ cluster }: Watched): number {
   const steps = cluster.stepwiseSurvey(LATER_MS);
   let longestMs = 0;
   for (let isOver = false; !isOver; ) {
-    const ms = cpuMs(() => {
+    const ms = processorMs(() => {
       isOver = steps.next().done === true;
     });
     longestMs = Math.max(longestMs, ms);
@@ -51,7 +45,7 @@ test('a survey of a million tasks, all of which one worker runs and half of whic
   assert.equal(on.cluster.tables().tasks.size, TASKS);
   const longestMs = Math.max(longestStepMs(on), longestStepMs(on));
   assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
-  const gapMs = cpuMs(() => on.cluster.gap());
+  const gapMs = processorMs(() => on.cluster.gap());
   assert.ok(gapMs < STEP_CPU_MS_MAX, `a new connection: ${gapMs} ms`);
 });
 

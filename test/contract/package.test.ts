@@ -1,9 +1,18 @@
 /**
- * The package as its users get it: built, packed, installed into an empty folder, run and imported. Nothing is taken
- * from the repository but what `npm pack` puts into the tarball.
+ * The package as its users get it: packed from git, installed into an empty folder, run and imported; and a clone that is
+ * installed globally. Nothing is taken from the repository but what git would have.
  */
 import assert from 'node:assert/strict';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -15,7 +24,7 @@ import { IMPORTING, type Imported } from './importing.ts';
 import { ROOT, readSources } from './sources.ts';
 
 /** Fetching and unpacking the dependencies, on a slow day. */
-const NPM_TIMEOUT_MS = 180_000;
+const NPM_TIMEOUT_MS = 300_000;
 const RUN_TIMEOUT_MS = 20_000;
 
 /** What the package promises to export; a change here is a change for its users. */
@@ -105,21 +114,53 @@ interface LockRow {
 let folder: string;
 let packed: Packed;
 
-async function npm(cwd: string, ...args: string[]): Promise<string> {
-  const ended = await runChild('npm', args, { cwd, env: NPM_ENV, timeoutMs: NPM_TIMEOUT_MS });
-  assert.equal(ended.code, 0, `npm ${args.join(' ')}\n${ended.stdout}${ended.stderr}`);
+async function done(command: string, cwd: string, ...args: string[]): Promise<string> {
+  const ended = await runChild(command, args, { cwd, env: NPM_ENV, timeoutMs: NPM_TIMEOUT_MS });
+  assert.equal(ended.code, 0, `${command} ${args.join(' ')}\n${ended.stdout}${ended.stderr}`);
   return ended.stdout;
+}
+
+/** Quick where the packages have been fetched before; npm 12 fetches nothing from git unless it is told to. */
+const npm = (cwd: string, ...args: string[]) =>
+  done(
+    'npm',
+    cwd,
+    ...args,
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    '--allow-git=all',
+  );
+
+/** A repository with one commit: what is in the folder now. */
+async function makeClone(): Promise<string> {
+  const clone = path.join(folder, 'clone');
+  const listed = await done('git', ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard');
+  for (const file of listed.split('\0').filter((name) => name !== '' && name !== 'node_modules'))
+    cpSync(path.join(ROOT, file), path.join(clone, file));
+  await done('git', clone, 'init', '--quiet');
+  await done('git', clone, 'add', '--all');
+  const author = ['-c', 'user.name=test', '-c', 'user.email=test@localhost'];
+  await done('git', clone, ...author, 'commit', '--quiet', '--message=all');
+  // How they get there: test/scripts/prepare.test.ts.
+  symlinkSync(path.join(ROOT, 'node_modules'), path.join(clone, 'node_modules'));
+  return clone;
 }
 
 before(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-package-'));
-  const answer = await npm(ROOT, 'pack', '--json', '--silent', '--pack-destination', folder);
-  // What is built is told before, on lines of its own.
-  [packed] = JSON.parse(answer.slice(answer.search(/^\[/mu)));
-  mkdirSync(path.join(folder, 'user'));
-  writeFileSync(path.join(folder, 'user/package.json'), '{ "private": true, "type": "module" }');
-  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  await npm(path.join(folder, 'user'), 'install', ...quiet, path.join(folder, packed.filename));
+  const clone = await makeClone();
+  const toFolder = ['--pack-destination', folder];
+  const [answer] = await Promise.all([
+    npm(folder, 'pack', '--json', ...toFolder, `git+file://${clone}`),
+    npm(folder, 'install', '--global', '--prefix', path.join(folder, 'global'), clone),
+  ]);
+  [packed] = JSON.parse(answer);
+  const user = path.join(folder, 'user');
+  mkdirSync(user);
+  writeFileSync(path.join(user, 'package.json'), '{ "private": true, "type": "module" }');
+  await npm(user, 'install', path.join(folder, packed.filename));
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -178,6 +219,13 @@ test('every source map is beside its file and carries the source, which the pack
 test('the command tells its version', async () => {
   const { code, stdout, stderr } = await runHere('npx', ['--no-install', 'celery-otel', '--version']);
   assert.deepEqual({ code, stdout }, { code: 0, stdout: `${VERSION}\n` }, stderr);
+});
+
+test('the command of a clone that is installed globally runs, also after another build', async () => {
+  const version = () => runHere(path.join(folder, 'global/bin/celery-otel'), ['--version']);
+  assert.deepEqual(await version(), { code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  await done(process.execPath, path.join(folder, 'clone'), 'scripts/build.mjs');
+  assert.deepEqual(await version(), { code: 0, stdout: `${VERSION}\n`, stderr: '' });
 });
 
 test('the command explains itself', async () => {

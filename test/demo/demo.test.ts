@@ -8,13 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { eventCounts, readShopReport } from '../real/shop-report.ts';
 
 const DEMO = new URL('../../examples/demo/', import.meta.url);
-const DURATION_MAX_MS = 60_000;
 
 /** What the demo printed, and how it ended. */
-let demo: { readonly code: unknown; readonly stdout: string; readonly durationMs: number };
+let demo: { readonly code: unknown; readonly stdout: string };
 
 before(async () => {
-  const startedMs = performance.now();
   const child = spawn(process.execPath, [fileURLToPath(new URL('demo.ts', DEMO))], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -24,7 +22,7 @@ before(async () => {
     once(child, 'close'),
   ]);
   assert.equal(stderr, '', 'nothing is worth a warning');
-  demo = { code, stdout, durationMs: performance.now() - startedMs };
+  demo = { code, stdout };
 });
 
 /** The lines of the table that begins with that column: first cell → column → cell. */
@@ -57,9 +55,8 @@ function recordedEvents(): readonly Readonly<Record<string, unknown>>[] {
   });
 }
 
-test('it ends by itself, well and within a minute', () => {
+test('it ends by itself, and well', () => {
   assert.equal(demo.code, 0);
-  assert.ok(demo.durationMs < DURATION_MAX_MS, `${demo.durationMs} ms`);
 });
 
 test('its table shows the ends that Celery itself reported when it was recorded', () => {

@@ -5,9 +5,10 @@ export interface ExportTimes {
   take(points: readonly Point[]): void;
   /** How many exports of a service there were. */
   count(service: string): number;
-  /** Between two exports of a service, one after the other; Infinity where there are no two. */
-  longestGapMs(service: string): number;
-  /** The same of a span of time, with its ends, by another clock: what it shows at a time since the epoch. */
+  /**
+   * Between two exports of a service, one after the other, in a span of time, with its ends; by another clock: what it shows
+   * at a time since the epoch.
+   */
   longestGapWithin(service: string, fromMs: number, toMs: number, clock: (atMs: number) => number): number;
 }
 
@@ -24,7 +25,6 @@ export function exportTimes(): ExportTimes {
       }
     },
     count: (service) => times.get(service)?.length ?? 0,
-    longestGapMs: (service) => longestGap(times.get(service) ?? []),
     longestGapWithin(service, fromMs, toMs, clock) {
       const within = (times.get(service) ?? []).filter((timeMs) => timeMs > fromMs && timeMs < toMs);
       return longestGap([fromMs, ...within, toMs].map(clock));
@@ -34,5 +34,5 @@ export function exportTimes(): ExportTimes {
 
 function longestGap(times: readonly number[]): number {
   const gaps = times.slice(1).map((timeMs, index) => timeMs - (times[index] ?? Number.NaN));
-  return gaps.length === 0 ? Infinity : Math.max(...gaps);
+  return Math.max(...gaps);
 }

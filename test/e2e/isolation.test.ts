@@ -16,6 +16,7 @@ import { ownMetric } from './own-metrics.ts';
 import { event, publish } from './publish.ts';
 import { serviceFile } from './service-file.ts';
 import { countsOf, lives, WORKER } from './task-lives.ts';
+import { ownTime, toldTurns } from './told-turns.ts';
 
 const INTERVAL_MS = 1000;
 /** With characters that a URL has to encode. */
@@ -69,7 +70,8 @@ test('three services are exact on a shared broker while three others have none, 
     endpoint: sink.url,
     intervalMs: INTERVAL_MS,
   });
-  const bridge = startBridge(t, {}, ['run', '--config', file]);
+  const tellTurn = import.meta.resolve('./tell-longest-turn.ts');
+  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', tellTurn]);
   const untilTold = (condition: (points: readonly Point[]) => boolean) =>
     sink.waitFor('celery-otel', condition, SOON_MS);
   await untilTold((points) => NAMES.every((name) => ownMetric(points, name, 'broker.connected') === 1));
@@ -85,6 +87,7 @@ test('three services are exact on a shared broker while three others have none, 
       await sink.waitFor(name, (points) => total(points, 'celery.task.succeeded') >= lived, SOON_MS);
     }
   };
+  const fromMs = Date.now();
   await live(NAMES, 0);
   await untilTold((points) => Object.keys(FAILING).every((name) => sessions(points, name) >= 2));
   await live(NAMES, 1);
@@ -105,8 +108,13 @@ test('three services are exact on a shared broker while three others have none, 
   assertResources(sink);
   assertOwnMetrics(own);
   assertLog(bridge);
+  const toMs = Date.now();
+  bridge.signal('SIGUSR2');
+  await bridge.logged(/"longestMs"[^\n]*\n/u, SOON_MS);
+  const [told] = toldTurns(bridge.log());
+  assert.ok(told !== undefined);
   for (const name of [...NAMES, 'celery-otel']) {
-    const gapMs = seen.times.longestGapMs(name);
+    const gapMs = seen.times.longestGapWithin(name, fromMs, toMs, ownTime(told.own));
     assert.ok(gapMs < 3 * INTERVAL_MS, `${name}: ${gapMs} ms between two exports`);
   }
   bridge.signal('SIGTERM');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
@@ -13,7 +13,7 @@ const LOST_TIMEOUT_S = 6;
 const SERIES_RETENTION_S = 15;
 const EXPORT_INTERVAL_MS = 500;
 /** For what is late on a busy machine: timers, the export itself. */
-const MARGIN_MS = 1500;
+const MARGIN_MS = 20_000;
 const LONG = 'shop.write_daily_report';
 const RUNNING = 3;
 
@@ -32,122 +32,130 @@ function seriesOf(points: readonly Point[], worker: string): ReadonlySet<string>
   );
 }
 
-for (const flavour of celeryFlavours()) {
-  test(`Celery ${flavour.version}: three tasks that a killed worker ran are lost, once, and its series end with it`, {
-    timeout: 120_000,
-  }, async (t) => {
-    const cluster = await clusterOf(flavour);
-    /** The counter in each export. */
-    const lostInExports: number[] = [];
-    const sink = await startReceiver({
-      onExport: ({ points }) => {
-        if (points[0]?.resource['service.name'] === 'shop')
-          lostInExports.push(total(points, 'celery.task.lost'));
-      },
-    });
-    t.after(() => sink.stop());
-    const bridge = startBridge(t, {
-      CELERY_BROKER_URL: cluster.broker,
-      CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
-      CELERY_OTEL_LOST_TIMEOUT: String(LOST_TIMEOUT_S),
-      CELERY_OTEL_SERIES_RETENTION: String(SERIES_RETENTION_S),
-      CELERY_OTEL_ATTRIBUTES_ENABLED: 'celery.task.prefetch_time/celery.worker.name',
-      OTEL_SERVICE_NAME: 'shop',
-      OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-      OTEL_METRIC_EXPORT_INTERVAL: String(EXPORT_INTERVAL_MS),
-    });
-    await bridge.logged(/connected to/u, 10_000);
-    const employ = async (name: string, queue: string) => {
-      const worker = await startWorker({
-        ...cluster,
-        nodename: name,
-        pool: 'prefork',
-        concurrency: RUNNING,
-        queues: [queue],
+describe('a killed worker', { concurrency: 2 }, () => {
+  for (const flavour of celeryFlavours()) {
+    test(`Celery ${flavour.version}: three tasks that a killed worker ran are lost, once, and its series end with it`, {
+      timeout: 120_000,
+    }, async (t) => {
+      const cluster = await clusterOf(flavour);
+      /** The counter in each export. */
+      const lostInExports: number[] = [];
+      const sink = await startReceiver({
+        onExport: ({ points }) => {
+          if (points[0]?.resource['service.name'] === 'shop')
+            lostInExports.push(total(points, 'celery.task.lost'));
+        },
       });
-      t.after(() => worker.kill());
-      return worker;
-    };
-    const [doomed, steady] = await Promise.all([employ('doomed', 'reports'), employ('steady', 'orders')]);
-    const of = (points: readonly Point[], metric: string, worker = doomed.nodename): number =>
-      total(points, metric, { 'celery.worker.name': worker });
-    const long: Order = { task: LONG, args: [90] };
-    await sendTasks(cluster, [
-      ...times(2, { task: 'shop.check_stock', args: ['cup'] }),
-      ...times(2, { task: 'shop.check_stock', args: ['unicorn'] }),
-      ...times(2, { task: LONG, args: [0.1] }),
-      ...times(RUNNING, long),
-    ]);
-    const busy = await sink.waitFor(
-      'shop',
-      (points) =>
-        of(points, 'celery.worker.tasks.active') === RUNNING &&
-        of(points, 'celery.task.succeeded') === 2 &&
-        of(points, 'celery.task.failed', steady.nodename) === 2,
-      15_000,
-    );
-    assert.equal(of(busy, 'celery.worker.up'), 1);
-    assert.equal(of(busy, 'celery.task.lost'), 0);
-
-    await doomed.kill();
-    const silent = await sink.waitFor(
-      'shop',
-      (points) => of(points, 'celery.worker.up') === 0,
-      WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
-    );
-    assert.equal(total(silent, 'celery.task.lost'), 0, 'silence alone is no death yet');
-    const dead = await sink.waitFor(
-      'shop',
-      (points) => total(points, 'celery.task.lost') > 0,
-      (LOST_TIMEOUT_S - WORKER_TIMEOUT_S) * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
-    );
-    const where = {
-      'celery.task.name': LONG,
-      'celery.queue.name': 'reports',
-      'celery.worker.name': doomed.nodename,
-    };
-    assert.equal(total(dead, 'celery.task.lost', where), RUNNING);
-    assert.equal(total(dead, 'celery.task.lost'), RUNNING);
-    assert.equal(of(dead, 'celery.worker.tasks.active'), 0);
-    assert.equal(total(dead, 'celery.task.oldest_age'), 0, 'nothing runs any more');
-
-    const successor = await employ('doomed', 'reports');
-    assert.notEqual(successor.pid, doomed.pid);
-    await sendTasks(cluster, [{ task: LONG, args: [0.1] }]);
-    const back = await sink.waitFor(
-      'shop',
-      (points) => of(points, 'celery.worker.up') === 1 && of(points, 'celery.task.succeeded') === 3,
-      15_000,
-    );
-    assert.equal(total(back, 'celery.task.lost', where), RUNNING);
-
-    await successor.kill();
-    await sink.waitFor(
-      'shop',
-      (points) => of(points, 'celery.worker.up') === 0,
-      WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
-    );
-    const last = sink.latest('shop');
-    const kept = seriesOf(last, steady.nodename);
-    const ending = seriesOf(last, doomed.nodename);
-    for (const metric of ['worker.up', 'task.lost', 'task.succeeded', 'task.runtime', 'task.prefetch_time']) {
-      assert.ok(
-        [...ending].some((series) => series.startsWith(`celery.${metric} `)),
-        `it has ${metric}`,
+      t.after(() => sink.stop());
+      const bridge = startBridge(t, {
+        CELERY_BROKER_URL: cluster.broker,
+        CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
+        CELERY_OTEL_LOST_TIMEOUT: String(LOST_TIMEOUT_S),
+        CELERY_OTEL_SERIES_RETENTION: String(SERIES_RETENTION_S),
+        CELERY_OTEL_ATTRIBUTES_ENABLED: 'celery.task.prefetch_time/celery.worker.name',
+        OTEL_SERVICE_NAME: 'shop',
+        OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+        OTEL_METRIC_EXPORT_INTERVAL: String(EXPORT_INTERVAL_MS),
+      });
+      await bridge.logged(/connected to/u, 10_000);
+      const employ = async (name: string, queue: string) => {
+        const worker = await startWorker({
+          ...cluster,
+          nodename: name,
+          pool: 'prefork',
+          concurrency: RUNNING,
+          queues: [queue],
+        });
+        t.after(() => worker.kill());
+        return worker;
+      };
+      const [doomed, steady] = await Promise.all([employ('doomed', 'reports'), employ('steady', 'orders')]);
+      const of = (points: readonly Point[], metric: string, worker = doomed.nodename): number =>
+        total(points, metric, { 'celery.worker.name': worker });
+      const long: Order = { task: LONG, args: [90] };
+      await sendTasks(cluster, [
+        ...times(2, { task: 'shop.check_stock', args: ['cup'] }),
+        ...times(2, { task: 'shop.check_stock', args: ['unicorn'] }),
+        ...times(2, { task: LONG, args: [0.1] }),
+        ...times(RUNNING, long),
+      ]);
+      const busy = await sink.waitFor(
+        'shop',
+        (points) =>
+          of(points, 'celery.worker.tasks.active') === RUNNING &&
+          of(points, 'celery.task.succeeded') === 2 &&
+          of(points, 'celery.task.failed', steady.nodename) === 2,
+        15_000,
       );
-    }
-    const forgotten = await sink.waitFor(
-      'shop',
-      (points) => seriesOf(points, doomed.nodename).size === 0,
-      SERIES_RETENTION_S * 1000 + 2 * EXPORT_INTERVAL_MS + MARGIN_MS,
-    );
-    assert.deepEqual(seriesOf(forgotten, steady.nodename), kept, 'those of the other go on');
-    assert.equal(of(forgotten, 'celery.worker.up', steady.nodename), 1);
-    assert.equal(of(forgotten, 'celery.task.failed', steady.nodename), 2);
+      assert.equal(of(busy, 'celery.worker.up'), 1);
+      assert.equal(of(busy, 'celery.task.lost'), 0);
 
-    const firstLost = lostInExports.findIndex((count) => count > 0);
-    const sinceThen = new Set(lostInExports.slice(firstLost));
-    assert.deepEqual([...sinceThen], [RUNNING, 0], 'three in each export, until the series ended');
-    assert.ok(bridge.alive());
-  });
-}
+      await doomed.kill();
+      const silent = await sink.waitFor(
+        'shop',
+        (points) => of(points, 'celery.worker.up') === 0,
+        WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
+      );
+      assert.equal(total(silent, 'celery.task.lost'), 0, 'silence alone is no death yet');
+      const dead = await sink.waitFor(
+        'shop',
+        (points) => total(points, 'celery.task.lost') > 0,
+        (LOST_TIMEOUT_S - WORKER_TIMEOUT_S) * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
+      );
+      const where = {
+        'celery.task.name': LONG,
+        'celery.queue.name': 'reports',
+        'celery.worker.name': doomed.nodename,
+      };
+      assert.equal(total(dead, 'celery.task.lost', where), RUNNING);
+      assert.equal(total(dead, 'celery.task.lost'), RUNNING);
+      assert.equal(of(dead, 'celery.worker.tasks.active'), 0);
+      assert.equal(total(dead, 'celery.task.oldest_age'), 0, 'nothing runs any more');
+
+      const successor = await employ('doomed', 'reports');
+      assert.notEqual(successor.pid, doomed.pid);
+      await sendTasks(cluster, [{ task: LONG, args: [0.1] }]);
+      const back = await sink.waitFor(
+        'shop',
+        (points) => of(points, 'celery.worker.up') === 1 && of(points, 'celery.task.succeeded') === 3,
+        15_000,
+      );
+      assert.equal(total(back, 'celery.task.lost', where), RUNNING);
+
+      await successor.kill();
+      await sink.waitFor(
+        'shop',
+        (points) => of(points, 'celery.worker.up') === 0,
+        WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
+      );
+      const last = sink.latest('shop');
+      const kept = seriesOf(last, steady.nodename);
+      const ending = seriesOf(last, doomed.nodename);
+      for (const metric of [
+        'worker.up',
+        'task.lost',
+        'task.succeeded',
+        'task.runtime',
+        'task.prefetch_time',
+      ]) {
+        assert.ok(
+          [...ending].some((series) => series.startsWith(`celery.${metric} `)),
+          `it has ${metric}`,
+        );
+      }
+      const forgotten = await sink.waitFor(
+        'shop',
+        (points) => seriesOf(points, doomed.nodename).size === 0,
+        SERIES_RETENTION_S * 1000 + 2 * EXPORT_INTERVAL_MS + MARGIN_MS,
+      );
+      assert.deepEqual(seriesOf(forgotten, steady.nodename), kept, 'those of the other go on');
+      assert.equal(of(forgotten, 'celery.worker.up', steady.nodename), 1);
+      assert.equal(of(forgotten, 'celery.task.failed', steady.nodename), 2);
+
+      const firstLost = lostInExports.findIndex((count) => count > 0);
+      const sinceThen = new Set(lostInExports.slice(firstLost));
+      assert.deepEqual([...sinceThen], [RUNNING, 0], 'three in each export, until the series ended');
+      assert.ok(bridge.alive());
+    });
+  }
+});

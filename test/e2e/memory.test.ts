@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
-import { builtMain } from './built-main.ts';
+import { type BuiltMain, buildMain } from './built-main.ts';
 import { type EventFields, event, publishRaw } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 
@@ -24,6 +24,19 @@ const EVENTS_A_MESSAGE = 24;
 const HONEST = { portions: 100, tasks: 1000, names: 195, workers: 10, portionMs: 200 } as const;
 const SERIES = 10_000;
 const HOSTILE_PORTION = 1200;
+
+let main: BuiltMain;
+let rabbitmq: RabbitMq;
+let services = 0;
+
+before(async () => {
+  [main, rabbitmq] = await Promise.all([buildMain(), startRabbitmq()]);
+});
+
+after(async () => {
+  main?.remove();
+  await rabbitmq?.remove();
+});
 
 test('an honest cluster of 100,000 tasks and 10,000 series takes less than 200 MiB', {
   timeout: 180_000,
@@ -59,9 +72,8 @@ for (const { what, portions, make } of [
 }
 
 async function started(t: TestContext) {
-  const main = await builtMain(t);
-  const rabbitmq = await startRabbitmq();
-  t.after(() => rabbitmq.remove());
+  services += 1;
+  const brokerUrl = await rabbitmq.addVhost(`memory-${services}`);
   const totals = receivedTotals();
   const series = new Set<string>();
   const sink = await startReceiver({
@@ -72,19 +84,19 @@ async function started(t: TestContext) {
   });
   t.after(() => sink.stop());
   const env = {
-    CELERY_BROKER_URL: rabbitmq.url,
+    CELERY_BROKER_URL: brokerUrl,
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: `${INTERVAL_MS}`,
   };
-  const bridge = startBridge(t, env, ['run'], [], main);
+  const bridge = startBridge(t, env, ['run'], [], main.path);
   await bridge.logged(/connected to/u, 10_000);
   let published = 0;
   return {
     series: () => series.size,
     async publish(events: readonly EventFields[]) {
       published += events.length;
-      await publishRaw(rabbitmq.url, messagesOf(events));
+      await publishRaw(brokerUrl, messagesOf(events));
     },
     async caughtUp(aheadMax = 0) {
       const endMs = performance.now() + CAUGHT_UP_MS;

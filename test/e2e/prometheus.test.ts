@@ -3,14 +3,13 @@
  * names, types, labels and values of one run of the shop, and a rate while workers and the bridge itself come and go.
  */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Point } from '../../examples/demo/otlp-points.ts';
 import { METRICS, type MetricRow } from '../../src/meter/catalog.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type Otelcol, skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
 import { type Prometheus, type Sample, startPrometheus } from '../real/prometheus.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
 import { eventCounts, placeOrders } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks } from './counted.ts';
@@ -19,6 +18,7 @@ import { steadyTasks } from './steady-tasks.ts';
 
 const skip = skipWithoutOtelcol();
 const clusterOf = shopClusters();
+const flavour = celeryFlavours().at(-1) ?? assert.fail('there is no Celery');
 
 const ORDERS = 200;
 const PACE_HZ = 50;
@@ -44,128 +44,128 @@ async function startBackends(t: TestContext): Promise<{ collector: Otelcol; prom
   return { collector, prometheus };
 }
 
-test('the shop’s tasks are in Prometheus under the expected names, types and labels, as many as Celery says', {
-  skip,
-  timeout: 240_000,
-}, async (t) => {
-  const flavour = celeryFlavours().at(-1) ?? assert.fail('there is no Celery');
-  const cluster = await clusterOf(flavour);
-  const { collector, prometheus } = await startBackends(t);
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: cluster.broker,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=checkout',
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
-    OTEL_METRIC_EXPORT_INTERVAL: '500',
-  });
-  await bridge.logged(/connected to/u, 10_000);
-  const worker = await startWorker({ ...cluster, concurrency: 4, nodename: 'all' });
-  t.after(() => worker.kill());
-  const expected = eventCounts(await placeOrders({ ...cluster, orders: ORDERS, seed: 3, timeoutS: 120 }));
-
-  let counted = {};
-  const endMs = performance.now() + 20_000;
-  while (performance.now() < endMs && JSON.stringify(counted) !== JSON.stringify(expected)) {
-    await delay(500);
-    counted = countedTasks(await pointsIn(prometheus));
-  }
-  assert.deepEqual(counted, expected);
-
-  const told = typesIn(await collector.metricsText());
-  for (const metric of [
-    'celery.task.sent',
-    'celery.task.runtime',
-    'celery.task.wait_time',
-    'celery.worker.up',
-  ] as const)
-    assert.equal(told.get(prometheusName(metric)), METRICS[metric].instrument, metric);
-  const ours = new Map(Object.keys(METRICS).map((metric) => [prometheusName(metric), metric]));
-  const strangers = [...told.keys()].filter(
-    (name) => name.startsWith('celery_') && !name.startsWith('celery_otel'),
-  );
-  assert.deepEqual(
-    strangers.filter((name) => !ours.has(name)),
-    [],
-    'every name is one of the catalog',
-  );
-
-  const [up] = await prometheus.query('celery_worker_up{job="shop"}');
-  assert.equal(up?.value, 1);
-  const { instance = '', ...labels } = up.labels;
-  assert.deepEqual(labels, {
-    __name__: 'celery_worker_up',
-    celery_worker_name: worker.nodename,
-    deployment_environment_name: 'test',
-    job: 'shop',
-  });
-  const [info] = await prometheus.query(`target_info{job="shop"}`);
-  assert.equal(info?.labels['team'], 'checkout');
-  assert.equal(info?.labels['instance'] ?? '', instance, 'so that the two can be joined');
-  const [own] = await prometheus.query('sum(celery_otel_events_total{job="celery-otel"})');
-  assert.ok((own?.value ?? 0) > ORDERS);
-});
-
-test('a rate is right while a worker replaces another, and has no false spike when one returns or the bridge restarts', {
-  skip,
-  timeout: 240_000,
-}, async (t) => {
-  const rabbitmq = await startRabbitmq();
-  t.after(() => rabbitmq.remove());
-  const { collector, prometheus } = await startBackends(t);
-  const start = () =>
-    startBridge(t, {
-      CELERY_BROKER_URL: rabbitmq.url,
+describe('Prometheus', { concurrency: 2 }, () => {
+  test('the shop’s tasks are in Prometheus under the expected names, types and labels, as many as Celery says', {
+    skip,
+    timeout: 240_000,
+  }, async (t) => {
+    const cluster = await clusterOf(flavour);
+    const { collector, prometheus } = await startBackends(t);
+    const bridge = startBridge(t, {
+      CELERY_BROKER_URL: cluster.broker,
       OTEL_SERVICE_NAME: 'shop',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=checkout',
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
       OTEL_METRIC_EXPORT_INTERVAL: '500',
-      CELERY_OTEL_WORKER_TIMEOUT: '3',
-      CELERY_OTEL_SERIES_RETENTION: '5',
     });
-  let bridge = start();
-  await bridge.logged(/connected to/u, 10_000);
-  const tasks = await steadyTasks(rabbitmq.url, PACE_HZ);
-  t.after(() => tasks.stop());
+    await bridge.logged(/connected to/u, 10_000);
+    const worker = await startWorker({ ...cluster, concurrency: 4, nodename: 'all' });
+    t.after(() => worker.kill());
+    const expected = eventCounts(await placeOrders({ ...cluster, orders: ORDERS, seed: 3, timeoutS: 120 }));
 
-  tasks.runOn('celery@old');
-  await prometheus.untilSamples('celery_task_succeeded_total');
-  // The beginning of the first series is to be out of the window: of what was before its first sample no rate tells.
-  await delay(WINDOW_MS / 2 + 3000);
-  const rates: number[] = [];
-  for (const worker of ['celery@new', 'celery@newer']) {
-    if (rates.length > 0) await delay(WINDOW_MS / 2 + 3000);
-    tasks.runOn(worker);
-    await delay(WINDOW_MS / 2);
-    const [rate] = await prometheus.query('sum(rate(celery_task_succeeded_total[1m]))');
-    const [series] = await prometheus.query('count(celery_task_succeeded_total)');
-    // What was counted before the first sample of the new series is in no rate; a busy machine delays that sample.
-    const [first] = await prometheus.query(
-      `min_over_time(celery_task_succeeded_total{celery_worker_name="${worker}"}[1m])`,
-    );
-    rates.push((rate?.value ?? 0) + (first?.value ?? 0) / (WINDOW_MS / 1000));
-    t.diagnostic(
-      `${rate?.value} tasks a second, and ${first?.value} before the first sample, where there were ${PACE_HZ}`,
-    );
-    if (rates.length === 1) assert.equal(series?.value, 2, 'one of each worker');
-    if (isNear(rates.at(-1))) break;
-  }
-  assert.ok(isNear(rates.at(-1)), `rates of ${rates.join(' and ')}`);
+    let counted = {};
+    const endMs = performance.now() + 20_000;
+    while (performance.now() < endMs && JSON.stringify(counted) !== JSON.stringify(expected)) {
+      await delay(500);
+      counted = countedTasks(await pointsIn(prometheus));
+    }
+    assert.deepEqual(counted, expected);
 
-  // By now nothing of the old one is exported any more; here it is again.
-  tasks.runOn('celery@old');
-  await delay(8000);
-  bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended(10_000)).code, 0);
-  bridge = start();
-  await bridge.logged(/connected to/u, 10_000);
-  await delay(8000);
-  const [peak] = await prometheus.query(
-    'max_over_time(sum(rate(celery_task_succeeded_total[5s]))[30s:500ms])',
-  );
-  t.diagnostic(`at most ${peak?.value} a second over five seconds`);
-  assert.ok((peak?.value ?? Infinity) <= PACE_HZ * SPIKE, `a spike of ${peak?.value}`);
-  const [now] = await prometheus.query('sum(rate(celery_task_succeeded_total[5s]))');
-  assert.ok((now?.value ?? 0) > PACE_HZ / 2, 'it goes on');
-  await tasks.stop();
+    const told = typesIn(await collector.metricsText());
+    for (const metric of [
+      'celery.task.sent',
+      'celery.task.runtime',
+      'celery.task.wait_time',
+      'celery.worker.up',
+    ] as const)
+      assert.equal(told.get(prometheusName(metric)), METRICS[metric].instrument, metric);
+    const ours = new Map(Object.keys(METRICS).map((metric) => [prometheusName(metric), metric]));
+    const strangers = [...told.keys()].filter(
+      (name) => name.startsWith('celery_') && !name.startsWith('celery_otel'),
+    );
+    assert.deepEqual(
+      strangers.filter((name) => !ours.has(name)),
+      [],
+      'every name is one of the catalog',
+    );
+
+    const [up] = await prometheus.query('celery_worker_up{job="shop"}');
+    assert.equal(up?.value, 1);
+    const { instance = '', ...labels } = up.labels;
+    assert.deepEqual(labels, {
+      __name__: 'celery_worker_up',
+      celery_worker_name: worker.nodename,
+      deployment_environment_name: 'test',
+      job: 'shop',
+    });
+    const [info] = await prometheus.query(`target_info{job="shop"}`);
+    assert.equal(info?.labels['team'], 'checkout');
+    assert.equal(info?.labels['instance'] ?? '', instance, 'so that the two can be joined');
+    const [own] = await prometheus.query('sum(celery_otel_events_total{job="celery-otel"})');
+    assert.ok((own?.value ?? 0) > ORDERS);
+  });
+
+  test('a rate is right while a worker replaces another, and has no false spike when one returns or the bridge restarts', {
+    skip,
+    timeout: 240_000,
+  }, async (t) => {
+    const { broker } = await clusterOf(flavour);
+    const { collector, prometheus } = await startBackends(t);
+    const start = () =>
+      startBridge(t, {
+        CELERY_BROKER_URL: broker,
+        OTEL_SERVICE_NAME: 'shop',
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
+        OTEL_METRIC_EXPORT_INTERVAL: '500',
+        CELERY_OTEL_WORKER_TIMEOUT: '3',
+        CELERY_OTEL_SERIES_RETENTION: '5',
+      });
+    let bridge = start();
+    await bridge.logged(/connected to/u, 10_000);
+    const tasks = await steadyTasks(broker, PACE_HZ);
+    t.after(() => tasks.stop());
+
+    tasks.runOn('celery@old');
+    await prometheus.untilSamples('celery_task_succeeded_total');
+    // The beginning of the first series is to be out of the window: of what was before its first sample no rate tells.
+    await delay(WINDOW_MS / 2 + 3000);
+    const rates: number[] = [];
+    for (const worker of ['celery@new', 'celery@newer']) {
+      if (rates.length > 0) await delay(WINDOW_MS / 2 + 3000);
+      tasks.runOn(worker);
+      await delay(WINDOW_MS / 2);
+      const [rate] = await prometheus.query('sum(rate(celery_task_succeeded_total[1m]))');
+      const [series] = await prometheus.query('count(celery_task_succeeded_total)');
+      // What was counted before the first sample of the new series is in no rate; a busy machine delays that sample.
+      const [first] = await prometheus.query(
+        `min_over_time(celery_task_succeeded_total{celery_worker_name="${worker}"}[1m])`,
+      );
+      rates.push((rate?.value ?? 0) + (first?.value ?? 0) / (WINDOW_MS / 1000));
+      t.diagnostic(
+        `${rate?.value} tasks a second, and ${first?.value} before the first sample, where there were ${PACE_HZ}`,
+      );
+      if (rates.length === 1) assert.equal(series?.value, 2, 'one of each worker');
+      if (isNear(rates.at(-1))) break;
+    }
+    assert.ok(isNear(rates.at(-1)), `rates of ${rates.join(' and ')}`);
+
+    // By now nothing of the old one is exported any more; here it is again.
+    tasks.runOn('celery@old');
+    await delay(8000);
+    bridge.signal('SIGTERM');
+    assert.equal((await bridge.ended(10_000)).code, 0);
+    bridge = start();
+    await bridge.logged(/connected to/u, 10_000);
+    await delay(8000);
+    const [peak] = await prometheus.query(
+      'max_over_time(sum(rate(celery_task_succeeded_total[5s]))[30s:500ms])',
+    );
+    t.diagnostic(`at most ${peak?.value} a second over five seconds`);
+    assert.ok((peak?.value ?? Infinity) <= PACE_HZ * SPIKE, `a spike of ${peak?.value}`);
+    const [now] = await prometheus.query('sum(rate(celery_task_succeeded_total[5s]))');
+    assert.ok((now?.value ?? 0) > PACE_HZ / 2, 'it goes on');
+    await tasks.stop();
+  });
 });
 
 /** As the Collector’s documentation has it: dots become _, the unit and the kind come at the end. */

@@ -1,6 +1,6 @@
 /**
- * A RabbitMQ and a Redis for all tests of a file, and on them a cluster for each Celery, which meets no other. It starts no
- * worker.
+ * A RabbitMQ and a Redis for all tests of a file, and on them as many clusters as they ask for, none of which meets another.
+ * It starts no worker.
  */
 import { after, before } from 'node:test';
 import type { CeleryFlavour, Cluster } from '../real/celery.ts';
@@ -12,12 +12,11 @@ export interface ShopCluster extends Cluster {
   readonly flavour: CeleryFlavour;
 }
 
-const DATABASES: Readonly<Record<CeleryFlavour['name'], string>> = { debian: '1', newest: '2' };
-
 /** Starts the brokers before the tests of this file and stops them after; to be called once, outside of any test. */
 export function shopClusters(): (flavour: CeleryFlavour) => Promise<ShopCluster> {
   let rabbitmq: RabbitMq | undefined;
   let redis: Redis | undefined;
+  let clusters = 0;
   before(async () => {
     [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
   });
@@ -26,10 +25,12 @@ export function shopClusters(): (flavour: CeleryFlavour) => Promise<ShopCluster>
   });
   return async (flavour) => {
     if (rabbitmq === undefined || redis === undefined) throw new Error('only tests can have a cluster');
+    clusters += 1;
     return {
       flavour,
-      broker: await rabbitmq.addVhost(flavour.name),
-      backend: redis.url.replace(/0$/u, DATABASES[flavour.name]),
+      // Of Redis, a database: by default there are sixteen.
+      backend: redis.url.replace(/0$/u, String(clusters)),
+      broker: await rabbitmq.addVhost(`cluster-${clusters}`),
     };
   };
 }

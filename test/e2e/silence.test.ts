@@ -3,7 +3,7 @@
  * was busy with one task. All time-outs are shorter than each silence.
  */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
@@ -74,125 +74,127 @@ async function employ(
 const of = (points: readonly Point[], metric: string, worker: string, more = {}): number =>
   total(points, `celery.${metric}`, { 'celery.worker.name': worker, ...more });
 
-test('a bridge that is cut off, hears nothing, or is stopped for longer than all time-outs takes nobody for dead', {
-  timeout: 120_000,
-}, async (t) => {
-  const cluster = await clusterOf(debian);
-  const port = Number(new URL(cluster.broker).port);
-  const [cutOff, deaf] = [await startRelay(t, port), await startRelay(t, port)];
-  const through = (relay: { readonly port: number }) =>
-    cluster.broker.replace(`:${port}/`, `:${relay.port}/`);
-  const observers = {
-    cutOff: await observe(t, through(cutOff)),
-    // Longer than the silence, so that the connection seems to be there all the time.
-    deaf: await observe(t, through(deaf), { CELERY_BROKER_HEARTBEAT: '30' }),
-    stopped: await observe(t, cluster.broker),
-  };
-  const all = Object.values(observers);
-  const { nodename } = await employ(t, cluster, 'steady');
-  await sendTasks(
-    cluster,
-    Array.from({ length: 3 }, () => ({ task: LONG, args: [LONG_TASK_S] })),
-  );
-  const isBusy = (points: readonly Point[]) =>
-    of(points, 'worker.tasks.active', nodename) === 3 && of(points, 'task.started', nodename) === 3;
-  await Promise.all(all.map(({ sink }) => sink.waitFor('shop', isBusy, PATIENCE_MS)));
-  for (const { ups } of all) ups.clear();
+describe('silence that is no death', { concurrency: 3 }, () => {
+  test('a bridge that is cut off, hears nothing, or is stopped for longer than all time-outs takes nobody for dead', {
+    timeout: 120_000,
+  }, async (t) => {
+    const cluster = await clusterOf(debian);
+    const port = Number(new URL(cluster.broker).port);
+    const [cutOff, deaf] = [await startRelay(t, port), await startRelay(t, port)];
+    const through = (relay: { readonly port: number }) =>
+      cluster.broker.replace(`:${port}/`, `:${relay.port}/`);
+    const observers = {
+      cutOff: await observe(t, through(cutOff)),
+      // Longer than the silence, so that the connection seems to be there all the time.
+      deaf: await observe(t, through(deaf), { CELERY_BROKER_HEARTBEAT: '30' }),
+      stopped: await observe(t, cluster.broker),
+    };
+    const all = Object.values(observers);
+    const { nodename } = await employ(t, cluster, 'steady');
+    await sendTasks(
+      cluster,
+      Array.from({ length: 3 }, () => ({ task: LONG, args: [LONG_TASK_S] })),
+    );
+    const isBusy = (points: readonly Point[]) =>
+      of(points, 'worker.tasks.active', nodename) === 3 && of(points, 'task.started', nodename) === 3;
+    await Promise.all(all.map(({ sink }) => sink.waitFor('shop', isBusy, PATIENCE_MS)));
+    for (const { ups } of all) ups.clear();
 
-  cutOff.cut();
-  deaf.silence();
-  observers.stopped.bridge.signal('SIGSTOP');
-  await observers.cutOff.sink.waitFor(
-    'celery-otel',
-    (points) => ownMetric(points, 'shop', 'broker.connected') === 0,
-    PATIENCE_MS,
-  );
-  const ages: number[] = [];
-  for (const endMs = performance.now() + SILENCE_MS; performance.now() < endMs; await delay(1_000)) {
-    const points = observers.cutOff.sink.latest('shop');
-    assert.equal(of(points, 'worker.tasks.active', nodename), 3, 'what was known stays as it was');
-    ages.push(total(points, 'celery.task.oldest_age', { 'celery.task.state': 'running' }));
-  }
-  assert.equal(new Set(ages.slice(2)).size, 1, `ages do not grow: ${ages.join(' ')}`);
-  cutOff.restore();
-  deaf.restore();
-  observers.stopped.bridge.signal('SIGCONT');
+    cutOff.cut();
+    deaf.silence();
+    observers.stopped.bridge.signal('SIGSTOP');
+    await observers.cutOff.sink.waitFor(
+      'celery-otel',
+      (points) => ownMetric(points, 'shop', 'broker.connected') === 0,
+      PATIENCE_MS,
+    );
+    const ages: number[] = [];
+    for (const endMs = performance.now() + SILENCE_MS; performance.now() < endMs; await delay(1_000)) {
+      const points = observers.cutOff.sink.latest('shop');
+      assert.equal(of(points, 'worker.tasks.active', nodename), 3, 'what was known stays as it was');
+      ages.push(total(points, 'celery.task.oldest_age', { 'celery.task.state': 'running' }));
+    }
+    assert.equal(new Set(ages.slice(2)).size, 1, `ages do not grow: ${ages.join(' ')}`);
+    cutOff.restore();
+    deaf.restore();
+    observers.stopped.bridge.signal('SIGCONT');
 
-  const isOver = (points: readonly Point[]) => of(points, 'task.succeeded', nodename) === 3;
-  for (const [how, { sink, ups }] of Object.entries(observers)) {
-    const points = await sink.waitFor('shop', isOver, PATIENCE_MS);
-    assert.equal(total(points, 'celery.task.lost'), 0, how);
-    assert.deepEqual([...ups], [1], `${how}: it was up all the time`);
-    assert.equal(of(points, 'worker.exits', nodename), 0, how);
-    assert.equal(ownMetric(sink.latest('celery-otel'), 'shop', 'lost.refuted'), 0, how);
+    const isOver = (points: readonly Point[]) => of(points, 'task.succeeded', nodename) === 3;
+    for (const [how, { sink, ups }] of Object.entries(observers)) {
+      const points = await sink.waitFor('shop', isOver, PATIENCE_MS);
+      assert.equal(total(points, 'celery.task.lost'), 0, how);
+      assert.deepEqual([...ups], [1], `${how}: it was up all the time`);
+      assert.equal(of(points, 'worker.exits', nodename), 0, how);
+      assert.equal(ownMetric(sink.latest('celery-otel'), 'shop', 'lost.refuted'), 0, how);
+    }
+  });
+
+  for (const flavour of celeryFlavours()) {
+    test(`Celery ${flavour.version}: a warm shutdown and pool solo lose nothing; a container that is restarted does`, {
+      timeout: 180_000,
+    }, async (t) => {
+      const cluster = await clusterOf(flavour);
+      const { sink } = await observe(t, cluster.broker);
+      // A worker takes some seconds to start again.
+      const patient = await observe(t, cluster.broker, { CELERY_OTEL_LOST_TIMEOUT: '60' });
+      const [warm, solo, first] = await Promise.all([
+        employ(t, cluster, 'warm', { queue: 'orders' }),
+        employ(t, cluster, 'solo', { queue: 'emails', pool: 'solo' }),
+        employ(t, cluster, 'container', { inContainer: true }),
+      ]);
+      await sendTasks(cluster, [
+        { task: LONG, args: [SILENCE_MS / 1_000], queue: 'orders' },
+        { task: LONG, args: [SILENCE_MS / 1_000], queue: 'emails' },
+        { task: LONG, args: [0.1] },
+        { task: LONG, args: [60] },
+        { task: LONG, args: [60] },
+      ]);
+      const { nodename } = first;
+      await sink.waitFor(
+        'shop',
+        (points) =>
+          of(points, 'worker.tasks.active', warm.nodename) === 1 &&
+          of(points, 'worker.tasks.active', nodename) === 2 &&
+          of(points, 'worker.tasks.processed', nodename) > 0,
+        PATIENCE_MS,
+      );
+      const leaving = warm.stop();
+      await first.kill();
+      const second = await employ(t, cluster, 'container', { inContainer: true });
+      assert.equal(second.nodename, nodename);
+      await sendTasks(cluster, [{ task: LONG, args: [0.1] }]);
+      await leaving;
+
+      const points = await sink.waitFor(
+        'shop',
+        (points) =>
+          of(points, 'task.succeeded', warm.nodename) === 1 &&
+          of(points, 'task.succeeded', solo.nodename) === 1,
+        PATIENCE_MS,
+      );
+      const restarted = await patient.sink.waitFor(
+        'shop',
+        (points) => of(points, 'task.succeeded', nodename) === 2 && of(points, 'task.lost', nodename) > 0,
+        PATIENCE_MS,
+      );
+      const exits = (points: readonly Point[], worker: string) =>
+        Object.fromEntries(
+          ['goodbye', 'silence', 'replaced', 'restarted'].map((reason) => [
+            reason,
+            of(points, 'worker.exits', worker, { 'celery.worker.exit.reason': reason }),
+          ]),
+        );
+      const none = { goodbye: 0, silence: 0, replaced: 0, restarted: 0 };
+      for (const each of [points, restarted]) {
+        assert.deepEqual(exits(each, warm.nodename), { ...none, goodbye: 1 });
+        assert.deepEqual(exits(each, solo.nodename), none);
+        assert.equal(of(each, 'worker.up', warm.nodename), 0);
+        assert.equal(of(each, 'task.lost', warm.nodename) + of(each, 'task.lost', solo.nodename), 0);
+      }
+      assert.equal(of(restarted, 'task.lost', nodename), 2, 'they ran in the process that was killed');
+      assert.deepEqual(exits(restarted, nodename), { ...none, restarted: 1 });
+      assert.equal(of(restarted, 'worker.up', nodename), 1);
+      assert.equal(of(restarted, 'worker.tasks.processed', nodename), 4, 'of both processes');
+    });
   }
 });
-
-for (const flavour of celeryFlavours()) {
-  test(`Celery ${flavour.version}: a warm shutdown and pool solo lose nothing; a container that is restarted does`, {
-    timeout: 180_000,
-  }, async (t) => {
-    const cluster = await clusterOf(flavour);
-    const { sink } = await observe(t, cluster.broker);
-    // A worker takes some seconds to start again.
-    const patient = await observe(t, cluster.broker, { CELERY_OTEL_LOST_TIMEOUT: '60' });
-    const [warm, solo, first] = await Promise.all([
-      employ(t, cluster, 'warm', { queue: 'orders' }),
-      employ(t, cluster, 'solo', { queue: 'emails', pool: 'solo' }),
-      employ(t, cluster, 'container', { inContainer: true }),
-    ]);
-    await sendTasks(cluster, [
-      { task: LONG, args: [SILENCE_MS / 1_000], queue: 'orders' },
-      { task: LONG, args: [SILENCE_MS / 1_000], queue: 'emails' },
-      { task: LONG, args: [0.1] },
-      { task: LONG, args: [60] },
-      { task: LONG, args: [60] },
-    ]);
-    const { nodename } = first;
-    await sink.waitFor(
-      'shop',
-      (points) =>
-        of(points, 'worker.tasks.active', warm.nodename) === 1 &&
-        of(points, 'worker.tasks.active', nodename) === 2 &&
-        of(points, 'worker.tasks.processed', nodename) > 0,
-      PATIENCE_MS,
-    );
-    const leaving = warm.stop();
-    await first.kill();
-    const second = await employ(t, cluster, 'container', { inContainer: true });
-    assert.equal(second.nodename, nodename);
-    await sendTasks(cluster, [{ task: LONG, args: [0.1] }]);
-    await leaving;
-
-    const points = await sink.waitFor(
-      'shop',
-      (points) =>
-        of(points, 'task.succeeded', warm.nodename) === 1 &&
-        of(points, 'task.succeeded', solo.nodename) === 1,
-      PATIENCE_MS,
-    );
-    const restarted = await patient.sink.waitFor(
-      'shop',
-      (points) => of(points, 'task.succeeded', nodename) === 2 && of(points, 'task.lost', nodename) > 0,
-      PATIENCE_MS,
-    );
-    const exits = (points: readonly Point[], worker: string) =>
-      Object.fromEntries(
-        ['goodbye', 'silence', 'replaced', 'restarted'].map((reason) => [
-          reason,
-          of(points, 'worker.exits', worker, { 'celery.worker.exit.reason': reason }),
-        ]),
-      );
-    const none = { goodbye: 0, silence: 0, replaced: 0, restarted: 0 };
-    for (const each of [points, restarted]) {
-      assert.deepEqual(exits(each, warm.nodename), { ...none, goodbye: 1 });
-      assert.deepEqual(exits(each, solo.nodename), none);
-      assert.equal(of(each, 'worker.up', warm.nodename), 0);
-      assert.equal(of(each, 'task.lost', warm.nodename) + of(each, 'task.lost', solo.nodename), 0);
-    }
-    assert.equal(of(restarted, 'task.lost', nodename), 2, 'they ran in the process that was killed');
-    assert.deepEqual(exits(restarted, nodename), { ...none, restarted: 1 });
-    assert.equal(of(restarted, 'worker.up', nodename), 1);
-    assert.equal(of(restarted, 'worker.tasks.processed', nodename), 4, 'of both processes');
-  });
-}

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
@@ -142,57 +142,59 @@ const NPM_RUN = ['npm', 'run', 'bridge'] as const;
 const NPX = ['npx', '--no-install', 'celery-otel', 'run'] as const;
 const NPM_RUN_HERE = ['npm', 'run', 'celery-otel', '--', 'run'] as const;
 
-for (const [argv, cwd] of [
-  [NPM_RUN, undefined],
-  [NPX, undefined],
-  [NPM_RUN_HERE, ROOT],
-] as const) {
-  const title = argv.join(' ');
+describe('started by npm', { concurrency: 4 }, () => {
+  for (const [argv, cwd] of [
+    [NPM_RUN, undefined],
+    [NPX, undefined],
+    [NPM_RUN_HERE, ROOT],
+  ] as const) {
+    const title = argv.join(' ');
 
-  test(`${title}: npm ends of a SIGTERM, and the bridge after it`, async (t) => {
-    const started = await start(t, argv, cwd);
-    started.signal('SIGTERM', 'starter');
-    await started.starterEnded();
-    await started.allEnded();
-    assertFlushed(started);
-    // In the project’s own script another process is between the two, and hands a SIGTERM on.
-    if (cwd === undefined) assert.match(started.log(), /the script of npm that started this is gone/u);
-  });
+    test(`${title}: npm ends of a SIGTERM, and the bridge after it`, async (t) => {
+      const started = await start(t, argv, cwd);
+      started.signal('SIGTERM', 'starter');
+      await started.starterEnded();
+      await started.allEnded();
+      assertFlushed(started);
+      // In the project’s own script another process is between the two, and hands a SIGTERM on.
+      if (cwd === undefined) assert.match(started.log(), /the script of npm that started this is gone/u);
+    });
 
-  const onLinux = { skip: process.platform !== 'linux' };
-  test(`${title}: npm is killed, and the bridge ends in order after it`, onLinux, async (t) => {
-    const started = await start(t, argv, cwd);
-    started.signal('SIGKILL', 'starter');
-    await started.starterEnded();
-    await started.allEnded();
-    assertFlushed(started);
-  });
+    const onLinux = { skip: process.platform !== 'linux' };
+    test(`${title}: npm is killed, and the bridge ends in order after it`, onLinux, async (t) => {
+      const started = await start(t, argv, cwd);
+      started.signal('SIGKILL', 'starter');
+      await started.starterEnded();
+      await started.allEnded();
+      assertFlushed(started);
+    });
 
-  for (const shell of ['/bin/sh', '/bin/bash']) {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      test(`${title}, scripts by ${shell}: a ${signal} to all of them ends all in order`, async (t) => {
-        const started = await start(t, [argv[0], `--script-shell=${shell}`, ...argv.slice(1)], cwd);
-        started.signal(signal, 'all');
-        await started.allEnded();
-        assertFlushed(started);
-      });
+    for (const shell of ['/bin/sh', '/bin/bash']) {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        test(`${title}, scripts by ${shell}: a ${signal} to all of them ends all in order`, async (t) => {
+          const started = await start(t, [argv[0], `--script-shell=${shell}`, ...argv.slice(1)], cwd);
+          started.signal(signal, 'all');
+          await started.allEnded();
+          assertFlushed(started);
+        });
+      }
     }
   }
-}
 
-for (const [who, argv] of [
-  ['a shell', ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & sleep 3`]],
-  ['a script of npm', ['npm', 'run', 'bridge:nohup']],
-] as const) {
-  test(`a bridge that ${who} left behind on purpose goes on`, async (t) => {
-    const started = await start(t, argv);
-    await started.starterEnded();
-    // Longer than it would take to notice.
-    await sleep(3000);
-    assert.doesNotMatch(started.log(), /stopping/u);
-    assert.equal(started.sink.exports(), 0);
-    started.signal('SIGTERM', 'all');
-    await started.allEnded();
-    assertFlushed(started);
-  });
-}
+  for (const [who, argv] of [
+    ['a shell', ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & sleep 3`]],
+    ['a script of npm', ['npm', 'run', 'bridge:nohup']],
+  ] as const) {
+    test(`a bridge that ${who} left behind on purpose goes on`, async (t) => {
+      const started = await start(t, argv);
+      await started.starterEnded();
+      // Longer than it would take to notice.
+      await sleep(3000);
+      assert.doesNotMatch(started.log(), /stopping/u);
+      assert.equal(started.sink.exports(), 0);
+      started.signal('SIGTERM', 'all');
+      await started.allEnded();
+      assertFlushed(started);
+    });
+  }
+});

@@ -102,3 +102,17 @@ test('a folder without tests, a file that is not there and an unknown flag fail 
     [true, true, true],
   );
 });
+
+test('with --coverage, what was run of each room is printed, and little of it fails the run', async (t) => {
+  const source = path.resolve(import.meta.dirname, '../../src/celery/structure.ts');
+  const { code, output } = await runOver(
+    t,
+    [`import '${source}';\n${PASSING}`],
+    false,
+    '--fast',
+    '--coverage',
+  );
+  assert.equal(code, 1, output);
+  assert.match(output, /^src\/celery +\d+\.\d % of lines, +\d+\.\d % of branches$/mu);
+  assert.match(output, /✖ Of lines, only \d+\.\d % are tested/u);
+});

@@ -123,10 +123,8 @@ test('after each restart, and when it is there first, it is connected within sec
 });
 
 test('where the first of two brokers is dead the second is used at once', async (t) => {
-  const started = performance.now();
   const { told, connected, bodies } = listenTo(t, `amqp://127.0.0.1:${await freePort()};${rabbitmq.url}`);
   await connected(1);
-  assert.ok(performance.now() - started < 1000);
   assert.deepEqual(
     told.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event.kind)),
     [['unreachable', 0], 'broker-connected'],

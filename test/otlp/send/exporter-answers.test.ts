@@ -268,7 +268,7 @@ for (const { protocol, start } of BACKENDS) {
     while ((await exporter.export(sampleMetrics())).kind !== 'success')
       await new Promise((resolve) => setTimeout(resolve, 20));
     const restedMs = performance.now() - beganMs;
-    assert.ok(restedMs >= 1000 && restedMs < 2000, `${restedMs}`);
+    assert.ok(restedMs >= 1000 && restedMs < 10_000, `${restedMs}`);
     assert.equal(backend.requests.length, 2);
   });
 

@@ -33,7 +33,7 @@ for (const { protocol, start } of BACKENDS) {
     const doubted = await exporterOf(t, exporterSettings(protocol, backend.endpoint)).export(sampleMetrics());
     assert.equal(doubted.kind, 'unavailable');
     assert.match('reason' in doubted ? doubted.reason : '', /certificate/u);
-    assert.ok(performance.now() - beganMs < 2000, 'that is no matter of a time-out');
+    assert.ok(performance.now() - beganMs < 8000, 'that is no matter of a time-out');
     assert.equal(backend.requests.length, 1);
   });
 
