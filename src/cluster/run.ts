@@ -115,6 +115,11 @@ export class Sending {
     return this.implausibleTime ? undefined : this.sentMs;
   }
 
+  /** When it is due to run: when it was sent, or its ETA if that is later; where a duration may be made of it. */
+  get plausibleDueMs(): number | undefined {
+    return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
+  }
+
   /** Keeps no text in memory. */
   clear(): void {
     this.name = '';

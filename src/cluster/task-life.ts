@@ -120,7 +120,7 @@ function beginRun(
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
   const run = tasks.openRun(task, instance, identities.of(told, queue, instance.nodename));
   if (sending !== undefined) {
-    if (!sending.implausibleTime) run.askedMs = laterOf(sending.sentMs, sending.etaMs);
+    run.askedMs = sending.plausibleDueMs;
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }

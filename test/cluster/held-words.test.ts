@@ -99,7 +99,7 @@ function progress(on: Watched): readonly string[] {
   return on.news().flatMap((it) => (it.kind === 'worker-progressed' ? [`${it.worker} ${it.processed}`] : []));
 }
 
-test('what a worker said is applied with the events of others, without a survey', () => {
+test('what a worker said is applied with the events of others, without a collection', () => {
   const on = watch();
   const at = (atMs: number) => ({ timestampMs: T0_MS + atMs });
   for (const hostname of ['w1', 'w2', 'w3']) {
@@ -129,6 +129,6 @@ test('words of a worker that had to be forgotten are not applied', () => {
   on.cluster.apply(heartbeat('w1', 0), T0_MS);
   on.cluster.apply({ ...heartbeat('w1', 4), clock: 2, timestampMs: T0_MS + 1 }, T0_MS + 1);
   on.cluster.apply(heartbeat('w2', 0), T0_MS + 2);
-  on.cluster.survey(T0_MS + 60_000);
+  on.cluster.collect(T0_MS + 60_000);
   assert.deepEqual(progress(on), []);
 });
