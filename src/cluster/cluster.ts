@@ -151,7 +151,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     consumes: (nodename, queues) => workers.consumes(nodename, queues),
     tables: () => tablesOf(tasks, workers, window, skews),
     beyondFixedBounds: () =>
-      tasks.partsEvicted + window.hurriedPerTask + workers.beyondFixedBounds + queues.notAdmitted,
+      tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,
   };
 }
 
@@ -164,7 +164,7 @@ function tablesOf(
   return {
     tasks: stateOf(tasks, tasks.evicted),
     workers: stateOf(workers, workers.evicted),
-    reordering_window: stateOf(window, window.hurried),
+    reordering_window: stateOf(window, window.releasedEarly),
     clock_skews: stateOf(skews, skews.notAdmitted),
   };
 }

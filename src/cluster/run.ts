@@ -32,8 +32,8 @@ export class Run {
   standing: Standing = 'expected';
   /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
   sinceMs = Number.NaN;
-  /** By the sender's clock, epoch ms: of the sending (or the ETA, if later), until it starts; where that is known. */
-  askedMs: number | undefined = undefined;
+  /** When it was due, by the sender’s clock, epoch ms: when it was sent, or its ETA if later. Until it starts, where known. */
+  dueMs: number | undefined = undefined;
   /** When nobody may begin it any more, epoch ms. */
   expiresMs: number | undefined = undefined;
   /** Nodename of whoever sent it; '' where that is not known. */
@@ -85,7 +85,7 @@ export class Run {
     this.#marks = 0;
     this.standing = 'expected';
     this.sinceMs = Number.NaN;
-    this.askedMs = undefined;
+    this.dueMs = undefined;
     this.expiresMs = undefined;
     this.sender = '';
   }

@@ -80,7 +80,7 @@ class Viewing {
       else if (outlook === 'waiting') {
         this.#waitingOf(run.instance).prefetched += 1;
         // If the worker is no longer there, it waits in the broker again.
-        this.#ages.waiting(run.identity.queue, run.askedMs ?? run.plausibleSinceMs);
+        this.#ages.waiting(run.identity.queue, run.dueMs ?? run.plausibleSinceMs);
       }
     }
     for (let sending = task.sendings; sending !== undefined; sending = sending.next) {

@@ -20,7 +20,7 @@ export const FORGOTTEN_PER_WORKER = 2;
 const WORDS_AT_ONCE = 4;
 /** Celery's usual interval is two seconds; it can be set to one. */
 const BEAT_MS = 1000;
-/** So that a few workers that reconnect again and again hurry nobody. */
+/** So that a few workers that reconnect again and again do not have words applied early. */
 const WORDS_MAX_MIN = 1000;
 
 /** Without its processes. */

@@ -62,7 +62,7 @@ test('words are applied in the order in which each worker said them, once no ear
   words.release(windowMs + 50);
   assert.deepEqual(out(), ['w2 5']);
   assert.equal(words.size, 0);
-  assert.equal(words.hurried, 0);
+  assert.equal(words.appliedEarly, 0);
 });
 
 test('a number of them is applied at a time, and whether there are more is told', () => {
@@ -81,11 +81,11 @@ test('beyond the bound the word that came first is applied early, whoever said i
   one.says(0, 0);
   one.says(4, 1);
   other.says(0, 2);
-  assert.equal(words.hurried, 0);
+  assert.equal(words.appliedEarly, 0);
   other.says(1, 3);
   other.says(2, 4);
   assert.deepEqual(out(), ['w1 4']);
-  assert.equal(words.hurried, 2);
+  assert.equal(words.appliedEarly, 2);
   for (let at = 5; at < 1_000; at += 1) {
     speaker(`w${at}`).says(0, at);
     assert.ok(words.size <= 3);
@@ -113,7 +113,7 @@ test('what a worker said is applied with the events of others, without a collect
   assert.deepEqual(progress(on), ['w2 4', 'w3 4']);
 });
 
-test('all workers of a table may greet at once, and again after their broker was away, and nothing is hurried', () => {
+test('all workers of a table may greet at once, and again after their broker was away, and nothing is applied early', () => {
   const workersMax = 2_000;
   const on = watch({ workersMax, windowMs: 1_000 });
   for (const type of ['worker-online', 'worker-heartbeat', 'worker-offline', 'worker-online'] as const) {
