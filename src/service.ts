@@ -18,7 +18,7 @@ import {
   type TableState,
 } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
-import type { Observation, Survey } from './cluster/observation.ts';
+import type { ClusterView, Observation } from './cluster/observation.ts';
 import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading, TableReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
@@ -86,7 +86,7 @@ export function startService(options: ServiceOptions): Service {
 
   const recorder = createRecorder(
     options.meter,
-    surveyor(options, cluster, () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() })),
+    viewer(options, cluster, () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() })),
     options.choice,
     () => createPace(turn),
   );
@@ -165,23 +165,23 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
   }
 }
 
-/** Says what is true when it is asked. */
-function surveyor({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster, now: () => Moment) {
+/** Settles what time has brought about and then says what is true, each time it is asked. */
+function viewer({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster, now: () => Moment) {
   const tellEvictions = evictionTeller(name, tell);
-  let underWay: Promise<Survey> | undefined;
-  async function survey(): Promise<Survey> {
+  let underWay: Promise<ClusterView> | undefined;
+  async function settledView(): Promise<ClusterView> {
     try {
-      const made = await inTurns(turn, cluster.survey(now));
+      const forgotten = await inTurns(turn, cluster.settle(now));
       tellEvictions(cluster);
-      if (made.forgotten.length > 0) retire(made.forgotten);
-      return made;
+      if (forgotten.length > 0) retire(forgotten);
+      return await inTurns(turn, cluster.view(now));
     } finally {
       underWay = undefined;
     }
   }
   // A provider that is not ours may have several readers, which collect side by side.
-  return (): Promise<Survey> => {
-    underWay ??= survey();
+  return (): Promise<ClusterView> => {
+    underWay ??= settledView();
     return underWay;
   };
 }

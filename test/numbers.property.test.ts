@@ -12,7 +12,7 @@ import { createRecorder } from '../src/meter/recorder.ts';
 import { createProvider } from '../src/otlp/provider.ts';
 import { serviceResource } from '../src/otlp/resource.ts';
 import { message, WIRE_EVENTS } from './celery/wire.ts';
-import { atOnce } from './cluster/at-once.ts';
+import { collectAt } from './cluster/collection.ts';
 import { SETTINGS } from './cluster/events.ts';
 import { serialised } from './otlp/export/serialised.ts';
 import { otlpSettings } from './otlp/settings.ts';
@@ -82,11 +82,10 @@ test('whatever numbers any field of any event holds, each exported point is fini
           turn: async () => {},
         });
         const cluster = createCluster(SETTINGS, (observation) => recorder.record(observation));
-        const recorder = createRecorder(
-          provider.getMeter('celery-otel'),
-          () => atOnce(cluster.survey(() => ({ wallMs: nowMs, listenedMs: nowMs }))),
-          { metrics: new Set(METRIC_NAMES), optIns: new Set(OPT_INS) },
-        );
+        const recorder = createRecorder(provider.getMeter('celery-otel'), () => collectAt(cluster, nowMs), {
+          metrics: new Set(METRIC_NAMES),
+          optIns: new Set(OPT_INS),
+        });
         async function exportAll(isTaken: boolean): Promise<void> {
           nowMs += 5_000;
           for (const request of await provider.collect()) {

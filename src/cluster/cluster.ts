@@ -8,14 +8,15 @@ import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
-import type { Observe, Survey } from './observation.ts';
+import type { ClusterView, Observe } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
+import { settle } from './settling.ts';
 import type { Steps } from './steps.ts';
-import { survey } from './survey.ts';
 import type { WorkerTaskEvent } from './task.ts';
 import { happened, type LifeSurroundings, sent } from './task-life.ts';
 import { TaskTable } from './task-table.ts';
+import { view } from './view.ts';
 import { type WorkerSettings, WorkerTable } from './worker-table.ts';
 
 export interface ClusterSettings extends WorkerSettings, WindowSettings {
@@ -51,11 +52,18 @@ export interface Cluster {
    */
   apply(event: CeleryEvent, wallMs: number, listenedMs: number): void;
   /**
-   * Observes what has waited long enough and what time alone brings about, and says what is true then. After a burst there
-   * is so much of it that it is done in steps: events may be applied between them. One survey at a time.
+   * Observes what has waited long enough and what time alone brings about. After a burst there is so much of it that it is
+   * done in steps: events may be applied between them. One at a time, and each to its end.
+   * @param now asked when the time is needed
+   * @returns the nodenames of workers forgotten since the last time, so that nothing need be kept of them
+   */
+  settle(now: () => Moment): Steps<readonly string[]>;
+  /**
+   * Says what is true, and changes nothing: any number at a time, also while events are applied or things are settled. Steps
+   * that are not done to their end are to be closed with `return()`.
    * @param now asked when the time is needed
    */
-  survey(now: () => Moment): Steps<Survey>;
+  view(now: () => Moment): Steps<ClusterView>;
   /** Nothing more comes for now: observes the events of tasks that still wait. */
   drain(): Steps;
   /** Events may have been missed until now: another connection begins. */
@@ -74,9 +82,9 @@ export interface Cluster {
 }
 
 /** What has waited long enough is observed with the events that follow, each of which takes this much of it along. */
-const SETTLED_PER_EVENT = 2;
+const RELEASED_PER_EVENT = 2;
 /** Events; some ms where each of them has a name that was never heard of. */
-const SETTLED_A_STEP = 100;
+const RELEASED_A_STEP = 100;
 
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
@@ -103,8 +111,8 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     window.hold(event, task, instance, listenedMs);
   }
 
-  function* settle(untilMs: number): Steps {
-    while (window.release(untilMs, SETTLED_A_STEP)) {
+  function* release(untilMs: number): Steps {
+    while (window.release(untilMs, RELEASED_A_STEP)) {
       tasks.makeRoom(untilMs);
       yield;
     }
@@ -112,8 +120,8 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
 
   return {
     apply(event, wallMs, listenedMs) {
-      window.release(listenedMs, SETTLED_PER_EVENT);
-      workers.release(listenedMs, SETTLED_PER_EVENT);
+      window.release(listenedMs, RELEASED_PER_EVENT);
+      workers.release(listenedMs, RELEASED_PER_EVENT);
       switch (event.type) {
         case 'worker-online':
         case 'worker-heartbeat':
@@ -125,11 +133,12 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
           hold(event, wallMs, listenedMs);
       }
     },
-    *survey(now) {
-      yield* settle(now().listenedMs);
-      return yield* survey({ tasks, workers, queues, observe }, now);
+    *settle(now) {
+      yield* release(now().listenedMs);
+      return yield* settle({ tasks, workers, queues, observe }, now);
     },
-    drain: () => settle(Number.POSITIVE_INFINITY),
+    view: (now) => view({ tasks, workers, queues }, now),
+    drain: () => release(Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
       workers.gap();
@@ -141,7 +150,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     consumes: (nodename, queues) => workers.consumes(nodename, queues),
     tables: () => tablesOf(tasks, workers, window, skews),
     beyondFixedBounds: () =>
-      tasks.partsEvicted + window.hurriedPerTask + workers.beyondFixedBounds + queues.notAdmitted,
+      tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,
   };
 }
 
@@ -154,7 +163,7 @@ function tablesOf(
   return {
     tasks: stateOf(tasks, tasks.evicted),
     workers: stateOf(workers, workers.evicted),
-    reordering_window: stateOf(window, window.hurried),
+    reordering_window: stateOf(window, window.releasedEarly),
     clock_skews: stateOf(skews, skews.notAdmitted),
   };
 }

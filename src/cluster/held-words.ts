@@ -66,7 +66,7 @@ export class HeldWords {
   #first: HeldWord | undefined;
   #last: HeldWord | undefined;
   #size = 0;
-  #hurried = 0;
+  #appliedEarly = 0;
 
   /**
    * @param windowMs how much later than a word an earlier one may come
@@ -83,14 +83,14 @@ export class HeldWords {
   }
 
   /** Words that were applied before an earlier one could have come, for lack of room. */
-  get hurried(): number {
-    return this.#hurried;
+  get appliedEarly(): number {
+    return this.#appliedEarly;
   }
 
   /** Takes a word that a process holds. */
   add(word: HeldWord): void {
     if (this.#size >= this.max && this.#first !== undefined) {
-      if (this.#first.holder !== undefined) this.#hurried += 1;
+      if (this.#first.holder !== undefined) this.#appliedEarly += 1;
       this.#takeFirst(this.#first);
     }
     if (this.#last === undefined) this.#first = word;

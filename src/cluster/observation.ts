@@ -99,10 +99,9 @@ export interface QueueReading {
   readonly runningAgeS: number;
 }
 
-export interface Survey {
+/** What is true at one moment. */
+export interface ClusterView {
   readonly workers: readonly WorkerReading[];
-  /** Nodenames of those that have been forgotten since the last survey, so that nothing need be kept of them. */
-  readonly forgotten: readonly string[];
   readonly queues: readonly QueueReading[];
 }
 

@@ -35,13 +35,22 @@ export class QueueTable {
     else this.#find(queue, listenedMs);
   }
 
-  /** Those that are known at that time; the others are forgotten. */
+  /** Those that are known at that time. */
   known(listenedMs: number): readonly string[] {
-    for (const [queue, { lastUsedMs }] of this.#byName) {
-      if (listenedMs - lastUsedMs > this.#retentionMs) this.#byName.delete(queue);
+    const known = [...this.#byName.values()].filter((each) => this.#isKnown(each, listenedMs));
+    return known.map(({ queue }) => queue);
+  }
+
+  /** Lets go of those that are no longer known. */
+  forgetIdle(listenedMs: number): void {
+    for (const [queue, known] of this.#byName) {
+      if (!this.#isKnown(known, listenedMs)) this.#byName.delete(queue);
     }
     this.#last = undefined;
-    return [...this.#byName.keys()];
+  }
+
+  #isKnown({ lastUsedMs }: Known, listenedMs: number): boolean {
+    return listenedMs - lastUsedMs <= this.#retentionMs;
   }
 
   #find(queue: string, listenedMs: number): void {

@@ -13,7 +13,7 @@ import type { WorkerInstance } from './worker-instance.ts';
 export interface WindowSettings {
   /** How much later than an event an earlier one may come, ms. */
   readonly windowMs: number;
-  /** Events held at most, and bytes for as many; beyond it the one that came first is let go early, and counted. */
+  /** Events held at most, and bytes for as many; beyond it the one that came first is released early, and counted. */
   readonly heldMax: number;
 }
 
@@ -36,8 +36,8 @@ export class ReorderingWindow {
   #first: HeldEvent | undefined;
   #last: HeldEvent | undefined;
   #size = 0;
-  #hurried = 0;
-  #hurriedPerTask = 0;
+  #releasedEarly = 0;
+  #releasedEarlyPerTask = 0;
 
   /**
    * @param apply given each event when its time has come; it may be read until apply returns
@@ -60,24 +60,24 @@ export class ReorderingWindow {
     return this.#bytes;
   }
 
-  /** Events that were let go before an earlier one could have come, for lack of room. */
-  get hurried(): number {
-    return this.#hurried;
+  /** Events that were released before an earlier one could have come, for lack of room. */
+  get releasedEarly(): number {
+    return this.#releasedEarly;
   }
 
   /** The same, because too many of one task were held. */
-  get hurriedPerTask(): number {
-    return this.#hurriedPerTask;
+  get releasedEarlyPerTask(): number {
+    return this.#releasedEarlyPerTask;
   }
 
   hold(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, nowMs: number): void {
-    if (this.#size >= this.#settings.heldMax) this.#letFirstGo();
+    if (this.#size >= this.#settings.heldMax) this.#releaseFirst();
     const held = this.#free.take() ?? new HeldEvent(task, instance);
     held.fill(event, task, instance, nowMs);
     if (held.name !== '') held.name = this.#names.intern(held.name);
     if (held.errorType !== '') held.errorType = this.#names.intern(held.errorType);
     const bytes = bytesOf(held);
-    while (this.#bytes + bytes > this.bytesMax && this.#first !== undefined) this.#letFirstGo();
+    while (this.#bytes + bytes > this.bytesMax && this.#first !== undefined) this.#releaseFirst();
     this.#bytes += bytes;
     if (this.#last === undefined) this.#first = held;
     else this.#last.nextArrived = held;
@@ -122,13 +122,13 @@ export class ReorderingWindow {
     if (before === undefined) task.held = held;
     else before.next = held;
     if (steps < HELD_PER_TASK_MAX) return;
-    this.#hurriedPerTask += steps + 1;
+    this.#releasedEarlyPerTask += steps + 1;
     this.flush(task);
   }
 
-  #letFirstGo(): void {
+  #releaseFirst(): void {
     if (this.#first === undefined) return;
-    if (!this.#first.released) this.#hurried += 1;
+    if (!this.#first.released) this.#releasedEarly += 1;
     this.#takeFirst(this.#first);
   }
 

@@ -32,8 +32,8 @@ export class Run {
   standing: Standing = 'expected';
   /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
   sinceMs = Number.NaN;
-  /** By the sender's clock, epoch ms: of the sending (or the ETA, if later), until it starts; where that is known. */
-  askedMs: number | undefined = undefined;
+  /** When it was due, by the sender’s clock, epoch ms: when it was sent, or its ETA if later. Until it starts, where known. */
+  dueMs: number | undefined = undefined;
   /** When nobody may begin it any more, epoch ms. */
   expiresMs: number | undefined = undefined;
   /** Nodename of whoever sent it; '' where that is not known. */
@@ -85,7 +85,7 @@ export class Run {
     this.#marks = 0;
     this.standing = 'expected';
     this.sinceMs = Number.NaN;
-    this.askedMs = undefined;
+    this.dueMs = undefined;
     this.expiresMs = undefined;
     this.sender = '';
   }
@@ -113,6 +113,11 @@ export class Sending {
   /** `sentMs`, where a duration may be made of it. */
   get plausibleMs(): number | undefined {
     return this.implausibleTime ? undefined : this.sentMs;
+  }
+
+  /** When it is due to run: when it was sent, or its ETA if that is later; where a duration may be made of it. */
+  get plausibleDueMs(): number | undefined {
+    return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
   }
 
   /** Keeps no text in memory. */

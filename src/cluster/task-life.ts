@@ -34,7 +34,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Of a run that has begun in spite of it: it came too late to give that run anything.
-  const late = find(task.runs, (run) => run.askedMs === undefined && event.timestampMs < run.sinceMs);
+  const late = find(task.runs, (run) => run.dueMs === undefined && event.timestampMs < run.sinceMs);
   if (late !== undefined) {
     around.tasks.weigh(task);
     return;
@@ -78,7 +78,7 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
-  const queuedMs = sending?.delayed === true ? run.askedMs : sending?.plausibleMs;
+  const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
   around.observe({
     kind: 'task-received',
     run: run.identity,
@@ -119,7 +119,7 @@ function beginRun(
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
   const run = tasks.openRun(task, instance, names.identity(told, queue, instance.nodename));
   if (sending !== undefined) {
-    if (!sending.implausibleTime) run.askedMs = laterOf(sending.sentMs, sending.etaMs);
+    run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
@@ -138,11 +138,11 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
   const run = waiting ?? beginRun(around, event, '', task.sendings);
-  const { askedMs, plausibleSinceMs } = run;
+  const { dueMs, plausibleSinceMs } = run;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
   around.tasks.assign(run, instance);
-  run.askedMs = undefined;
+  run.dueMs = undefined;
   run.sinceMs = event.timestampMs;
   run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
@@ -150,7 +150,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   around.observe({
     kind: 'task-started',
     run: run.identity,
-    waitTimeS: around.skews.across(askedMs, plausibleMs, run.sender, instance.nodename),
+    waitTimeS: around.skews.across(dueMs, plausibleMs, run.sender, instance.nodename),
     prefetchTimeS: secondsBetween(plausibleSinceMs, plausibleMs),
   });
 }

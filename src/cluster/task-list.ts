@@ -5,14 +5,21 @@
 import type { Steps } from './steps.ts';
 import type { Task } from './task.ts';
 
+/** One walk under way. */
+interface Walk {
+  /** Where it goes on. */
+  next: Task | undefined;
+  /** The first task that was put behind those it is to visit. */
+  end: Task | undefined;
+}
+
 export class TaskList {
   #oldest: Task | undefined;
   #newest: Task | undefined;
   #size = 0;
   #bytes = 0;
-  /** Where the walk under way goes on, and the first task that was put behind those it is to visit. */
-  #next: Task | undefined;
-  #end: Task | undefined;
+  /** Rarely any, and never many. */
+  readonly #walks: Walk[] = [];
   #turn: Task | undefined;
 
   get oldest(): Task | undefined {
@@ -35,7 +42,7 @@ export class TaskList {
     if (this.#newest === undefined) this.#oldest = task;
     else this.#newest.newer = task;
     this.#newest = task;
-    this.#end ??= task;
+    for (const walk of this.#walks) walk.end ??= task;
   }
 
   /** Puts it before all others. A walk under way leaves it out. */
@@ -51,8 +58,10 @@ export class TaskList {
   remove(task: Task): void {
     this.#size -= 1;
     this.#bytes -= task.weight;
-    if (task === this.#next) this.#next = task.newer;
-    if (task === this.#end) this.#end = task.newer;
+    for (const walk of this.#walks) {
+      if (task === walk.next) walk.next = task.newer;
+      if (task === walk.end) walk.end = task.newer;
+    }
     if (task === this.#turn) this.#turn = task.newer;
     if (task.older === undefined) this.#oldest = task.newer;
     else task.older.newer = task.newer;
@@ -80,22 +89,26 @@ export class TaskList {
 
   /**
    * Visits those that are in the list now, the oldest first, so many in each step; those that leave it or are appended anew
-   * meanwhile are left out. A walk ends the one before.
+   * meanwhile are left out. There may be several walks at a time; one that is not finished is to be closed with `return()`.
    */
   *walk(perStep: number, visit: (task: Task) => void): Steps {
-    this.#next = this.#oldest;
-    this.#end = undefined;
-    let left = perStep;
-    while (this.#next !== undefined && this.#next !== this.#end) {
-      if (left === 0) {
-        yield;
-        left = perStep;
-        continue;
+    const walk: Walk = { next: this.#oldest, end: undefined };
+    this.#walks.push(walk);
+    try {
+      let left = perStep;
+      while (walk.next !== undefined && walk.next !== walk.end) {
+        if (left === 0) {
+          yield;
+          left = perStep;
+          continue;
+        }
+        const task: Task = walk.next;
+        walk.next = task.newer;
+        left -= 1;
+        visit(task);
       }
-      const task: Task = this.#next;
-      this.#next = task.newer;
-      left -= 1;
-      visit(task);
+    } finally {
+      this.#walks.splice(this.#walks.indexOf(walk), 1);
     }
   }
 }

@@ -12,7 +12,7 @@ const BYTES_PER_WORKER = 12_000;
 /** So that a few that crash again and again do not push out the others of a small table. */
 const BYTES_MAX_MIN = 1_000_000;
 
-/** Told by one survey, and for each worker there may be; what is kept of the others has bounds of its own. */
+/** Told at once, and for each worker there may be; what is kept of the others has bounds of its own. */
 export const FORGOTTEN_MAX = 100_000;
 export const FORGOTTEN_PER_WORKER = 2;
 
@@ -20,7 +20,7 @@ export const FORGOTTEN_PER_WORKER = 2;
 const WORDS_AT_ONCE = 4;
 /** Celery's usual interval is two seconds; it can be set to one. */
 const BEAT_MS = 1000;
-/** So that a few workers that reconnect again and again hurry nobody. */
+/** So that a few workers that reconnect again and again do not have words applied early. */
 const WORDS_MAX_MIN = 1000;
 
 /** Without its processes. */

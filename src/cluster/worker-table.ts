@@ -73,7 +73,7 @@ export class WorkerTable {
 
   /** Words that were applied early, and processes that were let go of, for lack of room under one name. */
   get beyondFixedBounds(): number {
-    return this.#appliedEarly + this.#words.hurried + this.#instancesEvicted;
+    return this.#appliedEarly + this.#words.appliedEarly + this.#instancesEvicted;
   }
 
   /** Connections to the broker so far, from 0. */

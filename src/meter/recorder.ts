@@ -4,10 +4,10 @@
  */
 import type { Meter } from '@opentelemetry/api';
 import type {
+  ClusterView,
   Observation,
   QueueReading,
   RunIdentity,
-  Survey,
   WorkerReading,
 } from '../cluster/observation.ts';
 import type { Pace } from '../turns.ts';
@@ -30,12 +30,12 @@ export interface MetricChoice {
 }
 
 /**
- * @param survey asked at each collection for what is true then, whatever is enabled; may record observations
+ * @param view asked at each collection for what is true then, whatever is enabled; may record observations
  * @param newPace as for `createInstruments`
  */
 export function createRecorder(
   meter: Meter,
-  survey: () => Promise<Survey> | Survey,
+  view: () => Promise<ClusterView> | ClusterView,
   choice: MetricChoice,
   newPace?: () => Pace,
 ): Recorder {
@@ -45,7 +45,7 @@ export function createRecorder(
     isOn: (name) => choice.metrics.has(name),
     wants: (name, key) => choice.optIns.has(optInOf(name, key)),
     async onCollect(observe, pace) {
-      const { workers, queues } = await survey();
+      const { workers, queues } = await view();
       for (const reading of workers) {
         observeWorker(observe, reading);
         await pace();

@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
-import { atOnce } from '../cluster/at-once.ts';
+import { collectAt } from '../cluster/collection.ts';
 import { SETTINGS } from '../cluster/events.ts';
 
 const TASKS = 1_000_000;
@@ -23,7 +23,7 @@ const TASKS_A_BATCH = 200;
 const BLOCKS_COMPARED = 3;
 const EVENTS_PER_TASK = 4;
 /** What a usual export interval is. */
-const SECONDS_BETWEEN_SURVEYS = 10;
+const SECONDS_BETWEEN_COLLECTIONS = 10;
 /** Of the table that is full for the first time, to the same table after its entries have changed. */
 const HEAP_STEP_MAX = 1.15;
 /** From then on. */
@@ -98,7 +98,7 @@ function runBatch(cluster: Cluster, from: number): number {
     for (const event of decode(message).events)
       cluster.apply(event, message.arrivedAtMs, message.arrivedAtMs);
   }
-  if (from % (TASKS_A_SECOND * SECONDS_BETWEEN_SURVEYS) === 0) surveyAt(cluster, timeOf(from));
+  if (from % (TASKS_A_SECOND * SECONDS_BETWEEN_COLLECTIONS) === 0) collectAt(cluster, timeOf(from));
   const { user, system } = process.cpuUsage(started);
   return user + system;
 }
@@ -123,11 +123,7 @@ function fill(cluster: Cluster, tasks: number, events: number): void {
     for (const event of decode(message).events)
       cluster.apply(event, message.arrivedAtMs, message.arrivedAtMs);
   }
-  surveyAt(cluster, timeOf(tasks + TASKS_A_SECOND * 2));
-}
-
-function surveyAt(cluster: Cluster, nowMs: number): void {
-  atOnce(cluster.survey(() => ({ wallMs: nowMs, listenedMs: nowMs })));
+  collectAt(cluster, timeOf(tasks + TASKS_A_SECOND * 2));
 }
 
 function newCluster(): Cluster {

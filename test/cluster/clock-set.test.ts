@@ -26,7 +26,7 @@ interface Told {
 }
 
 /** What was lost and who left, with times as decoding gives them. */
-function outcome(told: readonly Told[], surveyS: number): readonly string[] {
+function outcome(told: readonly Told[], collectS: number): readonly string[] {
   const on = watch();
   const comesS = ({ atS, lateS = 0 }: Told): number => atS + lateS;
   for (const each of told.toSorted((one, other) => comesS(one) - comesS(other))) {
@@ -39,7 +39,7 @@ function outcome(told: readonly Told[], surveyS: number): readonly string[] {
       : { timestampMs: wallMs, implausibleMs: toldMs };
     on.cluster.apply({ ...each.event, ...times }, wallMs, listenedMs);
   }
-  assert.deepEqual(upAt(on, surveyS), [[WORKER, true]]);
+  assert.deepEqual(upAt(on, collectS), [[WORKER, true]]);
   return news(on);
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { CeleryEvent, TaskEvent } from '../../src/celery/event.ts';
-import type { Observation, Survey } from '../../src/cluster/observation.ts';
+import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import {
   cancelled,
   failed,
@@ -89,7 +89,7 @@ function assertSane(it: Observation): void {
   }
 }
 
-function assertSaneSurvey({ workers, queues }: Survey): void {
+function assertSaneView({ workers, queues }: ClusterView): void {
   for (const reading of workers) {
     assert.notEqual(reading.worker, 'gen7@shop');
     assert.ok(reading.up || reading.active === 0);
@@ -103,11 +103,11 @@ function assertSaneSurvey({ workers, queues }: Survey): void {
 
 test('anything in any order: no throw, no empty name, nothing negative, every bound kept, nothing left over', () => {
   fc.assert(
-    fc.property(anyEvents, fc.array(fc.boolean(), { minLength: 1 }), (events, surveys) => {
+    fc.property(anyEvents, fc.array(fc.boolean(), { minLength: 1 }), (events, collections) => {
       const on = watch({ tasksMax: TASKS_MAX, workersMax: WORKERS_MAX, heldMax: HELD_MAX, skewPairsMax: 1 });
       for (const [index, event] of events.entries()) {
         on.cluster.apply(event, event.timestampMs);
-        if (surveys[index % surveys.length]) assertSaneSurvey(on.cluster.survey(event.timestampMs));
+        if (collections[index % collections.length]) assertSaneView(on.cluster.collect(event.timestampMs));
         const { tasks, workers, reordering_window, clock_skews } = on.cluster.tables();
         assert.ok(tasks.size <= TASKS_MAX && workers.size <= WORKERS_MAX);
         assert.ok(reordering_window.size <= HELD_MAX && clock_skews.size <= 1);
@@ -115,8 +115,8 @@ test('anything in any order: no throw, no empty name, nothing negative, every bo
       on.cluster.flush();
       on.observed.forEach(assertSane);
       const longAfterMs = 10_000_000;
-      on.cluster.survey(longAfterMs);
-      const inTheEnd = on.cluster.survey(longAfterMs + 1);
+      on.cluster.collect(longAfterMs);
+      const inTheEnd = on.cluster.collect(longAfterMs + 1);
       assert.deepEqual(inTheEnd.workers, []);
       assert.ok(inTheEnd.queues.every(({ runningAgeS }) => runningAgeS === 0));
     }),
@@ -253,7 +253,7 @@ function outcome(events: readonly (readonly [event: CeleryEvent, arrivedAtMs: nu
   const arrivals = events.toSorted(([, one], [, other]) => one - other);
   for (const [event, arrivedAtMs] of arrivals) on.cluster.apply(event, arrivedAtMs);
   on.cluster.flush();
-  const { workers, queues } = on.cluster.survey(endMs);
+  const { workers, queues } = on.cluster.collect(endMs);
   return {
     observed: on.observed.map((it) => JSON.stringify(it)).sort(),
     workers: workers.toSorted((one, other) => one.worker.localeCompare(other.worker)),
@@ -326,10 +326,10 @@ test('any part of what happened is sane too: its beginning, or with events missi
         .filter((_, index) => kept[index % kept.length]);
       const on = watch();
       for (const event of events) on.cluster.apply(event, event.timestampMs);
-      assertSaneSurvey(on.cluster.survey(END_MS));
+      assertSaneView(on.cluster.collect(END_MS));
       on.observed.forEach(assertSane);
       // What was sent and never received does wait; nothing else is left once the workers are gone.
-      const left = on.cluster.survey(END_MS + 2_000_000);
+      const left = on.cluster.collect(END_MS + 2_000_000);
       assert.deepEqual(left.workers, []);
       assert.ok(left.queues.every(({ runningAgeS }) => runningAgeS === 0));
     }),

@@ -56,7 +56,7 @@ function work(
   }
   events.sort(([one], [other]) => one - other);
   for (const [atMs, event] of events) tell(on, atMs, event);
-  on.cluster.survey(T0_MS + endMs + 4_000);
+  on.cluster.collect(T0_MS + endMs + 4_000);
   return endMs + 4_000;
 }
 
@@ -107,7 +107,7 @@ test('a start that overtakes or is overtaken by the heartbeat that counts it is 
   on.cluster.apply(started({ uuid: 'u1', timestampMs: T0_MS + 2_030 }), T0_MS + 2_030);
   on.cluster.apply(started({ uuid: 'u2', timestampMs: T0_MS + 1_990 }), T0_MS + 2_000 + windowMs - 1);
   tell(on, 4_000, heartbeat(2));
-  on.cluster.survey(T0_MS + 6_000);
+  on.cluster.collect(T0_MS + 6_000);
   assert.equal(sums(on).lost, 0);
 });
 
@@ -116,11 +116,11 @@ test('what comes later than it was given up is not taken back, and covers no oth
   tell(on, 0, signal('worker-online', { processed: 0 }));
   tell(on, 2_000, heartbeat(1));
   tell(on, 8_000, heartbeat(1));
-  on.cluster.survey(T0_MS + 10_000);
+  on.cluster.collect(T0_MS + 10_000);
   assert.deepEqual(sums(on), { processed: 1, lost: 1 });
   tell(on, 11_000, started({ uuid: 'late' }));
   tell(on, 14_000, heartbeat(1));
-  on.cluster.survey(T0_MS + 20_000);
+  on.cluster.collect(T0_MS + 20_000);
   assert.deepEqual(sums(on), { processed: 1, lost: 1 });
 });
 
@@ -137,7 +137,7 @@ test('a repeated start counts once, so that it covers no loss', () => {
   for (const atMs of [500, 501])
     on.cluster.apply(started({ uuid: 'u1', timestampMs: T0_MS + 500 }), T0_MS + atMs);
   for (const atMs of [2_000, 4_000]) tell(on, atMs, heartbeat(2));
-  on.cluster.survey(T0_MS + 6_000);
+  on.cluster.collect(T0_MS + 6_000);
   assert.deepEqual(sums(on), { processed: 2, lost: 1 });
 });
 
@@ -146,7 +146,7 @@ test('heartbeats without figures, and figures that shrink, say nothing', () => {
   work(on, { tasks: 10, everyMs: 10 });
   tell(on, 20_000, heartbeat(undefined));
   tell(on, 22_000, heartbeat(3));
-  on.cluster.survey(T0_MS + 30_000);
+  on.cluster.collect(T0_MS + 30_000);
   assert.deepEqual(sums(on), { processed: 10, lost: 0 });
 });
 
@@ -155,7 +155,7 @@ test('heartbeats that come in another order give the same sums', () => {
   tell(on, 1, started({ uuid: 'u1' }));
   on.cluster.apply(signal('worker-heartbeat', { processed: 2, timestampMs: T0_MS + 400 }), T0_MS + 400);
   on.cluster.apply(signal('worker-online', { processed: 0, timestampMs: T0_MS }), T0_MS + 450);
-  on.cluster.survey(T0_MS + 2_000);
+  on.cluster.collect(T0_MS + 2_000);
   assert.deepEqual(sums(on), { processed: 2, lost: 1 });
 });
 

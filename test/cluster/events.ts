@@ -1,9 +1,11 @@
 /** Makes events as decoding gives them, and says in one line what was observed of them. */
 import type * as celery from '../../src/celery/event.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
-import type { Observation, Survey } from '../../src/cluster/observation.ts';
+import type { Moment } from '../../src/cluster/moment.ts';
+import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import type { Steps } from '../../src/cluster/steps.ts';
 import { atOnce } from './at-once.ts';
+import { type Collected, collection } from './collection.ts';
 
 export const WORKER = 'w1@shop';
 /** When the first event of a sequence happens; each further one happens a second later. */
@@ -75,12 +77,16 @@ export const SETTINGS: ClusterSettings = {
 
 /** A cluster and everything that was observed of it so far. */
 export interface Watched {
-  readonly cluster: Omit<Cluster, 'survey' | 'apply'> & {
+  readonly cluster: Omit<Cluster, 'view' | 'apply'> & {
     /** @param listenedMs by default all the time was listened to */
     apply(event: celery.CeleryEvent, wallMs: number, listenedMs?: number): void;
-    survey(wallMs: number, listenedMs?: number): Survey;
-    /** As it is made: in steps; all the time is listened to. */
-    stepwiseSurvey(now: number | (() => number)): Steps<Survey>;
+    collect(wallMs: number, listenedMs?: number): Collected;
+    /** As it is done: in steps; all the time is listened to. */
+    collectInSteps(now: number | (() => number)): Steps<Collected>;
+    /** At once; nothing is settled before. */
+    view(wallMs: number): ClusterView;
+    /** In steps. */
+    viewInSteps(wallMs: number): Steps<ClusterView>;
   };
   readonly observed: Observation[];
   /** What was observed since the last call. */
@@ -95,12 +101,10 @@ export function watch(over: Partial<ClusterSettings> = {}): Watched {
     cluster: {
       ...cluster,
       apply: (event, wallMs, listenedMs = wallMs) => cluster.apply(event, wallMs, listenedMs),
-      survey: (wallMs, listenedMs = wallMs) => atOnce(cluster.survey(() => ({ wallMs, listenedMs }))),
-      stepwiseSurvey: (now) =>
-        cluster.survey(() => {
-          const nowMs = typeof now === 'number' ? now : now();
-          return { wallMs: nowMs, listenedMs: nowMs };
-        }),
+      collect: (wallMs, listenedMs = wallMs) => atOnce(collection(cluster, () => ({ wallMs, listenedMs }))),
+      collectInSteps: (now) => collection(cluster, () => momentOf(typeof now === 'number' ? now : now())),
+      view: (wallMs) => atOnce(cluster.view(() => momentOf(wallMs))),
+      viewInSteps: (wallMs) => cluster.view(() => momentOf(wallMs)),
     },
     observed,
     news() {
@@ -109,6 +113,10 @@ export function watch(over: Partial<ClusterSettings> = {}): Watched {
       return news;
     },
   };
+}
+
+function momentOf(nowMs: number): Moment {
+  return { wallMs: nowMs, listenedMs: nowMs };
 }
 
 /** Each event a second after the one before it. */

@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
-import { atOnce } from './at-once.ts';
+import { collectAt } from './collection.ts';
 import { SETTINGS, T0_MS } from './events.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -109,7 +109,7 @@ function fill(into: Cluster, count: number): void {
     for (const event of decode(message).events) into.apply(event, atMs, atMs);
   }
   const endMs = T0_MS + (count * 1000) / TASKS_A_SECOND + 5_000;
-  atOnce(into.survey(() => ({ wallMs: endMs, listenedMs: endMs })));
+  collectAt(into, endMs);
 }
 
 function messageOf(from: number, atMs: number): RawMessage {

@@ -62,7 +62,7 @@ test('words are applied in the order in which each worker said them, once no ear
   words.release(windowMs + 50);
   assert.deepEqual(out(), ['w2 5']);
   assert.equal(words.size, 0);
-  assert.equal(words.hurried, 0);
+  assert.equal(words.appliedEarly, 0);
 });
 
 test('a number of them is applied at a time, and whether there are more is told', () => {
@@ -81,11 +81,11 @@ test('beyond the bound the word that came first is applied early, whoever said i
   one.says(0, 0);
   one.says(4, 1);
   other.says(0, 2);
-  assert.equal(words.hurried, 0);
+  assert.equal(words.appliedEarly, 0);
   other.says(1, 3);
   other.says(2, 4);
   assert.deepEqual(out(), ['w1 4']);
-  assert.equal(words.hurried, 2);
+  assert.equal(words.appliedEarly, 2);
   for (let at = 5; at < 1_000; at += 1) {
     speaker(`w${at}`).says(0, at);
     assert.ok(words.size <= 3);
@@ -99,7 +99,7 @@ function progress(on: Watched): readonly string[] {
   return on.news().flatMap((it) => (it.kind === 'worker-progressed' ? [`${it.worker} ${it.processed}`] : []));
 }
 
-test('what a worker said is applied with the events of others, without a survey', () => {
+test('what a worker said is applied with the events of others, without a collection', () => {
   const on = watch();
   const at = (atMs: number) => ({ timestampMs: T0_MS + atMs });
   for (const hostname of ['w1', 'w2', 'w3']) {
@@ -113,7 +113,7 @@ test('what a worker said is applied with the events of others, without a survey'
   assert.deepEqual(progress(on), ['w2 4', 'w3 4']);
 });
 
-test('all workers of a table may greet at once, and again after their broker was away, and nothing is hurried', () => {
+test('all workers of a table may greet at once, and again after their broker was away, and nothing is applied early', () => {
   const workersMax = 2_000;
   const on = watch({ workersMax, windowMs: 1_000 });
   for (const type of ['worker-online', 'worker-heartbeat', 'worker-offline', 'worker-online'] as const) {
@@ -129,6 +129,6 @@ test('words of a worker that had to be forgotten are not applied', () => {
   on.cluster.apply(heartbeat('w1', 0), T0_MS);
   on.cluster.apply({ ...heartbeat('w1', 4), clock: 2, timestampMs: T0_MS + 1 }, T0_MS + 1);
   on.cluster.apply(heartbeat('w2', 0), T0_MS + 2);
-  on.cluster.survey(T0_MS + 60_000);
+  on.cluster.collect(T0_MS + 60_000);
   assert.deepEqual(progress(on), []);
 });

@@ -110,7 +110,7 @@ for (const [year, offMs] of Object.entries(CLOCKS)) {
       telling({ atS: 0, offMs }, started({ uuid: 'started', clock: 3 })),
       telling({ atS: 30, offMs }, signal('worker-heartbeat', { active: 1, clock: 4 })),
     ]);
-    const { queues, workers } = on.cluster.survey(T0_MS + 40_000);
+    const { queues, workers } = on.cluster.collect(T0_MS + 40_000);
     assert.deepEqual(
       queues.map(({ queue, waitingAgeS, runningAgeS }) => [queue, waitingAgeS, runningAgeS]).sort(),
       ['a', 'b', 'c'].map((queue) => [queue, 0, 0]),
@@ -195,7 +195,7 @@ for (const [what, isWrong] of [
   test(`a worker of 1970, ${what}: what it has begun is counted, and nothing seems to be lost`, () => {
     const on = watch();
     apply(on, beginning(600, isWrong));
-    on.cluster.survey(T0_MS + 80_000);
+    on.cluster.collect(T0_MS + 80_000);
     on.cluster.flush();
     const sums = { processed: 0, lost: 0 };
     for (const it of on.observed) {
@@ -213,7 +213,7 @@ test('what a worker of 1970 has told in vain is found nevertheless', () => {
     on,
     beginning(600, () => true, 10),
   );
-  on.cluster.survey(T0_MS + 80_000);
+  on.cluster.collect(T0_MS + 80_000);
   const lost = on.observed.reduce(
     (sum, it) => sum + (it.kind === 'worker-progressed' ? it.eventsLost : 0),
     0,
@@ -236,7 +236,7 @@ test('a greeting of 1970 that its first heartbeat has overtaken is not that of a
       ),
     ),
   ]);
-  on.cluster.survey(T0_MS + 21_000);
+  on.cluster.collect(T0_MS + 21_000);
   assert.ok(on.observed.every(({ kind }) => kind !== 'worker-exited' && kind !== 'task-lost'));
   on.news();
   apply(on, [
@@ -248,7 +248,7 @@ test('a greeting of 1970 that its first heartbeat has overtaken is not that of a
       ),
     ),
   ]);
-  on.cluster.survey(T0_MS + 43_000);
+  on.cluster.collect(T0_MS + 43_000);
   assert.deepEqual(on.news().map(line), ['lost shop.pay unknown w1@shop', `exited ${WORKER} restarted`]);
 });
 
@@ -266,7 +266,7 @@ test('what overtakes a greeting or a heartbeat of 1970 is of the same process', 
       beat(2 * index + 1.1, 10 * index + 5, 0),
     ]).flat(),
   ]);
-  on.cluster.survey(T0_MS + 21_000);
+  on.cluster.collect(T0_MS + 21_000);
   const kinds = on.observed.map(({ kind }) => kind);
   assert.deepEqual([kinds.includes('worker-exited'), kinds.includes('task-lost')], [false, false]);
 });
@@ -281,12 +281,12 @@ test('of the runs of a worker of 1970 none is doubted because its start came ear
     telling({ atS: 10.1, offMs }, received({ uuid: 'u2', clock: 4 })),
     telling({ atS: 10.1, offMs }, started({ uuid: 'u2', clock: 5 })),
   ]);
-  on.cluster.survey(T0_MS + 12_000);
+  on.cluster.collect(T0_MS + 12_000);
   apply(on, [
     telling({ atS: 13, offMs }, signal('worker-online', { pid: 18, clock: 1 })),
     telling({ atS: 30, offMs }, signal('worker-heartbeat', { pid: 18, clock: 2 })),
   ]);
-  on.cluster.survey(T0_MS + 32_000);
+  on.cluster.collect(T0_MS + 32_000);
   const lost = on.observed.filter(({ kind }) => kind === 'task-lost');
   assert.equal(lost.length, 2, 'both ran when it died');
 });
@@ -301,7 +301,7 @@ for (const [year, etaMs] of [
       telling({ atS: 0 }, sent({ etaMs, expiresMs: etaMs })),
       telling({ atS: 1 }, received({ etaMs, expiresMs: etaMs })),
     ]);
-    const { queues } = on.cluster.survey(T0_MS + 4_000);
+    const { queues } = on.cluster.collect(T0_MS + 4_000);
     for (const { waitingAgeS, runningAgeS } of queues) assert.deepEqual([waitingAgeS, runningAgeS], [0, 0]);
     apply(on, [telling({ atS: 5 }, started()), telling({ atS: 6 }, failed('KeyError'))]);
     on.cluster.flush();

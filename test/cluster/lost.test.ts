@@ -305,7 +305,7 @@ test('a worker that was upgraded keeps its former version, until it is forgotten
   tell(on, heartbeats(0, 4, 0, { softwareVersion: '5.6.3' }));
   const versionsAt = (atS: number) =>
     on.cluster
-      .survey(T0_MS + atS * 1_000)
+      .collect(T0_MS + atS * 1_000)
       .workers.map(({ versions }) => versions.map((each) => each.version));
   assert.deepEqual(versionsAt(5), [['5.6.3']]);
   tell(on, heartbeats(10, 14, 0, { pid: 18, softwareVersion: '5.7.0' }));

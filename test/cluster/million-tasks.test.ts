@@ -14,7 +14,7 @@ const LATER_MS = T0_MS + 60_000;
 const STEP_CPU_MS_MAX = 50;
 
 function longestStepMs({ cluster }: Watched): number {
-  const steps = cluster.stepwiseSurvey(LATER_MS);
+  const steps = cluster.collectInSteps(LATER_MS);
   let longestMs = 0;
   for (let isOver = false; !isOver; ) {
     const ms = processorMs(() => {
@@ -25,7 +25,7 @@ function longestStepMs({ cluster }: Watched): number {
   return longestMs;
 }
 
-test('a survey of a million tasks, all of which one worker runs and half of which it denies, is made in short steps', () => {
+test('a collection of a million tasks, all of which one worker runs and half of which it denies, is made in short steps', () => {
   const on = watch({ tasksMax: TASKS, heldMax: 100 });
   for (let index = 0; index < TASKS; index += 1) {
     const of = { uuid: `u${index}` };
@@ -49,7 +49,7 @@ test('a survey of a million tasks, all of which one worker runs and half of whic
   assert.ok(gapMs < STEP_CPU_MS_MAX, `a new connection: ${gapMs} ms`);
 });
 
-test('a survey of tasks that were delivered many times to one worker, which denies them, is made in short steps', () => {
+test('a collection of tasks that were delivered many times to one worker, which denies them, is made in short steps', () => {
   const on = watch({ tasksMax: DELIVERED_TASKS, heldMax: 100 });
   for (let delivery = 0; delivery < DELIVERIES; delivery += 1) {
     for (let index = 0; index < DELIVERED_TASKS; index += 1) {
@@ -71,11 +71,11 @@ test('a survey of tasks that were delivered many times to one worker, which deni
   assert.equal(on.cluster.beyondFixedBounds(), 0);
   const longestMs = longestStepMs(on);
   assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
-  const [reading] = on.cluster.survey(LATER_MS).queues;
+  const [reading] = on.cluster.collect(LATER_MS).queues;
   assert.ok((reading?.runningAgeS ?? 0) > 0);
 });
 
-test('no choice of the times at which tasks began makes a survey long', () => {
+test('no choice of the times at which tasks began makes a collection long', () => {
   const begunMs = againstMedians(20_000);
   const on = watch({ tasksMax: begunMs.length });
   for (const [index, ms] of begunMs.entries()) {
@@ -88,6 +88,6 @@ test('no choice of the times at which tasks began makes a survey long', () => {
     on.cluster.apply(signal('worker-heartbeat', { clock, timestampMs: T0_MS + 60_000 }), T0_MS + 10_000);
   }
   let steps = 0;
-  for (const _ of on.cluster.stepwiseSurvey(LATER_MS)) steps += 1;
+  for (const _ of on.cluster.collectInSteps(LATER_MS)) steps += 1;
   assert.ok(steps < 1000, `${steps} steps`);
 });

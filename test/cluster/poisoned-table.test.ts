@@ -80,12 +80,12 @@ for (const [what, poison] of Object.entries(POISONS)) {
   test(`an end that is told twice counts once, though the table is full of tasks that ${what}`, () => {
     const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
     flood(on, 0, TASKS_MAX, T0_MS, poison);
-    on.cluster.survey(T0_MS + 10 * 60 * SECOND_MS);
+    on.cluster.collect(T0_MS + 10 * 60 * SECOND_MS);
     const { size, bytes, bytesMax } = on.cluster.tables().tasks;
     assert.ok(size === TASKS_MAX || bytes > 0.99 * bytesMax, `${size} tasks, ${bytes} bytes`);
     on.news();
     const thenMs = failTwice(on, 'honest', T0_MS + 10 * 60 * SECOND_MS + 1);
-    on.cluster.survey(thenMs);
+    on.cluster.collect(thenMs);
     assert.deepEqual(failures(on), ALL_WELL);
   });
 }
@@ -98,19 +98,19 @@ test('what runs is not pushed out by any number of tasks that are only sent', ()
     tell(on, received(of), T0_MS);
     tell(on, started(of), T0_MS + 1);
   }
-  on.cluster.survey(T0_MS + 5 * SECOND_MS);
+  on.cluster.collect(T0_MS + 5 * SECOND_MS);
   flood(on, 0, 3 * TASKS_MAX, T0_MS + 10 * SECOND_MS, (uuid) => sent({ uuid, hostname: 'gen9@x' }));
   const endMs = T0_MS + HOUR_MS;
   for (let index = 0; index < HONEST; index += 1)
     tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
-  on.cluster.survey(endMs + 5 * SECOND_MS);
+  on.cluster.collect(endMs + 5 * SECOND_MS);
   assert.deepEqual(failures(on), ALL_WELL);
 });
 
 test('what runs is not pushed out by tasks with the longest names, of which the table has room for few', () => {
   const on = watch({ tasksMax: TASKS_MAX });
   for (let index = 0; index < HONEST; index += 1) tell(on, started({ uuid: `honest${index}` }), T0_MS);
-  on.cluster.survey(T0_MS + 5 * SECOND_MS);
+  on.cluster.collect(T0_MS + 5 * SECOND_MS);
   for (let index = 0; index < TASKS_MAX / 4; index += 1) {
     for (let retries = 0; retries < 8; retries += 1) {
       const text = `${index}.${retries}`.padEnd(255, 'x');
@@ -125,7 +125,7 @@ test('what runs is not pushed out by tasks with the longest names, of which the 
   const endMs = T0_MS + HOUR_MS;
   for (let index = 0; index < HONEST; index += 1)
     tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
-  on.cluster.survey(endMs + 5 * SECOND_MS);
+  on.cluster.collect(endMs + 5 * SECOND_MS);
   const measured = on.news().filter((it) => it.kind === 'task-failed' && it.runtimeS !== undefined);
   assert.equal(measured.length, HONEST);
 });
@@ -147,7 +147,7 @@ for (const [what, poison] of Object.entries({
       const endMs = T0_MS + HOUR_MS;
       for (let index = 0; index < HONEST; index += 1)
         tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
-      on.cluster.survey(endMs + 5 * SECOND_MS);
+      on.cluster.collect(endMs + 5 * SECOND_MS);
       const measured = on.news().filter((it) => it.kind === 'task-failed' && it.runtimeS !== undefined);
       assert.equal(measured.length, HONEST, `${perSecond} a second`);
     }
@@ -157,7 +157,7 @@ for (const [what, poison] of Object.entries({
 test('where clients tell of what they send and workers of nothing, it is waited for a day, and others count as ever', () => {
   const on = watch({ tasksMax: TASKS_MAX });
   const waiting = (atMs: number) =>
-    on.cluster.survey(atMs).queues.find(({ queue }) => queue === 'silent')?.waitingAgeS ?? 0;
+    on.cluster.collect(atMs).queues.find(({ queue }) => queue === 'silent')?.waitingAgeS ?? 0;
   let atMs = T0_MS;
   let index = 0;
   for (let hour = 0; hour < 30; hour += 1) {
@@ -168,7 +168,7 @@ test('where clients tell of what they send and workers of nothing, it is waited 
     assert.ok(Math.abs(ageS - Math.min(hour + 1, 24) * 3_600) < 3_600, `${ageS} s in hour ${hour}`);
     on.news();
     const thenMs = failTwice(on, `in hour ${hour} `, atMs + 1);
-    on.cluster.survey(thenMs);
+    on.cluster.collect(thenMs);
     assert.deepEqual(failures(on), ALL_WELL, `in hour ${hour}`);
     atMs = thenMs;
   }
@@ -189,7 +189,7 @@ test('with a thousand tasks a second and 60,000 that wait, no sending is forgott
     tell(on, received(due), atMs + 0.25);
     tell(on, started(due), atMs + 0.5);
     tell(on, failed('KeyError', due), atMs + 0.75);
-    if (index % 10_000 === 0) on.cluster.survey(atMs + 0.9);
+    if (index % 10_000 === 0) on.cluster.collect(atMs + 0.9);
   }
   on.cluster.flush();
   const begun = seconds * 1_000 - waitMs;
@@ -199,7 +199,7 @@ test('with a thousand tasks a second and 60,000 that wait, no sending is forgott
 
 /** How long tasks of the queue have waited. */
 function waitingS({ cluster }: Watched, wallMs: number, listenedMs = wallMs): number | undefined {
-  return cluster.survey(wallMs, listenedMs).queues.find(({ queue }) => queue === 'orders')?.waitingAgeS;
+  return cluster.collect(wallMs, listenedMs).queues.find(({ queue }) => queue === 'orders')?.waitingAgeS;
 }
 
 /** Keeps the queue known. */
@@ -245,7 +245,7 @@ test('what is waited for no longer is the first to be forgotten, and no loss', (
   for (let index = 0; index < 5; index += 1) tell(on, sent({ uuid: `x${index}` }), T0_MS);
   const laterMs = T0_MS + DAY_MS + HOUR_MS;
   for (let index = 0; index < 5; index += 1) tell(on, failed('KeyError', { uuid: `u${index}` }), laterMs);
-  on.cluster.survey(laterMs + 5 * SECOND_MS);
+  on.cluster.collect(laterMs + 5 * SECOND_MS);
   on.news();
   for (let index = 0; index < 5; index += 1) tell(on, sent({ uuid: `y${index}` }), laterMs + 6 * SECOND_MS);
   for (let index = 0; index < 5; index += 1) {

@@ -19,7 +19,7 @@ import { createRecorder, type Recorder } from '../../src/meter/recorder.ts';
 import { createProvider, type Provider } from '../../src/otlp/provider.ts';
 import { seeded } from '../e2e/seeded.ts';
 import { otlpSettings } from '../otlp/settings.ts';
-import { atOnce } from './at-once.ts';
+import { collectAt } from './collection.ts';
 
 const RECORDING = fileURLToPath(new URL('../../examples/demo/shop.ndjson', import.meta.url));
 /** What a user has who sets nothing. */
@@ -142,7 +142,7 @@ async function exported(
   const cluster = createCluster(SETTINGS, (observation) => recorder.record(observation));
   const recorder: Recorder = createRecorder(
     provider.getMeter('test', '1'),
-    () => atOnce(cluster.survey(() => ({ wallMs: nowMs, listenedMs: nowMs }))),
+    () => collectAt(cluster, nowMs),
     CHOICE,
   );
 

@@ -15,7 +15,7 @@ export function tell(on: Watched, story: Story, awayS = 0): void {
 }
 
 export function upAt(on: Watched, atS: number, awayS = 0): readonly (readonly [string, boolean])[] {
-  const { workers } = on.cluster.survey(T0_MS + atS * 1_000, T0_MS + (atS - awayS) * 1_000);
+  const { workers } = on.cluster.collect(T0_MS + atS * 1_000, T0_MS + (atS - awayS) * 1_000);
   return workers.map(({ worker, up }) => [worker, up] as const);
 }
 

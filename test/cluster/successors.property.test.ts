@@ -1,6 +1,6 @@
 /**
  * Any row of processes under one name: each leaves once, what it ran is lost once, and nothing else is, in whatever order
- * events come within the window and whenever surveys are made.
+ * events come within the window and whenever collections are made.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -66,7 +66,7 @@ function storyOf(row: readonly Process[]): readonly CeleryEvent[] {
   return events;
 }
 
-function outcome(arrivals: readonly (readonly [event: CeleryEvent, atMs: number])[], surveyEveryMs: number) {
+function outcome(arrivals: readonly (readonly [event: CeleryEvent, atMs: number])[], collectEveryMs: number) {
   const on = watch();
   const waiting = arrivals.toSorted(([, one], [, other]) => one - other);
   const lastMs = waiting.at(-1)?.[1] ?? T0_MS;
@@ -76,12 +76,12 @@ function outcome(arrivals: readonly (readonly [event: CeleryEvent, atMs: number]
       waiting.shift();
     }
   }
-  for (let nowMs = T0_MS + surveyEveryMs; nowMs < lastMs + 40_000; nowMs += surveyEveryMs) {
+  for (let nowMs = T0_MS + collectEveryMs; nowMs < lastMs + 40_000; nowMs += collectEveryMs) {
     applyUntil(nowMs);
-    on.cluster.survey(nowMs);
+    on.cluster.collect(nowMs);
   }
   applyUntil(lastMs);
-  for (const laterMs of [60_000, 200_000, 2_000_000]) on.cluster.survey(lastMs + laterMs);
+  for (const laterMs of [60_000, 200_000, 2_000_000]) on.cluster.collect(lastMs + laterMs);
   const lines = on.observed.filter(({ kind }) => kind !== 'worker-progressed').map(line);
   return { lines: lines.sort(), progress: progress(on) };
 }
@@ -92,11 +92,11 @@ const delaysMs = fc.array(fc.integer({ min: 0, max: SETTINGS.windowMs }), { minL
 
 test('each process leaves once, and what it ran when it was killed is lost once', () => {
   fc.assert(
-    fc.property(rows, everyMs, delaysMs, (row, surveyEveryMs, delays) => {
+    fc.property(rows, everyMs, delaysMs, (row, collectEveryMs, delays) => {
       const events = storyOf(row);
       const { lines, progress } = outcome(
         events.map((event, index) => [event, event.timestampMs + (delays[index % delays.length] ?? 0)]),
-        surveyEveryMs,
+        collectEveryMs,
       );
       const count = (start: string): number => lines.filter((each) => each.startsWith(start)).length;
       const told = (type: CeleryEvent['type']): number =>
@@ -126,12 +126,12 @@ test('each process leaves once, and what it ran when it was killed is lost once'
 
 test('in whatever order events come within the window, the same is observed', () => {
   fc.assert(
-    fc.property(rows, everyMs, delaysMs, (row, surveyEveryMs, delays) => {
+    fc.property(rows, everyMs, delaysMs, (row, collectEveryMs, delays) => {
       const events = storyOf(row);
       const arriving = (delayOf: (index: number) => number) =>
         outcome(
           events.map((event, index) => [event, event.timestampMs + delayOf(index)]),
-          surveyEveryMs,
+          collectEveryMs,
         );
       assert.deepEqual(
         arriving((index) => delays[index % delays.length] ?? 0),

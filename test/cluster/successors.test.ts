@@ -49,7 +49,7 @@ test('a process that is back after it was given up for its silence has left once
 });
 
 for (const isSamePid of [true, false]) {
-  test(`a crash loop between two surveys, ${isSamePid ? 'with one pid' : 'each with a pid of its own'}: every death counts`, () => {
+  test(`a crash loop between two collections, ${isSamePid ? 'with one pid' : 'each with a pid of its own'}: every death counts`, () => {
     const on = watch();
     for (let index = 0; index < 15; index += 1) {
       const by = { pid: isSamePid ? 1 : 100 + index };
@@ -154,7 +154,7 @@ test('a clock that is set back after a restart moves nothing to the process from
   }
 });
 
-test('a reconnect that takes a second is no goodbye, whenever a survey is made', () => {
+test('a reconnect that takes a second is no goodbye, whenever a collection is made', () => {
   for (const apartS of [0.02, 0.99, 1, 1.05]) {
     const on = watch({ windowMs: 1_000 });
     tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 50 })]);
@@ -167,13 +167,13 @@ test('a reconnect that takes a second is no goodbye, whenever a survey is made',
   }
 });
 
-test('a goodbye counts, whether the worker comes back with its pid or another, and whenever a survey is made', () => {
+test('a goodbye counts, whether the worker comes back with its pid or another, and whenever a collection is made', () => {
   for (const pid of [17, 18]) {
-    for (const surveysS of [[60], [15, 60]]) {
+    for (const collectionsS of [[60], [15, 60]]) {
       const on = watch();
       const idle: Story = heartbeats(0, 8, 0, { processed: 0, clock: 90 });
       tell(on, [...idle, [10, signal('worker-offline', { clock: 100 })]]);
-      if (surveysS.includes(15)) upAt(on, 15);
+      if (collectionsS.includes(15)) upAt(on, 15);
       tell(on, [
         [30, signal('worker-online', { pid, clock: 120 })],
         ...heartbeats(32, 58, 0, { pid, processed: 0, clock: 130 }),

@@ -176,13 +176,13 @@ test('whatever was told of tasks, nothing of their bytes is left when they are f
     const event = kinds[(index * 7 + (index >> 3)) % kinds.length]?.() ?? S;
     const of = { uuid: `u${(index * 31) % 80}`, hostname: `w${index % 9}@shop`, pid: 1 + (index % 3) };
     busy.cluster.apply({ ...event, ...of, clock: index, timestampMs: T0_MS + index }, T0_MS + index);
-    if (index % 500 === 0) busy.cluster.survey(T0_MS + index);
+    if (index % 500 === 0) busy.cluster.collect(T0_MS + index);
   }
   // Then nothing is expected of any of them.
   const laterMs = T0_MS + 48 * 3_600_000;
   for (const { cluster } of [busy, fresh]) {
     cluster.flush();
-    for (let round = 0; round < 3; round += 1) cluster.survey(laterMs + round);
+    for (let round = 0; round < 3; round += 1) cluster.collect(laterMs + round);
     for (let index = 0; index < 200; index += 1) cluster.apply(sent({ uuid: `z${index}` }), laterMs);
   }
   assert.equal(busy.cluster.tables().tasks.bytes, fresh.cluster.tables().tasks.bytes);

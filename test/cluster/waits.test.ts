@@ -233,7 +233,7 @@ test('a routing key that only looks like a delayed one names no queue', () => {
 test('a task that was counted without its queue is not counted with it later', () => {
   const on = watch();
   on.cluster.apply(received(at(1)), T0_MS + 1_000);
-  on.cluster.survey(T0_MS + 3_000);
+  on.cluster.collect(T0_MS + 3_000);
   on.cluster.apply(sent(at(1.01)), T0_MS + 3_000);
   on.cluster.apply(started(at(2)), T0_MS + 3_000);
   on.cluster.flush();

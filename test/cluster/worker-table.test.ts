@@ -41,7 +41,7 @@ function hear(on: Watched, heard: Heard): void {
 function readAt(atMs: number, heard: Heard): readonly WorkerReading[] {
   const on = watch();
   hear(on, heard);
-  return on.cluster.survey(T0_MS + atMs).workers;
+  return on.cluster.collect(T0_MS + atMs).workers;
 }
 
 interface Case {
@@ -250,7 +250,7 @@ test('of processes that fill the memory for workers, those of the worker that wa
   }
   const { size, evicted } = on.cluster.tables().workers;
   assert.ok(size < 700 && size + evicted === 1_000, `${size} workers, ${evicted} evicted`);
-  const { workers, forgotten } = on.cluster.survey(T0_MS + 1_000);
+  const { workers, forgotten } = on.cluster.collect(T0_MS + 1_000);
   assert.deepEqual([workers.length, forgotten.length], [size, evicted]);
   assert.ok(workers.some(({ worker }) => worker === 'w999'));
 });
@@ -266,7 +266,7 @@ test('heartbeats that come in another order count as they were sent', () => {
   const on = watch();
   on.cluster.apply(signal('worker-heartbeat', { active: 1, timestampMs: T0_MS + 200 }), T0_MS + 200);
   on.cluster.apply(signal('worker-heartbeat', { active: 3, timestampMs: T0_MS }), T0_MS + 300);
-  assert.equal(on.cluster.survey(T0_MS + 300 + windowMs).workers[0]?.active, 1);
+  assert.equal(on.cluster.collect(T0_MS + 300 + windowMs).workers[0]?.active, 1);
 });
 
 test('an old instance is no longer counted once its successor is there, and two that live are added up', () => {
@@ -338,7 +338,7 @@ test('beyond its bound the table forgets the worker that was heard of longest ag
     [2, received({ hostname: 'a@shop' })],
     [3, online('c@shop')],
   ]);
-  const { workers, forgotten } = on.cluster.survey(T0_MS + 3);
+  const { workers, forgotten } = on.cluster.collect(T0_MS + 3);
   assert.deepEqual(workers.map(({ worker }) => worker).sort(), ['a@shop', 'c@shop']);
   assert.deepEqual(forgotten, ['b@shop']);
   const { size, evicted } = on.cluster.tables().workers;
@@ -352,32 +352,32 @@ test('the bound holds for any number of workers', () => {
     assert.ok(on.cluster.tables().workers.size <= 5);
   }
   assert.equal(on.cluster.tables().workers.evicted, 495);
-  assert.equal(on.cluster.survey(T0_MS + 500).workers.length, 5);
+  assert.equal(on.cluster.collect(T0_MS + 500).workers.length, 5);
 });
 
 test('the bound holds for any number of processes under one name', () => {
   const on = watch();
   for (let pid = 0; pid < 500; pid += 1) hear(on, [[pid, signal('worker-heartbeat', { pid, active: 1 })]]);
-  assert.ok((on.cluster.survey(T0_MS + 2_000).workers[0]?.active ?? 0) <= 8);
+  assert.ok((on.cluster.collect(T0_MS + 2_000).workers[0]?.active ?? 0) <= 8);
 });
 
 test('a worker that floods with heartbeats is taken at its word early, and that is counted', () => {
   const on = watch();
   for (let at = 0; at < 100; at += 1) hear(on, [[at, heartbeat(at)]]);
   assert.equal(on.cluster.beyondFixedBounds(), 36);
-  assert.equal(on.cluster.survey(T0_MS + 99 + windowMs).workers[0]?.active, 99);
+  assert.equal(on.cluster.collect(T0_MS + 99 + windowMs).workers[0]?.active, 99);
 });
 
 test('to forget a worker for its silence is no eviction, is told once, and it may come back', () => {
   const on = watch();
   const goneAtMs = T0_MS + workerTimeoutMs + seriesRetentionMs + 1;
   hear(on, [[0, heartbeat(3)]]);
-  assert.deepEqual(on.cluster.survey(goneAtMs), { workers: [], forgotten: [WORKER], queues: [] });
-  assert.deepEqual(on.cluster.survey(goneAtMs).forgotten, []);
+  assert.deepEqual(on.cluster.collect(goneAtMs), { workers: [], forgotten: [WORKER], queues: [] });
+  assert.deepEqual(on.cluster.collect(goneAtMs).forgotten, []);
   const { size, evicted } = on.cluster.tables().workers;
   assert.deepEqual({ size, evicted }, { size: 0, evicted: 0 });
   hear(on, [[goneAtMs - T0_MS, online()]]);
-  const back = on.cluster.survey(goneAtMs + windowMs);
+  const back = on.cluster.collect(goneAtMs + windowMs);
   assert.deepEqual(
     back.workers.map(({ worker, up, active }) => [worker, up, active]),
     [[WORKER, true, 0]],
@@ -418,7 +418,7 @@ test('workers that are deployed again and again, and say goodbye, are not pushed
         hear(on, [[atMs, signal(type, { hostname, pid: 1_000 * deploy + index })]]);
       }
       atMs += 5_000;
-      on.cluster.survey(T0_MS + atMs);
+      on.cluster.collect(T0_MS + atMs);
     }
   }
   assert.equal(on.cluster.tables().workers.evicted, 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Observation, QueueReading, Survey, WorkerReading } from '../../src/cluster/observation.ts';
+import type { ClusterView, Observation, QueueReading, WorkerReading } from '../../src/cluster/observation.ts';
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../../src/meter/catalog.ts';
 import { createRecorder, type MetricChoice } from '../../src/meter/recorder.ts';
 import type { Pace } from '../../src/turns.ts';
@@ -14,8 +14,8 @@ const TASK = { 'celery.task.name': 'shop.pay', 'celery.queue.name': 'orders' } a
 const WORKER = { 'celery.worker.name': 'w1@host' } as const;
 const TASK_ON_WORKER = { ...TASK, ...WORKER } as const;
 
-const NOTHING: Survey = { workers: [], forgotten: [], queues: [] };
-const noWorkers = (): Survey => NOTHING;
+const NOTHING: ClusterView = { workers: [], queues: [] };
+const noWorkers = (): ClusterView => NOTHING;
 
 /** The attributes of a point, and what it has: the value of a sum or a gauge, the one measurement of a histogram. */
 type Point = readonly [attributes: Readonly<Record<string, unknown>>, amount: number];
@@ -188,11 +188,11 @@ const GONE: WorkerReading = {
 };
 const ORDERS: QueueReading = { queue: 'orders', waitingAgeS: 12.5, runningAgeS: 2.5 };
 
-function surveyOf(workers: readonly WorkerReading[], queues: readonly QueueReading[] = []): Survey {
-  return { ...NOTHING, workers, queues };
+function viewOf(workers: readonly WorkerReading[], queues: readonly QueueReading[] = []): ClusterView {
+  return { workers, queues };
 }
 
-const EVERYTHING = surveyOf([TALKATIVE], [ORDERS]);
+const EVERYTHING = viewOf([TALKATIVE], [ORDERS]);
 
 /** Each point as text: its metric, what its attributes are in the order of the catalog's row, its value. */
 function lines(collected: readonly Collected[]): readonly string[] {
@@ -201,10 +201,10 @@ function lines(collected: readonly Collected[]): readonly string[] {
     .sort();
 }
 
-const GAUGES: readonly { title: string; survey: Survey; points: readonly string[] }[] = [
+const GAUGES: readonly { title: string; view: ClusterView; points: readonly string[] }[] = [
   {
     title: 'a worker that is up and has told everything',
-    survey: surveyOf([TALKATIVE]),
+    view: viewOf([TALKATIVE]),
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',
       'celery.worker.info w1@host 5.7.0 linux 1',
@@ -219,7 +219,7 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
   },
   {
     title: 'a worker that has told nothing but that it is there',
-    survey: surveyOf([SILENT]),
+    view: viewOf([SILENT]),
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',
       'celery.worker.tasks.prefetched w1@host 4',
@@ -229,7 +229,7 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
   },
   {
     title: 'a worker that is not up, whatever it told before',
-    survey: surveyOf([GONE]),
+    view: viewOf([GONE]),
     points: [
       'celery.worker.heartbeat.age w1@host 31',
       'celery.worker.info w1@host 5.7.0 linux 0',
@@ -241,7 +241,7 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
   },
   {
     title: 'a worker that tells its version and not its system',
-    survey: surveyOf([{ ...SILENT, versions: [{ version: '5.2.6', system: '' }] }]),
+    view: viewOf([{ ...SILENT, versions: [{ version: '5.2.6', system: '' }] }]),
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',
       'celery.worker.info w1@host 5.2.6 unknown 1',
@@ -252,12 +252,12 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
   },
   {
     title: 'a queue with tasks that wait and tasks that run',
-    survey: surveyOf([], [ORDERS]),
+    view: viewOf([], [ORDERS]),
     points: ['celery.task.oldest_age orders running 2.5', 'celery.task.oldest_age orders waiting 12.5'],
   },
   {
     title: 'two queues, one of which has tasks that wait and the other tasks that run',
-    survey: surveyOf(
+    view: viewOf(
       [],
       [
         { queue: 'orders', waitingAgeS: 1, runningAgeS: 0 },
@@ -273,10 +273,10 @@ const GAUGES: readonly { title: string; survey: Survey; points: readonly string[
   },
 ];
 
-for (const { title, survey, points } of GAUGES) {
+for (const { title, view, points } of GAUGES) {
   test(`the gauges of ${title}`, async (t) => {
     const { meter, collect } = collectingMeter(t);
-    createRecorder(meter, () => survey, ALL);
+    createRecorder(meter, () => view, ALL);
     assert.deepEqual(lines(await collect()), points);
   });
 }
@@ -352,22 +352,22 @@ test('asked for by worker, prefetch times of two workers are two series, and one
   ]);
 });
 
-test('the survey is made at each collection even if nothing of it is enabled', async (t) => {
+test('the view is asked for at each collection even if nothing of it is enabled', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  let surveys = 0;
+  let views = 0;
   createRecorder(
     meter,
     () => {
-      surveys += 1;
+      views += 1;
       return EVERYTHING;
     },
     { ...ALL, metrics: new Set() },
   );
   assert.deepEqual(await collect(), []);
-  assert.equal(surveys, 1);
+  assert.equal(views, 1);
 });
 
-test('what a survey finds to have happened is part of the collection that asked for it', async (t) => {
+test('what asking for the view brings out is part of the collection that asked for it', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const recorder = createRecorder(
     meter,
@@ -430,7 +430,7 @@ test('each histogram has the bounds of its row', async (t) => {
 
 test('gauges are read at collection, and those of forgotten workers and empty queues are gone at the next', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  let survey = surveyOf(
+  let view = viewOf(
     [
       { ...SILENT, active: 3 },
       { ...SILENT, worker: 'w2@host' },
@@ -442,7 +442,7 @@ test('gauges are read at collection, and those of forgotten workers and empty qu
     'celery.worker.tasks.active',
     'celery.task.oldest_age',
   ]);
-  createRecorder(meter, () => survey, { ...ALL, metrics });
+  createRecorder(meter, () => view, { ...ALL, metrics });
   assert.deepEqual(lines(await collect()), [
     'celery.task.oldest_age orders running 2.5',
     'celery.task.oldest_age orders waiting 12.5',
@@ -450,7 +450,7 @@ test('gauges are read at collection, and those of forgotten workers and empty qu
     'celery.worker.up w1@host 1',
     'celery.worker.up w2@host 1',
   ]);
-  survey = { ...surveyOf([{ ...SILENT, worker: 'w2@host', active: 1 }]), forgotten: ['w1@host'] };
+  view = viewOf([{ ...SILENT, worker: 'w2@host', active: 1 }]);
   assert.deepEqual(lines(await collect()), [
     'celery.worker.tasks.active w2@host 1',
     'celery.worker.up w2@host 1',
@@ -459,11 +459,11 @@ test('gauges are read at collection, and those of forgotten workers and empty qu
 
 test('closing hands over what was not collected yet, and detaches', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  let surveys = 0;
+  let views = 0;
   const recorder = createRecorder(
     meter,
     () => {
-      surveys += 1;
+      views += 1;
       return NOTHING;
     },
     ALL,
@@ -471,22 +471,22 @@ test('closing hands over what was not collected yet, and detaches', async (t) =>
   recorder.record({ kind: 'task-cancelled', ...OF });
   recorder.close();
   assert.equal((await collect())[0]?.value, 1);
-  assert.equal(surveys, 0);
+  assert.equal(views, 0);
 });
 
 test('gauges of many workers and queues are observed at the pace of the collection', async (t) => {
   const { meter, collect } = collectingMeter(t);
-  const survey = surveyOf([SILENT, { ...SILENT, worker: 'w2@host' }], [ORDERS]);
-  let [surveys, pauses] = [0, 0];
-  const surveyed = async (): Promise<Survey> => {
-    surveys += 1;
-    return survey;
+  const view = viewOf([SILENT, { ...SILENT, worker: 'w2@host' }], [ORDERS]);
+  let [views, pauses] = [0, 0];
+  const viewed = async (): Promise<ClusterView> => {
+    views += 1;
+    return view;
   };
   const newPace = (): Pace => async () => {
-    assert.equal(surveys, 1);
+    assert.equal(views, 1);
     pauses += 1;
   };
-  createRecorder(meter, surveyed, { ...ALL, metrics: new Set<MetricName>(['celery.worker.up']) }, newPace);
+  createRecorder(meter, viewed, { ...ALL, metrics: new Set<MetricName>(['celery.worker.up']) }, newPace);
   assert.equal((await collect()).length, 2);
   assert.equal(pauses, 3);
 });

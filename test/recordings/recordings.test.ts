@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
-import type { Observation, Survey } from '../../src/cluster/observation.ts';
-import { atOnce } from '../cluster/at-once.ts';
+import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
+import { collectAt } from '../cluster/collection.ts';
 import { newestCelery } from '../real/install.ts';
 import { RECORDED_CLUSTERS, type RecordedCluster, workersOf } from './recorded-clusters.ts';
 
@@ -76,9 +76,9 @@ interface Replayed {
   readonly cluster: Cluster;
   readonly observed: readonly Observation[];
   /** As it was a while after the last event, before any worker was given up. */
-  readonly atRest: Survey;
+  readonly atRest: ClusterView;
   /** When none of its workers can be alive. */
-  readonly inTheEnd: Survey;
+  readonly inTheEnd: ClusterView;
 }
 
 function replay(name: string): Replayed {
@@ -97,10 +97,8 @@ function replay(name: string): Replayed {
     for (const { reason } of rejections) assert.ok(PASSED_OVER.has(reason), `${reason}: ${line}`);
     for (const event of events) cluster.apply(event, lastMs, lastMs);
   }
-  const surveyAt = (nowMs: number): Survey =>
-    atOnce(cluster.survey(() => ({ wallMs: nowMs, listenedMs: nowMs })));
-  const atRest = surveyAt(lastMs + 2 * SETTINGS.windowMs);
-  const inTheEnd = surveyAt(lastMs + SETTINGS.workerTimeoutMs + 1);
+  const atRest = collectAt(cluster, lastMs + 2 * SETTINGS.windowMs);
+  const inTheEnd = collectAt(cluster, lastMs + SETTINGS.workerTimeoutMs + 1);
   return { cluster, observed, atRest, inTheEnd };
 }
 

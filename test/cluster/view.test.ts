@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import type { Survey } from '../../src/cluster/observation.ts';
+import type { ClusterView } from '../../src/cluster/observation.ts';
 import {
   failed,
   line,
@@ -33,18 +33,18 @@ function tell(on: Watched, story: Story): void {
   }
 }
 
-function surveyAt(on: Watched, atS: number): Survey {
-  return on.cluster.survey(T0_MS + atS * 1_000);
+function collectAt(on: Watched, atS: number): ClusterView {
+  return on.cluster.collect(T0_MS + atS * 1_000);
 }
 
-function after(atS: number, story: Story): Survey {
+function after(atS: number, story: Story): ClusterView {
   const on = watch();
   tell(on, story);
-  return surveyAt(on, atS);
+  return collectAt(on, atS);
 }
 
 /** `orders waiting 5`, where it is not 0. */
-function ages({ queues }: Survey): readonly string[] {
+function ages({ queues }: ClusterView): readonly string[] {
   return queues.flatMap(({ queue, waitingAgeS, runningAgeS }) => [
     ...(waitingAgeS === 0 ? [] : [`${queue} waiting ${waitingAgeS}`]),
     ...(runningAgeS === 0 ? [] : [`${queue} running ${runningAgeS}`]),
@@ -189,11 +189,11 @@ for (const { what, story, atS, expected } of AGES) {
       const timestampMs = T0_MS + eventAtS * 1_000;
       on.cluster.apply({ ...event, timestampMs }, Math.min(timestampMs, T0_MS + atS * 1_000 - 700));
     }
-    assert.deepEqual(ages(surveyAt(on, atS)), expected);
+    assert.deepEqual(ages(collectAt(on, atS)), expected);
   });
 }
 
-function held({ workers }: Survey): readonly string[] {
+function held({ workers }: ClusterView): readonly string[] {
   return workers.map(({ worker, prefetched, scheduled }) => `${worker} ${prefetched} ${scheduled}`);
 }
 
@@ -222,7 +222,7 @@ test('what a worker held waits in the broker again once the worker is not there,
       [1, received(of('u2'))],
     ]);
     if (goodbye) tell(on, [[2, signal('worker-offline')]]);
-    const left = surveyAt(on, 40);
+    const left = collectAt(on, 40);
     assert.deepEqual([held(left), ages(left)], [['w1@shop 0 0'], ['orders waiting 40']]);
     tell(on, [
       [41, received({ ...of('u1'), ...W2 })],
@@ -231,7 +231,7 @@ test('what a worker held waits in the broker again once the worker is not there,
       [44, received({ ...of('u2'), ...W2 })],
       [45, started({ ...of('u2'), ...W2 })],
     ]);
-    const taken = surveyAt(on, 50);
+    const taken = collectAt(on, 50);
     assert.deepEqual([held(taken), ages(taken)], [['w1@shop 0 0', 'w2@shop 0 0'], ['orders running 5']]);
     assert.deepEqual(lostLines(on), [], 'what had not begun is not lost');
   }
@@ -246,7 +246,7 @@ test('what another worker was given meanwhile waits no more where it was, though
     [3, started({ ...of('u1'), ...W2 })],
     [4, succeeded({ ...of('u1'), ...W2 })],
   ]);
-  const later = surveyAt(on, 6);
+  const later = collectAt(on, 6);
   assert.deepEqual([held(later), ages(later)], [['w1@shop 0 0', 'w2@shop 0 0'], []]);
 });
 
@@ -276,9 +276,9 @@ test('what a worker says it does not run has left without an end: it neither run
   const on = watch();
   // `Ignore` tells of no end.
   tell(on, [...running('ignored', 0), [2, heartbeat(0)]]);
-  assert.deepEqual(ages(surveyAt(on, 3)), ['orders running 3'], 'an end might still be on its way');
-  assert.deepEqual(ages(surveyAt(on, 5)), []);
-  surveyAt(on, 60);
+  assert.deepEqual(ages(collectAt(on, 3)), ['orders running 3'], 'an end might still be on its way');
+  assert.deepEqual(ages(collectAt(on, 5)), []);
+  collectAt(on, 60);
   assert.deepEqual(lostLines(on), []);
   // To forget it is no loss.
   const { size, evicted } = on.cluster.tables().tasks;
@@ -288,17 +288,17 @@ test('what a worker says it does not run has left without an end: it neither run
 test('of a worker that is never idle those begun last are the ones that run', () => {
   const on = watch();
   tell(on, [...running('ignored', 0), ...running('u1', 1), ...running('u2', 2), [4, heartbeat(2)]]);
-  assert.deepEqual(ages(surveyAt(on, 6)), ['orders running 5']);
-  surveyAt(on, 125);
+  assert.deepEqual(ages(collectAt(on, 6)), ['orders running 5']);
+  collectAt(on, 125);
   assert.equal(lostLines(on).length, 2);
 });
 
 test('a run that was taken for left is itself again once more is told of it', () => {
   const on = watch();
   tell(on, [...running('u1', 0), [2, heartbeat(0)]]);
-  surveyAt(on, 5);
+  collectAt(on, 5);
   tell(on, [[20, failed('KeyError', of('u1'))]]);
-  surveyAt(on, 22);
+  collectAt(on, 22);
   const ends = on.news().filter(({ kind }) => kind === 'task-failed');
   assert.deepEqual(ends.map(line), ['failed shop.pay orders w1@shop KeyError 20s']);
 });
@@ -306,7 +306,7 @@ test('a run that was taken for left is itself again once more is told of it', ()
 test('tasks that began after the last word of their worker are not doubted', () => {
   const on = watch();
   tell(on, [[0, heartbeat(0)], ...running('u1', 0.1), ...running('u2', 1)]);
-  assert.deepEqual(ages(surveyAt(on, 20)), ['orders running 19.9']);
+  assert.deepEqual(ages(collectAt(on, 20)), ['orders running 19.9']);
 });
 
 test('after a gap nobody knows what still waits; what runs is known by its worker', () => {
@@ -319,16 +319,16 @@ test('after a gap nobody knows what still waits; what runs is known by its worke
     [1, sent(of('u4'))],
     [1, received({ ...of('u4'), ...eta(2) })],
   ]);
-  assert.deepEqual(held(surveyAt(on, 5)), ['w1@shop 2 0']);
+  assert.deepEqual(held(collectAt(on, 5)), ['w1@shop 2 0']);
   on.cluster.gap();
-  const doubtful = surveyAt(on, 6);
+  const doubtful = collectAt(on, 6);
   assert.deepEqual([held(doubtful), ages(doubtful)], [['w1@shop 0 0'], ['orders running 5']]);
   // What is told of them later has their name, queue and times all the same.
   tell(on, [
     [7, received(of('u1'))],
     [8, started(of('u2'))],
   ]);
-  const known = surveyAt(on, 10);
+  const known = collectAt(on, 10);
   assert.deepEqual([held(known), ages(known)], [['w1@shop 1 0'], ['orders waiting 10', 'orders running 9']]);
   const wait = on.observed.find((it) => it.kind === 'task-started' && it.waitTimeS === 8);
   assert.ok(wait?.kind === 'task-started' && wait.prefetchTimeS === 7);
@@ -337,14 +337,14 @@ test('after a gap nobody knows what still waits; what runs is known by its worke
 test('a worker that had to be forgotten for lack of room takes nothing with it', () => {
   const on = watch({ workersMax: 1 });
   tell(on, [...running('u1', 0), [1, heartbeat(0, W2)]]);
-  surveyAt(on, 100);
+  collectAt(on, 100);
   assert.deepEqual(lostLines(on), []);
 });
 
 test('clients lose nothing and hold nothing', () => {
   const on = watch();
   tell(on, running('u1', 0, { hostname: 'gen7@shop' }));
-  const later = surveyAt(on, 100);
+  const later = collectAt(on, 100);
   assert.deepEqual([later.workers, ages(later), lostLines(on)], [[], [], []]);
 });
 
@@ -352,9 +352,9 @@ test('a queue that is known has its ages, 0 where nothing waits or runs, until n
   const on = watch();
   tell(on, [...running('u1', 0), [3, succeeded(of('u1'))], [3, sent({ ...of('u2'), queue: 'mails' })]]);
   const idle = { queue: 'orders', waitingAgeS: 0, runningAgeS: 0 };
-  assert.deepEqual(surveyAt(on, 5).queues, [idle, { queue: 'mails', waitingAgeS: 2, runningAgeS: 0 }]);
-  assert.deepEqual(surveyAt(on, RETENTION_S).queues[0], idle);
-  const later = surveyAt(on, 0.1 + RETENTION_S).queues;
+  assert.deepEqual(collectAt(on, 5).queues, [idle, { queue: 'mails', waitingAgeS: 2, runningAgeS: 0 }]);
+  assert.deepEqual(collectAt(on, RETENTION_S).queues[0], idle);
+  const later = collectAt(on, 0.1 + RETENTION_S).queues;
   assert.deepEqual(
     later.map(({ queue }) => queue),
     ['mails'],
@@ -367,7 +367,7 @@ test('idle queues are bounded, and those beyond are counted', () => {
   for (let index = 0; index < 2_100; index += 1) {
     on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}` }), T0_MS);
   }
-  const { queues } = surveyAt(on, 1);
+  const { queues } = collectAt(on, 1);
   assert.equal(queues.length, 2_000 + 10, 'and those of the ten tasks that are known');
   assert.ok(on.cluster.beyondFixedBounds() >= 100);
 });
@@ -378,16 +378,16 @@ test('queues with ages of their own are bounded; all others are told as one, of 
     const timestampMs = T0_MS - index;
     on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}`, timestampMs }), T0_MS);
   }
-  const { queues } = surveyAt(on, 1);
+  const { queues } = collectAt(on, 1);
   assert.equal(queues.length, 10_001);
   assert.deepEqual(queues.at(-1), { queue: 'other', waitingAgeS: 30.999, runningAgeS: 0 });
 });
 
-test('ages are of the time at which they are worked out, however long the survey took', () => {
+test('ages are of the time at which they are worked out, however long the collection took', () => {
   const { cluster } = watch({ tasksMax: 10_000 });
   for (let index = 0; index < 5_000; index += 1) cluster.apply(sent({ uuid: `u${index}` }), T0_MS);
   let nowMs = T0_MS + 1_000;
-  const steps = cluster.stepwiseSurvey(() => nowMs);
+  const steps = cluster.collectInSteps(() => nowMs);
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) {
       assert.equal(step.value.queues[0]?.waitingAgeS, (nowMs - T0_MS) / 1_000);
@@ -402,7 +402,7 @@ test('at the end everything that waits is observed, and nobody is given up for i
   const on = watch();
   tell(on, [...running('u1', 0), [0, heartbeat(1)]]);
   on.cluster.flush();
-  const last = on.cluster.survey(T0_MS + windowMs - 1);
+  const last = on.cluster.collect(T0_MS + windowMs - 1);
   assert.deepEqual(
     last.workers.map(({ up, active }) => [up, active]),
     [[true, 1]],
@@ -411,4 +411,20 @@ test('at the end everything that waits is observed, and nobody is given up for i
     on.news().map(({ kind }) => kind),
     ['task-sent', 'task-received', 'task-started'],
   );
+});
+
+test('a view is of its own time, though nothing was settled', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), [0, sent({ ...of('u2'), expiresMs: T0_MS + 5_000 })]]);
+  tell(on, [[0, received({ ...of('u3'), ...eta(10) })]]);
+  for (const _ of on.cluster.drain());
+  const viewAt = (atS: number) => {
+    const seen = on.cluster.view(T0_MS + atS * 1_000);
+    return [held(seen), ages(seen), seen.workers.map(({ up }) => up)];
+  };
+  assert.deepEqual(viewAt(2), [['w1@shop 0 1'], ['orders waiting 2', 'orders running 2'], [true]]);
+  assert.deepEqual(viewAt(20), [['w1@shop 1 0'], ['orders running 20', 'unknown waiting 10'], [true]]);
+  assert.deepEqual(viewAt(50), [['w1@shop 0 0'], ['orders running 50', 'unknown waiting 40'], [false]]);
+  on.cluster.gap();
+  assert.deepEqual(viewAt(20), [['w1@shop 0 0'], ['orders running 20'], [true]]);
 });

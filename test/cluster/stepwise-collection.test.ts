@@ -1,12 +1,13 @@
 /**
- * Surveys of thousands of tasks and workers with events applied between their steps: they are to come to what they come to
+ * Collections of thousands of tasks and workers with events applied between their steps: they are to come to what they come to
  * at once, whatever becomes meanwhile of the tasks and workers that they have still to look at.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
-import type { Observation, Survey } from '../../src/cluster/observation.ts';
+import type { Observation } from '../../src/cluster/observation.ts';
 import type { Steps } from '../../src/cluster/steps.ts';
+import type { Collected } from './collection.ts';
 import {
   line,
   received,
@@ -53,8 +54,8 @@ function manyEvents(): readonly CeleryEvent[] {
   return events.toSorted((one, other) => one.timestampMs - other.timestampMs);
 }
 
-/** Applies the events with surveys among them, each as `survey` makes it; it may apply some of the next meanwhile. */
-function play(on: Watched, survey: (nowMs: number, applyNext: () => void) => void): { lastMs: number } {
+/** Applies the events with collections among them, each as `collect` does it; it may apply some of the next meanwhile. */
+function play(on: Watched, collect: (nowMs: number, applyNext: () => void) => void): { lastMs: number } {
   const waiting = [...manyEvents()].reverse();
   let nowMs = T0_MS;
   function apply(count: number): void {
@@ -65,16 +66,16 @@ function play(on: Watched, survey: (nowMs: number, applyNext: () => void) => voi
   }
   while (waiting.length > 0) {
     apply(EVENTS_A_SURVEY);
-    survey(nowMs, () => apply(EVENTS_A_STEP));
+    collect(nowMs, () => apply(EVENTS_A_STEP));
   }
   return { lastMs: nowMs };
 }
 
 /** @returns what came out of it, and how many steps it took */
-function between(steps: Steps<Survey>, act: () => void): { survey: Survey; steps: number } {
+function between(steps: Steps<Collected>, act: () => void): { collected: Collected; steps: number } {
   for (let count = 1; ; count += 1) {
     const step = steps.next();
-    if (step.done === true) return { survey: step.value, steps: count };
+    if (step.done === true) return { collected: step.value, steps: count };
     act();
   }
 }
@@ -83,20 +84,20 @@ function between(steps: Steps<Survey>, act: () => void): { survey: Survey; steps
 function outcome(
   on: Watched,
   lastMs: number,
-): { lines: readonly string[]; queues: Survey['queues']; survey: Survey } {
-  const atRest = on.cluster.survey(lastMs + 2 * SETTINGS.windowMs);
+): { lines: readonly string[]; queues: Collected['queues']; atRest: Collected } {
+  const atRest = on.cluster.collect(lastMs + 2 * SETTINGS.windowMs);
   const deadMs = lastMs + FORGOTTEN_AFTER_MS;
-  const { queues } = on.cluster.survey(deadMs);
+  const { queues } = on.cluster.collect(deadMs);
   on.cluster.flush();
-  return { lines: on.observed.map(line).sort(), queues, survey: atRest };
+  return { lines: on.observed.map(line).sort(), queues, atRest };
 }
 
-test('a survey with events between its steps observes what one without observes, and says the same in the end', () => {
+test('a collection with events between its steps observes what one without observes, and says the same in the end', () => {
   const [plain, stepwise] = [watch(LARGE), watch(LARGE)];
-  const { lastMs } = play(plain, (nowMs) => plain.cluster.survey(nowMs));
+  const { lastMs } = play(plain, (nowMs) => plain.cluster.collect(nowMs));
   let stepsMost = 0;
   play(stepwise, (nowMs, applyNext) => {
-    const { steps } = between(stepwise.cluster.stepwiseSurvey(nowMs), applyNext);
+    const { steps } = between(stepwise.cluster.collectInSteps(nowMs), applyNext);
     stepsMost = Math.max(stepsMost, steps);
   });
   assert.ok(stepsMost > 10, `${stepsMost} steps`);
@@ -106,11 +107,11 @@ test('a survey with events between its steps observes what one without observes,
 });
 
 test('tasks that end, are forgotten and give their place to others between the steps are neither lost nor counted twice', () => {
-  // So few are remembered that most of those a survey has still to look at are others by then.
+  // So few are remembered that most of those a collection has still to look at are others by then.
   const on = watch({ tasksMax: 1_500, workersMax: 1_000 });
   const { lastMs } = play(on, (nowMs, applyNext) => {
-    const { survey } = between(on.cluster.stepwiseSurvey(nowMs), applyNext);
-    for (const { prefetched, scheduled, heartbeatAgeS } of survey.workers) {
+    const { collected } = between(on.cluster.collectInSteps(nowMs), applyNext);
+    for (const { prefetched, scheduled, heartbeatAgeS } of collected.workers) {
       assert.ok(prefetched >= 0 && scheduled === 0 && heartbeatAgeS >= 0);
     }
     assert.ok(on.cluster.tables().tasks.size <= 1_500);
@@ -122,11 +123,11 @@ test('tasks that end, are forgotten and give their place to others between the s
   assert.equal(count('task-received'), TASKS);
   assert.equal(count('task-started'), TASKS);
   assert.equal(count('task-succeeded'), TASKS - TASKS / ENDLESS);
-  const { queues } = on.cluster.survey(lastMs + FORGOTTEN_AFTER_MS);
+  const { queues } = on.cluster.collect(lastMs + FORGOTTEN_AFTER_MS);
   assert.ok(queues.every(({ runningAgeS }) => runningAgeS === 0));
 });
 
-test('the bound of the tasks holds though a survey comes to some that were forgotten meanwhile', () => {
+test('the bound of the tasks holds though a collection comes to some that were forgotten meanwhile', () => {
   const tasksMax = 3_000;
   const on = watch({ tasksMax });
   // Is over, but for a second delivery.
@@ -138,7 +139,7 @@ test('the bound of the tasks holds though a survey comes to some that were forgo
   }
   for (const _ of on.cluster.drain());
   let more = tasksMax;
-  between(on.cluster.stepwiseSurvey(T0_MS + 1), () => {
+  between(on.cluster.collectInSteps(T0_MS + 1), () => {
     for (const upTo = more + 2_000; more < upTo; more += 1) {
       on.cluster.apply(received({ uuid: `u${more}` }), T0_MS + 1);
     }
@@ -148,7 +149,7 @@ test('the bound of the tasks holds though a survey comes to some that were forgo
     assert.ok(on.cluster.tables().tasks.size <= tasksMax);
   }
   for (const _ of on.cluster.drain());
-  const { workers } = on.cluster.survey(T0_MS + 1);
+  const { workers } = on.cluster.collect(T0_MS + 1);
   assert.equal(workers.find(({ worker }) => worker === WORKER)?.prefetched, tasksMax);
 });
 
@@ -169,7 +170,7 @@ test('a run that ends between being found and being judged is not lost with its 
       ? observation.run.task
       : undefined;
   let ended = 0;
-  between(on.cluster.stepwiseSurvey(T0_MS + FORGOTTEN_AFTER_MS), () => {
+  between(on.cluster.collectInSteps(T0_MS + FORGOTTEN_AFTER_MS), () => {
     for (const observation of on.news()) open.delete(endOf(observation) ?? '');
     // As if its end had been in the queue for all that time.
     for (const name of [...open].slice(0, 30)) {
@@ -200,25 +201,25 @@ test('a worker that is forgotten and comes back between the steps is not forgott
     };
     greet(old, T0_MS);
     let pauses = 0;
-    const { steps } = between(on.cluster.stepwiseSurvey(laterMs), () => {
+    const { steps } = between(on.cluster.collectInSteps(laterMs), () => {
       if (pauses === pause) {
         greet(others, laterMs);
         greet(old, laterMs);
       }
       pauses += 1;
     });
-    return { up: on.cluster.survey(laterMs).workers.filter(({ up }) => up).length, steps };
+    return { up: on.cluster.collect(laterMs).workers.filter(({ up }) => up).length, steps };
   }
   const { steps } = comeBackAfter(-1);
   assert.ok(steps > 10);
   for (let pause = 0; pause < steps - 1; pause += 1) assert.equal(comeBackAfter(pause).up, workersMax);
 });
 
-test('a word that is not due at one survey is applied at a later one', () => {
+test('a word that is not due at one collection is applied at a later one', () => {
   const on = watch();
   on.cluster.apply(signal('worker-heartbeat', { active: 7 }), T0_MS);
-  assert.equal(on.cluster.survey(T0_MS + 1).workers[0]?.active, undefined);
-  assert.equal(on.cluster.survey(T0_MS + SETTINGS.windowMs).workers[0]?.active, 7);
+  assert.equal(on.cluster.collect(T0_MS + 1).workers[0]?.active, undefined);
+  assert.equal(on.cluster.collect(T0_MS + SETTINGS.windowMs).workers[0]?.active, 7);
 });
 
 test('after a burst no step and no event observes much at once', () => {
@@ -234,7 +235,7 @@ test('after a burst no step and no event observes much at once', () => {
   on.cluster.apply(received({ uuid: 'later', timestampMs: laterMs }), laterMs);
   assert.ok(on.news().length <= 5, 'with the next event');
   const most = { observed: 0 };
-  const { steps } = between(on.cluster.stepwiseSurvey(laterMs), () => {
+  const { steps } = between(on.cluster.collectInSteps(laterMs), () => {
     most.observed = Math.max(most.observed, on.news().length);
   });
   assert.ok(most.observed <= 150, `${most.observed} in one step`);
@@ -266,7 +267,7 @@ test('nothing is said of a worker that gives way to others between two steps', (
   for (let index = 0; index < workersMax - 5; index += 1) beat(`w${index}@shop`, 1, T0_MS + 1_000);
   beat('a@shop', 2, T0_MS + 2_000);
   const atMs = T0_MS + 40_000;
-  const steps = on.cluster.stepwiseSurvey(atMs);
+  const steps = on.cluster.collectInSteps(atMs);
   while (!on.observed.some(({ kind }) => kind === 'worker-appeared'))
     assert.notEqual(steps.next().done, true);
   for (let index = 0; index < workersMax; index += 1) beat(`x${index}@shop`, 1, atMs);

@@ -1,0 +1,128 @@
+/**
+ * What is true at one moment, as gauges and status pages show it: walks over all unfinished tasks and all workers and reads
+ * them. It changes nothing and observes nothing. It walks in steps; what changes between two of them is taken as it is when
+ * it is looked at.
+ */
+import { secondsBetween } from './clock-skew.ts';
+import type { Moment } from './moment.ts';
+import { type ClusterView, UNKNOWN, type WorkerReading } from './observation.ts';
+import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
+import { QueueAges } from './queue-ages.ts';
+import type { QueueTable } from './queue-table.ts';
+import { inSteps, type Steps } from './steps.ts';
+import type { Task } from './task.ts';
+import type { TaskTable } from './task-table.ts';
+import type { Worker } from './worker.ts';
+import type { WorkerInstance } from './worker-instance.ts';
+import type { WorkerTable } from './worker-table.ts';
+
+/** What a view looks at. */
+export interface Viewed {
+  readonly tasks: Pick<TaskTable, 'unfinished' | 'lastHeardMs'>;
+  readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
+  readonly queues: Pick<QueueTable, 'known'>;
+}
+
+/** Runs that an instance has and has not begun. */
+interface Waiting {
+  prefetched: number;
+  scheduled: number;
+}
+
+/** Each takes a fraction of a microsecond. */
+const TASKS_A_STEP = 1000;
+const WORKERS_A_STEP = 100;
+
+/** @param now asked when the time is needed: a view of much takes some time */
+export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
+  return new Viewing(viewed, now).view();
+}
+
+class Viewing {
+  readonly #viewed: Viewed;
+  readonly #now: () => Moment;
+  /** One for the whole view: what is silent at its beginning is so at its end. */
+  readonly #listenedMs: number;
+  /** Read anew with each step. */
+  #at: OutlookMoment;
+  readonly #waiting = new Map<WorkerInstance, Waiting>();
+  readonly #ages = new QueueAges();
+
+  constructor(viewed: Viewed, now: () => Moment) {
+    this.#viewed = viewed;
+    this.#now = now;
+    this.#listenedMs = now().listenedMs;
+    this.#at = this.#readAt();
+  }
+
+  *view(): Steps<ClusterView> {
+    const { tasks, workers, queues } = this.#viewed;
+    const readings: WorkerReading[] = [];
+    for (const _ of tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#look(task))) {
+      yield;
+      this.#at = this.#readAt();
+    }
+    yield* inSteps(workers.all(), WORKERS_A_STEP, (worker) => readings.push(this.#workerReading(worker)));
+    const known = queues.known(this.#listenedMs);
+    return { workers: readings, queues: this.#ages.readings(known, this.#now().wallMs) };
+  }
+
+  #readAt(): OutlookMoment {
+    return { wallMs: this.#now().wallMs, session: this.#viewed.workers.session };
+  }
+
+  #look(task: Task): void {
+    const silent = isSilent(this.#viewed.tasks.lastHeardMs(task), this.#listenedMs);
+    for (let run = task.runs; run !== undefined; run = run.next) {
+      const outlook = runOutlook(run, task, silent, this.#at);
+      if (outlook === 'running') this.#ages.running(run.identity.queue, run.plausibleSinceMs);
+      else if (outlook === 'scheduled') this.#waitingOf(run.instance).scheduled += 1;
+      else if (outlook === 'waiting') {
+        this.#waitingOf(run.instance).prefetched += 1;
+        // If the worker is no longer there, it waits in the broker again.
+        this.#ages.waiting(run.identity.queue, run.dueMs ?? run.plausibleSinceMs);
+      }
+    }
+    for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
+      if (sendingOutlook(sending, task, silent, this.#at) !== 'waiting') continue;
+      this.#ages.waiting(sending.queue || UNKNOWN, sending.plausibleDueMs);
+    }
+  }
+
+  #waitingOf(instance: WorkerInstance): Waiting {
+    let waiting = this.#waiting.get(instance);
+    if (waiting === undefined) {
+      waiting = { prefetched: 0, scheduled: 0 };
+      this.#waiting.set(instance, waiting);
+    }
+    return waiting;
+  }
+
+  #workerReading(worker: Worker): WorkerReading {
+    let lastSeenMs = Number.NEGATIVE_INFINITY;
+    let up: WorkerInstance | undefined;
+    let active: number | undefined;
+    let hasTold = false;
+    let [prefetched, scheduled] = [0, 0];
+    for (const instance of worker.instances) {
+      lastSeenMs = Math.max(lastSeenMs, instance.lastSeenMs);
+      hasTold ||= instance.load !== undefined;
+      if (!this.#viewed.workers.isUp(worker, instance, this.#listenedMs)) continue;
+      up = instance;
+      if (instance.active !== undefined) active = (active ?? 0) + instance.active;
+      const waiting = this.#waiting.get(instance);
+      prefetched += waiting?.prefetched ?? 0;
+      scheduled += waiting?.scheduled ?? 0;
+    }
+    return {
+      worker: worker.nodename,
+      up: up !== undefined,
+      active: up === undefined ? 0 : active,
+      prefetched,
+      scheduled,
+      heartbeatAgeS: secondsBetween(lastSeenMs, this.#listenedMs) ?? 0,
+      load: up === undefined && hasTold ? [0, 0, 0] : up?.load,
+      versions: worker.versions,
+    };
+  }
+}

@@ -1,0 +1,188 @@
+/** To view a cluster changes nothing: however often it is done and whatever happens between the steps. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import type { ClusterView } from '../../src/cluster/observation.ts';
+import type { Steps } from '../../src/cluster/steps.ts';
+import {
+  failed,
+  received,
+  retried,
+  SETTINGS,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  type Watched,
+  watch,
+} from './events.ts';
+
+const SEED = 20_261_122;
+const DAY_MS = 24 * 3_600_000;
+
+type Action = (on: Watched, nowMs: number) => void;
+
+const about = fc.record({
+  uuid: fc.constantFrom('u1', 'u2', 'u3', 'u4'),
+  hostname: fc.constantFrom('w1@shop', 'w2@shop', 'w3@shop'),
+  pid: fc.constantFrom(17, 18),
+});
+const queues = fc.constantFrom('orders', 'mails', '');
+/** Of an ETA or an expiry, from now. */
+const aheadMs = fc.constantFrom(undefined, 5_000, 60_000);
+const makers: fc.Arbitrary<(nowMs: number) => CeleryEvent> = fc
+  .record({
+    about,
+    queue: queues,
+    etaMs: aheadMs,
+    expiresMs: aheadMs,
+    active: fc.constantFrom(0, 1, undefined),
+  })
+  .chain(({ about: { uuid, hostname, pid }, queue, active, ...ahead }) => {
+    const worker = (timestampMs: number) => ({ hostname, pid, timestampMs });
+    const message = (nowMs: number) => ({
+      uuid,
+      etaMs: ahead.etaMs && nowMs + ahead.etaMs,
+      expiresMs: ahead.expiresMs && nowMs + ahead.expiresMs,
+    });
+    return fc.constantFrom<((nowMs: number) => CeleryEvent)[]>(
+      (ms) => sent({ ...message(ms), queue, timestampMs: ms }),
+      (ms) => received({ ...message(ms), ...worker(ms) }),
+      (ms) => started({ uuid, ...worker(ms) }),
+      (ms) => succeeded({ uuid, ...worker(ms) }),
+      (ms) => failed('KeyError', { uuid, ...worker(ms) }),
+      (ms) => retried('KeyError', { uuid, ...worker(ms) }),
+      (ms) => signal('worker-heartbeat', { ...worker(ms), active }),
+      (ms) => signal('worker-online', worker(ms)),
+      (ms) => signal('worker-offline', worker(ms)),
+    );
+  });
+const actions: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: makers.map(
+      (make): Action =>
+        (on, nowMs) =>
+          on.cluster.apply(make(nowMs), nowMs),
+    ),
+  },
+  { weight: 3, arbitrary: fc.constant<Action>((on, nowMs) => on.cluster.collect(nowMs)) },
+  { weight: 1, arbitrary: fc.constant<Action>((on) => on.cluster.gap()) },
+);
+const turns = fc.array(
+  fc.record({
+    act: actions,
+    /** Until the next turn. */
+    forMs: fc.oneof(
+      { weight: 6, arbitrary: fc.nat(2_000) },
+      { weight: 1, arbitrary: fc.constantFrom(SETTINGS.workerTimeoutMs, SETTINGS.seriesRetentionMs, DAY_MS) },
+    ),
+    views: fc.nat(2),
+  }),
+  { maxLength: 60, size: 'max' },
+);
+
+/** All that anyone can learn of a cluster. */
+function known(on: Watched, nowMs: number) {
+  const { cluster, observed } = on;
+  const before = [cluster.view(nowMs), cluster.tables(), cluster.beyondFixedBounds()];
+  const after = [nowMs, nowMs + SETTINGS.seriesRetentionMs + 1].map((ms) => cluster.collect(ms));
+  cluster.flush();
+  return { before, after, tables: cluster.tables(), observed };
+}
+
+test('a cluster that is viewed at any times goes on like one that is not, and views agree', () => {
+  fc.assert(
+    fc.property(turns, (list) => {
+      const bounds = { tasksMax: 3, workersMax: 2 };
+      const [viewed, plain] = [watch(bounds), watch(bounds)];
+      let nowMs = T0_MS;
+      for (const { act, forMs, views } of list) {
+        act(viewed, nowMs);
+        act(plain, nowMs);
+        nowMs += forMs;
+        const [tables, { length }] = [viewed.cluster.tables(), viewed.observed];
+        const [first, ...others] = Array.from({ length: views }, () => viewed.cluster.view(nowMs));
+        for (const other of others) assert.deepEqual(other, first);
+        assert.deepEqual([viewed.cluster.tables(), viewed.observed.length], [tables, length]);
+      }
+      assert.deepEqual(known(viewed, nowMs), known(plain, nowMs));
+    }),
+    { numRuns: 3_000, seed: SEED },
+  );
+});
+
+test('after settling a view says what one says after settling again', () => {
+  fc.assert(
+    fc.property(turns, (list) => {
+      const on = watch({ tasksMax: 3, workersMax: 2 });
+      let nowMs = T0_MS;
+      for (const { act, forMs } of list) {
+        act(on, nowMs);
+        nowMs += forMs;
+      }
+      on.cluster.collect(nowMs);
+      const once = on.cluster.view(nowMs);
+      const { workers, queues } = on.cluster.collect(nowMs);
+      assert.deepEqual({ workers, queues }, once);
+    }),
+    { numRuns: 1_000, seed: SEED },
+  );
+});
+
+/** So many that a view of them takes several steps. */
+const TASKS = 6_000;
+const WORKERS = 300;
+
+function* manyEvents(): Iterable<CeleryEvent> {
+  for (let index = 0; index < TASKS; index += 1) {
+    const of = { uuid: `u${index}`, hostname: `w${index % WORKERS}@shop`, timestampMs: T0_MS + index };
+    yield sent({ uuid: of.uuid, timestampMs: of.timestampMs });
+    yield received(of);
+    yield started(of);
+    yield signal('worker-heartbeat', { ...of, active: 1 });
+    const before = { ...of, uuid: `u${index - 2_500}` };
+    if (index % 3 === 0) yield succeeded(before);
+    if (index % 3 === 1) yield received({ ...before, hostname: 'w1@shop' });
+  }
+}
+
+/** @param between done after each event, and between the steps of each collection */
+function play(on: Watched, between: (nowMs: number) => void): ReturnType<typeof known> {
+  let nowMs = T0_MS;
+  let count = 0;
+  for (const event of manyEvents()) {
+    nowMs = event.timestampMs;
+    on.cluster.apply(event, nowMs);
+    between(nowMs);
+    count += 1;
+    if (count % 2_000 !== 0) continue;
+    for (const _ of on.cluster.collectInSteps(nowMs)) between(nowMs);
+  }
+  return known(on, nowMs + SETTINGS.lostTimeoutMs + 1);
+}
+
+test('views under way side by side, some of them left, change nothing of what is settled and applied meanwhile', () => {
+  const large = { tasksMax: 4_000, workersMax: 1_000 };
+  const on = watch(large);
+  const underWay: Steps<ClusterView>[] = [];
+  let [calls, viewed, left] = [0, 0, 0];
+  const result = play(on, (nowMs) => {
+    calls += 1;
+    if (calls % 30 === 0) underWay.push(on.cluster.viewInSteps(nowMs));
+    const steps = underWay[calls % 7];
+    if (steps === undefined) return;
+    const step = calls % 500 === 0 ? steps.return({ workers: [], queues: [] }) : steps.next();
+    if (step.done !== true) return;
+    underWay.splice(underWay.indexOf(steps), 1);
+    if (step.value.workers.length === 0) left += 1;
+    else viewed += 1;
+  });
+  assert.ok(viewed > 100 && left > 10, `${viewed} viewed, ${left} left`);
+  assert.deepEqual(
+    result,
+    play(watch(large), () => {}),
+  );
+});
