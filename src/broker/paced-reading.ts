@@ -40,11 +40,16 @@ class ReadingTurns {
       this.#readers += 1;
     }
     if (nowMs >= reader.untilMs) {
-      this.#heldUp.add(reader);
-      return false;
+      return this.hold(reader);
     }
     reader.readIn = this.#turn;
     return true;
+  }
+
+  /** It goes on in the next turn: this one, in which something was read, has asked for that. */
+  hold(reader: Reader): false {
+    this.#heldUp.add(reader);
+    return false;
   }
 
   readonly #next = (): void => {
@@ -63,13 +68,25 @@ class ReadingTurns {
 
 const turns = new ReadingTurns();
 
+/** Whoever looks at what is read. */
+export interface ReadingObserver {
+  /** Called before each chunk is handed over; monotonic ms. */
+  readonly onRead: (upMs: number) => void;
+  /** Whether more of a chunk is wanted in this turn. */
+  readonly takesMore: () => boolean;
+}
+
+const ANYONE: ReadingObserver = { onRead: () => {}, takesMore: () => true };
+
 /**
  * @param stream whose reader calls `read()` until that gives null, and again on 'readable'
- * @param onRead called before each chunk is handed over; monotonic ms
  * @returns whether there is time for more of a chunk; if not, the reader gives the rest back with `unshift`. For the
  * beginning there always is, or many streams would share a turn so far that none gets on.
  */
-export function paceReading(stream: Readable, onRead: (upMs: number) => void = () => {}): () => boolean {
+export function paceReading(
+  stream: Readable,
+  { onRead, takesMore }: ReadingObserver = ANYONE,
+): () => boolean {
   const read = stream.read.bind(stream);
   let isBegun = false;
   const reader: Reader = {
@@ -91,6 +108,7 @@ export function paceReading(stream: Readable, onRead: (upMs: number) => void = (
     return chunk;
   };
   return () => {
+    if (!takesMore()) return turns.hold(reader);
     if (isBegun) return turns.mayRead(reader, performance.now());
     isBegun = true;
     return true;

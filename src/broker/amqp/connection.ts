@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { type ChannelModel, connect } from 'amqplib';
 import { VERSION } from '../../version.ts';
 import type { AmqpUrl, BrokerTls } from '../broker-url.ts';
-import { paceReading } from '../paced-reading.ts';
+import { paceReading, type ReadingObserver } from '../paced-reading.ts';
 import { pause } from '../pause.ts';
 import { guardBodies } from './bodies.ts';
 import { Refusal, reasonOf } from './failure.ts';
@@ -32,13 +32,13 @@ const CLIENT_PROPERTIES = {
 /**
  * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal.
  * @param bodyBytesMax of a larger body nothing is kept
- * @param onRead called whenever something came from the broker, before it is looked at; monotonic ms
+ * @param observer of what comes from the broker
  */
 export async function openConnection(
   url: AmqpUrl,
   { heartbeatS, bodyBytesMax }: { readonly heartbeatS: number; readonly bodyBytesMax: number },
   signal: AbortSignal,
-  onRead: (upMs: number) => void,
+  observer: ReadingObserver,
 ): Promise<ChannelModel> {
   const socketOptions = {
     ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),
@@ -66,7 +66,7 @@ export async function openConnection(
   if (!('stream' in connection && connection.stream instanceof Readable)) {
     throw new Error('amqplib reads from something else than the stream of its connection');
   }
-  const hasTime = paceReading(connection.stream, onRead);
+  const hasTime = paceReading(connection.stream, observer);
   guardHeaders(connection);
   guardBodies(connection, bodyBytesMax);
   paceFrames(connection, connection.stream, hasTime);

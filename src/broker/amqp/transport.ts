@@ -57,8 +57,8 @@ class AmqpSession implements Session {
   /** When what is being looked at was read, epoch ms: asked once for all the messages in it. */
   #readAtMs = 0;
   #deliver: Deliver | undefined;
-  /** The first messages may come in one packet with the answer to the subscription. */
-  readonly #early: RawMessage[] = [];
+  /** The first message may come in one packet with the answer to the subscription. It is kept, and those behind it wait. */
+  #early: RawMessage | undefined;
 
   constructor(settings: AmqpSettings, options: SessionOptions, url: AmqpUrl, listening: ListeningClock) {
     this.exchange = settings.eventExchange;
@@ -84,7 +84,8 @@ class AmqpSession implements Session {
 
   receive(deliver: Deliver): Promise<SessionEnd> {
     this.#deliver = deliver;
-    for (const message of this.#early.splice(0)) this.#handOver(message);
+    if (this.#early !== undefined) this.#handOver(this.#early);
+    this.#early = undefined;
     return this.#ending.promise;
   }
 
@@ -93,9 +94,11 @@ class AmqpSession implements Session {
     try {
       const { heartbeatS, eventExchange } = this.#settings;
       const { bodyBytesMax } = this.#options;
-      const onRead = (upMs: number): void => this.#noteRead(upMs);
       const limits = { heartbeatS, bodyBytesMax };
-      const model = await openConnection(this.#url, limits, this.#socket.signal, onRead);
+      const model = await openConnection(this.#url, limits, this.#socket.signal, {
+        onRead: (upMs) => this.#noteRead(upMs),
+        takesMore: () => this.#early === undefined,
+      });
       this.#model = model;
       model.on('error', (error) => this.#broken(error));
       model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
@@ -142,7 +145,7 @@ class AmqpSession implements Session {
       return;
     }
     const raw = rawMessage(message, this.#readAtMs);
-    if (this.#deliver === undefined) this.#early.push(raw);
+    if (this.#deliver === undefined) this.#early = raw;
     else this.#handOver(raw);
   }
 
@@ -169,6 +172,7 @@ class AmqpSession implements Session {
   async #end(settle: () => void): Promise<void> {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
+    this.#early = undefined;
     clearTimeout(this.#deadline);
     clearInterval(this.#proofTimer);
     this.#options.signal.removeEventListener('abort', this.#stop);

@@ -3,6 +3,7 @@
  * delivers what the file holds up to the first line that is wrong.
  */
 import { open, stat } from 'node:fs/promises';
+import { createPace, createTurns } from '../../turns.ts';
 import type { Deliver, Opening, RawMessage, SessionEnd, Transport } from '../broker.ts';
 import { pause } from '../pause.ts';
 import { decodeHeader, decodeMessage } from './format.ts';
@@ -50,11 +51,13 @@ async function openReplay(file: string, clock: ReplayClock, signal: AbortSignal)
 
   /** Delivers each message at its time, until there are no more. */
   async function replay(first: Next, following: Messages, deliver: Deliver): Promise<SessionEnd> {
+    const pace = createPace(createTurns());
     let next = first;
     for (; next.done !== true; next = await following.next()) {
       await reach(next.value.arrivedAtMs);
       if (signal.aborted) break;
       deliver(next.value, clock.now());
+      await pace();
     }
     clock.stop();
     if (next.done === true) return next.value;

@@ -6,6 +6,7 @@ import { long, longText, method, short, shortText } from './frames.ts';
 
 const CHANNEL = 1;
 const NO_TABLE = long(0);
+const CONSUME = '60.20';
 
 export interface ScriptedBroker {
   readonly url: string;
@@ -15,6 +16,12 @@ export interface ScriptedBroker {
   send(bytes: Buffer): void;
   /** And hangs up. */
   sendLast(bytes: Buffer): void;
+}
+
+/** A message: the method that announces it, and these frames. */
+export function deliver(frames: Buffer): Buffer {
+  const announced = [shortText('tag'), Buffer.alloc(9), shortText('celeryev'), shortText('task.sent')];
+  return Buffer.concat([method(CHANNEL, 60, 60, ...announced), frames]);
 }
 
 /** What is answered to a method, by class and method. The handshake begins with what the client sends first. */
@@ -28,16 +35,17 @@ const ANSWERS = new Map<string, (channel: number) => Buffer>([
   ['50.10', (channel) => method(channel, 50, 11, shortText('queue'), long(0), long(0))],
   ['50.20', (channel) => method(channel, 50, 21)],
   ['60.10', (channel) => method(channel, 60, 11)],
-  ['60.20', (channel) => method(channel, 60, 21, shortText('tag'))],
+  [CONSUME, (channel) => method(channel, 60, 21, shortText('tag'))],
 ]);
 
-export async function startScriptedBroker(t: TestContext): Promise<ScriptedBroker> {
+/** @param first sent in one packet with the answer to the subscription */
+export async function startScriptedBroker(t: TestContext, first = Buffer.alloc(0)): Promise<ScriptedBroker> {
   const clients = new Set<Socket>();
   const server = createServer((socket) => {
     clients.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => clients.delete(socket));
-    answer(socket);
+    answer(socket, first);
   });
   await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
   const address = server.address();
@@ -46,10 +54,7 @@ export async function startScriptedBroker(t: TestContext): Promise<ScriptedBroke
   t.after(() => void server.close());
   return {
     url: `amqp://127.0.0.1:${address.port}`,
-    deliver: (frames) => {
-      const announced = [shortText('tag'), Buffer.alloc(9), shortText('celeryev'), shortText('task.sent')];
-      return Buffer.concat([method(CHANNEL, 60, 60, ...announced), frames]);
-    },
+    deliver,
     send(bytes) {
       for (const socket of clients) socket.write(bytes);
     },
@@ -59,7 +64,7 @@ export async function startScriptedBroker(t: TestContext): Promise<ScriptedBroke
   };
 }
 
-function answer(socket: Socket): void {
+function answer(socket: Socket, first: Buffer): void {
   let received = Buffer.alloc(0);
   let greeted = false;
   socket.on('data', (chunk) => {
@@ -75,7 +80,7 @@ function answer(socket: Socket): void {
       if (received[0] === 1) {
         const name = `${received.readUInt16BE(7)}.${received.readUInt16BE(9)}`;
         const frames = ANSWERS.get(name)?.(received.readUInt16BE(1));
-        if (frames !== undefined) socket.write(frames);
+        if (frames !== undefined) socket.write(name === CONSUME ? Buffer.concat([frames, first]) : frames);
       }
       received = received.subarray(8 + size);
     }
