@@ -11,6 +11,8 @@ export interface SteadyTasks {
 }
 
 const TICK_MS = 100;
+/** A worker of Celery puts 24 events into a list at most (celery/events/dispatcher.py, `buffer_limit`). */
+const LIVES_A_MESSAGE = 8;
 
 /** @param paceHz tasks a second */
 export async function steadyTasks(url: string, paceHz: number): Promise<SteadyTasks> {
@@ -30,7 +32,7 @@ export async function steadyTasks(url: string, paceHz: number): Promise<SteadyTa
       const due = Math.floor(((performance.now() - startMs) * paceHz) / 1000);
       const hostname = worker;
       const lives = hostname === undefined ? [] : Array.from({ length: due - sent }, () => lifeOn(hostname));
-      if (lives.length > 0) send(lives.flat());
+      while (lives.length > 0) send(lives.splice(0, LIVES_A_MESSAGE).flat());
       sent = due;
       await delay(TICK_MS);
     }
