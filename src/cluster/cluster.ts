@@ -6,10 +6,11 @@ import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
+import { FinishedRuns } from './finished-runs.ts';
 import { Identities } from './identities.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
-import type { ClusterView, Observe } from './observation.ts';
+import type { ClusterView, FinishedRun, Observe } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
 import { settle } from './settling.ts';
@@ -90,16 +91,24 @@ const RELEASED_A_STEP = 100;
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
 
-/** @param observe told of each fact once, on the stack of the call that brought it out */
-export function createCluster(settings: ClusterSettings, observe: Observe): Cluster {
+/**
+ * @param observe told of each fact once, on the stack of the call that brought it out
+ * @param onFinished told of each end of a run that is observed, just before; what is kept for it costs memory and time
+ */
+export function createCluster(
+  settings: ClusterSettings,
+  observe: Observe,
+  onFinished?: (run: FinishedRun) => void,
+): Cluster {
+  const finished = onFinished && new FinishedRuns(onFinished);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
-  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task));
+  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished);
   const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
   const [names, identities] = [new Names(), new Identities()];
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const around: LifeSurroundings = { tasks, workers, queues, skews, names, identities, observe };
+  const around: LifeSurroundings = { tasks, workers, queues, skews, names, identities, observe, finished };
   const window = new ReorderingWindow(settings, (event) => happened(around, event), names);
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
@@ -136,7 +145,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     },
     *settle(now) {
       yield* release(now().listenedMs);
-      return yield* settle({ tasks, workers, queues, observe }, now);
+      return yield* settle({ tasks, workers, queues, observe, finished }, now);
     },
     view: (now) => view({ tasks, workers, queues }, now),
     drain: () => release(Number.POSITIVE_INFINITY),
