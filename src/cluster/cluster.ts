@@ -3,6 +3,7 @@
  * from it. Pure and bounded: no I/O, no clock of its own; time comes in with each call.
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
+import { type Answers, answersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
@@ -46,7 +47,7 @@ export interface TableState {
 
 export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 
-export interface Cluster {
+export interface Cluster extends Answers {
   /**
    * Takes one event; what is to be measured of it is observed within a window.
    * @param wallMs when it reached us, epoch ms
@@ -72,8 +73,6 @@ export interface Cluster {
   gap(): void;
   /** Observes everything that still waits: nothing more will come. */
   flush(): void;
-  /** A worker was found to consume just these queues; where it is one, tasks whose sending is unknown come from it. */
-  consumes(nodename: string, queues: readonly string[]): void;
   tables(): ClusterTables;
   /**
    * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
@@ -157,7 +156,7 @@ export function createCluster(
       window.flush();
       workers.flush();
     },
-    consumes: (nodename, queues) => workers.consumes(nodename, queues),
+    ...answersAbout(workers),
     tables: () => tablesOf(tasks, workers, window, skews),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,
