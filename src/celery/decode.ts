@@ -5,10 +5,10 @@
 import type { RawMessage } from '../broker/broker.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { open } from './envelope.ts';
-import type { CeleryEvent } from './event.ts';
+import type { CeleryEvent, Lineage } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import type { ExpansionReserve } from './expansion.ts';
-import { epochMs, identifier, implausibleTime, isRawFields, name } from './fields.ts';
+import { epochMs, identifier, implausibleTime, isRawFields, name, type RawFields } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -35,23 +35,29 @@ const NO_REJECTIONS: readonly Rejection[] = [];
  * A body is one event or a list of them (Celery: events/receiver.py); the routing key says nothing reliable.
  * @param listenedMs when, by a clock that never goes back
  * @param reserve out of which the compressed bodies of a service expand; one message alone needs none
+ * @param wantsLineage sendings and receipts are to say which tasks theirs descends from
  */
-export function decode(message: RawMessage, listenedMs = 0, reserve?: ExpansionReserve): Decoded {
+export function decode(
+  message: RawMessage,
+  listenedMs = 0,
+  reserve?: ExpansionReserve,
+  wantsLineage = false,
+): Decoded {
   const opened = open(message, listenedMs, reserve);
   if (!opened.ok) return none(opened.rejection);
   const { value } = opened;
   const { arrivedAtMs } = message;
-  if (!Array.isArray(value)) return one(value, arrivedAtMs);
+  if (!Array.isArray(value)) return one(value, arrivedAtMs, wantsLineage);
   const list: readonly unknown[] = value;
   if (list.length === 0) return none(reject('empty-batch', '[]'));
   if (list.length > BATCH_EVENTS_MAX) return none(reject('batch-too-long', `${list.length} elements`));
-  return many(list, arrivedAtMs);
+  return many(list, arrivedAtMs, wantsLineage);
 }
 
-function one(value: unknown, arrivedAtMs: number): Decoded {
+function one(value: unknown, arrivedAtMs: number, wantsLineage: boolean): Decoded {
   const decoded = { events: NO_EVENTS, rejections: NO_REJECTIONS, implausible: NOTHING_IMPLAUSIBLE };
   const outcome = readEvent(value, arrivedAtMs, decoded);
-  if (isEvent(outcome)) decoded.events = [outcome];
+  if (isEvent(outcome)) decoded.events = [wantsLineage ? withLineage(outcome, value) : outcome];
   else decoded.rejections = [outcome];
   return decoded;
 }
@@ -60,13 +66,13 @@ function none(rejection: Rejection): Decoded {
   return { events: NO_EVENTS, rejections: [rejection], implausible: NOTHING_IMPLAUSIBLE };
 }
 
-function many(list: readonly unknown[], arrivedAtMs: number): Decoded {
+function many(list: readonly unknown[], arrivedAtMs: number, wantsLineage: boolean): Decoded {
   const events: CeleryEvent[] = [];
   const rejections: Rejection[] = [];
   const decoded = { events, rejections, implausible: NOTHING_IMPLAUSIBLE };
   for (const value of list) {
     const outcome = readEvent(value, arrivedAtMs, decoded);
-    if (isEvent(outcome)) events.push(outcome);
+    if (isEvent(outcome)) events.push(wantsLineage ? withLineage(outcome, value) : outcome);
     else rejections.push(outcome);
   }
   return decoded;
@@ -74,6 +80,15 @@ function many(list: readonly unknown[], arrivedAtMs: number): Decoded {
 
 function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
   return 'type' in outcome;
+}
+
+function withLineage(event: CeleryEvent, raw: unknown): CeleryEvent {
+  const isTold = event.type === 'task-sent' || event.type === 'task-received';
+  return isTold && isRawFields(raw) ? { ...event, lineage: lineageOf(raw) } : event;
+}
+
+function lineageOf(raw: RawFields): Lineage {
+  return { rootId: identifier(raw['root_id']), parentId: identifier(raw['parent_id']) };
 }
 
 /** @param findings nothing is added of an event that is rejected */

@@ -23,6 +23,14 @@ export interface TaskEventBase extends EventBase {
   readonly uuid: string;
 }
 
+/** Which tasks a task descends from. */
+export interface Lineage {
+  /** Uuid of the first task of the workflow; '' where it is not told. */
+  readonly rootId: string;
+  /** Uuid of the task that sent it; '' where none did. */
+  readonly parentId: string;
+}
+
 /** Celery: app/amqp.py, sent by whoever calls a task. Off by default. */
 export interface TaskSent extends TaskEventBase {
   readonly type: 'task-sent';
@@ -34,6 +42,8 @@ export interface TaskSent extends TaskEventBase {
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly retries: number;
+  /** Where it was asked for. */
+  readonly lineage?: Lineage;
 }
 
 /** Celery: worker/strategy.py. `name` is the shadow name where the task has one. */
@@ -43,6 +53,8 @@ export interface TaskReceived extends TaskEventBase {
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly retries: number;
+  /** Where it was asked for. */
+  readonly lineage?: Lineage;
 }
 
 /** Celery: worker/request.py. */

@@ -3,12 +3,14 @@
  * from it. Pure and bounded: no I/O, no clock of its own; time comes in with each call.
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
+import { type Answers, answersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { fingerprint, hashOf } from './fingerprint.ts';
+import { FinishedRuns } from './finished-runs.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
-import type { ClusterView, Observe } from './observation.ts';
+import type { ClusterView, FinishedRun, Observe } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
 import { settle } from './settling.ts';
@@ -44,7 +46,7 @@ export interface TableState {
 
 export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 
-export interface Cluster {
+export interface Cluster extends Answers {
   /**
    * Takes one event; what is to be measured of it is observed within a window.
    * @param wallMs when it reached us, epoch ms
@@ -70,8 +72,6 @@ export interface Cluster {
   gap(): void;
   /** Observes everything that still waits: nothing more will come. */
   flush(): void;
-  /** A worker was found to consume just these queues; where it is one, tasks whose sending is unknown come from it. */
-  consumes(nodename: string, queues: readonly string[]): void;
   tables(): ClusterTables;
   /**
    * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
@@ -89,16 +89,24 @@ const RELEASED_A_STEP = 100;
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
 
-/** @param observe told of each fact once, on the stack of the call that brought it out */
-export function createCluster(settings: ClusterSettings, observe: Observe): Cluster {
+/**
+ * @param observe told of each fact once, on the stack of the call that brought it out
+ * @param onFinished told of each end of a run that is observed, just before; what is kept for it costs memory and time
+ */
+export function createCluster(
+  settings: ClusterSettings,
+  observe: Observe,
+  onFinished?: (run: FinishedRun) => void,
+): Cluster {
+  const finished = onFinished && new FinishedRuns(onFinished);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
-  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task));
+  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished);
   const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
   const names = new Names();
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const around: LifeSurroundings = { tasks, workers, queues, skews, names, observe };
+  const around: LifeSurroundings = { tasks, workers, queues, skews, names, observe, finished };
   const window = new ReorderingWindow(settings, (event) => happened(around, event), names);
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
@@ -135,7 +143,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
     },
     *settle(now) {
       yield* release(now().listenedMs);
-      return yield* settle({ tasks, workers, queues, observe }, now);
+      return yield* settle({ tasks, workers, queues, observe, finished }, now);
     },
     view: (now) => view({ tasks, workers, queues }, now),
     drain: () => release(Number.POSITIVE_INFINITY),
@@ -147,7 +155,7 @@ export function createCluster(settings: ClusterSettings, observe: Observe): Clus
       window.flush();
       workers.flush();
     },
-    consumes: (nodename, queues) => workers.consumes(nodename, queues),
+    ...answersAbout(workers),
     tables: () => tablesOf(tasks, workers, window, skews),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,

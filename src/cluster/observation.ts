@@ -14,6 +14,9 @@ export type WorkerExit = 'goodbye' | 'silence' | 'replaced' | 'restarted';
 
 export type Revocation = 'revoked' | 'terminated' | 'expired';
 
+/** How a run ended, as it was told. */
+export type Outcome = 'succeeded' | 'failed' | 'retried' | 'rejected' | 'requeued' | 'cancelled' | Revocation;
+
 /** Which runs, or sendings, are counted together; the same ones have the same object. */
 export interface RunIdentity {
   readonly task: string;
@@ -65,6 +68,25 @@ export type Observation =
     }
   /** A wait came out clearly negative and was taken as 0: the clocks of two hosts differ. */
   | { readonly kind: 'clock-skewed'; readonly senderHost: string; readonly workerHost: string };
+
+/** One run that has ended, with what is known of it. Times are by the clock of whoever told them, epoch ms. */
+export interface FinishedRun {
+  readonly uuid: string;
+  /** Uuid of the first task of the workflow; '' where it is not known. */
+  readonly rootId: string;
+  /** Uuid of the task that sent it; '' where none did, or it is not known. */
+  readonly parentId: string;
+  readonly run: RunIdentity;
+  /** A run that was lost may be told to have ended after all; then it has two. */
+  readonly outcome: Outcome | 'lost';
+  /** '' but for one that failed or is retried. */
+  readonly errorType: string;
+  readonly sentMs: number | undefined;
+  readonly receivedMs: number | undefined;
+  readonly startedMs: number | undefined;
+  /** Undefined also where it was lost. */
+  readonly endedMs: number | undefined;
+}
 
 /** What is true of a worker at one moment. */
 export interface WorkerReading {

@@ -3,6 +3,7 @@
  * gives them out in the order in which they happened, task by task, and knows nothing of what they mean.
  */
 import { isBefore } from './event-order.ts';
+import { lineageBytes } from './finished-runs.ts';
 import { hasPassed, holdingMs } from './lateness.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import { Names } from './names.ts';
@@ -141,6 +142,7 @@ export class ReorderingWindow {
     this.#bytes -= bytesOf(first);
     // It may be kept for long, and must keep nothing.
     first.name = first.errorType = '';
+    first.lineage = undefined;
     first.next = first.nextArrived = undefined;
     this.#free.give(first);
   }
@@ -152,6 +154,7 @@ export class ReorderingWindow {
   }
 }
 
-function bytesOf({ name, errorType, instance }: HeldEvent): number {
-  return EVENT_BYTES + CHARACTER_BYTES * (name.length + errorType.length + instance.nodename.length);
+function bytesOf({ name, errorType, instance, lineage }: HeldEvent): number {
+  const characters = name.length + errorType.length + instance.nodename.length;
+  return EVENT_BYTES + CHARACTER_BYTES * characters + lineageBytes(lineage);
 }

@@ -5,6 +5,7 @@
  * it is looked at.
  */
 import { find } from './chain.ts';
+import type { FinishedRuns } from './finished-runs.ts';
 import type { Moment } from './moment.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
@@ -23,6 +24,7 @@ export interface Settled {
   readonly workers: WorkerTable;
   readonly queues: QueueTable;
   readonly observe: Observe;
+  readonly finished: FinishedRuns | undefined;
 }
 
 /** The runs that an instance has begun. */
@@ -196,7 +198,9 @@ class Settling {
     if (wasRedelivered || mayHaveEnded || task.lost || instance.dropped === 'evicted') return;
     task.lost = true;
     run.standing = 'lost';
-    this.#settled.observe({ kind: 'task-lost', run: run.identity });
+    const { observe, finished } = this.#settled;
+    finished?.ended(task, run, { outcome: 'lost', errorType: '', endedMs: undefined });
+    observe({ kind: 'task-lost', run: run.identity });
   }
 
   #begunOf(instance: WorkerInstance): Begun {

@@ -5,6 +5,7 @@
 import type { TaskSent } from '../celery/event.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
+import type { FinishedRuns } from './finished-runs.ts';
 import type { Names } from './names.ts';
 import { delayedRoutingKey } from './native-delay.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
@@ -22,6 +23,8 @@ export interface LifeSurroundings {
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
+  /** Where somebody wants to be told of them. */
+  readonly finished: FinishedRuns | undefined;
 }
 
 export function sent(around: LifeSurroundings, task: Task, event: TaskSent, listenedMs: number): void {
@@ -50,6 +53,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   sending.delayed = delayedTo !== undefined;
   sending.session = around.workers.session;
   sending.sender = around.names.intern(event.hostname);
+  around.finished?.sent(sending, event.lineage);
   around.tasks.weigh(task);
 }
 
@@ -118,6 +122,7 @@ function beginRun(
   const before = told === task.name ? task.queue : '';
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
   const run = tasks.openRun(task, instance, names.identity(told, queue, instance.nodename));
+  around.finished?.began(run, event, sending);
   if (sending !== undefined) {
     run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
@@ -146,6 +151,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   run.sinceMs = event.timestampMs;
   run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
+  around.finished?.started(run, plausibleMs);
   around.tasks.expectMore(task, true);
   around.observe({
     kind: 'task-started',
@@ -178,45 +184,42 @@ function ended(around: LifeSurroundings, event: HeldEvent): void {
     if (task.revoked) return;
     task.revoked = true;
   }
-  tellEnd(around.observe, event, run);
+  tellEnd(around, event, run);
 }
 
-function tellEnd(observe: Observe, event: HeldEvent, ended: Run): void {
+function tellEnd({ observe, finished }: LifeSurroundings, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
-  const { errorType } = event;
+  const { outcome, errorType, plausibleMs } = event;
   // By the worker's own two timestamps; a clock that was set back in between gives 0.
-  const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, event.plausibleMs) : undefined;
-  switch (event.type) {
-    case 'task-succeeded':
+  const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, plausibleMs) : undefined;
+  const isError = outcome === 'failed' || outcome === 'retried';
+  finished?.ended(event.task, ended, { outcome, errorType: isError ? errorType : '', endedMs: plausibleMs });
+  switch (outcome) {
+    case 'succeeded':
       observe({ kind: 'task-succeeded', run, runtimeS: event.runtimeS });
       break;
-    case 'task-failed':
-      // Told as a failure, it is the run's rejection; the `task-rejected` that may follow repeats it.
-      if (event.rejection) observe({ kind: 'task-rejected', run, requeue: false });
-      else observe({ kind: 'task-failed', run, errorType, runtimeS: elapsedS });
+    case 'failed':
+    case 'retried':
+      observe({ kind: `task-${outcome}`, run, errorType, runtimeS: elapsedS });
       break;
-    case 'task-retried':
-      observe({ kind: 'task-retried', run, errorType, runtimeS: elapsedS });
+    case 'rejected':
+    case 'requeued':
+      observe({ kind: 'task-rejected', run, requeue: outcome === 'requeued' });
       break;
-    case 'task-rejected':
-      observe({ kind: 'task-rejected', run, requeue: event.requeue });
+    case 'revoked':
+    case 'terminated':
+    case 'expired':
+      observe({ kind: 'task-revoked', run, revocation: outcome });
       break;
-    case 'task-revoked':
-      observe({ kind: 'task-revoked', run, revocation: event.revocation });
-      break;
-    case 'task-cancelled':
+    case 'cancelled':
       observe({ kind: 'task-cancelled', run });
       break;
-    case 'task-received':
-    case 'task-started':
-      throw new Error(`${event.type} is no end`);
   }
 }
 
 /** Whether the task is done with: after these ends it is delivered again, and its next run ends on its own. */
-function isFinal(event: HeldEvent): boolean {
-  if (event.type === 'task-rejected') return !event.requeue;
-  return event.type !== 'task-retried' && event.type !== 'task-cancelled';
+function isFinal({ outcome }: HeldEvent): boolean {
+  return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
 }
 
 /** The oldest run of that worker; one of which no end was expected only where there is no other. */

@@ -5,6 +5,7 @@
  */
 import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
+import type { FinishedRuns } from './finished-runs.ts';
 import { LastHeard } from './last-heard.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
 import { FORMER_PROCESS_BYTES } from './measured-bytes.ts';
@@ -29,6 +30,7 @@ export class TaskTable {
   readonly bytesMax: number;
   readonly #tasksMax: number;
   readonly #onForget: (task: Task) => void;
+  readonly #finished: FinishedRuns | undefined;
   readonly #byUuid = new Map<string, Task>();
   /** Of which more is expected: that were only sent; and all others, the one of which no run has begun for longest first. */
   readonly #sent = new TaskList();
@@ -46,11 +48,15 @@ export class TaskTable {
   #evicted = 0;
   #partsEvicted = 0;
 
-  /** @param onForget told of a task that is still whole, just before it is forgotten for lack of room */
-  constructor(tasksMax: number, onForget: (task: Task) => void = () => {}) {
+  /**
+   * @param onForget told of a task that is still whole, just before it is forgotten for lack of room
+   * @param finished what it keeps of runs is weighed with their tasks
+   */
+  constructor(tasksMax: number, onForget: (task: Task) => void = () => {}, finished?: FinishedRuns) {
     this.#tasksMax = tasksMax;
     this.bytesMax = bytesFor(tasksMax);
     this.#onForget = onForget;
+    this.#finished = finished;
     this.#fingerprints = new Fingerprints(tasksMax);
     this.#lastHeard = new LastHeard(tasksMax);
   }
@@ -121,7 +127,7 @@ export class TaskTable {
 
   /** Counts anew what the task takes; to be called when parts or texts of it have changed. */
   weigh(task: Task): void {
-    const weight = weightOf(task);
+    const weight = weightOf(task, this.#finished);
     this.#bytes += weight - task.weight;
     this.#listOf(task).weigh(task, weight);
   }

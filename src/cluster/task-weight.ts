@@ -2,6 +2,7 @@
  * How much memory a task takes, with all that only it may hold. It rather says too much: a text counts for each who has
  * it, though most of them are shared, and as if it were of two bytes a character, since nobody can tell. Pure.
  */
+import type { FinishedRuns } from './finished-runs.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import type { Task } from './task.ts';
 
@@ -34,17 +35,19 @@ export function weightOfNew(uuid: string): number {
   return BARE_BYTES + CHARACTER_BYTES * uuid.length;
 }
 
-/** Bytes beyond those of its entry. */
-export function weightOf({ uuid, name, queue, runs, sendings }: Task): number {
+/** Bytes beyond those of its entry. @param finished what it keeps of the runs counts too */
+export function weightOf({ uuid, name, queue, runs, sendings }: Task, finished?: FinishedRuns): number {
   let bytes = BARE_BYTES;
   let characters = uuid.length + name.length + queue.length;
   for (let run = runs; run !== undefined; run = run.next) {
     const { identity, sender } = run;
+    if (finished !== undefined) bytes += finished.bytesOf(run);
     bytes += RUN_BYTES + 4 * TEXT_BYTES;
     characters += identity.task.length + identity.queue.length + identity.worker.length + sender.length;
   }
   for (let sending = sendings; sending !== undefined; sending = sending.next) {
     bytes += SENDING_BYTES + 3 * TEXT_BYTES;
+    if (finished !== undefined) bytes += finished.bytesOf(sending);
     characters += sending.name.length + sending.queue.length + sending.sender.length;
   }
   return bytes + CHARACTER_BYTES * characters;

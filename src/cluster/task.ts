@@ -2,9 +2,9 @@
  * What is remembered of one task: only what later events of it need, since there are a hundred thousand. It holds data
  * and decides nothing. Each field costs eight bytes, and one that is always a number with fractions sixteen more.
  */
-import type { TaskEvent, TaskRevoked, TaskSent } from '../celery/event.ts';
+import type { Lineage, TaskEvent, TaskRevoked, TaskSent } from '../celery/event.ts';
 import { marked } from './marks.ts';
-import type { Revocation } from './observation.ts';
+import type { Outcome, Revocation } from './observation.ts';
 import type { Run, Sending } from './run.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -133,12 +133,10 @@ export class HeldEvent {
   runtimeS: number | undefined = undefined;
   /** Of a failure or a retry. */
   errorType = '';
-  /** Of a failure: it is a rejection, told as one. */
-  rejection = false;
-  /** Of a rejection. */
-  requeue = false;
-  /** Of a revocation. */
-  revocation: Revocation = 'revoked';
+  /** Of an end. */
+  outcome: Outcome = 'succeeded';
+  /** Of a receipt, where it was asked for. */
+  lineage: Lineage | undefined = undefined;
 
   constructor(task: Task, instance: WorkerInstance) {
     this.task = task;
@@ -168,25 +166,31 @@ export class HeldEvent {
         this.retries = event.retries;
         this.etaMs = event.etaMs;
         this.expiresMs = event.expiresMs;
+        this.lineage = event.lineage;
         break;
       case 'task-succeeded':
+        this.outcome = 'succeeded';
         this.runtimeS = event.runtimeS;
         break;
       case 'task-failed':
+        // Told as a failure, it is the run's rejection; the `task-rejected` that may follow repeats it.
+        this.outcome = event.rejection ? 'rejected' : 'failed';
         this.errorType = event.errorType;
-        this.rejection = event.rejection;
         break;
       case 'task-retried':
+        this.outcome = 'retried';
         this.errorType = event.errorType;
         break;
       case 'task-rejected':
-        this.requeue = event.requeue;
+        this.outcome = event.requeue ? 'requeued' : 'rejected';
         break;
       case 'task-revoked':
-        this.revocation = revocationOf(event);
+        this.outcome = revocationOf(event);
+        break;
+      case 'task-cancelled':
+        this.outcome = 'cancelled';
         break;
       case 'task-started':
-      case 'task-cancelled':
         break;
     }
   }

@@ -123,10 +123,9 @@ export class WorkerTable {
     return this.#workers.peek(nodename)?.onlyQueue ?? '';
   }
 
-  /** Remote control told which queues a worker consumes. */
-  consumes(nodename: string, queues: readonly string[]): void {
-    const worker = this.#workers.peek(nodename);
-    if (worker !== undefined) worker.onlyQueue = queues.length === 1 ? (queues[0] ?? '') : '';
+  /** The worker of that name, if it is known. */
+  peek(nodename: string): Worker | undefined {
+    return this.#workers.peek(nodename);
   }
 
   /**

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
-import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
+import type { ClusterView, FinishedRun, Observation } from '../../src/cluster/observation.ts';
 import { collectAt } from '../cluster/collection.ts';
 import { newestCelery } from '../real/install.ts';
 import { RECORDED_CLUSTERS, type RecordedCluster, workersOf } from './recorded-clusters.ts';
@@ -75,6 +75,7 @@ function readExpected(name: string): Expected {
 interface Replayed {
   readonly cluster: Cluster;
   readonly observed: readonly Observation[];
+  readonly finished: readonly FinishedRun[];
   /** As it was a while after the last event, before any worker was given up. */
   readonly atRest: ClusterView;
   /** When none of its workers can be alive. */
@@ -87,19 +88,24 @@ function replay(name: string): Replayed {
     .split('\n');
   assert.ok(decodeHeader(Buffer.from(header)).ok);
   const observed: Observation[] = [];
-  const cluster = createCluster(SETTINGS, (observation) => observed.push(observation));
+  const finished: FinishedRun[] = [];
+  const cluster = createCluster(
+    SETTINGS,
+    (observation) => observed.push(observation),
+    (run) => finished.push(run),
+  );
   let lastMs = 0;
   for (const line of lines) {
     const read = decodeMessage(Buffer.from(line));
     assert.ok(read.ok, line);
     lastMs = read.message.arrivedAtMs;
-    const { events, rejections } = decode(read.message);
+    const { events, rejections } = decode(read.message, 0, undefined, true);
     for (const { reason } of rejections) assert.ok(PASSED_OVER.has(reason), `${reason}: ${line}`);
     for (const event of events) cluster.apply(event, lastMs, lastMs);
   }
   const atRest = collectAt(cluster, lastMs + 2 * SETTINGS.windowMs);
   const inTheEnd = collectAt(cluster, lastMs + SETTINGS.workerTimeoutMs + 1);
-  return { cluster, observed, atRest, inTheEnd };
+  return { cluster, observed, finished, atRest, inTheEnd };
 }
 
 /** An observation of a task, with its name and queue. */
@@ -129,6 +135,24 @@ function counted(it: TaskObservation): string {
       return `${it.task} revoked ${it.revocation}`;
     case 'task-cancelled':
       return `${it.task} cancelled`;
+  }
+}
+
+/** The same line of a run that has ended. */
+function countedEnd({ run, outcome, errorType }: FinishedRun): string {
+  switch (outcome) {
+    case 'failed':
+    case 'retried':
+      return `${run.task} ${outcome} ${errorType}`;
+    case 'rejected':
+    case 'requeued':
+      return `${run.task} rejected ${outcome === 'requeued' ? 'requeued' : 'dropped'}`;
+    case 'revoked':
+    case 'terminated':
+    case 'expired':
+      return `${run.task} revoked ${outcome}`;
+    default:
+      return `${run.task} ${outcome}`;
   }
 }
 
@@ -253,6 +277,19 @@ test('no number that a real Celery sent is implausible', () => {
 });
 
 for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
+  test(`${name}: as many runs have finished in each way as were counted`, () => {
+    const replayed = replay(name);
+    const isEnd = ({ kind }: TaskObservation): boolean => !/^task-(?:sent|received|started)$/u.test(kind);
+    const ends = ofTasks(replayed).filter(isEnd).map(counted);
+    assert.ok(ends.length > 0);
+    assert.deepEqual(tally(replayed.finished.map(countedEnd)), tally(ends));
+    const known = new Set(replayed.finished.map(({ uuid }) => uuid));
+    for (const { rootId, receivedMs, startedMs, endedMs, run } of replayed.finished) {
+      assert.ok(row.lossy === true || known.has(rootId), run.task);
+      assert.ok((receivedMs ?? 0) <= (startedMs ?? endedMs ?? Infinity), run.task);
+    }
+  });
+
   if (row.lossy === true) compareWithLosses(name);
   else compareExactly(name, row);
 
