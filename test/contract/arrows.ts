@@ -127,7 +127,12 @@ const ROOMS: readonly Room[] = [
     path: 'otlp/send/',
     holds: 'the wire: protocols, certificates, answers',
     types: ['otlp/otlp-settings.ts'],
-    packages: ['@opentelemetry/api', '@opentelemetry/otlp-exporter-base', '@grpc/grpc-js'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/otlp-exporter-base',
+      '@grpc/grpc-js',
+      'protobufjs/light.js',
+    ],
     builtins: [...CALCULATING, ...TIMERS, 'fs', 'http', 'https', 'tls'],
   },
   {
