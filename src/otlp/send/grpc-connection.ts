@@ -1,10 +1,8 @@
 /**
- * One gRPC channel of its own to one backend, with what grpc-js has no option for: its sockets end with it. Closed
- * during a TLS handshake with a peer that is silent, a channel would keep the socket, and with it the process, for as
- * long as the peer does. It knows nothing of OTLP.
+ * One gRPC channel to one backend, whose sockets are closed with it. It knows nothing about OTLP.
  */
 import {
-  ChannelCredentials,
+  type ChannelCredentials,
   Client,
   type ClientOptions,
   type ClientUnaryCall,
@@ -25,14 +23,18 @@ export interface GrpcConnection {
   close(): void;
 }
 
-/** Connects with the first request. */
+/**
+ * Connects with the first request.
+ * @param credentials for this connection only
+ */
 export function openGrpcConnection(
   target: string,
   credentials: ChannelCredentials,
   options: ClientOptions,
 ): GrpcConnection {
-  const tracked = new TrackedCredentials(credentials);
-  const client = new Client(target, tracked, options);
+  const destroySockets = trackSockets(credentials);
+  // Channels share connections otherwise, and one that is shared cannot be closed.
+  const client = new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
   const underWay = new Set<ClientUnaryCall>();
   return {
     request(method, body, metadata, deadlineMs) {
@@ -59,7 +61,7 @@ export function openGrpcConnection(
     close() {
       for (const call of underWay) call.cancel();
       client.close();
-      tracked.closeSockets();
+      destroySockets();
     },
   };
 }
@@ -71,50 +73,29 @@ function same(bytes: Buffer): Buffer {
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<Connector['connect']>[0];
 
-/** Credentials that are given every socket of a channel before anything else is done with it. */
-class TrackedCredentials extends ChannelCredentials {
-  readonly #inner: ChannelCredentials;
-  readonly #sockets = new Set<Socket>();
-  #closed = false;
-
-  constructor(inner: ChannelCredentials) {
-    super();
-    this.#inner = inner;
-  }
-
-  closeSockets(): void {
-    this.#closed = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  override _isSecure(): boolean {
-    return this.#inner._isSecure();
-  }
-
-  /** Never: channels with equal credentials share a connection, and one that is shared cannot be left. */
-  override _equals(other: ChannelCredentials): boolean {
-    return this === other;
-  }
-
-  override _createSecureConnector(
-    ...given: Parameters<ChannelCredentials['_createSecureConnector']>
-  ): Connector {
-    const connector = this.#inner._createSecureConnector(...given);
-    return {
-      connect: (socket) => {
-        this.#track(socket);
-        return connector.connect(socket);
-      },
-      waitForReady: () => connector.waitForReady(),
-      getCallCredentials: () => connector.getCallCredentials(),
-      destroy: () => connector.destroy(),
+/**
+ * Closed during a TLS handshake with a silent peer, a channel keeps the socket open, and with it the process, and grpc-js
+ * has no option for that. So every socket is remembered before its handshake begins.
+ * @returns destroys the sockets, now and later
+ */
+function trackSockets(credentials: ChannelCredentials): () => void {
+  const sockets = new Set<Socket>();
+  let closed = false;
+  const createConnector = credentials._createSecureConnector.bind(credentials);
+  credentials._createSecureConnector = (...given) => {
+    const connector = createConnector(...given);
+    const connect = connector.connect.bind(connector);
+    connector.connect = (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      // It connected while the channel was being closed.
+      if (closed) socket.destroy();
+      return connect(socket);
     };
-  }
-
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
-    // It came about while the channel was being closed.
-    if (this.#closed) socket.destroy();
-  }
+    return connector;
+  };
+  return () => {
+    closed = true;
+    for (const socket of sockets) socket.destroy();
+  };
 }

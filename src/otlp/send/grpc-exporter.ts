@@ -6,13 +6,7 @@
  * backend that was away is tried again (its own back-off grows to two minutes, and it looks a name up twice a minute at
  * most), and a connection that died in silence costs one call.
  */
-import {
-  type ChannelCredentials,
-  type ClientOptions,
-  compressionAlgorithms,
-  credentials,
-  Metadata,
-} from '@grpc/grpc-js';
+import { type ClientOptions, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js';
 import { CeleryOtelError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
@@ -29,7 +23,10 @@ export function createGrpcTransport(
   { grpcMethod }: Pick<Signal<never>, 'grpcMethod'>,
 ): ExporterTransport {
   const { target, plain } = readEndpoint(settings);
-  const trust = plain ? credentials.createInsecure() : tlsCredentials(settings);
+  // Not `createSsl`, which reads authorities and ciphers from the environment.
+  const tls = plain ? undefined : backendSecureContext(settings);
+  const trust = () =>
+    tls === undefined ? credentials.createInsecure() : credentials.createFromSecureContext(tls);
   const metadata = readHeaders(settings.headers);
   const options = channelOptions(settings.compression);
   /** The one for the next call, and those that were left with calls still under way. */
@@ -38,7 +35,7 @@ export function createGrpcTransport(
   let closed = false;
 
   function connect(): GrpcConnection {
-    const connection = openGrpcConnection(target, trust, options);
+    const connection = openGrpcConnection(target, trust(), options);
     open.add(connection);
     return connection;
   }
@@ -81,11 +78,6 @@ function readEndpoint(settings: ExporterSettings): { readonly target: string; re
   if (!/^https?:\/\//iu.test(settings.endpoint)) return { target: settings.endpoint, plain: !isTls };
   if (host === '') throw new CeleryOtelError('CONFIG_INVALID', 'The endpoint of OTLP over gRPC is no URL.');
   return { target: `${host}:${port}`, plain: !isTls };
-}
-
-/** Not as `createSsl` does it: the environment has a say in that one about authorities and ciphers. */
-function tlsCredentials(settings: ExporterSettings): ChannelCredentials {
-  return credentials.createFromSecureContext(backendSecureContext(settings));
 }
 
 function readHeaders(headers: ExporterSettings['headers']): Metadata {
