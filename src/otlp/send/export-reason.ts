@@ -2,6 +2,7 @@
  * Makes what backends and sockets say fit for a log line: one line, bounded, and without the values of headers, which
  * a backend may repeat. Pure.
  */
+import { printable } from '../../printable.ts';
 
 const LENGTH_MAX = 300;
 /** Hidden wherever it stands. Shorter ones are parts of words, as `dev` is one of `device`. */
@@ -23,7 +24,7 @@ export function createReasonText(secrets: readonly string[]): (text: string) => 
     const plain = text.replace(OPENSSL, '$<words>');
     const open = hidden.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), plain);
     const closed = alone.reduce((rest, secret) => rest.replace(secret, HIDDEN), open);
-    const line = closed.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+    const line = printable(closed.replace(/\s+/gu, ' ').trim());
     return line.length <= LENGTH_MAX ? line : `${line.slice(0, LENGTH_MAX - 1).trimEnd()}…`;
   };
 }
