@@ -6,7 +6,7 @@
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
-import type { Forbidden } from './send-requests.ts';
+import type { Stop } from './send-requests.ts';
 import type { WarmUp } from './warm-up.ts';
 
 export interface ExportCycleOptions {
@@ -23,7 +23,7 @@ export interface ExportCycleOptions {
   /** Collecting or exporting failed in a way that is our mistake. */
   readonly onDefect: (source: ExportSource, reason: unknown) => void;
   /** Why no more requests are to be sent, if so; asked before each. */
-  readonly end: () => Forbidden | undefined;
+  readonly mustStop: () => Stop | undefined;
 }
 
 /** Requests under way. */
@@ -41,10 +41,10 @@ export async function exportCycle(
   let unavailableInARow = 0;
   let arrived = false;
   let lastReason = '';
-  const forbid = (): Forbidden | undefined =>
+  const mustStop = (): Stop | undefined =>
     !arrived && unavailableInARow >= AT_ONCE
-      ? { kind: 'forbidden', reason: `not tried, since the backend is away: ${lastReason}` }
-      : options.end();
+      ? { kind: 'given-up', reason: `not tried, since the backend is away: ${lastReason}` }
+      : options.mustStop();
 
   async function exportOne(source: ExportSource): Promise<void> {
     const exporter: ExportCycleOptions['exporter'] = {
@@ -54,7 +54,7 @@ export async function exportCycle(
       },
     };
     try {
-      const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, forbid, options);
+      const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, mustStop, options);
       const hasArrived = outcome !== undefined && outcome.points > 0;
       if (unavailable) lastReason = outcome?.reason ?? '';
       if (unavailable) unavailableInARow += 1;

@@ -6,17 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportSchedule } from '../otlp-settings.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
-import type { Forbidden } from './send-requests.ts';
+import type { Stop } from './send-requests.ts';
 import { createWarmUp } from './warm-up.ts';
 
 export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'end' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
+  extends Omit<ExportCycleOptions, 'mustStop' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-type CycleOptions = Pick<ExportCycleOptions, 'end' | 'onExport'>;
+type CycleOptions = Pick<ExportCycleOptions, 'mustStop' | 'onExport'>;
 
 type Cycle = (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>;
 
@@ -42,8 +42,8 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 /** At the end there is less time to wait in. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
-const STOPPED: Forbidden = { kind: 'stopped', reason: 'the exports were stopped' };
-const TIME_IS_OVER: Forbidden = { kind: 'forbidden', reason: 'the time for this export is over' };
+const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
+const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export is over' };
 
 export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   const { intervalMs } = options.schedule;
@@ -77,8 +77,8 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
     // However long it takes: it would begin with the same requests the next time, and the last ones would never arrive.
-    const end = () => (stopping.signal.aborted ? STOPPED : undefined);
-    const again = await cycle(sources, { end, onExport: options.onExport });
+    const mustStop = () => (stopping.signal.aborted ? STOPPED : undefined);
+    const again = await cycle(sources, { mustStop, onExport: options.onExport });
     failures = again.length === 0 ? 0 : failures + 1;
     return again;
   }
@@ -129,7 +129,7 @@ async function flush(
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
   const more: CycleOptions = {
-    end: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
+    mustStop: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);
       options.onExport(source, outcome);

@@ -37,15 +37,15 @@ export interface SourceExport {
 export async function exportSource(
   source: ExportSource,
   exporter: Backend['exporter'],
-  forbid: Backend['forbid'],
+  mustStop: Backend['mustStop'],
   more: Pick<Backend, 'warmUp'> = {},
 ): Promise<SourceExport> {
   const startedMs = performance.now();
-  const forbidden = forbid();
+  const stop = mustStop();
   const sent =
-    forbidden === undefined
-      ? await sendRequests(await source.collect(), { ...more, exporter, forbid })
-      : nothingSent(forbidden);
+    stop === undefined
+      ? await sendRequests(await source.collect(), { ...more, exporter, mustStop })
+      : nothingSent(stop);
   const outcome = outcomeOf(sent);
   return {
     outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },

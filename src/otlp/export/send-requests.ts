@@ -8,15 +8,15 @@ import type { ExportRequest } from './export-request.ts';
 import type { WarmUp } from './warm-up.ts';
 
 /** `stopped`: what was not sent is left to the flush, which will tell of it. */
-export interface Forbidden {
-  readonly kind: 'forbidden' | 'stopped';
+export interface Stop {
+  readonly kind: 'given-up' | 'stopped';
   readonly reason: string;
 }
 
 export interface Backend {
   readonly exporter: Pick<Exporter<ResourceMetrics>, 'export'>;
   /** Asked before each request: why no more are to be sent, if so. */
-  readonly forbid: () => Forbidden | undefined;
+  readonly mustStop: () => Stop | undefined;
   readonly warmUp?: WarmUp | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface Sent {
   /** But for those that were sent in parts after that. */
   refused: readonly Refused[];
   /** Why the rest was not sent. */
-  stop: Forbidden | { readonly kind: 'unavailable'; readonly reason: string } | undefined;
+  stop: Stop | { readonly kind: 'unavailable'; readonly reason: string } | undefined;
 }
 
 interface Refused {
@@ -69,14 +69,14 @@ function partsOf({ request }: Refused): readonly ExportRequest[] {
 
 async function sendEach(
   requests: readonly ExportRequest[],
-  { exporter, forbid, warmUp }: Backend,
+  { exporter, mustStop, warmUp }: Backend,
   sent: Sent,
 ): Promise<void> {
   for (const request of requests) {
     await warmUp?.(request);
-    const forbidden = forbid();
-    if (forbidden !== undefined) {
-      sent.stop = forbidden;
+    const stop = mustStop();
+    if (stop !== undefined) {
+      sent.stop = stop;
       return;
     }
     const idleBeforeMs = idleMs();

@@ -17,8 +17,8 @@ import { createGrpcTransport } from './grpc-exporter.ts';
 import { createHttpTransport } from './http-exporter.ts';
 import { likelyCause } from './likely-cause.ts';
 import { readPartialSuccess } from './partial-success.ts';
-import { createRest } from './rest.ts';
 import type { Encoding, Signal } from './signal.ts';
+import { createThrottle } from './throttle.ts';
 
 interface Protocol {
   readonly encoding: Encoding;
@@ -57,14 +57,16 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
     hasClientCertificate: settings.clientCertificateFile !== undefined,
     hasSecrets: secrets.length > 0,
   };
-  const rest = createRest();
+  const throttle = createThrottle();
   let hasWorked = false;
   let exporterMetrics: ExporterMetrics<Data> | undefined;
 
   async function ask(data: Data): Promise<Answer> {
-    const left = rest.left(performance.now());
+    const left = throttle.left(performance.now());
     if (left !== undefined) {
-      return unavailable(`${left.reason}; asked for a rest of another ${Math.ceil(left.ms / 1000)} s`);
+      return unavailable(
+        `${left.reason}; throttled by the backend for another ${Math.ceil(left.ms / 1000)} s`,
+      );
     }
     try {
       const body = signal.encode[encoding](data);
@@ -94,8 +96,8 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
       finished?.(answer.kind === 'taken' ? undefined : answer.error);
       const result = resultOf(answer);
       hasWorked ||= answer.kind === 'taken';
-      if (answer.kind === 'unavailable' && answer.restMs !== undefined) {
-        rest.begin(answer.reason, answer.restMs, performance.now());
+      if (answer.kind === 'unavailable' && answer.retryAfterMs !== undefined) {
+        throttle.begin(answer.reason, answer.retryAfterMs, performance.now());
       }
       return result;
     },

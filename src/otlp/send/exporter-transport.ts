@@ -28,6 +28,6 @@ export interface Failure {
   readonly symptom?: Symptom;
   /** What the metrics of exporters are to know it by. */
   readonly error: Error;
-  /** How long the backend asks to be left alone, ms. */
-  readonly restMs?: number | undefined;
+  /** How long the backend asks not to be sent anything, ms. */
+  readonly retryAfterMs?: number | undefined;
 }

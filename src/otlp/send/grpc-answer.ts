@@ -39,7 +39,7 @@ export function judgeGrpcError(error: ServiceError): Failure {
       : meaning;
   const name = `${status[error.code] ?? 'UNKNOWN'} (${error.code})`;
   const reason = error.details === '' ? name : `${name}: ${wordsOf(error.details)}`;
-  return { kind, reason, error, restMs: retryDelayMs, symptom: symptomOf(error) };
+  return { kind, reason, error, retryAfterMs: retryDelayMs, symptom: symptomOf(error) };
 }
 
 /** What grpc-js puts around the words of a socket or of TLS. */

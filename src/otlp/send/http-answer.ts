@@ -44,12 +44,12 @@ export function judgeHttpAnswer(answer: HttpAnswer, sent: Encoding, nowMs: numbe
     error: new OTLPExporterError(name, status),
   };
   return RETRYABLE.has(status)
-    ? { kind: 'unavailable', ...failure, restMs: restMs(answer.retryAfter, nowMs) }
+    ? { kind: 'unavailable', ...failure, retryAfterMs: retryAfterMs(answer.retryAfter, nowMs) }
     : { kind: 'refused', ...failure };
 }
 
 /** `Retry-After`: seconds or a date (RFC 9110, 10.2.3). */
-function restMs(retryAfter: string | undefined, nowMs: number): number | undefined {
+function retryAfterMs(retryAfter: string | undefined, nowMs: number): number | undefined {
   if (retryAfter === undefined) return undefined;
   const ms = /^\d+$/u.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
   return ms > 0 ? ms : undefined;

@@ -17,17 +17,17 @@ import type { Turn } from './turns.ts';
 import { VERSION } from './version.ts';
 
 /** Of one service. */
-export interface Outlet {
+export interface MetricDestination {
   readonly meter: Meter;
   /** The series of these workers are to end, where they are ours. */
   readonly retire: (workers: readonly string[]) => void;
 }
 
-export interface Outlets {
+export interface Destinations {
   /** To tell all that happens; the bridge’s own metrics hear it first. */
   readonly tell: Tell;
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
-  outlet(service: BridgeService): Outlet;
+  destinationOf(service: BridgeService): MetricDestination;
   /**
    * The first export is one interval from now.
    * @param readServices asked at each collection of the bridge’s own metrics
@@ -46,7 +46,7 @@ export const SELF_NAME = 'celery-otel';
 const SELF_POINTS_PER_SERVICE = 50;
 
 /** What comes from around. */
-export interface OutletsSurroundings {
+export interface DestinationsContext {
   /** Told of all that happens, after the bridge’s own metrics. */
   readonly told: Tell;
   /** In [0, 1). */
@@ -56,19 +56,19 @@ export interface OutletsSurroundings {
 }
 
 /** @param watch begins to look at the process; not called where the bridge’s own metrics are off */
-export function createOutlets(
+export function createDestinations(
   options: BridgeOptions,
-  surroundings: OutletsSurroundings,
+  context: DestinationsContext,
   watch: () => ProcessWatch = watchProcess,
-): Outlets {
-  const { told } = surroundings;
+): Destinations {
+  const { told } = context;
   const providers = new Map<string, Provider>();
   let readServices: () => readonly ServiceReading[] = () => [];
   const tell: Tell = (event) => {
     self.record(event);
     told(event);
   };
-  const pipeline = openPipeline(options, { ...surroundings, told: tell });
+  const pipeline = openPipeline(options, { ...context, told: tell });
   const self = options.self.enabled
     ? openSelf({ ...options, self: guardedSelf(options, told) }, pipeline, watch, () => ({
         services: readServices(),
@@ -79,7 +79,7 @@ export function createOutlets(
   return {
     tell,
     self,
-    outlet({ name, attributes, cluster, meterProvider }) {
+    destinationOf({ name, attributes, cluster, meterProvider }) {
       if (meterProvider !== undefined) {
         return { meter: attached(meterProvider, name, tell).getMeter(METER_NAME, VERSION), retire: () => {} };
       }
@@ -117,12 +117,12 @@ export function createOutlets(
 }
 
 /** The bridge's own metrics. */
-interface SelfOutlet extends SelfRecorder {
+interface SelfDestination extends SelfRecorder {
   /** None where they are attached, or off. */
   readonly exported: readonly Provider[];
 }
 
-const NO_SELF: SelfOutlet = {
+const NO_SELF: SelfDestination = {
   exported: [],
   record: () => {},
   eventsOf: () => () => {},
@@ -135,7 +135,7 @@ function openSelf(
   pipeline: Pipeline | undefined,
   watch: () => ProcessWatch,
   read: () => Omit<SelfReadings, 'process'>,
-): SelfOutlet {
+): SelfDestination {
   const watched = watch();
   function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
     if (meterProvider !== undefined) return { recordedIn: meterProvider, exported: [] };
@@ -198,7 +198,7 @@ function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent
 /** None where everything is attached. */
 function openPipeline(
   { otlp }: BridgeOptions,
-  { told, random, turn }: OutletsSurroundings,
+  { told, random, turn }: DestinationsContext,
 ): Pipeline | undefined {
   if (otlp === undefined) return undefined;
   return createPipeline({
