@@ -103,7 +103,7 @@ function judged(result: ExportResult): readonly [Kind, words: string] {
   const reason = reasonOf(result);
   return [
     result.kind,
-    /^[a-z].*? \((?<words>(?:HTTP \d|[A-Z_]+ \(\d).*)\)$/u.exec(reason)?.groups?.['words'] ?? reason,
+    /^[a-z\d].*? \((?<words>(?:HTTP \d|[A-Z_]+ \(\d).*)\)$/u.exec(reason)?.groups?.['words'] ?? reason,
   ];
 }
 
