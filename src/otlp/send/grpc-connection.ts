@@ -17,9 +17,9 @@ type Outcome =
 export interface GrpcConnection {
   /** @param deadlineMs since the epoch */
   request(method: string, body: Buffer, metadata: Metadata, deadlineMs: number): Promise<Outcome>;
-  /** Whether no request is under way. */
+  /** Whether no request is in progress. */
   isIdle(): boolean;
-  /** What is under way ends with CANCELLED. */
+  /** Requests in progress end with CANCELLED. */
   close(): void;
 }
 
@@ -33,7 +33,7 @@ export function openGrpcConnection(
   options: ClientOptions,
 ): GrpcConnection {
   const destroySockets = trackSockets(credentials);
-  // Channels share connections otherwise, and one that is shared cannot be closed.
+  // By default channels share connections, and a shared connection cannot be closed.
   const client = new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
   const underWay = new Set<ClientUnaryCall>();
   return {
@@ -74,9 +74,9 @@ type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<Connector['connect']>[0];
 
 /**
- * Closed during a TLS handshake with a silent peer, a channel keeps the socket open, and with it the process, and grpc-js
- * has no option for that. So every socket is remembered before its handshake begins.
- * @returns destroys the sockets, now and later
+ * A channel that is closed during a TLS handshake with a silent peer keeps the socket open, and so keeps the process alive.
+ * grpc-js has no option for this, so each socket is recorded before its handshake.
+ * @returns destroys all sockets, and those that connect later
  */
 function trackSockets(credentials: ChannelCredentials): () => void {
   const sockets = new Set<Socket>();
@@ -88,7 +88,6 @@ function trackSockets(credentials: ChannelCredentials): () => void {
     connector.connect = (socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
-      // It connected while the channel was being closed.
       if (closed) socket.destroy();
       return connect(socket);
     };
