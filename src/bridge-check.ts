@@ -9,10 +9,10 @@ import { STANDARD_FORMATS as F } from './config/file/standard-table.ts';
 import { type Format, finiteNumber, wholeNumber } from './config/format/formats.ts';
 import { OPTIONS, serviceRows } from './config/options.ts';
 import { EXPORT_ROWS, type Setting, settingsIn } from './config/setting.ts';
+import { SELF_NAME } from './destinations.ts';
 import { CeleryOtelError } from './errors.ts';
 import type { ViewStream } from './otlp/collect/view.ts';
 import type { OtlpSettings } from './otlp/otlp-settings.ts';
-import { SELF_NAME } from './outlets.ts';
 
 /** @throws CeleryOtelError CONFIG_INVALID with all that is wrong, each number with its path */
 export function checkOptions(options: BridgeOptions): void {

@@ -5,9 +5,9 @@
 import { diag } from '@opentelemetry/api';
 import { checkOptions } from './bridge-check.ts';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
+import { createDestinations, type Destinations, SELF_NAME } from './destinations.ts';
 import { CeleryOtelError } from './errors.ts';
 import { startLookout } from './lookout.ts';
-import { createOutlets, type Outlets, SELF_NAME } from './outlets.ts';
 import { createSelfDiag } from './self/self-diag.ts';
 import type { Tell } from './self/self-event.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
@@ -94,30 +94,30 @@ function startAll(options: BridgeOptions): Running | Failed {
   const { random = Math.random } = options;
   const told = guarded(options.tell ?? createSelfDiag());
   const services: Service[] = [];
-  let outlets: Outlets | undefined;
+  let destinations: Destinations | undefined;
   try {
     // Services collect and are exported side by side, but what they hold up everything else with is done one after the other.
     const turn = createTurns();
-    outlets = createOutlets(options, { told, random, turn });
-    const { tell, self } = outlets;
+    destinations = createDestinations(options, { told, random, turn });
+    const { tell, self } = destinations;
     for (const config of options.services) {
-      const { meter, retire } = outlets.outlet(config);
+      const { meter, retire } = destinations.destinationOf(config);
       services.push(startService({ ...config, meter, retire, self, tell, random, turn }));
     }
-    outlets.start(() => services.map((service) => service.reading()));
-    return runningOf(options, services, outlets, told);
+    destinations.start(() => services.map((service) => service.reading()));
+    return runningOf(options, services, destinations, told);
   } catch (error) {
-    return { kind: 'failed', error, stopped: abandon(services, outlets, told) };
+    return { kind: 'failed', error, stopped: abandon(services, destinations, told) };
   }
 }
 
 function runningOf(
   options: BridgeOptions,
   services: readonly Service[],
-  outlets: Outlets,
+  destinations: Destinations,
   told: Tell,
 ): Running {
-  const endLookout = startLookout({ services, self: SELF_NAME, tell: outlets.tell });
+  const endLookout = startLookout({ services, self: SELF_NAME, tell: destinations.tell });
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
   const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
   const allReady = Promise.all(services.map(({ ready }) => ready));
@@ -134,7 +134,7 @@ function runningOf(
       endLookout();
       const endMs = performance.now() + deadlineMs;
       await Promise.all(services.map((service) => service.stop()));
-      const report = await outlets.close(Math.max(0, endMs - performance.now()));
+      const report = await destinations.close(Math.max(0, endMs - performance.now()));
       for (const service of services) service.close();
       for (const { name, metrics } of report.services) {
         told({ kind: 'service-stopped', service: name, metrics });
@@ -147,13 +147,13 @@ function runningOf(
 /** Stops what was started of a bridge that did not start. It never rejects, since nobody may be waiting. */
 async function abandon(
   services: readonly Service[],
-  outlets: Outlets | undefined,
+  destinations: Destinations | undefined,
   told: Tell,
 ): Promise<StopReport> {
   try {
     await Promise.all(services.map((service) => service.stop()));
     for (const service of services) service.close();
-    await outlets?.abandon();
+    await destinations?.abandon();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     told({ kind: 'defect', service: SELF_NAME, where: 'stop', reason });

@@ -1,7 +1,7 @@
-/** What the export needs to know, already validated: where to and how, which streams, how often. Types only. */
+/** The settings of the export, already validated: where to, how, how often, and which streams. Types only. */
 import type { View } from './collect/view.ts';
 
-/** Everything between the instruments and the wire; the same for all services of a bridge. */
+/** All settings of `otlp/`, the same for all services of a bridge. */
 export interface OtlpSettings {
   readonly exporter: ExporterSettings;
   readonly streams: StreamSettings;
@@ -12,35 +12,35 @@ export interface OtlpSettings {
 export interface ExporterSettings {
   readonly protocol: 'grpc' | 'http/protobuf' | 'http/json';
   /**
-   * Where to, e.g. `http://localhost:4317`; `https:` means TLS. For HTTP the whole URL with its path, for example
+   * For example `http://localhost:4317`; `https:` means TLS. For HTTP it is the full URL with its path, for example
    * `http://localhost:4318/v1/metrics`.
    */
   readonly endpoint: string;
-  /** Sent with every request; values are secrets. No others are sent, whatever the environment has. */
+  /** Sent with every request. Values are secrets. The environment adds none. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Path of a PEM file with the authorities to trust; undefined: those of the system. */
+  /** Path of a PEM file with the CA certificates to trust. Undefined: those that Node trusts. */
   readonly certificateFile: string | undefined;
   readonly clientCertificateFile: string | undefined;
   readonly clientKeyFile: string | undefined;
-  /** No TLS where the endpoint has no scheme; gRPC only. */
+  /** No TLS if the endpoint has no scheme. gRPC only. */
   readonly insecure: boolean;
   readonly compression: 'gzip' | 'none';
-  /** Of one request, ms. */
+  /** Per request, ms. */
   readonly timeoutMs: number;
 }
 
-/** What becomes of the instruments. */
+/** How instruments become metric streams. */
 export interface StreamSettings {
   readonly temporality: 'cumulative' | 'delta' | 'lowmemory';
-  /** Of histograms for which no view says otherwise. */
+  /** Default aggregation of histograms; a view may set another. */
   readonly histograms: 'explicit_bucket_histogram' | 'base2_exponential_bucket_histogram';
-  /** An instrument that several of them select becomes a stream of each. */
+  /** An instrument selected by several views becomes one stream per view. */
   readonly views: readonly View[];
-  /** Where no view sets one. */
+  /** Defaults; a view may set another. */
   readonly limits: CardinalityLimits;
 }
 
-/** Points of one stream at most, the one of the overflow included. */
+/** Maximum of points per stream, the overflow point included. */
 export interface CardinalityLimits {
   readonly counter: number;
   readonly histogram: number;
@@ -48,10 +48,10 @@ export interface CardinalityLimits {
 }
 
 export interface ExportSchedule {
-  /** Between the starts of two exports, ms. */
+  /** From the start of one export to the start of the next, ms. */
   readonly intervalMs: number;
-  /** Of each request of an export at most, ms. An export of many may take longer: it ends with its requests. */
+  /** Per request, ms. An export of many requests may take longer. */
   readonly timeoutMs: number;
-  /** Of one request; undefined: as many as a backend takes. */
+  /** Undefined: as many points as a backend accepts. */
   readonly pointsPerRequestMax: number | undefined;
 }

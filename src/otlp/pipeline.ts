@@ -1,6 +1,6 @@
 /**
- * From instruments to one backend: a provider for each resource, all exported by one loop through one exporter. What is
- * measured, and under which resources, is not known here.
+ * From instruments to one backend: a MeterProvider per resource, all exported by one loop through one exporter. It does not
+ * know what is measured, nor for which resources.
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
@@ -15,68 +15,68 @@ import { createProvider, type Provider } from './provider.ts';
 import { createExporter } from './send/create-exporter.ts';
 import { SIGNALS } from './signals.ts';
 
-/** An export that has ended. */
+/** A finished export. */
 export interface EndedExport extends ExportOutcome {
-  /** Where it went and how, without secrets. */
+  /** Endpoint and protocol, without secrets. */
   readonly backend: string;
-  /** The failures that are over with it. */
+  /** The series of failures that it ended, if any. */
   readonly recovery: Recovery | undefined;
 }
 
-/** What is different about the metrics of one provider. */
+/** Options of one provider. */
 export interface OpenOptions {
-  /** How gauges are combined, by the name of the instrument. */
+  /** How gauges of an instrument are combined, by its name. */
   readonly combination: (instrument: string) => GaugeCombination;
-  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
   readonly retentionMs?: number;
-  /** Points that a metric may have whatever the settings say, unless a view limits it. */
+  /** Raises the settings’ cardinality limits to at least this, but not those of views. */
   readonly pointsMin?: number;
 }
 
 export interface PipelineOptions {
   readonly settings: OtlpSettings;
-  /** An export of the provider with this name has ended. */
+  /** Called after each export of the provider with this name. */
   readonly onExport: (name: string, ended: EndedExport) => void;
-  /** A mistake of ours, or of whoever registered an observable callback; the rest goes on. */
+  /** A bug, or an observable callback that threw. Everything else continues. */
   readonly onDefect: (name: string, reason: unknown) => void;
-  /** A metric of the provider with this name has no place for all that is measured. */
+  /** A metric of the provider with this name reached its cardinality limit. */
   readonly onOverflow?: (name: string, overflow: Overflow) => void;
-  /** In [0, 1); spreads what is tried again. */
+  /** In [0, 1), for the jitter of retries. */
   readonly random: () => number;
-  /** Waited for before each piece of work that takes long. */
+  /** Awaited before each long piece of work. */
   readonly turn: Turn;
 }
 
 export interface Pipeline {
   /**
-   * A provider whose metrics are exported from the start on.
-   * @param name what it is called in what is told; not what is exported
+   * A provider whose metrics are exported once the pipeline has started.
+   * @param name for events and logs; it is not exported
    */
   open(name: string, resource: Resource, options: OpenOptions): Provider;
-  /** From now on the SDK’s metrics of exporters are recorded there. */
+  /** Records the SDK’s exporter metrics with this provider from now on. */
   observe(meterProvider: MeterProvider): void;
   /** The first export is one interval from now. */
   start(): void;
-  /** Whether anything of the provider with this name has ever arrived and was not rejected. */
+  /** Whether the backend ever accepted points of the provider with this name. */
   hasArrived(name: string): boolean;
-  /** Whether the backend rejected points of its last export that arrived. */
+  /** Whether the backend rejected points of the last export that arrived. */
   isRejected(name: string): boolean;
   /**
-   * Exports once more, the one group after the other, and closes; each has its part of the time.
-   * @returns the names of the providers whose metrics have not arrived as a whole
+   * Exports once more, group by group, each with a share of the time, and closes.
+   * @returns the names of the providers whose metrics did not all arrive
    */
   close(groups: readonly (readonly Provider[])[], deadlineMs: number): Promise<ReadonlySet<string>>;
 }
 
-/** Of the time to close in, for requests that were sent before. */
+/** Share of the time for exports still in progress. */
 const UNDER_WAY_SHARE = 0.25;
-/** Of what is left of the time, for each group but the last: what is exported first is what matters most. */
+/** Share of the remaining time for each group but the last, since the first group matters most. */
 const GROUP_SHARE = 0.75;
 
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { settings, onExport, onDefect, onOverflow, random, turn } = options;
   const { schedule, streams } = settings;
-  // A request is not to outlive the export that it is a part of.
+  // A request must not outlive its export.
   const timeoutMs = Math.min(settings.exporter.timeoutMs, schedule.timeoutMs);
   const exporter = createExporter({ ...settings.exporter, timeoutMs }, SIGNALS.metrics);
   const providers: Provider[] = [];
@@ -119,7 +119,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const endMs = performance.now() + deadlineMs;
       const leftMs = (): number => Math.max(0, endMs - performance.now());
       const unsent = new Set<string>();
-      // What is under way gets a part of the time; whoever hangs is not to take all of it from the others.
+      // A request that hangs must not take all the time.
       await loop.stop(leftMs() * UNDER_WAY_SHARE);
       for (const [index, group] of groups.entries()) {
         const shareMs = index === groups.length - 1 ? leftMs() : leftMs() * GROUP_SHARE;

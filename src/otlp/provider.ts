@@ -1,6 +1,6 @@
 /**
- * One MeterProvider for one resource: its meters, and what there is to export of them. It knows nothing of what is
- * measured, and exports nothing.
+ * One MeterProvider for one resource: its meters, and the requests made of what they collect. It does not know what is
+ * measured, and sends nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MeterProvider as ApiMeterProvider } from '@opentelemetry/api';
@@ -20,31 +20,31 @@ import type { StreamSettings } from './otlp-settings.ts';
 export interface Provider extends ExportSource, ApiMeterProvider {
   getMeter(...scope: Parameters<ApiMeterProvider['getMeter']>): StreamMeter;
   /**
-   * Ends the series of counters and histograms whose attribute `key` has one of the values: what was counted is exported,
-   * however many attempts that takes, and the exports after that are without them until they are counted anew.
+   * Ends the series of counters and histograms whose attribute `key` has one of the values. They are exported until their
+   * last value has arrived, and then no more, unless they are recorded again.
    */
   retire(key: string, values: ReadonlySet<string>): void;
   tally(): SeriesTally;
 }
 
 export interface ProviderOptions {
-  /** What the source is called, for people. */
+  /** For events and logs. */
   readonly name: string;
   readonly resource: Resource;
   readonly settings: StreamSettings;
   readonly pointsPerRequestMax?: number | undefined;
-  /** How gauges are combined, by the name of the instrument; by default the last value is taken. */
+  /** How gauges of an instrument are combined, by its name. By default the last value counts. */
   readonly combination?: (instrument: string) => GaugeCombination;
-  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
   readonly retentionMs?: number | undefined;
-  /** An observable callback failed. */
+  /** An observable callback threw. */
   readonly onFailure: (reason: unknown) => void;
-  /** Told at the collection after it. */
+  /** Called at the next collection. */
   readonly onOverflow?: (overflow: Overflow) => void;
   readonly nowMs?: () => number;
-  /** Of a clock that nobody sets. */
+  /** A monotonic clock. */
   readonly steadyMs?: () => number;
-  /** Waited for before each piece of work that takes long; by default, the next turn of the event loop. */
+  /** Awaited before each long piece of work. By default it yields the event loop. */
   readonly turn?: () => Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export function createProvider(options: ProviderOptions): Provider {
   };
 }
 
-/** Collects the instruments that are no streams of ours, when it is asked. */
+/** Collects, on request, the instruments that are left to the SDK. */
 class SdkReader extends MetricReader {
   async scopes(onFailure: (reason: unknown) => void): Promise<readonly CollectedScope[]> {
     const { resourceMetrics, errors } = await this.collect();
@@ -104,10 +104,10 @@ class SdkReader extends MetricReader {
 function ofSdk(metric: MetricData): CollectedMetric {
   return {
     points: metric.dataPoints.length,
-    // All that is left to the SDK are numbers.
+    // The SDK’s instruments have only numbers as values.
     bytesOf: (point) => pointBytes(attributesBytes(metric.dataPoints[point]?.attributes ?? {}), 0),
     slice: (from, to) => sliceOf(metric, from, to),
-    // What is owed of these, nobody knows.
+    // The SDK does not keep what did not arrive.
     exported: () => {},
   };
 }

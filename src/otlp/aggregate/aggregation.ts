@@ -1,4 +1,4 @@
-/** How what is measured of one series becomes the value of its point, and points a metric. Types only. */
+/** How the measurements of one series become the value of its point, and how points become a metric. Types only. */
 import type {
   AggregationTemporality,
   DataPoint,
@@ -6,34 +6,34 @@ import type {
   MetricDescriptor,
 } from '@opentelemetry/sdk-metrics';
 
-/** What has been measured of one series; each measurement is a finite number, not negative but in an up-down counter. */
+/** The accumulation of one series. Measurements are finite, and negative only in up-down counters. */
 export interface Accumulation<V> {
-  /** @returns false if the sum would be beyond its bound, and nothing of it was taken */
+  /** @returns false if the sum would exceed its bound; the measurement is then refused */
   measure(value: number): boolean;
-  /** As it is now: what is measured while it is exported is in the next one. */
+  /** A copy: later measurements do not change it. */
   value(): V;
   /**
-   * Takes back what could not be exported: as if all that is in the value had been measured here.
-   * @param value of an accumulation that the same aggregation began; it stays as it is
-   * @returns false if the sum would be beyond its bound, and was cut off there
+   * Merges a value that could not be exported, as if it had been measured here.
+   * @param value from an accumulation of the same aggregation; it is not changed
+   * @returns false if the sum would exceed its bound, and was cut off there
    */
   absorb(value: V): boolean;
 }
 
 export interface Aggregation<V> {
-  /** What an instrument with it is called in warnings. */
+  /** The instrument’s name in warnings. */
   readonly instrument: 'counter' | 'up-down counter' | 'histogram';
-  /** Of a point, at most; 0 of one that has none. */
+  /** Buckets of a point, at most; 0 if it has none. */
   readonly buckets: number;
   /**
-   * Nothing measured yet.
-   * @param max how far from 0 a sum may be; by default, whatever a double can be
+   * An empty accumulation.
+   * @param max the largest absolute value of a sum; by default that of a double
    */
   begin(max?: number): Accumulation<V>;
   metric(stream: StreamIdentity, dataPoints: DataPoint<V>[]): MetricData;
 }
 
-/** What every export of a stream says of it. */
+/** What each exported metric of a stream has in common. */
 export interface StreamIdentity {
   readonly descriptor: MetricDescriptor;
   readonly aggregationTemporality: AggregationTemporality;

@@ -1,9 +1,9 @@
 /**
- * Sums are always such as a point can have. What is measured and would lead beyond that is refused, so that what comes
- * after it still counts; what is taken back has been counted before, and is cut off. Pure.
+ * Keeps sums within what a point can hold. A measurement that would exceed the bound is refused, so that later ones still
+ * count. A merged value was counted before, so its sum is cut off at the bound. Pure.
  */
 
-/** @param max how far from 0 it may be */
+/** @param max its largest absolute value */
 export function cutOff(sum: number, max: number): number {
   return Math.max(-max, Math.min(sum, max));
 }

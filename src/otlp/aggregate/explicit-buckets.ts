@@ -1,20 +1,19 @@
 /**
- * What a histogram with explicit buckets aggregates: how many values are in each bucket, and their sum and extremes.
- * Which series there are, and from when, is not known here.
+ * The explicit bucket histogram aggregation: counts per bucket, sum, min and max. It knows nothing about series or times.
  */
 import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
 import { cutOff } from './cut-off.ts';
 
 /**
- * Without `recordMinMax` points have neither min nor max.
- * @param boundaries upper bounds, each of them inside its bucket
+ * Without `recordMinMax`, points have neither min nor max.
+ * @param boundaries upper bounds, inclusive
  */
 export function explicitBuckets(
   boundaries: readonly number[],
   { recordMinMax = true }: { readonly recordMinMax?: boolean } = {},
 ): Aggregation<Histogram> {
-  // Infinite bounds are those that every histogram has anyway.
+  // Every histogram has the infinite bounds anyway.
   const bounds = boundaries.filter(Number.isFinite).sort((a, b) => a - b);
   return {
     instrument: 'histogram',
@@ -60,7 +59,7 @@ class Buckets implements Accumulation<Histogram> {
       buckets: { boundaries: this.#bounds, counts: [...this.#counts] },
       count: this.#count,
       sum: this.#sum,
-      // A series that begins anew has a point before anything is measured.
+      // A series that restarts has a point before its first measurement.
       ...(this.#recordMinMax && this.#count > 0 ? { min, max } : {}),
     };
   }
@@ -78,7 +77,7 @@ class Buckets implements Accumulation<Histogram> {
   }
 }
 
-/** The index of the first bound that is not below the value; one past the last where all are. */
+/** The index of the first bound that is not below the value, or the number of bounds if all are. */
 function bucketOf(value: number, bounds: readonly number[]): number {
   let low = 0;
   let high = bounds.length;

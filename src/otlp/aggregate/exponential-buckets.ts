@@ -1,7 +1,7 @@
 /**
- * What a histogram with base-2 exponential buckets aggregates: how many values are in each bucket, and their sum and
- * extremes; the buckets become wider as the values spread (metrics SDK specification, "Base2 Exponential Bucket Histogram
- * Aggregation"). Which series there are, and from when, is not known here.
+ * The base-2 exponential bucket histogram aggregation: counts per bucket, sum, min and max. Buckets widen as the values
+ * spread (metrics SDK specification, "Base2 Exponential Bucket Histogram Aggregation"). It knows nothing about series or
+ * times.
  */
 import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
 import { CeleryOtelError } from '../../errors.ts';
@@ -10,9 +10,9 @@ import { cutOff } from './cut-off.ts';
 import { FINEST_SCALE, ScaledCounts } from './exponential-scale.ts';
 
 export interface ExponentialBucketsOptions {
-  /** Buckets at most, that of zero not included: a whole number from 2. */
+  /** Maximum of buckets, without the zero bucket: an integer from 2. */
   readonly maxSize?: number;
-  /** Where the scale begins: a whole number from -10, where two buckets hold all there is, to 20. */
+  /** The initial scale: an integer from -10, at which two buckets hold all values, to 20. */
   readonly maxScale?: number;
   /** Whether points have a min and a max. */
   readonly recordMinMax?: boolean;
@@ -20,7 +20,7 @@ export interface ExponentialBucketsOptions {
 
 const COARSEST_SCALE = -10;
 
-/** @throws CeleryOtelError CONFIG_INVALID on a size or a scale that is out of its range */
+/** @throws CeleryOtelError CONFIG_INVALID if the size or the scale is out of range */
 export function exponentialBuckets({
   maxSize = 160,
   maxScale = FINEST_SCALE,
@@ -78,8 +78,8 @@ class ExponentialBuckets implements Accumulation<ExponentialHistogram> {
   }
 
   /**
-   * Of zeros alone it has the maximum scale, unlike the SDK’s, which says 0: to Prometheus, a scale that rises is a counter
-   * that began anew.
+   * If all values are zero, the scale is the maximum, and not 0 as in the SDK: to Prometheus, a rising scale is a counter
+   * reset.
    */
   value(): ExponentialHistogram {
     const [min, max] = [this.#min, this.#max];
@@ -90,7 +90,7 @@ class ExponentialBuckets implements Accumulation<ExponentialHistogram> {
       zeroCount: this.#zeroCount,
       positive: this.#positive.row(),
       negative: { offset: 0, bucketCounts: [] },
-      // A series that begins anew has a point before anything is measured.
+      // A series that restarts has a point before its first measurement.
       ...(this.#recordMinMax && this.#count > 0 ? { min, max } : {}),
     };
   }

@@ -1,9 +1,9 @@
 /**
- * Counts in buckets between the powers of a base, which is squared as often as it takes to keep them few (metrics data
- * model, "ExponentialHistogram"). Whose they are, and what else is known of the values, is not known here.
+ * Counts values in exponential buckets, whose base is squared as often as needed to keep within the maximum size (metrics
+ * data model, "ExponentialHistogram").
  */
 
-/** There are 2^20 buckets from one power of two to the next, so that all indices fit into 32 bits. */
+/** 2^20 buckets per power of two: all indices fit into 32 bits. */
 export const FINEST_SCALE = 20;
 
 interface BucketRow {
@@ -13,20 +13,20 @@ interface BucketRow {
 }
 
 /**
- * A row of buckets at the highest scale at which there are few enough. That depends on the smallest and the greatest value
- * alone: an index is half of what it is one scale above, so a row that fits at one scale fits at each below it. Hence rows
- * that are added in whatever order come to what a single one comes to.
+ * Buckets at the highest scale at which they fit into the maximum size. The scale depends only on the smallest and the
+ * largest value: one scale down halves each index, so what fits at one scale fits at all lower ones. Hence the order in which
+ * buckets are merged does not matter.
  */
 export class ScaledCounts {
   readonly #maxSize: number;
   #scale: number;
   #offset = 0;
-  /** Neither the first nor the last is ever zero. */
+  /** The first and the last are never zero. */
   #counts: number[] = [];
 
   /**
-   * @param maxSize buckets at most, from 2
-   * @param maxScale where it begins, at most the finest
+   * @param maxSize maximum of buckets, from 2
+   * @param maxScale the initial scale, at most the finest
    */
   constructor(maxSize: number, maxScale: number) {
     this.#maxSize = maxSize;
@@ -52,7 +52,7 @@ export class ScaledCounts {
     this.#counts[position] = (this.#counts[position] ?? 0) + 1;
   }
 
-  /** Adds a row of another scale. The scale of an empty one says nothing. */
+  /** Merges buckets of any scale. The scale of empty ones does not count. */
   add(row: BucketRow, scale: number): void {
     if (row.bucketCounts.length === 0) return;
     this.#lowerBy(Math.max(0, this.#scale - scale));
@@ -60,7 +60,7 @@ export class ScaledCounts {
     this.#addAll(row, scale - this.#scale);
   }
 
-  /** Has buckets for all from the first index to the last, which are of a scale that is not below its own. */
+  /** Makes room for the indices from first to last, whose scale is not below its own. */
   #makeRoom(firstAtScale: number, lastAtScale: number, scale: number): void {
     const isEmpty = this.#counts.length === 0;
     let first = firstAtScale >> (scale - this.#scale);
@@ -78,7 +78,7 @@ export class ScaledCounts {
     while (offset + this.#counts.length <= last >> change) this.#counts.push(0);
   }
 
-  /** Makes one bucket of each 2^change. */
+  /** Merges each 2^change buckets into one. */
   #lowerBy(change: number): void {
     if (change === 0) return;
     const finer = { offset: this.#offset, bucketCounts: this.#counts };
@@ -89,7 +89,7 @@ export class ScaledCounts {
     this.#addAll(finer, change);
   }
 
-  /** There is room for all of them. */
+  /** There must be room for all of them. */
   #addAll({ offset, bucketCounts }: BucketRow, change: number): void {
     bucketCounts.forEach((added, place) => {
       const position = ((offset + place) >> change) - this.#offset;
@@ -102,16 +102,16 @@ function zeros(length: number): number[] {
   return new Array<number>(length).fill(0);
 }
 
-/** Of a double: a sign, 11 bits of an exponent, and 52 of the significand without its leading 1. */
+/** A double has a sign bit, 11 bits of exponent, and 52 of the significand without its leading 1. */
 const DOUBLE = new DataView(new ArrayBuffer(8));
 const EXPONENT_BIAS = 1023;
 const SMALLEST_NORMAL = 2 ** -1022;
 
 /**
- * The index at the finest scale of the bucket of a value: greater than its lower bound and at most its upper one. At each
- * scale below it is half the one above, rounded down; so it is the exponent that decides at scale 0 and below. The
- * logarithm is that of the significand alone: of a great or a small value it would be rounded so much that the neighbours
- * of a power of two would be beyond it. Subnormal values count as the smallest normal one, as the specification permits.
+ * The index of a value’s bucket at the finest scale: above the lower bound, up to and including the upper one. Each scale
+ * down halves it, rounded down; at scale 0 and below, only the exponent decides. The logarithm is taken of the significand
+ * alone: that of a very large or small value is too imprecise next to a power of two. Subnormal values count as the smallest
+ * normal one, which the specification permits.
  */
 function finestIndexOf(value: number): number {
   DOUBLE.setFloat64(0, Math.max(value, SMALLEST_NORMAL));
@@ -119,7 +119,7 @@ function finestIndexOf(value: number): number {
   const powerOfTwo = ((high >>> 20) - EXPONENT_BIAS) << FINEST_SCALE;
   DOUBLE.setUint32(0, (high & 0xfffff) | (EXPONENT_BIAS << 20));
   const significand = DOUBLE.getFloat64(0);
-  // A bucket has its upper bound, not its lower one.
+  // The upper bound is inclusive, the lower one is not.
   if (significand === 1) return powerOfTwo - 1;
   return powerOfTwo + Math.floor(Math.log2(significand) * 2 ** FINEST_SCALE);
 }

@@ -1,6 +1,5 @@
 /**
- * What counters aggregate, those that only grow and those that also fall: one sum for each series. Which series there are,
- * and from when, is not known here.
+ * The sum aggregation, of counters and up-down counters. It knows nothing about series or times.
  */
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';

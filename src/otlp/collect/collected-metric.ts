@@ -1,6 +1,5 @@
 /**
- * What a stream hands over at a collection: points that can be sent in pieces, and that hear when they have arrived.
- * Types only.
+ * What a stream returns at a collection: points that can be sent in several requests and acknowledged. Types only.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { MetricData } from '@opentelemetry/sdk-metrics';
@@ -8,43 +7,43 @@ import type { MetricData } from '@opentelemetry/sdk-metrics';
 export interface CollectedMetric {
   /** At least 1. */
   readonly points: number;
-  /** Of one point in a request, at most, in whatever encoding. */
+  /** Upper bound of a point’s size in a request, in any encoding. */
   bytesOf(point: number): number;
-  /** The metric with the points from `from` up to, and without, `to`; as it was collected, whenever it is asked for. */
+  /** The metric with the points from `from` to `to` (exclusive), as collected. */
   slice(from: number, to: number): MetricData;
-  /** These points have been exported: the next collection need not carry them again. */
+  /** Acknowledges that these points have arrived. */
   exported(from: number, to: number): void;
 }
 
-/** Of one stream, since it began, but for `live`. */
+/** Totals of a stream since it began; `live` is the current number. */
 export interface SeriesTally {
   /** Points at the last collection. */
   readonly live: number;
-  /** Series that ended: their worker is forgotten, or they were idle and others had no place. */
+  /** Series that ended: their worker is forgotten, or they were idle and made room for others. */
   readonly retired: number;
-  /** Measurements that had no place of their own. */
+  /** Measurements that went to the overflow series. */
   readonly overflowed: number;
-  /** Measurements that were no number a point could have, or were more than one can hold with all before them. */
+  /** Measurements that were not a valid number, or would have exceeded what a sum can hold. */
   readonly refused: number;
 }
 
-/** Measurements of a stream had no place of their own since its last collection. */
+/** Measurements of a stream that went to its overflow series since the last collection. */
 export interface Overflow {
-  /** Its name, as it is exported. */
+  /** Its exported name. */
   readonly metric: string;
   readonly limit: number;
-  /** Of this stream since it began. */
+  /** Total of this stream since it began. */
   readonly isFirst: boolean;
 }
 
 export interface Stream {
-  /** As it is exported. */
+  /** Its exported name. */
   readonly metric: string;
-  /** Points at most, the one of the overflow included. */
+  /** The cardinality limit, the overflow point included. */
   readonly limit: number;
   /**
-   * What there is to export; undefined where there is nothing.
-   * @param isRetired which series are to end once they are exported. That of the overflow never ends.
+   * Undefined if there is nothing to export.
+   * @param isRetired which series end once they have been exported. The overflow series never ends.
    */
   collect(collectedAtMs: number, isRetired: (attributes: Attributes) => boolean): CollectedMetric | undefined;
   tally(): SeriesTally;

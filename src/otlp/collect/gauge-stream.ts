@@ -1,11 +1,11 @@
 /**
- * The stream of an observable gauge: what is observed in one collection becomes its points, and what is not observed any
- * more has none. Points that a view or the limit puts together are combined as the gauge says, never overwritten. It keeps
- * only which series had a place.
+ * The stream of an observable gauge: the observations of a collection become its points, and what is no longer observed has
+ * none. Observations that a view or the limit merges into one point are combined as the gauge says, never overwritten. Only
+ * the list of series that had a point is kept.
  *
- * The SDK keeps what it once observed: under cumulative it exports the last value of what is gone for ever
- * (opentelemetry-js #4096), and once it has seen as many sets of attributes as the limit allows, new ones overflow for ever
- * (`DeltaMetricProcessor`, `_cumulativeMemoStorage`).
+ * The SDK keeps what it once observed: with cumulative temporality it exports the last value for ever (opentelemetry-js
+ * #4096), and once the limit is reached, new attribute sets overflow for ever (`DeltaMetricProcessor`,
+ * `_cumulativeMemoStorage`).
  */
 import { type Attributes, type HrTime, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
@@ -20,13 +20,13 @@ import { attributesBytes, pointBytes } from './point-bytes.ts';
 import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
 import { maxOf } from './value-range.ts';
 
-/** What one value is made of several, where a view drops the attribute that tells them apart, or in the overflow. */
+/** How several observations become one value, if a view drops the attribute that differs, or in the overflow. */
 export type GaugeCombination = 'sum' | 'max' | 'last';
 
 export interface GaugeStreamOptions {
   readonly descriptor: MetricDescriptor;
   readonly combination: GaugeCombination;
-  /** Points at most, the one of the overflow included. */
+  /** The cardinality limit, the overflow point included. */
   readonly limit: number;
   readonly keeps?: ((key: string) => boolean) | undefined;
 }
@@ -36,19 +36,19 @@ export interface GaugeStream extends Stream {
   observe(value: number, attributes: Attributes): void;
 }
 
-/** On the wire, 0 is that there is none: a gauge is what it is at one moment. */
+/** A gauge has no start time, which is 0 on the wire. */
 const NO_TIME: HrTime = [0, 0];
 
 interface Reading {
   readonly attributes: Attributes;
-  /** Of the attributes in a request. */
+  /** Size of the attributes in a request. */
   readonly bytes: number;
   value: number;
-  /** Observations of that. */
+  /** Number of observations in it. */
   observations: number;
-  /** The collection it is of. */
+  /** Number of its collection. */
   round: number;
-  /** Of its own: one that is new has none before its first collection. */
+  /** Whether it has a point of its own; a new one has none before its first collection. */
   hasPlace: boolean;
 }
 
@@ -82,20 +82,20 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   };
 }
 
-/** What has been observed since the last collection, and what had a place in it. */
+/** The observations since the last collection, and the series that had a point in it. */
 class Readings {
   readonly #options: GaugeStreamOptions;
   readonly #max: number;
-  /** What no point could have, by itself or combined with others. */
+  /** Number of values that no point can have, by themselves or combined. */
   refused = 0;
   readonly #byKey = new Map<string, Reading>();
-  /** In this round: with a place or, as far as they may have one, without. */
+  /** The series observed in this round: those with a point, and those that may still get one. */
   #observed: Reading[] = [];
-  /** Those of them without. */
+  /** The ones of them without a point. */
   #newcomers = 0;
-  /** What the others come to. */
+  /** The combined value of all others. */
   #overflow: number | undefined;
-  /** Observations that have no place. */
+  /** Observations without a point of their own. */
   #beyond = 0;
   #round = 1;
 
@@ -125,7 +125,7 @@ class Readings {
     reading.observations += 1;
   }
 
-  /** Those with a place keep it for as long as they are observed; the others have what is left, in the order they came. */
+  /** Series with a point keep it while they are observed; the others get the remaining ones, first come, first served. */
   takeAll(): { points: readonly Reading[]; beyond: number } {
     const points: Reading[] = [];
     let overflow: number | undefined;
@@ -142,7 +142,7 @@ class Readings {
         this.#beyond += reading.observations;
       }
     }
-    // These came after all that were looked at one by one.
+    // These came after all that were kept individually.
     if (this.#overflow !== undefined) overflow = this.#combined(overflow, this.#overflow);
     if (overflow !== undefined) points.push({ ...OVERFLOW_READING, value: overflow });
     const beyond = this.#beyond;
@@ -206,7 +206,7 @@ function handOver(
   descriptor: MetricDescriptor,
 ): CollectedMetric {
   const endTime = millisToHrTime(collectedAtMs);
-  // Taken now: the same readings are used again at the next collection.
+  // Copied now: the same readings are reused at the next collection.
   const points = readings.map(
     ({ attributes, value }): DataPoint<number> => ({ attributes, startTime: NO_TIME, endTime, value }),
   );
@@ -215,12 +215,12 @@ function handOver(
     bytesOf: (point) => pointBytes(readings[point]?.bytes ?? 0, 0),
     slice: (from, to) => ({
       descriptor,
-      // A gauge has none; the field must be there.
+      // A gauge has none, but the field is required.
       aggregationTemporality: AggregationTemporality.CUMULATIVE,
       dataPointType: DataPointType.GAUGE,
       dataPoints: points.slice(from, to),
     }),
-    // What a gauge was is of no interest once it is something else.
+    // An old value of a gauge is not worth a retry.
     exported: () => {},
   };
 }

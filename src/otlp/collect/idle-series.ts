@@ -1,15 +1,15 @@
-/** Which series give their places to others: those that were idle longest. Pure; how they end is not known here. */
+/** Chooses the series that make room for others: those idle longest. It does not end them. Pure. */
 import type { Due, Series } from './series.ts';
 
 /**
- * @param count of them at most
- * @param beforeMs those that were measured after it are not idle
+ * @param count maximum of series to choose
+ * @param beforeMs series measured after this are not idle
  */
 export function idlest<V>(due: readonly Due<V>[], count: number, beforeMs: number): readonly Series<V>[] {
   if (count <= 0) return [];
   const isIdle = ({ isOverflow, isLeaving, measuredMs }: Series<V>): boolean =>
     measuredMs <= beforeMs && !isOverflow && !isLeaving;
-  // There may be a hundred thousand: numbers alone are sorted fast, and take little memory.
+  // There may be a hundred thousand: sorting plain numbers is fast, and takes little memory.
   const times = new Float64Array(due.length);
   let idle = 0;
   for (const { series } of due) {

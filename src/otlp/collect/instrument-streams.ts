@@ -10,20 +10,20 @@ import { SeriesRetirement } from './series-retirement.ts';
 import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
 export interface InstrumentStreams {
-  /** The SDK's meter of a scope, but for the instruments that are streams; those of one kind, name and scope are the same. */
+  /** Wraps the SDK’s meter of a scope. Instruments with the same kind, name and scope share their streams. */
   meter(sdk: Meter, scope: InstrumentationScope): StreamMeter;
   /**
-   * Ends the series of counters and histograms whose attribute `key` has one of the values, once everything that was
-   * measured of them has been exported. They begin anew with what is measured after that.
+   * Ends the series of counters and histograms whose attribute `key` has one of the values, once their last value has been
+   * exported. A later measurement starts a new series.
    */
   retire(key: string, values: ReadonlySet<string>): void;
-  /** Asks the observable gauges and collects everything, in short turns of the event loop. */
+  /** Calls the observable callbacks and collects all streams, and yields the event loop now and then. */
   collect(): Promise<readonly CollectedScope[]>;
   tally(): SeriesTally;
 }
 
 export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
-  /** An observable callback failed. */
+  /** An observable callback threw. */
   readonly onFailure: (reason: unknown) => void;
 }
 

@@ -1,37 +1,37 @@
 /**
- * From when until when a point counts, as a wall clock tells it that may be set meanwhile. How long that was is known
- * from a clock that nobody sets. Pure.
+ * The start and end time of points, from a wall clock that may be set in between. Durations come from a monotonic clock.
+ * Pure.
  */
 
-/** As both clocks tell it. */
+/** A moment on both clocks. */
 export interface Moment {
   /** Epoch ms. */
   readonly wallMs: number;
-  /** Of a clock that only goes on. */
+  /** On the monotonic clock. */
   readonly steadyMs: number;
 }
 
-/** Of a series: from when on its next point counts. */
+/** The start time of a series’ next point. */
 export interface Start extends Moment {
-  /** Whether a point has been exported that starts or ends there: it cannot be told otherwise any more. */
+  /** Whether a point with this time has been exported, so that it must not change. */
   readonly isTold: boolean;
 }
 
-/** A clock that was set back by less is waited for, so that intervals neither overlap nor begin anew. */
+/** If the clock was set back by less, its time is not followed until it has caught up. */
 const WAITED_FOR_MS = 1000;
 
-/** Whether the clock was set back so far beyond the start that nobody waits for it to be there again. */
+/** Whether the clock was set back too far before the start to wait until it has caught up. */
 export function isSetBack(start: Moment, now: Moment): boolean {
   return start.wallMs - now.wallMs >= WAITED_FOR_MS;
 }
 
-/** The same moment as the clock tells it now; it is before now, since an interval cannot be empty. */
+/** The same moment on the wall clock as it is set now. Always before now, since an interval cannot be empty. */
 export function retold(start: Start, now: Moment): Start {
   if (start.wallMs < now.wallMs) return start;
   return { wallMs: now.wallMs - elapsedMs(start, now), steadyMs: start.steadyMs, isTold: false };
 }
 
-/** When an interval ends that is looked at now: then, or after its start by as much as has gone by. */
+/** The end of an interval: now, or the start plus the elapsed time if the clock was set back. */
 export function endMs(start: Moment, now: Moment): number {
   return start.wallMs < now.wallMs ? now.wallMs : start.wallMs + elapsedMs(start, now);
 }

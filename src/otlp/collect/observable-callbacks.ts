@@ -1,6 +1,5 @@
 /**
- * The callbacks that are asked at each collection for what observable gauges are. It keeps who asks whom, and nothing of
- * what is answered.
+ * The callbacks of observable gauges, which are called at each collection. Their observations are not kept here.
  */
 import type {
   Attributes,
@@ -18,12 +17,12 @@ interface Registration {
 }
 
 export class ObservableCallbacks {
-  /** What is said of each observable goes there. */
+  /** Where the observations of each observable go. */
   readonly #observers = new WeakMap<Observable, Observe>();
   readonly #single = new Map<ObservableCallback, Set<Observe>>();
   readonly #batches: Registration[] = [];
 
-  /** An observable of these callbacks, whose observations go to `observe`. */
+  /** Creates an observable whose observations go to `observe`. */
   observable(observe: Observe): ObservableGauge {
     const made: ObservableGauge = {
       addCallback: (callback) => {
@@ -52,7 +51,7 @@ export class ObservableCallbacks {
     if (index >= 0) this.#batches.splice(index, 1);
   }
 
-  /** Asks all of them; one that fails takes nothing from the others. @returns the failures */
+  /** Calls all of them, even if one throws. @returns the failures */
   async ask(): Promise<readonly unknown[]> {
     const asked = [
       ...this.#batches.map(({ callback, observables }) => this.#askBatch(callback, observables)),
@@ -68,7 +67,7 @@ export class ObservableCallbacks {
     const known = new Set(observables);
     return async () => {
       await callback({
-        // Observations of what was not registered with the callback are disregarded (metrics API specification).
+        // Observations of instruments not registered with the callback are ignored (metrics API specification).
         observe: (observable, value, attributes) => {
           if (known.has(observable)) this.#observers.get(observable)?.(value, attributes);
         },

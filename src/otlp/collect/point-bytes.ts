@@ -1,16 +1,15 @@
 /**
- * How large points become in a request, erring upwards: gRPC servers take 4 MiB, whatever is in it. Pure; which points go
- * together is decided elsewhere.
+ * Upper bounds for the size of points in a request, since gRPC servers accept 4 MiB. Pure.
  */
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
 
-/** Times, keys of JSON, sum, extremes. */
+/** Times, JSON keys, sum, min and max. */
 const POINT_BYTES = 400;
-/** A count and a bound, in digits. */
+/** A count and a bound, as digits. */
 const BUCKET_BYTES = 28;
-/** `{"key":"","value":{"stringValue":""}},`, and what protobuf needs is less. */
+/** `{"key":"","value":{"stringValue":""}},`; protobuf needs less. */
 const ATTRIBUTE_BYTES = 48;
-/** A control character as JSON escapes it; no other is longer in UTF-8. */
+/** A control character escaped in JSON; no other character is longer. */
 const CHARACTER_BYTES = 6;
 
 /** @param buckets of a histogram; 0 for a number */
@@ -29,6 +28,6 @@ export function attributesBytes(attributes: Attributes): number {
 function lengthOf(value: AttributeValue | undefined): number {
   if (typeof value === 'string') return value.length;
   const text = JSON.stringify(value ?? null).length;
-  // Of a list, every element has the same around it as an attribute.
+  // Each element of a list has the same overhead as an attribute.
   return Array.isArray(value) ? text + (value.length * ATTRIBUTE_BYTES) / CHARACTER_BYTES : text;
 }

@@ -1,6 +1,5 @@
 /**
- * The streams of one instrumentation scope: each instrument is opened once, as the views say. It does not know when they
- * are collected.
+ * The streams of one instrumentation scope. Each instrument is opened once, as the views say.
  */
 
 import { type Attributes, ValueType } from '@opentelemetry/api';
@@ -18,16 +17,16 @@ import { temporalityOf } from './temporality.ts';
 
 export interface ScopeStreamsOptions {
   readonly settings: StreamSettings;
-  /** How gauges are combined, by the name of the instrument. */
+  /** How gauges of an instrument are combined, by its name. */
   readonly combination: (instrument: string) => GaugeCombination;
   readonly nowMs: () => number;
-  /** Of a clock that nobody sets; by default, that of the process. */
+  /** A monotonic clock; by default that of the process. */
   readonly steadyMs?: (() => number) | undefined;
-  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
   readonly retentionMs?: number | undefined;
-  /** Told at the collection after it. */
+  /** Called at the next collection. */
   readonly onOverflow?: ((overflow: Overflow) => void) | undefined;
-  /** Waited for after each piece of work that took long. */
+  /** Awaited after each long piece of work. */
   readonly turn: () => Promise<void>;
 }
 
@@ -36,7 +35,7 @@ export interface CollectedScope {
   readonly metrics: readonly CollectedMetric[];
 }
 
-/** Of collecting without a break. */
+/** Longest time to collect without yielding. */
 const TURN_MS = 10;
 
 export class ScopeStreams implements OpenStreams {
@@ -44,7 +43,7 @@ export class ScopeStreams implements OpenStreams {
   readonly #options: ScopeStreamsOptions;
   readonly #series = new Map<string, readonly SeriesStream[]>();
   readonly #gauges = new Map<string, readonly GaugeStream[]>();
-  /** What of each was told. */
+  /** How much of each stream’s overflow has been reported. */
   readonly #overflowed = new Map<Stream, number>();
 
   constructor(scope: InstrumentationScope, options: ScopeStreamsOptions) {
@@ -56,7 +55,7 @@ export class ScopeStreams implements OpenStreams {
     return [...this.#series.values(), ...this.#gauges.values()].flat();
   }
 
-  /** Collects them one by one; between two of them others have their turn. */
+  /** Collects them one by one, and yields the event loop in between. */
   async collect(isRetired: (attributes: Attributes) => boolean): Promise<CollectedScope> {
     const metrics: CollectedMetric[] = [];
     let untilMs = performance.now() + TURN_MS;
@@ -105,7 +104,7 @@ export class ScopeStreams implements OpenStreams {
     this.#options.onOverflow?.({ metric, limit, isFirst: before === 0 });
   }
 
-  /** Those of one kind and name are one instrument, however often it is asked for. */
+  /** The same kind and name always means the same instrument. */
   #known<S extends Stream>(
     instruments: Map<string, readonly S[]>,
     asked: Asked,
@@ -147,7 +146,7 @@ function descriptorOf(
   return { name, description, unit: options?.unit ?? '', valueType: options?.valueType ?? ValueType.DOUBLE };
 }
 
-/** Equal for what is the same instrument to the specification, whose names differ in more than their case. */
+/** Equal for the same instrument: instrument names are case-insensitive. */
 function identityOf({
   type,
   name,

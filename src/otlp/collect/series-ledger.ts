@@ -1,6 +1,6 @@
 /**
- * What of an instrument's series a backend has got, and what it is still owed, under either temporality. Nothing that was
- * measured is ever given up: what could not be exported is in the next collection. It finds no series and measures none.
+ * What a backend has received of an instrument's series, and what it is still owed, for either temporality. No measurement
+ * is ever lost: what could not be exported is in the next collection. It neither finds series nor measures them.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
@@ -11,32 +11,32 @@ import type { SeriesTable } from './series-table.ts';
 
 export interface SeriesLedger<V> {
   /**
-   * What there is to export of each series.
-   * @param isRetired which are to end once that has been exported, however many collections it takes
-   * @param refused how many found no place since the last collection
+   * What is to be exported of each series.
+   * @param isRetired which series end once that has been exported, however many collections it takes
+   * @param refused how many series went to the overflow since the last collection
    */
   collect(now: Moment, isRetired: (attributes: Attributes) => boolean, refused: number): readonly Due<V>[];
-  /** These have been exported as they were collected last. */
+  /** These have been exported as last collected. */
   exported(series: readonly Series<V>[], collectedAt: Moment): void;
-  /** Series that ended for good so far: those that begin anew under delta do not. */
+  /** How many series ended for good so far, not counting those that restart with delta temporality. */
   retired(): number;
 }
 
 export interface LedgerOptions<V> {
   readonly table: SeriesTable<V>;
   readonly begin: () => Accumulation<V>;
-  /** A sum was cut off at its bound. */
+  /** Called if a sum was cut off at its bound. */
   readonly onCut: () => void;
 }
 
 export interface TotalsOptions<V> extends LedgerOptions<V> {
-  /** Whether it is nothing but what has come to it since its start: not what also falls. */
+  /** Whether a series may restart at 0, which an up-down counter may not. */
   readonly mayBeginAnew: boolean;
-  /** For how long a series keeps its place, though it is idle and others have none, ms. */
+  /** How long a series may be idle before it gives way to a new one, ms. */
   readonly retentionMs: number;
 }
 
-/** Cumulative: what was measured since a series began, until it is retired or gives its place to another. */
+/** Cumulative: everything since the series began, until it is retired or gives way to another. */
 export class Totals<V> implements SeriesLedger<V> {
   readonly #options: TotalsOptions<V>;
   #retired = 0;
@@ -77,8 +77,8 @@ export class Totals<V> implements SeriesLedger<V> {
   }
 
   /**
-   * To a backend another start is another series, and what was exported under the first one would count twice. So one whose
-   * start the clock was set back beyond goes on in its own time until all of it has been exported.
+   * To a backend, a new start time means a reset, and what was exported before would count twice. So if the clock was set
+   * back before its start, a series keeps its own time until everything in it has been exported.
    */
   #due(series: Series<V>, now: Moment): Due<V> {
     if (!series.start.isTold) series.start = retold(series.start, now);
@@ -87,10 +87,10 @@ export class Totals<V> implements SeriesLedger<V> {
     return series.collected;
   }
 
-  /** Those that were idle longest are exported once more, and end with that: as many as it takes. */
+  /** Ends as many of the longest idle series as needed. They are exported once more. */
   #makeRoom(due: readonly Due<V>[], refused: number, now: Moment): void {
     const { table, mayBeginAnew, retentionMs } = this.#options;
-    // Whoever also falls would begin at 0, and not where it was.
+    // An up-down counter would restart at 0 instead of its value.
     if (!mayBeginAnew) return;
     const leaving = due.filter(({ series }) => series.isLeaving).length;
     for (const series of idlest(due, refused - table.free - leaving, now.steadyMs - retentionMs))
@@ -107,11 +107,11 @@ function noteNews<V>(series: Series<V>, now: Moment): void {
   series.hasNews = false;
   series.measuredMs = now.steadyMs;
   series.isOwed = true;
-  // It is back before it was gone.
+  // Measured again before it ended.
   series.isLeaving = false;
 }
 
-/** All that was measured until it was collected has been exported. */
+/** Everything up to the collection has been exported. */
 function beginAnew<V>(series: Series<V>, collectedAt: Moment): void {
   series.collected?.keep();
   series.owed = undefined;
@@ -119,7 +119,7 @@ function beginAnew<V>(series: Series<V>, collectedAt: Moment): void {
   series.start = { ...collectedAt, isTold: false };
 }
 
-/** All that was measured of a series until it was collected. */
+/** Everything measured since the series began, up to the collection. */
 class Total<V> implements Due<V> {
   readonly series: Series<V>;
   #kept: V | undefined;
@@ -137,10 +137,10 @@ class Total<V> implements Due<V> {
   }
 }
 
-/** Delta: what was measured since the last export that succeeded. A series without any has no place. */
+/** Delta: what was measured since the last successful export. Series without measurements are dropped. */
 export class Differences<V> implements SeriesLedger<V> {
   readonly #options: LedgerOptions<V>;
-  /** Until when those were exported that the last export had: they go on from there, so that nothing seems to be missing. */
+  /** Where the last exported intervals ended. The next ones start there, so that there is no gap. */
   readonly #until: Map<string, Start>;
 
   constructor(options: LedgerOptions<V>, until: Map<string, Start>) {
@@ -180,7 +180,7 @@ export class Differences<V> implements SeriesLedger<V> {
   }
 }
 
-/** All that a series owed when it was collected; measuring begins anew. */
+/** Everything that a series owed at the collection; measuring restarts from zero. */
 class Difference<V> implements Due<V> {
   readonly series: Series<V>;
   readonly #options: LedgerOptions<V>;

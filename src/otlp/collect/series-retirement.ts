@@ -1,12 +1,11 @@
 /**
- * Which series are to end, by the values of their attributes, from when that is said until the next collection. It knows no
- * series and ends none.
+ * Which series are to end at the next collection, by the values of their attributes. It ends none itself.
  */
 import type { Attributes } from '@opentelemetry/api';
 
 /**
- * Kept by value, not marked on the series there are: what is counted of a worker after it was said that the worker is
- * gone may be the first of its series, which ends, too.
+ * Kept by value, not as a mark on existing series: a measurement after a worker’s retirement may start a series, which has
+ * to end, too.
  */
 export class SeriesRetirement {
   #retired = new Map<string, Set<string>>();
@@ -17,7 +16,7 @@ export class SeriesRetirement {
     this.#retired.set(key, known);
   }
 
-  /** A collection begins: whether a series is retired with it. */
+  /** Called at the start of a collection: whether a series ends with it. */
   take(): (attributes: Attributes) => boolean {
     const retired = [...this.#retired];
     this.#retired = new Map();

@@ -1,7 +1,6 @@
 /**
- * The stream of an instrument that adds up: what is measured becomes series, and those the points of a collection. It makes
- * what the SDK makes of the same measurements, in a fraction of the time. It does not know what is aggregated of a series,
- * never exports, and keeps no time: it is told what the clocks say.
+ * The stream of a counter or histogram: measurements become series, and series the points of a collection. The result is
+ * that of the SDK, in a fraction of the time. It knows neither the aggregation nor the clocks, and exports nothing.
  */
 import { type Attributes, diag, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
@@ -20,26 +19,26 @@ export interface SeriesStreamOptions<V> {
   readonly descriptor: MetricDescriptor;
   readonly aggregation: Aggregation<V>;
   readonly temporality: AggregationTemporality;
-  /** Points at most, the one of the overflow included. */
+  /** The cardinality limit, the overflow point included. */
   readonly limit: number;
-  /** Of a series that was idle for so long, the place goes to another where all are taken; by default, of none. */
+  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
   readonly retentionMs?: number | undefined;
-  /** Whether an attribute tells series apart; undefined: all do. */
+  /** Whether an attribute key is kept; undefined: all are. */
   readonly keeps?: ((key: string) => boolean) | undefined;
-  /** Asked once for each new series. */
+  /** Called once per new series. */
   readonly nowMs: () => number;
-  /** Of a clock that only goes on: how long it is since then, though the other one may have been set. */
+  /** A monotonic clock, for durations. */
   readonly steadyMs?: (() => number) | undefined;
 }
 
 export type Measure = (value: number, attributes?: Attributes) => void;
 
-/** Of one series; whoever has it needs no look-up to measure. */
+/** Measures one series without a look-up. */
 export type MeasureSeries = (value: number) => void;
 
 export interface SeriesStream extends Stream {
   measure: Measure;
-  /** What measures the series of these attributes; there is none before it is measured for the first time. */
+  /** Binds to the series of these attributes, which begins with its first measurement. */
   bind(attributes?: Attributes): MeasureSeries;
 }
 
@@ -62,7 +61,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
     return value >= lowest && value <= max && (!isInt || Number.isInteger(value));
   }
 
-  /** What counts of a value: nothing of one that would spoil the sum for ever. */
+  /** The value to count; undefined for one that would spoil the sum for ever. */
   function measurementOf(value: number): number | undefined {
     if (isUsual(value)) return value;
     const measured = withinRange(value, lowest, max, aggregation.instrument, descriptor);
@@ -91,14 +90,14 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       const own = frozen(attributes);
       let series: Series<V> | undefined;
       return (value) => {
-        // Nearly always: one that was measured since the last collection is there still, and has nothing to keep.
+        // The usual case: a series measured since the last collection still exists, and has nothing to keep.
         if (series?.hasNews && !series.isOverflow && isUsual(value)) {
           if (!series.accumulation.measure(value)) refused += 1;
           return;
         }
         const measured = measurementOf(value);
         if (measured === undefined) return;
-        // One that has ended begins anew, and one that overflowed may have a place of its own by now.
+        // A series that ended restarts, and one that overflowed may be admitted by now.
         if (series === undefined || series.hasEnded || series.isOverflow) series = table.of(own);
         measureSeries(series, measured);
       };
@@ -151,7 +150,7 @@ function handOver<V>(
   };
 }
 
-/** What counts of an unusual value, and a warning where the SDK warns. */
+/** The value to count of an unusual one, with the same warnings as the SDK. */
 function withinRange(
   value: number,
   lowest: number,

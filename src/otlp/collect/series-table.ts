@@ -1,9 +1,9 @@
 /**
- * Which series one instrument has: finds them by their attributes and gives places to new ones, within a limit that holds
- * for as long as the process lives. It counts who found none, and never says when a series is exported or ends.
+ * The series of one instrument: finds them by their attributes, and admits new ones up to the limit, first come, first
+ * served. The limit holds for the life of the process. When a series is exported or ends is decided elsewhere.
  *
- * The SDK's limit (3.1, `DeltaMetricProcessor`) counts the series of one interval, whatever the cumulative stream has, and no
- * series of that ever ends.
+ * The SDK's limit (3.1, `DeltaMetricProcessor`) counts the series of one interval, even if the cumulative stream has more,
+ * and its series never end.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
@@ -13,29 +13,29 @@ import type { Series } from './series.ts';
 import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
 
 export interface SeriesTableOptions<V> {
-  /** Places, the one of the overflow included. */
+  /** The cardinality limit, the overflow series included. */
   readonly limit: number;
-  /** Whether an attribute tells series apart; undefined: all do. */
+  /** Whether an attribute key is kept; undefined: all are. */
   readonly keeps: ((key: string) => boolean) | undefined;
   readonly begin: () => Accumulation<V>;
-  /** From when on a new series counts. */
+  /** The start time of a new series. */
   readonly start: (key: string) => Start;
 }
 
-/** Of those without a place, so many are told apart at once: more have to wait for theirs. */
+/** So many refused series are counted individually; more are admitted later. */
 const REFUSED_MAX = 1000;
 
 export class SeriesTable<V> {
   readonly #options: SeriesTableOptions<V>;
   readonly #series = new Map<string, Series<V>>();
-  /** The keys of those that were measured lately and have no place. */
+  /** Keys of the series that were measured lately and not admitted. */
   readonly #refused = new Set<string>();
 
   constructor(options: SeriesTableOptions<V>) {
     this.#options = options;
   }
 
-  /** The series of these attributes; that of the overflow where there is no place for one. */
+  /** The series of these attributes, or the overflow series if the limit is reached. */
   of(attributes: Attributes): Series<V> {
     const kept = keptAttributes(attributes, this.#options.keeps);
     const key = keyOf(kept);
@@ -46,20 +46,20 @@ export class SeriesTable<V> {
     return this.#series.values();
   }
 
-  /** Places that nobody has, but for the one of the overflow. */
+  /** How many more series can be admitted. */
   get free(): number {
     const taken = this.#series.size - (this.#series.has(OVERFLOW_KEY) ? 1 : 0);
     return this.#options.limit - 1 - taken;
   }
 
-  /** How many were measured since this was last asked and have no place. */
+  /** How many series were measured and not admitted since the last call. */
   takeRefused(): number {
     const refused = this.#refused.size;
     this.#refused.clear();
     return refused;
   }
 
-  /** Frees their places; what overflowed may have a place of its own from now on. */
+  /** Removes them, so that others can be admitted. */
   end(ended: readonly Series<V>[]): void {
     for (const series of ended) {
       this.#series.delete(series.key);
@@ -69,7 +69,7 @@ export class SeriesTable<V> {
 
   #admit(key: string, attributes: Attributes): Series<V> {
     if (key !== OVERFLOW_KEY) {
-      // No series gives way at once: what is owed of it has to be exported first.
+      // No series gives way at once: what it owes has to be exported first.
       if (this.free > 0) return this.#begin(key, attributes);
       if (this.#refused.size < REFUSED_MAX) this.#refused.add(key);
     }

@@ -1,4 +1,4 @@
-/** One series of an instrument that adds up. Types only. */
+/** One series of a counter or histogram. Types only. */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
 import type { Start } from './interval.ts';
@@ -7,38 +7,38 @@ export interface Series<V> {
   /** Its key in the table. */
   readonly key: string;
   readonly attributes: Attributes;
-  /** Of the attributes in a request, at most. */
+  /** Upper bound of the attributes’ size in a request. */
   readonly bytes: number;
   readonly isOverflow: boolean;
-  /** From when on its next point counts. */
+  /** The start time of its next point. */
   start: Start;
   accumulation: Accumulation<V>;
-  /** Whether anything was measured since the last collection; one with news does not end. */
+  /** Whether it was measured since the last collection. If so, it does not end. */
   hasNews: boolean;
-  /** When a collection last found that it was measured, or when it began; ms of a clock that only goes on. */
+  /** The last collection that found it measured, or its begin, in ms of a monotonic clock. */
   measuredMs: number;
-  /** Of the last collection, until it has been exported. */
+  /** Its value in the last collection, until that has been exported. */
   collected: Due<V> | undefined;
-  /** Whether anything was measured that has been collected and not exported yet. */
+  /** Whether measurements have been collected but not exported yet. */
   isOwed: boolean;
-  /** Of that, what is no longer in the accumulation. */
+  /** The part of them that is no longer in the accumulation. */
   owed: Accumulation<V> | undefined;
-  /** To end once what it owes has been exported, unless it is measured before. */
+  /** Ends once what it owes has been exported, unless it is measured before. */
   isLeaving: boolean;
-  /** To begin anew once all that was measured of it has been exported: the clock was set back beyond its start. */
+  /** Restarts once everything in it has been exported: the clock was set back before its start. */
   isClosing: boolean;
-  /** No longer in the table: what is measured now is of another one. */
+  /** No longer in the table: later measurements belong to a new series. */
   hasEnded: boolean;
 }
 
 /**
- * A series and the value of its point in one collection. That is made when it is asked for: to make those of all series at
- * once would take long, and much memory.
+ * A series and the value of its point in one collection. The value is made on demand: making all at once would take too
+ * much time and memory.
  */
 export interface Due<V> {
   readonly series: Series<V>;
-  /** As it was collected. */
+  /** The value as collected. */
   value(): V;
-  /** The series is about to be measured again, which is not to be in it. */
+  /** Fixes the value before the series is measured again. */
   keep(): void;
 }

@@ -1,9 +1,9 @@
 /**
- * A meter whose counters, up-down counters, histograms and observable gauges are streams of ours. The kinds of instruments
- * that nobody here needs stay the SDK’s.
+ * A meter whose counters, up-down counters, histograms and observable gauges are our own streams. All other instruments stay
+ * the SDK’s.
  *
- * Beyond the API its counters and histograms can be bound: to one series, which then is found once and not at each
- * measurement. Whoever measures often, such as `meter/`, looks for that and does without where it is not there.
+ * Beyond the API, its counters and histograms can be bound to one series, which is then looked up once and not at each
+ * measurement. `meter/` uses that if a meter has it.
  */
 import type {
   Attributes,
@@ -32,7 +32,7 @@ export interface BindableHistogram extends Histogram {
   bind(attributes?: Attributes): { readonly record: MeasureSeries };
 }
 
-/** What makes the streams of an instrument. */
+/** Opens the streams of an instrument. */
 export interface OpenStreams {
   counter(asked: Asked): readonly SeriesStream[];
   upDownCounter(asked: Asked): readonly SeriesStream[];
@@ -40,7 +40,7 @@ export interface OpenStreams {
   gauge(asked: Asked): readonly GaugeStream[];
 }
 
-/** An instrument as a program asks for it. */
+/** An instrument as requested. */
 export interface Asked {
   readonly type: InstrumentType;
   readonly name: string;
@@ -93,7 +93,7 @@ export function createStreamMeter(
   };
 }
 
-/** Nearly every instrument is one stream: no list is walked for it. */
+/** Nearly every instrument has one stream, which needs no loop. */
 function measurer(streams: readonly SeriesStream[]): Measure {
   return (
     only(streams.map(({ measure }) => measure)) ??

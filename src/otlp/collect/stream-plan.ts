@@ -1,6 +1,6 @@
 /**
- * What becomes of an instrument: as which streams it is aggregated, by the views that select it (metrics SDK
- * specification, "View" and "Measurement processing"). Pure; it aggregates nothing itself.
+ * Which streams an instrument has, by the views that select it (metrics SDK specification, "View" and "Measurement
+ * processing"). It aggregates nothing itself. Pure.
  */
 import { InstrumentType } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from '../aggregate/aggregation.ts';
@@ -10,7 +10,7 @@ import type { CardinalityLimits, StreamSettings } from '../otlp-settings.ts';
 import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View, ViewSelector } from './view.ts';
 import { wildcard } from './wildcard.ts';
 
-/** An instrument as it was asked for. */
+/** An instrument as requested. */
 export interface AskedInstrument {
   readonly type: InstrumentType;
   readonly name: string;
@@ -25,9 +25,9 @@ export interface StreamPlan {
   readonly name: string;
   readonly description: string;
   readonly aggregation: AggregationChoice;
-  /** Points at most, the one of the overflow included. */
+  /** The cardinality limit, the overflow point included. */
   readonly limit: number;
-  /** Whether an attribute stays; undefined: all do. */
+  /** Whether an attribute key is kept; undefined: all are. */
   readonly keeps: ((key: string) => boolean) | undefined;
 }
 
@@ -46,8 +46,8 @@ const KINDS: Kinds = {
 };
 
 /**
- * One for each view that selects it, but for those that drop it; one with the defaults where none does. Unlike in the SDK
- * (`MeterSharedState` takes 2000), the limit of a view that sets none is the reader’s, as the specification has it.
+ * One per view that selects the instrument and does not drop it; with the defaults if no view selects it. The limit of a
+ * view that sets none is the reader’s, as specified, and not 2000 as in the SDK (`MeterSharedState`).
  */
 export function streamPlans(asked: AskedInstrument, settings: StreamSettings): readonly StreamPlan[] {
   const { kind, limit } = KINDS[asked.type];
@@ -87,12 +87,12 @@ function keeper({ included, excluded = [] }: AttributeKeyChoice): (key: string) 
   return (key) => (wanted?.some((fits) => fits(key)) ?? true) && !unwanted.some((fits) => fits(key));
 }
 
-/** As the specification’s default, for instruments that advise none. */
+/** The specification’s default, for instruments without advice. */
 const DEFAULT_BOUNDARIES = [0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000] as const;
 
 /**
- * Opens the stream of a histogram with its aggregation; a choice that fits no histogram leaves the default.
- * @param advised boundaries that the instrument came with
+ * Opens the stream of a histogram with its aggregation; an aggregation that does not fit histograms is ignored.
+ * @param advised boundaries from the instrument’s advice
  */
 export function openHistogram<S>(
   choice: AggregationChoice,

@@ -1,8 +1,8 @@
-/** OTLP's three preferences of temporality (OTLP exporter specification, "Additional environment variable configuration"). */
+/** OTLP's three temporality preferences (OTLP exporter specification, "Additional environment variable configuration"). */
 import { AggregationTemporality, InstrumentType } from '@opentelemetry/sdk-metrics';
 import type { StreamSettings } from '../otlp-settings.ts';
 
-/** Gauges have none on the wire; what is said of them here reaches no backend. */
+/** Gauges have no temporality on the wire, so theirs here does not matter. */
 export function temporalityOf(
   instrument: InstrumentType,
   preference: StreamSettings['temporality'],

@@ -1,6 +1,6 @@
 /**
- * What a view is: which instruments it selects, and what becomes of them (metrics SDK specification, "View"; the names
- * are those of the declarative configuration). Types only.
+ * A view: which instruments it selects, and how their streams are made (metrics SDK specification, "View"; named as in the
+ * declarative configuration). Types only.
  */
 
 export interface View {
@@ -17,9 +17,9 @@ export type InstrumentKind =
   | 'observable_up_down_counter'
   | 'up_down_counter';
 
-/** Whatever is given has to fit; at least one is. */
+/** All given criteria must match. At least one is given. */
 export interface ViewSelector {
-  /** `?` stands for any character, `*` for any number of them. Case does not matter: by the specification names of instruments differ in more than that. */
+  /** `?` matches any character, `*` any number of them. Case-insensitive, as instrument names are. */
   readonly instrumentName?: string | undefined;
   readonly instrumentKind?: InstrumentKind | undefined;
   readonly unit?: string | undefined;
@@ -29,16 +29,16 @@ export interface ViewSelector {
 }
 
 export interface ViewStream {
-  /** Of an instrument that is selected by its whole name only. */
+  /** Only if the instrument is selected by its full name. */
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly aggregation?: AggregationChoice | undefined;
-  /** Points at most, the one of the overflow included. */
+  /** The cardinality limit, the overflow point included. */
   readonly cardinalityLimit?: number | undefined;
   readonly attributeKeys?: AttributeKeyChoice | undefined;
 }
 
-/** Patterns with `?` and `*`; case matters. What is excluded stays so, though it is included. */
+/** Case-sensitive patterns with `?` and `*`. Excluded wins over included. */
 export interface AttributeKeyChoice {
   /** Undefined: all. */
   readonly included?: readonly string[] | undefined;
@@ -52,7 +52,7 @@ export type AggregationChoice =
   | { readonly kind: 'last_value' }
   | {
       readonly kind: 'explicit_bucket_histogram';
-      /** Undefined: those of the instrument. */
+      /** Undefined: those advised by the instrument. */
       readonly boundaries: readonly number[] | undefined;
       readonly recordMinMax: boolean;
     }

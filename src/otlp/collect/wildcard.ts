@@ -1,12 +1,12 @@
-/** Patterns of the declarative configuration: `?` is any character, `*` any number of them. Pure. */
+/** Patterns of the declarative configuration: `?` matches any character, `*` any number of them. Pure. */
 
-/** @param ignoreCase for names of instruments, which differ in more than their case */
+/** @param ignoreCase for instrument names, which are case-insensitive */
 export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: string) => boolean {
   const wanted = Array.from(ignoreCase ? pattern.toLowerCase() : pattern);
   return (text) => matches(wanted, Array.from(ignoreCase ? text.toLowerCase() : text));
 }
 
-/** Goes back to the last `*` alone: a regular expression of several tries every way to share the text out among them. */
+/** Backtracks only to the last `*`: a regular expression with several may take exponential time. */
 function matches(wanted: readonly string[], text: readonly string[]): boolean {
   let at = 0;
   let star = -1;

@@ -1,35 +1,36 @@
 /**
- * Exports several sources through one exporter, a few at a time, so that none waits for all others and the backend is not
- * met by all at once. Once it seems to be away, since none of several got an answer, the rest is not tried. It keeps nothing from one cycle to the next.
+ * Exports several sources through one exporter, a few at a time: no source waits for all others, and the backend does not
+ * get all requests at once. If several in a row fail and nothing has arrived, the backend counts as unavailable, and the
+ * rest is not tried. Nothing is kept from one cycle to the next.
  */
 
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
-import type { Forbidden } from './send-requests.ts';
+import type { Stop } from './send-requests.ts';
 import type { WarmUp } from './warm-up.ts';
 
 export interface ExportCycleOptions {
   readonly exporter: Pick<Exporter<ResourceMetrics>, 'export'>;
   readonly onExport: (source: ExportSource, outcome: ExportOutcome) => void;
-  /** Waited for before each request. */
+  /** Awaited before each request. */
   readonly warmUp?: WarmUp;
-  /** A source’s turn has come; false if it is to be left out. */
+  /** Called before a source is exported; false skips it. */
   readonly begin?: (source: ExportSource) => boolean;
-  /** A request of it is sent now. */
+  /** Called before each request of a source is sent. */
   readonly onSend?: (source: ExportSource) => void;
-  /** A source that began is not under way any more, however it ended. */
+  /** Called when the export of a source has ended, however it ended. */
   readonly onEnd?: (source: ExportSource) => void;
-  /** Collecting or exporting failed in a way that is our mistake. */
+  /** Collecting or exporting threw, which is a bug. */
   readonly onDefect: (source: ExportSource, reason: unknown) => void;
-  /** Why no more requests are to be sent, if so; asked before each. */
-  readonly end: () => Forbidden | undefined;
+  /** Why no more requests may be sent, if so. Asked before each request. */
+  readonly mustStop: () => Stop | undefined;
 }
 
-/** Requests under way. */
+/** Sources that are exported at the same time. */
 const AT_ONCE = 4;
 
-/** @returns those that are worth being tried again soon: a backend would refuse again what it has refused */
+/** @returns the sources worth retrying soon: what the backend refused, it would refuse again */
 export async function exportCycle(
   sources: readonly ExportSource[],
   options: ExportCycleOptions,
@@ -37,14 +38,14 @@ export async function exportCycle(
   const waiting = [...sources];
   const untried = new Set<ExportSource>();
   const again = new Set<ExportSource>();
-  // One that is refused for what it holds says nothing of the others; that several in a row got no answer does.
+  // A refused request says nothing about other sources. Several in a row without an answer do.
   let unavailableInARow = 0;
   let arrived = false;
   let lastReason = '';
-  const forbid = (): Forbidden | undefined =>
+  const mustStop = (): Stop | undefined =>
     !arrived && unavailableInARow >= AT_ONCE
-      ? { kind: 'forbidden', reason: `not tried, since the backend is away: ${lastReason}` }
-      : options.end();
+      ? { kind: 'given-up', reason: `not tried, since the backend is unavailable: ${lastReason}` }
+      : options.mustStop();
 
   async function exportOne(source: ExportSource): Promise<void> {
     const exporter: ExportCycleOptions['exporter'] = {
@@ -54,7 +55,7 @@ export async function exportCycle(
       },
     };
     try {
-      const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, forbid, options);
+      const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, mustStop, options);
       const hasArrived = outcome !== undefined && outcome.points > 0;
       if (unavailable) lastReason = outcome?.reason ?? '';
       if (unavailable) unavailableInARow += 1;
@@ -77,6 +78,6 @@ export async function exportCycle(
   }
 
   await Promise.all(Array.from({ length: AT_ONCE }, exportInTurn));
-  // First those that were only kept waiting by others.
+  // Those that were not tried come first.
   return [...untried, ...again];
 }

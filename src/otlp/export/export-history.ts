@@ -1,26 +1,23 @@
-/**
- * How the exports of each source have gone so far: whether anything has arrived yet, and when failures are over. It decides
- * nothing. Pure.
- */
+/** How the exports of each source went so far: whether anything arrived, and when a series of failures ended. Pure. */
 import type { ExportOutcome } from './export-source.ts';
 
-/** What an export put an end to. */
+/** The series of failures that a successful export ended. */
 export interface Recovery {
-  /** Since the last one that arrived. */
+  /** Since the last successful export. */
   readonly failures: number;
-  /** Since the first of them ended. */
+  /** Since the first failure. */
   readonly afterMs: number;
 }
 
 export interface ExportHistory {
   /**
-   * @param nowMs of a clock that is never set
-   * @returns the failures that are over with it, if it is the first to arrive after some
+   * @param nowMs from a monotonic clock
+   * @returns the failures before it, if it is the first success after them
    */
   note(name: string, outcome: Noted, nowMs: number): Recovery | undefined;
-  /** Whether the backend has ever taken anything of this one, and not rejected it. */
+  /** Whether the backend ever accepted points of this source. */
   hasArrived(name: string): boolean;
-  /** Whether the backend rejected points of the last export that reached it. */
+  /** Whether the backend rejected points of the last export that arrived. */
   isRejected(name: string): boolean;
 }
 
@@ -42,7 +39,7 @@ export function createExportHistory(): ExportHistory {
         else streak.failures += 1;
         return undefined;
       }
-      // Where nothing was sent, or all was rejected, nobody knows yet whether the backend takes anything.
+      // If nothing was sent or all of it was rejected, it is not known yet whether the backend accepts anything.
       if (streak === undefined || !takes) return undefined;
       failing.delete(name);
       return { failures: streak.failures, afterMs: nowMs - streak.sinceMs };

@@ -1,56 +1,56 @@
 /**
- * When the sources are exported: every interval, and those that failed again in between, ever less often. It never keeps
- * the process alive, and it sends nothing itself.
+ * Schedules exports: every source once per interval, and failed ones again in between, with exponential back-off. It never
+ * keeps the process alive, and sends nothing itself.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportSchedule } from '../otlp-settings.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
-import type { Forbidden } from './send-requests.ts';
+import type { Stop } from './send-requests.ts';
 import { createWarmUp } from './warm-up.ts';
 
 export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'end' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
+  extends Omit<ExportCycleOptions, 'mustStop' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
   readonly schedule: ExportSchedule;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-type CycleOptions = Pick<ExportCycleOptions, 'end' | 'onExport'>;
+type CycleOptions = Pick<ExportCycleOptions, 'mustStop' | 'onExport'>;
 
 type Cycle = (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>;
 
 export interface ExportLoop {
-  /** Begins; the first export is one interval from now. */
+  /** The first export is one interval from now. */
   start(sources: readonly ExportSource[]): void;
   /**
-   * No more exports at their time, and the one under way begins no further request.
-   * @returns whether it is over; what is still under way after the deadline cannot be flushed until it is
+   * Ends the schedule. Exports in progress send no further request.
+   * @returns whether they ended before the deadline; a source that is still being exported is not flushed
    */
   stop(deadlineMs: number): Promise<boolean>;
   /**
-   * Exports these at once, and those that fail again until the deadline. For after `stop`.
-   * @returns those that have not been exported as a whole
+   * Exports these sources now, and retries failed ones until the deadline. Call it after `stop`.
+   * @returns the sources that were not exported completely
    */
   flush(sources: readonly ExportSource[], deadlineMs: number): Promise<readonly ExportSource[]>;
 }
 
-/** Of the first wait after a failure; each one after that is twice as long, up to the interval. */
+/** Back-off after the first failure. It doubles with each further one, up to the interval. */
 const FIRST_RETRY_MS = 1000;
-/** A timer that is set for longer is up at once. */
+/** Node fires a timer with a longer delay at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
-/** At the end there is less time to wait in. */
+/** The same for a flush, which has less time. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
-const STOPPED: Forbidden = { kind: 'stopped', reason: 'the exports were stopped' };
-const TIME_IS_OVER: Forbidden = { kind: 'forbidden', reason: 'the time for this export is over' };
+const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
+const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export is up' };
 
 export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   const { intervalMs } = options.schedule;
   const stopping = new AbortController();
-  /** Collected and not answered yet: none of them is collected again meanwhile. */
+  /** Being exported: not collected again until that has ended. */
   const underWay = new Set<ExportSource>();
-  /** All of them, the one of which nothing was sent for the longest first: where time is short, it is its turn. */
+  /** All sources, least recently sent first, so that each gets its turn even if time is short. */
   const turns = new Set<ExportSource>();
   const always = {
     ...options,
@@ -58,7 +58,7 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
     onSend: (source: ExportSource) => turns.delete(source) && turns.add(source),
     onEnd: (source: ExportSource) => underWay.delete(source),
   };
-  /** One for each tick; they overlap where a backend leaves some sources waiting. */
+  /** One per interval. They overlap if a backend is slow to answer some sources. */
   const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
   let failures = 0;
@@ -67,7 +67,7 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   const cycle: Cycle = async (sources, more) => {
     const tick = newestTick;
     const begin = (source: ExportSource): boolean => {
-      // Whom those that hang kept waiting for longer than an interval belongs to the next tick by now.
+      // A source that waited for longer than an interval is exported by the next tick instead.
       if (underWay.has(source) || tick !== newestTick) return false;
       underWay.add(source);
       return true;
@@ -76,14 +76,14 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   };
 
   async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
-    // However long it takes: it would begin with the same requests the next time, and the last ones would never arrive.
-    const end = () => (stopping.signal.aborted ? STOPPED : undefined);
-    const again = await cycle(sources, { end, onExport: options.onExport });
+    // No time limit: the next attempt would begin with the same requests, and the last ones would never be sent.
+    const mustStop = () => (stopping.signal.aborted ? STOPPED : undefined);
+    const again = await cycle(sources, { mustStop, onExport: options.onExport });
     failures = again.length === 0 ? 0 : failures + 1;
     return again;
   }
 
-  /** These, and those that fail again, ever less often, until the next tick has them all. */
+  /** Exports these and retries failed ones, with back-off, until the next tick exports all of them. */
   async function round(sources: readonly ExportSource[], nextMs: number): Promise<void> {
     for (let again = await tryOnce(sources); again.length > 0; again = await tryOnce(again)) {
       const retryMs = performance.now() + retryAfterMs(FIRST_RETRY_MS, failures, options);
@@ -129,7 +129,7 @@ async function flush(
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
   const more: CycleOptions = {
-    end: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
+    mustStop: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);
       options.onExport(source, outcome);
@@ -147,19 +147,19 @@ async function flush(
   return within(deadlineMs, tryAgain(), () => [...left]);
 }
 
-/** Twice as long after each failure, up to the interval. */
+/** Exponential back-off with jitter, up to the interval. */
 function retryAfterMs(firstMs: number, failures: number, { schedule, random }: ExportLoopOptions): number {
   const fullMs = Math.min(firstMs * 2 ** (failures - 1), schedule.intervalMs);
-  // Bridges that lost the same backend are not to come back to it together.
+  // Several bridges must not retry the same backend at the same moment.
   return fullMs * (0.75 + random() / 4);
 }
 
-/** What the promise resolves with; if that takes longer than the deadline, something else. */
+/** The promise’s value, or `otherwise()` if it takes longer than the deadline. */
 async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () => T): Promise<T> {
   const inTime = new AbortController();
   const late = delay(Math.min(deadlineMs, TIMER_MAX_MS), undefined, { signal: inTime.signal }).then(
     otherwise,
-    // Is only aborted once it is not waited for any more.
+    // Aborted only once nobody awaits it.
     otherwise,
   );
   try {
@@ -169,7 +169,7 @@ async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () 
   }
 }
 
-/** The next one that is still to come: of those that were missed there is nothing to make up for. */
+/** The next tick in the future. Missed ticks are not made up for. */
 function nextTickMs(tickMs: number, intervalMs: number): number {
   const missed = Math.floor(Math.max(0, performance.now() - tickMs) / intervalMs);
   return tickMs + (missed + 1) * intervalMs;

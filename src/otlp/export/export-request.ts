@@ -1,6 +1,6 @@
 /**
- * Cuts what was collected of one resource into requests that a backend takes: of so many points, and below the 4 MiB that a
- * gRPC server accepts. It sends nothing.
+ * Splits the collected metrics of one resource into requests that a backend accepts: limited in points, and below the
+ * 4 MiB that gRPC servers accept by default. It sends nothing.
  */
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
@@ -10,15 +10,15 @@ import type { CollectedScope } from '../collect/scope-streams.ts';
 
 export interface ExportRequest {
   readonly points: number;
-  /** Built when it is sent: only one of them is in memory as a whole. */
+  /** Built on each call, so that only the request being sent is in memory. */
   metrics(): ResourceMetrics;
-  /** It has arrived. */
+  /** To be called once the request has arrived. */
   exported(): void;
-  /** The same points in requests of so many at most. */
+  /** The same points in requests of at most `pointsMax` points. */
   parts(pointsMax: number): readonly ExportRequest[];
 }
 
-/** What of a metric goes into one request. */
+/** The points of a metric that go into one request. */
 interface Piece {
   readonly scope: InstrumentationScope;
   readonly metric: CollectedMetric;
@@ -26,9 +26,9 @@ interface Piece {
   to: number;
 }
 
-/** Less than the 4 MiB of most servers (`max_recv_msg_size_mib` of the Collector), for what is around the points. */
+/** Leaves room for what surrounds the points within 4 MiB (the Collector’s `max_recv_msg_size_mib`). */
 const REQUEST_BYTES_MAX = 3.5 * 1024 * 1024;
-/** Serialising more at once would hold up everything else for longer than a few milliseconds. */
+/** Serialising more at once would block the event loop for longer than a few milliseconds. */
 const REQUEST_POINTS_MAX = 1000;
 
 export function exportRequests(

@@ -1,6 +1,6 @@
 /**
- * Exports what one source has, request by request, and says how that ended. What did not arrive stays with the source. It
- * decides neither when nor whether to try again.
+ * Exports one source, request by request, and returns the outcome. What did not arrive stays with the source. Whether and
+ * when to retry is decided elsewhere.
  */
 
 import type { ExportRequest } from './export-request.ts';
@@ -8,44 +8,44 @@ import { type Backend, nothingSent, type Sent, sendRequests } from './send-reque
 
 export interface ExportSource {
   readonly name: string;
-  /** What there is to export now, in requests. */
+  /** Collects what is to be exported now, split into requests. */
   collect(): Promise<readonly ExportRequest[]>;
 }
 
 export interface ExportOutcome {
-  /** `partial`: the backend took it but for some points that it will never take. */
+  /** `partial`: the backend answered with a partial success. */
   readonly outcome: 'success' | 'partial' | 'failure';
   readonly durationMs: number;
-  /** Of that, for answers of the backend, ms. */
+  /** The part of it spent waiting for the backend, ms. */
   readonly waitedMs: number;
-  /** That arrived, those that were rejected included. */
+  /** Points that arrived, rejected ones included. */
   readonly points: number;
   readonly rejectedPoints: number;
-  /** What the backend said of it; '' where all is well. */
+  /** The backend’s message, or why it failed; '' if all is well. */
   readonly reason: string;
 }
 
 export interface SourceExport {
-  /** Undefined where the loop was stopped before anything arrived: the flush has the outcome of that. */
+  /** Undefined if the loop was stopped before anything arrived: the flush reports the outcome. */
   readonly outcome: ExportOutcome | undefined;
-  /** Whether the backend did not answer or was busy. */
+  /** Whether the backend did not answer, or asked to retry later. */
   readonly unavailable: boolean;
-  /** Whether what failed may well succeed soon: not what was refused. */
+  /** Whether a retry may succeed. Not if the backend refused a request. */
   readonly worthRetrying: boolean;
 }
 
 export async function exportSource(
   source: ExportSource,
   exporter: Backend['exporter'],
-  forbid: Backend['forbid'],
+  mustStop: Backend['mustStop'],
   more: Pick<Backend, 'warmUp'> = {},
 ): Promise<SourceExport> {
   const startedMs = performance.now();
-  const forbidden = forbid();
+  const stop = mustStop();
   const sent =
-    forbidden === undefined
-      ? await sendRequests(await source.collect(), { ...more, exporter, forbid })
-      : nothingSent(forbidden);
+    stop === undefined
+      ? await sendRequests(await source.collect(), { ...more, exporter, mustStop })
+      : nothingSent(stop);
   const outcome = outcomeOf(sent);
   return {
     outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },
@@ -70,7 +70,7 @@ function outcomeOf({
     const outcome = remarks.length > 0 ? 'partial' : 'success';
     return { outcome, points, rejectedPoints, waitedMs, reason: remark };
   }
-  // Why it failed, and what the backend said of that which it took.
+  // Why it failed, and the message of the partial success before that.
   const reason = remark === '' ? failure : `${failure}; before that: ${remark}`;
   return { outcome: 'failure', points, rejectedPoints, waitedMs, reason };
 }

@@ -1,37 +1,37 @@
 /**
- * Sends requests one after the other, and those that are refused once more in parts. What the backend said of them is told;
- * what that means for an export is decided elsewhere.
+ * Sends requests one after the other, and refused ones again in smaller parts. It returns what the backend answered; what
+ * that means for the export is decided elsewhere.
  */
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../send/exporter.ts';
 import type { ExportRequest } from './export-request.ts';
 import type { WarmUp } from './warm-up.ts';
 
-/** `stopped`: what was not sent is left to the flush, which will tell of it. */
-export interface Forbidden {
-  readonly kind: 'forbidden' | 'stopped';
+/** Why no more requests may be sent. `stopped`: the flush will send the rest and report it. */
+export interface Stop {
+  readonly kind: 'given-up' | 'stopped';
   readonly reason: string;
 }
 
 export interface Backend {
   readonly exporter: Pick<Exporter<ResourceMetrics>, 'export'>;
-  /** Asked before each request: why no more are to be sent, if so. */
-  readonly forbid: () => Forbidden | undefined;
+  /** Asked before each request. */
+  readonly mustStop: () => Stop | undefined;
   readonly warmUp?: WarmUp | undefined;
 }
 
 export interface Sent {
-  /** That arrived, those that were rejected included. */
+  /** Points that arrived, rejected ones included. */
   points: number;
   rejectedPoints: number;
-  /** For answers, while nothing else was to be done, ms. */
+  /** Spent waiting for answers while the event loop was idle, ms. */
   waitedMs: number;
-  /** Of each partial success; '' where the backend said nothing. */
+  /** The message of each partial success; '' if it has none. */
   readonly remarks: string[];
-  /** But for those that were sent in parts after that. */
+  /** Without those that were sent again in parts. */
   refused: readonly Refused[];
   /** Why the rest was not sent. */
-  stop: Forbidden | { readonly kind: 'unavailable'; readonly reason: string } | undefined;
+  stop: Stop | { readonly kind: 'unavailable'; readonly reason: string } | undefined;
 }
 
 interface Refused {
@@ -39,9 +39,9 @@ interface Refused {
   readonly reason: string;
 }
 
-/** Of a request that is refused. */
+/** A refused request is split into so many. */
 const PARTS = 4;
-/** More requests of an export, at most: enough to find the one point among 1000 that the others are refused for. */
+/** Such parts per export, at most. Enough to find the one point among 1000 that the backend refuses. */
 const PARTS_MAX = 32;
 
 export function nothingSent(stop?: Sent['stop']): Sent {
@@ -52,7 +52,7 @@ export async function sendRequests(requests: readonly ExportRequest[], backend: 
   const sent = nothingSent();
   await sendEach(requests, backend, sent);
   for (let partsLeft = PARTS_MAX; sent.stop === undefined; ) {
-    // A backend that takes nothing at all is asked once whether it would take less.
+    // If nothing was accepted, only one request is split, to see whether a smaller one is.
     const most = sent.points > 0 ? Math.floor(partsLeft / PARTS) : partsLeft === PARTS_MAX ? 1 : 0;
     const split = sent.refused.filter(({ request }) => request.points > 1).slice(0, most);
     if (split.length === 0) break;
@@ -69,14 +69,14 @@ function partsOf({ request }: Refused): readonly ExportRequest[] {
 
 async function sendEach(
   requests: readonly ExportRequest[],
-  { exporter, forbid, warmUp }: Backend,
+  { exporter, mustStop, warmUp }: Backend,
   sent: Sent,
 ): Promise<void> {
   for (const request of requests) {
     await warmUp?.(request);
-    const forbidden = forbid();
-    if (forbidden !== undefined) {
-      sent.stop = forbidden;
+    const stop = mustStop();
+    if (stop !== undefined) {
+      sent.stop = stop;
       return;
     }
     const idleBeforeMs = idleMs();
@@ -103,10 +103,7 @@ async function sendEach(
   }
 }
 
-/**
- * For how long there has been nothing to do in this process. Where there is, an answer may have come long before it is
- * read: that time is ours, and not the backend’s.
- */
+/** How long the event loop was idle. While it is busy, an answer may lie unread: that is not the backend’s time. */
 function idleMs(): number {
   return performance.eventLoopUtilization().idle;
 }

@@ -1,20 +1,20 @@
 /**
- * Has the code compiled that serialises requests, before a large one is sent for the first time: until then it takes ten
- * times as long, and nothing else has a turn meanwhile. It sends nothing.
+ * Warms up the serialiser before the first large request: until V8 has compiled it, it takes ten times as long, and blocks
+ * the event loop meanwhile. It sends nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
 import type { ExportRequest } from './export-request.ts';
 
-/** What is waited for before a request is sent. */
+/** Awaited before each request is sent. */
 export type WarmUp = (request: ExportRequest) => Promise<void>;
 
-/** By then it is compiled. */
+/** After so many points the serialiser is compiled. */
 const COLD_POINTS = 1000;
-/** Of one turn, which takes 10 ms at first. */
+/** Serialised without yielding, which takes 10 ms at first. */
 const TURN_POINTS = 50;
 
-/** Of a process: JSON is native code, and protobuf, which the two other protocols have, is not. */
+/** Only protobuf is warmed up, since JSON is native code. */
 export function createWarmUp(): WarmUp {
   let coldPoints = COLD_POINTS;
   let last = Promise.resolve();
@@ -23,7 +23,7 @@ export function createWarmUp(): WarmUp {
     for (const part of request.parts(TURN_POINTS)) {
       if (coldPoints <= 0) return;
       coldPoints -= part.points;
-      // One that is that small is sent as quickly.
+      // The request itself is this small, so sending it takes no longer.
       if (part.points === request.points) return;
       await nextTurn();
       serialise(part);
@@ -40,6 +40,6 @@ function serialise(request: ExportRequest): void {
   try {
     ProtobufMetricsSerializer.serializeRequest(request.metrics());
   } catch {
-    // Whoever sends it will meet that again, and tell.
+    // Sending it will fail in the same way, and that is reported.
   }
 }

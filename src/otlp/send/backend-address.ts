@@ -1,15 +1,15 @@
-/** Reads the address of a backend from the settings: what is dialled, and how it may be called in a log. Pure. */
+/** Reads the address of a backend from the settings: where to connect, and a label for logs. Pure. */
 import type { ExporterSettings } from '../otlp-settings.ts';
 
 export interface BackendAddress {
   readonly protocol: ExporterSettings['protocol'];
   readonly isTls: boolean;
-  /** '' where it is no address of a network. */
+  /** '' if it is not a network address. */
   readonly host: string;
   readonly port: string;
-  /** Of a URL for HTTP. */
+  /** The URL’s path, for HTTP. */
   readonly path: string;
-  /** For people, with the protocol: neither credentials nor a query are in it. */
+  /** For people, with the protocol, but without credentials and query. */
   readonly label: string;
 }
 
@@ -26,7 +26,7 @@ export function backendAddress({
   return { protocol, ...place, label: `${shown(endpoint, place)} (${protocol})` };
 }
 
-/** The scheme decides about TLS; without one, `insecure` does (OTLP exporter specification, "Endpoint URLs"). */
+/** The scheme decides whether TLS is used, or `insecure` if there is none (OTLP exporter specification, "Endpoint URLs"). */
 function placeOf(endpoint: string, insecure: boolean): Place {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(endpoint)?.[1]?.toLowerCase();
   if (scheme === undefined) {
@@ -35,7 +35,7 @@ function placeOf(endpoint: string, insecure: boolean): Place {
   }
   const url = scheme === 'http' || scheme === 'https' ? URL.parse(endpoint) : null;
   if (url === null) return { isTls: false, host: '', port: '', path: '' };
-  // A parser leaves out the port that is the default of a scheme.
+  // The parser drops the default port of a scheme.
   const port = url.port || (scheme === 'http' ? '80' : '443');
   return { isTls: scheme === 'https', host: url.hostname, port, path: url.pathname };
 }

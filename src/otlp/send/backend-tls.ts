@@ -1,7 +1,4 @@
-/**
- * What TLS to a backend needs, from the PEM files of the settings. They are read here, once, and neither they nor a
- * context made of them are looked up in the environment.
- */
+/** Builds the TLS context for a backend from the PEM files of the settings, read once. The environment is not consulted. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { CeleryOtelError } from '../../errors.ts';
@@ -10,9 +7,9 @@ import type { ExporterSettings } from '../otlp-settings.ts';
 type TlsFiles = Pick<ExporterSettings, 'certificateFile' | 'clientCertificateFile' | 'clientKeyFile'>;
 
 /**
- * Trusts the authorities of the file, or without one those that Node trusts.
+ * Trusts the CA certificates of the file, or those that Node trusts if there is none.
  *
- * @throws CeleryOtelError `CONFIG_INVALID` for a file that cannot be used, or a certificate without its key
+ * @throws CeleryOtelError `CONFIG_INVALID` for an unusable file, or a client certificate without its key
  */
 export function backendSecureContext(files: TlsFiles): SecureContext {
   if ((files.clientCertificateFile === undefined) !== (files.clientKeyFile === undefined)) {

@@ -1,11 +1,11 @@
 /**
- * Builds the exporter of one signal to one backend: encodes as the signal says, sends over the transport of the protocol,
- * and says what became of it. It does not try again, and a backend that asks for a rest gets it.
+ * Builds the exporter of one signal to one backend: it encodes, sends over the transport of the protocol, and returns the
+ * result. It does not retry, and sends nothing for as long as the backend asked.
  *
- * Why not the SDK's exporters or the delegates below them: the exporters add `OTEL_EXPORTER_OTLP_HEADERS` and others of
- * the environment to what they are given, which would send the secrets of one backend to another. The delegates tell of
- * a failure neither status nor message and nothing at all of a partial success, retry over HTTP with data that the next
- * export has anew, time the silence of a backend instead of the request, and leave connections open.
+ * Why not the SDK's exporters, or the delegates below them: the exporters add `OTEL_EXPORTER_OTLP_HEADERS` and other
+ * variables to their settings, which would send the secrets of one backend to another. The delegates report neither status
+ * nor message of a failure and no partial success, retry over HTTP although the next export has newer data, apply the
+ * timeout to silence instead of the whole request, and leave connections open.
  */
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 import type { ExporterSettings } from '../otlp-settings.ts';
@@ -17,8 +17,8 @@ import { createGrpcTransport } from './grpc-exporter.ts';
 import { createHttpTransport } from './http-exporter.ts';
 import { likelyCause } from './likely-cause.ts';
 import { readPartialSuccess } from './partial-success.ts';
-import { createRest } from './rest.ts';
 import type { Encoding, Signal } from './signal.ts';
+import { createThrottle } from './throttle.ts';
 
 interface Protocol {
   readonly encoding: Encoding;
@@ -41,9 +41,9 @@ const PROTOCOLS: Readonly<Record<ExporterSettings['protocol'], Protocol>> = {
 };
 
 /**
- * Reads the files of the settings, once, and connects with the first export.
+ * Reads the files of the settings once, and connects with the first export.
  *
- * @throws CeleryOtelError `CONFIG_INVALID` for an endpoint, a header or a file that cannot be used
+ * @throws CeleryOtelError `CONFIG_INVALID` for an unusable endpoint, header or file
  */
 export function createExporter<Data>(settings: ExporterSettings, signal: Signal<Data>): Exporter<Data> {
   const { encoding, open, observed } = PROTOCOLS[settings.protocol];
@@ -57,20 +57,24 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
     hasClientCertificate: settings.clientCertificateFile !== undefined,
     hasSecrets: secrets.length > 0,
   };
-  const rest = createRest();
+  const throttle = createThrottle();
   let hasWorked = false;
   let exporterMetrics: ExporterMetrics<Data> | undefined;
 
   async function ask(data: Data): Promise<Answer> {
-    const left = rest.left(performance.now());
+    const left = throttle.left(performance.now());
     if (left !== undefined) {
-      return unavailable(`${left.reason}; asked for a rest of another ${Math.ceil(left.ms / 1000)} s`);
+      return unavailable(
+        `${left.reason}; throttled by the backend for another ${Math.ceil(left.ms / 1000)} s`,
+      );
     }
     try {
       const body = signal.encode[encoding](data);
-      return body === undefined ? refused('nothing was encoded') : await transport.send(body);
+      return body === undefined ? refused('the request could not be encoded') : await transport.send(body);
     } catch (error) {
-      return refused(`no request could be made: ${error instanceof Error ? error.message : String(error)}`);
+      return refused(
+        `the request could not be created: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
@@ -94,8 +98,8 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
       finished?.(answer.kind === 'taken' ? undefined : answer.error);
       const result = resultOf(answer);
       hasWorked ||= answer.kind === 'taken';
-      if (answer.kind === 'unavailable' && answer.restMs !== undefined) {
-        rest.begin(answer.reason, answer.restMs, performance.now());
+      if (answer.kind === 'unavailable' && answer.retryAfterMs !== undefined) {
+        throttle.begin(answer.reason, answer.retryAfterMs, performance.now());
       }
       return result;
     },
@@ -114,20 +118,20 @@ function refused(reason: string): Failure {
   return { kind: 'refused', reason, error: new Error(reason) };
 }
 
-/** What a backend may repeat of the credentials or the query of its endpoint, as it is written and as it is meant. */
+/** The secrets in an endpoint that a backend may repeat: password and query, both as written and decoded. */
 function urlSecrets(endpoint: string): readonly string[] {
   const { search = '', password = '' } = URL.parse(endpoint) ?? {};
   const query = search.slice(1);
   const written = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
-  const meant = [...new URLSearchParams(query).values()];
-  return [query, ...written, ...meant, password, unescaped(password)].filter((secret) => secret !== '');
+  const decoded = [...new URLSearchParams(query).values()];
+  return [query, ...written, ...decoded, password, unescaped(password)].filter((secret) => secret !== '');
 }
 
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // What is no percent-encoding is meant as it is written.
+    // Not percent-encoded, so it is meant as written.
     return text;
   }
 }

@@ -1,17 +1,18 @@
 /**
- * Makes what backends and sockets say fit for a log line: one line, bounded, and without the values of headers, which
+ * Makes messages of backends and sockets fit for a log line: one line, of bounded length, and without header values, which
  * a backend may repeat. Pure.
  */
+import { printable } from '../../printable.ts';
 
 const LENGTH_MAX = 300;
-/** Hidden wherever it stands. Shorter ones are parts of words, as `dev` is one of `device`. */
+/** A secret of this length is hidden anywhere. A shorter one may be part of a word, as `dev` in `device`. */
 const VALUE_LENGTH_MIN = 4;
-/** Of a part of a value, wherever it stands: `Bearer` may stay, the token behind it may not. */
+/** A word of a secret of this length is hidden anywhere: the token after `Bearer`, but not `Bearer`. */
 const WORD_LENGTH_MIN = 8;
-/** Hidden where it stands by itself: not a letter, and no short number, for such are statuses and times. */
+/** Hidden as a whole word. Not a single letter or a short number, which may be a status or a time. */
 const SHORT = /^(?:(?=.*\p{L}).{2,}|.{4,})$/u;
 const HIDDEN = '***';
-/** An error of OpenSSL: its words, between a thread, a number, the name of a function and a line of its source. */
+/** An OpenSSL error: the message between thread, error code, function and source line. */
 const OPENSSL =
   /\b[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:(?<words>[^:]+):[^:\s]*:\d+:(?: ?SSL alert number \d+)?/gu;
 
@@ -23,7 +24,7 @@ export function createReasonText(secrets: readonly string[]): (text: string) => 
     const plain = text.replace(OPENSSL, '$<words>');
     const open = hidden.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), plain);
     const closed = alone.reduce((rest, secret) => rest.replace(secret, HIDDEN), open);
-    const line = closed.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+    const line = printable(closed.replace(/\s+/gu, ' ').trim());
     return line.length <= LENGTH_MAX ? line : `${line.slice(0, LENGTH_MAX - 1).trimEnd()}…`;
   };
 }
@@ -35,20 +36,20 @@ function anywhere(value: string): readonly string[] {
   ];
 }
 
-/** A short value, or a short token behind the name of its scheme (RFC 9110, 11.4); the words of a sentence are none. */
+/** A short value, or a short token after its scheme (RFC 9110, 11.4), but no words of a sentence. */
 function byThemselves(value: string): readonly string[] {
   const [first = '', second, ...more] = value.trim().split(/\s+/u);
   const short = second === undefined ? first : second;
   return more.length === 0 && SHORT.test(short) ? [short] : [];
 }
 
-/** Not within a word, a path, the name of a host or a number with dots. */
+/** Not within a word, a path, a host name or a dotted number. */
 function standingAlone(secret: string): RegExp {
   const literal = secret.replaceAll(/[\^$\\.*+?()[\]{}|/]/gu, '\\$&');
   return new RegExp(`(?<![\\p{L}\\p{N}_./-])${literal}(?![\\p{L}\\p{N}_/-]|\\.[\\p{L}\\p{N}])`, 'gu');
 }
 
-/** What an error says; of several attempts to connect to one name, the first, for Node gives all of them no message. */
+/** The message of an error. If Node tried several addresses, its error has none, so it is that of the first. */
 export function errorText(error: Error): string {
   if (error.message !== '') return error.message;
   const [first] = error instanceof AggregateError ? error.errors : [];

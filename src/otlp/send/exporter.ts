@@ -1,27 +1,24 @@
-/**
- * What an exporter of one backend does, whatever its protocol. Types only; when something is exported, and what becomes
- * of what could not be, is decided elsewhere.
- */
+/** An exporter to one backend, whatever its protocol. When to export and when to retry is decided elsewhere. Types only. */
 import type { MeterProvider } from '@opentelemetry/api';
 
-/** What became of one request. */
+/** The result of one request. */
 export type ExportResult =
-  /** The backend has all of it. */
+  /** The backend accepted all of it. */
   | { readonly kind: 'success' }
-  /** The backend has it, but for some points that it will never take; `message` is what it says of them. */
+  /** The backend accepted it but for `rejectedPoints`; with 0, `message` is a warning. */
   | { readonly kind: 'partial'; readonly rejectedPoints: number; readonly message: string }
-  /** The backend does not answer, or asks to come again later: the same request may succeed then. */
+  /** No answer, or a retryable status: the same request may succeed later. */
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** The backend refuses this request, and would again. */
+  /** A status that is not retryable: the backend would refuse the same request again. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Exporter<Data> {
-  /** Where to and how, for people; without secrets. */
+  /** Endpoint and protocol, for people, without secrets. */
   readonly backend: string;
-  /** Sends one request. Never rejects, and resolves within the time-out of the settings. */
+  /** Sends one request. Never rejects, and resolves within the timeout. */
   export(data: Data): Promise<ExportResult>;
-  /** From now on the SDK’s metrics of exporters (`otel.sdk.exporter.*`) are recorded there. */
+  /** Records the SDK’s exporter metrics (`otel.sdk.exporter.*`) with this provider from now on. */
   observe(meterProvider: MeterProvider): void;
-  /** Closes its connections; what is under way ends. */
+  /** Closes all connections, and ends requests in progress. */
   close(): void;
 }

@@ -1,13 +1,13 @@
-/** What a gRPC status means for a request of OTLP: the table, and what a backend says beside it. Pure. */
+/** What a gRPC status means for an OTLP request, as a table, and what else the backend answered. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import type { Failure } from './exporter-transport.ts';
 import type { Symptom } from './likely-cause.ts';
 import { readRpcStatus } from './rpc-status.ts';
 
-/** The third: only if the backend says when to come again; otherwise the request is too large, today and tomorrow. */
+/** The third: retryable only if the backend says when. Otherwise the request is too large, and always will be. */
 type Meaning = Failure['kind'] | 'unavailable with RetryInfo';
 
-/** OTLP specification, "OTLP/gRPC Response", "Failures". A status that is not in it is read as UNKNOWN. */
+/** OTLP specification, "OTLP/gRPC Response", "Failures". Any other status counts as UNKNOWN. */
 const MEANINGS: ReadonlyMap<status, Meaning> = new Map([
   [status.CANCELLED, 'unavailable'],
   [status.UNKNOWN, 'refused'],
@@ -39,10 +39,10 @@ export function judgeGrpcError(error: ServiceError): Failure {
       : meaning;
   const name = `${status[error.code] ?? 'UNKNOWN'} (${error.code})`;
   const reason = error.details === '' ? name : `${name}: ${wordsOf(error.details)}`;
-  return { kind, reason, error, restMs: retryDelayMs, symptom: symptomOf(error) };
+  return { kind, reason, error, retryAfterMs: retryDelayMs, symptom: symptomOf(error) };
 }
 
-/** What grpc-js puts around the words of a socket or of TLS. */
+/** How grpc-js wraps the message of a socket or TLS error. */
 const UNCONNECTED =
   /^No connection established\. Last error: (?:Error: )?(?<words>.*?)[. ]*Resolution note:.*$/su;
 
@@ -52,7 +52,7 @@ function wordsOf(details: string): string {
   return words.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/u, '');
 }
 
-/** What grpc-js says where nothing was answered. */
+/** How grpc-js begins if there was no answer. */
 const UNANSWERED =
   /^(?:No connection established|Name resolution failed|Connection dropped|read E)|Waiting for LB pick/u;
 

@@ -1,10 +1,8 @@
 /**
- * One gRPC channel of its own to one backend, with what grpc-js has no option for: its sockets end with it. Closed
- * during a TLS handshake with a peer that is silent, a channel would keep the socket, and with it the process, for as
- * long as the peer does. It knows nothing of OTLP.
+ * One gRPC channel to one backend, whose sockets are closed with it. It knows nothing about OTLP.
  */
 import {
-  ChannelCredentials,
+  type ChannelCredentials,
   Client,
   type ClientOptions,
   type ClientUnaryCall,
@@ -19,20 +17,24 @@ type Outcome =
 export interface GrpcConnection {
   /** @param deadlineMs since the epoch */
   request(method: string, body: Buffer, metadata: Metadata, deadlineMs: number): Promise<Outcome>;
-  /** Whether no request is under way. */
+  /** Whether no request is in progress. */
   isIdle(): boolean;
-  /** What is under way ends with CANCELLED. */
+  /** Requests in progress end with CANCELLED. */
   close(): void;
 }
 
-/** Connects with the first request. */
+/**
+ * Connects with the first request.
+ * @param credentials for this connection only
+ */
 export function openGrpcConnection(
   target: string,
   credentials: ChannelCredentials,
   options: ClientOptions,
 ): GrpcConnection {
-  const tracked = new TrackedCredentials(credentials);
-  const client = new Client(target, tracked, options);
+  const destroySockets = trackSockets(credentials);
+  // By default channels share connections, and a shared connection cannot be closed.
+  const client = new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
   const underWay = new Set<ClientUnaryCall>();
   return {
     request(method, body, metadata, deadlineMs) {
@@ -59,7 +61,7 @@ export function openGrpcConnection(
     close() {
       for (const call of underWay) call.cancel();
       client.close();
-      tracked.closeSockets();
+      destroySockets();
     },
   };
 }
@@ -71,50 +73,28 @@ function same(bytes: Buffer): Buffer {
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<Connector['connect']>[0];
 
-/** Credentials that are given every socket of a channel before anything else is done with it. */
-class TrackedCredentials extends ChannelCredentials {
-  readonly #inner: ChannelCredentials;
-  readonly #sockets = new Set<Socket>();
-  #closed = false;
-
-  constructor(inner: ChannelCredentials) {
-    super();
-    this.#inner = inner;
-  }
-
-  closeSockets(): void {
-    this.#closed = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  override _isSecure(): boolean {
-    return this.#inner._isSecure();
-  }
-
-  /** Never: channels with equal credentials share a connection, and one that is shared cannot be left. */
-  override _equals(other: ChannelCredentials): boolean {
-    return this === other;
-  }
-
-  override _createSecureConnector(
-    ...given: Parameters<ChannelCredentials['_createSecureConnector']>
-  ): Connector {
-    const connector = this.#inner._createSecureConnector(...given);
-    return {
-      connect: (socket) => {
-        this.#track(socket);
-        return connector.connect(socket);
-      },
-      waitForReady: () => connector.waitForReady(),
-      getCallCredentials: () => connector.getCallCredentials(),
-      destroy: () => connector.destroy(),
+/**
+ * A channel that is closed during a TLS handshake with a silent peer keeps the socket open, and so keeps the process alive.
+ * grpc-js has no option for this, so each socket is recorded before its handshake.
+ * @returns destroys all sockets, and those that connect later
+ */
+function trackSockets(credentials: ChannelCredentials): () => void {
+  const sockets = new Set<Socket>();
+  let closed = false;
+  const createConnector = credentials._createSecureConnector.bind(credentials);
+  credentials._createSecureConnector = (...given) => {
+    const connector = createConnector(...given);
+    const connect = connector.connect.bind(connector);
+    connector.connect = (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      if (closed) socket.destroy();
+      return connect(socket);
     };
-  }
-
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
-    // It came about while the channel was being closed.
-    if (this.#closed) socket.destroy();
-  }
+    return connector;
+  };
+  return () => {
+    closed = true;
+    for (const socket of sockets) socket.destroy();
+  };
 }

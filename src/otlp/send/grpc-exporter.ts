@@ -1,18 +1,11 @@
 /**
- * OTLP over gRPC: one unary call a request, over one connection. It does not retry: the export behind it does, with
- * back-off and with newer data.
+ * OTLP over gRPC: one unary call per request, over one connection. It does not retry: the export loop does, with back-off
+ * and newer data.
  *
- * A connection on which a call failed is left, and the next call makes a new one. So nothing in grpc-js decides when a
- * backend that was away is tried again (its own back-off grows to two minutes, and it looks a name up twice a minute at
- * most), and a connection that died in silence costs one call.
+ * After a failed call, the next one opens a new connection. Otherwise grpc-js would decide when to reconnect (its back-off
+ * grows to two minutes, and it resolves a name at most twice a minute). A connection that died silently costs one call.
  */
-import {
-  type ChannelCredentials,
-  type ClientOptions,
-  compressionAlgorithms,
-  credentials,
-  Metadata,
-} from '@grpc/grpc-js';
+import { type ClientOptions, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js';
 import { CeleryOtelError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
@@ -29,21 +22,24 @@ export function createGrpcTransport(
   { grpcMethod }: Pick<Signal<never>, 'grpcMethod'>,
 ): ExporterTransport {
   const { target, plain } = readEndpoint(settings);
-  const trust = plain ? credentials.createInsecure() : tlsCredentials(settings);
+  // Not `createSsl`, which reads authorities and ciphers from the environment.
+  const tls = plain ? undefined : backendSecureContext(settings);
+  const trust = () =>
+    tls === undefined ? credentials.createInsecure() : credentials.createFromSecureContext(tls);
   const metadata = readHeaders(settings.headers);
   const options = channelOptions(settings.compression);
-  /** The one for the next call, and those that were left with calls still under way. */
+  /** The current connection, and replaced ones that still have calls in progress. */
   const open = new Set<GrpcConnection>();
   let current: GrpcConnection | undefined;
   let closed = false;
 
   function connect(): GrpcConnection {
-    const connection = openGrpcConnection(target, trust, options);
+    const connection = openGrpcConnection(target, trust(), options);
     open.add(connection);
     return connection;
   }
 
-  function closeLeft(): void {
+  function closeReplaced(): void {
     for (const connection of open) {
       if (connection === current || !connection.isIdle()) continue;
       connection.close();
@@ -62,7 +58,7 @@ export function createGrpcTransport(
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
       const outcome = await connection.request(grpcMethod, bytes, metadata, Date.now() + settings.timeoutMs);
       if (!outcome.ok && current === connection) current = undefined;
-      closeLeft();
+      closeReplaced();
       if (!outcome.ok) return judgeGrpcError(outcome.error);
       return { kind: 'taken', response: outcome.response, encoding: 'protobuf' };
     },
@@ -75,27 +71,23 @@ export function createGrpcTransport(
   };
 }
 
-/** Its port is always stated, because gRPC knows only the one of TLS. */
+/** The port is always given, because gRPC’s default is that of TLS. */
 function readEndpoint(settings: ExporterSettings): { readonly target: string; readonly plain: boolean } {
   const { host, port, isTls } = backendAddress(settings);
   if (!/^https?:\/\//iu.test(settings.endpoint)) return { target: settings.endpoint, plain: !isTls };
-  if (host === '') throw new CeleryOtelError('CONFIG_INVALID', 'The endpoint of OTLP over gRPC is no URL.');
+  if (host === '')
+    throw new CeleryOtelError('CONFIG_INVALID', 'The endpoint of OTLP over gRPC is not a valid URL.');
   return { target: `${host}:${port}`, plain: !isTls };
-}
-
-/** Not as `createSsl` does it: the environment has a say in that one about authorities and ciphers. */
-function tlsCredentials(settings: ExporterSettings): ChannelCredentials {
-  return credentials.createFromSecureContext(backendSecureContext(settings));
 }
 
 function readHeaders(headers: ExporterSettings['headers']): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) {
     try {
-      // Of these, gRPC sends bytes, as base64.
+      // gRPC sends these as bytes, in base64.
       metadata.set(name, /-bin$/iu.test(name) ? Buffer.from(value) : value);
     } catch {
-      // What grpc-js says of it may contain the value.
+      // The message of grpc-js may contain the value.
       throw new CeleryOtelError('CONFIG_INVALID', `The header ${name} has characters that gRPC cannot send.`);
     }
   }
@@ -106,10 +98,10 @@ function channelOptions(compression: ExporterSettings['compression']): ClientOpt
   return {
     'grpc.primary_user_agent': `celery-otel/${VERSION} (Node.js)`,
     'grpc.default_compression_algorithm': compressionAlgorithms[compression === 'gzip' ? 'gzip' : 'identity'],
-    // Where requests go, and how often, is said by the settings alone: not by a proxy of the environment, nor by DNS.
+    // Only the settings decide where requests go and how often: no proxy of the environment, no service config from DNS.
     'grpc.enable_http_proxy': 0,
     'grpc.service_config_disable_resolution': 1,
-    // Keeps a history of every channel, which nobody asks for.
+    // Keeps a history of every channel, which nobody reads.
     'grpc.enable_channelz': 0,
   };
 }

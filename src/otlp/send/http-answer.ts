@@ -1,6 +1,4 @@
-/**
- * What an HTTP status means for a request of OTLP: the table, and what a backend says beside it. Pure.
- */
+/** What an HTTP status means for an OTLP request, and what else the backend answered. Pure. */
 import { STATUS_CODES } from 'node:http';
 import { OTLPExporterError } from '@opentelemetry/otlp-exporter-base';
 import type { Answer } from './exporter-transport.ts';
@@ -12,22 +10,22 @@ export interface HttpAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly retryAfter: string | undefined;
-  /** As much of it as came. */
+  /** As much of it as arrived. */
   readonly body: Uint8Array;
 }
 
-/** The same request may succeed later (OTLP specification, "Retryable Response Codes"). */
+/** OTLP specification, "Retryable Response Codes". */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Of an answer, for the cause of a failure. */
+/** Read of a body to find the likely cause. */
 const SAID_BYTES_MAX = 2000;
 
 /**
- * 2xx: taken, but for a page: a login in between says that all is well, too, and nobody has the request. The codes of the
- * table: unavailable. All others: refused, redirects too, for nobody allowed the secrets in the headers to be sent
+ * 2xx is a success, unless the body is a web page: a login page comes with 200, too, and the backend has nothing. Retryable
+ * codes mean unavailable. All others mean refused, including redirects, since headers with secrets must not be sent
  * elsewhere.
  *
- * @param sent how the request was encoded, for a response that does not say how it is
+ * @param sent the encoding of the request, for a response without a content type
  */
 export function judgeHttpAnswer(answer: HttpAnswer, sent: Encoding, nowMs: number): Answer {
   const { status, contentType, body } = answer;
@@ -44,12 +42,12 @@ export function judgeHttpAnswer(answer: HttpAnswer, sent: Encoding, nowMs: numbe
     error: new OTLPExporterError(name, status),
   };
   return RETRYABLE.has(status)
-    ? { kind: 'unavailable', ...failure, restMs: restMs(answer.retryAfter, nowMs) }
+    ? { kind: 'unavailable', ...failure, retryAfterMs: retryAfterMs(answer.retryAfter, nowMs) }
     : { kind: 'refused', ...failure };
 }
 
 /** `Retry-After`: seconds or a date (RFC 9110, 10.2.3). */
-function restMs(retryAfter: string | undefined, nowMs: number): number | undefined {
+function retryAfterMs(retryAfter: string | undefined, nowMs: number): number | undefined {
   if (retryAfter === undefined) return undefined;
   const ms = /^\d+$/u.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
   return ms > 0 ? ms : undefined;
@@ -68,7 +66,7 @@ function encodingOf(contentType: string | undefined, otherwise: Encoding): Encod
   }
 }
 
-/** The body is to be a `google.rpc.Status` in the encoding of the request; gateways in between answer in other ways. */
+/** The body should be a `google.rpc.Status` in the encoding of the request, but gateways answer with other things. */
 function messageOf({ contentType, body }: HttpAnswer): string {
   switch (mediaType(contentType)) {
     case 'application/x-protobuf':
@@ -85,7 +83,7 @@ function messageOf({ contentType, body }: HttpAnswer): string {
     case 'text/plain':
       return new TextDecoder().decode(body);
     default:
-      // Pages for people, as a rule.
+      // Usually a web page.
       return '';
   }
 }

@@ -1,9 +1,9 @@
 /**
- * OTLP over HTTP/1.1: one POST a request, over connections that are kept. A request has one deadline for all of it, and
- * an answer's status alone decides what became of it: of the body it reads a bounded part, for the words in it.
+ * OTLP over HTTP/1.1: one POST per request, over keep-alive connections. One deadline covers the whole request. The status
+ * alone decides about success; of the body, a bounded part is read for its message.
  *
- * It does not retry: the export behind it does, with back-off and with newer data. The one exception is a kept
- * connection that the backend closed just when it was used again, which says nothing about the backend.
+ * It does not retry: the export loop does, with back-off and newer data. The one exception is a keep-alive connection that
+ * the backend closed just as it was reused, which says nothing about the backend.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -26,10 +26,10 @@ const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
   json: 'application/json',
 };
 
-/** Far more than any backend has to say. */
+/** Far more than any backend sends. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const CLOSED = 'the exporter was closed';
-/** How a connection looks that the other side closed. */
+/** Error codes of a connection that the other side closed. */
 const CLOSED_CODES: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE']);
 
 /** @throws CeleryOtelError `CONFIG_INVALID` */
@@ -39,15 +39,15 @@ export function createHttpTransport(settings: ExporterSettings, encoding: Encodi
   const underWay = new Set<Exchange>();
   let closed = false;
 
-  async function attempt(body: Uint8Array, untilMs: number): Promise<Heard> {
+  async function attempt(body: Uint8Array, untilMs: number): Promise<Outcome> {
     const exchange = begin(post(body));
     const late = () => exchange.stop(new Error(`no answer within ${timeoutMs} ms`));
     const timer = setTimeout(late, untilMs - performance.now());
     underWay.add(exchange);
-    const heard = await exchange.heard;
+    const outcome = await exchange.ended;
     underWay.delete(exchange);
     clearTimeout(timer);
-    return heard;
+    return outcome;
   }
 
   return {
@@ -56,9 +56,9 @@ export function createHttpTransport(settings: ExporterSettings, encoding: Encodi
       const sent = settings.compression === 'gzip' ? await compress(body) : body;
       for (;;) {
         if (closed) return unreached(new Error(CLOSED));
-        const heard = await attempt(sent, untilMs);
-        // Each turn uses up a kept connection, so it ends with a new one at the latest.
-        if (!heard.wasStale) return judge(heard, encoding);
+        const outcome = await attempt(sent, untilMs);
+        // Each attempt uses up one keep-alive connection, so the loop ends with a new one at the latest.
+        if (!outcome.wasStale) return judge(outcome, encoding);
       }
     },
     close() {
@@ -69,13 +69,13 @@ export function createHttpTransport(settings: ExporterSettings, encoding: Encodi
   };
 }
 
-/** Makes requests that are complete but for their end; all that can be wrong with the settings is found here. */
+/** Checks the settings, and returns the agent with a function that posts a body. */
 function createPoster(settings: ExporterSettings, contentType: string) {
   const url = URL.parse(settings.endpoint);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new CeleryOtelError(
       'CONFIG_INVALID',
-      'The endpoint of OTLP over HTTP is a URL with http: or https:.',
+      'The endpoint of OTLP over HTTP must be a URL with http: or https:.',
     );
   }
   const headers = {
@@ -91,7 +91,7 @@ function createPoster(settings: ExporterSettings, contentType: string) {
           new https.Agent({
             keepAlive: true,
             secureContext: backendSecureContext(settings),
-            // Said, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
+            // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
             rejectUnauthorized: true,
           }),
           https.request,
@@ -110,7 +110,7 @@ function createPoster(settings: ExporterSettings, contentType: string) {
   };
 }
 
-/** Names in lower case, so that none is there twice. */
+/** With names in lower case, so that none appears twice. */
 function sendableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
@@ -118,7 +118,7 @@ function sendableHeaders(headers: Readonly<Record<string, string>>): Record<stri
         http.validateHeaderName(name);
         http.validateHeaderValue(name, value);
       } catch {
-        // What Node says of it is not for a log: of a value it may tell more than its name.
+        // The message of Node may contain the value.
         throw new CeleryOtelError(
           'CONFIG_INVALID',
           `The header ${name} has characters that HTTP cannot send.`,
@@ -129,29 +129,29 @@ function sendableHeaders(headers: Readonly<Record<string, string>>): Record<stri
   );
 }
 
-/** What came of one attempt. */
-interface Heard {
-  /** Undefined where no answer began. */
+/** The outcome of one attempt. */
+interface Outcome {
+  /** Undefined if there was no answer. */
   readonly head: http.IncomingMessage | undefined;
   readonly body: Uint8Array;
-  /** Why no answer began, or why it was not read to its end. */
+  /** Why there was no answer, or why it was not read completely. */
   readonly error: Error | undefined;
-  /** A kept connection that turned out to be closed. */
+  /** The keep-alive connection turned out to be closed. */
   readonly wasStale: boolean;
 }
 
 interface Exchange {
-  readonly heard: Promise<Heard>;
-  /** Ends it with what came so far. */
+  readonly ended: Promise<Outcome>;
+  /** Ends it with what has arrived so far. */
   stop(error: Error): void;
 }
 
 function begin(request: http.ClientRequest): Exchange {
-  const { promise, resolve } = Promise.withResolvers<Heard>();
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
   const chunks: Buffer[] = [];
   let bytes = 0;
   let head: http.IncomingMessage | undefined;
-  /** The first time counts. */
+  /** Only the first call counts. */
   const end = (error: Error | undefined) =>
     resolve({
       head,
@@ -168,7 +168,7 @@ function begin(request: http.ClientRequest): Exchange {
     head = response;
     response.on('error', end).on('end', () => {
       end(undefined);
-      // Answered before it was sent as a whole; the rest is not read by anybody.
+      // Answered before the request was sent completely: nobody reads the rest.
       if (!request.writableFinished) request.destroy();
     });
     response.on('data', (chunk: Buffer) => {
@@ -177,16 +177,16 @@ function begin(request: http.ClientRequest): Exchange {
       if (bytes > ANSWER_BYTES_MAX) stop(new Error('the answer is too long'));
     });
   });
-  return { heard: promise, stop };
+  return { ended: promise, stop };
 }
 
-function judge({ head, body, error }: Heard, sent: Encoding): Answer {
+function judge({ head, body, error }: Outcome, sent: Encoding): Answer {
   if (head?.statusCode === undefined) return unreached(error ?? new Error('no answer'));
   const { 'content-type': contentType, 'retry-after': retryAfter } = head.headers;
   return judgeHttpAnswer({ status: head.statusCode, contentType, retryAfter, body }, sent, Date.now());
 }
 
-/** Whatever keeps a request from being answered may have passed when the next one is sent. */
+/** No answer: the next request may get one. */
 function unreached(error: Error): Failure {
   const reason = errorText(error);
   const said = `${property(error, 'code') ?? ''} ${reason}`;

@@ -1,16 +1,16 @@
-/** Reads JSON that somebody else wrote: nothing is taken for granted of its shape, and nothing throws. Pure. */
+/** Reads JSON of unknown shape without ever throwing. Pure. */
 
-/** Undefined where it is no JSON. */
+/** Undefined if it is not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    // Whether it is JSON is the question that is asked here.
+    // Not JSON, which the caller allows for.
     return undefined;
   }
 }
 
-/** An own property of an object; undefined where there is no such thing. */
+/** An own property of an object; undefined if there is none. */
 export function property(holder: unknown, key: string): unknown {
   if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return undefined;
   return Reflect.get(holder, key);

@@ -1,16 +1,16 @@
 /**
- * The table of what goes wrong on the way to a backend, why that is likely so, and what to do: for people who set up an
- * export for the first time, and know neither gRPC nor OpenSSL. It decides nothing. Pure.
+ * The table of export failures, each with its likely cause and remedy: for people who set up an export for the first time,
+ * and know neither gRPC nor OpenSSL. It decides nothing. Pure.
  */
 import { status as grpcStatus } from '@grpc/grpc-js';
 import type { BackendAddress } from './backend-address.ts';
 import type { Signal } from './signal.ts';
 
-/** What was noticed of a request that failed. */
+/** What is known about a failed request. */
 export type Symptom =
-  /** No answer began; `said` by a socket, by TLS or by a parser. */
+  /** No answer; `said` is the message of a socket, TLS or parser error. */
   | { readonly kind: 'no answer'; readonly said: string }
-  /** `said` in its body, whatever that is. */
+  /** `said` is the start of the body. */
   | {
       readonly kind: 'http answer';
       readonly status: number;
@@ -22,10 +22,10 @@ export type Symptom =
 export interface Situation {
   readonly address: BackendAddress;
   readonly signal: Pick<Signal<never>, 'name' | 'httpPath'>;
-  /** Whether the backend has taken a request before: then the settings are right. */
+  /** Whether the backend has accepted a request before: then the settings are right. */
   readonly hasWorked: boolean;
   readonly hasClientCertificate: boolean;
-  /** Whether a request has headers or credentials: then it is not advised to send it without TLS. */
+  /** Whether requests carry headers or credentials: then turning TLS off is never suggested. */
   readonly hasSecrets: boolean;
 }
 
@@ -35,7 +35,7 @@ type Row<S> = readonly [
 ];
 type Of<Kind extends Symptom['kind']> = Extract<Symptom, { readonly kind: Kind }>;
 
-/** Undefined where nothing is likelier than anything else. Of several rows that fit, the first counts. */
+/** The first row that matches; undefined if no cause is likely. */
 export function likelyCause(symptom: Symptom, situation: Situation): string | undefined {
   switch (symptom.kind) {
     case 'no answer':
@@ -51,75 +51,75 @@ function find<S>(rows: readonly Row<S>[], symptom: S, situation: Situation): str
   return rows.find(([is]) => is(symptom, situation))?.[1](situation);
 }
 
-/** Of whatever was expected to be something else. */
+/** The peer speaks another protocol. */
 const UNLIKE = /Protocol error|PROTOCOL_ERROR|HPE_|Parse Error|no application protocol/u;
 const CLOSED =
   /socket hang up|ECONNRESET|EPIPE|Failed to connect|connection was closed|disconnected before secure|Connection dropped/u;
 const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
 const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
 const CERTIFICATE_WANTED = /alert (?:certificate required|bad certificate|unknown ca|no certificate)/u;
-/** Where one of ours is set. */
+/** The same if a client certificate is set. */
 const CERTIFICATE_REFUSED =
   /alert (?:certificate required|bad certificate|unsupported certificate|certificate (?:unknown|expired|revoked)|unknown ca|no certificate|access denied)/u;
 
 const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
     (symptom, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(symptom.said),
-    ({ address }) => `nobody listens at ${at(address)} any more: start the backend`,
+    ({ address }) => `nothing is listening on ${at(address)} any more: start the backend`,
   ],
   [
     says(/ECONNREFUSED/u),
     ({ address }) =>
-      `nobody listens at ${at(address)}: start the backend, or correct the endpoint` +
+      `nothing is listening on ${at(address)}: start the backend, or correct the endpoint` +
       (isLocal(address) ? ' (in a container, localhost is the container itself)' : ''),
   ],
   [
     says(/ENOTFOUND|EAI_AGAIN|Name resolution failed/u),
-    ({ address }) => `the name ${address.host} is not found: correct the endpoint, or the DNS`,
+    ({ address }) => `the host name ${address.host} cannot be resolved: correct the endpoint, or DNS`,
   ],
   [
     says(/EHOSTUNREACH|ENETUNREACH|EHOSTDOWN/u),
-    ({ address }) => `no network leads to ${at(address)}: correct the endpoint, or the network`,
+    ({ address }) => `${at(address)} is unreachable: correct the endpoint, or check the network`,
   ],
   [says(/ENOENT|EACCES/u), () => 'the socket cannot be opened: start the backend, or correct the endpoint'],
   [
     (symptom, { address }) => address.isTls && NO_TLS.test(symptom.said),
     ({ address, hasSecrets }) =>
-      `no TLS is spoken at ${at(address)}: ${hasSecrets ? 'correct the endpoint, or have the backend speak it' : 'write http:// in the endpoint'}`,
+      `${at(address)} does not speak TLS: ${hasSecrets ? 'correct the endpoint, or enable TLS there' : 'write http:// in the endpoint'}`,
   ],
   [
     says(UNTRUSTED),
     ({ address }) =>
-      `the certificate of ${at(address)} is not trusted: name its authority in otlp_certificate`,
+      `the certificate of ${at(address)} is not trusted: set otlp_certificate to its CA certificate`,
   ],
   [
     says(/CERT_HAS_EXPIRED|certificate has expired/u),
-    ({ address }) => `the certificate of ${at(address)} has expired: renew it, or set the clock`,
+    ({ address }) => `the certificate of ${at(address)} has expired: renew it, or correct the clock`,
   ],
   [
     says(/CERT_NOT_YET_VALID|certificate is not yet valid/u),
-    ({ address }) => `the certificate of ${at(address)} is not valid yet: set the clocks`,
+    ({ address }) => `the certificate of ${at(address)} is not valid yet: check the clocks`,
   ],
   [
     says(/ALTNAME|altnames/u),
     ({ address }) =>
-      `the certificate of ${at(address)} is for another name: write a name that it has in the endpoint`,
+      `the certificate of ${at(address)} is for another host name: write one that it covers in the endpoint`,
   ],
   [
     (symptom, { hasClientCertificate }) => hasClientCertificate && CERTIFICATE_REFUSED.test(symptom.said),
     () =>
-      'the backend does not trust our certificate: name its authority there, or correct otlp_client_certificate',
+      'the backend rejects the client certificate: have it trust the CA, or correct otlp_client_certificate',
   ],
   [
     says(/alert handshake failure/u),
     ({ hasClientCertificate }) =>
       hasClientCertificate
-        ? 'the backend does not take our certificate, or no cipher or version of TLS that we have: look what it wants'
-        : 'the backend wants a certificate of ours (set otlp_client_certificate and otlp_client_key), or a cipher or version of TLS that we do not have',
+        ? 'the backend rejects the client certificate, or shares no cipher or TLS version with us'
+        : 'the backend requires a client certificate (set otlp_client_certificate and otlp_client_key), or shares no cipher or TLS version with us',
   ],
   [
     says(CERTIFICATE_WANTED),
-    () => 'the backend wants a certificate of ours: set otlp_client_certificate and otlp_client_key',
+    () => 'the backend requires a client certificate: set otlp_client_certificate and otlp_client_key',
   ],
   [says(UNLIKE), notUnderstood],
   [
@@ -130,10 +130,10 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
     says(/Waiting for LB pick/u),
     ({ address }) =>
-      `no gRPC connection to ${at(address)} came about in time: look for a firewall in between, or correct the endpoint`,
+      `the gRPC connection to ${at(address)} timed out: check for a firewall in between, or correct the endpoint`,
   ],
   [
-    // A backend that is restarted does that too.
+    // A restarting backend closes connections, too.
     (symptom, { hasWorked }) => !hasWorked && CLOSED.test(symptom.said),
     (situation) => (isOthersPort(situation.address) ? notUnderstood(situation) : closedAtOnce(situation)),
   ],
@@ -142,35 +142,35 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
 const HTTP_ANSWER: readonly Row<Of<'http answer'>>[] = [
   [
     ({ status, said }) => status === 400 && /HTTPS (?:server|port)/u.test(said),
-    ({ address }) => `TLS is spoken at ${at(address)}: write https:// in the endpoint`,
+    ({ address }) => `${at(address)} expects TLS: write https:// in the endpoint`,
   ],
   [({ status }) => status === 401 || status === 403, notAllowed],
-  [({ status }) => status === 407 || status === 511, () => 'a proxy in between wants a login'],
+  [({ status }) => status === 407 || status === 511, () => 'a proxy in between requires authentication'],
   [
     ({ status }, { address, signal }) =>
       isNoPath(status) && !address.path.replace(/\/$/u, '').endsWith(signal.httpPath),
     ({ address, signal }) =>
-      `the path of OTLP ${signal.name} is mostly ${signal.httpPath}, and ${address.path} is asked for: write the whole URL`,
+      `the path for OTLP ${signal.name} is usually ${signal.httpPath}, but the endpoint has ${address.path}: write the full URL`,
   ],
   [({ status, isPage }) => status >= 500 && isPage, proxy],
   [({ isPage }) => isPage, page],
   [
     ({ status }) => isNoPath(status),
     ({ address, signal }) =>
-      `no OTLP ${signal.name} are taken at ${at(address)}${address.path}: correct the port or the path`,
+      `${at(address)}${address.path} does not accept OTLP ${signal.name}: correct the port or the path`,
   ],
   [
     ({ status }) => status === 415,
     ({ address }) =>
-      `the backend does not take this encoding: set otlp_protocol to ${address.protocol === 'http/json' ? 'http/protobuf' : 'http/json'}`,
+      `the backend does not accept this encoding: set otlp_protocol to ${address.protocol === 'http/json' ? 'http/protobuf' : 'http/json'}`,
   ],
   [
     ({ status }) => status >= 300 && status <= 399,
-    () => 'the backend sends us elsewhere, where nothing is sent: write that address in the endpoint',
+    () => 'the backend redirects, and redirects are not followed: write the target in the endpoint',
   ],
 ];
 
-/** A web page in place of a message: its first letters are read as a length (`html`, `HTML`, `!doc`, `!DOC`). */
+/** A web page instead of a message: its first letters are read as a length (`html`, `HTML`, `!doc`, `!DOC`). */
 const PAGE_LENGTHS = /larger than max \((?:1752460652|1213484364|560230243|558124867) /u;
 
 const GRPC_ANSWER: readonly Row<Of<'grpc answer'>>[] = [
@@ -188,7 +188,7 @@ const GRPC_ANSWER: readonly Row<Of<'grpc answer'>>[] = [
   [
     ({ status }) => status === grpcStatus.UNIMPLEMENTED,
     ({ address, signal }) =>
-      `a gRPC server is at ${at(address)}, but it takes no OTLP ${signal.name}: correct the endpoint, or what it receives`,
+      `the gRPC server at ${at(address)} does not accept OTLP ${signal.name}: correct the endpoint, or its receivers`,
   ],
 ];
 
@@ -208,7 +208,7 @@ function isNoPath(status: number): boolean {
   return status === 404 || status === 405;
 }
 
-/** Whether it is the port on which the other protocol is spoken, as a rule. */
+/** Whether it is the default port of the other protocol. */
 function isOthersPort({ protocol, port }: BackendAddress): boolean {
   return port === (protocol === 'grpc' ? '4318' : '4317');
 }
@@ -218,27 +218,27 @@ function notUnderstood({ address }: Situation): string {
   const other = isGrpc ? 'http/protobuf' : 'grpc';
   return isOthersPort(address)
     ? `${address.port} is the port of OTLP over ${isGrpc ? 'HTTP' : 'gRPC'}: set otlp_protocol to ${other}, or write port ${isGrpc ? '4317' : '4318'}`
-    : `no ${isGrpc ? 'gRPC' : 'HTTP/1'} is spoken at ${at(address)}: set otlp_protocol to ${other}, or correct the endpoint`;
+    : `${at(address)} does not speak ${isGrpc ? 'gRPC' : 'HTTP/1'}: set otlp_protocol to ${other}, or correct the endpoint`;
 }
 
 function closedAtOnce({ address, hasClientCertificate, hasSecrets }: Situation): string {
   const certificate = hasClientCertificate
     ? 'it does not trust otlp_client_certificate'
-    : 'it wants otlp_client_certificate';
-  const noTls = hasSecrets ? 'no TLS is spoken there' : 'no TLS is spoken there (write http://)';
+    : 'it requires otlp_client_certificate';
+  const noTls = hasSecrets ? 'it does not speak TLS' : 'it does not speak TLS (write http://)';
   return address.isTls
-    ? `${at(address)} broke the TLS handshake off: likely ${certificate}, it does not serve that name, or ${noTls}`
-    : `${at(address)} closed the connection without an answer: likely TLS is spoken there (write https:// in the endpoint)`;
+    ? `${at(address)} aborted the TLS handshake: probably ${certificate}, it does not serve that name, or ${noTls}`
+    : `${at(address)} closed the connection without an answer: it probably expects TLS (write https:// in the endpoint)`;
 }
 
 function notAllowed(): string {
-  return 'the backend does not allow it: correct the credentials in otlp_headers';
+  return 'access denied: correct the credentials in otlp_headers';
 }
 
 function proxy(): string {
-  return 'a proxy answers, and not the backend behind it: look whether that is up';
+  return 'a proxy answered instead of the backend: check that the backend is up';
 }
 
 function page({ address }: Situation): string {
-  return `a web page or a proxy answers at ${at(address)}, and no OTLP backend: correct the endpoint`;
+  return `a web server or proxy answers at ${at(address)}, not an OTLP backend: correct the endpoint`;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads from a backend's response what it did not take of a request, in either encoding. What is no response of OTLP says
- * nothing: the status alone decides whether a request was taken. Pure.
+ * Reads the partial success from a response in either encoding. A body that is not an OTLP response is ignored, since the
+ * status alone decides about success. Pure.
  */
 import { parseJson, property } from './json-value.ts';
 import type { Encoding, Signal } from './signal.ts';
@@ -8,15 +8,15 @@ import type { Encoding, Signal } from './signal.ts';
 type Reader = Pick<Signal<never>, 'decodeResponse' | 'rejectedField'>;
 
 export interface PartialSuccess {
-  /** 0: all was taken, and `message` is a warning. */
+  /** 0: everything was accepted, and `message` is a warning. */
   readonly rejectedPoints: number;
-  /** '' where the backend gives none. */
+  /** '' if there is none. */
   readonly message: string;
 }
 
 /**
- * `partial_success` of a response; undefined for a full success, and one that is there but says
- * nothing is a full success, too (OTLP specification, "Partial Success").
+ * The `partial_success` of a response. Undefined for a full success, which an empty one is, too (OTLP specification,
+ * "Partial Success").
  */
 export function readPartialSuccess(
   response: Uint8Array,
@@ -44,13 +44,13 @@ function decode(
       try {
         return decodeResponse(response);
       } catch {
-        // No response of OTLP; some backends answer with a text.
+        // Not an OTLP response: some backends answer with text.
         return undefined;
       }
   }
 }
 
-/** An int64 of JSON may be a decimal string; one that is negative or beyond all measure is no count. */
+/** In JSON, an int64 may be a decimal string. Negative and unsafe integers count as 0. */
 function count(value: unknown): number {
   const number = typeof value === 'string' ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number > 0 ? number : 0;

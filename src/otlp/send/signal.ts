@@ -1,23 +1,22 @@
-/** What makes one signal of OTLP different from the others on the wire. Types only. */
+/** How OTLP signals differ on the wire. Types only. */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 
-/** How OTLP messages are written. */
 export type Encoding = 'protobuf' | 'json';
 
 export interface Signal<Data> {
-  /** As people call what is sent. */
+  /** In messages for people. */
   readonly name: string;
-  /** Of a request. */
+  /** Encodes a request. */
   readonly encode: Readonly<Record<Encoding, (data: Data) => Uint8Array | undefined>>;
-  /** Of a response in protobuf; throws where it is none. */
+  /** Decodes a response in protobuf; throws if it is not one. */
   readonly decodeResponse: (response: Uint8Array) => unknown;
-  /** How many the backend rejected, as `partial_success` calls it in JSON. */
+  /** The field of `partial_success` with the number of rejected items, as named in JSON. */
   readonly rejectedField: string;
   readonly grpcMethod: string;
-  /** At the end of most URLs. */
+  /** The default path of the signal. */
   readonly httpPath: string;
-  /** The SDK’s own metrics of exporters, under the component type that its exporter of this protocol has. */
+  /** Creates the SDK’s exporter metrics, with the component type of the SDK’s own exporter. */
   readonly observed: Readonly<
     Record<'grpc' | 'http', (endpoint: string, meterProvider: MeterProvider) => ExporterMetrics<Data>>
   >;

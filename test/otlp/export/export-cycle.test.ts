@@ -33,8 +33,8 @@ async function runCycle(
       reasons.set(name, reason);
     },
     onDefect: ({ name }, reason) => defects.push([name, reason]),
-    end: () =>
-      performance.now() < untilMs() ? undefined : { kind: 'forbidden', reason: 'the time of it is over' },
+    mustStop: () =>
+      performance.now() < untilMs() ? undefined : { kind: 'given-up', reason: 'the time of it is over' },
   });
   return { told: told.sort(), reasons, defects, failed: namesOf(failed) };
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exportSource } from '../../../src/otlp/export/export-source.ts';
-import type { Forbidden } from '../../../src/otlp/export/send-requests.ts';
+import type { Stop } from '../../../src/otlp/export/send-requests.ts';
 import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
 import { FakeSource, REFUSED, ScriptedExporter, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
 const allow = (): undefined => undefined;
-const forbidden = (reason: string): Forbidden => ({ kind: 'forbidden', reason });
+const stop = (reason: string): Stop => ({ kind: 'given-up', reason });
 const partial = (rejectedPoints: number, message: string): ExportResult => ({
   kind: 'partial',
   rejectedPoints,
@@ -124,7 +124,7 @@ test('a request is built when the one before it has been answered, and settled b
 test('a source that may not be exported is not even collected', async () => {
   const source = new FakeSource('shop');
   const exporter = new ScriptedExporter();
-  const { outcome, unavailable } = await exportSource(source, exporter, () => forbidden('not now'));
+  const { outcome, unavailable } = await exportSource(source, exporter, () => stop('not now'));
   assert.deepEqual([outcome?.outcome, outcome?.reason, unavailable], ['failure', 'not now', false]);
   assert.equal(source.collections, 0);
   assert.deepEqual([exporter.sent, source.told], [[], []]);
@@ -134,7 +134,7 @@ test('once no more may be sent, the rest stays with the source', async () => {
   const source = new FakeSource('shop', [1, 2, 4]);
   const exporter = new ScriptedExporter();
   const { outcome, unavailable } = await exportSource(source, exporter, () =>
-    exporter.sent.length < 2 ? undefined : forbidden('the time is over'),
+    exporter.sent.length < 2 ? undefined : stop('the time is over'),
   );
   assert.deepEqual(
     [outcome?.outcome, outcome?.points, outcome?.reason, unavailable],
@@ -147,7 +147,7 @@ test('that time is over after the last request is no failure', async () => {
   const source = new FakeSource('shop', [1]);
   const exporter = new ScriptedExporter();
   const { outcome } = await exportSource(source, exporter, () =>
-    exporter.sent.length === 0 ? undefined : forbidden('over'),
+    exporter.sent.length === 0 ? undefined : stop('over'),
   );
   assert.equal(outcome?.outcome, 'success');
 });

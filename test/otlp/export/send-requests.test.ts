@@ -4,7 +4,7 @@ import { emptyResource } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import fc from 'fast-check';
 import { exportRequests } from '../../../src/otlp/export/export-request.ts';
-import { type Forbidden, sendRequests } from '../../../src/otlp/export/send-requests.ts';
+import { type Stop, sendRequests } from '../../../src/otlp/export/send-requests.ts';
 import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
 import { fakeMetric } from './fake-metric.ts';
 import { REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
@@ -15,7 +15,7 @@ const FULL = 1000;
 const MORE_MAX = 32;
 
 /** Sends as many points to a backend that judges each request by the numbers of its points. */
-async function sendTo(points: number, judge: (points: readonly number[]) => ExportResult, forbid = allow) {
+async function sendTo(points: number, judge: (points: readonly number[]) => ExportResult, mustStop = allow) {
   const metric = fakeMetric('m', points);
   const requests = exportRequests(emptyResource(), [{ scope: { name: 's' }, metrics: [metric] }]);
   const sizes: number[] = [];
@@ -28,11 +28,11 @@ async function sendTo(points: number, judge: (points: readonly number[]) => Expo
       return judge(numbers);
     },
   };
-  const sent = await sendRequests(requests, { exporter, forbid: () => forbid(sizes.length) });
+  const sent = await sendRequests(requests, { exporter, mustStop: () => mustStop(sizes.length) });
   return { sent, sizes, settled: metric.settled.toSorted((a, b) => a - b) };
 }
 
-const allow = (_sent: number): Forbidden | undefined => undefined;
+const allow = (_sent: number): Stop | undefined => undefined;
 
 const refusing =
   (bad: ReadonlySet<number>) =>
@@ -113,9 +113,9 @@ test('a backend that goes away is not sent what it refused before', async () => 
 test('once no more may be sent, neither are the parts of what was refused', async () => {
   const bad = new Set([0]);
   const { sent, sizes } = await sendTo(2 * FULL, refusing(bad), (sent) =>
-    sent < 4 ? undefined : { kind: 'forbidden', reason: 'over' },
+    sent < 4 ? undefined : { kind: 'given-up', reason: 'over' },
   );
   assert.deepEqual(sizes, [FULL, FULL, 250, 250]);
-  assert.deepEqual(sent.stop, { kind: 'forbidden', reason: 'over' });
+  assert.deepEqual(sent.stop, { kind: 'given-up', reason: 'over' });
   assert.equal(sent.points, FULL + 250);
 });

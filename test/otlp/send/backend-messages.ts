@@ -1,6 +1,6 @@
 /**
- * What backends of OTLP say, encoded by a library of its own from the published definitions (opentelemetry/proto/collector/
- * metrics/v1/metrics_service.proto, google/rpc/status.proto, google/rpc/error_details.proto).
+ * What OTLP backends answer, encoded from the published definitions (opentelemetry/proto/collector/metrics/v1/
+ * metrics_service.proto, google/rpc/status.proto, google/rpc/error_details.proto).
  */
 import protobuf from 'protobufjs';
 

@@ -125,7 +125,7 @@ for (const { protocol, start } of BACKENDS) {
     };
     assert.deepEqual(await exporter.export(broken), {
       kind: 'refused',
-      reason: 'no request could be made: a point without a value',
+      reason: 'the request could not be created: a point without a value',
     });
     assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
   });

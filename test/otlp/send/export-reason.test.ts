@@ -35,7 +35,7 @@ test('what it is but a part of stays readable: words, paths, hosts, and numbers 
 
 test('a single character and a short number are nobody’s secret, and statuses and times are numbers', () => {
   for (const secret of ['a', '1', '42', '503', '!!']) {
-    const text = `HTTP 503: a rest of 42 s, 1 of 3 ${secret}`;
+    const text = `HTTP 503: retry in 42 s, 1 of 3 ${secret}`;
     assert.equal(hide(secret, text), text);
   }
 });

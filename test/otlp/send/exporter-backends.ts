@@ -21,8 +21,8 @@ export type Protocol = ExporterSettings['protocol'];
 /** What any backend can be told to answer. */
 export type BackendAnswer =
   | { readonly kind: 'take'; readonly partial?: PartialSuccessMessage }
-  /** As a backend that is overloaded; with a rest it asks for, s. */
-  | { readonly kind: 'busy'; readonly message: string; readonly restS?: number }
+  /** As an overloaded backend, which may say when to retry, s. */
+  | { readonly kind: 'busy'; readonly message: string; readonly retryAfterS?: number }
   | { readonly kind: 'refuse'; readonly message: string }
   /** Never. */
   | { readonly kind: 'nothing' };
@@ -62,9 +62,9 @@ async function startGrpc(options: BackendOptions = {}): Promise<Backend> {
             return respondGrpc(stream, { response: responseBytes(answer.partial) });
           case 'busy': {
             const details =
-              answer.restS === undefined
+              answer.retryAfterS === undefined
                 ? {}
-                : { details: statusBytes({ retryDelayMs: answer.restS * 1000 }) };
+                : { details: statusBytes({ retryDelayMs: answer.retryAfterS * 1000 }) };
             return respondGrpc(stream, { status: 14, message: answer.message, ...details });
           }
           case 'refuse':
@@ -92,7 +92,7 @@ async function startHttp(contentType: string, options: BackendOptions): Promise<
             return response.end(json ? JSON.stringify({ partialSuccess }) : responseBytes(partialSuccess));
           }
           case 'busy':
-            if (answer.restS !== undefined) response.setHeader('retry-after', answer.restS);
+            if (answer.retryAfterS !== undefined) response.setHeader('retry-after', answer.retryAfterS);
             response.writeHead(503);
             return response.end(status(answer.message));
           case 'refuse':

@@ -101,101 +101,101 @@ const HTTP = ['http/protobuf', 'http'] as const;
 const HTTP_TLS = ['http/json', 'https'] as const;
 
 const CASES: readonly Case[] = [
-  { to: 'nobody', by: GRPC, kind: 'unavailable', says: /^nobody listens at 127\.0\.0\.1:\d+: / },
-  { to: 'nobody', by: HTTP, kind: 'unavailable', says: /^nobody listens at 127\.0\.0\.1:\d+: / },
+  { to: 'nobody', by: GRPC, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
+  { to: 'nobody', by: HTTP, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
   {
     to: 'a web server',
     by: GRPC,
     kind: 'unavailable',
-    says: /^no gRPC is spoken at .*\(UNAVAILABLE \(14\): Protocol error\)$/,
+    says: / does not speak gRPC: .*\(UNAVAILABLE \(14\): Protocol error\)$/,
   },
   {
     to: 'a web server',
     by: GRPC_TLS,
     kind: 'unavailable',
-    says: /^no TLS is spoken at .*: wrong version number\)$/,
+    says: / does not speak TLS: .*: wrong version number\)$/,
   },
   {
     to: 'a web server',
     by: HTTP,
     kind: 'refused',
-    says: /^a web page or a proxy answers at .*\(HTTP 200 OK: a web page\)$/,
+    says: /^a web server or proxy answers at .*\(HTTP 200 OK: a web page\)$/,
   },
   {
     to: 'a web server',
     by: HTTP_TLS,
     kind: 'unavailable',
-    says: /^no TLS is spoken at .*wrong version number\)$/,
+    says: / does not speak TLS: .*wrong version number\)$/,
   },
   {
     to: 'a web server with TLS',
     by: GRPC,
     kind: 'unavailable',
-    says: /closed the connection without an answer: likely TLS/,
+    says: /closed the connection without an answer: it probably expects TLS/,
   },
   {
     to: 'a web server with TLS',
     by: GRPC_TLS,
     trusting: true,
     kind: 'unavailable',
-    says: /^no gRPC is spoken at .*no application protocol\)$/,
+    says: / does not speak gRPC: .*no application protocol\)$/,
   },
   {
     to: 'a web server with TLS',
     by: HTTP,
     kind: 'unavailable',
-    says: /closed the connection without an answer: likely TLS/,
+    says: /closed the connection without an answer: it probably expects TLS/,
   },
   {
     to: 'a web server with TLS',
     by: HTTP_TLS,
     kind: 'unavailable',
-    says: /is not trusted: name its authority in otlp_certificate/,
+    says: /is not trusted: set otlp_certificate to its CA certificate/,
   },
-  { to: 'a web server with HTTP/2', by: GRPC, kind: 'refused', says: /^a web page or a proxy answers at/ },
+  { to: 'a web server with HTTP/2', by: GRPC, kind: 'refused', says: /^a web server or proxy answers at/ },
   {
     to: 'a web server with HTTP/2',
     by: HTTP,
     kind: 'unavailable',
-    says: /^no HTTP\/1 is spoken at .*Parse Error/,
+    says: / does not speak HTTP\/1: .*Parse Error/,
   },
   {
     to: 'a gRPC server',
     by: GRPC,
     kind: 'refused',
-    says: /^a gRPC server is at .*, but it takes no OTLP metrics/,
+    says: /^the gRPC server at .* does not accept OTLP metrics/,
   },
-  { to: 'a gRPC server', by: GRPC_TLS, kind: 'unavailable', says: /^no TLS is spoken at/ },
+  { to: 'a gRPC server', by: GRPC_TLS, kind: 'unavailable', says: / does not speak TLS/ },
   {
     to: 'a gRPC server',
     by: HTTP,
     kind: 'unavailable',
-    says: /^no HTTP\/1 is spoken at .*: set otlp_protocol to grpc/,
+    says: / does not speak HTTP\/1: set otlp_protocol to grpc/,
   },
   {
     to: 'a gRPC server with TLS',
     by: GRPC,
     kind: 'unavailable',
-    says: /closed the connection without an answer: likely TLS/,
+    says: /closed the connection without an answer: it probably expects TLS/,
   },
   {
     to: 'a gRPC server with TLS',
     by: GRPC_TLS,
     kind: 'unavailable',
-    says: /is not trusted: name its authority in otlp_certificate/,
+    says: /is not trusted: set otlp_certificate to its CA certificate/,
   },
   {
     to: 'a web server that has no such path',
     by: HTTP,
     path: '/',
     kind: 'refused',
-    says: /^the path of OTLP metrics is mostly \/v1\/metrics, and \/ is asked for/,
+    says: /^the path for OTLP metrics is usually \/v1\/metrics, but the endpoint has \/:/,
   },
   {
     to: 'a web server that has no such path',
     by: HTTP,
     kind: 'refused',
-    says: /^no OTLP metrics are taken at .*\/v1\/metrics: /,
+    says: /^127\.0\.0\.1:\d+\/v1\/metrics does not accept OTLP metrics: /,
   },
   {
     to: 'a backend that wants credentials',
@@ -203,12 +203,12 @@ const CASES: readonly Case[] = [
     kind: 'refused',
     says: /otlp_headers \(HTTP 401 Unauthorized\)$/,
   },
-  { to: 'a proxy', by: HTTP, kind: 'unavailable', says: /^a proxy answers, and not the backend behind it/ },
+  { to: 'a proxy', by: HTTP, kind: 'unavailable', says: /^a proxy answered instead of the backend/ },
   {
     to: 'a proxy with HTTP/2',
     by: GRPC,
     kind: 'unavailable',
-    says: /^a proxy answers, and not the backend behind it/,
+    says: /^a proxy answered instead of the backend/,
   },
 ];
 
@@ -239,7 +239,10 @@ test('a name that nobody has is told as that', async (t) => {
   ] as const) {
     const endpoint = `http://collector.invalid:4317${path}`;
     const result = await exporterOf(t, exporterSettings(protocol, endpoint)).export(sampleMetrics());
-    assert.match('reason' in result ? result.reason : '', /^the name collector\.invalid is not found: /u);
+    assert.match(
+      'reason' in result ? result.reason : '',
+      /^the host name collector\.invalid cannot be resolved: /u,
+    );
   }
 });
 
@@ -260,7 +263,7 @@ test('a password in the endpoint is in nothing that is told', async (t) => {
   assert.doesNotMatch(exporter.backend, /hunt|me:/u);
 });
 
-test('of a handshake that is broken off, what is set is told: no certificate is asked for, no plain text advised', async (t) => {
+test('an aborted handshake never suggests a certificate that is set, nor plain text', async (t) => {
   const { port, stop } = await webServer(() => createServer((socket) => socket.destroy()))();
   t.after(stop);
   const set = {
@@ -273,9 +276,9 @@ test('of a handshake that is broken off, what is set is told: no certificate is 
       const settings = exporterSettings(protocol, `https://127.0.0.1:${port}/v1/metrics`, more);
       return JSON.stringify(await exporterOf(t, settings).export(sampleMetrics()));
     };
-    assert.match(await reasonWith({}), /likely it wants otlp_client_certificate.*write http:/u);
+    assert.match(await reasonWith({}), /probably it requires otlp_client_certificate.*write http:/u);
     const reason = await reasonWith(set);
-    assert.match(reason, /likely it does not trust otlp_client_certificate/u);
+    assert.match(reason, /probably it does not trust otlp_client_certificate/u);
     assert.doesNotMatch(reason, /http:/u);
   }
 });

@@ -192,6 +192,15 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.requests.length, 64);
   });
 
+  test(`${protocol}: two exporters to one backend do not share a connection`, async (t) => {
+    const backend = await backendOf(t, start);
+    for (const _ of [1, 2]) {
+      const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
+      assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
+    }
+    assert.equal(backend.accepted(), 2);
+  });
+
   test(`${protocol}: one export after the other goes over one connection`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));

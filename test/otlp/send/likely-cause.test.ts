@@ -31,40 +31,44 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     GRPC,
     none(`${UNCONNECTED}Error: connect ECONNREFUSED 10.0.0.7:4317. `),
-    /^nobody listens at collector:4317: /u,
+    /^nothing is listening on collector:4317: /u,
   ],
   [
     HTTP,
     none('ECONNREFUSED connect ECONNREFUSED 10.0.0.7:4318'),
-    /^nobody listens at collector:4318: [^(]*$/u,
+    /^nothing is listening on collector:4318: [^(]*$/u,
   ],
   ['http://localhost:4317', none('ECONNREFUSED'), /\(in a container, localhost is the container itself\)$/u],
   ['http://[::1]:4318/v1/metrics', none('ECONNREFUSED'), /in a container/u],
-  [GRPC, none('Name resolution failed for target dns:collector:4317'), /^the name collector is not found/u],
-  [HTTP, none('ENOTFOUND getaddrinfo ENOTFOUND collector'), /^the name collector is not found/u],
-  [HTTP, none('EAI_AGAIN getaddrinfo EAI_AGAIN collector'), /^the name collector is not found/u],
-  [HTTP, none('EHOSTUNREACH connect EHOSTUNREACH 10.0.0.7:4318'), /^no network leads to collector:4318/u],
+  [
+    GRPC,
+    none('Name resolution failed for target dns:collector:4317'),
+    /^the host name collector cannot be resolved/u,
+  ],
+  [HTTP, none('ENOTFOUND getaddrinfo ENOTFOUND collector'), /^the host name collector cannot be resolved/u],
+  [HTTP, none('EAI_AGAIN getaddrinfo EAI_AGAIN collector'), /^the host name collector cannot be resolved/u],
+  [HTTP, none('EHOSTUNREACH connect EHOSTUNREACH 10.0.0.7:4318'), /^collector:4318 is unreachable/u],
   [
     'unix:///run/x.sock',
     none(`${UNCONNECTED}Error: connect ENOENT /run/x.sock. `),
     /^the socket cannot be opened/u,
   ],
-  [GRPCS, none(`${UNCONNECTED}Error: ${WRONG_VERSION}`), /^no TLS is spoken at collector:4317: write http:/u],
-  [HTTPS, none(`EPROTO ${WRONG_VERSION}`), /^no TLS is spoken at collector:4318: write http:/u],
+  [GRPCS, none(`${UNCONNECTED}Error: ${WRONG_VERSION}`), /^collector:4317 does not speak TLS: write http:/u],
+  [HTTPS, none(`EPROTO ${WRONG_VERSION}`), /^collector:4318 does not speak TLS: write http:/u],
   [
     HTTPS,
     none('UNABLE_TO_VERIFY_LEAF_SIGNATURE unable to verify the first certificate'),
-    /not trusted.*otlp_certificate$/u,
+    /not trusted.*otlp_certificate /u,
   ],
   [GRPCS, none(`${UNCONNECTED}Error: self-signed certificate in certificate chain`), /not trusted/u],
   [GRPCS, none(`${UNCONNECTED}Error: unable to get local issuer certificate`), /not trusted/u],
   [HTTPS, none('CERT_HAS_EXPIRED certificate has expired'), /has expired/u],
   [HTTPS, none('CERT_NOT_YET_VALID certificate is not yet valid'), /not valid yet/u],
-  [HTTPS, none('ERR_TLS_CERT_ALTNAME_INVALID x does not match'), /is for another name/u],
+  [HTTPS, none('ERR_TLS_CERT_ALTNAME_INVALID x does not match'), /is for another host name/u],
   [
     GRPCS,
     none("Hostname/IP does not match certificate's altnames: IP: 127.0.0.2 is not in"),
-    /is for another name/u,
+    /is for another host name/u,
   ],
   [
     HTTPS,
@@ -79,7 +83,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     'http://collector:9000',
     none(`${UNCONNECTED}Protocol error`),
-    /^no gRPC is spoken at collector:9000: set otlp_protocol to http\/protobuf/u,
+    /^collector:9000 does not speak gRPC: set otlp_protocol to http\/protobuf/u,
   ],
   [
     'http://collector:4317/v1/metrics',
@@ -89,7 +93,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     'http://collector:9000/v1/metrics',
     none('HPE_INVALID_CONSTANT Parse Error'),
-    /^no HTTP\/1 is spoken at collector:9000: set otlp_protocol to grpc/u,
+    /^collector:9000 does not speak HTTP\/1: set otlp_protocol to grpc/u,
   ],
   [
     'https://collector:4318',
@@ -99,9 +103,13 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     GRPC,
     none(`${UNCONNECTED}Failed to connect`),
-    /collector:4317 closed the connection.*likely TLS .*https:/u,
+    /collector:4317 closed the connection.*probably expects TLS .*https:/u,
   ],
-  [HTTP, none('ECONNRESET socket hang up'), /collector:4318 closed the connection.*likely TLS .*https:/u],
+  [
+    HTTP,
+    none('ECONNRESET socket hang up'),
+    /collector:4318 closed the connection.*probably expects TLS .*https:/u,
+  ],
   [
     'http://collector:4317/v1/metrics',
     none('ECONNRESET socket hang up'),
@@ -110,7 +118,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     HTTPS,
     none('ECONNRESET Client network socket disconnected before secure TLS connection was established'),
-    /broke the TLS handshake off: likely it wants otlp_client_certificate.*no TLS is spoken there \(write http:\/\/\)$/u,
+    /aborted the TLS handshake: probably it requires otlp_client_certificate.*it does not speak TLS \(write http:\/\/\)$/u,
   ],
   [
     'http://collector:4317/v1/metrics',
@@ -120,7 +128,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     GRPC,
     none('Deadline exceeded after 0.701s,Waiting for LB pick'),
-    /^no gRPC connection to collector:4317 came about in time/u,
+    /^the gRPC connection to collector:4317 timed out/u,
   ],
   [HTTP, none(' no answer within 700 ms'), undefined],
   [HTTP, none(' something else'), undefined],
@@ -128,50 +136,50 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   [
     HTTP,
     http(400, { said: 'Client sent an HTTP request to an HTTPS server.\n' }),
-    /^TLS is spoken at collector:4318: write https:/u,
+    /^collector:4318 expects TLS: write https:/u,
   ],
   [
     HTTP,
     http(400, { isPage: true, said: '<html>The plain HTTP request was sent to HTTPS port' }),
-    /^TLS is spoken at/u,
+    /^collector:4318 expects TLS/u,
   ],
   [HTTP, http(400), undefined],
   [HTTP, http(401), /otlp_headers$/u],
   [HTTP, http(403, { isPage: true }), /otlp_headers$/u],
-  [HTTP, http(407), /^a proxy in between wants a login$/u],
+  [HTTP, http(407), /^a proxy in between requires authentication$/u],
   [
     'http://collector:4318/',
     http(404),
-    /^the path of OTLP metrics is mostly \/v1\/metrics, and \/ is asked for/u,
+    /^the path for OTLP metrics is usually \/v1\/metrics, but the endpoint has \/:/u,
   ],
   [
     'http://collector:4318/otlp',
     http(405, { isPage: true }),
-    /and \/otlp is asked for: write the whole URL$/u,
+    /but the endpoint has \/otlp: write the full URL$/u,
   ],
-  [HTTP, http(404), /^no OTLP metrics are taken at collector:4318\/v1\/metrics/u],
-  [HTTP, http(404, { isPage: true }), /^a web page or a proxy answers at collector:4318/u],
-  [HTTP, http(200, { isPage: true }), /^a web page or a proxy answers at collector:4318/u],
-  [HTTP, http(502, { isPage: true }), /^a proxy answers, and not the backend behind it/u],
+  [HTTP, http(404), /^collector:4318\/v1\/metrics does not accept OTLP metrics/u],
+  [HTTP, http(404, { isPage: true }), /^a web server or proxy answers at collector:4318/u],
+  [HTTP, http(200, { isPage: true }), /^a web server or proxy answers at collector:4318/u],
+  [HTTP, http(502, { isPage: true }), /^a proxy answered instead of the backend/u],
   [HTTP, http(503), undefined],
   [HTTP, http(415), /set otlp_protocol to http\/json$/u],
-  [HTTP, http(308), /^the backend sends us elsewhere/u],
+  [HTTP, http(308), /^the backend redirects/u],
   [HTTP, http(500), undefined],
 
   [GRPC, grpc(16, 'no token'), /otlp_headers$/u],
   [GRPC, grpc(7, 'Received HTTP status code 403'), /otlp_headers$/u],
-  [GRPC, grpc(12, 'unknown service'), /^a gRPC server is at collector:4317, but it takes no OTLP metrics/u],
-  [GRPC, grpc(12, 'Received HTTP status code 404'), /^a web page or a proxy answers/u],
+  [GRPC, grpc(12, 'unknown service'), /^the gRPC server at collector:4317 does not accept OTLP metrics/u],
+  [GRPC, grpc(12, 'Received HTTP status code 404'), /^a web server or proxy answers/u],
   [
     'http://collector:4318',
     grpc(12, 'Received HTTP status code 404'),
     /^4318 is the port of OTLP over HTTP/u,
   ],
-  [GRPC, grpc(14, 'Received HTTP status code 503'), /^a proxy answers, and not the backend behind it/u],
+  [GRPC, grpc(14, 'Received HTTP status code 503'), /^a proxy answered instead of the backend/u],
   [
     GRPC,
     grpc(8, 'Received message larger than max (1752460652 vs 4194304)'),
-    /^a web page or a proxy answers/u,
+    /^a web server or proxy answers/u,
   ],
   [GRPC, grpc(8, 'Received message larger than max (5000000 vs 4194304)'), undefined],
   [GRPC, grpc(14, 'come back later'), undefined],
@@ -196,7 +204,7 @@ test('a backend that has taken requests is restarted now and then, and not asked
     assert.notEqual(likelyCause(closed, { ...NEW, address }), undefined);
     assert.match(
       likelyCause(none('ECONNREFUSED'), { ...NEW, address, hasWorked: true }) ?? '',
-      /nobody listens at \S+ any more/u,
+      /nothing is listening on \S+ any more/u,
     );
   }
 });
@@ -209,23 +217,23 @@ const tlsCause = (said: string, more: Partial<typeof NEW>): string => {
 test('a certificate of ours that is set and refused is not asked for, but is not trusted', () => {
   for (const alert of ['unknown ca', 'bad certificate', 'certificate required']) {
     const said = `EPROTO tlsv1 alert ${alert}`;
-    assert.match(tlsCause(said, { hasClientCertificate: true }), /does not trust our certificate/u);
-    assert.match(tlsCause(said, {}), /wants a certificate of ours: set otlp_client_certificate/u);
+    assert.match(tlsCause(said, { hasClientCertificate: true }), /rejects the client certificate: /u);
+    assert.match(tlsCause(said, {}), /requires a client certificate: set otlp_client_certificate/u);
   }
   const failure = 'EPROTO ssl/tls alert handshake failure';
   assert.match(
     tlsCause(failure, { hasClientCertificate: true }),
-    /does not take our certificate, or no cipher/u,
+    /rejects the client certificate, or shares no cipher/u,
   );
-  assert.match(tlsCause(failure, {}), /set otlp_client_certificate.*, or a cipher/u);
+  assert.match(tlsCause(failure, {}), /set otlp_client_certificate.*, or shares no cipher/u);
   const closed = 'ECONNRESET socket hang up';
   assert.match(tlsCause(closed, { hasClientCertificate: true }), /does not trust otlp_client_certificate/u);
 });
 
 test('nobody who has headers or credentials is advised to send them in plain text', () => {
   for (const said of ['ECONNRESET socket hang up', `EPROTO ${WRONG_VERSION}`]) {
-    assert.match(tlsCause(said, {}), /no TLS is spoken.*http:/u);
-    assert.match(tlsCause(said, { hasSecrets: true }), /no TLS is spoken/u);
+    assert.match(tlsCause(said, {}), /does not speak TLS.*http:/u);
+    assert.match(tlsCause(said, { hasSecrets: true }), /does not speak TLS/u);
     assert.doesNotMatch(tlsCause(said, { hasSecrets: true }), /http:/u);
   }
 });
@@ -235,6 +243,6 @@ test('what is asked for is called by the signal that is sent', () => {
   const address = backendAddress({ protocol: 'http/json', endpoint: HTTP, insecure: false });
   assert.match(
     likelyCause(http(404), { ...NEW, address, signal }) ?? '',
-    /OTLP traces is mostly \/v1\/traces/u,
+    /OTLP traces is usually \/v1\/traces/u,
   );
 });

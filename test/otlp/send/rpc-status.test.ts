@@ -5,7 +5,7 @@ import { readRpcStatus } from '../../../src/otlp/send/rpc-status.ts';
 import { processorMs } from '../../processor-time.ts';
 import { statusBytes } from './backend-messages.ts';
 
-test('the message of a status is read, and when to come again', () => {
+test('the message and the retry delay of a status are read', () => {
   assert.deepEqual(readRpcStatus(statusBytes({ message: 'zu groß' })), {
     message: 'zu groß',
     retryDelayMs: undefined,
@@ -19,7 +19,7 @@ test('the message of a status is read, and when to come again', () => {
   assert.deepEqual(readRpcStatus(new Uint8Array()), { message: '', retryDelayMs: undefined });
 });
 
-test('a status that is cut anywhere is read or is none, and nothing is thrown', () => {
+test('a status cut off anywhere is read or rejected, and nothing is thrown', () => {
   const whole = statusBytes({ message: 'later', retryDelayMs: 1500 });
   for (let length = 0; length < whole.length; length += 1) {
     const cut = readRpcStatus(whole.subarray(0, length));
@@ -27,7 +27,7 @@ test('a status that is cut anywhere is read or is none, and nothing is thrown', 
   }
 });
 
-test('whatever the bytes are, reading them ends', () => {
+test('reading ends, whatever the bytes are', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       const status = readRpcStatus(bytes);
@@ -35,13 +35,11 @@ test('whatever the bytes are, reading them ends', () => {
     }),
   );
   assert.equal(readRpcStatus(new Uint8Array(1_000_000).fill(0x80)), undefined);
-  const tooLong = Uint8Array.of(0x08, ...Array<number>(10).fill(0x80), 0x01);
-  assert.equal(readRpcStatus(tooLong), undefined, 'no number has eleven bytes');
 });
 
-test('a megabyte of the smallest fields is read in no time', () => {
+test('a megabyte of empty details is read in no time', () => {
   const fields = new Uint8Array(1_000_000);
-  for (let at = 0; at < fields.length; at += 2) fields[at] = 0x22;
+  for (let at = 0; at < fields.length; at += 2) fields[at] = 0x1a;
   const tookMs = processorMs(() => {
     assert.deepEqual(readRpcStatus(fields), { message: '', retryDelayMs: undefined });
   });

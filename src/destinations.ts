@@ -1,6 +1,6 @@
 /**
- * Where the metrics of each service, and those of the bridge itself, go: into a provider of ours that is exported, or into
- * one that a program attached. It knows no brokers and starts no service.
+ * Where the metrics of each service and of the bridge itself go: to a MeterProvider of our own, which is exported, or to one
+ * that the embedding program attached. It knows no brokers and starts no service.
  */
 import type { Meter, MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
@@ -16,59 +16,58 @@ import type { DefectPlace, SelfEvent, Tell } from './self/self-event.ts';
 import type { Turn } from './turns.ts';
 import { VERSION } from './version.ts';
 
-/** Of one service. */
-export interface Outlet {
+/** The destination of one service’s metrics. */
+export interface MetricDestination {
   readonly meter: Meter;
-  /** The series of these workers are to end, where they are ours. */
+  /** Ends the series of these workers, unless the provider was attached. */
   readonly retire: (workers: readonly string[]) => void;
 }
 
-export interface Outlets {
-  /** To tell all that happens; the bridge’s own metrics hear it first. */
+export interface Destinations {
+  /** Takes every self event: recorded in the bridge’s own metrics first, then passed on. */
   readonly tell: Tell;
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
-  outlet(service: BridgeService): Outlet;
+  destinationOf(service: BridgeService): MetricDestination;
   /**
    * The first export is one interval from now.
-   * @param readServices asked at each collection of the bridge’s own metrics
+   * @param readServices called at each collection of the bridge’s own metrics
    */
   start(readServices: () => readonly ServiceReading[]): void;
   /** Exports once more and closes. */
   close(deadlineMs: number): Promise<StopReport>;
-  /** Closes without an export: nothing was measured that anybody would miss. */
+  /** Closes without an export, for a bridge that never started. */
   abandon(): Promise<void>;
 }
 
 /** `service.name` of the bridge's own metrics. */
 export const SELF_NAME = 'celery-otel';
 
-/** Of a metric of our own: our tables have fewer rows each. */
+/** Points of one of the bridge’s own metrics: more than it can have per service. */
 const SELF_POINTS_PER_SERVICE = 50;
 
-/** What comes from around. */
-export interface OutletsSurroundings {
-  /** Told of all that happens, after the bridge’s own metrics. */
+export interface DestinationsContext {
+  /** Takes every self event after the bridge’s own metrics. */
   readonly told: Tell;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Waited for before each piece of work that takes long. */
+  /** Awaited before each long piece of work. */
   readonly turn: Turn;
 }
 
-/** @param watch begins to look at the process; not called where the bridge’s own metrics are off */
-export function createOutlets(
+/** @param watch starts to watch the process; not called if the bridge’s own metrics are off */
+export function createDestinations(
   options: BridgeOptions,
-  surroundings: OutletsSurroundings,
+  context: DestinationsContext,
   watch: () => ProcessWatch = watchProcess,
-): Outlets {
-  const { told } = surroundings;
+): Destinations {
+  const { told } = context;
   const providers = new Map<string, Provider>();
   let readServices: () => readonly ServiceReading[] = () => [];
   const tell: Tell = (event) => {
     self.record(event);
     told(event);
   };
-  const pipeline = openPipeline(options, { ...surroundings, told: tell });
+  const pipeline = openPipeline(options, { ...context, told: tell });
   const self = options.self.enabled
     ? openSelf({ ...options, self: guardedSelf(options, told) }, pipeline, watch, () => ({
         services: readServices(),
@@ -79,7 +78,7 @@ export function createOutlets(
   return {
     tell,
     self,
-    outlet({ name, attributes, cluster, meterProvider }) {
+    destinationOf({ name, attributes, cluster, meterProvider }) {
       if (meterProvider !== undefined) {
         return { meter: attached(meterProvider, name, tell).getMeter(METER_NAME, VERSION), retire: () => {} };
       }
@@ -96,7 +95,7 @@ export function createOutlets(
       pipeline?.start();
     },
     async close(deadlineMs) {
-      // The users' metrics come before our own, which tell of the last exports of theirs, too.
+      // The users' metrics first: our own also count the last exports of theirs.
       const groups = [[...providers.values()], self.exported].filter((group) => group.length > 0);
       const unsent = (await pipeline?.close(groups, deadlineMs)) ?? new Set();
       self.close();
@@ -117,12 +116,12 @@ export function createOutlets(
 }
 
 /** The bridge's own metrics. */
-interface SelfOutlet extends SelfRecorder {
-  /** None where they are attached, or off. */
+interface SelfDestination extends SelfRecorder {
+  /** None if they are off, or the provider is attached. */
   readonly exported: readonly Provider[];
 }
 
-const NO_SELF: SelfOutlet = {
+const NO_SELF: SelfDestination = {
   exported: [],
   record: () => {},
   eventsOf: () => () => {},
@@ -135,7 +134,7 @@ function openSelf(
   pipeline: Pipeline | undefined,
   watch: () => ProcessWatch,
   read: () => Omit<SelfReadings, 'process'>,
-): SelfOutlet {
+): SelfDestination {
   const watched = watch();
   function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
     if (meterProvider !== undefined) return { recordedIn: meterProvider, exported: [] };
@@ -166,17 +165,17 @@ function openSelf(
   };
 }
 
-/** Room for all that may happen to the services: only who differs from whom has no bound but `skew_pairs_max`. */
+/** Enough points for all attribute values. Only pairs of hosts with clock skew have no bound but `skew_pairs_max`. */
 function selfPlaces(services: readonly BridgeService[]): Omit<OpenOptions, 'combination'> {
   const points = services.map(({ cluster }) => Math.max(SELF_POINTS_PER_SERVICE, cluster.skewPairsMax + 1));
   return {
     retentionMs: Math.max(0, ...services.map(({ cluster }) => cluster.seriesRetentionMs)),
-    // One for the overflow, and those that are about our own metrics.
+    // One for the overflow, and those about our own metrics.
     pointsMin: points.reduce((sum, each) => sum + each, 1 + SELF_POINTS_PER_SERVICE),
   };
 }
 
-/** What fails of our own metrics is not counted in them. */
+/** Failures of our own metrics are not counted in them. */
 function guardedSelf({ self }: BridgeOptions, told: Tell): BridgeOptions['self'] {
   if (self.meterProvider === undefined) return self;
   return { ...self, meterProvider: attached(self.meterProvider, SELF_NAME, told) };
@@ -195,10 +194,10 @@ function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent
   };
 }
 
-/** None where everything is attached. */
+/** None if all providers are attached. */
 function openPipeline(
   { otlp }: BridgeOptions,
-  { told, random, turn }: OutletsSurroundings,
+  { told, random, turn }: DestinationsContext,
 ): Pipeline | undefined {
   if (otlp === undefined) return undefined;
   return createPipeline({
@@ -231,6 +230,6 @@ function open(
   attributes: ResourceAttributes,
   options: Omit<OpenOptions, 'combination'>,
 ): Provider {
-  if (pipeline === undefined) throw new Error(`${name} has nowhere to go, and passed the check`);
+  if (pipeline === undefined) throw new Error(`${name} has no destination, and passed the check`);
   return pipeline.open(name, serviceResource(name, attributes), { combination: combinationOf, ...options });
 }

@@ -17,9 +17,9 @@ import { EVENT_TYPES } from '../src/celery/event-types.ts';
 import { NUMERIC_FIELDS } from '../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../src/celery/rejection.ts';
 import { loadConfig } from '../src/config/load-config.ts';
+import { createDestinations } from '../src/destinations.ts';
 import type { ServiceReading } from '../src/meter/self-readings.ts';
 import type { View } from '../src/otlp/collect/view.ts';
-import { createOutlets } from '../src/outlets.ts';
 import type { ProcessWatch } from '../src/self/process-readings.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
 import { createTurns } from '../src/turns.ts';
@@ -76,22 +76,22 @@ async function receiver(t: TestContext): Promise<Receiver> {
   return sink;
 }
 
-/** Outlets of the service `shop`, which counts something. */
-function outletsTo(sink: Receiver, self: BridgeOptions['self'], overrides: SettingsOverrides = {}) {
+/** Destinations of the service `shop`, which counts something. */
+function destinationsTo(sink: Receiver, self: BridgeOptions['self'], overrides: SettingsOverrides = {}) {
   const told: SelfEvent[] = [];
   const { watches, watch } = fakeWatches();
   const options = { services: [shopService()], otlp: otlpSettings(sink.url, overrides), self };
-  const outlets = createOutlets(
+  const destinations = createDestinations(
     options,
     { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
     watch,
   );
-  const shop = outlets.outlet(shopService());
+  const shop = destinations.destinationOf(shopService());
   shop.meter.createCounter('celery.task.sent').add(1, { 'celery.queue.name': 'orders' });
-  outlets.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
-  outlets.tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
-  outlets.start(() => [READING]);
-  return { outlets, told, watches };
+  destinations.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
+  destinations.tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
+  destinations.start(() => [READING]);
+  return { destinations, told, watches };
 }
 
 /** An OpenTelemetry set-up that a program has of its own. */
@@ -111,8 +111,8 @@ function programsOwn(t: TestContext) {
 
 test('the bridge’s own metrics are exported under a resource that tells one bridge and version from another', async (t) => {
   const sink = await receiver(t);
-  const { outlets } = outletsTo(sink, { enabled: true, attributes: { team: 'checkout' } });
-  assert.equal((await outlets.close(5000)).flushed, true);
+  const { destinations } = destinationsTo(sink, { enabled: true, attributes: { team: 'checkout' } });
+  assert.equal((await destinations.close(5000)).flushed, true);
   const resource = sink.latest('celery-otel')[0]?.resource;
   assert.equal(resource?.['service.version'], VERSION);
   assert.equal(resource['service.instance.id'], 'instance-1');
@@ -123,15 +123,15 @@ test('the bridge’s own metrics are exported under a resource that tells one br
 test('an instance that is configured is the one of the resource', async (t) => {
   const sink = await receiver(t);
   const attributes = { 'service.instance.id': 'bridge-7', 'service.name': 'another' };
-  const { outlets } = outletsTo(sink, { enabled: true, attributes });
-  await outlets.close(5000);
+  const { destinations } = destinationsTo(sink, { enabled: true, attributes });
+  await destinations.close(5000);
   assert.equal(sink.latest('celery-otel')[0]?.resource['service.instance.id'], 'bridge-7');
 });
 
 test('what is read of services, of series and of the process is exported with what happened', async (t) => {
   const sink = await receiver(t);
-  const { outlets, watches } = outletsTo(sink, { enabled: true, attributes: {} });
-  await outlets.close(5000);
+  const { destinations, watches } = destinationsTo(sink, { enabled: true, attributes: {} });
+  await destinations.close(5000);
   const points = sink.latest('celery-otel');
   const ofShop = { 'celery_otel.service': 'shop' };
   const wanted: readonly [metric: string, attributes: Point['attributes'], value: number][] = [
@@ -174,7 +174,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
       },
     });
     t.after(() => sink.stop());
-    const { outlets } = outletsTo(
+    const { destinations } = destinationsTo(
       sink,
       { enabled: true, attributes: {} },
       { streams: { temporality }, schedule: { intervalMs: 300 } },
@@ -186,7 +186,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
       () => bySeries.size > 0 && [...bySeries.values()].every(isTwice),
       20_000,
     );
-    await outlets.close(5000);
+    await destinations.close(5000);
     const [first, second] = [0, 1].map((at) => [...bySeries.values()].flatMap((points) => points[at] ?? []));
     assert.ok(first !== undefined && second !== undefined);
     assert.deepEqual(
@@ -209,17 +209,17 @@ test('series that ended, and measurements that had no place or were refused, are
   const sink = await receiver(t);
   const limits = { counter: 3, histogram: 3, gauge: 3 };
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
-  const outlets = createOutlets(
+  const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: true, attributes: {} } },
     { told: () => {}, random: () => 0, turn: createTurns() },
     fakeWatches().watch,
   );
-  const { meter, retire } = outlets.outlet(shopService());
+  const { meter, retire } = destinations.destinationOf(shopService());
   const counter = meter.createCounter('celery.task.received');
   for (const worker of ['w1', 'w2', 'w3', 'w4', 'w4']) counter.add(1, { 'celery.worker.name': worker });
   counter.add(Infinity, { 'celery.worker.name': 'w2' });
   retire(['w1']);
-  outlets.start(() => []);
+  destinations.start(() => []);
   const ofShop = { 'celery_otel.service': 'shop' };
   await sink.waitFor(
     'celery-otel',
@@ -231,7 +231,7 @@ test('series that ended, and measurements that had no place or were refused, are
       total(points, 'celery_otel.series', ofShop) === 2,
     5000,
   );
-  await outlets.close(5000);
+  await destinations.close(5000);
 });
 
 test('names that fill a metric give their places to others after series_retention, and it is told that it is full', async (t) => {
@@ -241,17 +241,17 @@ test('names that fill a metric give their places to others after series_retentio
   const shop = shopService({ CELERY_OTEL_SERIES_RETENTION: '1', CELERY_OTEL_WORKER_TIMEOUT: '1' });
   const patient = { ...shopService({ CELERY_OTEL_SERIES_RETENTION: '600' }), name: 'patient' };
   const told: SelfEvent[] = [];
-  const outlets = createOutlets(
+  const destinations = createDestinations(
     { services: [shop, patient], otlp, self: { enabled: true, attributes: {} } },
     { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
     fakeWatches().watch,
   );
   const counters = [shop, patient].map((service) =>
-    outlets.outlet(service).meter.createCounter('celery.task.sent'),
+    destinations.destinationOf(service).meter.createCounter('celery.task.sent'),
   );
   for (const counter of counters)
     for (const name of ['evil1', 'evil2']) counter.add(1, { 'celery.task.name': name });
-  outlets.start(() => []);
+  destinations.start(() => []);
   const honest = { 'celery.task.name': 'shop.pay' };
   const has = (points: readonly Point[]): boolean => total(points, 'celery.task.sent', honest) > 0;
   const endMs = performance.now() + 20_000;
@@ -261,7 +261,7 @@ test('names that fill a metric give their places to others after series_retentio
     sent += 1;
     await delay(50);
   }
-  await outlets.close(5000);
+  await destinations.close(5000);
   assert.ok(has(sink.latest('shop')), 'it has a series of its own');
   assert.ok(!has(sink.latest('patient')), 'nobody was idle for long enough');
   assert.equal(total(sink.latest('patient'), 'celery.task.sent'), sent + 2);
@@ -288,7 +288,7 @@ test('the bridge’s own metrics have a place for all that may happen to a hundr
   const sink = await receiver(t);
   const limits = { counter: 3, histogram: 3, gauge: 3 };
   const told: SelfEvent[] = [];
-  const outlets = createOutlets(
+  const destinations = createDestinations(
     {
       services,
       otlp: otlpSettings(sink.url, { streams: { limits, views: [view] } }),
@@ -298,20 +298,20 @@ test('the bridge’s own metrics have a place for all that may happen to a hundr
     fakeWatches().watch,
   );
   for (const service of services) {
-    outlets.outlet(service);
+    destinations.destinationOf(service);
     for (const [reason, { intentional }] of Object.entries(REJECTION_REASONS))
-      outlets.tell({ kind: 'input-dropped', service: service.name, reason, intentional, detail: '' });
+      destinations.tell({ kind: 'input-dropped', service: service.name, reason, intentional, detail: '' });
     for (const field of Object.keys(NUMERIC_FIELDS))
-      outlets.tell({ kind: 'field-implausible', service: service.name, field, detail: '' });
-    const count = outlets.self.eventsOf(service.name);
+      destinations.tell({ kind: 'field-implausible', service: service.name, field, detail: '' });
+    const count = destinations.self.eventsOf(service.name);
     for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0, implausibleMs: undefined }, 0);
     for (let pair = 0; pair <= service.cluster.skewPairsMax; pair += 1) {
       const [senderHost, workerHost] = [`web${pair}`, `node${pair}`];
-      outlets.tell({ kind: 'clock-skewed', service: service.name, senderHost, workerHost });
+      destinations.tell({ kind: 'clock-skewed', service: service.name, senderHost, workerHost });
     }
   }
-  outlets.start(() => services.map(({ name }) => ({ ...READING, service: name })));
-  await outlets.close(20_000);
+  destinations.start(() => services.map(({ name }) => ({ ...READING, service: name })));
+  await destinations.close(20_000);
   const points = sink.latest('celery-otel');
   const pointsOf = (metric: string): number => points.filter((point) => point.metric === metric).length;
   assert.equal(
@@ -338,8 +338,8 @@ test('the bridge’s own metrics have a place for all that may happen to a hundr
 
 test('the metrics of the exporter that the SDK defines are beside the bridge’s own', async (t) => {
   const sink = await receiver(t);
-  const { outlets } = outletsTo(sink, { enabled: true, attributes: {} });
-  await outlets.close(5000);
+  const { destinations } = destinationsTo(sink, { enabled: true, attributes: {} });
+  await destinations.close(5000);
   const names = new Set(sink.latest('celery-otel').map(({ metric }) => metric));
   for (const name of ['metric_data_point.inflight', 'metric_data_point.exported', 'operation.duration'])
     assert.ok(names.has(`otel.sdk.exporter.${name}`), [...names].join('\n'));
@@ -349,8 +349,12 @@ test('where they are off there is nothing of them: nothing is looked at, recorde
   const sink = await receiver(t);
   const { meterProvider, metrics } = programsOwn(t);
   for (const attached of [{}, { meterProvider }]) {
-    const { outlets, told, watches } = outletsTo(sink, { enabled: false, attributes: {}, ...attached });
-    await outlets.close(5000);
+    const { destinations, told, watches } = destinationsTo(sink, {
+      enabled: false,
+      attributes: {},
+      ...attached,
+    });
+    await destinations.close(5000);
     assert.deepEqual(watches, { begun: 0, read: 0, closed: 0 });
     assert.deepEqual(sink.latest('celery-otel'), []);
     assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);
@@ -365,7 +369,7 @@ test('where they are off there is nothing of them: nothing is looked at, recorde
 test('attached, they are recorded in the program’s provider until the bridge is closed, and not exported by us', async (t) => {
   const sink = await receiver(t);
   const { meterProvider, metrics } = programsOwn(t);
-  const { outlets, watches } = outletsTo(sink, { enabled: true, attributes: {}, meterProvider });
+  const { destinations, watches } = destinationsTo(sink, { enabled: true, attributes: {}, meterProvider });
   const names = await metrics();
   for (const name of [
     'celery_otel.up',
@@ -374,7 +378,7 @@ test('attached, they are recorded in the program’s provider until the bridge i
     'celery_otel.memory.usage',
   ])
     assert.ok(names.has(name), [...names].join('\n'));
-  await outlets.close(5000);
+  await destinations.close(5000);
   assert.deepEqual(sink.latest('celery-otel'), []);
   assert.deepEqual(watches, { begun: 1, read: 1, closed: 1 });
   const after = await metrics();
@@ -389,13 +393,13 @@ test('what is abandoned exports nothing and looks at nothing any more', async (t
   const { watches, watch } = fakeWatches();
   const open = (sink: Receiver) => {
     const options = { services: [shopService()], otlp: otlpSettings(sink.url, { schedule }), self };
-    const outlets = createOutlets(
+    const destinations = createDestinations(
       options,
       { told: () => {}, random: () => 0, turn: createTurns() },
       sink === abandoned ? watch : fakeWatches().watch,
     );
-    outlets.start(() => [READING]);
-    return outlets;
+    destinations.start(() => [READING]);
+    return destinations;
   };
   await open(abandoned).abandon();
   const going = open(other);
@@ -406,7 +410,7 @@ test('what is abandoned exports nothing and looks at nothing any more', async (t
   assert.deepEqual(watches, { begun: 1, read: 0, closed: 1 });
 });
 
-/** What is said of the metrics of `shop` when the outlets close, and what was told until then. */
+/** What is said of the metrics of `shop` when the destinations close, and what was told until then. */
 async function closedWith(
   t: TestContext,
   { counts, refuses, intervalMs = 60_000 }: { counts: boolean; refuses: () => boolean; intervalMs?: number },
@@ -416,17 +420,17 @@ async function closedWith(
   t.after(() => sink.stop());
   const told: SelfEvent[] = [];
   const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
-  const outlets = createOutlets(
+  const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
     { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
   );
-  const { meter } = outlets.outlet(shopService());
+  const { meter } = destinations.destinationOf(shopService());
   if (counts) meter.createCounter('celery.task.sent').add(1);
-  outlets.start(() => []);
+  destinations.start(() => []);
   return {
     ...{ told, url: sink.url },
     async close() {
-      const { services } = await outlets.close(500);
+      const { services } = await destinations.close(500);
       return services.map(({ metrics }) => metrics);
     },
   };
@@ -469,18 +473,18 @@ test('when it closes and the backend rejected all that was counted, that is said
     schedule: { intervalMs: 50 },
   });
   const told: SelfEvent[] = [];
-  const outlets = createOutlets(
+  const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
     { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
   );
-  outlets.outlet(shopService()).meter.createCounter('celery.task.sent').add(1);
-  outlets.start(() => []);
+  destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
+  destinations.start(() => []);
   const isTold = (outcome: string) =>
     told.some((event) => event.kind === 'export-finished' && event.outcome === outcome);
   await t.waitFor(() => assert.ok(isTold('failure')));
   status = 200;
   await t.waitFor(() => assert.ok(isTold('partial')));
-  const { services } = await outlets.close(5000);
+  const { services } = await destinations.close(5000);
   assert.deepEqual(services, [{ name: 'shop', metrics: 'rejected' }]);
   assert.ok(told.every(({ kind }) => kind !== 'exports-recovered'));
 });
@@ -509,12 +513,12 @@ test('an export that takes longer than the interval is told with both, and one t
   for (const intervalMs of [50, 60_000]) {
     const told: SelfEvent[] = [];
     const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
-    const outlets = createOutlets(
+    const destinations = createDestinations(
       { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
       { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
     );
-    outlets.outlet(shopService()).meter.createCounter('celery.task.sent').add(1);
-    await outlets.close(5000);
+    destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
+    await destinations.close(5000);
     late.push(told.filter(({ kind }) => kind === 'export-late'));
   }
   const [[first, ...more] = [], none] = late;
