@@ -54,7 +54,7 @@ test('wrong options end with 78, all mistakes on stderr and nothing on stdout', 
     '  celery.services.billing.broker_url (f:6) is "ampq://***": expected the address of a broker ' +
       '(ampq:// is not known; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'Try: celery-otel config --help',
-    'Try: celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
+    'Try: celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
     '',
   ]);
 });
@@ -64,7 +64,7 @@ test('mistakes of a file alone end with a hint at what helps with files', async 
   const { io, stderr } = processIo({});
   assert.equal(await config(['--config', file], io), 78);
   assert.deepEqual(stderr().split('\n').slice(2), [
-    'Try: celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
+    'Try: celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
     '',
   ]);
 });
@@ -104,8 +104,8 @@ test('beside the example or the schema any other flag is a mistake: it would be 
   assert.equal(stdout(), '');
   assert.deepEqual(stderr().split('\n').slice(1, -2), [
     '  command line (--nonsense): expected a flag that config has',
-    '  schema (--schema): expected nothing beside --example',
-    '  tasks_max (--tasks-max): expected nothing beside --example',
+    '  schema (--schema): expected no other option with --example',
+    '  tasks_max (--tasks-max): expected no other option with --example',
   ]);
   const wrong = processIo(ENV);
   assert.equal(await config(['--example=maybe'], wrong.io), 78);
