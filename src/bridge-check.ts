@@ -1,6 +1,6 @@
 /**
- * What no bridge can be made of: services that could not be told apart, metrics that go nowhere, and numbers of which
- * nothing could be made. A program that embeds the bridge has no other check of what it gives.
+ * Validates the options of `createBridge`: services must be distinguishable, metrics must have a destination, and numbers
+ * must be in range. Programs that embed the bridge have no other check.
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions } from './bridge-options.ts';
@@ -14,10 +14,10 @@ import { CeleryOtelError } from './errors.ts';
 import type { ViewStream } from './otlp/collect/view.ts';
 import type { OtlpSettings } from './otlp/otlp-settings.ts';
 
-/** @throws CeleryOtelError CONFIG_INVALID with all that is wrong, each number with its path */
+/** @throws CeleryOtelError CONFIG_INVALID with everything that is wrong, numbers with their paths */
 export function checkOptions(options: BridgeOptions): void {
   const numbers = numberFaults(options);
-  const mistakes = [...faults(options), ...numbers.map((message) => ({ message, hint: MEND }))];
+  const mistakes = [...faults(options), ...numbers.map((message) => ({ message, hint: FIX_OPTIONS }))];
   if (mistakes.length === 0) return;
   const hint = [...new Set(mistakes.map((mistake) => mistake.hint))].join(' ');
   throw new CeleryOtelError('CONFIG_INVALID', mistakes.map(({ message }) => message).join('; '), { hint });
@@ -28,33 +28,33 @@ interface Fault {
   readonly hint: string;
 }
 
-const MEND = 'Mend the options of createBridge.';
+const FIX_OPTIONS = 'Correct the options of createBridge.';
 
 function faults({ services, otlp, self }: BridgeOptions): readonly Fault[] {
   const found: Fault[] = [];
-  const refuse = (message: string, hint = MEND): void => {
+  const addFault = (message: string, hint = FIX_OPTIONS): void => {
     found.push({ message, hint });
   };
   const names = services.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) refuse(`two services have the name ${JSON.stringify(twice)}`);
-  if (names.includes(SELF_NAME)) refuse(`a service has the name of the bridge itself, ${SELF_NAME}`);
+  if (twice !== undefined) addFault(`two services are named ${JSON.stringify(twice)}`);
+  if (names.includes(SELF_NAME)) addFault(`the service name ${SELF_NAME} is reserved for the bridge itself`);
   const providers = services.flatMap(({ meterProvider }) => meterProvider ?? []);
-  // Nothing on a point says of which service it is: that is what resources are for.
+  // Only the resource says which service a point belongs to.
   if (new Set(providers).size < providers.length) {
-    refuse('two services have one meterProvider, where their counts could not be told apart');
+    addFault('two services share one meterProvider, so their metrics could not be told apart');
   }
   const isAttached = (one: { readonly meterProvider?: MeterProvider }) => one.meterProvider !== undefined;
   if (otlp === undefined && !(services.every(isAttached) && (!self.enabled || isAttached(self)))) {
-    refuse(
-      'there is no otlp, and not everything has a meterProvider',
-      'Give otlp, or a meterProvider to every service and to self (or switch self off).',
+    addFault(
+      'otlp is missing, and not everything has a meterProvider',
+      'Set otlp, or give every service and self a meterProvider (or disable self).',
     );
   }
   return found;
 }
 
-/** What is wrong with the numbers, each with its path: they are held to the formats of the options that set them. */
+/** Checks numbers against the formats of the options that set them. */
 function numberFaults({ services, otlp }: BridgeOptions): readonly string[] {
   return [
     ...services.flatMap((service, index) => [
@@ -70,7 +70,7 @@ function settingFaults(at: string, settings: readonly Setting[]): readonly strin
 }
 
 function urlFaults(at: string, url: BrokerUrl): readonly string[] {
-  if (url.scheme === 'recording') return url.speed > 0 ? [] : [told(`${at}.speed`, url.speed, SPEED)];
+  if (url.scheme === 'recording') return url.speed > 0 ? [] : [describe(`${at}.speed`, url.speed, SPEED)];
   const { port, heartbeatS } = url;
   return [
     ...faultOf(`${at}.port`, port, PORT),
@@ -128,7 +128,7 @@ function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Number
   }
 }
 
-/** @param scale how many of its unit are one of the format's */
+/** @param scale units of the value per unit of the format */
 function faultOf(
   path: string,
   value: unknown,
@@ -145,10 +145,10 @@ function faultOf(
       : value > (schema.exclusiveMinimum ?? -Number.MAX_VALUE));
   if (isWithin) return [];
   return [
-    told(path, value, scale === 1 ? expects : `milliseconds, more than 0 and at most ${maximum * scale}`),
+    describe(path, value, scale === 1 ? expects : `milliseconds, above 0 and at most ${maximum * scale}`),
   ];
 }
 
-function told(path: string, value: unknown, expected: string): string {
+function describe(path: string, value: unknown, expected: string): string {
   return `${path} is ${typeof value === 'number' ? value : `of type ${typeof value}`}: expected ${expected}`;
 }

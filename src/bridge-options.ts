@@ -1,6 +1,4 @@
-/**
- * What a bridge is made of, and what it says of its end: which services, where their metrics go, who is told. Types only.
- */
+/** The options of a bridge, and the report of its stop. Types only. */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { SelfTelemetryConfig, ServiceConfig } from './config/config.ts';
 import type { OtlpSettings } from './otlp/otlp-settings.ts';
@@ -9,32 +7,32 @@ import type { Tell } from './self/self-event.ts';
 /** A Celery service, and where its metrics go. */
 export interface BridgeService extends ServiceConfig {
   /**
-   * Attaches the service to an OpenTelemetry set-up that is there already: its metrics are recorded in this provider, whose
-   * resource, views, limits and export are its owner’s. Undefined: the bridge makes a provider of its own.
+   * Attaches the service to an existing OpenTelemetry setup: its metrics are recorded in this provider, whose owner decides
+   * on resource, views, limits and export. Undefined: the bridge creates its own provider.
    */
   readonly meterProvider?: MeterProvider;
 }
 
 export interface BridgeOptions {
-  /** With different names. */
+  /** Names must be unique. */
   readonly services: readonly BridgeService[];
-  /** How what is not attached is exported; may be left out where everything is. */
+  /** How everything that is not attached is exported; optional if everything is attached. */
   readonly otlp?: OtlpSettings;
-  /** The bridge’s own metrics; they can be attached, too. */
+  /** The bridge’s own metrics; they can be attached too. */
   readonly self: SelfTelemetryConfig & { readonly meterProvider?: MeterProvider };
   /**
-   * Told of everything that happens to the bridge; nothing is logged unless it does so. Without it, warnings and errors go to
-   * `diag` of the OpenTelemetry API.
+   * Receives everything that happens to the bridge, which logs nothing itself. Without it, warnings and errors go to `diag`
+   * of the OpenTelemetry API.
    */
   readonly tell?: Tell;
-  /** In [0, 1); spreads reconnects and exports that are tried again. */
+  /** In [0, 1); adds jitter to reconnects and export retries. */
   readonly random?: () => number;
 }
 
 export interface StopReport {
   /**
-   * Whether everything that was counted and is exported by the bridge was exported before the deadline. What a backend
-   * rejects is exported, too: it will never take that.
+   * Whether everything that the bridge counted and exports itself was exported before the deadline. Points that the backend
+   * rejects count as exported: a retry would not help.
    */
   readonly flushed: boolean;
   readonly services: readonly ServiceStop[];
@@ -43,9 +41,9 @@ export interface StopReport {
 export interface ServiceStop {
   readonly name: string;
   /**
-   * `empty`: flushed, and there has never been anything to export. `rejected`: flushed, and the backend rejected points of
-   * the last export for good. `unheard`: unsent, and no export before has arrived.
-   * `handed-over`: to the provider that it is attached to, whose owner exports it.
+   * `empty`: flushed; there was never anything to export. `rejected`: flushed, but the backend rejected points of the last
+   * export for good. `unheard`: unsent, and no earlier export ever arrived. `handed-over`: the metrics are in the attached
+   * MeterProvider, whose owner exports them.
    */
   readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'unheard' | 'handed-over';
 }

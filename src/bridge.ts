@@ -1,6 +1,6 @@
 /**
- * The bridge as a whole: its Celery services, each under a resource of its own, and its own telemetry. Start, state,
- * stop; the command line and a program that embeds it make the same calls.
+ * The bridge as a whole: its Celery services, each with its own resource, and its self telemetry. The command line and
+ * programs that embed the bridge make the same calls.
  */
 import { diag } from '@opentelemetry/api';
 import { checkOptions } from './bridge-check.ts';
@@ -14,31 +14,31 @@ import { type Service, type ServiceState, startService } from './service.ts';
 import { createTurns } from './turns.ts';
 
 export interface ReadyReport {
-  /** `ready`: every service has been connected, or played its recording, at least once. */
+  /** `ready`: every service has connected, or replayed its recording, at least once. */
   readonly kind: 'ready' | 'stopped';
   readonly services: readonly ServiceState[];
 }
 
 export interface Bridge {
   /**
-   * Begins to listen and to export. A broker that is not there is waited for.
-   * @throws CeleryOtelError ALREADY_STARTED; START_FAILED, or whatever code there is for it, where a service or the export
-   * could not be started. Then nothing goes on: what was started is stopped, and stop() resolves when that is done.
+   * Starts listening and exporting. An unreachable broker is retried.
+   * @throws CeleryOtelError ALREADY_STARTED; START_FAILED or a more specific code if a service or the export could not be
+   * started. Everything that was started is then stopped; stop() resolves when that is done.
    */
   start(): void;
-  /** Resolves once all services are connected, or stopped before that. */
+  /** Resolves once all services have connected, or stopped before that. */
   readonly ready: Promise<ReadyReport>;
-  /** Resolves when every source is over: a recording to its end, or unusable; brokers never are. Stopping resolves it too. */
+  /** Resolves on stop, or when every recording has ended or is unusable. A broker never ends. */
   readonly finished: Promise<'stopped' | 'finished' | 'unusable'>;
-  /** Of every service, in the order of the options. */
+  /** One per service, in the order of the options. */
   state(): readonly ServiceState[];
-  /** Stops listening, exports once more and closes. Safe before start() and more than once. */
+  /** Stops listening, exports once more and closes. May be called before start() and repeatedly. */
   stop(deadlineMs: number): Promise<StopReport>;
 }
 
 /**
- * @throws CeleryOtelError CONFIG_INVALID where services could not be told apart, nobody says where metrics go, or a number
- * is none that could be used; it says all that is wrong, each with its path
+ * @throws CeleryOtelError CONFIG_INVALID if services are not distinguishable, metrics have no destination, or a number is
+ * out of range; the message lists everything that is wrong
  */
 export function createBridge(options: BridgeOptions): Bridge {
   checkOptions(options);
@@ -49,7 +49,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   return {
     start() {
       if (running !== undefined || stopped !== undefined) {
-        throw new CeleryOtelError('ALREADY_STARTED', 'This bridge was started before.');
+        throw new CeleryOtelError('ALREADY_STARTED', 'This bridge was already started.');
       }
       const started = startAll(options);
       if (started.kind === 'failed') {
@@ -82,11 +82,10 @@ interface Running extends Pick<Bridge, 'ready' | 'finished' | 'state' | 'stop'> 
   readonly kind: 'running';
 }
 
-/** Nothing of it goes on. */
 interface Failed {
   readonly kind: 'failed';
   readonly error: unknown;
-  /** Resolves once all that had been started is stopped and closed. */
+  /** Resolves once everything that had been started is stopped and closed. */
   readonly stopped: Promise<StopReport>;
 }
 
@@ -96,7 +95,7 @@ function startAll(options: BridgeOptions): Running | Failed {
   const services: Service[] = [];
   let destinations: Destinations | undefined;
   try {
-    // Services collect and are exported side by side, but what they hold up everything else with is done one after the other.
+    // Services collect and export concurrently, but share one queue for the event loop.
     const turn = createTurns();
     destinations = createDestinations(options, { told, random, turn });
     const { tell, self } = destinations;
@@ -144,7 +143,7 @@ function runningOf(
   };
 }
 
-/** Stops what was started of a bridge that did not start. It never rejects, since nobody may be waiting. */
+/** Stops what was started of a bridge that failed to start. Never rejects, since nobody may be awaiting it. */
 async function abandon(
   services: readonly Service[],
   destinations: Destinations | undefined,
@@ -167,20 +166,20 @@ function startFailure(cause: unknown): CeleryOtelError {
   return new CeleryOtelError('START_FAILED', `The bridge could not be started: ${reason}`, { cause });
 }
 
-/** What is told must cost nobody anything, though the one who is told fails. */
+/** A `tell` that throws must not disturb the bridge. */
 function guarded(tell: Tell): Tell {
   return (event) => {
     try {
       tell(event);
     } catch (error) {
-      diag.error(`celery-otel: whoever is told of ${event.kind} failed`, error);
+      diag.error(`celery-otel: tell threw on ${event.kind}`, error);
     }
   };
 }
 
 type End = Awaited<Service['done']>;
 
-/** How all of them ended: as the worst of them. */
+/** The worst of the ends. */
 function endOf(ends: readonly End[]): End {
   return (['unusable', 'stopped', 'finished'] as const).find((end) => ends.includes(end)) ?? 'finished';
 }

@@ -1,5 +1,5 @@
 /**
- * The public names of the package. Importing it does nothing: no timers, no sockets, no reading of the environment.
+ * The public API of the package. Importing it has no side effects: no timers, no sockets, no access to the environment.
  */
 export { type Bridge, createBridge, type ReadyReport } from './bridge.ts';
 export type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';

@@ -1,27 +1,27 @@
 /**
- * Looks every few seconds for what no event and no answer brings about: that nothing comes, and that the clock was set.
- * It keeps no process alive, and what is found is only told.
+ * Periodic checks for what no event brings about: missing events, and a wall clock that was set. It does not keep the
+ * process alive, and only reports its findings.
  */
 import { clockStepDetector } from './self/clock-step.ts';
 import type { Tell } from './self/self-event.ts';
 
 const LOOK_MS = 5000;
 
-/** What can look for itself. */
+/** Anything with a periodic check. */
 export interface Watched {
   look(): void;
 }
 
 export interface LookoutOptions {
   readonly services: readonly Watched[];
-  /** The service that is told of where it is about the bridge itself. */
+  /** The service name in reports about the bridge itself. */
   readonly self: string;
   readonly tell: Tell;
-  /** For tests; else some seconds. */
+  /** For tests. */
   readonly everyMs?: number;
 }
 
-/** @returns ends it */
+/** @returns stops the checks */
 export function startLookout({ services, self, tell, everyMs = LOOK_MS }: LookoutOptions): () => void {
   const clockStep = clockStepDetector();
   const clock: Watched = {

@@ -1,22 +1,22 @@
 /**
- * Makes text fit to be shown: what steers a terminal, begins a line or turns the direction of writing is escaped where it
- * can be seen. Anybody can write what he likes into a name. It shortens nothing, and hides no secret.
+ * Makes untrusted text safe to print: escapes characters that control a terminal, break a line or change the direction of
+ * writing. It does not shorten text or hide secrets.
  */
 
-/** Control (C0, DEL, C1), format (directions, joiners, marks), lone surrogates, separators of lines and paragraphs. */
+/** Control and format characters, lone surrogates, line and paragraph separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** The text on one line: `\u001b` stands for an escape, `\u000a` for the end of a line. */
+/** The text on one line: an escape becomes `\u001b`, a line break `\u000a`. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, escaped);
 }
 
-/** The same of a text of our own that has several lines, which it keeps. */
+/** The same, but line breaks stay: for our own texts of several lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** As JSON and JavaScript have it. */
+/** As in JavaScript source. */
 function escaped(character: string): string {
   const hex = (character.codePointAt(0) ?? 0).toString(16);
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;

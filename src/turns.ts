@@ -1,62 +1,62 @@
 /**
- * How long work shares the event loop with all else: it is done in steps, and after some ms of them others have their turn.
- * What the work is, nobody here knows.
+ * Lets long work yield the event loop: it runs in steps, and pauses after some milliseconds. It knows nothing about the
+ * work.
  */
 
-/** What to wait for before more is done. */
+/** Waits until the caller may continue. */
 export type Turn = () => Promise<void>;
 
-/** Asked between two steps: what to wait for before the next, once enough was done without a break. */
+/** Called between two steps: returns a promise to await if it is time to yield. */
 export type Pace = () => Promise<void> | undefined;
 
-/** Of one who is at work, until the others have their turn. */
-const WITHOUT_BREAK_MS = 6;
-/** Of a turn of the event loop: until then another one begins, and may take it beyond that. */
-const ANOTHER_MS = 3;
+/** How long one piece of work runs before it yields. */
+const YIELD_AFTER_MS = 6;
+/** Within one turn of the event loop, no further waiter is resumed after this time. */
+const RESUME_FOR_MS = 3;
 
 /**
- * Those who wait go on one after the other, in their order: in each turn of the event loop as many as it has time for. So
- * work has the same part of each turn, be it of one who does much or of many who do little.
+ * Resumes waiters first come, first served: in each turn of the event loop as many as there is time for. So all work
+ * together gets the same share of each turn, whether it is one large piece or many small ones.
  */
 export function createTurns(): Turn {
   const waiting: (() => void)[] = [];
-  let isAsked = false;
+  let isScheduled = false;
 
-  /** @param due those who come in this turn wait for the next */
-  function goOn(due: number, untilMs: number): void {
-    if (due > 0 && performance.now() < untilMs) {
+  /** @param due how many to resume; waiters that join meanwhile are left for the next turn */
+  function resumeNext(due: number, deadlineMs: number): void {
+    if (due > 0 && performance.now() < deadlineMs) {
       waiting.shift()?.();
-      // What one does next are microtasks, and a tick comes when there are none any more.
-      queueMicrotask(() => process.nextTick(goOn, due - 1, untilMs));
+      // The waiter continues in microtasks; the next tick runs when they are done.
+      queueMicrotask(() => process.nextTick(resumeNext, due - 1, deadlineMs));
       return;
     }
-    isAsked = waiting.length > 0;
-    if (isAsked) setImmediate(begin);
+    isScheduled = waiting.length > 0;
+    if (isScheduled) setImmediate(resumeAll);
   }
 
-  function begin(): void {
-    goOn(waiting.length, performance.now() + ANOTHER_MS);
+  function resumeAll(): void {
+    resumeNext(waiting.length, performance.now() + RESUME_FOR_MS);
   }
 
   return () => {
-    if (!isAsked) setImmediate(begin);
-    isAsked = true;
+    if (!isScheduled) setImmediate(resumeAll);
+    isScheduled = true;
     return new Promise((resolve) => waiting.push(resolve));
   };
 }
 
-/** For one piece of work, which begins now. */
+/** The pace of one piece of work that starts now. */
 export function createPace(turn: Turn): Pace {
-  let untilMs = performance.now() + WITHOUT_BREAK_MS;
+  let deadlineMs = performance.now() + YIELD_AFTER_MS;
   return () => {
-    if (performance.now() < untilMs) return undefined;
+    if (performance.now() < deadlineMs) return undefined;
     return turn().then(() => {
-      untilMs = performance.now() + WITHOUT_BREAK_MS;
+      deadlineMs = performance.now() + YIELD_AFTER_MS;
     });
   };
 }
 
-/** Does a piece of work, step by step. @returns what comes out of it */
+/** Runs all steps, yielding between them. @returns their result */
 export async function inTurns<Result>(turn: Turn, steps: Iterator<unknown, Result>): Promise<Result> {
   const pace = createPace(turn);
   for (;;) {

@@ -91,7 +91,7 @@ test('every number that is not finite or not positive is refused by its path', (
         const { code, message, hint } = refusal(changed);
         assert.equal(code, 'CONFIG_INVALID');
         assert.ok(message.startsWith(`${path} is ${value}: expected `), message);
-        assert.equal(hint, 'Mend the options of createBridge.');
+        assert.equal(hint, 'Correct the options of createBridge.');
       }
     }
   }
@@ -111,7 +111,7 @@ test('a number is within the range of the option that sets it', () => {
     [
       'services[1].cluster.windowMs',
       undefined,
-      'of type undefined: expected milliseconds, more than 0 and at most 3600000',
+      'of type undefined: expected milliseconds, above 0 and at most 3600000',
     ],
   ];
   for (const [path, value, expected] of refused) {
@@ -138,7 +138,7 @@ test('all that is wrong is told at once', () => {
     }),
   );
   assert.deepEqual(message.split('; '), [
-    'two services have the name "shop"',
+    'two services are named "shop"',
     'services[1].cluster.heldMax is 0: expected a whole number from 1 to 10000000',
     'otlp.exporter.timeoutMs is NaN: expected milliseconds, a whole number from 1 to 86400000',
   ]);

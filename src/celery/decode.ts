@@ -1,6 +1,6 @@
 /**
- * From a broker's message to the events in it, each either read or rejected with a reason. Pure: it has no clock, no
- * state but the reserve that it is given, and nothing that arrives can make it throw.
+ * Decodes a broker's message into events; what cannot be decoded is rejected with a reason. Pure: no clock, no state but
+ * the reserve passed in, and no input makes it throw.
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { BODY_LIMITS } from './body-limits.ts';
@@ -18,11 +18,11 @@ import {
 } from './numeric-fields.ts';
 import { type Rejection, reject } from './rejection.ts';
 
-/** What a message held: its events in their order, and what could not be read. */
+/** The events of a message in order, and what was rejected. */
 export interface Decoded {
   readonly events: readonly CeleryEvent[];
   readonly rejections: readonly Rejection[];
-  /** Fields of these events that are taken as not told. */
+  /** Fields of these events that were ignored. */
   readonly implausible: readonly Implausible[];
 }
 
@@ -32,10 +32,10 @@ const NO_EVENTS: readonly CeleryEvent[] = [];
 const NO_REJECTIONS: readonly Rejection[] = [];
 
 /**
- * A body is one event or a list of them (Celery: events/receiver.py); the routing key says nothing reliable.
- * @param listenedMs when, by a clock that never goes back
- * @param reserve out of which the compressed bodies of a service expand; one message alone needs none
- * @param wantsLineage sendings and receipts are to say which tasks theirs descends from
+ * A body is one event or a list of them (Celery: events/receiver.py); the routing key is not reliable.
+ * @param listenedMs the current time of a monotonic clock
+ * @param reserve limits the expansion of a service's compressed bodies; optional for a single message
+ * @param wantsLineage whether sent and received events are to name their root and parent tasks
  */
 export function decode(
   message: RawMessage,
@@ -91,7 +91,7 @@ function lineageOf(raw: RawFields): Lineage {
   return { rootId: identifier(raw['root_id']), parentId: identifier(raw['parent_id']) };
 }
 
-/** @param findings nothing is added of an event that is rejected */
+/** @param findings unchanged if the event is rejected */
 function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): CeleryEvent | Rejection {
   if (!isRawFields(raw))
     return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);

@@ -1,6 +1,6 @@
 /**
- * kombu's envelope: from a message's bytes and properties to the value its body holds. It decides by content type,
- * encoding and compression, bounds what it expands, and never decodes pickle.
+ * Opens kombu's envelope: the bytes and properties of a message → the value in its body, by content type, encoding and
+ * compression. It limits expansion, and never decodes pickle.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
@@ -19,69 +19,70 @@ export type Opened =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly rejection: Rejection };
 
-/** kombu: serialization.py, the content types under which its JSON and its pickle are registered. */
+/** The content types of JSON and pickle in kombu (serialization.py). */
 const JSON_TYPE = 'application/json';
 const PICKLE_TYPE = 'application/x-python-serialize';
 
 interface Compression {
-  /** Gives up with an error where more than `maxBytes` come of it. */
-  readonly undo: (body: Buffer, maxBytes: number) => Buffer;
-  /** What it may have made before it looks whether there is room for it: a block of zstd, a window of brotli. */
+  /** Decompresses; throws if the result exceeds `maxBytes`. */
+  readonly decompress: (body: Buffer, maxBytes: number) => Buffer;
+  /** How much it may produce before it checks the limit: a block of zstd, a window of brotli. */
   readonly workBytes: number;
 }
 
-/** What would be allocated for a larger window could not be bounded by the size of the body. */
+/** The memory for a larger window would not be bounded by the size of the body. */
 const ZSTD_PARAMS = {
   [constants.ZSTD_d_windowLogMax]: Math.floor(Math.log2(BODY_LIMITS.zstd_window.max)),
 };
 
-/** kombu: compression.py. bzip2 and lzma are missing: nothing in this runtime undoes them. */
+/** kombu: compression.py. bzip2 and lzma are missing, because Node does not support them. */
 const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compression>([
   [
     'application/x-gzip',
-    { undo: (body, maxOutputLength) => inflateSync(body, { maxOutputLength }), workBytes: 0 },
+    { decompress: (body, maxOutputLength) => inflateSync(body, { maxOutputLength }), workBytes: 0 },
   ],
   [
     'application/x-brotli',
     {
-      undo: (body, maxOutputLength) => brotliDecompressSync(body, { maxOutputLength }),
+      decompress: (body, maxOutputLength) => brotliDecompressSync(body, { maxOutputLength }),
       workBytes: 16 * 1024 * 1024,
     },
   ],
   [
     'application/zstd',
     {
-      undo: (body, maxOutputLength) => zstdDecompressSync(body, { maxOutputLength, params: ZSTD_PARAMS }),
+      decompress: (body, maxOutputLength) =>
+        zstdDecompressSync(body, { maxOutputLength, params: ZSTD_PARAMS }),
       workBytes: 128 * 1024,
     },
   ],
 ]);
 
-/** Python codec names for the character sets that JSON is found in. */
+/** Python's names of the character sets used for JSON. */
 const UTF8_NAMES: ReadonlySet<string> = new Set(['', 'utf8', 'us-ascii', 'ascii', 'binary']);
-/** As kombu names it. */
+/** The name that kombu uses. */
 const USUAL_ENCODING = 'utf-8';
 const LATIN1_NAMES: ReadonlySet<string> = new Set(['latin-1', 'latin1', 'iso-8859-1']);
 
-/** More than a detail has room for. */
 const QUOTED_CHARS_MAX = 255;
 
 /**
- * Opens the envelope. Never throws: whatever is wrong is a rejection with its reason.
- * @param listenedMs when, by a clock that never goes back
- * @param reserve out of which compressed bodies expand; one of its own where there is none
+ * Opens the envelope. Never throws: every failure is a rejection with a reason.
+ * @param listenedMs the current time of a monotonic clock
+ * @param reserve limits the expansion of compressed bodies; undefined: a new one
  */
 export function open(message: RawMessage, listenedMs: number, reserve: ExpansionReserve | undefined): Opened {
   const { headers } = message;
-  if (headers === undefined) return no('undecodable-headers', 'malformed, nested too deep, or too many');
+  if (headers === undefined)
+    return rejected('undecodable-headers', 'malformed, nested too deep, or too many');
   const { body } = message;
   if (body === undefined || body.length > BODY_BYTES_MAX) {
-    return no('body-too-large', body === undefined ? 'not kept' : `${body.length} bytes`);
+    return rejected('body-too-large', body === undefined ? 'not kept' : `${body.length} bytes`);
   }
   const contentType = lowerCase(message.contentType, JSON_TYPE);
-  if (contentType === PICKLE_TYPE) return no('unsafe-serializer', 'pickle');
+  if (contentType === PICKLE_TYPE) return rejected('unsafe-serializer', 'pickle');
   if (contentType !== JSON_TYPE) {
-    return no('unsupported-serializer', `content type ${quoted(message.contentType)}`);
+    return rejected('unsupported-serializer', `content type ${quoted(message.contentType)}`);
   }
   const compression = headers['compression'];
   if (compression === undefined || compression === null || compression === '') {
@@ -97,21 +98,22 @@ function decompressed(
   listenedMs: number,
   reserve: ExpansionReserve,
 ): Opened {
-  // A header may hold anything, and turning just anything into a text can throw.
+  // A header may be of any type, and converting it to a string could throw.
   const compression = typeof name === 'string' ? COMPRESSIONS.get(name) : undefined;
-  if (compression === undefined) return no('unsupported-compression', `compression ${quoted(name)}`);
-  const { undo, workBytes } = compression;
+  if (compression === undefined) return rejected('unsupported-compression', `compression ${quoted(name)}`);
+  const { decompress, workBytes } = compression;
   const bytes = compressed.length;
-  if (bytes > COMPRESSED_BYTES_MAX) return no('body-too-large', `${bytes} bytes, compressed`);
+  if (bytes > COMPRESSED_BYTES_MAX) return rejected('body-too-large', `${bytes} bytes, compressed`);
   const maxBytes = reserve.bytesFor(bytes, workBytes, listenedMs);
-  if (maxBytes === 0 && bytes > 0) return no('expands-too-far', `${bytes} bytes after others that did`);
+  if (maxBytes === 0 && bytes > 0)
+    return rejected('expands-too-far', `${bytes} bytes, and the reserve is used up`);
   let body: Buffer;
   try {
-    body = undo(compressed, maxBytes);
+    body = decompress(compressed, maxBytes);
   } catch (error) {
-    // How far it got, nobody says.
+    // Assume the worst: how far it got is unknown.
     reserve.take(bytes, maxBytes + workBytes);
-    return no(...givenUp(error, quoted(name), bytes, maxBytes));
+    return rejected(...decompressionFault(error, quoted(name), bytes, maxBytes));
   }
   reserve.take(bytes, body.length);
   return text(contentEncoding, body);
@@ -122,30 +124,30 @@ function text(contentEncoding: string, body: Buffer): Opened {
   const isUsual = encoding === USUAL_ENCODING;
   const isLatin1 = !isUsual && LATIN1_NAMES.has(encoding);
   if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
-    return no('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
+    return rejected('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
   const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body) : undefined;
-  if (excess !== undefined) return no(excess, `${body.length} bytes`);
-  // Python's JSON is ASCII unless it is told otherwise, and that is read a third faster.
+  if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
+  // Python writes ASCII JSON by default, which is decoded faster as latin1.
   if (isLatin1 || isAscii(body)) return json(body.toString('latin1'));
-  return isUtf8(body) ? json(body.toString('utf8')) : no('invalid-text', 'not UTF-8');
+  return isUtf8(body) ? json(body.toString('utf8')) : rejected('invalid-text', 'not UTF-8');
 }
 
-/** What it nearly always is costs a comparison only. */
+/** Fast path: the usual value needs only a comparison. */
 function lowerCase(text: string, usual: string): string {
   return text === usual ? text : text.toLowerCase();
 }
 
 function json(body: string): Opened {
   const outcome = parseTolerantJson(body);
-  return outcome.ok ? outcome : no('invalid-json', `${body.length} characters`);
+  return outcome.ok ? outcome : rejected('invalid-json', `${body.length} characters`);
 }
 
-function no(reason: Rejection['reason'], detail: string): Opened {
+function rejected(reason: Rejection['reason'], detail: string): Opened {
   return { ok: false, rejection: reject(reason, detail) };
 }
 
-/** A text as it may stand in a detail, its beginning at least; of anything else only its type. */
+/** A string in quotes, shortened; for anything else, its type. */
 function quoted(value: unknown): string {
   return typeof value === 'string'
     ? JSON.stringify(value.slice(0, QUOTED_CHARS_MAX))
@@ -153,14 +155,14 @@ function quoted(value: unknown): string {
 }
 
 /** Why a body did not decompress. */
-function givenUp(
+function decompressionFault(
   error: unknown,
   name: string,
   bytes: number,
   maxBytes: number,
 ): [reason: Rejection['reason'], detail: string] {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ZSTD_error_frameParameter_windowTooLarge') return ['body-too-large', 'its window'];
+  if (code === 'ZSTD_error_frameParameter_windowTooLarge') return ['body-too-large', 'zstd window'];
   if (code !== 'ERR_BUFFER_TOO_LARGE') return ['corrupt-compression', name];
   return ['expands-too-far', `${bytes} bytes to more than ${maxBytes}`];
 }

@@ -1,23 +1,23 @@
 /**
- * The table of event types: how each is read from its untrusted fields. A type exists here and nowhere else; what is
- * not in the table is a custom event. It never reads a field that its event shape does not name.
+ * The table of event types, with the reader of each. A type that is not in the table is a custom event. Only the fields of
+ * an event's shape are read.
  */
 import { errorType, isRejection } from './error-type.ts';
 import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
 import { isoMs, loadAverages, name, type RawFields } from './fields.ts';
 import { type Findings, NUMERIC_FIELDS, numeric } from './numeric-fields.ts';
 
-/** Task events are about one task, so they need its uuid; worker events have none. */
+/** Task events must have the uuid of a task; worker events have none. */
 export type EventType =
   | { readonly group: 'task'; readonly read: Read<TaskEventBase> }
   | { readonly group: 'worker'; readonly read: Read<EventBase> };
 
 type Read<Base> = (raw: RawFields, base: Base, findings: Findings) => CeleryEvent;
 
-/** Of a version or a system. The longest honest ones have about half as many: a build, a MinGW. */
+/** For a version or a system; real ones have at most about half as many. */
 const VERSION_CHARS_MAX = 64;
 
-/** Celery's documentation, "Event Reference"; the fields are those of worker/request.py and app/amqp.py. */
+/** See "Event Reference" in Celery's documentation, and worker/request.py and app/amqp.py for the fields. */
 const TABLE: Record<CeleryEvent['type'], EventType> = {
   'task-sent': {
     group: 'task',
@@ -88,7 +88,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
   'worker-offline': { group: 'worker', read: signal('worker-offline') },
 };
 
-/** As a Map, so that a type named like a member of every object (`constructor`) finds nothing. */
+/** A Map, so that a type such as `constructor` is not found. */
 export const EVENT_TYPES: ReadonlyMap<string, EventType> = new Map(Object.entries(TABLE));
 
 function signal(type: WorkerSignal['type']): Read<EventBase> {

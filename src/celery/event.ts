@@ -1,21 +1,21 @@
 /**
- * What Celery says happened: one shape per event type, with only the fields that later rooms use. Types only; how each
- * is read from the wire is the table in `event-types.ts`.
+ * Celery's events: one shape per event type, with only the fields that later rooms use. Types only; `event-types.ts` reads
+ * them from the wire.
  */
 
 export interface EventBase {
   /** Nodename `name@host` of a worker, or `gen<pid>@<host>` of a client. */
   readonly hostname: string;
-  /** OS process of the emitter; 0 where it is not told. */
+  /** Process id of the emitter; 0 if missing. */
   readonly pid: number;
-  /** Lamport clock of the emitter; -1 where it is not told. */
+  /** Lamport clock of the emitter; -1 if missing. */
   readonly clock: number;
   /**
-   * When it happened, ms since the epoch: by the emitter's clock, or when it reached us where that is implausible.
-   * `utcoffset` is no part of it (wire: true epoch).
+   * When it happened, ms since the epoch: by the emitter's clock, or the time of arrival if that is implausible. Already
+   * UTC, so `utcoffset` is not used.
    */
   readonly timestampMs: number;
-  /** What the emitter's clock said where that is implausible, ms since the epoch. No duration is made of such a time. */
+  /** The emitter's time if it is implausible, ms since the epoch. It is never used for durations. */
   readonly implausibleMs: number | undefined;
 }
 
@@ -31,12 +31,12 @@ export interface Lineage {
   readonly parentId: string;
 }
 
-/** Celery: app/amqp.py, sent by whoever calls a task. Off by default. */
+/** Celery: app/amqp.py, sent by the client. Off by default. */
 export interface TaskSent extends TaskEventBase {
   readonly type: 'task-sent';
-  /** '' where it is not told. */
+  /** '' if missing. */
   readonly name: string;
-  /** '' under native delayed delivery, where only the routing key names it. */
+  /** '' with native delayed delivery, where only the routing key names the queue. */
   readonly queue: string;
   readonly routingKey: string;
   readonly etaMs: number | undefined;
@@ -46,7 +46,7 @@ export interface TaskSent extends TaskEventBase {
   readonly lineage?: Lineage;
 }
 
-/** Celery: worker/strategy.py. `name` is the shadow name where the task has one. */
+/** Celery: worker/strategy.py. `name` is the shadow name if the task has one. */
 export interface TaskReceived extends TaskEventBase {
   readonly type: 'task-received';
   readonly name: string;
@@ -64,14 +64,14 @@ export interface TaskStarted extends TaskEventBase {
 
 export interface TaskSucceeded extends TaskEventBase {
   readonly type: 'task-succeeded';
-  /** Seconds; undefined where the child was lost after it had stored its result. */
+  /** Seconds; undefined if the pool process was lost after it had stored its result. */
   readonly runtimeS: number | undefined;
 }
 
 export interface TaskFailed extends TaskEventBase {
   readonly type: 'task-failed';
   readonly errorType: string;
-  /** The failure is `celery.exceptions.Reject`: newer Celery tells a rejection as a failure first. */
+  /** The failure is a `celery.exceptions.Reject`: newer versions of Celery first report a rejection as a failure. */
   readonly rejection: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface TaskCancelled extends TaskEventBase {
   readonly type: 'task-cancelled';
 }
 
-/** Celery: worker/heartbeat.py. The figures are undefined in the heartbeat that answers remote control. */
+/** Celery: worker/heartbeat.py. The numbers are undefined in a heartbeat that answers remote control. */
 export interface WorkerSignal extends EventBase {
   readonly type: 'worker-online' | 'worker-heartbeat' | 'worker-offline';
   /** Tasks executing now. */
@@ -104,7 +104,7 @@ export interface WorkerSignal extends EventBase {
   /** Tasks started since the worker booted. */
   readonly processed: number | undefined;
   readonly loadavg: readonly [number, number, number] | undefined;
-  /** Celery's version, '' where it is not told. */
+  /** Celery's version; '' if missing. */
   readonly softwareVersion: string;
   readonly softwareSystem: string;
 }

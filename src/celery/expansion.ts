@@ -1,6 +1,6 @@
 /**
- * How far the compressed bodies of one service may expand: each to a multiple of its size, and beyond that all of them
- * out of one reserve, which is refilled as time goes by. It undoes no compression, and its time is an argument.
+ * Limits how far the compressed bodies of one service may expand: each to a multiple of its size, and beyond that from a
+ * common reserve that refills over time (a token bucket). It decompresses nothing; the time is an argument.
  */
 import { BODY_LIMITS } from './body-limits.ts';
 
@@ -9,7 +9,7 @@ const RESERVE_BYTES = BODY_LIMITS.expansion_reserve.max;
 const REFILL_BYTES_PER_MS = BODY_LIMITS.expansion_refill.max / 1000;
 
 export class ExpansionReserve {
-  /** Below 0 after a body was given up that took more work than it was allowed to become. */
+  /** Negative after an aborted body that took more work than it was allowed to expand to. */
   #bytes = RESERVE_BYTES;
   #atMs: number;
 
@@ -19,9 +19,9 @@ export class ExpansionReserve {
   }
 
   /**
-   * To how many bytes a body may expand; 0: it is not to be tried.
-   * @param workBytes what decompressing it may cost whatever it is allowed to become
-   * @param atMs of a clock that never goes back
+   * The number of bytes that a body may expand to; 0: do not try.
+   * @param workBytes what decompression may cost regardless of that number
+   * @param atMs from a monotonic clock
    */
   bytesFor(bodyBytes: number, workBytes: number, atMs: number): number {
     this.#bytes = Math.min(RESERVE_BYTES, this.#bytes + (atMs - this.#atMs) * REFILL_BYTES_PER_MS);
@@ -30,7 +30,7 @@ export class ExpansionReserve {
     return Math.floor(bodyBytes * RATIO + Math.max(0, this.#bytes));
   }
 
-  /** To be told what was made of each body that was tried, or how much work it was when it was given up. */
+  /** Call for each attempt with the expanded size, or with the work spent if it was aborted. */
   take(bodyBytes: number, bytes: number): void {
     this.#bytes -= Math.max(0, bytes - bodyBytes * RATIO);
   }

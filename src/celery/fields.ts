@@ -1,7 +1,6 @@
 /**
- * Reads single fields of an untrusted event: wrong types become the stated fallback, numbers are those of the table or
- * none, texts are bounded and detached from the body they came in. It never throws and never copies a field that nobody
- * asked for.
+ * Reads single fields of an untrusted event: wrong types become a fallback, implausible numbers are ignored, and strings are
+ * cut and detached from the body. It never throws.
  */
 import { BODY_LIMITS } from './body-limits.ts';
 import {
@@ -16,32 +15,32 @@ import {
   numeric,
 } from './numeric-fields.ts';
 
-/** An object straight from the wire. Only ever read by names that are written in this folder. */
+/** An untrusted object. It is only read by names that are literals in this folder. */
 export type RawFields = Readonly<Record<string, unknown>>;
 
-/** RabbitMQ's own limit for names, far above any real task's. */
+/** RabbitMQ's limit for names, far above that of any real task. */
 const NAME_CHARS_MAX = BODY_LIMITS.name.max;
 
 export function isRawFields(value: unknown): value is RawFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The text of a field, at most so many UTF-16 units and well-formed; '' where it is no text. */
+/** A string field, well-formed and cut to `charsMax` UTF-16 units; '' if it is not a string. */
 export function name(value: unknown, charsMax = NAME_CHARS_MAX): string {
   if (typeof value !== 'string') return '';
   if (value.length > charsMax) return detached(value.slice(0, charsMax).toWellFormed());
   return value.isWellFormed() ? value : value.toWellFormed();
 }
 
-/** An identifier: '' where it is no text or longer than any identifier is; cutting it would mix two up. */
+/** An identifier; '' if it is not a string or too long. It is not cut, because two could become equal. */
 export function identifier(value: unknown): string {
   const text = unwrapped(value);
   return typeof text === 'string' && text.length <= NAME_CHARS_MAX ? text : '';
 }
 
 /**
- * kombu ≥ 5.3 writes what JSON has no type for as `{"__type__": …, "__value__": …}`, older kombu as its text alone
- * (utils/json.py). A task called with a `uuid.UUID` as its id has such a `uuid` in all of its events.
+ * kombu ≥ 5.3 writes types that JSON lacks as `{"__type__": …, "__value__": …}`, older versions as text only
+ * (utils/json.py). A task whose id is a `uuid.UUID` has such a `uuid` in all of its events.
  */
 function unwrapped(value: unknown): unknown {
   if (!isRawFields(value)) return value;
@@ -56,39 +55,38 @@ function unwrapped(value: unknown): unknown {
   }
 }
 
-/** As Python's `str(uuid)`, so that the two forms name one task. */
+/** Like Python's `str(uuid)`, so that both forms identify the same task. */
 function withDashes(hex: unknown): string | undefined {
   if (typeof hex !== 'string' || !/^[0-9a-f]{32}$/u.test(hex)) return undefined;
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
 }
 
-/** Unix seconds → ms since the epoch; undefined where it is not a plausible time. */
+/** Unix seconds → ms since the epoch; undefined if implausible. */
 export function epochMs(value: unknown): number | undefined {
   return isPlausible(value, NUMERIC_FIELDS.timestamp) ? value * 1000 : undefined;
 }
 
-/** The time that an event tells of itself, where it is implausible; that is noted. */
+/** The event's own time if it is implausible, which is noted; else undefined. */
 export function implausibleTime(toldMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
   if (Math.abs(toldMs - arrivedAtMs) <= CLOCK_OFF_MS_MAX) return undefined;
   const which = toldMs < arrivedAtMs ? 'before' : 'after';
-  note(findings, NUMERIC_FIELDS.timestamp, `more than a day ${which} it came`);
+  note(findings, NUMERIC_FIELDS.timestamp, `more than a day ${which} its arrival`);
   return toldMs;
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/u;
 
-/** ISO-8601 → ms since the epoch; undefined where there is none. Without an offset it is UTC: so workers take it. */
+/** ISO 8601 → ms since the epoch; undefined if missing or invalid. Without an offset it is UTC, as for workers. */
 export function isoMs(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   const text = unwrapped(value);
   if (typeof text !== 'string') {
-    if (value !== undefined && value !== null)
-      note(findings, row, `no text in ISO 8601 but ${kindOf(value)}`);
+    if (value !== undefined && value !== null) note(findings, row, `${kindOf(value)} instead of ISO 8601`);
     return undefined;
   }
   const found = ISO_TIME.exec(text);
   const parsedMs = found === null ? Number.NaN : Date.parse(found[1] === undefined ? `${text}Z` : text);
   if (Number.isNaN(parsedMs)) {
-    note(findings, row, 'no time in ISO 8601');
+    note(findings, row, 'not a time in ISO 8601');
     return undefined;
   }
   return numeric(parsedMs / 1000, row, findings) === undefined ? undefined : parsedMs;
@@ -102,7 +100,7 @@ export function loadAverages(
   if (value === undefined || value === null) return undefined;
   const list: readonly unknown[] = Array.isArray(value) ? value : [];
   if (list.length !== 3) {
-    note(findings, NUMERIC_FIELDS.loadavg, 'no list of three numbers');
+    note(findings, NUMERIC_FIELDS.loadavg, 'not a list of three numbers');
     return undefined;
   }
   const [one, five, fifteen] = list;
@@ -110,13 +108,13 @@ export function loadAverages(
   if (isPlausible(one, row) && isPlausible(five, row) && isPlausible(fifteen, row))
     return [one, five, fifteen];
   const wrong = list.find((each) => !isPlausible(each, row));
-  note(findings, row, `a list in which one is ${wrong === null ? 'null' : flawOf(wrong, row)}`);
+  note(findings, row, `a list with a value that is ${wrong === null ? 'null' : flawOf(wrong, row)}`);
   return undefined;
 }
 
 /**
- * A copy that does not keep the text alive which it was cut from: engines share the memory of a substring with its
- * parent, and a class name kept for months would hold a whole traceback.
+ * A copy with its own memory: a substring shares the memory of its parent, so that a class name kept for months would keep
+ * a whole traceback alive.
  */
 export function detached(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');

@@ -1,25 +1,25 @@
 /**
- * The table of numeric fields: which numbers an event has, and between which bounds each is plausible. What is outside,
- * or no number at all, is taken as not told and noted; the rest of the event goes on. It knows no event type.
+ * The table of numeric fields and their plausible ranges. A value out of range, or of another type, is ignored and noted;
+ * the rest of the event is used. It knows no event type.
  */
 
 export interface NumericRow {
   /** The name of its field. */
   readonly field: string;
-  /** As UCUM writes it, as in the catalog of metrics; `s since 1970` of times. */
+  /** In UCUM, as in the catalog of metrics; `s since 1970` for times. */
   readonly unit: string;
   readonly min: number;
   readonly max: number;
-  /** Whether it is a whole number. */
+  /** Whether it must be a whole number. */
   readonly whole: boolean;
-  /** What it is, and why nothing honest is outside. */
+  /** What it is, and why genuine values are in range. */
   readonly meaning: string;
 }
 
-/** A clock that is wrong by more tells no time: more than any error of time zones, or any way to us takes. */
+/** Times off by more are ignored: more than any time zone error or transport delay explains. */
 export const CLOCK_OFF_MS_MAX = 24 * 60 * 60 * 1000;
 
-/** The bounds are chosen wide: no more is asked of them than that no sum of plausible numbers ever leaves its type. */
+/** The ranges are wide: they only ensure that sums of plausible numbers never overflow. */
 const TABLE = {
   timestamp: {
     field: 'timestamp',
@@ -113,27 +113,27 @@ export const NUMERIC_FIELDS: { readonly [F in NumericField]: NumericRow & { read
 /** A row of the table. */
 export type AnyNumericRow = (typeof NUMERIC_FIELDS)[NumericField];
 
-/** A field that is taken as not told. */
+/** A field that was ignored. */
 export interface Implausible {
   readonly field: NumericField;
-  /** What is wrong with it, short; of the value itself only its type. */
+  /** What is wrong with it; of the value itself, only its type. */
   readonly detail: string;
 }
 
-/** Where readers leave what they do not take. */
+/** Collects ignored fields. */
 export interface Findings {
-  /** {@link NOTHING_IMPLAUSIBLE} until there is something. */
+  /** {@link NOTHING_IMPLAUSIBLE} until a field is ignored. */
   implausible: Implausible[];
 }
 
-/** Shared by all messages that are as they should be, which is nearly all of them; nothing is ever added to it. */
+/** Shared by all messages without findings, which saves an allocation; frozen. */
 export const NOTHING_IMPLAUSIBLE: Implausible[] = [];
 Object.freeze(NOTHING_IMPLAUSIBLE);
 
-/** The number in a field; undefined where it is not told, or is none that is plausible, which is then noted. */
+/** The number in a field; undefined if it is missing, or implausible, which is noted. */
 export function numeric(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   if (isPlausible(value, row)) return value;
-  // What is not there is no defect.
+  // A missing field is not a finding.
   if (value !== undefined && value !== null) note(findings, row, flawOf(value, row));
   return undefined;
 }
@@ -147,24 +147,24 @@ export function note(findings: Findings, { field }: AnyNumericRow, detail: strin
   else findings.implausible.push({ field, detail });
 }
 
-/** What is wrong with a value that is not plausible. */
+/** What is wrong with an implausible value. */
 export function flawOf(value: unknown, { min, max, unit }: NumericRow): string {
   if (typeof value !== 'number') return kindOf(value);
   if (!Number.isFinite(value)) return 'not finite';
   const inUnit = unit === '' ? '' : ` ${unit}`;
   if (value < min) return `below ${min}${inUnit}`;
-  return value > max ? `above ${max}${inUnit}` : 'not whole';
+  return value > max ? `above ${max}${inUnit}` : 'not a whole number';
 }
 
-/** What a value is, in JSON’s own kinds. */
+/** The JSON type of a value, for messages. */
 export function kindOf(value: unknown): string {
   switch (typeof value) {
     case 'number':
       return 'a number';
     case 'string':
-      return 'a text';
+      return 'a string';
     case 'boolean':
-      return 'true or false';
+      return 'a boolean';
     default:
       return Array.isArray(value) ? 'a list' : 'an object';
   }

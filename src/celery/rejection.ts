@@ -1,6 +1,6 @@
 /**
- * Why a message, or an event in it, was not counted: the one list of reasons, which bounds the `reason` attribute of
- * the drop counter. It never carries bytes of the message itself.
+ * Why a message, or an event in it, was dropped: the closed list of reasons, which are the values of
+ * `celery_otel.drop.reason`. A rejection never contains content of the message.
  */
 
 import { BODY_LIMITS } from './body-limits.ts';
@@ -60,7 +60,7 @@ export const REJECTION_REASONS = {
     intentional: false,
     meaning: 'The body cannot be decompressed as its header says.',
   },
-  'invalid-text': { intentional: false, meaning: 'The body is not valid in its character set.' },
+  'invalid-text': { intentional: false, meaning: 'The body is not valid text in its character set.' },
   'invalid-json': {
     intentional: false,
     meaning: 'The body is not JSON, even where NaN and Infinity are allowed.',
@@ -74,7 +74,7 @@ export const REJECTION_REASONS = {
 
 export type RejectionReason = keyof typeof REJECTION_REASONS;
 
-/** `detail` is short, printable ASCII, and holds nothing of the payload but names of types. */
+/** `detail` is short, printable ASCII, and contains only names of types from the payload. */
 export interface Rejection {
   readonly reason: RejectionReason;
   readonly detail: string;

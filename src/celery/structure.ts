@@ -1,7 +1,6 @@
 /**
- * Looks at the structure of a JSON text before anything is made of it: how deep it nests and how many tokens it has. It
- * stops at the first excess, knows nothing of what is in the text and does not care whether it is JSON at all: up to the
- * first mistake it sees what a parser sees, and no parser goes on behind that.
+ * Checks nesting depth and number of tokens of a JSON text before it is parsed, and stops at the first excess. The text
+ * need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
  */
 import { BODY_LIMITS } from './body-limits.ts';
 
@@ -20,8 +19,8 @@ const TOKENS_MAX = BODY_LIMITS.tokens.max;
 export type Excess = 'nested-too-deep' | 'too-many-tokens';
 
 /**
- * What there is too much of. A token is a value or a name; before each but the first stands one of `[{,:`, so that an
- * empty list counts as one more.
+ * Which limit is exceeded, if any. A token is a value or a name. All but the first follow one of `[{,:`, which are counted,
+ * so that an empty list counts twice.
  * @param body in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
  */
 export function excessOf(body: Uint8Array): Excess | undefined {
@@ -30,7 +29,7 @@ export function excessOf(body: Uint8Array): Excess | undefined {
   for (let at = 0; at < body.length; at += 1) {
     switch (body[at]) {
       case QUOTE:
-        at = endOfText(body, at);
+        at = endOfString(body, at);
         break;
       case OPEN_LIST:
       case OPEN_OBJECT:
@@ -53,8 +52,8 @@ export function excessOf(body: Uint8Array): Excess | undefined {
   return undefined;
 }
 
-/** The position of the quote that closes the text which opens at `open`, or behind all of it. */
-function endOfText(body: Uint8Array, open: number): number {
+/** The position of the closing quote of the string that opens at `open`, or past the end. */
+function endOfString(body: Uint8Array, open: number): number {
   let at = open + 1;
   while (at < body.length && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1;
   return at;

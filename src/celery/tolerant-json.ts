@@ -1,16 +1,16 @@
 /**
- * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity all become a number that is not finite. Plain JSON
- * takes the engine's own parser at full speed; the rewrite runs only where that refused. It never evaluates anything.
+ * Parses JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity become a number that is not finite. Valid JSON
+ * is parsed directly; the text is rewritten only if that fails.
  */
 
 import { BODY_LIMITS } from './body-limits.ts';
 
 export type JsonOutcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
-/** JSON's way to say Infinity, for want of a NaN. Apart from its neighbours, since `5NaN` is none that would be one with it. */
+/** Parsed as Infinity, because JSON has no NaN. The spaces keep `5NaN` invalid. */
 const NOT_FINITE = ' 1e999 ';
 
-/** Beyond it the rewrite and the second parse would take too long. */
+/** Larger texts would take too long to rewrite and parse again. */
 const REWRITTEN_CHARS_MAX = BODY_LIMITS.rewritten.max;
 
 const PYTHON_TOKENS = ['NaN', 'Infinity', '-Infinity'] as const;
@@ -28,8 +28,8 @@ export function parseTolerantJson(text: string): JsonOutcome {
 }
 
 /**
- * Python's tokens as numbers, but not those in strings. A plain scan: a regular expression over string literals runs out
- * of stack on a long one and takes quadratic time on an unclosed one. What surrounds a token is left to the parser.
+ * Replaces Python's tokens outside of strings. A plain scan, because a regular expression over string literals overflows the
+ * stack on a long one and takes quadratic time on an unclosed one. The parser checks what surrounds a token.
  */
 function withNumbers(text: string): string {
   let rewritten = '';
@@ -53,7 +53,7 @@ function tokenAt(text: string, at: number): string | undefined {
   return PYTHON_TOKENS.find((token) => text.startsWith(token, at));
 }
 
-/** The position behind the string literal that opens at `open`. */
+/** The position after the string literal that opens at `open`. */
 function endOfString(text: string, open: number): number {
   let at = open + 1;
   for (let code = text.charCodeAt(at); at < text.length && code !== QUOTE; code = text.charCodeAt(at)) {
@@ -66,7 +66,7 @@ function parse(text: string): JsonOutcome {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch {
-    // The one way the engine has to say that a text is not JSON: it becomes a value here.
+    // JSON.parse reports invalid JSON only by throwing.
     return { ok: false };
   }
 }

@@ -1,4 +1,4 @@
-/** The log of a command: on stderr, for people where that is a terminal and for machines where it is not. */
+/** The log of a command, on stderr: human-readable on a terminal, else JSON. */
 
 import type { LogLevel } from '../self/log-level.ts';
 import type { Tell } from '../self/self-event.ts';

@@ -1,6 +1,6 @@
 /**
- * The table of commands, and the choice among them. A command's code is loaded when it is called, so that help needs no
- * SDK and no broker client.
+ * The table of commands, and their dispatch. A command's code is loaded when it is called, so that help loads neither the
+ * SDK nor a broker client.
  */
 import { nearest } from '../config/format/near-miss.ts';
 import { type OptionCommand, optionRows } from '../config/options.ts';
@@ -14,7 +14,7 @@ import { print } from './print.ts';
 
 interface CommandRow {
   readonly summary: string;
-  /** Whose options it takes; undefined where it takes none. */
+  /** The command whose options it takes; undefined: none. */
   readonly options: OptionCommand | undefined;
   readonly load: () => Promise<RunCommand>;
 }
@@ -23,7 +23,7 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'run',
     {
-      summary: 'Listen to Celery clusters and export their metrics over OTLP, until a signal.',
+      summary: 'Listen to Celery clusters and export their metrics over OTLP until stopped by a signal.',
       options: 'run',
       load: async () => (await import('./run.ts')).run,
     },
@@ -31,7 +31,7 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'config',
     {
-      summary: 'Print the effective configuration of run, each value with its origin, or what is wrong.',
+      summary: 'Print the effective configuration of run, with the origin of each value, or all mistakes.',
       options: 'config',
       load: async () => (await import('./config.ts')).config,
     },
@@ -39,7 +39,7 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
   [
     'record',
     {
-      summary: 'Record the messages of a Celery cluster to a file, which recording:FILE replays.',
+      summary: 'Record the messages of a Celery cluster to a file that recording:FILE replays.',
       options: 'record',
       load: async () => (await import('./record.ts')).record,
     },
@@ -52,7 +52,10 @@ const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
       load: async () => (await import('./metrics.ts')).metrics,
     },
   ],
-  ['help', { summary: 'Print this text, or that of a command.', options: undefined, load: async () => help }],
+  [
+    'help',
+    { summary: 'Print this help, or the help of a command.', options: undefined, load: async () => help },
+  ],
   ['version', { summary: 'Print the version.', options: undefined, load: async () => version }],
 ]);
 
@@ -63,19 +66,18 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['-v', 'version'],
 ]);
 
-/** What a flag cannot say of a file in its one sentence. */
 const FILES = `
 Configuration files (--config FILE):
-  One file for everything: several Celery services, each with its broker, which metrics are exported, and how.
+  One file for everything: Celery services and their brokers, the choice of metrics, and the export.
   celery-otel config --example         prints a complete file with comments
-  celery-otel config --config FILE     prints the effective configuration of a file, or everything that is wrong
-  celery-otel config --schema          prints a JSON schema of the section celery, for editors
-  docs/configuration.md has more under "One configuration file".
+  celery-otel config --config FILE     prints the effective configuration, or all mistakes
+  celery-otel config --schema          prints the JSON schema of the section celery, for editors
+  More in docs/configuration.md, "One configuration file".
 `;
 
 /**
- * Runs what the arguments say and resolves with the exit code; never rejects.
- * @param argv what follows the name of the program
+ * Runs the command and resolves with the exit code; never rejects.
+ * @param argv the arguments after the program's name
  */
 export async function runCommandLine(argv: readonly string[], io: CommandIo): Promise<number> {
   const [word, ...rest] = argv;
@@ -128,9 +130,9 @@ Celery events in, OpenTelemetry metrics out.
 Commands:
 ${commands}
 
-A flag wins over environment variables, of which the first that is set wins, and variables win over the file of --config.
-The file alone configures the export, and the services if it names any. config takes the options of run.
-Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} wrong options, ${EXIT_CODE.failed} anything else.
+Precedence: flags, then environment variables (the first one that is set), then the file of --config. With a file,
+the export comes from the file alone, and so do the services if it has any. config takes the options of run.
+Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} invalid options, ${EXIT_CODE.failed} any other failure.
 
 Options:
 ${optionsHelp()}
@@ -140,24 +142,24 @@ ${FILES}`;
 function unknownCommand(name: string | undefined, io: CommandIo): number {
   const names = [...COMMANDS.keys()];
   if (name === undefined) return refuse(`expected a command: ${names.join(', ')}`, io);
-  // Anything but a plain word may be a secret that strayed to the front.
+  // Anything but a plain word may be a misplaced secret.
   const shown = /^[a-z-]{1,20}$/i.test(name) ? ` "${name}"` : '';
   const near = nearest(name, names);
   const hint = near === undefined ? `expected one of ${names.join(', ')}` : `did you mean ${near}?`;
   return refuse(`unknown command${shown}: ${hint}`, io);
 }
 
-function refuse(complaint: string, io: CommandIo): number {
-  print(io.stderr, `celery-otel: ${complaint}\nTry: celery-otel --help\n`);
+function refuse(message: string, io: CommandIo): number {
+  print(io.stderr, `celery-otel: ${message}\nTry: celery-otel --help\n`);
   return EXIT_CODE.misconfigured;
 }
 
-/** What a caller can act on in a sentence; of anything else the stack, for a report. */
+/** Message and hint of an expected error; the stack of any other, for a bug report. */
 function describeError(error: unknown): string {
   if (error instanceof CeleryOtelError) return `${error.message}\n${error.hint}`;
   if (!(error instanceof Error)) return `unexpected error: ${printable(String(error))}`;
   const { message, stack = message } = error;
-  // Of its lines only those behind the message are sure to be no text of somebody else.
-  const behind = stack.indexOf(message) + message.length;
-  return `unexpected error: ${printable(stack.slice(0, behind))}${stack.slice(behind)}`;
+  // Only the lines after the message are surely free of untrusted text.
+  const messageEnd = stack.indexOf(message) + message.length;
+  return `unexpected error: ${printable(stack.slice(0, messageEnd))}${stack.slice(messageEnd)}`;
 }

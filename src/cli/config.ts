@@ -1,6 +1,6 @@
 /**
- * `celery-otel config`: prints what `run` would do with the same options, every value with where it came from, or all
- * that is wrong with them. It starts nothing.
+ * `celery-otel config`: prints the effective configuration of `run`, each value with its origin, or all mistakes. It starts
+ * nothing.
  */
 import { readFileSync } from 'node:fs';
 import { readFlags } from '../config/flags.ts';
@@ -12,7 +12,7 @@ import { EXIT_CODE } from './exit-code.ts';
 import { print } from './print.ts';
 import { reportMistakes } from './report-mistakes.ts';
 
-/** The file of the package that is printed instead, by the option that asks for it. */
+/** Options that print a file of the package instead. */
 const PRINTED: ReadonlyMap<OptionKey, string> = new Map<OptionKey, string>([
   ['example', '../../otel-config/celery-otel.yaml'],
   ['schema', '../../schema/celery.schema.json'],
@@ -28,7 +28,7 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
       path: other,
       source: flagOf(other),
       value: undefined,
-      expected: `nothing beside ${flagOf(key)}`,
+      expected: `no other option with ${flagOf(key)}`,
     }));
     if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);
     print(io.stdout, readFileSync(new URL(file, import.meta.url), 'utf8'));

@@ -1,21 +1,20 @@
 #!/usr/bin/env node
 /**
- * The entry of the command `celery-otel`: refuses a Node that is too old, then hands the process to the commands. Only
- * here is the process ended, and V8 told how far the heap may grow. What it imports statically must run on old Nodes, so
- * all else comes by `import()`.
+ * The entry of the command `celery-otel`: rejects an old Node, then runs the command. Only this file exits the process and
+ * sets V8 flags. Its static imports must run on old versions of Node; everything else is loaded with `import()`.
  */
 import { isRecentEnough, NODE_MIN } from './node-version.ts';
 
-/** At once: it may be gone before the commands are loaded. */
+/** Read first: the parent may be gone before the commands are loaded. */
 const starterId = process.ppid;
 
 if (isRecentEnough(process.versions.node)) {
   const { setFlagsFromString } = await import('node:v8');
-  // The heap may grow by half before it is collected. V8 would let it grow to four times what is in use: 700 MiB for 150.
+  // Collect once the heap has grown by half. By default V8 lets it grow to four times the live size: 700 MiB for 150.
   setFlagsFromString('--heap-growing-percent=50');
   const { runCommandLine } = await import('./commands.ts');
   const { isSetApart, npmOf } = await import('./starter.ts');
-  // A pipe whose reader is gone is no reason to stop, and there is nobody left to tell.
+  // A closed pipe is no reason to stop, and nobody is left to tell.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   runCommandLine(process.argv.slice(2), {
     env: process.env,
@@ -30,7 +29,7 @@ if (isRecentEnough(process.versions.node)) {
     },
     exitNow: (exitCode) => process.exit(exitCode),
   }).then((exitCode) => {
-    // Writing nothing calls back once everything before it is written, or failed.
+    // The callback of an empty write runs once everything before it was written or failed.
     process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
   });
 } else {

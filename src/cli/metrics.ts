@@ -1,4 +1,4 @@
-/** `celery-otel metrics`: prints which metrics there are, for people or for programs. It starts nothing. */
+/** `celery-otel metrics`: prints the table of metrics as Markdown or JSON. It starts nothing. */
 import { flagOf, OPTIONS, type OptionKey, type OptionValues } from '../config/options.ts';
 import { readOptions } from '../config/read-options.ts';
 import { metricDocs, metricJson } from '../meter/metric-docs.ts';

@@ -1,10 +1,10 @@
 /**
- * Which Node the package needs; a test compares it with `engines` in `package.json`. Together with `main.ts` it must
- * run on a Node that is too old for everything else.
+ * The oldest supported Node; a test compares it with `engines` in `package.json`. Like `main.ts`, this file must run on
+ * older versions too.
  */
 export const NODE_MIN = '22.15.0';
 
-/** Whether a version of Node is the minimum or a later one; both are numbers with dots between them. */
+/** Whether a version is at least the minimum; both are numbers separated by dots. */
 export function isRecentEnough(version: string, min: string = NODE_MIN): boolean {
   const parts = version.split('.').map(Number);
   for (const [index, wanted] of min.split('.').map(Number).entries()) {

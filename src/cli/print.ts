@@ -1,7 +1,7 @@
-/** The only way from a command to a terminal, beside its log: what came from outside can neither steer nor forge anything. */
+/** The only output of commands apart from the log: untrusted text can neither control the terminal nor forge lines. */
 import { printableLines } from '../printable.ts';
 
-/** @param text whatever in it is from outside has no line breaks any more; those that there are stay */
+/** @param text line breaks stay, so untrusted parts must already be free of them */
 export function print(stream: NodeJS.WritableStream, text: string): void {
   stream.write(printableLines(text));
 }

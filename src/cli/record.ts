@@ -1,6 +1,6 @@
 /**
- * `celery-otel record`: writes what a broker delivers to a file, as it is, until a signal or the end of the messages. It
- * looks into no message and exports nothing.
+ * `celery-otel record`: writes messages as delivered to a file, until a signal or the end of the messages. It decodes
+ * nothing and exports nothing.
  */
 import { openRecorder } from '../broker/recording/recorder.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
@@ -17,12 +17,12 @@ import { print } from './print.ts';
 import { reportMistakes } from './report-mistakes.ts';
 import { type Job, untilStopped } from './until-stopped.ts';
 
-/** Stands where log lines name a service: a recording is of a broker, and knows none. */
+/** The service name in log lines: a recording belongs to a broker, not to a service. */
 const SERVICE = 'recording';
 
 /**
- * @param open opens the file; tests give another
- * @throws CeleryOtelError RECORDING_EXISTS, or RECORDING_UNWRITABLE, also in the middle of a recording
+ * @param open opens the file; replaced in tests
+ * @throws CeleryOtelError RECORDING_EXISTS; RECORDING_UNWRITABLE, also while recording
  */
 export async function record(argv: readonly string[], io: CommandIo, open = openRecorder): Promise<number> {
   const loaded = loadRecordConfig({ argv, env: io.env, refuseUnknown: true });
@@ -32,36 +32,36 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
   const why = await untilStopped(recording, io, () => tell({ kind: 'starter-gone', service: SERVICE }));
   const failure = recording.failure();
   if (failure !== undefined) throw failure;
-  const leftOut = recording.leftOut();
-  const missing = leftOut === 0 ? '' : `, ${leftOut} could not be recorded`;
+  const omitted = recording.omitted();
+  const missing = omitted === 0 ? '' : `, ${omitted} could not be recorded`;
   print(io.stdout, `${recording.count()} messages are in ${printable(loaded.config.file)}${missing}\n`);
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
 interface Recording extends Job<'stopped' | 'finished' | 'unusable' | 'unwritable'> {
   count(): number;
-  /** Messages that could not be kept. */
-  leftOut(): number;
-  /** Why the file is not complete, if it is not. */
+  /** Messages that could not be recorded. */
+  omitted(): number;
+  /** Why the file is incomplete, if it is. */
   failure(): CeleryOtelError | undefined;
 }
 
 function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRecorder): Recording {
   const { broker, file, replace } = config;
   let failure: CeleryOtelError | undefined;
-  const over = Promise.withResolvers<'stopped' | 'finished' | 'unusable' | 'unwritable'>();
+  const ended = Promise.withResolvers<'stopped' | 'finished' | 'unusable' | 'unwritable'>();
   const recorder = open({
     file,
     replace,
     nowMs: Date.now(),
     onFailure(error) {
       failure ??= error;
-      over.resolve('unwritable');
+      ended.resolve('unwritable');
     },
   });
   const stopping = new AbortController();
   let listener: Listener | undefined;
-  let leftOut = 0;
+  let omitted = 0;
   const start = (): void => {
     listener = listen({
       ...broker,
@@ -69,28 +69,28 @@ function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRec
       bodyBytesMax: BODY_LIMITS.body.max,
       deliver(message) {
         const outcome = recorder.write(message);
-        // Once the file has failed, that is what is reported, and not each message that comes until the end.
+        // Once writing has failed, only that failure is reported, not every further message.
         if (outcome.ok || failure !== undefined) return;
         const { reason: detail } = outcome;
-        leftOut += 1;
+        omitted += 1;
         tell({ kind: 'input-dropped', service: SERVICE, reason: 'unrecordable', intentional: false, detail });
       },
       tell,
       random: Math.random,
       signal: stopping.signal,
     });
-    listener.done.then(over.resolve, over.reject);
+    listener.done.then(ended.resolve, ended.reject);
   };
   return {
     start,
-    finished: over.promise,
+    finished: ended.promise,
     async stop() {
       stopping.abort();
       await listener?.done;
       recorder.close();
     },
     count: () => recorder.count(),
-    leftOut: () => leftOut,
+    omitted: () => omitted,
     failure: () => failure,
   };
 }

@@ -1,21 +1,21 @@
-/** Tells a user everything that is wrong with the options, on stderr, and where to read on. */
+/** Prints all mistakes in the options to stderr, and where to find help. */
 import { describeMistake, isInFile, type Mistake } from '../config/mistake.ts';
 import type { OptionCommand } from '../config/options.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { print } from './print.ts';
 
-/** Returns the exit code of a process that did not start. */
+/** @returns the exit code */
 export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
   const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
   const lines = mistakes.map((mistake) => `  ${describeMistake(mistake)}`).join('\n');
-  // That command starts nothing; it says what run would do.
+  // config starts nothing; it says what run would do.
   const what = command === 'config' ? 'run would not start' : `${command} did not start`;
   const hints = [
     ...(mistakes.every(isInFile) ? [] : [`celery-otel ${command} --help`]),
     ...(mistakes.some(isInFile)
       ? [
-          'celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
+          'celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
         ]
       : []),
   ].map((hint) => `Try: ${hint}\n`);

@@ -1,4 +1,4 @@
-/** `celery-otel run`: the bridge that the library has, from options, until it is over or a signal asks for its end. */
+/** `celery-otel run`: creates a bridge from the options and runs it until it finishes or a signal stops it. */
 import { createBridge } from '../bridge.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { CommandIo } from './command-io.ts';
@@ -7,10 +7,10 @@ import { EXIT_CODE } from './exit-code.ts';
 import { reportMistakes } from './report-mistakes.ts';
 import { untilStopped } from './until-stopped.ts';
 
-/** Stands where log lines name a service: it is about all there are. */
+/** The service name in log lines about the whole process. */
 const SERVICE = 'celery-otel';
 
-/** @param create makes the bridge; tests give another */
+/** @param create creates the bridge; replaced in tests */
 export async function run(argv: readonly string[], io: CommandIo, create = createBridge): Promise<number> {
   const loaded = loadConfig({ argv, env: io.env, refuseUnknown: true });
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);

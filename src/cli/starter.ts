@@ -1,32 +1,32 @@
 /**
- * Notices that whoever started this process is gone. It only looks where a script of npm did: after a SIGTERM npm ends the
- * shell of the script and dies, but nobody tells the command in that shell, and after a SIGKILL not even the shell is told.
- * Everybody else who starts a process and ends (`nohup`, `setsid`, a supervisor) means it to go on.
+ * Detects that the npm script which started this process is gone: on SIGTERM, npm kills only the shell of the script, and
+ * on SIGKILL not even that, so the command would run on. It watches npm scripts only: any other starter that exits
+ * (`nohup`, `setsid`, a supervisor) wants the process to run on.
  */
 import { readFileSync } from 'node:fs';
 import type { CommandIo } from './command-io.ts';
 
 const POLL_MS = 1000;
 
-/** The process that takes in those whose parent ended. */
+/** The process that adopts orphans. */
 const INIT = 1;
 
-/** Node takes back what `nohup` asks for before any of our code runs; that it was asked stands in the script alone. */
+/** Node resets the signal handling of `nohup` before our code runs, so only the text of the script shows it. */
 const NOHUP = /(?<![\w./-])(?:[\w./-]*\/)?nohup\s/u;
 
 /**
- * Calls back once if the starter ends; keeps no process alive.
- * @returns looks no more
+ * Calls `gone` once if the starter ends; does not keep the process alive.
+ * @returns stops watching
  */
 export function watchStarter(
   { env, origin }: Pick<CommandIo, 'env' | 'origin'>,
   gone: () => void,
 ): () => void {
   const { starterId } = origin;
-  // npm, and whatever else runs such scripts (yarn, pnpm, npx), sets it for all that is started by them.
-  const isOfScript = (env['npm_lifecycle_event'] ?? '') !== '';
-  const goesOn = NOHUP.test(env['npm_lifecycle_script'] ?? '');
-  if (!isOfScript || goesOn || starterId === INIT || origin.isSetApart()) return () => {};
+  // Set by npm, yarn, pnpm and npx for everything that their scripts start.
+  const isScript = (env['npm_lifecycle_event'] ?? '') !== '';
+  const survives = NOHUP.test(env['npm_lifecycle_script'] ?? '');
+  if (!isScript || survives || starterId === INIT || origin.isSetApart()) return () => {};
   const npmId = origin.npmId();
   const timer = setInterval(() => {
     if (origin.parentId() === starterId && origin.npmId() === npmId) return;
@@ -37,8 +37,8 @@ export function watchStarter(
 }
 
 /**
- * The parent of the shell that npm runs a script in; undefined where that process is no such shell (some shells put the
- * command in their own place, and then npm is the starter), and where nobody says so: only Linux has those files.
+ * The npm process whose script runs in this shell; undefined if the process is not such a shell (some shells `exec` the
+ * command, so that npm itself is the starter), and on anything but Linux.
  */
 export function npmOf(shellId: number, script: string | undefined, folder = '/proc'): number | undefined {
   if (script === undefined || script === '') return undefined;
@@ -52,8 +52,8 @@ export function npmOf(shellId: number, script: string | undefined, folder = '/pr
 }
 
 /**
- * Whether this process leads a group of its own, as after `setsid` or when it was spawned `detached`; false where nobody
- * says so: only Linux has that file.
+ * Whether this process leads its own process group, as after `setsid` or when spawned `detached`; always false on anything
+ * but Linux.
  */
 export function isSetApart(statFile = '/proc/self/stat'): boolean {
   try {
@@ -64,10 +64,10 @@ export function isSetApart(statFile = '/proc/self/stat'): boolean {
   }
 }
 
-/** @throws where there is no such file */
+/** @throws if there is no such file */
 function readStat(file: string): { readonly id: number; readonly parent: number; readonly group: number } {
   const stat = readFileSync(file, 'utf8');
-  // The name in brackets may have anything in it; after it are state, parent, group.
+  // The name in parentheses may contain anything; state, parent and group follow it.
   const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { id: Number.parseInt(stat, 10), parent: Number(parent), group: Number(group) };
 }

@@ -1,33 +1,32 @@
 /**
- * Keeps a long-running job until it is over, a signal asks for its end or its starter is gone, and sees to it that the end
- * is in time. It knows nothing of what the job does.
+ * Runs a job until it finishes, a signal arrives or its starter is gone, and enforces a deadline for stopping. It knows
+ * nothing about the job.
  */
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE, exitCodeOf, STOP_SIGNALS, type StopSignal } from './exit-code.ts';
 import { watchStarter } from './starter.ts';
 
 export interface Job<T> {
-  /** Called once signals are heeded, so that none finds the process unprepared. */
+  /** Called once signal handlers are installed. */
   start(): void;
-  /** Resolves when there is nothing more to do, with why; rejects if the job failed. */
+  /** Resolves with the reason when there is nothing more to do; rejects if the job failed. */
   readonly finished: Promise<T>;
-  /** Ends the job within the deadline. */
+  /** Stops the job within the deadline. */
   stop(deadlineMs: number): Promise<unknown>;
 }
 
-/** What the job is granted for its end. */
+/** The deadline given to the job. */
 const STOP_MS = 4000;
-/** The end of all patience, a little before the 5 s that were promised: orchestrators kill soon after. */
+/** Then the process exits anyway, a little before the promised 5 s, after which orchestrators may kill it. */
 const GUARD_MS = 4800;
 
-/** A Ctrl-C, or a signal to a whole group, comes a second time from npm and others that hand on what they get. */
+/** npm and others forward signals, so a Ctrl-C or a signal to a process group arrives twice. */
 const ECHO_MS = 1000;
 
 /**
- * Starts the job and resolves once it is stopped: with why it was over, or `asked` where a signal came first or the
- * starter is gone. A signal that comes more than a moment later, or a job that does not keep its deadline, ends the
- * process by `exitNow`.
- * @param starterGone called before the job is stopped for that
+ * Starts the job and resolves once it is stopped: with its reason, or `asked` after a signal or the end of the starter. A
+ * second signal (but for an echo of the first), or a missed deadline, exits the process through `exitNow`.
+ * @param starterGone called before the job is stopped because its starter is gone
  */
 export async function untilStopped<T>(
   job: Job<T>,
@@ -37,7 +36,7 @@ export async function untilStopped<T>(
   const asked = Promise.withResolvers<'asked'>();
   let guard: NodeJS.Timeout | undefined;
   let echo: NodeJS.Timeout | undefined;
-  const ask = (): void => {
+  const requestStop = (): void => {
     guard = setTimeout(() => io.exitNow(EXIT_CODE.ok), GUARD_MS).unref();
     echo = setTimeout(() => {
       echo = undefined;
@@ -45,13 +44,13 @@ export async function untilStopped<T>(
     asked.resolve('asked');
   };
   const onSignal = (signal: StopSignal): void => {
-    if (guard === undefined) ask();
+    if (guard === undefined) requestStop();
     else if (echo === undefined) io.exitNow(exitCodeOf(signal));
   };
-  const looksNoMore = watchStarter(io, () => {
+  const stopWatching = watchStarter(io, () => {
     if (guard !== undefined) return;
     starterGone();
-    ask();
+    requestStop();
   });
   for (const signal of STOP_SIGNALS) io.signals.on(signal, onSignal);
   try {
@@ -60,7 +59,7 @@ export async function untilStopped<T>(
     await job.stop(STOP_MS);
     return why;
   } finally {
-    looksNoMore();
+    stopWatching();
     clearTimeout(guard);
     clearTimeout(echo);
     for (const signal of STOP_SIGNALS) io.signals.off(signal, onSignal);

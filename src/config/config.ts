@@ -1,6 +1,6 @@
 /**
- * What a validated configuration looks like: the shape that `load-config.ts` makes and the rooms take their slices of.
- * Types only; how each value is named, read and checked is the table in `options.ts`.
+ * The validated configuration, of which each room takes its part. Types only; `options.ts` has the table of names, formats
+ * and defaults.
  */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
@@ -9,16 +9,16 @@ import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { LogLevel } from '../self/log-level.ts';
 
-/** One Celery service: where it is listened to, how it is kept, and as whom it is exported. */
+/** One Celery service: its broker, its limits, and its resource. */
 export interface ServiceConfig {
   /** `service.name` of its resource. */
   readonly name: string;
   /** Further resource attributes. */
   readonly attributes: ResourceAttributes;
   readonly broker: BrokerSettings;
-  /** Celery's `control_exchange`: what the exchanges for remote control will be named after. Nothing uses it yet. */
+  /** Celery's `control_exchange`, the prefix of the remote-control exchanges. Not used yet. */
   readonly controlExchange: string;
-  /** Celery's `task_default_queue`: the queue of tasks that are sent to none by name. Nothing uses it yet. */
+  /** Celery's `task_default_queue`, the queue of tasks that are sent without a queue. Not used yet. */
   readonly taskDefaultQueue: string;
   readonly cluster: ClusterSettings;
   /** What is recorded and exported. */
@@ -28,24 +28,24 @@ export interface ServiceConfig {
 /** The bridge's own metrics. */
 export interface SelfTelemetryConfig {
   readonly enabled: boolean;
-  /** Further resource attributes; `service.name` is `celery-otel` whatever they say. */
+  /** Further resource attributes; `service.name` is always `celery-otel`. */
   readonly attributes: ResourceAttributes;
 }
 
 export interface Config {
-  /** With different names. */
+  /** Names are unique. */
   readonly services: readonly [ServiceConfig, ...ServiceConfig[]];
   readonly otlp: OtlpSettings;
   readonly self: SelfTelemetryConfig;
   readonly logLevel: LogLevel;
 }
 
-/** What `record` needs. */
+/** The configuration of `record`. */
 export interface RecordConfig {
   readonly broker: BrokerSettings;
   /** Path of the file to write. */
   readonly file: string;
-  /** Whether one that is there is replaced. */
+  /** Whether to replace an existing file. */
   readonly replace: boolean;
   readonly logLevel: LogLevel;
 }

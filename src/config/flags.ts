@@ -1,6 +1,6 @@
 /**
- * The command line → which option was given which text. What belongs to no option is a mistake, and its text is not
- * repeated: an argument without a flag is likely to be a piece of an unquoted secret.
+ * The command line → the text of each option. Anything else is a mistake, whose text is not repeated: an argument without a
+ * flag may be part of an unquoted secret.
  */
 import { hint } from './format/near-miss.ts';
 import { COMMAND_LINE, type Mistake } from './mistake.ts';
@@ -11,7 +11,7 @@ export interface Flags {
   readonly mistakes: readonly Mistake[];
 }
 
-/** Reads the arguments that follow the name of the command. */
+/** Reads the arguments after the name of the command. */
 export function readFlags(argv: readonly string[], command: OptionCommand): Flags {
   const keys = new Map(optionRows(command).map(([key]) => [flagOf(key), key]));
   const given = new Map<OptionKey, string>();
@@ -31,18 +31,18 @@ export function readFlags(argv: readonly string[], command: OptionCommand): Flag
     afterUnknown = false;
     const { format } = OPTIONS[key];
     const next = argv[index + 1] ?? '';
-    // What follows may be a flag of its own.
+    // The next argument may be another flag.
     const isNext = inline === undefined && !format.flagAlone && !keys.has(split(next)[0]);
     if (isNext) index += 1;
     const text = (inline ?? (format.flagAlone ? 'true' : isNext ? next : '')).trim();
     if (text === '') mistakes.push(wrongUse(key, `a value: ${format.expects}`));
-    else if (given.has(key)) mistakes.push(wrongUse(key, 'the flag only once'));
+    else if (given.has(key)) mistakes.push(wrongUse(key, 'this flag only once'));
     else given.set(key, text);
   }
   return { given, mistakes };
 }
 
-/** `--flag=value` → the flag and its value; undefined where it has none in the same argument. */
+/** Splits `--flag=value`; the value is undefined if there is no `=`. */
 function split(argument: string): readonly [flag: string, value: string | undefined] {
   const [, flag = argument, value] = /^(--?[^=]+)=(.*)$/s.exec(argument) ?? [];
   return [flag, value];
@@ -61,8 +61,8 @@ function unknownFlag(flag: string, command: OptionCommand): Mistake {
     value: undefined,
     expected:
       elsewhere === undefined
-        ? `a flag that ${command} has${hint(flag.toLowerCase(), known)}`
-        : `a flag that ${command} has; this one belongs to ${elsewhere[1].commands.join(' and ')}`,
+        ? `a flag of ${command}${hint(flag.toLowerCase(), known)}`
+        : `a flag of ${command}; this one belongs to ${elsewhere[1].commands.join(' and ')}`,
   };
 }
 
@@ -71,6 +71,6 @@ function strayArgument(index: number): Mistake {
     path: COMMAND_LINE,
     source: `argument ${index + 1} after the command`,
     value: undefined,
-    expected: 'only flags (put a value that has spaces in it in quotes)',
+    expected: 'only flags (quote values that contain spaces)',
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Flags, variables and, where one is named, a configuration file → the configuration of a command, or everything that is
- * wrong with all of them. It puts them together; each section of a file is read in a file of its own.
+ * Flags, environment variables and an optional configuration file → the configuration of a command, or all mistakes. It
+ * only combines them; each section of a file is read elsewhere.
  */
 import type { Config, RecordConfig, ServiceConfig } from './config.ts';
 import { checkBrokerSsl } from './file/broker-section.ts';
@@ -51,24 +51,23 @@ interface Refused {
   readonly mistakes: readonly Mistake[];
 }
 
-/** A configuration, or every mistake that was made in it; all of it may be printed. */
+/** A configuration, or all mistakes in it, which are safe to print. */
 export type LoadedConfig<C = Config> = { readonly ok: true; readonly config: C } | Refused;
 
-/** A configuration with where each value came from. */
+/** A configuration with the origin of each value. */
 type ResolvedConfig = { readonly ok: true; readonly config: Config; readonly origins: Origins } | Refused;
 
 /**
- * The configuration of `run`: flag, else environment, else file, else default. A file is only read where an option names
- * one; then the `${NAME}` in it come from the environment of the process, whatever `env` is.
- * @param sources `argv` without the name of the command; `env` is only read, and variables in it that are unknown are
- *   nobody's business unless `refuseUnknown` says so.
+ * The configuration of `run`: flag, else environment, else file, else default. A file is read only if an option names one;
+ * `${NAME}` in it is taken from the environment of the process, not from `env`.
+ * @param sources `argv` without the name of the command; unknown variables in `env` are ignored unless `refuseUnknown`
  */
 export function loadConfig(sources: OptionSources): LoadedConfig {
   const resolved = resolveConfig('run', sources);
   return resolved.ok ? { ok: true, config: resolved.config } : resolved;
 }
 
-/** The configuration of `record`, which needs a broker and a file and knows no service and no OTLP. */
+/** The configuration of `record`, which needs a broker and a file, but no service and no OTLP. */
 export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordConfig> {
   const result = readOptions('record', sources);
   if (!result.ok) return result;
@@ -84,13 +83,13 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
   };
 }
 
-/** @param command which of them is told of in mistakes; both have the same configuration */
+/** @param command its name appears in mistakes; both commands have the same configuration */
 export function resolveConfig(command: 'run' | 'config', sources: OptionSources): ResolvedConfig {
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
   const opened = path === undefined ? undefined : openConfigFile(path.text, path.source);
-  // Which variables it refers to is not known then.
+  // Unknown variables cannot be checked: the file may refer to them.
   if (opened?.ok === false) return { ok: false, mistakes: [...mistakes, ...opened.mistakes] };
   const file = opened?.file;
   if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
@@ -107,8 +106,8 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const rows = rowsFor(command, celery);
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
-  if (root !== undefined) giveLevel(root, given);
-  if (celery.services === undefined) giveName(common.get(SERVICE_NAME), given);
+  if (root !== undefined) setLogLevel(root, given);
+  if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const { place } = meter ?? {};
   const options = checkOptions({ rows, given, mistakes, ...(place === undefined ? {} : { place }) });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
@@ -135,7 +134,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   };
 }
 
-/** Those of services have to be checked with each, where a file has some. */
+/** The options to check once. If the file has services, their options are checked for each service instead. */
 function rowsFor(command: 'run' | 'config', { services }: CelerySection): readonly KeyedRow[] {
   return optionRows(command).filter(([, { scope }]) => {
     if (scope === 'service') return services === undefined;
@@ -143,12 +142,12 @@ function rowsFor(command: 'run' | 'config', { services }: CelerySection): readon
   });
 }
 
-/** Where there is a file, it alone decides what the variables of the specification are about ("OTEL_CONFIG_FILE"). */
+/** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
 function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
 }
 
-/** Takes note of flags for what is in the file alone. */
+/** Reports flags for settings that come from the file alone. */
 function refuseFlags(
   flags: ReadonlyMap<OptionKey, string>,
   celery: CelerySection,
@@ -161,21 +160,21 @@ function refuseFlags(
     const inFile = fileOf(key)?.replace('EXPORTER', exporter);
     const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
     if (inFile === undefined || !isThere) continue;
-    const expected = `no such flag beside ${fileName}, which has it under ${inFile}`;
+    const expected = `no such flag with ${fileName}; set ${inFile} there`;
     mistakes.push({ path: key, source: flagOf(key), value: undefined, expected });
   }
 }
 
-/** The level of the log is the file's where nothing else gives it. */
-function giveLevel(root: FileValue, given: Map<OptionKey, Given>): void {
+/** The log level comes from the file if nothing else sets it. */
+function setLogLevel(root: FileValue, given: Map<OptionKey, Given>): void {
   const level = root.get('log_level');
   const text = level?.peek(STANDARD_FORMATS.logLevel);
   if (level === undefined || text === undefined || given.has('log_level')) return;
   given.set('log_level', { path: showPath(level.path), source: level.source, text });
 }
 
-/** The one service may have its name from the resource in the file, where flags and variables have none. */
-function giveName(name: GivenAttribute | undefined, given: Map<OptionKey, Given>): void {
+/** The only service is named by the resource of the file if flags and variables do not name it. */
+function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, Given>): void {
   const own = given.get('resource_attributes');
   const ownNames = own === undefined ? undefined : OPTIONS.resource_attributes.format.read(own.text);
   const isNamed = given.has('service_name') || (ownNames?.ok === true && ownNames.value.has(SERVICE_NAME));
@@ -186,7 +185,7 @@ function giveName(name: GivenAttribute | undefined, given: Map<OptionKey, Given>
 
 /**
  * One of `celery.services`.
- * @param given what it says wins over what is said of all, and flags and variables of those over both
+ * @param given by precedence: flags and variables, the service's own settings, those for all services
  */
 function readNamed(
   { name, place, tls, resource, metrics }: FileService,
@@ -213,14 +212,14 @@ function readNamed(
   });
 }
 
-/** Attributes of the bridge's own metrics: whose they are is no question. */
+/** The common attributes without `service.name`, for the bridge's own metrics. */
 function ownAttributes(common: GivenAttributes, origins: Origins): Config['self']['attributes'] {
   const own = new Map([...common].filter(([name]) => name !== SERVICE_NAME));
   for (const [name, { source }] of own) origins.note(['resource', 'attributes', name], source);
   return plainAttributes(own);
 }
 
-/** Adds what is wrong by the standard, unless something that was noted is about the same. */
+/** Adds mistakes by the standard's schema, unless one about the same path was reported. */
 function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
   const noted = mistakes.map(({ path }) => path);
   for (const { path, expected } of file.objections) {

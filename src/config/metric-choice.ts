@@ -1,54 +1,54 @@
 /**
- * What is recorded of the catalog: entries that switch metrics off and on and ask for attributes, and what they come to
- * over the catalog's defaults. An entry whose name ends in `*` stands for every name that begins so.
+ * Chooses which metrics and opt-in attributes are recorded: applies the user's entries to the defaults of the catalog. An
+ * entry whose name ends in `*` matches all names with that prefix.
  */
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../meter/catalog.ts';
 import type { MetricChoice } from '../meter/recorder.ts';
 
-/** What is said of one metric, or of all whose names begin alike. */
+/** Settings for one metric, or for all with a prefix. */
 export interface MetricEntry {
   readonly name: string;
-  /** Undefined: nothing is said of it. */
+  /** Undefined: not set. */
   readonly enabled?: boolean | undefined;
-  /** The opt-in attributes that are asked for, and no others; undefined: nothing is said of them. */
+  /** The complete list of opt-in attributes; undefined: not set. */
   readonly attributes?: readonly string[] | undefined;
-  /** Where it is said. */
+  /** Its origin. */
   readonly source: string;
 }
 
 export interface ChosenMetrics {
   readonly choice: MetricChoice;
-  /** Where a metric was switched, unless it is as the catalog has it. */
+  /** The origin of a metric's switch; undefined: the default of the catalog. */
   switchedBy(name: MetricName): string | undefined;
-  /** Where the attributes of a metric were asked for, if somewhere they were. */
+  /** The origin of a metric's attributes; undefined: the default. */
   attributesBy(name: MetricName): string | undefined;
 }
 
 /**
- * As the closest entry says; a name itself is closer than any `*`, and the longer of two `*` is closer.
- * @param layers entries of one place each; what an earlier layer says of a metric wins over all of the later ones
+ * The most specific entry wins: a full name over any `*`, and a longer prefix over a shorter one.
+ * @param layers entries by their source; an earlier layer takes precedence over all later ones
  */
 export function chooseMetrics(
   layers: readonly (readonly MetricEntry[])[],
   isOnByDefault: (name: MetricName) => boolean = (name) => METRICS[name].enabled,
 ): ChosenMetrics {
   const decide = (name: MetricName, says: (entry: MetricEntry) => boolean): MetricEntry | undefined =>
-    layers.map((entries) => closest(entries.filter(says), name)).find((entry) => entry !== undefined);
-  const switcher = (name: MetricName) => decide(name, ({ enabled }) => enabled !== undefined);
-  const asker = (name: MetricName) => decide(name, ({ attributes }) => attributes !== undefined);
+    layers.map((entries) => mostSpecific(entries.filter(says), name)).find((entry) => entry !== undefined);
+  const switchEntry = (name: MetricName) => decide(name, ({ enabled }) => enabled !== undefined);
+  const attributeEntry = (name: MetricName) => decide(name, ({ attributes }) => attributes !== undefined);
   return {
     choice: {
-      metrics: new Set(METRIC_NAMES.filter((name) => switcher(name)?.enabled ?? isOnByDefault(name))),
+      metrics: new Set(METRIC_NAMES.filter((name) => switchEntry(name)?.enabled ?? isOnByDefault(name))),
       optIns: new Set(
         METRIC_NAMES.flatMap((name) =>
           optInsOf(name).filter((optIn) =>
-            asker(name)?.attributes?.some((key) => optIn === `${name}/${key}`),
+            attributeEntry(name)?.attributes?.some((key) => optIn === `${name}/${key}`),
           ),
         ),
       ),
     },
-    switchedBy: (name) => switcher(name)?.source,
-    attributesBy: (name) => asker(name)?.source,
+    switchedBy: (name) => switchEntry(name)?.source,
+    attributesBy: (name) => attributeEntry(name)?.source,
   };
 }
 
@@ -57,19 +57,20 @@ export function optInsOf(name: MetricName): readonly OptIn[] {
   return OPT_INS.filter((optIn) => optIn.startsWith(`${name}/`));
 }
 
-/** Whether an entry's name is a metric's, or ends in `*` and begins as it does. */
+/** Whether an entry's name, or its prefix before `*`, matches a metric's name. */
 export function fits(entry: string, name: string): boolean {
   return entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : name === entry;
 }
 
-function closest(entries: readonly MetricEntry[], name: MetricName): MetricEntry | undefined {
-  const fitting = entries.filter((entry) => fits(entry.name, name));
-  return fitting.reduce<MetricEntry | undefined>(
-    (best, entry) => (best === undefined || closeness(entry, name) > closeness(best, name) ? entry : best),
+function mostSpecific(entries: readonly MetricEntry[], name: MetricName): MetricEntry | undefined {
+  const matching = entries.filter((entry) => fits(entry.name, name));
+  return matching.reduce<MetricEntry | undefined>(
+    (best, entry) =>
+      best === undefined || specificity(entry, name) > specificity(best, name) ? entry : best,
     undefined,
   );
 }
 
-function closeness(entry: MetricEntry, name: MetricName): number {
+function specificity(entry: MetricEntry, name: MetricName): number {
   return entry.name === name ? Number.POSITIVE_INFINITY : entry.name.length;
 }

@@ -1,29 +1,29 @@
-/** What was wrong with the configuration, as data and as text. Nothing in it is secret. */
+/** A mistake in the configuration, as data and as text. It contains no secrets. */
 import { printable } from '../printable.ts';
 
 export interface Mistake {
   /**
-   * Key of the option, or path in the configuration file; of arguments and variables that belong to
-   * no option, `command line` and `environment`.
+   * Key of the option, or path in the configuration file; `command line` or `environment` for arguments and variables that
+   * belong to no option.
    */
   readonly path: string;
   /**
-   * Where the value came from: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not given.
+   * Origin of the value: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not given.
    */
   readonly source: string | undefined;
-  /** The value in quotes, redacted where it is or may be a secret; undefined where there is none to show. */
+  /** The value in quotes, redacted if it may be a secret; undefined: nothing to show. */
   readonly value: string | undefined;
-  /** What stands after the word "expected". */
+  /** The text after the word "expected". */
   readonly expected: string;
 }
 
-/** The path of mistakes that belong to no option. */
+/** The path of mistakes in arguments that belong to no option. */
 export const COMMAND_LINE = 'command line';
 
-/** The path of mistakes that are about variables of no option. */
+/** The path of mistakes in variables that belong to no option. */
 export const ENVIRONMENT = 'environment';
 
-/** The path of mistakes that are about a configuration file as a whole. */
+/** The path of mistakes in a configuration file as a whole. */
 export const CONFIG_FILE = 'configuration file';
 
 /** One line: path, source, value, expectation. */
@@ -38,7 +38,7 @@ export function isInFile({ source = '' }: Mistake): boolean {
   return /:\d+$/.test(source);
 }
 
-/** Each once, and those of the file in the order of its lines, after the others. */
+/** Removes duplicates, and puts mistakes of the file last, in the order of its lines. */
 export function inOrder(mistakes: readonly Mistake[], fileName: string): readonly Mistake[] {
   const lineOf = ({ source = '' }: Mistake): number =>
     source.startsWith(`${fileName}:`) ? Number(source.slice(fileName.length + 1)) : 0;

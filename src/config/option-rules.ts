@@ -1,4 +1,4 @@
-/** What options demand of each other, one row a rule; asked only of options whose own values could be read. */
+/** The rules between options, one per row; they apply only to options whose own values are valid. */
 import { existsSync } from 'node:fs';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
@@ -6,20 +6,20 @@ import { defaultEndpoint, readEndpoint } from './format/otlp-endpoint.ts';
 import { flagOf, OPTIONS, type OptionKey, type OptionValues, optionRows } from './options.ts';
 
 export interface OptionReader {
-  /** The value of an option; undefined where it is unset or could not be read. */
+  /** The value of an option; undefined if it is unset or invalid. */
   value<K extends OptionKey>(key: K): OptionValues[K] | undefined;
-  /** The text of an option as it is, its default included; undefined where it is unset. */
+  /** The text of an option or its default; undefined if there is none. */
   text(key: OptionKey): string | undefined;
-  /** The flag, the variables or the line that gave it; undefined where its default or nothing did. */
+  /** The flag, variables or line that set it; undefined if none did. */
   source(key: OptionKey): string | undefined;
-  /** Whether something gave it, rather than its default. */
+  /** Whether it was set, rather than left to its default. */
   isGiven(key: OptionKey): boolean;
 }
 
 export interface OptionRule {
-  /** The option that is named in the mistake. */
+  /** The option that the mistake is reported for. */
   readonly path: OptionKey;
-  /** What was expected of it; undefined where the rule holds. */
+  /** What was expected; undefined if the rule holds. */
   readonly broken: (options: OptionReader) => string | undefined;
 }
 
@@ -28,16 +28,15 @@ export const SERVICE_NAME = 'service.name';
 
 const ALL_SIGNALS = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
-/** Of what is given beside a recording and is about a broker. */
-export const NO_BROKER =
-  'nothing beside a recording, of which it says nothing: leave it out, or listen to a broker';
+/** For options of a broker that are set with a recording. */
+export const NO_BROKER = 'no broker option with a recording: remove it, or listen to a broker';
 
-/** Whether no broker is listened to. */
+/** Whether all addresses are recordings. */
 export function isRecorded(urls: BrokerUrls | undefined): boolean {
   return urls?.every(({ scheme }) => scheme === 'recording') === true;
 }
 
-/** Whoever gives such an option believes that it does something. */
+/** An option that has no effect is a mistake: the user expects one. */
 const BROKER_ONLY: readonly OptionRule[] = optionRows()
   .filter(([, { transport }]) => transport !== undefined)
   .map(([path]) => ({
@@ -48,7 +47,7 @@ const BROKER_ONLY: readonly OptionRule[] = optionRows()
         : undefined,
   }));
 
-/** Where requests go, by the protocol; undefined where that could not be read. */
+/** The endpoint; undefined if the protocol is invalid. */
 export function endpointOf(options: OptionReader): Reading<string> | undefined {
   const protocol = options.value('otlp_protocol');
   const text = options.value('otlp_endpoint');
@@ -57,27 +56,27 @@ export function endpointOf(options: OptionReader): Reading<string> | undefined {
   return readEndpoint(protocol, text, options.source('otlp_endpoint') === ALL_SIGNALS);
 }
 
-/** Without the one the other is of no use. */
-function goesWith(path: OptionKey, other: OptionKey, what: string): OptionRule {
+/** `path` is required if `other` is set. */
+function requiredWith(path: OptionKey, other: OptionKey, what: string): OptionRule {
   return {
     path,
     broken: ({ isGiven }) =>
       isGiven(other) && !isGiven(path)
-        ? `${OPTIONS[path].format.expects}, because there is ${what}`
+        ? `${OPTIONS[path].format.expects}, because ${what} is set`
         : undefined,
   };
 }
 
-/** It is at least the time after which a worker is not up. */
-function noShorter(
+/** A timeout must not be shorter than `worker_timeout`. */
+function atLeastWorkerTimeout(
   path: 'lost_timeout' | 'series_retention',
-  isAsked: (options: OptionReader) => boolean,
+  applies: (options: OptionReader) => boolean,
 ): OptionRule {
   return {
     path,
     broken: (options) => {
       const [atLeast = 0, value = atLeast] = [options.value('worker_timeout'), options.value(path)];
-      return value < atLeast && isAsked(options) ? `at least worker_timeout (${atLeast} s)` : undefined;
+      return value < atLeast && applies(options) ? `at least worker_timeout (${atLeast} s)` : undefined;
     },
   };
 }
@@ -88,11 +87,11 @@ export const OPTION_RULES: readonly OptionRule[] = [
     path: 'service_name',
     broken: (options) => {
       if (options.isGiven('service_name')) return undefined;
-      // Attributes that cannot be read may have it: one mistake is enough.
+      // Invalid attributes may contain it: one mistake is enough.
       const attributes = options.value('resource_attributes');
       if (options.isGiven('resource_attributes') && attributes === undefined) return undefined;
       return (attributes?.get(SERVICE_NAME) ?? '') === ''
-        ? 'a name, here or as service.name among the resource attributes'
+        ? 'a name, here or as service.name in the resource attributes'
         : undefined;
     },
   },
@@ -103,27 +102,27 @@ export const OPTION_RULES: readonly OptionRule[] = [
       return endpoint === undefined || endpoint.ok ? undefined : endpoint.expected;
     },
   },
-  goesWith('otlp_client_key', 'otlp_client_certificate', 'a certificate'),
-  goesWith('otlp_client_certificate', 'otlp_client_key', 'a key'),
+  requiredWith('otlp_client_key', 'otlp_client_certificate', 'a certificate'),
+  requiredWith('otlp_client_certificate', 'otlp_client_key', 'a key'),
   {
     path: 'metric_export_timeout',
     broken: (options) => {
       const intervalMs = options.value('metric_export_interval');
       const timeoutMs = options.value('metric_export_timeout');
       if (intervalMs === undefined || timeoutMs === undefined || timeoutMs <= intervalMs) return undefined;
-      // The default gives way to a shorter interval, as in the SDK.
+      // The default is lowered to a shorter interval, as in the SDK.
       return options.isGiven('metric_export_timeout') ? `at most the interval (${intervalMs} ms)` : undefined;
     },
   },
-  // The default gives way to a longer worker_timeout.
-  noShorter('lost_timeout', ({ isGiven }) => isGiven('lost_timeout')),
-  noShorter('series_retention', () => true),
+  // The default is raised to a longer worker_timeout.
+  atLeastWorkerTimeout('lost_timeout', ({ isGiven }) => isGiven('lost_timeout')),
+  atLeastWorkerTimeout('series_retention', () => true),
   {
     path: 'metrics_enabled',
     broken: (options) => {
       const disabled = options.value('metrics_disabled') ?? [];
       const both = (options.value('metrics_enabled') ?? []).filter((entry) => disabled.includes(entry));
-      return both.length === 0 ? undefined : `none that metrics_disabled has too: ${both.join(', ')}`;
+      return both.length === 0 ? undefined : `no names that are also in metrics_disabled: ${both.join(', ')}`;
     },
   },
   {
@@ -131,7 +130,7 @@ export const OPTION_RULES: readonly OptionRule[] = [
     broken: (options) => {
       const file = options.value('out');
       if (file === undefined || options.value('force') === true || !existsSync(file)) return undefined;
-      return `a file that is not there yet, or ${flagOf('force')}`;
+      return `a file that does not exist yet, or ${flagOf('force')}`;
     },
   },
 ];

@@ -1,7 +1,6 @@
 /**
- * The table of options: one row each, from which flags, environment variables, keys of the configuration file, its JSON
- * schema, checks, defaults, `--help` and the README's table derive. A default is a text and passes the same check as
- * what a user writes.
+ * The table of options, one row each. Flags, environment variables, keys of the configuration file, its JSON schema, checks,
+ * defaults, `--help` and the tables in the documents derive from it. A default is a text, checked like a user's value.
  */
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import { LOG_LEVELS } from '../self/log-level.ts';
@@ -25,12 +24,12 @@ import { certificateFile, keyFile } from './format/pem-file.ts';
 export type OptionCommand = 'run' | 'config' | 'record' | 'metrics';
 
 /**
- * What an option is about: the process; how a cluster is kept, which a configuration file says for all services or for
- * one; one service; the export, which a file says in the sections of the standard; or a command itself.
+ * What an option applies to: the process; a cluster (in a file, set for all services or for one); one service; the export
+ * (in a file, set in the sections of the standard); or a single command.
  */
 export type OptionScope = 'process' | 'cluster' | 'service' | 'export' | 'command';
 
-/** What an option sets: a key of a service's configuration, or of the export's. */
+/** The key that an option sets in the configuration of a service or of the export. */
 type Setting =
   | `broker.${keyof ServiceConfig['broker']}`
   | `broker.amqp.${keyof ServiceConfig['broker']['amqp']}`
@@ -45,23 +44,22 @@ interface Described<T> {
   /** One sentence with the unit. */
   readonly doc: string;
   readonly format: Format<T>;
-  /** Where it is not the key with dashes. */
+  /** By default, the key with dashes. */
   readonly flag?: `--${string}`;
   /**
-   * Where a configuration file has it, unless that is under its own key in `celery` (scope `cluster`) or in each of
-   * `celery.services`. NAME stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`.
+   * Its path in a configuration file; by default its key in `celery` (scope `cluster`) or in each of `celery.services`. NAME
+   * stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`.
    */
   readonly file?: string;
-  /** Where its value is kept as it is, but in milliseconds where the key ends in `Ms`. */
+  /** Where its value is stored unchanged, except that keys ending in `Ms` hold milliseconds. */
   readonly setting?: Setting;
-  /** Used where nothing is given; without it the option is unset. */
+  /** Without a default, the option may be unset. */
   readonly default?: string;
   readonly commands?: readonly OptionCommand[];
-  /** Without a value nothing starts. */
   readonly required?: true;
-  /** A list to which all sources contribute; the preferred source wins key by key. */
+  /** A list merged from all sources; for each key, the source of highest precedence wins. */
   readonly merged?: true;
-  /** The live brokers that it is about. Given where the service has none of them, it is a mistake. */
+  /** The brokers that it applies to. Setting it without such a broker is a mistake. */
   readonly transport?: 'any' | 'amqp';
 }
 
@@ -80,12 +78,12 @@ const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
 const MIB = 1024 * 1024;
 
-/** The part of an AMQP name that is left beside the id that is put after it. */
+/** Leaves room for the id that is appended, within an AMQP name. */
 const QUEUE_PREFIX_BYTES_MAX = 200;
-/** Here beside what Celery puts before and after it. */
+/** Leaves room for what Celery adds, within an AMQP name. */
 const CONTROL_EXCHANGE_BYTES_MAX = 200;
 
-/** The two environment variables of an OTLP option: the one for metrics wins over the one for all signals. */
+/** The environment variables of an OTLP option: for metrics, else for all signals. */
 function otlpEnv(name: string): readonly string[] {
   return [`OTEL_EXPORTER_OTLP_METRICS_${name}`, `OTEL_EXPORTER_OTLP_${name}`];
 }
@@ -93,18 +91,18 @@ function otlpEnv(name: string): readonly string[] {
 const READER = 'meter_provider.readers[0].periodic';
 const EXPORTER = `${READER}.exporter.EXPORTER`;
 
-/** Makes the rows of a scope. */
+/** Makes rows of one scope. */
 const rowOf =
   (scope: OptionScope, commands: readonly OptionCommand[] = ['run']) =>
   <T>(row: Described<T> & Environment): OptionRow<T> => ({ scope, commands, ...row });
 const ofProcess = rowOf('process');
 const ofCluster = rowOf('cluster');
 const ofService = rowOf('service');
-/** Who records has a broker too. */
+/** For `record` too. */
 const ofBroker = rowOf('service', ['run', 'record']);
 const ofExport = rowOf('export');
 
-/** An option of one command itself. */
+/** An option of a single command. */
 const only = <T>(command: OptionCommand, row: Described<T> & Partial<Environment>): OptionRow<T> => ({
   scope: 'command',
   commands: [command],
@@ -196,14 +194,14 @@ const ROWS = {
     default: '30',
   }),
   lost_timeout: ofCluster({
-    doc: 'Seconds of silence after which the running tasks of a worker are counted as lost, unless its death is proved earlier; at least `worker_timeout`.',
+    doc: 'Seconds of silence after which the running tasks of a worker are counted as lost, unless its death is detected earlier; at least `worker_timeout`.',
     format: seconds(DAY_S),
     env: ['CELERY_OTEL_LOST_TIMEOUT'],
     setting: 'cluster.lostTimeoutMs',
     default: '120',
   }),
   series_retention: ofCluster({
-    doc: 'Seconds after which a worker that is gone is forgotten, and an idle series of a full metric may make room for a new one; at least `worker_timeout`.',
+    doc: 'Seconds after which a worker that is gone is forgotten, and an idle series may be replaced by a new one if its metric is at the limit; at least `worker_timeout`.',
     format: seconds(30 * DAY_S),
     env: ['CELERY_OTEL_SERIES_RETENTION'],
     setting: 'cluster.seriesRetentionMs',
@@ -217,14 +215,14 @@ const ROWS = {
     default: '100000',
   }),
   workers_max: ofCluster({
-    doc: 'Maximum number of workers to remember, with 12 kB for each; beyond either limit the one silent for longest is forgotten.',
+    doc: 'Maximum number of workers to remember, with 12 kB for each; beyond either limit the worker that has been silent longest is forgotten.',
     format: wholeNumber(1, 1_000_000),
     env: ['CELERY_OTEL_WORKERS_MAX'],
     setting: 'cluster.workersMax',
     default: '10000',
   }),
   reordering_window: ofCluster({
-    doc: 'Seconds for which events are held back, so that they are counted in the order in which they happened.',
+    doc: 'Seconds to hold back events, so that they are counted in the order in which they happened.',
     format: seconds(HOUR_S),
     env: ['CELERY_OTEL_REORDERING_WINDOW'],
     setting: 'cluster.windowMs',
@@ -245,7 +243,7 @@ const ROWS = {
     default: '100',
   }),
   service_name: ofService({
-    doc: '`service.name` of the exported metrics; required unless `resource_attributes` has it, and wins over that one.',
+    doc: '`service.name` of the exported metrics; required unless `resource_attributes` has it, over which it takes precedence.',
     format: line(255),
     env: ['OTEL_SERVICE_NAME'],
     file: 'celery.services',
@@ -257,21 +255,21 @@ const ROWS = {
     file: 'celery.services.NAME.resource',
   }),
   metrics_disabled: ofService({
-    doc: 'Metrics that are switched off, besides those that are off by default.',
+    doc: 'Metrics to disable, in addition to those disabled by default.',
     format: metricList,
     flag: '--disable-metrics',
     env: ['CELERY_OTEL_METRICS_DISABLED'],
     file: 'celery.services.NAME.metrics',
   }),
   metrics_enabled: ofService({
-    doc: 'Metrics that are switched on; the more specific name of `metrics_enabled` and `metrics_disabled` decides.',
+    doc: 'Metrics to enable; if `metrics_disabled` matches too, the more specific name wins.',
     format: metricList,
     flag: '--enable-metrics',
     env: ['CELERY_OTEL_METRICS_ENABLED'],
     file: 'celery.services.NAME.metrics',
   }),
   metric_attributes_enabled: ofService({
-    doc: 'Opt-in attributes that are added to the points of a metric.',
+    doc: 'Opt-in attributes to add to the points of a metric.',
     format: optInList,
     flag: '--enable-attributes',
     env: ['CELERY_OTEL_ATTRIBUTES_ENABLED'],
@@ -349,7 +347,7 @@ const ROWS = {
     default: 'cumulative',
   }),
   otlp_default_histogram_aggregation: ofExport({
-    doc: 'Whether histograms have the explicit buckets of docs/metrics.md, or exponential ones.',
+    doc: 'Histograms with the explicit buckets of docs/metrics.md, or with exponential buckets.',
     format: oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram'], { anyCase: true }),
     env: ['OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION'],
     file: `${EXPORTER}.default_histogram_aggregation`,
@@ -365,7 +363,7 @@ const ROWS = {
     default: '60000',
   }),
   metric_export_timeout: ofExport({
-    doc: 'Milliseconds that each request of an export may take, if `otlp_timeout` is longer; at most `metric_export_interval`, to which the default is lowered. An export of many requests goes on as long as they are answered.',
+    doc: 'Milliseconds that each request of an export may take, if `otlp_timeout` is longer; at most `metric_export_interval`, to which the default is lowered. An export of several requests continues as long as each is answered in time.',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],
     file: `${READER}.timeout`,
@@ -424,19 +422,19 @@ export const OPTIONS: { readonly [K in OptionKey]: OptionRow<OptionValues[K]> } 
 
 export type KeyedRow = readonly [OptionKey, OptionRow<unknown>];
 
-/** The rows in the order of the table, each with its key; those of one command where it is given. */
+/** All rows with their keys, in order, or those of one command. */
 export function optionRows(command?: OptionCommand): readonly KeyedRow[] {
   return OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const).filter(
     ([, row]) => command === undefined || takes(command, row),
   );
 }
 
-/** `config` says what `run` would do, so it takes all that `run` takes. */
+/** `config` takes all options of `run`. */
 function takes(command: OptionCommand, { commands }: OptionRow<unknown>): boolean {
   return commands.includes(command) || (command === 'config' && commands.includes('run'));
 }
 
-/** The value of an option that has a default, where nothing else is given. */
+/** The default value of an option that has one. */
 export function defaultOf<K extends OptionKey>(key: K): OptionValues[K] {
   const row: OptionRow<OptionValues[K]> = OPTIONS[key];
   const reading = row.format.read(row.default ?? '');
@@ -448,7 +446,7 @@ export function flagOf(key: OptionKey): string {
   return OPTIONS[key].flag ?? `--${key.replaceAll('_', '-')}`;
 }
 
-/** Where a configuration file has an option; undefined where it has not. */
+/** The path of an option in a configuration file; undefined if it has none. */
 export function fileOf(key: OptionKey): string | undefined {
   const { scope, file } = OPTIONS[key];
   switch (scope) {
@@ -461,7 +459,7 @@ export function fileOf(key: OptionKey): string | undefined {
   }
 }
 
-/** The options that a service has under their own keys in a configuration file. */
+/** The options that are keys of a service in a configuration file. */
 export function serviceRows(): readonly KeyedRow[] {
   return optionRows('run').filter(
     ([, { scope, file }]) => scope === 'cluster' || (scope === 'service' && file === undefined),

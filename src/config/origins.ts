@@ -1,4 +1,4 @@
-/** Where the values of a configuration came from, by their paths in a configuration file, whether there is one or not. */
+/** The origin of each configuration value, by its path in a configuration file, whether a file exists or not. */
 import { type FilePath, showPath } from './file/file-path.ts';
 import type { FileValue } from './file/file-value.ts';
 
@@ -6,12 +6,12 @@ export class Origins {
   readonly #noted = new Map<string, string>();
   readonly #file: FileValue | undefined;
 
-  /** @param file the root of the file, if there is one */
+  /** @param file the root of the file, if any */
   constructor(file?: FileValue) {
     this.#file = file;
   }
 
-  /** Of a value that is not where the file has it, or of all that is within. Undefined: nobody gave it. */
+  /** Sets the origin of a path and everything within. Undefined: not given. */
   note(path: FilePath, source: string | undefined): void {
     if (source !== undefined) this.#noted.set(showPath(path), source);
   }

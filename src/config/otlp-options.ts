@@ -1,4 +1,4 @@
-/** Options of the export, and what only a configuration file says of it → the settings of `otlp/`. */
+/** The export options, and the settings that only a configuration file can have → the settings of `otlp/`. */
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import { CARDINALITY_LIMIT, type MeterProvider } from './file/exporter-section.ts';
 import { parsePath } from './file/file-path.ts';
@@ -8,19 +8,19 @@ import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
 import { EXPORT_ROWS } from './setting.ts';
 
-/** @param meter undefined: there is no file */
+/** @param meter undefined without a file */
 export function otlpSettings(options: Options, origins: Origins, meter?: MeterProvider): OtlpSettings {
   const intervalMs = options.need('metric_export_interval');
   const protocol = options.need('otlp_protocol');
   const endpoint = endpointOf(options);
-  if (endpoint?.ok !== true) throw new Error('an endpoint that is none passed the rules');
+  if (endpoint?.ok !== true) throw new Error('an invalid endpoint passed the rules');
   if (meter === undefined) noteOrigins(options, protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http', origins);
   const limits = { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT };
   return {
     exporter: {
       protocol,
       endpoint: endpoint.value,
-      // Defines its keys as own properties, whatever they are called.
+      // fromEntries defines own properties, even for a key like __proto__.
       headers: Object.fromEntries(meter?.headers ?? options.value('otlp_headers') ?? []),
       certificateFile: options.value('otlp_certificate'),
       clientCertificateFile: options.value('otlp_client_certificate'),
@@ -37,7 +37,7 @@ export function otlpSettings(options: Options, origins: Origins, meter?: MeterPr
     },
     schedule: {
       intervalMs,
-      // The default is longer than a short interval, and an export is to be over when the next one is due.
+      // The default may exceed a short interval, but an export must end before the next one.
       timeoutMs: Math.min(options.need('metric_export_timeout'), intervalMs),
       pointsPerRequestMax: meter?.pointsPerRequestMax,
     },
@@ -47,7 +47,7 @@ export function otlpSettings(options: Options, origins: Origins, meter?: MeterPr
 function noteOrigins(options: Options, exporter: string, origins: Origins): void {
   for (const [key] of EXPORT_ROWS) {
     const path = parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
-    // In a file the protocol is the name of a map; what is left of it as a value is the encoding over HTTP.
+    // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.
     origins.note(key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path, options.source(key));
   }
 }

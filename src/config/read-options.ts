@@ -1,6 +1,6 @@
 /**
- * Finds the text of every option of a command (flag, else environment, else what else gives it, else default), has
- * convict check it by its row, and collects every mistake. It is given the environment and never looks for it.
+ * Finds the text of each option of a command (flag, else environment, else file, else default), validates it with convict,
+ * and collects all mistakes. It never reads the environment itself.
  */
 import convict from 'convict';
 import { readFlags } from './flags.ts';
@@ -17,18 +17,18 @@ import {
 } from './options.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
-/** Where options come from: the arguments after the command's name, and the environment. */
+/** The sources of options: the arguments after the command's name, and the environment. */
 export interface OptionSources {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * Whether a variable `CELERY_OTEL_…` that no option has is a mistake. To a command it is; a program that embeds the
-   * bridge may have some of its own.
+   * Whether an unknown variable `CELERY_OTEL_…` is a mistake. It is for commands; a program that embeds the bridge may have
+   * variables of its own.
    */
   readonly refuseUnknown?: boolean;
 }
 
-/** Checked options. */
+/** Validated options. */
 export interface Options extends OptionReader {
   /** The value of an option that is required or has a default. */
   need<K extends OptionKey>(key: K): OptionValues[K];
@@ -38,7 +38,7 @@ export type OptionsResult =
   | { readonly ok: true; readonly options: Options }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** A text, and where it came from: a flag, variables, or a line of a file with the path there. */
+/** A text and its origin: a flag, variables, or a line of a file and the path there. */
 export interface Given {
   readonly path: string;
   readonly source: string;
@@ -49,15 +49,15 @@ export type GivenTexts = ReadonlyMap<OptionKey, Given>;
 
 export interface OptionCheck {
   readonly rows: readonly KeyedRow[];
-  /** What else is given for other rows is not looked at. */
+  /** Texts for other rows are ignored. */
   readonly given: GivenTexts;
-  /** Where mistakes are added; those that are there already may explain why something is missing. */
+  /** Collects mistakes; earlier ones may explain why an option is missing. */
   readonly mistakes: Mistake[];
-  /** Where an option belongs that is not given; by default to nowhere but itself. */
+  /** The position to report for a missing option; by default, its key. */
   readonly place?: (key: OptionKey) => Pick<Mistake, 'path' | 'source'>;
 }
 
-/** All options of a command, or all that is wrong with them. */
+/** All options of a command, or all mistakes. */
 export function readOptions(
   command: OptionCommand,
   { argv, env, refuseUnknown }: OptionSources,
@@ -69,7 +69,7 @@ export function readOptions(
   return mistakes.length === 0 ? { ok: true, options } : { ok: false, mistakes };
 }
 
-/** What flags and environment give: the most preferred text, or all of a list that is merged, where the last one wins. */
+/** Texts from flags and environment: the one of highest precedence, or, for merged lists, all with that one last. */
 export function findGiven(
   rows: readonly KeyedRow[],
   flags: ReadonlyMap<OptionKey, string>,
@@ -77,7 +77,7 @@ export function findGiven(
 ): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
   for (const [key, row] of rows) {
-    // OpenTelemetry treats an empty variable as one that is not set.
+    // OpenTelemetry treats an empty variable as unset.
     const found = [
       { source: flagOf(key), text: flags.get(key) ?? '' },
       ...row.env.map((name) => ({ source: name, text: env[name]?.trim() ?? '' })),
@@ -90,12 +90,12 @@ export function findGiven(
   return given;
 }
 
-/** Checks each option by itself and all by the rules between them. */
+/** Validates each option, then applies the rules between options. */
 export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Options {
   const refuse = (key: OptionKey, expected: string): void => {
     const found = given.get(key);
     const { path, source } = found ?? place?.(key) ?? { path: key, source: undefined };
-    // A flag without its value was already complained about, and so was a list with a wrong item.
+    // Already reported: a flag without a value, or an invalid item of a list.
     if (
       found === undefined &&
       mistakes.some((other) => other.path === path || other.path.startsWith(`${path}[`))
@@ -115,8 +115,8 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
 }
 
 /**
- * The texts with defaults filled in, each checked by convict with the format of its row. convict reads neither the
- * environment nor arguments here: it knows one variable for an option, and keeps no account of origins.
+ * The texts, or defaults, each validated by convict with the format of its row. convict does not read environment or
+ * arguments itself, because it supports one variable per option and does not track origins.
  */
 function checkAll(
   rows: readonly KeyedRow[],
@@ -144,7 +144,7 @@ function checkAll(
   try {
     config.validate({ allowed: 'strict' });
   } catch (error) {
-    // Its one message for all mistakes adds nothing to the refusals. Without one, something else is wrong.
+    // Its message only repeats the refusals. Without a refusal, this is another error.
     if (refusals === 0) throw error;
   }
   const texts = config.getProperties();

@@ -1,4 +1,4 @@
-/** One Celery service of a configuration, from checked options and what else is said of it, with account of the origins. */
+/** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
 import { type BrokerTls, type BrokerUrls, parseBrokerUrls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
@@ -15,13 +15,13 @@ import type { Options } from './read-options.ts';
 
 export interface ServiceParts {
   readonly name: string;
-  /** Where that was given. */
+  /** The origin of the name. */
   readonly named: string;
   readonly options: Options;
-  /** `broker_use_ssl`, which only a file has, and where. */
+  /** `broker_use_ssl`, which only a file can have, and its origin. */
   readonly tls?: { readonly settings: BrokerTls; readonly source: string };
   readonly attributes: GivenAttributes;
-  /** What wins comes first. */
+  /** By precedence, highest first. */
   readonly metrics: readonly (readonly MetricEntry[])[];
 }
 
@@ -32,7 +32,7 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
   const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
-    // The settings of an address that has its own are other ones.
+    // An address may have TLS settings of its own.
     const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === tls?.settings;
     if (isSetting) origins.note([...at, 'broker_url', index, 'ssl'], tls?.source);
   }
@@ -54,9 +54,9 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
 }
 
 /**
- * The service that there is without `celery.services`, from options alone.
- * @param common attributes of all resources, which the options' own win over; they may have the name too
- * @param metrics what is said of all services
+ * The only service, if there is no `celery.services`.
+ * @param common attributes of all resources; those of options take precedence. They may include `service.name`
+ * @param metrics settings for all services
  */
 export function onlyService(
   options: Options,
@@ -81,7 +81,7 @@ export function onlyService(
   };
 }
 
-/** Where the options that are about the process came from. */
+/** Notes the origins of the options of the process. */
 export function noteProcess(options: Options, origins: Origins): void {
   for (const [key, { scope }] of optionRows('run')) {
     const file = scope === 'process' ? fileOf(key) : undefined;
@@ -89,12 +89,12 @@ export function noteProcess(options: Options, origins: Origins): void {
   }
 }
 
-/** Defines its keys as own properties, whatever they are called. */
+/** fromEntries defines own properties, even for a key like __proto__. */
 export function plainAttributes(given: GivenAttributes): ResourceAttributes {
   return Object.fromEntries([...given].map(([key, { value }]) => [key, value]));
 }
 
-/** @param tls `broker_use_ssl`, which only a file has */
+/** @param tls `broker_use_ssl`, which only a file can have */
 export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSettings {
   return {
     urls: tls === undefined ? options.need('broker_url') : urlsWithTls(options, tls),
@@ -111,7 +111,7 @@ export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSetting
 
 function urlsWithTls(options: Options, tls: BrokerTls): BrokerUrls {
   const parsed = parseBrokerUrls(options.text('broker_url') ?? '', tls);
-  if (!parsed.ok) throw new Error('a broker address that was right without TLS is wrong with it');
+  if (!parsed.ok) throw new Error('a broker address became invalid with broker_use_ssl');
   return parsed.urls;
 }
 
@@ -128,7 +128,7 @@ function clusterSettings(options: Options): ClusterSettings {
   };
 }
 
-/** What the options say of metrics, for the one service there is without `celery.services`. */
+/** The metric options, as entries. */
 function metricEntries(options: Options): readonly MetricEntry[] {
   const sourceOf = (key: OptionKey): string => options.source(key) ?? key;
   const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>

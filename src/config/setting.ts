@@ -1,4 +1,4 @@
-/** What options set in a configuration, found by the column `setting` of their rows. */
+/** The values that options have set in a configuration, found by the column `setting`. */
 import type { Format } from './format/formats.ts';
 import { type KeyedRow, type OptionKey, optionRows } from './options.ts';
 
@@ -8,7 +8,7 @@ export interface Setting {
   /** `cluster.workerTimeoutMs`. */
   readonly path: string;
   readonly value: unknown;
-  /** How many of its unit are one of the option's. */
+  /** Units of the value per unit of the option. */
   readonly scale: number;
 }
 
@@ -16,7 +16,7 @@ export const EXPORT_ROWS: readonly KeyedRow[] = optionRows('run').filter(
   ([, { scope }]) => scope === 'export',
 );
 
-/** @param holder the configuration of a service, or that of the export */
+/** @param holder the configuration of a service or of the export */
 export function settingsIn(holder: object, rows: readonly KeyedRow[]): readonly Setting[] {
   return rows.flatMap(([key, { setting: path, format }]) => {
     if (path === undefined) return [];

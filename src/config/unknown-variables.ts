@@ -1,6 +1,6 @@
 /**
- * Variables `CELERY_OTEL_…` that no option has: each is a mistake, as an unknown flag is, since whoever sets one believes
- * that it does something. It repeats no value.
+ * Finds unknown variables `CELERY_OTEL_…`. Each is a mistake, like an unknown flag, because the user expects an effect. It
+ * prints no values.
  */
 import { nearest } from './format/near-miss.ts';
 import { ENVIRONMENT, type Mistake } from './mistake.ts';
@@ -8,24 +8,23 @@ import { optionRows } from './options.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Nobody but us has variables that begin so. */
 const PREFIX = 'CELERY_OTEL_';
 
 /**
- * What Kubernetes and Docker tell of a service `celery-otel` or `celery-otel-…` to all that runs beside it, asked or not:
- * an address in `…_PORT`, and only with that the others.
+ * Kubernetes and Docker define variables for a service named `celery-otel` or `celery-otel-…`: `…_PORT` with an address, and
+ * with it the others.
  */
 const PORT = /^(CELERY_OTEL(?:_[A-Z0-9_]+)?)_PORT$/u;
 const ADDRESS = /^(?:tcp|udp|sctp):\/\//u;
 const OF_SERVICE =
   /^_(?:NAME|ENV_.+|SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?)$/u;
 
-/** Longer ones, and those with anything else in them, are not repeated. */
+/** Other names are not printed. */
 const PRINTABLE = /^[A-Z0-9_]{1,80}$/iu;
 
 /**
- * What is wrong with the names in an environment; a variable that is empty is one that is not set.
- * @param used variables with a use of their own: a configuration file refers to them
+ * Unknown variables in an environment; empty ones are ignored.
+ * @param used variables that a configuration file refers to
  */
 export function unknownVariables(
   env: Environment,
@@ -41,7 +40,7 @@ export function unknownVariables(
     .map(([name]) => mistakeIn(name));
 }
 
-/** What the names of their variables begin with. */
+/** The prefixes of the variables of such services. */
 function servicesIn(env: Environment): readonly string[] {
   return Object.entries(env).flatMap(([name, text]) => {
     const service = PORT.exec(name)?.[1];
@@ -56,11 +55,11 @@ function mistakeIn(name: string): Mistake {
     path: ENVIRONMENT,
     source: PRINTABLE.test(name) ? name : `a variable ${PREFIX}…`,
     value: undefined,
-    expected: `a variable that there is${near === undefined ? '' : ` (did you mean ${near}?)`}`,
+    expected: `a known variable${near === undefined ? '' : ` (did you mean ${near}?)`}`,
   };
 }
 
-/** What may stand after the prefix of a slip → the variable that was meant: one of ours, of Celery or of OpenTelemetry. */
+/** The name after the prefix → the variable that was meant: ours, Celery's or OpenTelemetry's. */
 function intended(): ReadonlyMap<string, string> {
   const words = optionRows().flatMap(([key, { env }]) => [
     ...env.map((name) => [name.replace(/^(?:CELERY_OTEL|CELERY|OTEL)_/u, ''), name] as const),

@@ -1,6 +1,6 @@
 /**
- * The table of attributes: every key that a metric may have, and what its values are. Whether a metric always has it is
- * said by the metric's row. Below it, the attributes of the resources that metrics are exported under.
+ * The table of attributes: all keys of metrics, with their values. The row of a metric says which attributes it has. Below
+ * it, the attributes of resources.
  */
 import type { Revocation, WorkerExit } from '../cluster/observation.ts';
 import type { SelfEvent } from '../self/self-event.ts';
@@ -16,7 +16,7 @@ export interface AttributeRow {
 
 type FieldOf<K extends SelfEvent['kind']> = Extract<SelfEvent, { readonly kind: K }>;
 
-/** The members of a union as a list, of which the compiler sees that none is missing and none is too many. */
+/** The members of a union as a list; the compiler checks that it is complete. */
 function membersOf<T extends string>(members: Readonly<Record<T, true>>): readonly string[] {
   return Object.keys(members);
 }
@@ -65,7 +65,7 @@ export const ATTRIBUTES = {
   },
   'celery.worker.exit.reason': {
     description:
-      'Why it ended: it said `goodbye`, as after SIGTERM; it fell into `silence`; or without a goodbye it was `replaced` by a process with another pid, or `restarted` with the same pid.',
+      'Why it ended: `goodbye`, as after SIGTERM; `silence`; or, without a goodbye, `replaced` by a process with another pid, or `restarted` with the same pid.',
     values: WORKER_EXITS,
   },
   'celery.worker.load.period': {
@@ -92,7 +92,8 @@ export const ATTRIBUTES = {
     values: 'boolean',
   },
   'celery_otel.defect.where': {
-    description: 'Where it was caught; `attached_provider` is an error of a provider that is not ours.',
+    description:
+      'Where it was caught; `attached_provider` is an error in a MeterProvider of the embedding program.',
     values: membersOf<FieldOf<'defect'>['where']>({
       transport: true,
       deliver: true,
@@ -160,7 +161,7 @@ export const ATTRIBUTES = {
 
 export type AttributeKey = keyof typeof ATTRIBUTES;
 
-/** What a resource has by itself; `resource_attributes` adds whatever the user wants. */
+/** The built-in attributes of resources; users add others with `resource_attributes`. */
 export const RESOURCE_ATTRIBUTES = {
   'service.instance.id': {
     description:

@@ -1,26 +1,25 @@
 /**
- * What a meter may have beyond the API: instruments that can be bound to one series, to which then is added without a
- * look-up. Those of our own provider can; of any other nothing is expected but the API (`guarded-provider.ts`).
+ * An extension of the metrics API: instruments that can be bound to one series, so that recording needs no lookup. Only
+ * our own provider supports it; other providers need only the API (`guarded-provider.ts`).
  */
 import type { Attributes, Counter, Histogram } from '@opentelemetry/api';
 
-/** One series of a counter; whoever has it needs no look-up to add to it. */
+/** One series of a counter. */
 export interface CounterSeries {
   add(amount: number): void;
 }
 
 export interface BindableCounter extends Counter {
-  /** The series begins with what is added first, and anew after it has ended. */
+  /** The series starts with the first `add`, and again after it has ended. */
   bind(attributes: Attributes): CounterSeries;
 }
 
-/** Likewise of a histogram. */
+/** One series of a histogram. */
 export interface HistogramSeries {
   record(measurement: number): void;
 }
 
 export interface BindableHistogram extends Histogram {
-  /** Likewise. */
   bind(attributes: Attributes): HistogramSeries;
 }
 

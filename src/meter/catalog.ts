@@ -1,41 +1,41 @@
 /**
- * The table of metrics: one row each. Instruments, documentation and the checks of both derive from it; a metric that
- * has no row does not exist. It names what is measured and never measures.
+ * The table of metrics, one row each. Instruments, documentation and tests derive from it; there are no other metrics. It
+ * measures nothing itself.
  */
 import type { AttributeKey } from './attributes.ts';
 
-/** What every instrument has, also those of the bridge's own metrics. */
+/** The columns of every instrument, including those of self telemetry. */
 export interface InstrumentRow {
-  /** A counter only ever grows: it is what is exported as a monotonic sum. */
+  /** A counter is exported as a monotonic sum. */
   readonly instrument: 'counter' | 'histogram' | 'gauge';
   readonly unit: string;
-  /** What is on the wire; `int` where fractions make no sense. */
+  /** The type on the wire. */
   readonly valueType: 'int' | 'double';
-  /** How far its name and its attributes can be relied on, as the Collector's components say it. */
+  /** The stability level of its name and attributes, as defined by the Collector. */
   readonly stability: 'development' | 'alpha' | 'beta' | 'stable';
   /** Present on every point. */
   readonly attributes: readonly AttributeKey[];
   /** Present on some points only. */
   readonly optionalAttributes?: readonly AttributeKey[];
-  /** Present only where the user asks for them. */
+  /** Present only if the user enables them. */
   readonly optInAttributes?: readonly AttributeKey[];
   readonly description: string;
   /**
-   * How one value of a gauge is made of several, where a view leaves out the attribute that tells them apart, or where they
-   * are beyond the limit. Every gauge has it, and nothing else.
+   * How several values of a gauge are combined, where a view removes the attribute that distinguishes them, or beyond the
+   * cardinality limit. Required for gauges, and only for them.
    */
   readonly combined?: 'sum' | 'max';
   /** Upper bounds of a histogram's buckets, in its unit; a view may replace them. */
   readonly buckets?: readonly number[];
 }
 
-/** A metric about Celery, which users switch on and off. */
+/** A metric about Celery, which users can enable and disable. */
 export interface MetricRow extends InstrumentRow {
-  /** Whether it is exported unless an option says otherwise. */
+  /** Whether it is exported by default. */
   readonly enabled: boolean;
 }
 
-/** The instrumentation scope of all that is in these tables, under whatever resource it is exported. */
+/** The instrumentation scope of all metrics in these tables, for every resource. */
 export const METER_NAME = 'celery-otel';
 
 const ON = { enabled: true, stability: 'development' } as const;
@@ -48,24 +48,23 @@ const WORKER = ['celery.worker.name'] as const;
 const SELF = { stability: 'development' } as const;
 const SERVICE = ['celery_otel.service'] as const;
 
-/** Fine below ten seconds, where most tasks end, and up to an hour for the long ones. */
+/** Fine-grained below ten seconds, where most tasks end, and up to an hour. */
 const RUNTIME_BUCKETS_S = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 20, 25, 30, 35, 40, 50, 60,
   70, 80, 90, 100, 150, 300, 600, 900, 1800, 3600,
 ] as const;
 
-/** From what nobody notices to half an hour. */
 const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800] as const;
 
-/** Fine around the second for which workers gather events into lists; beyond it somebody holds them up. */
+/** Fine-grained around one second, for which workers batch events. */
 const LAG_BUCKETS_S = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ] as const;
 
-/** From a backend next door to the longest time-outs that are usual. */
+/** From a local backend to the longest usual timeouts. */
 const EXPORT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
-/** What is exported under each Celery service's own resource. */
+/** Metrics of each Celery service, under its own resource. */
 export const METRICS = {
   'celery.task.sent': {
     instrument: 'counter',
@@ -89,7 +88,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Runs of tasks started by a worker.',
+    description: 'Task runs started by a worker.',
   },
   'celery.task.succeeded': {
     instrument: 'counter',
@@ -97,7 +96,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Runs of tasks that succeeded.',
+    description: 'Task runs that succeeded.',
   },
   'celery.task.failed': {
     instrument: 'counter',
@@ -106,7 +105,7 @@ export const METRICS = {
     ...ON,
     attributes: [...TASK_ON_WORKER, 'error.type'],
     description:
-      'Runs of tasks that failed: they raised an exception, exceeded a time limit or lost their pool process.',
+      'Task runs that failed: they raised an exception, exceeded a time limit or lost their pool process.',
   },
   'celery.task.retried': {
     instrument: 'counter',
@@ -114,7 +113,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...TASK_ON_WORKER, 'error.type'],
-    description: 'Runs of tasks that ended in a retry.',
+    description: 'Task runs that ended in a retry.',
   },
   'celery.task.rejected': {
     instrument: 'counter',
@@ -122,7 +121,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: [...TASK_ON_WORKER, 'celery.task.requeue'],
-    description: 'Runs of tasks that were rejected, by the task itself or because its pool process was lost.',
+    description: 'Task runs that were rejected, by the task itself or because its pool process was lost.',
   },
   'celery.task.revoked': {
     instrument: 'counter',
@@ -138,7 +137,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: TASK_ON_WORKER,
-    description: 'Runs of tasks that a worker cancelled when it lost the connection to its broker.',
+    description: 'Task runs that a worker cancelled when it lost the connection to its broker.',
   },
   'celery.task.runtime': {
     instrument: 'histogram',
@@ -252,7 +251,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Tasks that a worker has begun since it was first seen, from its heartbeats.',
+    description: 'Tasks that a worker has started since it was first seen, from its heartbeats.',
   },
   'celery.worker.events.lost': {
     instrument: 'counter',
@@ -260,7 +259,7 @@ export const METRICS = {
     valueType: 'int',
     ...ON,
     attributes: WORKER,
-    description: 'Starts of tasks that a worker’s heartbeats account for, but for which no event arrived.',
+    description: 'Task starts that a worker’s heartbeats count, but for which no event arrived.',
   },
   'celery.worker.heartbeat.age': {
     instrument: 'gauge',
@@ -308,13 +307,13 @@ export function optInOf(name: MetricName, key: AttributeKey): OptIn {
   return `${name}/${key}`;
 }
 
-/** All there are. */
+/** All opt-in attributes. */
 export const OPT_INS: readonly OptIn[] = METRIC_NAMES.flatMap((name) => {
   const row: MetricRow = METRICS[name];
   return (row.optInAttributes ?? []).map((key) => optInOf(name, key));
 });
 
-/** What is exported under the bridge's own resource, `service.name=celery-otel`. */
+/** Self telemetry, under the resource `service.name=celery-otel`. */
 export const SELF_METRICS = {
   'celery_otel.up': {
     instrument: 'gauge',
@@ -408,7 +407,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description:
-      'Entries of a bounded table. Tasks that are over stay until their place is needed, so their table is full sooner or later.',
+      'Entries of a bounded table. Finished tasks are kept until their place is needed, so the table of tasks fills up over time.',
   },
   'celery_otel.table.limit': {
     instrument: 'gauge',
@@ -426,7 +425,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
-    description: 'Estimated memory of the entries of a bounded table, rather too high than too low.',
+    description: 'Estimated memory of the entries of a bounded table; the estimate is conservative.',
   },
   'celery_otel.table.size_limit': {
     instrument: 'gauge',
@@ -452,8 +451,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: [...SERVICE, 'celery_otel.sender.host', 'celery_otel.worker.host'],
-    description:
-      'Waiting times that came out negative and were taken as 0, because the clocks of two hosts differ.',
+    description: 'Negative waiting times, which were counted as 0, because the clocks of two hosts differ.',
   },
   'celery_otel.lost.refuted': {
     instrument: 'counter',
@@ -462,7 +460,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: SERVICE,
     description:
-      'Tasks that were counted as `celery.task.lost` and ended after all; their ends are counted too.',
+      'Tasks that were counted as `celery.task.lost` but ended after all; their ends are counted too.',
   },
   'celery_otel.series': {
     instrument: 'gauge',
@@ -471,7 +469,7 @@ export const SELF_METRICS = {
     valueType: 'int',
     ...SELF,
     attributes: SERVICE,
-    description: 'Points in the last collection of a resource, of all its metrics together.',
+    description: 'Points of all metrics of a resource in its last collection.',
   },
   'celery_otel.series.retired': {
     instrument: 'counter',
@@ -498,7 +496,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: SERVICE,
     description:
-      'Measurements that are in no point, because they are negative, not finite, or too large for the sum of their series.',
+      'Measurements that were dropped, because they are negative, not finite, or too large for the sum of their series.',
   },
   'celery_otel.exports': {
     instrument: 'counter',
@@ -541,7 +539,7 @@ export const SELF_METRICS = {
     ...SELF,
     attributes: ['celery_otel.event_loop.statistic'],
     description:
-      'Delay of timers since the previous collection, which everything else on the event loop suffers too.',
+      'Delay of timers since the previous collection, which shows how long the event loop was blocked.',
   },
   'celery_otel.cpu.time': {
     instrument: 'counter',
@@ -562,7 +560,7 @@ export const SELF_METRICS = {
   },
 } as const satisfies Record<string, InstrumentRow>;
 
-/** How the values of a gauge are combined, whosever it is: of one that is not ours, the last that was observed is taken. */
+/** How the values of a gauge are combined; for gauges not in the catalog, the last value wins. */
 export function combinationOf(instrument: string): 'sum' | 'max' | 'last' {
   const tables: Readonly<Record<string, InstrumentRow>> = { ...METRICS, ...SELF_METRICS };
   return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'last';

@@ -1,25 +1,24 @@
 /**
- * A counter of somebody else’s provider. What is added to its bound series is added up here and handed over once per
- * collection: an `add()` of its SDK may cost more than decoding an event does. It holds only what was added since the last
- * hand-over, within a bound. Our own counters need none of this (`bindable.ts`): what is handed over late seems to have
- * begun late.
+ * Wraps a counter of another provider: sums are collected here and flushed once per collection, because an `add()` of its
+ * SDK may cost more than decoding an event. The number of unflushed series is bounded. Our own counters do not need it
+ * (`bindable.ts`), and would get late start times.
  */
 import type { Attributes, Counter } from '@opentelemetry/api';
 import type { BindableCounter, CounterSeries } from './bindable.ts';
 
 export interface CoalescingCounter extends BindableCounter {
-  /** Series that wait to be handed over. */
+  /** Number of series to flush. */
   readonly waiting: number;
   /**
-   * Hands over what has waited for longest.
-   * @param max series at most; by default, all
+   * Flushes the series that have waited longest.
+   * @param max number of series; by default, all
    */
   flush(max?: number): void;
 }
 
-/** Between two collections; more are handed over early, which costs time but loses nothing. */
+/** With more series than this, some are flushed early, which costs time but loses nothing. */
 const WAITING_MAX = 10_000;
-/** Then: few enough not to be noticed, and so many that it is seldom. */
+/** The number flushed early: few enough to be fast, enough to be rare. */
 const HANDED_OVER_EARLY = 500;
 
 export function createCoalescingCounter(counter: Counter): CoalescingCounter {
@@ -55,7 +54,7 @@ class Sum implements CounterSeries {
     this.#wait = wait;
   }
 
-  /** Also of 0: that a series has a point is news too. */
+  /** Also for 0, which creates the point of a series. */
   add(amount: number): void {
     if (!this.#isWaiting) {
       this.#wait(this);

@@ -1,21 +1,21 @@
 /**
- * A provider that is not ours. Nothing of the API may throw (OpenTelemetry specification, "Error handling in
- * OpenTelemetry"); where something does, it is told and costs its measurement, and whoever measures goes on.
+ * Guards against a provider of the embedding program that throws, which the API forbids (OpenTelemetry specification,
+ * "Error handling in OpenTelemetry"): the error is reported, and only that measurement is lost.
  */
 import { createNoopMeter, type Meter, type MeterProvider } from '@opentelemetry/api';
 
-type Attempt = <T>(action: () => T, otherwise: T) => T;
+type Attempt = <T>(action: () => T, fallback: T) => T;
 
 export function guardedProvider(
   provider: MeterProvider,
   onFailure: (reason: unknown) => void,
 ): MeterProvider {
-  function attempt<T>(action: () => T, otherwise: T): T {
+  function attempt<T>(action: () => T, fallback: T): T {
     try {
       return action();
     } catch (reason) {
       onFailure(reason);
-      return otherwise;
+      return fallback;
     }
   }
   return {
@@ -45,7 +45,7 @@ function guardedMeter(meter: Meter, attempt: Attempt): Meter {
       recording(attempt(() => meter.createHistogram(name, options), NOOP.createHistogram(name))),
     createGauge: (name, options) =>
       recording(attempt(() => meter.createGauge(name, options), NOOP.createGauge(name))),
-    // Observables are handed back to the meter that made them, which knows its own only.
+    // Observables are not wrapped: the meter that made them expects its own objects.
     createObservableGauge: (name, options) =>
       attempt(() => meter.createObservableGauge(name, options), NOOP.createObservableGauge(name)),
     createObservableCounter: (name, options) =>

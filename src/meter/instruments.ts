@@ -1,6 +1,6 @@
 /**
- * Makes the instruments of a table: one for each row that is on, as the row says, and none for a row that is off. It
- * knows the OpenTelemetry API only, so that whatever SDK a process has can stand behind it.
+ * Creates the instruments of a table: one for each enabled row. It uses only the OpenTelemetry API, so it works with any
+ * SDK.
  */
 import {
   type Attributes,
@@ -43,8 +43,8 @@ type OptInKeys<R> = R extends { readonly optInAttributes: infer O extends readon
   : readonly [];
 
 /**
- * The values of a row's attributes: first those of every point, then those that not every point has and that may be
- * undefined, then those that are on the points only if they are wanted.
+ * The values of a row's attributes: required ones, then optional ones, which may be undefined, then opt-in ones, which are
+ * ignored unless enabled.
  */
 type ValuesOf<R extends InstrumentRow> = readonly [
   ...Values<R['attributes']>,
@@ -52,14 +52,14 @@ type ValuesOf<R extends InstrumentRow> = readonly [
   ...Values<OptInKeys<R>>,
 ];
 
-/** Says what a gauge is at a collection; of undefined, which is not known, there is no point. */
+/** Sets the value of a gauge at a collection; undefined creates no point. */
 export type Observe<T extends Table> = <N extends NameOf<T, 'gauge'>>(
   name: N,
   value: number | undefined,
   values: ValuesOf<T[N]>,
 ) => void;
 
-/** Every metric of a table by its name; what is said of one that is off goes nowhere. */
+/** All metrics of a table by name; measurements of disabled ones are ignored. */
 export interface Instruments<T extends Table> {
   /** Adds to a counter. */
   add<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>, amount?: number): void;
@@ -69,43 +69,43 @@ export interface Instruments<T extends Table> {
     measurement: number | undefined,
     values: ValuesOf<T[N]>,
   ): void;
-  /** One series of a counter, for those who add to it often and keep it. */
+  /** One series of a counter, to keep for frequent use. */
   counterSeries<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>): CounterSeries;
-  /** One series of a histogram, for those who record in it often. */
+  /** One series of a histogram, to keep for frequent use. */
   histogramSeries<N extends NameOf<T, 'histogram'>>(name: N, values: ValuesOf<T[N]>): HistogramSeries;
-  /** Detaches from the meter; what was added and not collected yet is handed over first. */
+  /** Flushes, then detaches from the meter. */
   close(): void;
 }
 
-/** Of metrics that are off. */
+/** For disabled metrics. */
 const NO_SERIES = { add: () => {}, record: () => {} };
 
-/** Is never observed, so it has no points: a callback needs some observable to hang on. */
+/** An observable without points, because a callback needs at least one. */
 const HOOK = 'celery_otel.collection';
 
 export interface InstrumentsOptions<T extends Table> {
   readonly meter: Meter;
   readonly table: T;
-  /** Whether a row's metric is wanted. */
+  /** Whether a metric is enabled. */
   readonly isOn: (name: keyof T & string) => boolean;
-  /** Whether an opt-in attribute of a row is wanted; by default none is. */
+  /** Whether an opt-in attribute is enabled; by default, none is. */
   readonly wants?: (name: keyof T & string, key: AttributeKey) => boolean;
   /**
-   * Called at each collection, also when every gauge is off, and waited for; what it adds to counters is part of that
-   * collection. Where it has much to say, it lets others have their turn.
+   * Called and awaited at each collection, even if every gauge is disabled; what it adds to counters is part of that
+   * collection. It yields by `pace`.
    */
   readonly onCollect: (observe: Observe<T>, pace: Pace) => Promise<void> | void;
-  /** The pace of one collection; by default, it is all done in one turn. */
+  /** The pace of one collection; by default, it does not yield. */
   readonly newPace?: () => Pace;
 }
 
-/** Series; some ms where the SDK has never met them. */
-const HANDED_OVER_AT_ONCE = 500;
+/** Series flushed between two yields; some ms if they are new to the SDK. */
+const FLUSHED_AT_ONCE = 500;
 
-/** The keys of a row’s values, in their order; undefined for one that is wanted on no point. */
+/** The keys of a row’s values, in order; undefined for opt-in attributes that are disabled. */
 type AttributeKeys = readonly (AttributeKey | undefined)[];
 
-/** One for each of the keys; undefined where a point does not have it. */
+/** One value per key; undefined if the point does not have it. */
 type AttributeValues = readonly (string | boolean | undefined)[];
 
 interface Keyed<I> {
@@ -115,7 +115,7 @@ interface Keyed<I> {
 
 interface Made {
   readonly counters: Map<string, Keyed<BindableCounter>>;
-  /** Those of them whose sums have to be handed over. */
+  /** Those of them that must be flushed. */
   readonly coalescing: CoalescingCounter[];
   readonly histograms: Map<string, Keyed<BindableHistogram>>;
   readonly gauges: Map<string, Keyed<ObservableGauge>>;
@@ -125,9 +125,9 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   const { meter, onCollect, newPace = () => () => undefined } = options;
   const { counters, coalescing, histograms, gauges } = makeAll(options);
 
-  // An SDK calls its observable callbacks before it reads the other instruments of the meter (metrics SDK
-  // specification, "Collect"), so what is handed over here is part of the same export. That comes last, for what is added
-  // during this very call, and also if the call fails: gauges that cannot be read are no reason to lose counts.
+  // An SDK calls observable callbacks before it reads the other instruments of the meter (metrics SDK specification,
+  // "Collect"), so what is flushed here is part of the same export. It is flushed last, to include what `onCollect` adds, and
+  // also if `onCollect` fails.
   async function collect(result: BatchObservableResult): Promise<void> {
     const pace = newPace();
     try {
@@ -137,7 +137,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
         result.observe(made.instrument, value, attributesOf(made.keys, values));
       }, pace);
     } finally {
-      for (const counter of coalescing) await handOver(counter, pace);
+      for (const counter of coalescing) await flushAll(counter, pace);
     }
   }
   const hooks =
@@ -170,10 +170,10 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   };
 }
 
-/** What waits now, and not what comes in the turns between. */
-async function handOver(counter: CoalescingCounter, pace: Pace): Promise<void> {
-  for (let left = counter.waiting; left > 0; left -= HANDED_OVER_AT_ONCE) {
-    counter.flush(HANDED_OVER_AT_ONCE);
+/** Flushes what is waiting now, not what is added meanwhile. */
+async function flushAll(counter: CoalescingCounter, pace: Pace): Promise<void> {
+  for (let left = counter.waiting; left > 0; left -= FLUSHED_AT_ONCE) {
+    counter.flush(FLUSHED_AT_ONCE);
     await pace();
   }
 }
@@ -225,7 +225,7 @@ function keysOf(
   return [...attributes, ...optionalAttributes, ...optedIn];
 }
 
-/** The row's buckets travel with the instrument as advice, so that no view has to know the catalog. */
+/** Buckets are passed as advice, so that views need not know the catalog. */
 function optionsOf({ unit, description, valueType, buckets }: InstrumentRow): MetricOptions {
   return {
     unit,

@@ -1,24 +1,24 @@
 /**
- * The catalog as a document, in the form that components of the OpenTelemetry Collector have theirs, and as JSON. Pure:
- * everything in it comes from the tables, and where it goes is not its business.
+ * The catalog as a Markdown document, in the form of those of OpenTelemetry Collector components, and as JSON. Pure:
+ * everything is generated from the tables.
  */
 import { ATTRIBUTES, type AttributeKey, type AttributeRow, RESOURCE_ATTRIBUTES } from './attributes.ts';
 import { type InstrumentRow, METRICS, type MetricRow, SELF_METRICS } from './catalog.ts';
 
-/** How an option is given. */
+/** The flag and variables of an option. */
 interface OptionNames {
   readonly flag: string;
   readonly env: readonly string[];
 }
 
-/** The options that switch metrics off and on, and that request attributes. */
+/** The options that disable and enable metrics, and enable opt-in attributes. */
 export interface Switches {
   readonly off: OptionNames;
   readonly on: OptionNames;
   readonly optIn: OptionNames;
 }
 
-/** The tables that are documented; others than the catalog's own are for tests. */
+/** The tables to document; tests use other ones. */
 export interface Tables {
   readonly metrics: Readonly<Record<string, MetricRow>>;
   readonly selfMetrics: Readonly<Record<string, InstrumentRow>>;
@@ -26,7 +26,7 @@ export interface Tables {
 
 const CATALOG: Tables = { metrics: METRICS, selfMetrics: SELF_METRICS };
 
-/** The document in Markdown, with a newline at its end. */
+/** The Markdown document. */
 export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables = CATALOG): string {
   const on = Object.entries(metrics).filter(([, row]) => row.enabled);
   const off = Object.entries(metrics).filter(([, row]) => !row.enabled);
@@ -51,7 +51,7 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
       Object.entries(RESOURCE_ATTRIBUTES).map(([key, row]) => [key, row.description, valuesOf(row)]),
     ),
     '## Internal telemetry',
-    'Metrics about celery-otel itself, under a resource of their own, unless `self_telemetry` switches them off.',
+    'Metrics about celery-otel itself, under a resource of their own, unless `self_telemetry` disables them.',
     'With them come the metrics of the exporter that the OpenTelemetry SDK defines (semantic conventions, "OpenTelemetry SDK metrics"): `otel.sdk.exporter.metric_data_point.inflight`, `otel.sdk.exporter.metric_data_point.exported` and `otel.sdk.exporter.operation.duration`.',
     ...Object.entries(selfMetrics).flatMap(metricSection),
   ];
@@ -71,7 +71,7 @@ function optInSection(option: OptionNames, metrics: Tables['metrics']): readonly
       ];
 }
 
-/** The rows as they are, each with its name. */
+/** The rows as JSON, each with its name. */
 export function metricJson({ metrics, selfMetrics }: Tables = CATALOG): string {
   const named = (rows: Readonly<Record<string, object>>) =>
     Object.entries(rows).map(([name, row]) => ({ name, ...row }));
@@ -90,8 +90,8 @@ function example({ flag, env }: OptionNames, value = 'NAME'): string {
 }
 
 const COMBINED: Readonly<Record<NonNullable<InstrumentRow['combined']>, string>> = {
-  sum: 'Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their sum.',
-  max: 'Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their maximum.',
+  sum: 'Where a view removes attributes, and beyond the cardinality limit, values are combined by their sum.',
+  max: 'Where a view removes attributes, and beyond the cardinality limit, values are combined by their maximum.',
 };
 
 function metricSection([name, row]: readonly [string, InstrumentRow]): readonly string[] {
@@ -112,7 +112,7 @@ function metricSection([name, row]: readonly [string, InstrumentRow]): readonly 
   ];
 }
 
-/** The heads of a metric's table with what is below them. A gauge has no temporality, and only a sum can be monotonic. */
+/** The columns of a metric's table. A gauge has no temporality, and only a sum can be monotonic. */
 function factsOf(row: InstrumentRow): readonly (readonly [head: string, fact: string])[] {
   const type = { counter: 'Sum', histogram: 'Histogram', gauge: 'Gauge' }[row.instrument];
   return [

@@ -1,6 +1,6 @@
 /**
- * From what the cluster observes to the instruments of one Celery service: here is what each fact adds to which metric.
- * It decides nothing about tasks and workers, and keeps nothing of a series but where it is found.
+ * Records the observations of a cluster in the instruments of one Celery service: which observation adds what to which
+ * metric. It decides nothing about tasks and workers, and keeps no values.
  */
 import type { Meter } from '@opentelemetry/api';
 import type {
@@ -18,19 +18,19 @@ import { createInstruments, type Instruments, type Observe } from './instruments
 
 export interface Recorder {
   record(observation: Observation): void;
-  /** Detaches from the meter; what was recorded and not collected yet is handed over first. */
+  /** Flushes, then detaches from the meter. */
   close(): void;
 }
 
-/** What of the catalog is recorded. */
+/** Which metrics and attributes of the catalog are recorded. */
 export interface MetricChoice {
-  /** Of all others there are no instruments. */
+  /** No instruments are created for others. */
   readonly metrics: ReadonlySet<MetricName>;
   readonly optIns: ReadonlySet<OptIn>;
 }
 
 /**
- * @param view asked at each collection for what is true then, whatever is enabled; may record observations
+ * @param view called at each collection for the current state, whichever metrics are enabled; may record observations
  * @param newPace as for `createInstruments`
  */
 export function createRecorder(
@@ -88,7 +88,7 @@ function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void 
   observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
 }
 
-/** The series of one identity, each from when it is first needed: most names of a flood need a single one. */
+/** The series of one identity, created when first needed: in a flood of names, most need only one. */
 class RunSeries {
   sent: CounterSeries | undefined = undefined;
   received: CounterSeries | undefined = undefined;
@@ -98,7 +98,7 @@ class RunSeries {
   prefetchTime: HistogramSeries | undefined = undefined;
   succeeded: CounterSeries | undefined = undefined;
   runtime: HistogramSeries | undefined = undefined;
-  /** By the class of the exception. */
+  /** By error type. */
   errors: Map<string, ErrorSeries> | undefined = undefined;
 }
 
@@ -109,15 +109,14 @@ interface ErrorSeries {
 }
 
 /**
- * Identities, and errors of them, until all are found anew: runs keep their identities, and in a flood of names each has
- * one of its own.
+ * The cache is cleared at this number of identities and error types: in a flood of names each run has its own
+ * identity.
  */
 const KEPT_MAX = 50_000;
 
-/** Takes observations of one service. */
 class ObservationRecorder {
   readonly #instruments: Instruments<typeof METRICS>;
-  /** The same identity is the same object, so no text has to be compared for the most frequent observations. */
+  /** Keyed by object: equal identities are the same object, so no strings are compared. */
   readonly #runSeries = new Map<RunIdentity, RunSeries>();
   #kept = 0;
 
@@ -139,12 +138,12 @@ class ObservationRecorder {
         this.#recordError(it);
         break;
       case 'worker-progressed':
-        // A sum to which nothing is added need not exist; that of lost events must, to show that there are none.
+        // A sum of 0 is not needed, except for lost events: it shows that there are none.
         if (it.processed > 0) add('celery.worker.tasks.processed', [it.worker], it.processed);
         add('celery.worker.events.lost', [it.worker], it.eventsLost);
         break;
       case 'worker-appeared':
-        // There is no rate of a counter that begins with the first exit.
+        // Start at 0: a counter that starts with the first exit has no rate.
         for (const reason of WORKER_EXITS) add('celery.worker.exits', [it.worker, reason], 0);
         break;
       case 'worker-exited':
@@ -152,14 +151,14 @@ class ObservationRecorder {
         break;
       case 'clock-skewed':
       case 'loss-refuted':
-        // Is about the measuring, so the bridge tells it of itself.
+        // These are self telemetry.
         break;
       default:
         recordRareEnd(this.#instruments, it);
     }
   }
 
-  /** What nearly every run brings. */
+  /** The most frequent observations. */
   #recordStep(it: Step): void {
     const { counterSeries, histogramSeries } = this.#instruments;
     const { task, queue, worker } = it.run;

@@ -1,12 +1,12 @@
 /**
- * What the bridge says of its own state at a collection, as data: whoever looks at the process, the services and the
- * series hands it over, so that nothing in this room does. Types only.
+ * The bridge's own state at a collection, as data: readings of the process, the services and the series, which other rooms
+ * provide. Types only.
  */
 
 export interface SelfReadings {
   readonly process: ProcessReading;
   readonly services: readonly ServiceReading[];
-  /** Of every resource that the bridge itself exports, its own included. */
+  /** One per resource that the bridge exports, including its own. */
   readonly series: readonly SeriesReading[];
 }
 
@@ -21,11 +21,11 @@ export interface ProcessReading {
     readonly heap_used: number;
     readonly external: number;
   };
-  /** Since the reading before; undefined where there was no sample yet. */
+  /** Since the previous reading; undefined if there is no sample yet. */
   readonly eventLoopDelayS: EventLoopDelay | undefined;
 }
 
-/** How much later than it is due something is done, for what is done before it. */
+/** How late timers fire, in seconds. */
 export interface EventLoopDelay {
   readonly mean: number;
   readonly p99: number;
@@ -43,9 +43,9 @@ export interface ServiceReading {
 
 export interface TableReading {
   readonly entries: number;
-  /** Entries at most. */
+  /** Maximum number of entries. */
   readonly limit: number;
-  /** What they take in memory, as far as it is counted. */
+  /** Estimated memory of the entries. */
   readonly bytes: number;
   readonly bytesMax: number;
 }
@@ -57,8 +57,8 @@ export interface SeriesReading {
   readonly live: number;
   /** Series that ended since the start. */
   readonly retired: number;
-  /** Measurements since the start that had no place of their own. */
+  /** Measurements beyond the cardinality limit since the start. */
   readonly overflowed: number;
-  /** Measurements since the start that no point could have. */
+  /** Measurements dropped as invalid since the start. */
   readonly refused: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The bridge's own metrics out of what happens to it and of what is read of it. The same facts become log lines elsewhere;
- * here they are only counted, under the attributes that the second table of the catalog gives them.
+ * Records self telemetry from self events and readings. The same events become log lines elsewhere; here they are only
+ * counted, by the second table of the catalog.
  */
 import type { Meter } from '@opentelemetry/api';
 import type { SelfEvent } from '../self/self-event.ts';
@@ -10,42 +10,42 @@ import { SELF_METRICS } from './catalog.ts';
 import { createInstruments, type Instruments, type Observe } from './instruments.ts';
 import type { ProcessReading, SelfReadings, ServiceReading } from './self-readings.ts';
 
-/** What is counted of a Celery event. */
+/** The parts of a Celery event that are counted. */
 export interface ReadEvent {
   readonly type: string;
   /** When it happened, epoch ms. */
   readonly timestampMs: number;
-  /** Where that is only when it reached us. */
+  /** Set if that is only the time of arrival. */
   readonly implausibleMs: number | undefined;
 }
 
-/** @param arrivedAtMs when the event reached us, epoch ms */
+/** @param arrivedAtMs time of arrival, epoch ms */
 export type CountEvent = (event: ReadEvent, arrivedAtMs: number) => void;
 
 export interface SelfRecorder {
   record(event: SelfEvent): void;
   /**
-   * What counts the Celery events of a service that are read: called for each, so apart from the rarer facts. What is told
-   * in sums is counted from now on.
+   * Returns a function to call for each decoded Celery event of a service, separate from `record` for speed. Also starts the
+   * service's eviction counters at 0.
    */
   eventsOf(service: string): CountEvent;
-  /** What is read of the series of a service is counted from now on; to be called before there can be any. */
+  /** Starts the series counters of a service at 0; call it before there are any series. */
   beginSeries(service: string): void;
-  /** Detaches from the meter; what was recorded and not collected yet is handed over first. */
+  /** Flushes, then detaches from the meter. */
   close(): void;
 }
 
 type Table = typeof SELF_METRICS;
 
 const CPU_MODES = ['user', 'system'] as const;
-/** Each with the total that it is fed from. */
+/** Each counter and the total that it follows. */
 const SERIES_COUNTERS = [
   ['celery_otel.series.retired', 'retired'],
   ['celery_otel.series.overflowed', 'overflowed'],
   ['celery_otel.measurements.refused', 'refused'],
 ] as const;
 
-/** @param read asked at each collection */
+/** @param read called at each collection */
 export function createSelfRecorder(meter: Meter, read: () => SelfReadings): SelfRecorder {
   const growthOf = createGrowth();
   const instruments = createInstruments({
@@ -61,7 +61,7 @@ export function createSelfRecorder(meter: Meter, read: () => SelfReadings): Self
       addTotals(instruments.add, growthOf, { process: ofProcess, series });
     },
   });
-  // Likewise a total.
+  // Start at 0, before the first reading.
   for (const mode of CPU_MODES) instruments.add('celery_otel.cpu.time', [mode], 0);
   return {
     record: (event) => record(instruments, event),
@@ -99,7 +99,7 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
       break;
     case 'export-finished':
       add('celery_otel.exports', [service, event.outcome]);
-      // Also where it is 0: there is no rate of what begins with the first that is bad.
+      // Also if 0: a counter that starts with the first rejection has no rate.
       add('celery_otel.export.points', [service], event.points);
       add('celery_otel.export.points.rejected', [service], event.rejectedPoints);
       measure('celery_otel.export.duration', event.durationMs / 1000, [service, event.outcome]);
@@ -107,7 +107,7 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'defect':
       add('celery_otel.defects', [service, event.where]);
       break;
-    // What is read of the series is counted.
+    // Counted from readings of the series.
     case 'series-overflowed':
     case 'exchange-made':
     case 'nothing-heard':
@@ -115,7 +115,7 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     case 'task-events-missing':
     case 'task-events-again':
     case 'clock-stepped':
-    // The duration of that export is measured when it ends, and what failed is counted.
+    // Covered by export-finished.
     case 'export-late':
     case 'exports-recovered':
     case 'service-started':
@@ -128,9 +128,9 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
   }
 }
 
-/** Each series is found once and kept: this is done for every event. */
+/** Series are looked up once, because this runs for every event. */
 function eventsOf({ add, counterSeries, histogramSeries }: Instruments<Table>, service: string): CountEvent {
-  // A sum is told at the end of the interval that it grew in: a series that began only then would be too young.
+  // Start at 0 now: evictions are counted in sums, and a series that started with one would start too late.
   for (const table of BOUNDED_TABLES) add('celery_otel.table.evictions', [service, table], 0);
   const lag = histogramSeries('celery_otel.event.lag', [service]);
   const byType = new Map<string, CounterSeries>();
@@ -165,7 +165,7 @@ function observeService(observe: Observe<Table>, { service, connected, tables }:
   }
 }
 
-/** What others have counted since the start, for counters to which only what is new can be added. */
+/** Adds the growth of totals that other rooms count. */
 function addTotals(
   add: Instruments<Table>['add'],
   growthOf: (key: string, total: number) => number,
@@ -181,7 +181,7 @@ function addTotals(
   }
 }
 
-/** By how much a total is more than it was when it was last asked for. */
+/** How much a total has grown since the last call. */
 function createGrowth(): (key: string, total: number) => number {
   const totals = new Map<string, number>();
   return (key, total) => {

@@ -1,17 +1,16 @@
 /**
- * Notices that the wall clock was set, by comparing it with one that nobody sets. Pure: both times are arguments. What a
- * step means for the numbers is said elsewhere.
+ * Detects that the wall clock was set, by comparing it with a monotonic clock. Pure: both times are arguments.
  */
 
-/** Far above what is slewed in the seconds between two looks, and below what anybody sets a clock by on purpose. */
+/** Far above what slewing does between two checks, and below any deliberate change. */
 const STEP_MS_MIN = 2000;
 
-/** @returns to be called every few seconds with the two times; by how many ms the clock was set since, 0: it was not */
+/** @returns a function to call every few seconds: by how many ms the clock was set since the last call, or 0 */
 export function clockStepDetector(): (wallMs: number, monotonicMs: number) => number {
   let offsetMs: number | undefined;
   return (wallMs, monotonicMs) => {
     const stepMs = wallMs - monotonicMs - (offsetMs ?? wallMs - monotonicMs);
-    // Also what is slewed: it adds up over the days and is no step.
+    // Slewing is no step, though it adds up over days: forget it.
     offsetMs = wallMs - monotonicMs;
     return Math.abs(stepMs) >= STEP_MS_MIN ? stepMs : 0;
   };

@@ -1,6 +1,6 @@
 /**
- * What a self event looks like as a log line: its level, its text, and the key under which repetitions of it are held
- * back. Pure; where the line goes is decided elsewhere.
+ * Turns a self event into a log line: its level, its text, and the key that rate-limits repetitions. Pure; it writes
+ * nothing.
  */
 import type { DefectPlace, SelfEvent } from './self-event.ts';
 
@@ -9,31 +9,31 @@ export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
 export interface LogLine {
   readonly level: LineLevel;
   readonly text: string;
-  /** Lines of one key are rate-bounded together; undefined: always logged. */
+  /** Lines with the same key share one rate limit; undefined: always logged. */
   readonly rateKey: string | undefined;
-  /** How many of one key are logged; undefined: one. */
+  /** How many lines with this key are logged per minute; undefined: one. */
   readonly perMinute?: number;
-  /** Of a state that may come and go often, whose it is: a line without a key is not logged where the last said the same. */
+  /** Names the owner of a state that may flap: a line without a key is dropped if the owner’s last line had the same text. */
   readonly stateOf?: string;
 }
 
 type Table = Extract<SelfEvent, { readonly kind: 'table-evicted' }>['table'];
 
-/** What happens when a table is full, and what can be done about it. */
+/** What happened because a table was full, and the remedy. */
 const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> = {
   tasks: [
     'unfinished tasks were forgotten',
     'raise tasks_max, or start the workers with -E if tasks are sent and never received',
   ],
   workers: ['workers were forgotten', 'raise workers_max'],
-  reordering_window: ['events were counted before earlier ones could come', 'raise reordering_events_max'],
+  reordering_window: ['events were applied before earlier ones could arrive', 'raise reordering_events_max'],
   clock_skews: [
-    'differences of clocks were counted without the names of the hosts',
-    'set the clocks, or raise skew_pairs_max',
+    'clock differences were counted without host names',
+    'synchronize the clocks, or raise skew_pairs_max',
   ],
   fixed_bounds: [
-    'more runs or events of one task, or heartbeats of one worker, than make sense',
-    'look who sends them',
+    'implausibly many runs or events of one task, or heartbeats of one worker',
+    'check what sends them',
   ],
 };
 
@@ -43,20 +43,20 @@ const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['
   rejected: 'the backend rejected points of its last export for good',
   unsent: 'its last export did not arrive in time',
   unheard: 'none of its exports ever arrived',
-  'handed-over': 'its metrics are left to the provider it was attached to',
+  'handed-over': 'its metrics remain with the MeterProvider it is attached to',
 };
 
-/** Each is news, unless it goes on and on. */
+/** Each loss is logged, unless they keep coming. */
 const LOSSES_PER_MINUTE = 5;
 
 const DEFECTS: Readonly<Record<DefectPlace, string>> = {
-  transport: 'internal error in the connection to the broker',
-  deliver: 'internal error in what is done with a message, which is not counted',
-  between: 'internal error in what is done between two connections',
-  look: 'internal error in what is looked for every few seconds',
-  export: 'internal error in an export, which is tried again',
-  attached_provider: 'the provider that metrics are attached to failed, and what was measured is not in it',
-  stop: 'internal error in stopping',
+  transport: 'internal error in the broker connection',
+  deliver: 'internal error while processing a message, which is not counted',
+  between: 'internal error between two broker sessions',
+  look: 'internal error in a periodic check',
+  export: 'internal error in an export, which will be retried',
+  attached_provider: 'the attached MeterProvider failed, and measurements are missing from it',
+  stop: 'internal error while stopping',
 };
 
 export function logLine(event: SelfEvent): LogLine {
@@ -75,7 +75,7 @@ export function logLine(event: SelfEvent): LogLine {
     case 'exchange-made':
       return line(
         'warn',
-        `made the exchange ${quoted(event.exchange)} at ${event.broker}, which was not there: either no worker has been there yet, or event_exchange or the virtual host is not that of the workers`,
+        `created the exchange ${quoted(event.exchange)} at ${event.broker}, which did not exist: either no worker has connected yet, or the workers use another event_exchange or virtual host`,
         `${event.kind} ${event.service} ${event.broker}`,
       );
     case 'broker-session-ended':
@@ -83,9 +83,9 @@ export function logLine(event: SelfEvent): LogLine {
     case 'input-dropped':
     case 'field-implausible':
     case 'table-evicted':
-      return passedOver(event);
+      return droppedLine(event);
     case 'series-overflowed':
-      // The first of each metric is news; after that one of them stands for all.
+      // The first of each metric is always logged; later ones share a rate limit.
       return line('warn', overflowed(event), event.isFirst ? undefined : `${event.kind} ${event.service}`);
     case 'clock-skewed':
     case 'loss-refuted':
@@ -94,7 +94,7 @@ export function logLine(event: SelfEvent): LogLine {
     case 'heard-again':
     case 'task-events-missing':
     case 'task-events-again':
-      return heard(event);
+      return arrivalLine(event);
     case 'clock-stepped':
       return clockStepped(event);
     case 'export-finished':
@@ -104,7 +104,7 @@ export function logLine(event: SelfEvent): LogLine {
     case 'export-late':
       return line('warn', lateText(event), `${event.kind} ${event.service}`);
     case 'starter-gone':
-      return line('warn', 'stopping, since the script of npm that started this is gone');
+      return line('warn', 'stopping: the npm script that started this process is gone');
     case 'defect':
       return line('error', `${DEFECTS[event.where]}: ${event.reason}`, `${event.kind} ${event.where}`);
   }
@@ -115,10 +115,9 @@ function connected({ broker, service, exchange }: Extract<SelfEvent, { kind: 'br
   return exchange === undefined ? listening : `${listening} on the exchange ${quoted(exchange)}`;
 }
 
-type PassedOver = Extract<SelfEvent, { kind: 'input-dropped' | 'field-implausible' | 'table-evicted' }>;
+type DropEvent = Extract<SelfEvent, { kind: 'input-dropped' | 'field-implausible' | 'table-evicted' }>;
 
-/** What of the input was left out. */
-function passedOver(event: PassedOver): LogLine {
+function droppedLine(event: DropEvent): LogLine {
   switch (event.kind) {
     case 'input-dropped':
       return line(
@@ -129,7 +128,7 @@ function passedOver(event: PassedOver): LogLine {
     case 'field-implausible':
       return line(
         'warn',
-        `${event.field} of an event is taken as not told: it is ${event.detail}`,
+        `ignored the field ${event.field} of an event: it is ${event.detail}`,
         `${event.kind} ${event.service} ${event.field}`,
       );
     case 'table-evicted':
@@ -142,44 +141,47 @@ function passedOver(event: PassedOver): LogLine {
 }
 
 function overflowed({ service, metric, limit }: Extract<SelfEvent, { kind: 'series-overflowed' }>): string {
-  return `${metric} of ${service} has the ${limit} points that its limit allows, and what finds no place is counted in one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or give it a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`;
+  return `${metric} of ${service} has reached its cardinality limit of ${limit} points; further attribute sets share one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or add a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`;
 }
 
 function mismeasured(event: Extract<SelfEvent, { kind: 'clock-skewed' | 'loss-refuted' }>): string {
   switch (event.kind) {
     case 'clock-skewed':
-      return `the clocks of ${quoted(event.senderHost)} (sender) and ${quoted(event.workerHost)} (worker) differ: a negative wait was taken as 0`;
+      return `the clocks of ${quoted(event.senderHost)} (sender) and ${quoted(event.workerHost)} (worker) differ: a negative waiting time was counted as 0`;
     case 'loss-refuted':
-      return `${quoted(event.task)} was counted as lost and has ended after all: ${quoted(event.worker)} was silent, not dead; raise lost_timeout`;
+      return `${quoted(event.task)} was counted as lost but ended after all: ${quoted(event.worker)} was silent, not dead; raise lost_timeout`;
   }
 }
 
-type Heard = Extract<
+type ArrivalEvent = Extract<
   SelfEvent,
   { kind: 'nothing-heard' | 'heard-again' | 'task-events-missing' | 'task-events-again' }
 >;
 
-/** Neither is held back: it takes a minute until one of them can be told again. */
-function heard(event: Heard): LogLine {
+/** Not rate-limited: a minute passes before one of them can occur again. */
+function arrivalLine(event: ArrivalEvent): LogLine {
   switch (event.kind) {
     case 'nothing-heard':
-      return line('warn', `connected, but no event has come for ${seconds(event.forMs)}${whyNothing(event)}`);
+      return line(
+        'warn',
+        `connected, but no event has arrived for ${seconds(event.forMs)}${whyNothing(event)}`,
+      );
     case 'heard-again':
-      return line('info', `events arrive again, after ${seconds(event.afterMs)} without`);
+      return line('info', `events arrive again after ${seconds(event.afterMs)} without any`);
     case 'task-events-missing':
       return line(
         'warn',
-        `${workersOf(event)} run tasks and send no task events, so their tasks are not counted: start them with "celery worker -E" or worker_send_task_events = True; "celery control enable_events" does it until they restart`,
+        `${workersOf(event)} run tasks but send no task events, so their tasks are not counted: start them with "celery worker -E" or worker_send_task_events = True; "celery control enable_events" enables them until the workers restart`,
       );
     case 'task-events-again':
-      return line('info', 'no worker is heard of any more that runs tasks and sends no task events');
+      return line('info', 'no worker runs tasks without sending task events any more');
   }
 }
 
 function whyNothing({ exchange, unread }: Extract<SelfEvent, { kind: 'nothing-heard' }>): string {
   return unread === 0
-    ? `: either no worker runs, or the workers have another broker, virtual host or event_exchange (here ${quoted(exchange)}), or they were started with --without-heartbeat and without -E`
-    : ` that could be read: ${unread} messages came, and celery_otel.input.dropped tells what is wrong with them`;
+    ? `: either no worker is running, or the workers use another broker, virtual host or event_exchange (here ${quoted(exchange)}), or they run with --without-heartbeat and without -E`
+    : ` that could be read: ${unread} messages arrived, and celery_otel.input.dropped says why they were dropped`;
 }
 
 function workersOf({ workers, more }: Extract<SelfEvent, { kind: 'task-events-missing' }>): string {
@@ -193,9 +195,9 @@ function clockStepped({ kind, byMs }: Extract<SelfEvent, { kind: 'clock-stepped'
     byMs < 0
       ? `the clock was set back by ${by}`
       : `the clock was set forward by ${by}, or the machine was suspended`;
-  const means = 'ages, lags and waits between hosts whose clocks now differ are wrong by as much';
-  // Apart, so that one that is taken back soon is told, too.
-  return line('warn', `${what}: ${means}; counts are not`, `${kind} ${byMs < 0}`);
+  const means = 'ages, lags and waiting times between hosts whose clocks now differ are off by as much';
+  // One key per direction, so that a step that is soon undone is logged too.
+  return line('warn', `${what}: ${means}; counts are not affected`, `${kind} ${byMs < 0}`);
 }
 
 function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }>): LogLine {
@@ -204,7 +206,7 @@ function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }
       ? 'giving up'
       : event.retryInMs === 0
         ? 'trying the next address'
-        : `trying again within ${seconds(event.retryInMs)}`;
+        : `retrying within ${seconds(event.retryInMs)}`;
   const text = `${event.broker}: ${event.reason}; ${next}`;
   const rateKey = `${event.kind} ${event.service} ${event.broker} ${event.end}`;
   const stateOf = event.service;
@@ -236,18 +238,18 @@ function exportFinished(event: ExportFinished): LogLine {
       return line(
         'warn',
         event.rejectedPoints === 0
-          ? `export to ${event.backend} failed, nothing is lost by it: ${event.reason}`
+          ? `export to ${event.backend} failed, nothing is lost: ${event.reason}`
           : `export to ${event.backend} failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
         rateKey,
       );
   }
 }
 
-/** A backend may also take everything and have something to say of it (OTLP specification, "Partial Success"). */
+/** A backend may also accept everything and still send a warning (OTLP specification, "Partial Success"). */
 function partialText({ points, rejectedPoints, reason }: ExportFinished): string {
   return rejectedPoints === 0
-    ? `the backend took all ${points} points and warns: ${quoted(reason)}`
-    : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason === '' ? 'it does not say why' : quoted(reason)}`;
+    ? `the backend accepted all ${points} points with a warning: ${quoted(reason)}`
+    : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason === '' ? 'no reason given' : quoted(reason)}`;
 }
 
 function recoveredText(event: Extract<SelfEvent, { readonly kind: 'exports-recovered' }>): string {
@@ -255,7 +257,6 @@ function recoveredText(event: Extract<SelfEvent, { readonly kind: 'exports-recov
   return `exports of ${event.service} to ${event.backend} succeed again after ${failures} in ${seconds(event.afterMs)}`;
 }
 
-/** Either the backend is slow, or there is too much to do here. */
 function lateText({
   service,
   durationMs,
@@ -264,16 +265,16 @@ function lateText({
 }: Extract<SelfEvent, { readonly kind: 'export-late' }>): string {
   const what = `an export of ${service} took ${seconds(durationMs)}, longer than the interval of ${seconds(intervalMs)}; nothing is lost`;
   return waitedMs > durationMs / 2
-    ? `${what}, but the backend is slow: relieve it, or raise metric_export_interval`
-    : `${what}, but there is too much to do: raise metric_export_interval, or have fewer series or services`;
+    ? `${what}, but the backend is slow: speed it up, or raise metric_export_interval`
+    : `${what}, but this process is overloaded: raise metric_export_interval, or have fewer series or services`;
 }
 
-/** What others wrote: anybody can write what he likes into a name, also words that seem to be ours. */
+/** Quotes text from outside, so that it cannot pass for our own words. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Ten and more are whole. */
+/** Ten seconds and more are rounded to whole seconds. */
 function seconds(ms: number): string {
   return `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 }

@@ -1,6 +1,6 @@
 /**
- * Bounds how often one kind of line is logged: the first of each window pass, the rest are counted and told with the
- * next that passes. Pure: the time is an argument, and a monotonic one.
+ * Rate-limits log lines: the first of each window pass, and the next one that passes says how many were suppressed. Pure:
+ * the (monotonic) time is an argument.
  */
 import { printable } from '../printable.ts';
 import { type LineLevel, logLine } from './log-line.ts';
@@ -8,8 +8,8 @@ import type { SelfEvent } from './self-event.ts';
 
 export interface LogRate {
   /**
-   * Whether to log now; if so, how many of the same key were held back since the last.
-   * @param most that pass in a window
+   * Whether to log now; if so, how many lines of the same key were suppressed since the last.
+   * @param most lines per window
    */
   admit(
     key: string,
@@ -18,7 +18,7 @@ export interface LogRate {
   ): { readonly log: true; readonly heldBack: number } | { readonly log: false };
 }
 
-/** Keys are made of bounded fields; should they not be, the table starts anew rather than grow. */
+/** Keys are made of bounded fields. Should there be more nevertheless, the table is cleared. */
 const KEYS_MAX = 1000;
 
 export function createLogRate(windowMs: number): LogRate {
@@ -41,18 +41,17 @@ export function createLogRate(windowMs: number): LogRate {
   };
 }
 
-/** A line that is to be logged, fit to be shown. */
+/** A line to log, with everything unprintable escaped. */
 export interface AdmittedLine {
   readonly level: LineLevel;
   readonly text: string;
-  /** A bounded set to filter by; the text says the rest. */
+  /** Few and of few values, for filtering; the text says the rest. */
   readonly fields: Readonly<Record<string, string | number>>;
 }
 
-/** One line of a kind and reason a minute, where its row says no other number. */
 const RATE_WINDOW_MS = 60_000;
 
-/** @returns the line of an event; undefined where its level is off, or it is held back */
+/** @returns maps an event to its line; undefined if its level is off or it is rate-limited */
 export function boundedLines(
   isOn: (level: LineLevel) => boolean,
 ): (event: SelfEvent, nowMs: number) => AdmittedLine | undefined {
@@ -66,7 +65,7 @@ export function boundedLines(
       rateKey === undefined ? ({ log: true, heldBack: 0 } as const) : rate.admit(rateKey, nowMs, perMinute);
     if (!admitted.log) return undefined;
     if (stateOf !== undefined) {
-      // Where the line was held back that says how the state ended, that it begins again is no news either.
+      // If the line about the end of a state was suppressed, its new beginning is no news either.
       if (rateKey === undefined && said.get(stateOf) === text) return undefined;
       said.set(stateOf, text);
     }

@@ -1,21 +1,21 @@
 /**
- * Looks at the process that the bridge runs in: its CPU time, its memory, and how late its event loop is. It neither
- * changes the process nor keeps it alive, and what becomes of its readings is not known here.
+ * Reads CPU time, memory and event loop delay of the process that the bridge runs in. It neither changes the process nor
+ * keeps it alive.
  */
 import { randomUUID } from 'node:crypto';
 import { createHistogram, performance } from 'node:perf_hooks';
 import type { EventLoopDelay, ProcessReading } from '../meter/self-readings.ts';
 
 export interface ProcessWatch {
-  /** Random, another for each watch: tells one bridge from another. */
+  /** Random; tells one bridge from another. */
   readonly instanceId: string;
-  /** What is so now, and what was since the reading before. */
+  /** Current values, and the event loop delay since the last reading. */
   read(): ProcessReading;
-  /** Takes no more samples. */
+  /** Stops sampling. */
   close(): void;
 }
 
-/** Begins to take samples of the event loop. */
+/** Starts sampling the event loop. */
 export function watchProcess(): ProcessWatch {
   const startedMs = performance.now();
   const startedCpu = process.cpuUsage();
@@ -36,7 +36,7 @@ export function watchProcess(): ProcessWatch {
   };
 }
 
-/** Whatever holds the event loop up for longer than this is in some sample. Each one wakes the process. */
+/** Anything that blocks the event loop for longer than this shows in a sample. Each sample wakes the process. */
 const SAMPLE_MS = 50;
 const HOUR_US = 3_600_000_000;
 
@@ -47,15 +47,15 @@ interface EventLoopSamples {
 }
 
 /**
- * How late a timer is, again and again. Node’s `monitorEventLoopDelay` does nearly that, but it takes no sample of the time
- * from a `reset()` to its next tick: with a reset at each collection it misses what the rest of that collection holds up.
+ * Measures how late a timer fires. Node’s `monitorEventLoopDelay` takes no sample between a `reset()` and its next tick, so
+ * with a reset at each collection it would miss the delay that the rest of that collection causes.
  */
 function sampleEventLoop(): EventLoopSamples {
   const delaysUs = createHistogram({ lowest: 1, highest: HOUR_US, figures: 2 });
   let dueMs = performance.now() + SAMPLE_MS;
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    // A histogram takes whole numbers from 1 on, and counts nothing of what is above its highest.
+    // The histogram takes integers from 1, and drops values above its highest.
     delaysUs.record(Math.min(Math.max(1, Math.round((nowMs - dueMs) * 1000)), HOUR_US));
     dueMs = nowMs + SAMPLE_MS;
   }, SAMPLE_MS);

@@ -1,6 +1,6 @@
 /**
- * Passes warnings and errors on to the diagnostics of the OpenTelemetry API, for a program that embeds the bridge and has
- * not asked to be told of anything. They are the lines of the log, as rarely; it loads no logger.
+ * Sends warnings and errors to `diag` of the OpenTelemetry API, for programs that embed the bridge without a `tell` of
+ * their own. The lines and their rate limits are those of the log; it loads no logger.
  */
 import { diag } from '@opentelemetry/api';
 import { boundedLines } from './log-rate.ts';

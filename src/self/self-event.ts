@@ -1,13 +1,12 @@
 /**
- * Everything that may happen to the bridge itself, as typed facts. Log lines and own metrics are both made from these
- * fields, so the two cannot drift. Names and reasons are as they came: only a log makes them fit to be shown. A leaf: it
- * imports nothing.
+ * Everything that can happen to the bridge itself, as typed facts. Log lines and self metrics are both derived from them, so
+ * the two cannot drift. Names and reasons are raw: only the log escapes them. It imports nothing.
  */
 
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
 export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
 
-/** `deliver`: what is done with a message; `between`: with what is left after a session; `look`: what is looked for now and then. */
+/** `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check. */
 export type DefectPlace =
   | 'transport'
   | 'deliver'
@@ -22,11 +21,11 @@ export type SelfEvent =
       readonly kind: 'broker-connected';
       readonly service: string;
       readonly broker: string;
-      /** Whose events arrive; a recording has none. */
+      /** The exchange whose events arrive; a recording has none. */
       readonly exchange?: string;
       readonly attempts: number;
     }
-  /** It was not there, so nobody can have published to it. */
+  /** The exchange did not exist, so nobody can have published to it. */
   | {
       readonly kind: 'exchange-made';
       readonly service: string;
@@ -42,7 +41,7 @@ export type SelfEvent =
       /** ms until the next attempt, 0 for at once; undefined when there will be none. */
       readonly retryInMs: number | undefined;
     }
-  /** A message or an event in it that was not counted. `intentional`: as designed, no loss. */
+  /** A message, or an event in it, was dropped. `intentional`: by design, not a loss. */
   | {
       readonly kind: 'input-dropped';
       readonly service: string;
@@ -50,7 +49,7 @@ export type SelfEvent =
       readonly intentional: boolean;
       readonly detail: string;
     }
-  /** A field of an event that is counted holds what it cannot, and is taken as not told. */
+  /** A field of an event has an implausible value and was ignored; the event is counted. */
   | {
       readonly kind: 'field-implausible';
       readonly service: string;
@@ -58,31 +57,31 @@ export type SelfEvent =
       readonly field: string;
       readonly detail: string;
     }
-  /** A full table had to forget entries that were still needed. */
+  /** A full table evicted entries that were still needed. */
   | {
       readonly kind: 'table-evicted';
       readonly service: string;
       readonly table: 'tasks' | 'workers' | 'reordering_window' | 'clock_skews' | 'fixed_bounds';
       readonly count: number;
     }
-  /** A metric has no place for all that was measured since the last collection. */
+  /** A metric reached its cardinality limit since the last collection. */
   | {
       readonly kind: 'series-overflowed';
       readonly service: string;
       readonly metric: string;
-      /** Points at most. */
+      /** Maximum number of points. */
       readonly limit: number;
       /** Of this metric of this service. */
       readonly isFirst: boolean;
     }
-  /** A wait came out negative, because the clocks of two hosts differ. */
+  /** A waiting time was negative, because the clocks of two hosts differ. */
   | {
       readonly kind: 'clock-skewed';
       readonly service: string;
       readonly senderHost: string;
       readonly workerHost: string;
     }
-  /** A task that was counted as lost has ended after all. */
+  /** A task that was counted as lost ended after all. */
   | {
       readonly kind: 'loss-refuted';
       readonly service: string;
@@ -94,26 +93,26 @@ export type SelfEvent =
       readonly service: string;
       /** Where to and how, without secrets. */
       readonly backend: string;
-      /** `partial`: the backend took it but for some points that it will never take. */
+      /** `partial`: the backend rejected some points for good. */
       readonly outcome: 'success' | 'partial' | 'failure';
       readonly durationMs: number;
-      /** That arrived, those that were rejected included. */
+      /** Points that arrived, including rejected ones. */
       readonly points: number;
       readonly rejectedPoints: number;
       readonly reason: string;
     }
-  /** It is connected, and no event has come for so long. */
+  /** Connected, but no event has arrived for `forMs`. */
   | {
       readonly kind: 'nothing-heard';
       readonly service: string;
       readonly exchange: string;
       readonly forMs: number;
-      /** So many messages have, and nothing in them could be read. */
+      /** Messages that arrived without a readable event. */
       readonly unread: number;
     }
-  /** After so long without. */
+  /** Events arrive again after `afterMs`. */
   | { readonly kind: 'heard-again'; readonly service: string; readonly afterMs: number }
-  /** Workers run tasks, as their heartbeats tell, and not one task event of theirs comes. */
+  /** Workers run tasks, according to their heartbeats, but send no task events. */
   | {
       readonly kind: 'task-events-missing';
       readonly service: string;
@@ -126,7 +125,7 @@ export type SelfEvent =
   | { readonly kind: 'task-events-again'; readonly service: string }
   /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
   | { readonly kind: 'clock-stepped'; readonly service: string; readonly byMs: number }
-  /** The first export that arrived after some that failed. */
+  /** The first successful export after failures. */
   | {
       readonly kind: 'exports-recovered';
       readonly service: string;
@@ -134,12 +133,12 @@ export type SelfEvent =
       readonly failures: number;
       readonly afterMs: number;
     }
-  /** An export that arrived took longer than the interval, so that some were left out. */
+  /** A successful export took longer than the interval, so that others were skipped. */
   | {
       readonly kind: 'export-late';
       readonly service: string;
       readonly durationMs: number;
-      /** Of that, for answers of the backend. */
+      /** The part of it spent waiting for the backend. */
       readonly waitedMs: number;
       readonly intervalMs: number;
     }
@@ -149,15 +148,15 @@ export type SelfEvent =
       readonly kind: 'service-stopped';
       readonly service: string;
       /**
-       * `flushed`: all that was counted is exported, and `empty`: there was nothing. `rejected`: the backend rejected
-       * points of the last export for good. `unsent`: the last export has not arrived, and `unheard`: none ever has.
-       * `handed-over`: the provider has it which the service is attached to.
+       * `flushed`: everything counted was exported; `empty`: there was nothing to export. `rejected`: the backend rejected
+       * points of the last export for good. `unsent`: the last export did not arrive; `unheard`: none ever did.
+       * `handed-over`: the metrics are in the attached MeterProvider.
        */
       readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'unheard' | 'handed-over';
     }
-  /** Whoever started the process ended without a word, so it stops. */
+  /** The npm script that started the process is gone, so it stops. */
   | { readonly kind: 'starter-gone'; readonly service: string }
-  /** An error that nobody foresaw was caught at a boundary: it costs what was being done, the rest goes on. */
+  /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */
   | {
       readonly kind: 'defect';
       readonly service: string;

@@ -1,6 +1,6 @@
 /**
- * Writes what happens to the bridge as log lines: JSON, or for people where a terminal reads along. What a line says, and
- * which are held back, is decided elsewhere.
+ * Writes self events as log lines: JSON, or a human-readable form for a terminal. Texts and rate limits are decided
+ * elsewhere.
  */
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
@@ -10,7 +10,7 @@ import type { Tell } from './self-event.ts';
 
 export interface SelfLogSettings {
   readonly level: LogLevel;
-  /** For people instead of machines. */
+  /** Human-readable instead of JSON. */
   readonly pretty: boolean;
   readonly destination: NodeJS.WritableStream;
 }

@@ -184,11 +184,11 @@ test('what is in the place of a time is noted, and what is not there is no defec
     [typed('datetime', '2026-01-02T03:04:05+00:00'), []],
     [undefined, []],
     [null, []],
-    ['tomorrow', ['eta: no time in ISO 8601']],
-    ['2026-13-02T03:04:05+00:00', ['eta: no time in ISO 8601']],
+    ['tomorrow', ['eta: not a time in ISO 8601']],
+    ['2026-13-02T03:04:05+00:00', ['eta: not a time in ISO 8601']],
     ['0000-01-01T00:00:00', ['eta: below -62135596800 s since 1970']],
-    [1767323045, ['eta: no text in ISO 8601 but a number']],
-    [typed('date', '2026-01-02'), ['eta: no text in ISO 8601 but an object']],
+    [1767323045, ['eta: a number instead of ISO 8601']],
+    [typed('date', '2026-01-02'), ['eta: an object instead of ISO 8601']],
   ];
   for (const [wire, expected] of cases) {
     assert.deepEqual(
@@ -203,11 +203,11 @@ test('what is in the place of the load averages is noted once, whatever is in it
     [[0, 0, 0], []],
     [undefined, []],
     [null, []],
-    [1, ['loadavg: no list of three numbers']],
-    [[], ['loadavg: no list of three numbers']],
-    [[1, -2, '3'], ['loadavg: a list in which one is below 0 {run}']],
-    [[1, null, 3], ['loadavg: a list in which one is null']],
-    [[1, [], 3], ['loadavg: a list in which one is a list']],
+    [1, ['loadavg: not a list of three numbers']],
+    [[], ['loadavg: not a list of three numbers']],
+    [[1, -2, '3'], ['loadavg: a list with a value that is below 0 {run}']],
+    [[1, null, 3], ['loadavg: a list with a value that is null']],
+    [[1, [], 3], ['loadavg: a list with a value that is a list']],
   ];
   for (const [wire, expected] of cases) {
     assert.deepEqual(

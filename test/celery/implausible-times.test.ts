@@ -6,7 +6,7 @@ import { CLOCK_OFF_MS_MAX, NUMERIC_FIELDS } from '../../src/celery/numeric-field
 import { message, WIRE_EVENTS } from './wire.ts';
 
 const { arrivedAtMs } = message('');
-const [BEFORE, AFTER] = ['more than a day before it came', 'more than a day after it came'];
+const [BEFORE, AFTER] = ['more than a day before its arrival', 'more than a day after its arrival'];
 
 const TIMES: readonly (readonly [what: string, timestamp: number, detail: string | undefined])[] = [
   ['the first second there is', NUMERIC_FIELDS.timestamp.min, BEFORE],

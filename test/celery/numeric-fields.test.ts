@@ -32,7 +32,7 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
     const fraction = read(1.5, row);
     assert.deepEqual(
       fraction,
-      whole ? { number: undefined, noted: [`${field}: not whole`] } : { number: 1.5, noted: [] },
+      whole ? { number: undefined, noted: [`${field}: not a whole number`] } : { number: 1.5, noted: [] },
     );
   });
 
@@ -40,8 +40,8 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
     const kinds: readonly (readonly [value: unknown, noted: readonly string[]])[] = [
       [undefined, []],
       [null, []],
-      ['17', [`${field}: a text`]],
-      [true, [`${field}: true or false`]],
+      ['17', [`${field}: a string`]],
+      [true, [`${field}: a boolean`]],
       [[17], [`${field}: a list`]],
       [{ __type__: 'decimal', __value__: '17' }, [`${field}: an object`]],
       [Infinity, [`${field}: not finite`]],
@@ -65,7 +65,7 @@ test('of a heartbeat with a number beyond reason the rest is read, and the numbe
   );
   assert.deepEqual(rejections, []);
   assert.deepEqual(implausible, [
-    { field: 'active', detail: 'a text' },
+    { field: 'active', detail: 'a string' },
     { field: 'processed', detail: 'above 1000000000000 {task}' },
   ]);
   const [event] = events;
@@ -98,7 +98,7 @@ test('what is noted of a list is that of all its events, in their order', () => 
   assert.equal(events.length, 3);
   assert.deepEqual(implausible, [
     { field: 'retries', detail: 'below 0 {retry}' },
-    { field: 'pid', detail: 'not whole' },
+    { field: 'pid', detail: 'not a whole number' },
     { field: 'runtime', detail: 'above 1000000000 s' },
   ]);
 });

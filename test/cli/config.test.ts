@@ -48,13 +48,13 @@ test('wrong options end with 78, all mistakes on stderr and nothing on stdout', 
   assert.equal(stdout(), '');
   assert.deepEqual(stderr().replaceAll(file, 'f').split('\n'), [
     'celery-otel run would not start, 4 mistakes in its options:',
-    '  service_name (--service-name): expected no such flag beside f, which has it under celery.services',
+    '  service_name (--service-name): expected no such flag with f; set celery.services there',
     '  log_level (LOG_LEVEL) is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
-    '  celery.services.billing.worker_timeot (f:6): expected a key that is known here (did you mean worker_timeout?)',
-    '  celery.services.billing.broker_url (f:6) is "ampq://***": expected the address of a broker ' +
+    '  celery.services.billing.worker_timeot (f:6): expected a known key (did you mean worker_timeout?)',
+    '  celery.services.billing.broker_url (f:6) is "ampq://***": expected a broker address ' +
       '(ampq:// is not known; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'Try: celery-otel config --help',
-    'Try: celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
+    'Try: celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
     '',
   ]);
 });
@@ -64,7 +64,7 @@ test('mistakes of a file alone end with a hint at what helps with files', async 
   const { io, stderr } = processIo({});
   assert.equal(await config(['--config', file], io), 78);
   assert.deepEqual(stderr().split('\n').slice(2), [
-    'Try: celery-otel config --example, a whole file with explanations; docs/configuration.md, "One configuration file"',
+    'Try: celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
     '',
   ]);
 });
@@ -74,7 +74,7 @@ test('an unknown variable is a mistake among the others', async () => {
   assert.equal(await config([], io), 78);
   assert.deepEqual(stderr().split('\n'), [
     'celery-otel run would not start, 2 mistakes in its options:',
-    '  environment (CELERY_OTEL_WORKER_TIMEUOT): expected a variable that there is (did you mean CELERY_OTEL_WORKER_TIMEOUT?)',
+    '  environment (CELERY_OTEL_WORKER_TIMEUOT): expected a known variable (did you mean CELERY_OTEL_WORKER_TIMEOUT?)',
     '  log_level (LOG_LEVEL) is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
     'Try: celery-otel config --help',
     '',
@@ -103,9 +103,9 @@ test('beside the example or the schema any other flag is a mistake: it would be 
   assert.equal(await config(['--example', '--schema', '--tasks-max=5', '--nonsense'], io), 78);
   assert.equal(stdout(), '');
   assert.deepEqual(stderr().split('\n').slice(1, -2), [
-    '  command line (--nonsense): expected a flag that config has',
-    '  schema (--schema): expected nothing beside --example',
-    '  tasks_max (--tasks-max): expected nothing beside --example',
+    '  command line (--nonsense): expected a flag of config',
+    '  schema (--schema): expected no other option with --example',
+    '  tasks_max (--tasks-max): expected no other option with --example',
   ]);
   const wrong = processIo(ENV);
   assert.equal(await config(['--example=maybe'], wrong.io), 78);

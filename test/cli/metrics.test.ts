@@ -39,7 +39,7 @@ test('wrong options of metrics exit with 78 and print nothing', async () => {
     code: 78,
     stdout: '',
     stderr: `celery-otel metrics did not start, 2 mistakes in its options:
-  command line (--tasks-max): expected a flag that metrics has; this one belongs to run
+  command line (--tasks-max): expected a flag of metrics; this one belongs to run
   format (--format) is "yaml": expected one of md, json
 Try: celery-otel metrics --help
 `,

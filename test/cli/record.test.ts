@@ -77,7 +77,7 @@ test('a file that is there is kept, unless --force is given', async (t) => {
   assert.equal(await record(['--out', out], refused.io), 78);
   assert.match(
     refused.stderr(),
-    /out \(--out\) is ".*": expected a file that is not there yet, or --force\n/,
+    /out \(--out\) is ".*": expected a file that does not exist yet, or --force\n/,
   );
   assert.equal(refused.stdout(), '');
   assert.equal(readFileSync(out, 'utf8'), 'precious');
@@ -119,7 +119,7 @@ test('an unknown variable is a mistake, and nothing is recorded', async (t) => {
   const { source, out } = recordedFolder(t);
   const { io, stderr } = processIo({ CELERY_BROKER_URL: `recording:${source}`, CELERY_OTEL_OUT: out });
   assert.equal(await record(['--out', out], io), 78);
-  assert.match(stderr(), /^ {2}environment \(CELERY_OTEL_OUT\): expected a variable that there is$/mu);
+  assert.match(stderr(), /^ {2}environment \(CELERY_OTEL_OUT\): expected a known variable$/mu);
   assert.ok(!existsSync(out));
 });
 

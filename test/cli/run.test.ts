@@ -84,8 +84,8 @@ test('with wrong options nothing is started and all mistakes are listed', async 
   assert.equal(stdout(), '');
   assert.deepEqual(stderr().split('\n'), [
     'celery-otel run did not start, 3 mistakes in its options:',
-    '  command line (--nonsense): expected a flag that run has',
-    '  environment (CELERY_OTEL_NONSENSE): expected a variable that there is',
+    '  command line (--nonsense): expected a flag of run',
+    '  environment (CELERY_OTEL_NONSENSE): expected a known variable',
     '  metric_export_interval (OTEL_METRIC_EXPORT_INTERVAL) is "12abc": expected milliseconds, a whole number from 1 to 86400000',
     'Try: celery-otel run --help',
     '',

@@ -52,9 +52,9 @@ test('an empty value is a mistake: it was meant to be something', () => {
   }
 });
 
-test('a flag that comes twice is a mistake', () => {
+test('a flag of comes twice is a mistake', () => {
   assert.deepEqual(read('--tasks-max', '1', '--tasks-max=2').mistakes, [
-    'tasks_max (--tasks-max): expected the flag only once',
+    'tasks_max (--tasks-max): expected this flag only once',
   ]);
 });
 
@@ -62,28 +62,25 @@ test('an unknown flag is one mistake, with its value, and near misses are recogn
   const cases: [argv: string[], mistake: string][] = [
     [
       ['--log-levl', 'debug'],
-      'command line (--log-levl): expected a flag that run has (did you mean --log-level?)',
+      'command line (--log-levl): expected a flag of run (did you mean --log-level?)',
     ],
-    [
-      ['--Log-Level=debug'],
-      'command line (--Log-Level): expected a flag that run has (did you mean --log-level?)',
-    ],
+    [['--Log-Level=debug'], 'command line (--Log-Level): expected a flag of run (did you mean --log-level?)'],
     [
       ['-log-level', 'debug'],
-      'command line (-log-level): expected a flag that run has (did you mean --log-level?)',
+      'command line (-log-level): expected a flag of run (did you mean --log-level?)',
     ],
     [
       ['--borker-url', 'x'],
-      'command line (--borker-url): expected a flag that run has (did you mean --broker-url?)',
+      'command line (--borker-url): expected a flag of run (did you mean --broker-url?)',
     ],
-    [['--frobnicate'], 'command line (--frobnicate): expected a flag that run has'],
+    [['--frobnicate'], 'command line (--frobnicate): expected a flag of run'],
     [
       ['--no-otlp-insecure'],
-      'command line (--no-otlp-insecure): expected a flag that run has (did you mean --otlp-insecure?)',
+      'command line (--no-otlp-insecure): expected a flag of run (did you mean --otlp-insecure?)',
     ],
-    [['-x'], 'command line (-x): expected a flag that run has'],
-    [['--__proto__=1'], 'command line (a flag): expected a flag that run has'],
-    [['--out=x'], 'command line (--out): expected a flag that run has; this one belongs to record'],
+    [['-x'], 'command line (-x): expected a flag of run'],
+    [['--__proto__=1'], 'command line (a flag): expected a flag of run'],
+    [['--out=x'], 'command line (--out): expected a flag of run; this one belongs to record'],
   ];
   for (const [argv, mistake] of cases) assert.deepEqual(read(...argv), { given: {}, mistakes: [mistake] });
 });
@@ -93,7 +90,7 @@ test('a stray argument is a mistake, and is named by its place', () => {
     given: { tasks_max: '1' },
     mistakes: [3, 4, 5].map(
       (place) =>
-        `command line (argument ${place} after the command): expected only flags (put a value that has spaces in it in quotes)`,
+        `command line (argument ${place} after the command): expected only flags (quote values that contain spaces)`,
     ),
   });
 });

@@ -58,7 +58,7 @@ test('what is not about one service is taken from a flag, else a variable, else 
   assert.deepEqual([services[0].cluster.workerTimeoutMs, self.enabled, logLevel], [30_000, true, 'info']);
 });
 
-test('levels of the log are the severities of the standard, and their grades, for which there are none, are refused', () => {
+test('levels of the log are the severities of the standard, and their grades, which allows none, are refused', () => {
   for (const severity of ['trace', 'debug', 'info', 'warn', 'error', 'fatal']) {
     assert.equal(configOf(TWO.replace('error', severity)).logLevel, severity);
     for (const grade of ['2', '3', '4']) {
@@ -80,9 +80,7 @@ test('beside celery.services, a flag for one service is a mistake that says wher
     const [mistake, ...more] = mistakesOf(TWO, { argv: [`${flag}=${text}`] });
     assert.deepEqual(more, []);
     assert.ok(
-      mistake?.startsWith(
-        `${key} (${flag}): expected no such flag beside f, which has it under celery.services`,
-      ),
+      mistake?.startsWith(`${key} (${flag}): expected no such flag with f; set celery.services`),
       mistake,
     );
   }
@@ -99,15 +97,16 @@ test('beside any file, a flag for the export is a mistake that says where it bel
       const [mistake, ...more] = mistakesOf(text, { argv: [`${flag}=${value}`], env: BROKER });
       assert.deepEqual(more, []);
       assert.ok(
-        mistake?.startsWith(
-          `${key} (${flag}): expected no such flag beside f, which has it under meter_provider.readers[0].`,
-        ),
+        mistake?.startsWith(`${key} (${flag}): expected no such flag with f; set meter_provider.readers[0].`),
         mistake,
       );
     }
   }
   const http = TWO.replace('otlp_grpc', 'otlp_http');
-  assert.match(mistakesOf(http, { argv: ['--otlp-timeout=5'] }).join('\n'), /exporter\.otlp_http\.timeout$/);
+  assert.match(
+    mistakesOf(http, { argv: ['--otlp-timeout=5'] }).join('\n'),
+    /exporter\.otlp_http\.timeout there$/,
+  );
 });
 
 test('the variables of the specification are not looked at, whatever they say', () => {
@@ -172,13 +171,13 @@ test('the name of that service comes from its flag, else from the attributes of 
   assert.equal(name('{ attributes: [ { name: service.name, value: 5, type: int } ] }').name, '5');
   for (const nameless of ['{}', '{ attributes_list: "a=b" }', '{ attributes_list: "service.name=" }']) {
     assert.deepEqual(mistakesOf(ONE(nameless), { env: BROKER }), [
-      'service_name is not set: expected a name, here or as service.name among the resource attributes',
+      'service_name is not set: expected a name, here or as service.name in the resource attributes',
     ]);
   }
   const long = encodeURIComponent('é'.repeat(128));
   assert.match(
     mistakesOf(ONE(`{ attributes_list: service.name=${long} }`), { env: BROKER }).join('\n'),
-    /^resource\.attributes \(f:3\) is "é+…": expected text on one line, of at most 255 bytes$/,
+    /^resource\.attributes \(f:3\) is "é+…": expected text on one line, at most 255 bytes$/,
   );
 });
 

@@ -355,7 +355,7 @@ test('a metric that is both switched off and on is a mistake', () => {
     path: 'metrics_enabled',
     source: '--enable-metrics',
     value: '"celery.task.sent,celery.worker.up"',
-    expected: 'none that metrics_disabled has too: celery.worker.up',
+    expected: 'no names that are also in metrics_disabled: celery.worker.up',
   });
 });
 
@@ -377,8 +377,8 @@ test('beside a recording, an option about the broker is a mistake, whether a fla
         const recording = { ...env, CELERY_BROKER_URL: 'recording:x' };
         const loaded = load(sources(command, { argv, env: recording }));
         assert.deepEqual(loaded.ok ? [] : loaded.mistakes.map(describeMistake), [
-          `${key} (${source}) is "${text}": expected nothing beside a recording, of which it says nothing: ` +
-            'leave it out, or listen to a broker',
+          `${key} (${source}) is "${text}": expected no broker option with a recording: ` +
+            'remove it, or listen to a broker',
         ]);
       }
     }
@@ -395,14 +395,14 @@ test('all mistakes are reported at once, each with path, source, value and expec
     },
   });
   assert.deepEqual(mistakes.map(describeMistake), [
-    'command line (--log-levl): expected a flag that run has (did you mean --log-level?)',
-    'command line (--out): expected a flag that run has; this one belongs to record',
+    'command line (--log-levl): expected a flag of run (did you mean --log-level?)',
+    'command line (--out): expected a flag of run; this one belongs to record',
     'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 86400000',
-    'broker_url (CELERY_BROKER_URL) is "redis://***": expected the address of a broker ' +
+    'broker_url (CELERY_BROKER_URL) is "redis://***": expected a broker address ' +
       '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
     'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
-    'service_name is not set: expected a name, here or as service.name among the resource attributes',
+    'service_name is not set: expected a name, here or as service.name in the resource attributes',
   ]);
 });
 
@@ -422,7 +422,7 @@ test('record replaces a file only with --force', () => {
     const loaded = loadRecordConfig(sources('record', { argv: [`--out=${FILES.other}`, ...argv] }));
     return loaded.ok ? [] : loaded.mistakes.map(({ path, expected }) => ({ path, expected }));
   };
-  const refused = [{ path: 'out', expected: 'a file that is not there yet, or --force' }];
+  const refused = [{ path: 'out', expected: 'a file that does not exist yet, or --force' }];
   assert.deepEqual(mistakes([]), refused);
   assert.deepEqual(mistakes(['--force=false']), refused);
   assert.deepEqual(mistakes(['--force']), []);

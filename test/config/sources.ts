@@ -9,7 +9,7 @@ const LEAST: Readonly<Record<OptionCommand, OptionSources>> = {
   metrics: { argv: [], env: {} },
 };
 
-/** Valid sources of a command, with more variables and flags; a flag that is given again replaces the first. */
+/** Valid sources of a command, with more variables and flags; a flag of is given again replaces the first. */
 export function sources(command: OptionCommand, more: Partial<OptionSources>): OptionSources {
   const { argv, env } = LEAST[command];
   const flags = (more.argv ?? []).map((argument) => argument.split('=', 1)[0]);

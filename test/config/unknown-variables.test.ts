@@ -33,9 +33,7 @@ test('a slip is told with what was probably meant', () => {
   ];
   for (const [name, meant] of slips) {
     const hint = meant === '' ? '' : ` (did you mean ${meant}?)`;
-    assert.deepEqual(told({ [name]: 'x' }), [
-      `environment (${name}): expected a variable that there is${hint}`,
-    ]);
+    assert.deepEqual(told({ [name]: 'x' }), [`environment (${name}): expected a known variable${hint}`]);
   }
 });
 
@@ -96,16 +94,16 @@ test('neither a value is repeated nor a name that may be anything', () => {
   const name = `CELERY_OTEL_\u001b[31m${'x'.repeat(1000)}`;
   const lines = told({ CELERY_OTEL_PASSWORD: 'hunter2', [name]: 'hunter2' });
   assert.deepEqual(lines, [
-    'environment (CELERY_OTEL_PASSWORD): expected a variable that there is',
-    'environment (a variable CELERY_OTEL_…): expected a variable that there is',
+    'environment (CELERY_OTEL_PASSWORD): expected a known variable',
+    'environment (a variable CELERY_OTEL_…): expected a known variable',
   ]);
 });
 
 test('where they are refused, they are told with all other mistakes; else not at all', () => {
   const env = { CELERY_OTEL_TASK_MAX: '7', CELERY_OTEL_WORKERS_MAX: 'x', CELERY_OTEL_NONSENSE: '1' };
   const expected = [
-    'environment (CELERY_OTEL_TASK_MAX): expected a variable that there is (did you mean CELERY_OTEL_TASKS_MAX?)',
-    'environment (CELERY_OTEL_NONSENSE): expected a variable that there is',
+    'environment (CELERY_OTEL_TASK_MAX): expected a known variable (did you mean CELERY_OTEL_TASKS_MAX?)',
+    'environment (CELERY_OTEL_NONSENSE): expected a known variable',
   ];
   const run = sources('run', { env });
   assert.deepEqual(mistakesOf(loadConfig({ ...run, refuseUnknown: true })), [
@@ -126,7 +124,7 @@ test('beside a file they are mistakes too, but for those that it refers to', (t)
   const env = { CELERY_OTEL_HOST: 'rabbit', CELERY_OTEL_HOTS: 'rabbit' };
   const argv = ['--config', file];
   assert.deepEqual(mistakesOf(loadConfig({ argv, env, refuseUnknown: true })), [
-    'environment (CELERY_OTEL_HOTS): expected a variable that there is',
+    'environment (CELERY_OTEL_HOTS): expected a known variable',
   ]);
   assert.ok(loadConfig({ argv, env }).ok);
 });

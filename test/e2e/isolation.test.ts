@@ -181,7 +181,7 @@ function sightings() {
   };
 }
 
-/** Its own tasks are all there, and nothing else is. */
+/** Its own tasks are all there is. */
 function assertCounted(sink: Receiver): void {
   for (const name of NAMES) {
     const { task, lives: each, rounds } = HEALTHY[name];

@@ -69,7 +69,7 @@ function sent(name: string, amount: number) {
   return Array.from({ length: amount }, () => event('task-sent', { name, queue: 'orders' }));
 }
 
-/** Publishes all the time, also while the broker is away, when nothing comes of it. */
+/** Publishes all the time, also while the broker is away, when nothing also comes from it. */
 function underLoad(t: TestContext, url: string): { flowing(): Promise<void>; stop(): Promise<void> } {
   const stopping = new AbortController();
   let portions = 0;

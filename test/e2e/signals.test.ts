@@ -71,7 +71,7 @@ test('it exits 0 in time with the broker and the backend gone', async (t) => {
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
   });
-  await bridge.logged(/trying again within/u, 10_000);
+  await bridge.logged(/retrying within/u, 10_000);
   bridge.signal('SIGTERM');
   assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
 });
@@ -118,7 +118,7 @@ test('it starts before its broker is there and waits for it', async (t) => {
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: '200',
   });
-  await bridge.logged(/trying again within/u, 10_000);
+  await bridge.logged(/retrying within/u, 10_000);
   await late.start();
   await bridge.logged(/connected to/u, 15_000);
   await publish(late.url, [event('task-sent')]);

@@ -111,7 +111,7 @@ Bucket boundaries: 0.5, 1.
 | --- | --- | --- | --- |
 | s | Gauge | Double | development |
 
-Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their maximum.
+Where a view removes attributes, and beyond the cardinality limit, values are combined by their maximum.
 
 #### Attributes
 
@@ -141,7 +141,7 @@ Something.
 | --- | --- | --- | --- |
 | {process} | Gauge | Int | development |
 
-Where a view leaves out attributes, and beyond the cardinality limit, values are combined by their sum.
+Where a view removes attributes, and beyond the cardinality limit, values are combined by their sum.
 `),
     internal,
   );

@@ -41,7 +41,7 @@ test('warnings and errors are passed on with the text of the log line and its fi
     ],
     [
       'error',
-      'celery-otel: internal error in an export, which is tried again: TypeError: x',
+      'celery-otel: internal error in an export, which will be retried: TypeError: x',
       { kind: 'defect', service: 'shop' },
     ],
   ]);

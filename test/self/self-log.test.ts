@@ -73,27 +73,27 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'exchange-made', service: 'shop', broker: 'b', exchange: 'shopev' },
     level: 'warn',
-    says: /^made the exchange "shopev" at b, .*no worker has been there yet, or event_exchange or the virtual host/u,
+    says: /^created the exchange "shopev" at b, .*no worker has connected yet, or the workers use another event_exchange or virtual host/u,
   },
   {
     event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
     level: 'warn',
-    says: /no event has come for 60 s: either no worker runs, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
+    says: /no event has arrived for 60 s: either no worker is running, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
   },
   {
     event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 7 },
     level: 'warn',
-    says: /^connected, but no event has come for 60 s that could be read: 7 messages came, and celery_otel.input.dropped tells/u,
+    says: /^connected, but no event has arrived for 60 s that could be read: 7 messages arrived, and celery_otel.input.dropped says/u,
   },
   {
     event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 },
     level: 'info',
-    says: /^events arrive again, after 75 s without$/u,
+    says: /^events arrive again after 75 s without any$/u,
   },
   {
     event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@a'], more: 0 },
     level: 'warn',
-    says: /^the workers "w1@a" run tasks and send no task events.*celery worker -E.*worker_send_task_events = True.*celery control enable_events/u,
+    says: /^the workers "w1@a" run tasks but send no task events.*celery worker -E.*worker_send_task_events = True.*celery control enable_events/u,
   },
   {
     event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@a', 'w\n2@a'], more: 40 },
@@ -103,12 +103,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'task-events-again', service: 'shop' },
     level: 'info',
-    says: /^no worker is heard of any more/u,
+    says: /^no worker runs tasks without/u,
   },
   {
     event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3_600_000 },
     level: 'warn',
-    says: /^the clock was set back by 3600 s: ages, lags and waits/u,
+    says: /^the clock was set back by 3600 s: ages, lags and waiting times/u,
   },
   {
     event: { kind: 'clock-stepped', service: 'celery-otel', byMs: 3000 },
@@ -116,7 +116,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^the clock was set forward by 3 s, or the machine was suspended: ages/u,
   },
   { event: ended('lost', 0), level: 'warn', says: /it broke; trying the next address/u },
-  { event: ended('unreachable', 4000), level: 'warn', says: /trying again within 4 s/u },
+  { event: ended('unreachable', 4000), level: 'warn', says: /retrying within 4 s/u },
   { event: ended('refused', 2000), level: 'warn', says: /it broke/u },
   { event: ended('unusable', undefined), level: 'error', says: /giving up/u },
   { event: ended('finished', undefined), level: 'info', says: /no more messages/u },
@@ -131,7 +131,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
       detail: 'above 1000000000000 {task}',
     },
     level: 'warn',
-    says: /^processed of an event is taken as not told: it is above 1000000000000 \{task\}$/u,
+    says: /^ignored the field processed of an event: it is above 1000000000000 \{task\}$/u,
   },
   {
     event: evicted('tasks'),
@@ -142,17 +142,17 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: evicted('reordering_window'),
     level: 'warn',
-    says: /^events were counted before earlier .*: 3; raise reordering_events_max$/u,
+    says: /^events were applied before earlier .*: 3; raise reordering_events_max$/u,
   },
   {
     event: evicted('clock_skews'),
     level: 'warn',
-    says: /^differences of clocks .*: 3; set the clocks, or raise skew_pairs_max$/u,
+    says: /^clock differences .*: 3; synchronize the clocks, or raise skew_pairs_max$/u,
   },
   {
     event: evicted('fixed_bounds'),
     level: 'warn',
-    says: /^more .* than make sense: 3; look who sends them$/u,
+    says: /^implausibly many .*: 3; check what sends them$/u,
   },
   {
     event: { kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' },
@@ -162,12 +162,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'loss-refuted', service: 'shop', task: 'shop.pay', worker: 'w1@node7' },
     level: 'warn',
-    says: /^"shop\.pay" was counted as lost and has ended after all: .* raise lost_timeout$/u,
+    says: /^"shop\.pay" was counted as lost but ended after all: .* raise lost_timeout$/u,
   },
   {
     event: overflowed('celery.task.sent', true),
     level: 'warn',
-    says: /^celery\.task\.sent of shop has the 2000 points .*otel\.metric\.overflow.*cardinality_limits.*view/u,
+    says: /^celery\.task\.sent of shop has reached its cardinality limit of 2000 points.*otel\.metric\.overflow.*cardinality_limits.*view/u,
   },
   {
     event: { ...EXPORTED, outcome: 'success', reason: '' },
@@ -182,17 +182,17 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...EXPORTED, outcome: 'partial', rejectedPoints: 3, reason: '' },
     level: 'warn',
-    says: /^the backend rejected 3 of 40 points for good: it does not say why$/u,
+    says: /^the backend rejected 3 of 40 points for good: no reason given$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'partial' },
     level: 'warn',
-    says: /^the backend took all 40 points and warns: "out of order"$/u,
+    says: /^the backend accepted all 40 points with a warning: "out of order"$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'failure', points: 0, reason: 'UNAVAILABLE' },
     level: 'warn',
-    says: /^export to http:\/\/collector:4317 \(grpc\) failed, nothing is lost by it: UNAVAILABLE$/u,
+    says: /^export to http:\/\/collector:4317 \(grpc\) failed, nothing is lost: UNAVAILABLE$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'failure', rejectedPoints: 3, reason: 'UNAVAILABLE' },
@@ -208,27 +208,27 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: late(300),
     level: 'warn',
-    says: /^an export of shop took 4\.2 s, longer than the interval of 1 s; nothing is lost, but there is too much to do: raise metric_export_interval, or have fewer series or services$/u,
+    says: /^an export of shop took 4\.2 s, longer than the interval of 1 s; nothing is lost, but this process is overloaded: raise metric_export_interval, or have fewer series or services$/u,
   },
   {
     event: late(4000),
     level: 'warn',
-    says: /nothing is lost, but the backend is slow: relieve it, or raise metric_export_interval$/u,
+    says: /nothing is lost, but the backend is slow: speed it up, or raise metric_export_interval$/u,
   },
   {
     event: { kind: 'starter-gone', service: 'celery-otel' },
     level: 'warn',
-    says: /^stopping, since the script of npm that started this is gone$/u,
+    says: /^stopping: the npm script that started this process is gone$/u,
   },
   {
     event: { kind: 'defect', service: 'shop', where: 'export', reason: 'TypeError: x' },
     level: 'error',
-    says: /^internal error in an export, which is tried again: TypeError: x$/u,
+    says: /^internal error in an export, which will be retried: TypeError: x$/u,
   },
   {
     event: { kind: 'defect', service: 'shop', where: 'attached_provider', reason: 'no' },
     level: 'error',
-    says: /^the provider that metrics are attached to failed, .*: no$/u,
+    says: /^the attached MeterProvider failed, .*: no$/u,
   },
 ];
 

@@ -1,6 +1,6 @@
 /**
- * What only a configuration file can say of a service's broker: a list of addresses, `broker_use_ssl` and
- * `broker_transport_options`, which are Celery's own settings.
+ * Celery's broker settings that only a configuration file can have: a list of addresses, `broker_use_ssl` and
+ * `broker_transport_options`.
  */
 import {
   type BrokerTls,
@@ -13,10 +13,10 @@ import { certificateFile, keyFile } from '../format/pem-file.ts';
 import { isRecorded, NO_BROKER } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
 
-/** What `ssl.wrap_socket` of Python takes beside; none of it is a setting of TLS connections here. */
+/** Further arguments of Python's `ssl.wrap_socket`, none of which is supported. */
 const OTHER_KEYS = /^(?:server_hostname|ciphers|ssl_version|tls_(?:minimum|maximum)_version|context)$/;
 
-/** `broker_use_ssl` by its keys. */
+/** The keys of `broker_use_ssl`. */
 export const BROKER_SSL = {
   ca_certs: certificateFile,
   certfile: certificateFile,
@@ -24,7 +24,7 @@ export const BROKER_SSL = {
   cert_reqs: oneOf([...VERIFY_BY_CERT_REQS.keys()]),
 } as const;
 
-/** The text of `broker_url`, which Celery takes as a list too; undefined where it is none and that was noted. */
+/** The text of `broker_url`, which may also be a list, as in Celery; undefined if a mistake was reported. */
 export function readBrokerUrl(url: FileValue, one: Format<unknown>): string | undefined {
   const items = url.items();
   if (items.length === 0) return url.text(one);
@@ -32,7 +32,7 @@ export function readBrokerUrl(url: FileValue, one: Format<unknown>): string | un
   return texts.length === items.length ? texts.join(';') : undefined;
 }
 
-/** As kombu reads it: an empty map is no TLS, and a map without `cert_reqs` verifies. */
+/** As in kombu, an empty map means no TLS, and a map without `cert_reqs` verifies the certificate. */
 export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined {
   const tls = { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true };
   if (ssl === undefined || ssl.value === false) return undefined;
@@ -44,9 +44,7 @@ export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined
   }
   for (const [key, value] of ssl.entries()) {
     if (OTHER_KEYS.test(key)) {
-      value.complain(
-        'nothing here: the certificate has to be for the host of broker_url, with the defaults of TLS',
-      );
+      value.complain('no such key: it is not supported; the certificate must match the host of broker_url');
     } else if (!keys.includes(key)) value.complainOfKey(keys);
   }
   const [certfile, keyfile] = [ssl.get('certfile'), ssl.get('keyfile')];
@@ -64,10 +62,10 @@ export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined
 }
 
 /**
- * Takes note of a `broker_use_ssl` that nothing comes of. `true` is honoured by an address with `ssl_*` keys, which is
- * one with TLS; the files and checks of a map are not, and whoever wrote them believes that they are.
- * @param tls what was read of it
- * @param text of all addresses, which are those that were read
+ * Reports a `broker_use_ssl` that has no effect. An address with `ssl_*` keys of its own uses TLS anyway, so `true` holds
+ * for it; but the files and checks of a map are ignored, which the user would not expect.
+ * @param tls the parsed setting
+ * @param broker the addresses, and their text
  */
 export function checkBrokerSsl(
   ssl: FileValue | undefined,
@@ -82,13 +80,14 @@ export function checkBrokerSsl(
   if (tls === undefined || ssl.value === true) return;
   const parsed = parseBrokerUrls(broker.text ?? '', tls);
   const isUsed = parsed.ok && parsed.urls.some((url) => url.scheme !== 'recording' && url.tls === tls);
-  if (!isUsed) ssl.complain('no such map: every address of broker_url has ssl_ keys of its own, which win');
+  if (!isUsed)
+    ssl.complain('no map: every address of broker_url has ssl_ keys of its own, which take precedence');
 }
 
-/** Those of AMQP are py-amqp's, and none of them is one of ours. */
+/** None is supported: the options of AMQP are those of py-amqp. */
 export function checkTransportOptions(options: FileValue | undefined): void {
   if (options === undefined || !options.expectMap('transport options')) return;
   for (const [, value] of options.entries()) {
-    value.complain('nothing here: no transport option of AMQP is honoured');
+    value.complain('no such key: AMQP transport options are not supported');
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The section `celery` of a configuration file: which option is given which text there, for all services and for each,
- * and what only a file can say of a service. What options demand of each other is asked where all of them are known.
+ * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
+ * only a file can have. Rules between options are checked later, when all of them are known.
  */
 import type { BrokerTls } from '../../broker/broker-url.ts';
 import type { MetricEntry } from '../metric-choice.ts';
@@ -13,10 +13,10 @@ import { readMetrics } from './metrics-section.ts';
 import { type GivenAttributes, readServiceResource } from './resource-section.ts';
 
 export interface CelerySection {
-  /** Options that are not about one service. */
+  /** Options for all services. */
   readonly given: GivenTexts;
   readonly metrics: readonly MetricEntry[];
-  /** Undefined: there is no such key, so flags and environment are about the one service. */
+  /** Undefined: the key is missing, so flags and environment describe the only service. */
   readonly services: readonly FileService[] | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface FileService {
   readonly metrics: readonly MetricEntry[];
 }
 
-/** What the section and a service have beside options. */
+/** Keys of the section and of a service that are not options. */
 const CELERY_KEYS = ['telemetry', 'services', 'metrics'];
 const SERVICE_KEYS = ['broker_use_ssl', 'broker_transport_options', 'resource', 'metrics'];
 
@@ -59,12 +59,12 @@ export function readCelery(celery: FileValue | undefined): CelerySection {
 function readServices(services: FileValue | undefined): readonly FileService[] | undefined {
   if (services === undefined) return undefined;
   if (services.expectMap('services') && services.entries().length === 0) {
-    services.complain('at least one service: its service.name, and in it its broker_url');
+    services.complain('at least one service: its service.name as the key, with a broker_url');
   }
   return services.entries().flatMap(([name, place]) => {
     const { format } = OPTIONS.service_name;
     const isName = name !== '' && name === name.trim() && format.read(name).ok;
-    if (!isName) place.complain(`the name of a service: ${format.expects}, without spaces around it`);
+    if (!isName) place.complain(`a service name: ${format.expects}, without leading or trailing spaces`);
     return place.expectMap('settings') ? readService(name, place) : [];
   });
 }
@@ -89,7 +89,7 @@ function readTexts(map: FileValue, rows: readonly KeyedRow[]): Map<OptionKey, Gi
   return given;
 }
 
-/** What cannot be read is not given; that there is a mistake is enough to know. */
+/** A value that cannot be read is reported and not set. */
 function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
   const { format } = OPTIONS[key];

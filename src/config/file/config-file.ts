@@ -1,6 +1,6 @@
 /**
- * A configuration file as it is found: read, parsed, with the environment in it, and checked against the schema of the
- * OpenTelemetry declarative configuration. What its values mean is said elsewhere.
+ * Reads a configuration file, parses it, substitutes environment variables, and checks it against the schema of the
+ * OpenTelemetry declarative configuration. It does not interpret the values.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { parseConfigFile } from '@opentelemetry/configuration';
@@ -13,19 +13,19 @@ import { substitute } from './file-substitution.ts';
 import { readYaml, type YamlText } from './yaml-document.ts';
 
 export interface ConfigFile {
-  /** As it was given, fit to be printed. */
+  /** Its path as given, safe to print. */
   readonly name: string;
-  /** Its root, with the environment in it. */
+  /** Its root, after substitution. */
   readonly data: unknown;
-  /** Names of the variables that it refers to, wherever. */
+  /** Names of all variables that it refers to. */
   readonly variables: ReadonlySet<string>;
-  /** References to the environment that are malformed. */
+  /** Malformed references to variables. */
   readonly mistakes: readonly Mistake[];
-  /** What the standard's parser says against it, which tells the first mistake only. */
+  /** The complaint of OpenTelemetry's parser, which reports the first mistake only. */
   readonly objections: readonly Objection[];
-  /** `otel.yaml:12`, of the deepest part of the path that is there. */
+  /** `otel.yaml:12`: the line of the deepest existing part of the path. */
   whereIs(path: FilePath): string;
-  /** Variables that the scalar at a path refers to and that are not set; it gives no default for them either. */
+  /** Variables that the scalar at a path refers to, without a value and without a default. */
   unsetAt(path: FilePath): readonly string[];
 }
 
@@ -40,12 +40,11 @@ export type OpenedFile =
 
 const BYTES_MAX = 1024 * 1024;
 
-const REFERENCE = `what begins with \${ to be \${NAME} or \${NAME:-default}; $$ stands for a $`;
+const REFERENCE = `every \${ to begin \${NAME} or \${NAME:-default}; write $$ for a $`;
 
 /**
- * Reads the file and its `${NAME}` from the environment of the process. Where its syntax is wrong, nothing
- * else can be checked.
- * @param source the flag or the variable that gave the path
+ * Reads the file, with `${NAME}` from the environment of the process. After a syntax error nothing else is checked.
+ * @param source the flag or variable that set the path
  */
 export function openConfigFile(path: string, source: string): OpenedFile {
   const name = printable(path);
@@ -56,12 +55,12 @@ export function openConfigFile(path: string, source: string): OpenedFile {
   let text: string;
   try {
     const stat = statSync(path);
-    // It is read twice, so it can be no pipe.
+    // It is read twice, so it cannot be a pipe.
     if (!stat.isFile()) return refuse('the path of a file');
     if (stat.size > BYTES_MAX) return refuse(`a file of at most ${BYTES_MAX} bytes`);
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    return refuse(`the path of a file that can be read (${systemErrorCode(error)})`);
+    return refuse(`the path of a readable file (${systemErrorCode(error)})`);
   }
   const yaml = readYaml(text);
   if (yaml.mistakes.length === 0) return { ok: true, file: checkedFile(path, name, yaml) };
@@ -89,7 +88,7 @@ function checkedFile(path: string, name: string, yaml: YamlText): ConfigFile {
   };
 }
 
-/** What the standard's parser has against a file; it tells no more than its first mistake. */
+/** Runs OpenTelemetry's parser, which reports the first mistake only. */
 function validate(path: string): readonly Objection[] {
   try {
     parseConfigFile(path);
@@ -97,13 +96,15 @@ function validate(path: string): readonly Objection[] {
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
     const objections = message.split('\n').flatMap((line) => {
-      // The path is a JSON pointer, and what follows it begins so with every rule of a schema.
+      // A JSON pointer, then the rule of the schema, which always starts with "must".
       const [, pointer, rule] = /(?:^|: | )((?:\/\S*)?) (must .*)$/.exec(line) ?? [];
       if (pointer === undefined || rule === undefined) return [];
-      return [{ path: fromPointer(pointer), expected: `what the standard's schema says: it ${rule}` }];
+      return [
+        { path: fromPointer(pointer), expected: `a value valid by the OpenTelemetry schema: it ${rule}` },
+      ];
     });
-    // Anything else it says has pieces of the file in it.
-    const unknown = { path: [], expected: "a file that the standard's parser takes" };
+    // Any other message may quote the file, which may hold secrets.
+    const unknown = { path: [], expected: 'a file that the OpenTelemetry parser accepts' };
     return objections.length > 0 ? objections : [unknown];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `meter_provider` of a configuration file → the options of the export, and what no option says: several headers, views
- * and limits. What each key by itself may be was checked before; what is wrong with some of them together is noted here,
- * unless the rules between options say it.
+ * `meter_provider` of a configuration file → the export options, and the settings that only a file can have: views, limits,
+ * headers one by one. Each key was validated before; contradictions between keys are reported here, unless a rule between
+ * options covers them.
  */
 import type { ExportSchedule, StreamSettings } from '../../otlp/otlp-settings.ts';
 import { trueOrFalse } from '../format/formats.ts';
@@ -17,7 +17,7 @@ import type { FileValue } from './file-value.ts';
 import { STANDARD_FORMATS as F } from './standard-table.ts';
 import { readViews } from './views.ts';
 
-/** As the specification's default. */
+/** The default of the specification. */
 export const CARDINALITY_LIMIT = 2000;
 
 export interface MeterProvider
@@ -27,7 +27,7 @@ export interface MeterProvider
   readonly exporter: 'otlp_grpc' | 'otlp_http';
   readonly given: GivenTexts;
   readonly headers: Pairs;
-  /** Where an option belongs that is not given. */
+  /** Where a missing option belongs. */
   readonly place: (key: OptionKey) => Pick<Mistake, 'path' | 'source'>;
 }
 
@@ -39,8 +39,8 @@ export function readMeterProvider(root: FileValue, origins: Origins): MeterProvi
   const both = reader?.get('exporter');
   const exporter = both?.get('otlp_grpc') === undefined && both?.get('otlp_http') ? 'otlp_http' : 'otlp_grpc';
   const otlp = both?.get(exporter);
-  // To the standard a variable that is not set is a value that is not given. But a header without its secret, or metrics
-  // that go to localhost instead, is nothing that anybody wants.
+  // By the standard, an unset variable means a missing value. But nobody wants a header without its secret, or metrics sent
+  // to localhost instead.
   otlp?.expectVariables();
   const pathOf = (key: OptionKey) => parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
   const given = new Map<OptionKey, Given>();
@@ -73,12 +73,12 @@ function protocolOf(exporter: MeterProvider['exporter'], otlp: Maybe): string {
   return otlp?.get('encoding')?.peek(F.encoding) === 'json' ? 'http/json' : 'http/protobuf';
 }
 
-/** What the file says of an option, in the words of the option. */
+/** The file's value of an option, as text of that option. */
 function textOf(key: OptionKey, place: Maybe, reader: Maybe): string | undefined {
   const text = place?.plain(OPTIONS[key].format);
   if (text === 'low_memory') return 'lowmemory';
   if (text !== '0') return text;
-  // 0 is no limit, but an export is to be over when the next one is due.
+  // 0 means no limit, but an export must end before the next one.
   const intervalMs = reader?.get('interval')?.peek(F.interval) ?? defaultOf('metric_export_interval');
   const timeoutMs = reader?.get('timeout')?.peek(F.timeout) ?? defaultOf('metric_export_timeout');
   if (key === 'metric_export_timeout') return String(intervalMs);
@@ -89,20 +89,19 @@ function checkTls(tls: Maybe, endpoint: string): void {
   const insecure = tls?.get('insecure');
   const said = insecure?.peek(trueOrFalse);
   const scheme = /^https?:/iu.exec(endpoint)?.[0].toLowerCase();
-  // To the standard `insecure` is about an endpoint without a scheme; beside one it may say the same, and not the opposite.
+  // By the standard `insecure` applies to endpoints without a scheme; with one it must not contradict the scheme.
   if (said !== undefined && scheme !== undefined && said !== (scheme === 'http:')) {
-    const is = `one ${said ? 'with' : 'without'} TLS (${scheme})`;
-    insecure?.complain(`nothing else than the endpoint says, which is ${is}`);
+    insecure?.complain(`${!said}, because the endpoint is ${scheme}`);
   }
   if (scheme !== 'http:' && (endpoint.includes('://') || said !== true)) return;
-  // Whoever wrote files for TLS beside an endpoint without it believes that the connection is safe.
+  // A user who sets TLS files believes that the connection is secure.
   for (const key of ['ca_file', 'cert_file', 'key_file']) {
     const file = tls?.get(key);
-    if (file !== undefined && !file.isNull) file.complain('none: the endpoint is one without TLS');
+    if (file !== undefined && !file.isNull) file.complain('no file, because the endpoint does not use TLS');
   }
 }
 
-/** `headers`, and, less preferred, `headers_list`; one without a value is ignored, as the standard says. */
+/** `headers` take precedence over `headers_list`; headers without a value are ignored, as in the standard. */
 function readHeaders(otlp: Maybe, origins: Origins): Pairs {
   const headers = new Map<string, string>();
   const add = (from: FileValue, key: string, value: string): void => {
@@ -114,19 +113,19 @@ function readHeaders(otlp: Maybe, origins: Origins): Pairs {
   const seen = new Set<string>();
   for (const entry of otlp?.get('headers')?.items() ?? []) {
     const key = entry.get('name')?.peek(F.headerName)?.toLowerCase();
-    if (key !== undefined && seen.has(key)) entry.complain('each header once, whatever its case');
+    if (key !== undefined && seen.has(key)) entry.complain('each header only once (case is ignored)');
     if (key !== undefined) seen.add(key);
     const value = entry.get('value');
     const text = value?.peek(F.headerValue);
     if (key === undefined || value === undefined || text === undefined) continue;
     const fault = headerFault(key, text);
     if (fault === undefined) add(value, key, text);
-    else entry.complain(`a header, but this one ${fault}`);
+    else entry.complain(`a valid header; this one ${fault}`);
   }
   return headers;
 }
 
-/** Ours are counters, histograms and observable gauges; the other kinds of the standard are none of ours. */
+/** Only for the instruments that exist here: counters, histograms and observable gauges. */
 function readLimits(limits: Maybe, origins: Origins): StreamSettings['limits'] {
   const general = limits?.get('default');
   const limitOf = (kind: string): number => {

@@ -1,25 +1,23 @@
 /**
- * The environment in a configuration file (OpenTelemetry configuration data model, "Environment variable
- * substitution"): done to a document as `parseConfigFile` does it, so that the rest of a file that it refuses can be
- * checked too, and with an account of the variables that are not set.
+ * Environment variable substitution (OpenTelemetry configuration data model), as in `parseConfigFile`. That one stops at the
+ * first mistake; this one also lists unset variables, and lets the rest of the file be checked.
  */
 import { getStringFromEnv } from '@opentelemetry/core';
 import { type Document, parse, Scalar, visit } from 'yaml';
 
-/** What was done to a document. */
 export interface Substitution {
   /** Names of all variables that are referred to. */
   readonly variables: ReadonlySet<string>;
-  /** The scalars with a `${…}` that is no reference; they are left as they were. */
+  /** Scalars with a malformed `${…}`; they are left unchanged. */
   readonly malformed: readonly Scalar[];
-  /** Variables of a scalar that are not set, or empty, and have no default where they are used. */
+  /** By scalar: variables that are unset or empty, and have no default there. */
   readonly unset: ReadonlyMap<Scalar, readonly string[]>;
 }
 
 const REFERENCE = /\$\{(?:env:)?([^}]+)\}/g;
 const NAME_AND_DEFAULT = /^([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^\n}]*))?$/;
 
-/** Replaces the references in all values, never in keys, and says of which there is something to say. */
+/** Replaces the references in all values, never in keys. */
 export function substitute(document: Document): Substitution {
   const variables = new Set<string>();
   const malformed: Scalar[] = [];
@@ -47,7 +45,7 @@ export function substitute(document: Document): Substitution {
   return { variables, malformed, unset };
 }
 
-/** A plain scalar may become a number, a boolean or null, and nothing else. */
+/** A plain scalar may become a number, a boolean or null, but no map or list. */
 function retype(text: string): unknown {
   let value: unknown;
   try {

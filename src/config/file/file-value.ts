@@ -1,6 +1,6 @@
 /**
- * One value of a configuration file and where it is: reads scalars by the formats of options, goes into maps and lists,
- * and takes note of what is wrong. It knows no key by name.
+ * One value of a configuration file, with its position: reads scalars, navigates maps and lists, and reports mistakes. It
+ * knows no key by name.
  */
 
 import type { Format } from '../format/formats.ts';
@@ -10,7 +10,7 @@ import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type FilePath, showPath } from './file-path.ts';
 
-/** Beyond that many, what was meant is looked up rather than read in a message. */
+/** A message lists the known keys only if there are at most this many. */
 const KEYS_SHOWN_MAX = 12;
 
 type File = Pick<ConfigFile, 'whereIs' | 'unsetAt'>;
@@ -21,7 +21,7 @@ export class FileValue {
   readonly #file: File;
   readonly #mistakes: Mistake[];
 
-  /** @param mistakes where mistakes are added, also those of all that is within */
+  /** @param mistakes collects the mistakes of this value and everything within */
   constructor(path: FilePath, value: unknown, file: File, mistakes: Mistake[]) {
     this.path = path;
     this.value = value;
@@ -29,7 +29,7 @@ export class FileValue {
     this.#mistakes = mistakes;
   }
 
-  /** Whether it says nothing: a key without a value, or with a variable that is empty. */
+  /** Whether it has no value: a key alone, or an empty variable. */
   get isNull(): boolean {
     return this.value === null || this.value === undefined;
   }
@@ -39,19 +39,19 @@ export class FileValue {
     return this.#file.whereIs(this.path);
   }
 
-  /** The same of what is, or would be, at a path within. */
+  /** The source of a path within, whether it exists or not. */
   sourceOf(path: FilePath): string {
     return this.#file.whereIs([...this.path, ...path]);
   }
 
-  /** What is within it under a key; undefined where there is none. */
+  /** The value of a key; undefined if there is none. */
   get(key: string): FileValue | undefined {
     const { value } = this;
     if (!isMap(value) || !Object.hasOwn(value, key)) return undefined;
     return this.#at(key, value[key]);
   }
 
-  /** What is at the end of a path of keys and indices. */
+  /** The value at a path of keys and indices. */
   find(path: FilePath): FileValue | undefined {
     const [step, ...rest] = path;
     if (step === undefined) return this;
@@ -59,46 +59,47 @@ export class FileValue {
     return part?.find(rest);
   }
 
-  /** The entries of a map; of anything else none. */
+  /** The entries of a map; empty for anything else. */
   entries(): readonly (readonly [key: string, value: FileValue])[] {
     return isMap(this.value)
       ? Object.entries(this.value).map(([key, value]) => [key, this.#at(key, value)] as const)
       : [];
   }
 
-  /** The items of a list; of anything else none. */
+  /** The items of a list; empty for anything else. */
   items(): readonly FileValue[] {
     const { value } = this;
     return Array.isArray(value) ? value.map((item: unknown, index) => this.#at(index, item)) : [];
   }
 
-  /** Whether it is a map, which may be empty; takes note if not. */
+  /** Whether it is a map or empty; reports anything else. */
   expectMap(of: string): boolean {
     if (this.isNull || isMap(this.value)) return true;
     this.complain(`a map of ${of}`);
     return false;
   }
 
-  /** Whether it is a list; takes note if not. */
+  /** Whether it is a list; reports anything else. */
   expectList(of: string): boolean {
     if (Array.isArray(this.value)) return true;
     this.complain(`a list of ${of}`);
     return false;
   }
 
-  /** Takes note of keys that are not known. */
+  /** Reports unknown keys. */
   expectKeys(known: readonly string[]): void {
     for (const [key, value] of this.entries()) if (!known.includes(key)) value.complainOfKey(known);
   }
 
-  /** @param shownKeys those that are worth telling of */
+  /** Reports this value's key as unknown. @param shownKeys the keys to list */
   complainOfKey(known: readonly string[], shownKeys = known): void {
     const meant = hint(String(this.path.at(-1)), known);
-    const shown = shownKeys.length <= KEYS_SHOWN_MAX ? ` (known are ${shownKeys.join(', ') || 'none'})` : '';
-    this.complain(`a key that is known here${meant || shown}`);
+    const shown =
+      shownKeys.length <= KEYS_SHOWN_MAX ? ` (known keys: ${shownKeys.join(', ') || 'none'})` : '';
+    this.complain(`a known key${meant || shown}`);
   }
 
-  /** The text of a scalar whose type is that of the format; takes note of any other. */
+  /** The text of a scalar of the format's type; reports anything else. */
   text(format: Format<unknown>): string | undefined {
     const text = this.plain(format);
     if (text !== undefined) return text;
@@ -107,7 +108,7 @@ export class FileValue {
     return undefined;
   }
 
-  /** The value of a scalar; takes note where it is none of the format's. */
+  /** The value of a scalar; reports one that the format rejects. */
   read<T>(format: Format<T>): T | undefined {
     const text = this.text(format);
     if (text === undefined) return undefined;
@@ -117,19 +118,19 @@ export class FileValue {
     return undefined;
   }
 
-  /** As `read`, of what was checked before: takes note of nothing. */
+  /** Like `read`, but reports nothing: the value was checked before. */
   peek<T>(format: Format<T>): T | undefined {
     const text = this.plain(format);
     const reading = text === undefined ? undefined : format.read(text);
     return reading?.ok === true ? reading.value : undefined;
   }
 
-  /** The text of a scalar whose type is that of the format; takes note of nothing. */
+  /** Like `text`, but reports nothing. */
   plain(format: Format<unknown>): string | undefined {
     return textOf(this.value, format) || undefined;
   }
 
-  /** Takes note of a mistake. @param value as it may be printed, where it may be */
+  /** Reports a mistake. @param value safe to print */
   complain(expected: string, value?: string): void {
     const unset = this.#file.unsetAt(this.path);
     const hint = unset.length === 0 ? '' : ` (not set in the environment: ${unset.join(', ')})`;
@@ -141,20 +142,20 @@ export class FileValue {
     });
   }
 
-  /** Takes note of variables without value and default, here and in all that is within, unless a mistake tells of them. */
+  /** Reports variables without value or default, here and within, unless a mistake already mentions them. */
   expectVariables(): void {
     const path = showPath(this.path);
     const unset = this.#file.unsetAt(this.path);
     if (unset.length > 0 && !this.#mistakes.some((mistake) => mistake.path === path)) {
       this.complain(
-        `a value for each variable, or a default: ${unset.map((name) => `\${${name}:-default}`).join(', ')}`,
+        `a value or a default for each variable: ${unset.map((name) => `\${${name}:-default}`).join(', ')}`,
       );
     }
     for (const [, value] of this.entries()) value.expectVariables();
     for (const item of this.items()) item.expectVariables();
   }
 
-  /** Takes note of something that is missing in it. */
+  /** Reports a missing key. */
   complainOfMissing(key: string, expected: string): void {
     const path = showPath([...this.path, key]);
     this.#mistakes.push({ path, source: this.source, value: undefined, expected: `a value: ${expected}` });
@@ -173,7 +174,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** A text is read as anything; a number and a boolean are what they are. */
+/** A string may stand for any type; numbers and booleans must match the format's type. */
 function textOf(value: unknown, { schema: { type } }: Format<unknown>): string | undefined {
   switch (typeof value) {
     case 'string':

@@ -1,4 +1,4 @@
-/** `metrics` of a configuration file, for all services or for one: a metric or a pattern → what is said of it. */
+/** `metrics` of a configuration file, for all services or for one: settings by metric name or pattern. */
 import { METRIC_NAMES } from '../../meter/catalog.ts';
 import { type Format, line, trueOrFalse } from '../format/formats.ts';
 import { nameFault } from '../format/metric-list.ts';
@@ -13,14 +13,14 @@ export function readMetrics(metrics: FileValue | undefined): readonly MetricEntr
   return metrics.entries().flatMap(([name, entry]) => {
     const fault = nameFault(name);
     if (fault !== undefined) {
-      entry.complain(`the name of a metric, or the beginning of some with a * after it; this ${fault}`);
+      entry.complain(`a metric name, or a prefix followed by *; this one ${fault}`);
       return [];
     }
     return readEntry(name, entry);
   });
 }
 
-/** Each of the two things that can be said is an entry of its own, with its own line. */
+/** `enabled` and `attributes` are separate entries, each with its own line. */
 function readEntry(name: string, entry: FileValue): readonly MetricEntry[] {
   if (entry.isNull || !entry.expectMap(KEYS.join(' and '))) {
     if (entry.isNull) entry.complain(`a map of ${KEYS.join(' and ')}`);
@@ -34,20 +34,22 @@ function readEntry(name: string, entry: FileValue): readonly MetricEntry[] {
   }
   const attributes = entry.get('attributes');
   if (attributes?.expectList('attributes') === true) {
-    const asked = attributes.items().flatMap((item) => readAttribute(name, item) ?? []);
-    entries.push({ name, attributes: asked, source: attributes.source });
+    const requested = attributes.items().flatMap((item) => readAttribute(name, item) ?? []);
+    entries.push({ name, attributes: requested, source: attributes.source });
   }
   return entries;
 }
 
-/** An attribute that can be asked for of a metric, or of one of those that a pattern stands for. */
+/** An opt-in attribute of the metric, or of any metric that the pattern matches. */
 function readAttribute(name: string, item: FileValue): string | undefined {
-  const asked = item.read(attribute);
+  const requested = item.read(attribute);
   const known = METRIC_NAMES.filter((metric) => fits(name, metric)).flatMap((metric) =>
     optInsOf(metric).map((optIn) => optIn.slice(metric.length + 1)),
   );
-  if (asked === undefined || known.includes(asked)) return asked;
-  const there = [...new Set(known)].join(', ');
-  item.complain(there === '' ? 'nothing here: there is no attribute to ask for' : `any of ${there}`);
+  if (requested === undefined || known.includes(requested)) return requested;
+  const available = [...new Set(known)].join(', ');
+  item.complain(
+    available === '' ? 'no attribute: there are no opt-in attributes here' : `one of ${available}`,
+  );
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Resource attributes in a configuration file: the standard's typed list, which all resources have in common, and the
- * map that a service has of its own.
+ * Resource attributes in a configuration file: the standard's typed list, common to all resources, and each service's own
+ * map.
  */
 import type { ResourceAttributes } from '../../otlp/resource.ts';
 import { attributeList } from '../format/key-value-list.ts';
@@ -11,7 +11,7 @@ import { type AttributeType, STANDARD_FORMATS } from './standard-table.ts';
 
 type AttributeValue = ResourceAttributes[string];
 
-/** A value of an attribute, and where it was given. */
+/** The value of an attribute and its origin. */
 export interface GivenAttribute {
   readonly value: AttributeValue;
   readonly source: string;
@@ -24,7 +24,7 @@ const isBoolean = (value: unknown): value is boolean => typeof value === 'boolea
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** A type of the standard: what is expected, and the value of an attribute if it is one. */
+/** A type of the standard: its description, and its reader. */
 type TypeRow = readonly [expected: string, read: (value: unknown) => AttributeValue | undefined];
 
 const one =
@@ -38,12 +38,12 @@ const list =
     Array.isArray(value) && value.length > 0 && value.every(is) ? value : undefined;
 
 const TYPES: Readonly<Record<AttributeType, TypeRow>> = {
-  string: ['a text', one(isText)],
+  string: ['a string', one(isText)],
   bool: ['true or false', one(isBoolean)],
   int: ['a whole number', one(isWhole)],
   double: ['a finite number', one(isNumber)],
-  string_array: ['a list of texts', list(isText)],
-  bool_array: ['a list of true and false', list(isBoolean)],
+  string_array: ['a list of strings', list(isText)],
+  bool_array: ['a list of booleans', list(isBoolean)],
   int_array: ['a list of whole numbers', list(isWhole)],
   double_array: ['a list of finite numbers', list(isNumber)],
 };
@@ -51,14 +51,14 @@ const TYPES: Readonly<Record<AttributeType, TypeRow>> = {
 const NAME_BYTES_MAX = 255;
 
 /**
- * `resource.attributes` and, less preferred, `resource.attributes_list`.
- * @param named whether services have their names elsewhere, so that here can be none
+ * `resource.attributes` take precedence over `resource.attributes_list`.
+ * @param named whether services get their names elsewhere, so that `service.name` is a mistake here
  */
 export function readResource(resource: FileValue | undefined, named: boolean): GivenAttributes {
   const given = new Map<string, GivenAttribute>();
   const add = (name: string, value: AttributeValue, place: FileValue): void => {
     if (named && name === SERVICE_NAME) {
-      place.complain('no service.name: the keys of celery.services are the names of the services');
+      place.complain('no service.name: the keys of celery.services name the services');
     } else given.set(name, { value, source: place.source });
   };
   const list = resource?.get('attributes_list');
@@ -92,22 +92,22 @@ function readTyped(value: FileValue, type: FileValue | undefined): AttributeValu
       : isBoolean(found) || isNumber(found)
         ? String(found)
         : undefined;
-    value.complain(`${expected}${isTyped ? '' : ', or its type beside it'}`, shown);
+    value.complain(`${expected}${isTyped ? '' : ', or a type'}`, shown);
   }
   return attribute;
 }
 
-/** The map `resource` of a service: what each value is decides its type. */
+/** The map `resource` of a service; types follow from the values. */
 export function readServiceResource(resource: FileValue | undefined): GivenAttributes {
   const given = new Map<string, GivenAttribute>();
   if (resource === undefined || !resource.expectMap('attributes')) return given;
   for (const [key, value] of resource.entries()) {
     const attribute = untyped(value.value);
-    if (key === SERVICE_NAME) value.complain('no such attribute: the key of the service is its name');
+    if (key === SERVICE_NAME) value.complain('no service.name: the key of the service is its name');
     else if (key.trim() === '' || Buffer.byteLength(key) > NAME_BYTES_MAX) {
       value.complain(`a name of at most ${NAME_BYTES_MAX} bytes`);
     } else if (attribute === undefined) {
-      value.complain('a text, a number, true, false, or a list of one of these');
+      value.complain('a string, a number, a boolean, or a list of one of these types');
     } else given.set(key, { value: attribute, source: value.source });
   }
   return given;

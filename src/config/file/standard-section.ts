@@ -1,14 +1,14 @@
 /**
- * The standard's part of a configuration file against its table: unknown keys, refused ones, and what a key by itself
- * may be. What keys demand of each other is asked where they are put together.
+ * Checks the standard's part of a configuration file against its table: unknown keys, unsupported keys, and the value of
+ * each key by itself. Contradictions between keys are found elsewhere.
  */
 import type { FileValue } from './file-value.ts';
 import { STANDARD, standardKeys, type Verdict } from './standard-table.ts';
 
-/** Our own section, beside those of the standard. */
+/** Our own section, next to those of the standard. */
 const OURS = 'celery';
 
-/** Takes note of everything that is wrong with it. @param root the whole file */
+/** Reports all mistakes. @param root the whole file */
 export function checkStandard(root: FileValue): void {
   if (root.isNull || !root.expectMap('sections')) {
     if (root.isNull) root.complain('file_format: "1.0", and the sections meter_provider and celery');
@@ -39,7 +39,7 @@ function checkValue(value: FileValue, row: string, verdict: Verdict): void {
     case 'any':
       break;
     case 'refused':
-      value.complain(`nothing here: ${verdict.reason}`);
+      value.complain(`no such key: ${verdict.reason}`);
       break;
     case 'scalar':
       if (!value.isNull) value.read(verdict.format);
@@ -70,9 +70,7 @@ function checkMap(map: FileValue, row: string, one: boolean): void {
   if (!map.expectMap('settings')) return;
   if (one && map.entries().length !== 1) {
     const names = honoured(known);
-    map.complain(
-      names.length === 1 ? `${names.join()}, and nothing else` : `exactly one of ${names.join(', ')}`,
-    );
+    map.complain(names.length === 1 ? `only ${names.join()}` : `exactly one of ${names.join(', ')}`);
   }
   checkKeys(map, row);
 }

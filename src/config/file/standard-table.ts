@@ -1,6 +1,6 @@
 /**
- * The table of what an OpenTelemetry configuration file can say: each key of its schema, whether it is honoured and as
- * what it is read, or why it is refused. A key without a row is a mistake; `celery` is not the standard's.
+ * The keys of the OpenTelemetry configuration schema: each is supported, with its format, or refused, with a reason. A key
+ * without a row is a mistake. The section `celery` is not in this table.
  */
 import {
   type Format,
@@ -17,29 +17,29 @@ import { MASK, quote } from '../format/redaction.ts';
 import { OPTIONS } from '../options.ts';
 
 export type Verdict =
-  /** A text, number or boolean; without a value it is as if it was not there. */
+  /** A string, number or boolean; without a value it counts as missing. */
   | { readonly kind: 'scalar'; readonly format: Format<unknown>; readonly required?: string }
-  /** `one`: exactly one of its keys is there. */
+  /** `one`: it must have exactly one key. */
   | { readonly kind: 'map'; readonly one?: true; readonly required?: string }
-  /** `only`: it has one item, and why. */
+  /** `only`: it must have one item; why. */
   | { readonly kind: 'list'; readonly only?: string; readonly required?: string }
-  /** Is read by whoever knows what it may be. */
+  /** Checked elsewhere. */
   | { readonly kind: 'any'; readonly required?: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** The finer grades of each (logs data model, "Severity") are refused: there are no lines between two of these. */
+/** The finer severities of the logs data model are refused: no log line has one. */
 const SEVERITIES = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 const DAY_MS = 86_400_000;
 const SERIES_MAX = 1_000_000;
 const BUCKETS_MAX = 16_384;
 
-const hidden = format('text', (text) => ({ ok: true, value: text }), { show: () => quote(MASK) });
+const hidden = format('a string', (text) => ({ ok: true, value: text }), { show: () => quote(MASK) });
 
 const ATTRIBUTE_TYPES = ['string', 'bool', 'int', 'double'] as const;
 export type AttributeType = (typeof ATTRIBUTE_TYPES)[number] | `${(typeof ATTRIBUTE_TYPES)[number]}_array`;
 
-/** How what is honoured is read, by name, where others than the table ask. */
+/** The formats that other files need too. */
 export const STANDARD_FORMATS = {
   logLevel: oneOf(SEVERITIES),
   attributeName: line(255),
@@ -51,9 +51,9 @@ export const STANDARD_FORMATS = {
   /** 0 is no limit. */
   timeout: wholeNumber(0, DAY_MS, 'milliseconds'),
   pointsPerRequest: wholeNumber(1, SERIES_MAX),
-  /** Two at the least: one place is that of the overflow. */
+  /** At least two, because one point is reserved for the overflow. */
   cardinalityLimit: wholeNumber(2, SERIES_MAX),
-  // The two may have been taken for each other.
+  // Both hidden, because a user may have swapped them.
   headerName: hidden,
   headerValue: hidden,
   encoding: oneOf(['protobuf', 'json']),
@@ -69,7 +69,7 @@ export const STANDARD_FORMATS = {
   ]),
   text: line(1024),
   /** Metrics API, "Instrument name syntax". */
-  streamName: format('a letter, then letters, digits and _ . - /, at most 255', (text) =>
+  streamName: format('a letter, followed by letters, digits or _ . - /, at most 255 characters', (text) =>
     /^[a-z][a-z0-9_.\-/]{0,254}$/i.test(text) ? { ok: true, value: text } : undefined,
   ),
   maxScale: wholeNumber(-10, 20),
@@ -86,11 +86,11 @@ const scalar = (format: Format<unknown>, required?: string): Verdict => ({
 });
 const refused = (reason: string): Verdict => ({ kind: 'refused', reason });
 
-const ONE_WAY = 'metrics are pushed over OTLP, as otlp_grpc or otlp_http says';
-const NO_CONTEXT = 'there is no context that could be passed on';
-const NO_UP_AND_DOWN = 'no metric here is of this kind; whatever counts is limited by counter';
+const ONE_WAY = 'metrics are only exported over OTLP, by otlp_grpc or otlp_http';
+const NO_CONTEXT = 'there is no context to propagate';
+const NO_UP_AND_DOWN = 'no instrument is an up-down counter; use counter';
 
-/** What both exporters have. */
+/** The keys of both exporters. */
 const OTLP: Readonly<Record<string, Verdict>> = {
   endpoint: scalar(otlpAddress),
   tls: MAP,
@@ -116,68 +116,64 @@ const SELECTOR = 'meter_provider.views[].selector';
 const STREAM = 'meter_provider.views[].stream';
 const AGGREGATION = `${STREAM}.aggregation`;
 
-/** Path of a key, with [] for any index → what becomes of it. */
+/** Path of a key, with [] for any index → its row. */
 export const STANDARD: Readonly<Record<string, Verdict>> = {
   file_format: scalar(oneOf(['1.0', '1.1']), '"1.0" or "1.1", in quotes'),
   disabled: {
     kind: 'scalar',
     format: format(
-      'false, since to disable it is not to run it',
+      'false (to disable celery-otel, do not run it)',
       (text) => (text === 'false' ? { ok: true, value: false } : undefined),
       { schema: { type: 'boolean' } },
     ),
   },
   log_level: scalar(F.logLevel),
-  attribute_limits: refused(
-    'Celery decides what attributes there are and what they hold; views choose among them',
-  ),
-  logger_provider: refused('no logs are sent; the log is on stderr'),
-  tracer_provider: refused('no traces are made'),
+  attribute_limits: refused('attributes are not limited; views can remove some'),
+  logger_provider: refused('no logs are exported; they are written to stderr'),
+  tracer_provider: refused('no traces are exported'),
   propagator: refused(NO_CONTEXT),
   'instrumentation/development': refused('nothing is instrumented'),
-  distribution: refused('what is not the standard’s is in the section celery'),
+  distribution: refused('settings beyond the standard are in the section celery'),
   resource: MAP,
   'resource.attributes': LIST,
   'resource.attributes[]': MAP,
   'resource.attributes[].name': scalar(F.attributeName, F.attributeName.expects),
-  'resource.attributes[].value': { kind: 'any', required: 'what the attribute is' },
+  'resource.attributes[].value': { kind: 'any', required: 'the value of the attribute' },
   'resource.attributes[].type': scalar(F.attributeType),
   'resource.attributes_list': scalar(attributeList),
-  'resource.schema_url': refused('the attributes follow no schema of one version'),
-  'resource.detection/development': refused(
-    'the metrics are about Celery, which does not run on this host or in this process',
-  ),
+  'resource.schema_url': refused('the attributes do not follow one version of a schema'),
+  'resource.detection/development': refused('the metrics describe Celery, not this host or this process'),
   meter_provider: {
     kind: 'map',
     required:
-      'a section that says where metrics go, for one ' +
+      'a section that says where to export metrics, such as ' +
       '{ readers: [ { periodic: { exporter: { otlp_grpc: { endpoint: "http://localhost:4317" } } } } ] }',
   },
   'meter_provider.readers': {
     kind: 'list',
-    only: 'one reader: all services are sent to one backend',
-    required: 'a list of one reader, which is periodic',
+    only: 'only one reader, because all services are exported to one backend',
+    required: 'a list of one periodic reader',
   },
   'meter_provider.readers[]': { kind: 'map', one: true },
-  'meter_provider.readers[].pull': refused(`nothing is scraped; ${ONE_WAY}`),
+  'meter_provider.readers[].pull': refused(`there is nothing to scrape; ${ONE_WAY}`),
   [PERIODIC]: MAP,
   [`${PERIODIC}.interval`]: scalar(F.interval),
   [`${PERIODIC}.timeout`]: scalar(F.timeout),
   [`${PERIODIC}.max_export_batch_size/development`]: scalar(F.pointsPerRequest),
-  [`${PERIODIC}.producers`]: refused('the only metrics are those of celery-otel'),
+  [`${PERIODIC}.producers`]: refused('only the metrics of celery-otel are exported'),
   [LIMITS]: MAP,
   [`${LIMITS}.default`]: scalar(F.cardinalityLimit),
   [`${LIMITS}.counter`]: scalar(F.cardinalityLimit),
   [`${LIMITS}.histogram`]: scalar(F.cardinalityLimit),
   [`${LIMITS}.observable_gauge`]: scalar(F.cardinalityLimit),
-  [`${LIMITS}.gauge`]: refused('all gauges are observable_gauge'),
-  [`${LIMITS}.observable_counter`]: refused('all counters are counter'),
+  [`${LIMITS}.gauge`]: refused('all gauges are asynchronous; use observable_gauge'),
+  [`${LIMITS}.observable_counter`]: refused('all counters are synchronous; use counter'),
   [`${LIMITS}.observable_up_down_counter`]: refused(NO_UP_AND_DOWN),
   [`${LIMITS}.up_down_counter`]: refused(NO_UP_AND_DOWN),
   [`${PERIODIC}.exporter`]: {
     kind: 'map',
     one: true,
-    required: 'otlp_grpc or otlp_http, with what it needs',
+    required: 'otlp_grpc or otlp_http, with its settings',
   },
   [`${PERIODIC}.exporter.console`]: refused(ONE_WAY),
   [`${PERIODIC}.exporter.otlp_file/development`]: refused(ONE_WAY),
@@ -188,21 +184,21 @@ export const STANDARD: Readonly<Record<string, Verdict>> = {
   ...under(`${PERIODIC}.exporter.otlp_http`, OTLP),
   [`${PERIODIC}.exporter.otlp_http.encoding`]: scalar(F.encoding),
   'meter_provider.exemplar_filter': scalar(
-    format('always_off, since no exemplars are made', (text) =>
+    format('always_off, because there are no exemplars', (text) =>
       text === 'always_off' ? { ok: true, value: text } : undefined,
     ),
   ),
-  'meter_provider.meter_configurator/development': refused('metrics are switched in celery.metrics'),
+  'meter_provider.meter_configurator/development': refused('enable and disable metrics in celery.metrics'),
   'meter_provider.views': LIST,
   'meter_provider.views[]': MAP,
-  [SELECTOR]: { kind: 'map', required: 'what it selects' },
+  [SELECTOR]: { kind: 'map', required: 'the instruments that it selects' },
   [`${SELECTOR}.instrument_name`]: scalar(F.pattern),
   [`${SELECTOR}.instrument_type`]: scalar(F.instrumentType),
   [`${SELECTOR}.unit`]: scalar(F.text),
   [`${SELECTOR}.meter_name`]: scalar(F.text),
   [`${SELECTOR}.meter_version`]: scalar(F.text),
-  [`${SELECTOR}.meter_schema_url`]: refused('no meter here has a schema'),
-  [STREAM]: { kind: 'map', required: 'what becomes of what it selects' },
+  [`${SELECTOR}.meter_schema_url`]: refused('the meters have no schema URL'),
+  [STREAM]: { kind: 'map', required: 'the settings for the selected instruments' },
   [`${STREAM}.name`]: scalar(F.streamName),
   [`${STREAM}.description`]: scalar(F.text),
   [`${STREAM}.aggregation_cardinality_limit`]: scalar(F.cardinalityLimit),
@@ -230,7 +226,7 @@ function under(path: string, rows: Readonly<Record<string, Verdict>>): Readonly<
   return Object.fromEntries(Object.entries(rows).map(([key, row]) => [`${path}.${key}`, row]));
 }
 
-/** The keys that a map of the standard may have, each with its row; '' is the root. */
+/** The keys of a map of the standard, each with its row; '' is the root. */
 export function standardKeys(path: string): ReadonlyMap<string, Verdict> {
   const prefix = path === '' ? '' : `${path}.`;
   return new Map(

@@ -1,6 +1,6 @@
 /**
- * Views against the metrics there are: a view that selects none, an aggregation that fits none of them, and two streams
- * under one name are mistakes. Metrics of the SDK are not known here, so what might be about them is let pass.
+ * Checks views against the catalog: a view that selects no metric, an unsuitable aggregation, and two streams with one name
+ * are mistakes. A view that may select metrics of the SDK, which are not in the catalog, is accepted.
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
@@ -17,39 +17,39 @@ export interface PlacedView {
 
 const CATALOG: ReadonlyMap<string, InstrumentRow> = new Map(Object.entries({ ...METRICS, ...SELF_METRICS }));
 
-/** How the instruments of the catalog are made; gauges are asked for their values. */
+/** The kind of each instrument in the catalog. */
 const KIND: Readonly<Record<InstrumentRow['instrument'], InstrumentKind>> = {
   counter: 'counter',
   histogram: 'histogram',
   gauge: 'observable_gauge',
 };
 
-/** What an aggregation is for, beside `default` and `drop`, which are for everything. */
+/** The aggregations that suit an instrument. */
 const FITTING: Readonly<Record<InstrumentRow['instrument'], readonly AggregationChoice['kind'][]>> = {
   counter: ['default', 'drop', 'sum'],
   histogram: ['default', 'drop', 'explicit_bucket_histogram', 'base2_exponential_bucket_histogram'],
   gauge: ['default', 'drop', 'last_value'],
 };
 
-/** Names that begin so are ours: metrics and attributes alike. */
+/** The prefix of our metrics and attributes. */
 const OURS = /^celery/i;
 
-/** What the SDK tells of itself: how its metrics, and its meters, begin. */
+/** The prefixes of the SDK's own metrics and meters. */
 const SDK_METRIC = 'otel.';
 const SDK_METER = '@opentelemetry/';
-/** Of these there are none, and if there were, no view would reach them. */
+/** No metric of the SDK is of these kinds. */
 const NO_KINDS: readonly InstrumentKind[] = ['gauge', 'observable_counter', 'observable_up_down_counter'];
 
-/** Takes note of what is wrong with them. */
+/** Reports all mistakes. */
 export function checkViews(views: readonly PlacedView[]): void {
   const selections = views.map((placed) => ({ ...placed, metrics: selectedBy(placed.view.selector) }));
   for (const { place } of selections) {
     const selector = place.get('selector');
     if (selector?.entries().every(([, value]) => value.isNull) === true) {
-      selector.complain('at least one criterion, instrument_name for one ("*" for all metrics)');
+      selector.complain('at least one criterion, such as instrument_name ("*" for all metrics)');
     }
   }
-  // Of a selector that is wrong by itself, nothing more can be said.
+  // Nothing more can be checked if the selector itself is wrong.
   const readable = selections.filter(({ view }) =>
     Object.values(view.selector).some((value) => value !== undefined),
   );
@@ -70,7 +70,7 @@ function isRead(place: FileValue | undefined, value: unknown): boolean {
 }
 
 interface Selection extends PlacedView {
-  /** Of the catalog. */
+  /** The selected metrics of the catalog. */
   readonly metrics: readonly string[];
 }
 
@@ -111,14 +111,15 @@ function checkSelector({ place, view, metrics }: Selection): void {
   const [named] = selectedBy({ instrumentName: instrumentName ?? '*' });
   if (named === undefined) {
     const meant = hint((instrumentName ?? '').toLowerCase(), [...CATALOG.keys()]);
-    selector?.get('instrument_name')?.complain(`the name of a metric, or a pattern of some${meant}`);
+    selector?.get('instrument_name')?.complain(`a metric name, or a pattern that matches one${meant}`);
     return;
   }
   const row = instrumentName === undefined ? undefined : CATALOG.get(named);
-  const is = row === undefined ? 'each is of' : `${named} is: ${KIND[row.instrument]}, unit ${row.unit},`;
-  selector?.complain(
-    `criteria that a metric meets, all of them; ${is} meter ${METER_NAME}, version ${VERSION}`,
-  );
+  const is =
+    row === undefined
+      ? 'all have'
+      : `${named} has instrument_type ${KIND[row.instrument]}, unit ${row.unit},`;
+  selector?.complain(`criteria that all match one metric; ${is} meter ${METER_NAME}, version ${VERSION}`);
 }
 
 function checkAggregation({ place, view, metrics }: Selection): void {
@@ -131,7 +132,7 @@ function checkAggregation({ place, view, metrics }: Selection): void {
     place
       .find(['stream', 'aggregation', kind])
       ?.complain(
-        `what fits all that is selected; ${name} is a ${instrument}, for which there are ${fitting}`,
+        `an aggregation that suits all selected metrics; ${name} is a ${instrument}, which allows ${fitting}`,
       );
     return;
   }
@@ -144,18 +145,20 @@ function checkAttributeKeys({ place, view, metrics }: Selection): void {
     for (const item of place.find(['stream', 'attribute_keys', list])?.items() ?? []) {
       const pattern = typeof item.value === 'string' ? item.value.trim() : '';
       const mayBeOther = !OURS.test(pattern) && mayBeOfSdk(view.selector);
-      // One that is no text was told of before.
+      // One that is not a string was reported before.
       if (pattern === '' || mayBeOther || known.some(wildcard(pattern))) continue;
-      item.complain(`an attribute of what is selected, or a pattern of some${hint(pattern, known)}`);
+      item.complain(
+        `an attribute of the selected metrics, or a pattern that matches one${hint(pattern, known)}`,
+      );
     }
   }
 }
 
-/** What is dropped is no stream of which anything else could be said. */
+/** A dropped stream has no other settings. */
 function checkDrop({ place, view }: Selection): void {
   if (view.stream.aggregation?.kind !== 'drop') return;
   for (const [key, value] of place.get('stream')?.entries() ?? []) {
-    if (key !== 'aggregation' && !value.isNull) value.complain('nothing beside the aggregation drop');
+    if (key !== 'aggregation' && !value.isNull) value.complain('no other setting with the aggregation drop');
   }
 }
 
@@ -171,10 +174,12 @@ function checkName({ place, view, metrics }: Selection): void {
   if (metrics.length === 1 || (metrics.length === 0 && !/[*?]/.test(instrumentName))) return;
   place
     .find(['stream', 'name'])
-    ?.complain(`a selector of one metric, since a name is that of one; this one selects ${metrics.length}`);
+    ?.complain(
+      `a selector that matches one metric, because names must be unique; this one matches ${metrics.length}`,
+    );
 }
 
-/** No two streams have one name: what both of them count would be counted twice. */
+/** Stream names must be unique, or a backend would count twice. */
 function checkStreams(selections: readonly Selection[]): void {
   const selected = new Set(selections.flatMap(({ metrics }) => metrics));
   const owners = new Map<string, Selection | undefined>();
@@ -186,9 +191,9 @@ function checkStreams(selections: readonly Selection[]): void {
     const taken = names.find((name) => owners.has(name.toLowerCase()));
     if (taken !== undefined) {
       const owner = owners.get(taken.toLowerCase());
-      const by = owner === undefined ? 'is that of a metric' : `comes of ${showPath(owner.place.path)} too`;
+      const by = owner === undefined ? 'is a metric' : `also comes from ${showPath(owner.place.path)}`;
       const at = place.find(view.stream.name === undefined ? ['selector'] : ['stream', 'name']);
-      at?.complain(`streams that differ in their names from all others; ${taken} ${by}`);
+      at?.complain(`unique stream names; ${taken} ${by}`);
     }
     for (const name of names) owners.set(name.toLowerCase(), selection);
   }

@@ -1,6 +1,6 @@
 /**
- * `meter_provider.views` of a configuration file → views. What each key by itself may be was checked before; what they are
- * to the metrics there are is checked in `view-checks.ts`.
+ * `meter_provider.views` of a configuration file → views. Each key was validated before; `view-checks.ts` checks views
+ * against the catalog.
  */
 import type { AggregationChoice, View, ViewSelector, ViewStream } from '../../otlp/collect/view.ts';
 import { finiteNumber, trueOrFalse } from '../format/formats.ts';
@@ -80,6 +80,6 @@ function readBoundaries(boundaries: Maybe): readonly number[] | undefined {
   const isAscending = numbers?.every(
     (number, index) => index === 0 || number > (numbers[index - 1] ?? number),
   );
-  if (isAscending === false) boundaries?.complain('numbers of which each is greater than the one before');
+  if (isAscending === false) boundaries?.complain('numbers in ascending order');
   return numbers;
 }

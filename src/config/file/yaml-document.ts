@@ -1,6 +1,6 @@
 /**
- * The text of a configuration file as a YAML document: what is wrong with its syntax, and on which line what is. Of the
- * text, which may hold secrets, it repeats no more than keys.
+ * Parses a configuration file as YAML: finds syntax errors, and the line of each value. Messages repeat keys only, because
+ * values may be secrets.
  */
 import {
   type Document,
@@ -19,10 +19,10 @@ import {
 } from 'yaml';
 import type { FilePath } from './file-path.ts';
 
-/** A mistake on a line, with what stands after the word "expected". */
+/** A mistake on a line. */
 export interface LineMistake {
   readonly line: number;
-  /** What it is about; undefined: the text as a whole. */
+  /** The path it is about; undefined: the whole file. */
   readonly path?: FilePath;
   readonly expected: string;
 }
@@ -30,41 +30,40 @@ export interface LineMistake {
 export interface YamlText {
   readonly document: Document;
   readonly mistakes: readonly LineMistake[];
-  /** The line of the deepest part of the path that is there. */
+  /** The line of the deepest existing part of the path. */
   lineOf(path: FilePath): number;
   lineOfNode(node: Node): number;
   /** The scalar at a path. */
   scalarAt(path: FilePath): Scalar | undefined;
 }
 
-/** The parser's own sentences have pieces of the text in them. */
+/** Our own messages, because the parser's quote the file. */
 const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
-  ALIAS_PROPS: 'an alias (*name) without anchor or tag of its own',
-  BAD_ALIAS: 'an alias (*name) after its anchor (&name) and not within it, both with a name',
-  BAD_COLLECTION_TYPE: 'no such tag (!name)',
-  BAD_DIRECTIVE: 'no such directive (a line that begins with %)',
-  BAD_DQ_ESCAPE: 'no such escape (\\) between double quotes; single quotes know none',
-  BAD_INDENT: 'indentation that fits what is above it',
+  ALIAS_PROPS: 'an alias (*name) without an anchor or a tag',
+  BAD_ALIAS: 'an alias (*name) after its anchor (&name), not within it',
+  BAD_COLLECTION_TYPE: 'a known tag (!name)',
+  BAD_DIRECTIVE: 'a known directive (%)',
+  BAD_DQ_ESCAPE: 'a valid escape (\\) in double quotes; single quotes have no escapes',
+  BAD_INDENT: 'consistent indentation',
   BAD_PROP_ORDER: 'anchors and tags after the indicator (-, ? or :)',
-  BAD_SCALAR_START: 'quotes around a text that begins with such a character',
-  BLOCK_AS_IMPLICIT_KEY: 'one key on a line, and quotes around a text that has ": " in it',
-  BLOCK_IN_FLOW: 'nothing in block style between brackets',
-  DUPLICATE_KEY: 'each key of a map once',
+  BAD_SCALAR_START: 'quotes around a string that starts with this character',
+  BLOCK_AS_IMPLICIT_KEY: 'one key per line, and quotes around a string that contains ": "',
+  BLOCK_IN_FLOW: 'no block style within brackets',
+  DUPLICATE_KEY: 'each key only once',
   IMPOSSIBLE: 'valid YAML',
   KEY_OVER_1024_CHARS: 'a key of at most 1024 characters',
-  MISSING_CHAR: 'a character that is missing: a quote, a bracket, a comma, a space, or the colon after a key',
+  MISSING_CHAR: 'a missing character: a quote, a bracket, a comma, a space, or the colon after a key',
   MULTILINE_IMPLICIT_KEY: 'a key, then a colon and a space, all on one line',
-  MULTIPLE_ANCHORS: 'one anchor at most',
+  MULTIPLE_ANCHORS: 'at most one anchor',
   MULTIPLE_DOCS: 'one document in the file',
-  MULTIPLE_TAGS: 'one tag at most',
-  NON_STRING_KEY: 'a text as the key',
+  MULTIPLE_TAGS: 'at most one tag',
+  NON_STRING_KEY: 'a string as the key',
   RESOURCE_EXHAUSTION: 'fewer aliases',
-  TAB_AS_INDENT: 'spaces, not tabs, before the first character',
-  TAG_RESOLVE_FAILED: 'no such tag (!name)',
-  UNEXPECTED_TOKEN: 'nothing like this here (a text with such characters needs quotes)',
+  TAB_AS_INDENT: 'indentation with spaces, not tabs',
+  TAG_RESOLVE_FAILED: 'a known tag (!name)',
+  UNEXPECTED_TOKEN: 'no such character here (quote strings that contain it)',
 };
 
-/** A file that says something twice, or ten times, has fewer. */
 const ALIASES_MAX = 100;
 
 export function readYaml(text: string): YamlText {
@@ -73,24 +72,24 @@ export function readYaml(text: string): YamlText {
     version: '1.2',
     prettyErrors: false,
     lineCounter: lines,
-    // Its own check takes 1 and "1" for two keys, and names neither.
+    // The parser's check treats 1 and "1" as different keys, and names neither.
     uniqueKeys: false,
   });
-  // What is only warned of, a tag that means nothing for one, would be ignored.
+  // Warnings count as mistakes: an unknown tag, for example, would be ignored.
   const mistakes: LineMistake[] = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
   }));
   const lineOfNode = (node: unknown): number => lines.linePos(startOf(node)).line;
-  const toldTwice = (path: FilePath, first: Node, second: Node): LineMistake => ({
+  const duplicate = (path: FilePath, first: Node, second: Node): LineMistake => ({
     line: lineOfNode(second),
     path,
-    expected: `${SYNTAX.DUPLICATE_KEY} (it is on line ${lineOfNode(first)} too)`,
+    expected: `${SYNTAX.DUPLICATE_KEY} (it is also on line ${lineOfNode(first)})`,
   });
   let aliases = 0;
   visit(document, {
-    Map(_, node, above) {
-      // What is a key of a text that is none in YAML may be a piece of anything.
+    Map(_, node, ancestors) {
+      // With syntax errors, a "key" may be any part of the text.
       if (document.errors.length > 0) return;
       const first = new Map<string, Node>();
       for (const { key } of node.items) {
@@ -98,15 +97,15 @@ export function readYaml(text: string): YamlText {
         if (text === undefined || !isNode(key)) continue;
         const other = first.get(text);
         if (other === undefined) first.set(text, key);
-        else mistakes.push(toldTwice([...pathTo(document, [...above, node]), text], other, key));
+        else mistakes.push(duplicate([...pathTo(document, [...ancestors, node]), text], other, key));
       }
     },
-    Alias(_, node, above) {
+    Alias(_, node, ancestors) {
       aliases += 1;
-      // To find its anchor takes a walk through the document each.
+      // Resolving an alias walks the whole document.
       if (aliases > ALIASES_MAX) return visit.BREAK;
       const target = node.resolve(document);
-      if (target !== undefined && !above.includes(target)) return undefined;
+      if (target !== undefined && !ancestors.includes(target)) return undefined;
       mistakes.push({ line: lineOfNode(node), expected: SYNTAX.BAD_ALIAS });
       return undefined;
     },
@@ -119,7 +118,7 @@ export function readYaml(text: string): YamlText {
     mistakes.push({ line: 1, expected: SYNTAX.RESOURCE_EXHAUSTION });
   }
   const walk = (path: FilePath) => walkTo(document, path);
-  // The parser stumbles over each token of a line anew.
+  // The parser may report the same mistake for each token of a line.
   const once = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]));
   return {
     document,
@@ -133,7 +132,7 @@ export function readYaml(text: string): YamlText {
   };
 }
 
-/** Whether its aliases can be resolved: of aliases of aliases a few lines may become gigabytes. */
+/** Whether its aliases can be expanded: nested aliases can turn a few lines into gigabytes. */
 function isBounded(document: Document): boolean {
   try {
     document.toJS();
@@ -144,7 +143,7 @@ function isBounded(document: Document): boolean {
   }
 }
 
-/** Where a path leads: to a node, or where it is not there to none; and the start of the last part that is there. */
+/** The node at a path, if it exists, and the start of the deepest existing part. */
 function walkTo(document: Document, path: FilePath): { node: Node | undefined; start: number } {
   let node: unknown = document.contents;
   let start = startOf(node);
@@ -159,7 +158,7 @@ function walkTo(document: Document, path: FilePath): { node: Node | undefined; s
   return { node: isNode(node) ? node : undefined, start };
 }
 
-/** The path of the last of these nodes, each of which is within the one before. */
+/** The path of the last node; each node contains the next. */
 function pathTo(document: Document, nodes: readonly unknown[]): FilePath {
   return nodes.flatMap((node, index): FilePath => {
     if (isPair(node)) return [keyText(document, node.key) ?? ''];
@@ -167,7 +166,7 @@ function pathTo(document: Document, nodes: readonly unknown[]): FilePath {
   });
 }
 
-/** The part of a map or a list that a step leads to, and where that begins: an entry of a map with its key. */
+/** The entry or item that a step leads to, and the node where it starts: for an entry, its key. */
 function partOf(document: Document, node: unknown, step: string | number) {
   if (isMap(node) && typeof step === 'string') {
     const pair = node.items.find(({ key }) => keyText(document, key) === step);
@@ -177,7 +176,7 @@ function partOf(document: Document, node: unknown, step: string | number) {
   return { at: node.items[step], value: node.items[step] };
 }
 
-/** A key as it becomes one of an object. */
+/** A key as a property name. */
 function keyText(document: Document, key: unknown): string | undefined {
   const scalar = isAlias(key) ? key.resolve(document) : key;
   return isScalar(scalar) ? String(scalar.value ?? '') : undefined;

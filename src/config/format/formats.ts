@@ -1,17 +1,17 @@
 /**
- * What the text of an option may look like, strictly: a text is read whole or refused with what was expected. Lists,
- * addresses and files for TLS have files of their own; this one knows no option by name.
+ * The formats of option values: a text is accepted as a whole, or rejected with what was expected. Lists, endpoints and TLS
+ * files are in files of their own; this one knows no option by name.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
 import { hint } from './near-miss.ts';
 import { maskUrl, quote } from './redaction.ts';
 
-/** What became of a text: its value, or what stands after the word "expected". */
+/** A value, or the end of an error message after the word "expected". */
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly expected: string };
 
-/** What a value is in a configuration file, in the words of JSON Schema. */
+/** The JSON Schema type of a value in a configuration file. */
 export type ScalarSchema =
   | { readonly type: 'boolean' }
   | { readonly type: 'integer'; readonly minimum: number; readonly maximum: number }
@@ -21,20 +21,20 @@ export type ScalarSchema =
 type Unit = 'seconds' | 'milliseconds' | 'bytes';
 
 export interface Format<T> {
-  /** What it takes, in a few words, for the documents. */
+  /** What it accepts, in a few words, for messages and documents. */
   readonly expects: string;
   readonly schema: ScalarSchema;
-  /** Of a number, where it has one: it is named in `expects`, and stands in no text. */
+  /** The unit of a number; part of `expects`, never of a text. */
   readonly unit?: Unit;
-  /** True where its flag may stand alone and then means `true`. */
+  /** Whether its flag may be used without a value, which means `true`. */
   readonly flagAlone: boolean;
-  /** Reads a text that is trimmed and not empty. */
+  /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
-  /** The text as it may be printed when it is no secret. */
+  /** The text, safe to print. */
   show(text: string): string;
 }
 
-/** A format from its parts; `expects` is also the complaint where `read` has no closer one. */
+/** Makes a format; `expects` is the error message unless `read` has a more specific one. */
 export function format<T>(
   expects: string,
   read: (text: string) => Reading<T> | undefined,
@@ -50,7 +50,7 @@ export function format<T>(
   };
 }
 
-/** A whole number from `min` to `max`; no exponent or fraction, and no sign but a minus. */
+/** A whole number from `min` to `max`, without exponent, fraction or plus sign. */
 export function wholeNumber(min: number, max: number, unit?: Unit): Format<number> {
   return format(
     `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`,
@@ -62,7 +62,6 @@ export function wholeNumber(min: number, max: number, unit?: Unit): Format<numbe
   );
 }
 
-/** Any number that is finite. */
 export const finiteNumber: Format<number> = format(
   'a finite number',
   (text) => {
@@ -72,10 +71,10 @@ export const finiteNumber: Format<number> = format(
   { schema: { type: 'number' } },
 );
 
-/** Seconds, more than 0 and at most `maxS`, with up to three decimals: nothing here is finer than a millisecond. */
+/** Seconds, above 0 and at most `maxS`, with up to three decimals. */
 export function seconds(maxS: number): Format<number> {
   return format(
-    `seconds, more than 0 and at most ${maxS}`,
+    `seconds, above 0 and at most ${maxS}`,
     (text) => {
       const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
       return value > 0 && value <= maxS ? { ok: true, value } : undefined;
@@ -84,7 +83,7 @@ export function seconds(maxS: number): Format<number> {
   );
 }
 
-/** One word of a closed list; in any case where the specification of the option says so. */
+/** One word of a list; `anyCase` where OpenTelemetry ignores case. */
 export function oneOf<const T extends string>(words: readonly T[], parts?: { anyCase: boolean }): Format<T> {
   const expects = words.length === 1 ? words.join() : `one of ${words.join(', ')}`;
   const read = (text: string): Reading<T> | undefined => {
@@ -96,7 +95,7 @@ export function oneOf<const T extends string>(words: readonly T[], parts?: { any
   return format(expects, read, { schema: { type: 'string', enum: words } });
 }
 
-/** `true` or `false`, in any case, as the OpenTelemetry specification reads its switches. */
+/** `true` or `false`; case is ignored, as in the OpenTelemetry specification. */
 export const trueOrFalse: Format<boolean> = format(
   'true or false',
   (text) => {
@@ -106,29 +105,29 @@ export const trueOrFalse: Format<boolean> = format(
   { flagAlone: true, schema: { type: 'boolean' } },
 );
 
-/** Any text on one line, of at most `bytesMax` bytes in UTF-8. */
+/** Text on one line, at most `bytesMax` bytes in UTF-8. */
 export function line(bytesMax: number): Format<string> {
   return format(
-    `text on one line, of at most ${bytesMax} bytes`,
+    `text on one line, at most ${bytesMax} bytes`,
     (text) =>
       Buffer.byteLength(text) <= bytesMax && !/\p{Cc}/u.test(text) ? { ok: true, value: text } : undefined,
     { schema: { type: 'string', maxLength: bytesMax } },
   );
 }
 
-/** The path of a file that need not be there. */
+/** The path of a file that need not exist. */
 export const filePath: Format<string> = format('the path of a file', (path) =>
   path.includes('\0') ? undefined : { ok: true, value: path },
 );
 
-/** A broker's address or several, `a;b`. */
+/** One or more broker addresses, `a;b`. */
 export const brokerUrls: Format<BrokerUrls> = format(
-  'the address of a broker, or several with ; between them',
+  'a broker address, or several separated by ;',
   (text) => {
     const parsed = parseBrokerUrls(text);
     return parsed.ok
       ? { ok: true, value: parsed.urls }
-      : { ok: false, expected: `the address of a broker (${parsed.reason})` };
+      : { ok: false, expected: `a broker address (${parsed.reason})` };
   },
   { show: maskUrl },
 );

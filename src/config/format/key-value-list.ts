@@ -1,16 +1,16 @@
 /**
- * The `key=value,key=value` lists of OpenTelemetry: headers and resource attributes. Each reads what the SDK reads, and
- * refuses what the SDK would silently leave out. A complaint names an entry by its number: its text may be a secret.
+ * The `key=value,key=value` lists of OpenTelemetry: headers and resource attributes. They accept what the SDK accepts, and
+ * reject what it would silently drop. Messages identify an entry by its number, because its text may be a secret.
  */
 import { type Format, format, type Reading } from './formats.ts';
 import { MASK, quote } from './redaction.ts';
 
-/** Keys and values in the order in which they were given; a Map, so that no key can be a property of an object. */
+/** Keys and values in order; a Map, so that no key can collide with a property of objects. */
 export type Pairs = ReadonlyMap<string, string>;
 
-const EXPECTS = 'a list key=value,key=value, percent-encoded';
+const EXPECTS = 'a percent-encoded list key=value,key=value';
 
-/** The SDK refuses longer keys and values in `OTEL_RESOURCE_ATTRIBUTES`. */
+/** The SDK rejects longer keys and values in `OTEL_RESOURCE_ATTRIBUTES`. */
 const ATTRIBUTE_CHARS_MAX = 255;
 
 /**
@@ -18,7 +18,7 @@ const ATTRIBUTE_CHARS_MAX = 255;
  * is metadata and is dropped), with the limits of gRPC metadata, which would otherwise fail at the first export.
  */
 export const headerList: Format<Pairs> = format(EXPECTS, (text) => readList(text, readHeader), {
-  // Not even the keys: where a key was forgotten, what stands before the first = is the secret.
+  // Keys are hidden too: if a key is missing, the text before the first = is the secret.
   show: () => quote(MASK),
 });
 
@@ -28,14 +28,14 @@ function readHeader(entry: string): [string, string] | string {
   if (border < 1) return 'is not key=value';
   const key = decode(pair.slice(0, border))?.toLowerCase();
   const value = decode(pair.slice(border + 1));
-  if (key === undefined || value === undefined) return 'has a % that begins no percent-encoding';
+  if (key === undefined || value === undefined) return 'has an invalid percent-encoding';
   return headerFault(key, value) ?? [key, value];
 }
 
-/** What is wrong with a header, if something is. @param key in lower case */
+/** What is wrong with a header; undefined: nothing. @param key in lower case */
 export function headerFault(key: string, value: string): string | undefined {
-  if (!/^[0-9a-z_.-]+$/.test(key)) return 'has a key with characters that no header has';
-  if (key.endsWith('-bin') || key.startsWith('grpc-')) return 'has a key that gRPC keeps for itself';
+  if (!/^[0-9a-z_.-]+$/.test(key)) return 'has a key with invalid characters';
+  if (key.endsWith('-bin') || key.startsWith('grpc-')) return 'has a key that is reserved by gRPC';
   if (value === '') return 'has an empty value';
   if (!/^[ -~]+$/.test(value)) return 'has a value that is not printable ASCII';
   return undefined;
@@ -51,14 +51,14 @@ function readAttribute(entry: string): [string, string] | string {
   const parts = entry.split('=');
   const [key, value] = parts.map(decode);
   if (parts.length !== 2 || parts[0]?.trim() === '') return 'is not key=value (write = in a value as %3D)';
-  if (key === undefined || value === undefined) return 'has a % that begins no percent-encoding';
+  if (key === undefined || value === undefined) return 'has an invalid percent-encoding';
   if (key.length > ATTRIBUTE_CHARS_MAX || value.length > ATTRIBUTE_CHARS_MAX) {
     return `has a key or a value longer than ${ATTRIBUTE_CHARS_MAX} characters`;
   }
   return [key, value];
 }
 
-/** Reads every entry, and says of all wrong ones what is wrong with them. A key that comes again takes the last value. */
+/** Reads all entries and reports all invalid ones. The last value of a key wins. */
 function readList(text: string, readEntry: (entry: string) => [string, string] | string): Reading<Pairs> {
   const pairs = new Map<string, string>();
   const complaints: string[] = [];

@@ -1,30 +1,30 @@
-/** Lists of metrics and of opt-in attributes, as the catalog has them. */
+/** The formats of lists of metrics and of opt-in attributes; both are checked against the catalog. */
 import { isMetricName, METRIC_NAMES, OPT_INS, type OptIn } from '../../meter/catalog.ts';
 import { fits } from '../metric-choice.ts';
 import { type Format, format } from './formats.ts';
 import { hint } from './near-miss.ts';
 import { quote } from './redaction.ts';
 
-/** Names of metrics as they are given, each of which fits one; a name that ends in `*` stands for all that begin so. */
+/** Metric names; one that ends in `*` matches all names with that prefix. */
 export const metricList: Format<readonly string[]> = listOf(
-  'names of metrics with , between them; * at the end of a name stands for anything',
+  'metric names separated by commas; a * at the end of a name matches any rest',
   nameFault,
   (entries) => [...new Set(entries)],
 );
 
-/** Opt-in attributes, each written `METRIC/ATTRIBUTE`, in the order of the catalog. */
+/** Opt-in attributes, written `METRIC/ATTRIBUTE`, in the order of the catalog. */
 export const optInList: Format<readonly OptIn[]> = listOf(
-  `any of ${OPT_INS.join(', ')} with , between them`,
-  (entry) => (OPT_INS.some((optIn) => optIn === entry) ? undefined : `is none${hint(entry, OPT_INS)}`),
+  `${OPT_INS.join(', ')}, separated by commas`,
+  (entry) => (OPT_INS.some((optIn) => optIn === entry) ? undefined : `is unknown${hint(entry, OPT_INS)}`),
   (entries) => OPT_INS.filter((optIn) => entries.includes(optIn)),
 );
 
-/** What is wrong with a name, if something is. */
+/** What is wrong with a name; undefined: nothing. */
 export function nameFault(entry: string): string | undefined {
   if (entry.endsWith('*')) {
-    return METRIC_NAMES.some((name) => fits(entry, name)) ? undefined : 'fits none';
+    return METRIC_NAMES.some((name) => fits(entry, name)) ? undefined : 'matches no metric';
   }
-  return isMetricName(entry) ? undefined : `is none${hint(entry, METRIC_NAMES)}`;
+  return isMetricName(entry) ? undefined : `is unknown${hint(entry, METRIC_NAMES)}`;
 }
 
 function listOf<T>(

@@ -1,17 +1,17 @@
-/** Finds what was probably meant by a word with a slip of the fingers in it. */
+/** Finds the word that was probably meant by a misspelt one. */
 
-/** ` (did you mean X?)`, or nothing where no candidate is near. */
+/** ` (did you mean X?)`, or '' if no candidate is near. */
 export function hint(word: string, candidates: readonly string[]): string {
   const near = nearest(word, candidates);
   return near === undefined ? '' : ` (did you mean ${near}?)`;
 }
 
-/** The candidate that is fewest slips away, if that is near enough for its length; undefined where none is. */
+/** The candidate with the smallest edit distance, if that is small enough for its length. */
 export function nearest<T extends string>(word: string, candidates: readonly T[]): T | undefined {
   let best: T | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
-    const count = slips(word, candidate);
+    const count = editDistance(word, candidate);
     if (count < fewest && count <= Math.max(1, Math.floor(candidate.length / 3))) {
       best = candidate;
       fewest = count;
@@ -20,9 +20,9 @@ export function nearest<T extends string>(word: string, candidates: readonly T[]
   return best;
 }
 
-/** Letters to add, drop, replace or swap with their neighbour to get from one word to the other. */
-export function slips(from: string, to: string): number {
-  // Three rows of the table of distances between beginnings of the two words are all that a swap needs.
+/** The edit distance: letters to add, drop, replace, or swap with their neighbour. */
+export function editDistance(from: string, to: string): number {
+  // A swap needs the last three rows of the distance table.
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i += 1) {

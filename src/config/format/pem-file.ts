@@ -1,4 +1,4 @@
-/** Files for TLS: they must be there, be readable and hold what they are for, before anything is started with them. */
+/** TLS files: they must be readable and contain a certificate or key, which is checked before anything starts. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Format, format } from './formats.ts';
@@ -6,12 +6,12 @@ import { type Format, format } from './formats.ts';
 /** The path of a PEM file with a certificate, or several of them. */
 export const certificateFile: Format<string> = pemFile('certificate', (pem) => new X509Certificate(pem));
 
-/** The path of a PEM file with a private key; there is no option for a passphrase. */
+/** The path of a PEM file with a private key, without a passphrase. */
 export const keyFile: Format<string> = pemFile('private key without a passphrase', (pem) =>
   createPrivateKey(pem),
 );
 
-/** @param parse throws where the file does not begin with what is wanted */
+/** @param parse throws if the file does not begin with what is expected */
 function pemFile(what: string, parse: (pem: Buffer) => unknown): Format<string> {
   const expects = `the path of a PEM file with a ${what}`;
   return format(expects, (path) => {
@@ -25,7 +25,7 @@ function pemFile(what: string, parse: (pem: Buffer) => unknown): Format<string> 
       parse(pem);
       return { ok: true, value: path };
     } catch {
-      // What the parser says is about the syntax of PEM; that this file is none is all that helps.
+      // The parser's message about PEM syntax does not help.
       return { ok: false, expected: `${expects} (this one has none)` };
     }
   });

@@ -1,26 +1,26 @@
 /**
- * How a value may be printed. It errs on the side of hiding: what is malformed is masked more coarsely than what is
- * well-formed, because nobody can say where in it the password is.
+ * Makes values safe to print. It hides rather too much: more of a malformed address than of a well-formed one, because the
+ * password may be anywhere in it.
  */
 import { printable } from '../../printable.ts';
 
-/** Stands for whatever must not be read. */
+/** Replaces secrets. */
 export const MASK = '***';
 
 const SHOWN_CHARS_MAX = 120;
 
-/** A value in quotes, on one line and of bounded length. */
+/** A value in quotes, on one line, shortened. */
 export function quote(text: string): string {
   const shown = text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
   return printable(JSON.stringify(shown));
 }
 
 /**
- * An address, or a list of them, with everything masked but the scheme of the first and the host of the last: an
- * unescaped `;`, `/`, `#` or `@` in a password moves every other border of a URL.
+ * Masks one or more addresses, but for the first scheme and the last host: an unescaped `;`, `/`, `#` or `@` in a password
+ * shifts all other parts of a URL.
  */
 export function maskUrl(text: string): string {
-  // The path of a recording has nothing to hide.
+  // The path of a recording is no secret.
   if (/^\s*recording:[^@]*$/i.test(text) && !text.includes('://')) return quote(text);
   const scheme = /^\s*([a-z][a-z0-9+.-]{0,30}:\/\/)/i.exec(text)?.[1];
   if (scheme === undefined) return quote(MASK);

@@ -1,6 +1,6 @@
 /**
- * A configuration as text: every value of it under its path in a configuration file, with where it came from. It is made
- * from what the program will use, not from what was given, and shows no secret.
+ * The effective configuration as text: each value with its path in a configuration file and its origin. It shows what the
+ * program will use, not what was given, and hides secrets.
  */
 import type { BrokerUrl } from '../../broker/broker-url.ts';
 import { METRIC_NAMES } from '../../meter/catalog.ts';
@@ -16,10 +16,10 @@ import { fileOf, type OptionKey, serviceRows } from '../options.ts';
 import type { Origins } from '../origins.ts';
 import { EXPORT_ROWS, type Setting, settingsIn } from '../setting.ts';
 
-/** An undefined value is left out: nothing is set there. */
+/** Lines with an undefined value are omitted. */
 type Line = readonly [path: FilePath, value: unknown];
 
-/** One line a value: `path: value  # origin`. */
+/** One line per value: `path: value  # origin`. */
 export function effectiveConfig(config: Config, origins: Origins): string {
   const lines: readonly Line[] = [
     [['log_level'], config.logLevel],
@@ -38,7 +38,7 @@ export function effectiveConfig(config: Config, origins: Origins): string {
 function serviceLines(service: ServiceConfig): readonly Line[] {
   const { broker, choice } = service;
   const at = (...path: FilePath): FilePath => ['celery', 'services', service.name, ...path];
-  // What is about a broker is of no use beside a recording.
+  // Broker options do not apply to a recording.
   const rows = serviceRows().filter(
     ([, { transport }]) => transport === undefined || !isRecorded(broker.urls),
   );
@@ -65,7 +65,7 @@ function settingLines(settings: readonly Setting[], pathOf: (key: OptionKey) => 
   ]);
 }
 
-/** The label is all of an address that may be shown; what else it says has lines of its own. */
+/** Only the label of an address is safe to print; its parameters have their own lines. */
 function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
   if (url.scheme === 'recording') {
     return [
@@ -128,13 +128,13 @@ function viewLines(at: FilePath, { selector, stream }: View): readonly Line[] {
   ];
 }
 
-/** Keys that are not the standard's with other letters. */
+/** Keys whose standard name is not just their snake_case form. */
 const NAMES: Readonly<Record<string, string>> = {
   instrumentKind: 'instrument_type',
   cardinalityLimit: 'aggregation_cardinality_limit',
 };
 
-/** Every leaf of a value, by the standard's names of its keys. */
+/** All leaves of a value, under the standard's names. */
 function linesOf(at: FilePath, value: unknown): readonly Line[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[at, value]];
   return Object.entries(value).flatMap(([key, item]) =>
@@ -142,15 +142,15 @@ function linesOf(at: FilePath, value: unknown): readonly Line[] {
   );
 }
 
-/** A map that is there and empty. */
+/** An empty map. */
 const NO_SETTINGS = Object.freeze([]);
 
-/** As YAML has it, on one line. */
+/** As YAML, on one line. */
 function textOf(value: unknown): string {
   if (value === NO_SETTINGS) return '{}';
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
   if (typeof value !== 'string') return String(value);
-  // An address that was put in the place of something else: whoever did so sees it, but not its password.
+  // An address may have been set by mistake: hide its password.
   if (/:\/\/[^/\s]*:(?!\*\*\*@)[^\s]*@/u.test(value)) return maskUrl(value);
   const isPlain = /^[a-z/](?:[\w./*@:+-]*[\w/*])?$/i.test(value) && !/^(?:true|false|null)$/i.test(value);
   return isPlain ? value : printable(JSON.stringify(value));

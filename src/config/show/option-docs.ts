@@ -1,7 +1,7 @@
-/** Makes the text of `--help` from the table of options. Knows no option by name. */
+/** Generates `--help` from the table of options. It knows no option by name. */
 import { fileOf, flagOf, type KeyedRow, type OptionCommand, type OptionRow, optionRows } from '../options.ts';
 
-/** The options of a command, one paragraph each, indented; of all commands where none is given. */
+/** One indented paragraph per option, for one command or for all. */
 export function optionsHelp(command?: OptionCommand): string {
   return optionRows(command)
     .map(([key, row]) => {
@@ -24,10 +24,10 @@ function presence(row: OptionRow<unknown>): string {
 
 export function restriction({ transport }: OptionRow<unknown>): string {
   if (transport === 'amqp') return '; AMQP only';
-  return transport === undefined ? '' : '; not beside a recording';
+  return transport === undefined ? '' : '; not with a recording';
 }
 
-/** Of the export there is more to say than where it is, and the documents do. */
+/** The export options are left to the documents, because their paths need explanation. */
 function inFile([key, { scope }]: KeyedRow, before: string): string {
   const path = scope === 'export' ? undefined : fileOf(key);
   return path === undefined ? '' : before + path;

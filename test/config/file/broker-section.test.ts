@@ -26,18 +26,15 @@ test('several addresses are a list or a text with ; between them', () => {
 
 test('a list of addresses in which one is wrong shows none of their passwords', () => {
   assert.deepEqual(mistakesOf(withBroker('[amqp://me:hunter2@a, amqp://me:hunter2@b:99999]')), [
-    'celery.services.shop.broker_url (f:6) is "amqp://***@b:99999": expected the address of a broker ' +
+    'celery.services.shop.broker_url (f:6) is "amqp://***@b:99999": expected a broker address ' +
       '(address 2 of 2: the port must be a whole number from 1 to 65535)',
   ]);
   const [mistake, ...more] = mistakesOf(withBroker('[amqp://a, { x: hunter2 }, 5]'));
-  assert.match(
-    mistake ?? '',
-    /^celery\.services\.shop\.broker_url\[1\] \(f:6\): expected the address of a broker/,
-  );
+  assert.match(mistake ?? '', /^celery\.services\.shop\.broker_url\[1\] \(f:6\): expected a broker address/);
   assert.match(more.join('\n'), /^celery\.services\.shop\.broker_url\[2\] \(f:6\) is "\*\*\*": expected/);
   assert.match(
     mistakesOf(withBroker('[]')).join('\n'),
-    /^celery\.services\.shop\.broker_url \(f:6\): expected the address/,
+    /^celery\.services\.shop\.broker_url \(f:6\): expected a broker address/,
   );
 });
 
@@ -99,7 +96,7 @@ test('a map of which every address has settings of its own is a mistake, and tru
   const own = 'amqp://a?ssl_cert_reqs=none;amqps://b?ssl_ca_certs=/x';
   const map = `      broker_use_ssl: { ca_certs: ${FILES.certificate} }`;
   assert.deepEqual(mistakesOf(withBroker(own, map)), [
-    'celery.services.shop.broker_use_ssl (f:7): expected no such map: every address of broker_url has ssl_ keys of its own, which win',
+    'celery.services.shop.broker_use_ssl (f:7): expected no map: every address of broker_url has ssl_ keys of its own, which take precedence',
   ]);
   assert.equal(urlsOf(withBroker(`${own};amqps://c`, map)).at(-1)?.tls?.caFile, FILES.certificate);
   for (const setting of ['true', 'false', '{}']) {
@@ -114,8 +111,7 @@ test('a map of which every address has settings of its own is a mistake, and tru
 });
 
 test('beside a recording, whatever is said of a broker is refused by its path', () => {
-  const nothing =
-    'expected nothing beside a recording, of which it says nothing: leave it out, or listen to a broker';
+  const nothing = 'expected no broker option with a recording: remove it, or listen to a broker';
   const rows = serviceRows().filter(([, { transport }]) => transport !== undefined);
   assert.deepEqual(
     rows.map(([key]) => key),
@@ -124,7 +120,7 @@ test('beside a recording, whatever is said of a broker is refused by its path', 
       ...['event_queue_prefix', 'event_queue_bytes_max', 'control_exchange', 'task_default_queue'],
     ],
   );
-  // Also where it is the default: it is given, and nothing comes of it.
+  // Also where it is the default: it is given, and it has no effect.
   for (const [key, { default: byDefault = '' }] of rows) {
     const line = `      ${key}: ${byDefault}`;
     assert.deepEqual(mistakesOf(withBroker('recording:x', line)), [
@@ -154,12 +150,12 @@ test('what broker_use_ssl cannot be is a mistake by its path', () => {
     ['', `${at} (f:7): expected true, false or a map of ca_certs, certfile, keyfile, cert_reqs`],
     [
       '{ ssl_keyfile: x }',
-      `${at}.ssl_keyfile (f:7): expected a key that is known here (known are ca_certs, certfile, keyfile, cert_reqs)`,
+      `${at}.ssl_keyfile (f:7): expected a known key (known keys: ca_certs, certfile, keyfile, cert_reqs)`,
     ],
-    ['{ key_file: x }', `${at}.key_file (f:7): expected a key that is known here (did you mean keyfile?)`],
+    ['{ key_file: x }', `${at}.key_file (f:7): expected a known key (did you mean keyfile?)`],
     [
       '{ server_hostname: x }',
-      `${at}.server_hostname (f:7): expected nothing here: the certificate has to be for the host of broker_url`,
+      `${at}.server_hostname (f:7): expected no such key: it is not supported; the certificate must match`,
     ],
     ['{ cert_reqs: maybe }', `${at}.cert_reqs (f:7) is "maybe": expected one of none, `],
     [
@@ -186,8 +182,8 @@ test('every transport option is refused by its path, since none of AMQP is honou
   assert.deepEqual(
     mistakesOf(withService('      broker_transport_options: { confirm_publish: true, max_retries: 3 }')),
     [
-      'celery.services.shop.broker_transport_options.confirm_publish (f:7): expected nothing here: no transport option of AMQP is honoured',
-      'celery.services.shop.broker_transport_options.max_retries (f:7): expected nothing here: no transport option of AMQP is honoured',
+      'celery.services.shop.broker_transport_options.confirm_publish (f:7): expected no such key: AMQP transport options are not supported',
+      'celery.services.shop.broker_transport_options.max_retries (f:7): expected no such key: AMQP transport options are not supported',
     ],
   );
   configOf(withService('      broker_transport_options: {}'));

@@ -66,7 +66,7 @@ test('a value of another type is refused: true for a number, a number for a text
     ['tasks_max: .inf', /tasks_max \(f:7\) is "Infinity": expected a whole number/],
     [
       'event_exchange: 5',
-      /event_exchange \(f:7\) is "5": expected text on one line, of at most 255 bytes, in quotes/,
+      /event_exchange \(f:7\) is "5": expected text on one line, at most 255 bytes, in quotes/,
     ],
     ['event_exchange: true', /event_exchange \(f:7\) is "true": expected text on one line, .*, in quotes/],
     ['event_exchange: ""', /event_exchange \(f:7\) is "": expected text/],
@@ -132,29 +132,20 @@ test('unknown keys are mistakes by their path, with what was probably meant', ()
   const cases: [text: string, mistake: string][] = [
     [
       withCelery(`${SHOP}\n  worker_timout: 5`),
-      'celery.worker_timout (f:5): expected a key that is known here (did you mean worker_timeout?)',
+      'celery.worker_timout (f:5): expected a known key (did you mean worker_timeout?)',
     ],
-    [withCelery(`${SHOP}\n  broker_url: x`), 'celery.broker_url (f:5): expected a key that is known here'],
+    [withCelery(`${SHOP}\n  broker_url: x`), 'celery.broker_url (f:5): expected a known key'],
     [
       withCelery(`${SHOP}\n  telemetry: { enable: true }`),
-      'celery.telemetry.enable (f:5): expected a key that is known here (did you mean enabled?)',
+      'celery.telemetry.enable (f:5): expected a known key (did you mean enabled?)',
     ],
     [
       withService('      brokr_url: x'),
-      'celery.services.shop.brokr_url (f:7): expected a key that is known here (did you mean broker_url?)',
+      'celery.services.shop.brokr_url (f:7): expected a known key (did you mean broker_url?)',
     ],
-    [
-      withService('      services: {}'),
-      'celery.services.shop.services (f:7): expected a key that is known here',
-    ],
-    [
-      withService('      log_level: info'),
-      'celery.services.shop.log_level (f:7): expected a key that is known here',
-    ],
-    [
-      withService('      toString: x'),
-      'celery.services.shop.toString (f:7): expected a key that is known here',
-    ],
+    [withService('      services: {}'), 'celery.services.shop.services (f:7): expected a known key'],
+    [withService('      log_level: info'), 'celery.services.shop.log_level (f:7): expected a known key'],
+    [withService('      toString: x'), 'celery.services.shop.toString (f:7): expected a known key'],
   ];
   for (const [text, mistake] of cases) {
     const [first, ...more] = mistakesOf(text);
@@ -165,16 +156,20 @@ test('unknown keys are mistakes by their path, with what was probably meant', ()
 
 test('there is at least one service, and each has a name and an address', () => {
   const name =
-    'expected the name of a service: text on one line, of at most 255 bytes, without spaces around it';
-  const address = 'expected a value: the address of a broker, or several with ; between them';
+    'expected a service name: text on one line, at most 255 bytes, without leading or trailing spaces';
+  const address = 'expected a value: a broker address, or several separated by ;';
   const cases: [section: string, mistakes: readonly string[]][] = [
     [
       '  services:',
-      ['celery.services (f:4): expected at least one service: its service.name, and in it its broker_url'],
+      [
+        'celery.services (f:4): expected at least one service: its service.name as the key, with a broker_url',
+      ],
     ],
     [
       '  services: {}',
-      ['celery.services (f:4): expected at least one service: its service.name, and in it its broker_url'],
+      [
+        'celery.services (f:4): expected at least one service: its service.name as the key, with a broker_url',
+      ],
     ],
     ['  services: [a]', ['celery.services (f:4): expected a map of services']],
     ['  services: { shop: }', [`celery.services.shop.broker_url (f:4): ${address}`]],
@@ -229,10 +224,10 @@ test('a variable of our section that is not set and has no default is a mistake,
       event_exchange: x\${TEST_UNSET:-}`),
     ),
     [
-      'celery.worker_timeout (f:4): expected seconds, more than 0 and at most 86400 (not set in the environment: TEST_UNSET)',
-      'celery.services.shop.broker_url (f:7): expected a value for each variable, or a default: ' +
+      'celery.worker_timeout (f:4): expected seconds, above 0 and at most 86400 (not set in the environment: TEST_UNSET)',
+      'celery.services.shop.broker_url (f:7): expected a value or a default for each variable: ' +
         `\${TEST_UNSET:-default}, \${TEST_EMPTY:-default} (not set in the environment: TEST_UNSET, TEST_EMPTY)`,
-      'celery.services.shop.resource.list[1] (f:8): expected a value for each variable, or a default: ' +
+      'celery.services.shop.resource.list[1] (f:8): expected a value or a default for each variable: ' +
         `\${TEST_UNSET:-default} (not set in the environment: TEST_UNSET)`,
     ],
   );
@@ -257,7 +252,7 @@ test('rules between options hold for each service, with what is said of all', ()
     [
       'celery.services.a.series_retention (f:6): expected a value: at least worker_timeout (700 s)',
       'celery.services.b.series_retention (f:7) is "699": expected at least worker_timeout (700 s)',
-      'celery.services.e.series_retention (f:8) is "soon": expected seconds, more than 0 and at most 2592000',
+      'celery.services.e.series_retention (f:8) is "soon": expected seconds, above 0 and at most 2592000',
     ],
   );
 });

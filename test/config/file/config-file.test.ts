@@ -24,7 +24,7 @@ test('a file that cannot be read is a mistake of the option that names it', (t) 
   t.after(() => rmSync(folder, { recursive: true }));
   const huge = fileWith(Buffer.alloc(1024 * 1024 + 1, '#'));
   const cases: [path: string, expected: RegExp][] = [
-    [missing, /^the path of a file that can be read \(ENOENT\)$/],
+    [missing, /^the path of a readable file \(ENOENT\)$/],
     [folder, /^the path of a file$/],
     ['/dev/null', /^the path of a file$/],
     [huge, /^a file of at most 1048576 bytes$/],
@@ -54,15 +54,15 @@ test('an empty file lacks what every file has', () => {
 
 test('mistakes in the syntax are all that is told, each with its line', () => {
   const cases: [text: string, mistakes: readonly string[]][] = [
-    ['a: "open\n', ['f:2): expected valid YAML: a character that is missing']],
-    ['a:\n\tb: 1\n', ['f:2): expected valid YAML: spaces, not tabs']],
-    ['a: 1\n? {b: 1}\n: 2\n', ['f:2): expected valid YAML: a text as the key']],
-    ['a: !vault x\nb: 1\n', ['f:1): expected valid YAML: no such tag']],
+    ['a: "open\n', ['f:2): expected valid YAML: a missing character']],
+    ['a:\n\tb: 1\n', ['f:2): expected valid YAML: indentation with spaces, not tabs']],
+    ['a: 1\n? {b: 1}\n: 2\n', ['f:2): expected valid YAML: a string as the key']],
+    ['a: !vault x\nb: 1\n', ['f:1): expected valid YAML: a known tag']],
     ['a: *b\n', ['f:1): expected valid YAML: an alias (*name) after its anchor']],
     ['a: 1\n---\nb: 1\n', ['f:2): expected valid YAML: one document']],
     [
       'a: 1\nb: c: d\ne: "\\q"\n',
-      ['f:2): expected valid YAML: one key', 'f:3): expected valid YAML: no such escape'],
+      ['f:2): expected valid YAML: one key', 'f:3): expected valid YAML: a valid escape'],
     ],
   ];
   for (const [text, expected] of cases) {
@@ -75,7 +75,7 @@ test('mistakes in the syntax are all that is told, each with its line', () => {
 
 test('a key that is there twice is named, with its path and both lines', () => {
   const twice = (path: string, line: number, first: number) =>
-    `${path} (f:${line}): expected each key of a map once (it is on line ${first} too)`;
+    `${path} (f:${line}): expected each key only once (it is also on line ${first})`;
   const cases: [text: string, mistakes: readonly string[]][] = [
     [
       'file_format: "1.0"\ncelery:\n  worker_timeout: 5\n  worker_timeout: 6\n',
@@ -142,22 +142,18 @@ test('no piece of a malformed file is repeated: it may be a secret', () => {
 
 test('a key that may be an address with a password is masked in paths', () => {
   const said = mistakesOf(withService(`      amqp://me:${SECRET}@rabbit//: 1\n`)).join('\n');
-  assert.equal(said, 'celery.services.shop["***"] (f:7): expected a key that is known here');
+  assert.equal(said, 'celery.services.shop["***"] (f:7): expected a known key');
 });
 
 test('what looks like a reference and is none is a mistake with its line, beside all others', () => {
   const text = `file_format: "1.0"\nfoo: \${1X}\nbar: \${A:=b}\nresource: { attributes_list: "\${}" }\n`;
   const mistakes = mistakesOf(text);
-  assert.equal(
-    mistakes.filter((line) => line.includes(`what begins with \${`)).length,
-    2,
-    mistakes.join('\n'),
-  );
+  assert.equal(mistakes.filter((line) => line.includes(`every \${`)).length, 2, mistakes.join('\n'));
   for (const [start] of [
-    [`configuration file (f:2): expected what begins with \${ to be \${NAME} or \${NAME:-default}`],
-    [`configuration file (f:3): expected what begins with \${`],
-    ['foo (f:2): expected a key that is known here'],
-    ['meter_provider (f:1): expected a value: a section that says where metrics go'],
+    [`configuration file (f:2): expected every \${ to begin \${NAME} or \${NAME:-default}`],
+    [`configuration file (f:3): expected every \${`],
+    ['foo (f:2): expected a known key'],
+    ['meter_provider (f:1): expected a value: a section that says where to export metrics'],
   ] as const)
     assert.ok(
       mistakes.some((line) => line.startsWith(start)),
@@ -204,7 +200,7 @@ test('what the schema of the standard refuses and nothing else does is told with
     `${text}${METER_PROVIDER}\ncelery: { services: { shop: { broker_url: "amqp://a" } } }\n`,
   );
   assert.deepEqual(mistakes, [
-    "resource.attributes (f:2): expected what the standard's schema says: it must NOT have fewer than 1 items",
+    'resource.attributes (f:2): expected a value valid by the OpenTelemetry schema: it must NOT have fewer than 1 items',
   ]);
 });
 

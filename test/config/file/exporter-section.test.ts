@@ -149,10 +149,10 @@ test('a certificate of the client and its key are asked for each other, and file
     mistakesOf(meterProvider('otlp_http', `endpoint: "https://c", tls: { ${text} }`));
   const at = 'meter_provider.readers[0].periodic.exporter.otlp_http.tls';
   assert.deepEqual(tls(`key_file: ${FILES.key}`), [
-    `${at}.cert_file (f:7): expected a value: the path of a PEM file with a certificate, because there is a key`,
+    `${at}.cert_file (f:7): expected a value: the path of a PEM file with a certificate, because a key is set`,
   ]);
   assert.deepEqual(tls(`cert_file: ${FILES.certificate}`), [
-    `${at}.key_file (f:7): expected a value: the path of a PEM file with a private key without a passphrase, because there is a certificate`,
+    `${at}.key_file (f:7): expected a value: the path of a PEM file with a private key without a passphrase, because a certificate is set`,
   ]);
   assert.match(tls(`ca_file: ${FILES.missing}`).join('\n'), /ca_file \(f:7\) is .* cannot be read: ENOENT/);
 });
@@ -167,7 +167,7 @@ test('files for TLS are mistakes where the endpoint is one without it', () => {
   ] as const) {
     const at = `meter_provider.readers[0].periodic.exporter.${exporter}.tls.ca_file`;
     assert.deepEqual(mistakesOf(meterProvider(exporter, settings)), [
-      `${at} (f:7): expected none: the endpoint is one without TLS`,
+      `${at} (f:7): expected no file, because the endpoint does not use TLS`,
     ]);
   }
 });
@@ -176,13 +176,12 @@ test('insecure is about an endpoint without a scheme; beside one it may not say 
   const tls = (endpoint: string, insecure: boolean) =>
     meterProvider('otlp_grpc', `${endpoint}tls: { insecure: ${insecure} }`);
   for (const [endpoint, insecure, expected] of [
-    ['', false, 'without TLS (http:)'],
-    ['endpoint: "http://c:4317", ', false, 'without TLS (http:)'],
-    ['endpoint: "HTTPS://c:4317", ', true, 'with TLS (https:)'],
+    ['', false, 'true, because the endpoint is http:'],
+    ['endpoint: "http://c:4317", ', false, 'true, because the endpoint is http:'],
+    ['endpoint: "HTTPS://c:4317", ', true, 'false, because the endpoint is https:'],
   ] as const) {
     assert.deepEqual(mistakesOf(tls(endpoint, insecure)), [
-      'meter_provider.readers[0].periodic.exporter.otlp_grpc.tls.insecure (f:7): ' +
-        `expected nothing else than the endpoint says, which is one ${expected}`,
+      `meter_provider.readers[0].periodic.exporter.otlp_grpc.tls.insecure (f:7): expected ${expected}`,
     ]);
     configOf(tls(endpoint, !insecure));
   }
@@ -191,7 +190,7 @@ test('insecure is about an endpoint without a scheme; beside one it may not say 
 test('a header is given once, whatever its case', () => {
   const headers = 'headers: [ { name: api-key, value: one }, { name: API-Key, value: two } ]';
   const [mistake, ...others] = mistakesOf(meterProvider('otlp_http', headers));
-  assert.match(mistake ?? '', /headers\[1\] \(f:7\).*each header once/u);
+  assert.match(mistake ?? '', /headers\[1\] \(f:7\).*each header only once/u);
   assert.deepEqual(others, []);
 });
 
@@ -220,17 +219,17 @@ test('headers that no request can carry are mistakes, and neither their names no
   const cases: [headers: string, fault: RegExp][] = [
     [
       'headers: [ { name: "hunter2 x", value: y } ]',
-      /headers\[0\] \(f:7\): expected a header, .*characters that no header/,
+      /headers\[0\] \(f:7\): expected a valid header; .*invalid characters/,
     ],
-    ['headers: [ { name: x-bin, value: hunter2 } ]', /headers\[0\] \(f:7\): .*gRPC keeps for itself/],
+    ['headers: [ { name: x-bin, value: hunter2 } ]', /headers\[0\] \(f:7\): .*reserved by gRPC/],
     ['headers: [ { name: x, value: "hunter2é" } ]', /headers\[0\] \(f:7\): .*not printable ASCII/],
     [
       'headers: [ { name: x, value: 2002 } ]',
-      /headers\[0\]\.value \(f:7\) is "\*\*\*": expected text, in quotes/,
+      /headers\[0\]\.value \(f:7\) is "\*\*\*": expected a string, in quotes/,
     ],
     [
       'headers_list: "x=1,hunter2"',
-      /headers_list \(f:7\) is "\*\*\*": expected a list .*entry 2 is not key=value/,
+      /headers_list \(f:7\) is "\*\*\*": expected a percent-encoded list .*entry 2 is not key=value/,
     ],
     ['headers: { x: hunter2 }', /headers \(f:7\): expected a list of maps/],
   ];

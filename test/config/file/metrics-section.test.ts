@@ -37,31 +37,31 @@ test('what cannot be said of metrics is a mistake by its path', () => {
   const cases: [entry: string, mistake: RegExp][] = [
     [
       'celery.task.snt: { enabled: true }',
-      /\["celery\.task\.snt"\] \(f:5\): .*this is none \(did you mean celery\.task\.sent\?\)/,
+      /\["celery\.task\.snt"\] \(f:5\): .*this one is unknown \(did you mean celery\.task\.sent\?\)/,
     ],
-    ['celery.queues.*: { enabled: true }', /\["celery\.queues\.\*"\] \(f:5\): .*this fits none/],
-    ['celery_otel.up: { enabled: false }', /celery_otel\.up"\] \(f:5\): expected the name of a metric/],
-    ['"*.sent": { enabled: true }', /\["\*\.sent"\] \(f:5\): expected the name of a metric/],
+    ['celery.queues.*: { enabled: true }', /\["celery\.queues\.\*"\] \(f:5\): .*this one matches no metric/],
+    ['celery_otel.up: { enabled: false }', /celery_otel\.up"\] \(f:5\): expected a metric name/],
+    ['"*.sent": { enabled: true }', /\["\*\.sent"\] \(f:5\): expected a metric name/],
     ['celery.task.sent: true', /\["celery\.task\.sent"\] \(f:5\): expected a map of enabled and attributes/],
     ['celery.task.sent:', /\["celery\.task\.sent"\] \(f:5\): expected a map of enabled and attributes/],
     [
       'celery.task.sent: { enable: true }',
-      /\.enable \(f:5\): expected a key that is known here \(did you mean enabled\?\)/,
+      /\.enable \(f:5\): expected a known key \(did you mean enabled\?\)/,
     ],
     ['celery.task.sent: { enabled: 1 }', /\.enabled \(f:5\) is "1": expected true or false/],
     ['celery.task.sent: { enabled: }', /\.enabled \(f:5\): expected true or false/],
     ['celery.task.sent: { attributes: x }', /\.attributes \(f:5\): expected a list of attributes/],
     [
       'celery.task.sent: { attributes: [celery.worker.name] }',
-      /\.attributes\[0\] \(f:5\): expected nothing here: there is no/,
+      /\.attributes\[0\] \(f:5\): expected no attribute: there are no opt-in/,
     ],
     [
       'celery.task.prefetch_time: { attributes: [celery.task.name] }',
-      /attributes\[0\] \(f:5\): expected any of celery\.worker\.name/,
+      /attributes\[0\] \(f:5\): expected one of celery\.worker\.name/,
     ],
     [
       'celery.task.*: { attributes: [celery.worker.nme] }',
-      /attributes\[0\] \(f:5\): expected any of celery\.worker\.name/,
+      /attributes\[0\] \(f:5\): expected one of celery\.worker\.name/,
     ],
   ];
   for (const [entry, mistake] of cases) {

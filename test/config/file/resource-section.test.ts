@@ -47,10 +47,7 @@ test('attributes have the types that the standard gives them, and are those of a
 
 test('a value that has not its type is a mistake', () => {
   const cases: [entry: string, mistake: string][] = [
-    [
-      '{ name: a, value: 5 }',
-      'resource.attributes[0].value (f:6) is 5: expected a text, or its type beside it',
-    ],
+    ['{ name: a, value: 5 }', 'resource.attributes[0].value (f:6) is 5: expected a string, or a type'],
     [
       '{ name: a, value: "5", type: int }',
       'resource.attributes[0].value (f:6) is "5": expected a whole number',
@@ -65,13 +62,13 @@ test('a value that has not its type is a mistake', () => {
     ],
     [
       '{ name: a, value: [a, 1], type: string_array }',
-      'resource.attributes[0].value (f:6): expected a list of texts',
+      'resource.attributes[0].value (f:6): expected a list of strings',
     ],
     [
       '{ name: a, value: a, type: text }',
       'resource.attributes[0].type (f:6) is "text": expected one of string, ',
     ],
-    ['{ name: a }', 'resource.attributes[0].value (f:6): expected a value: what the attribute is'],
+    ['{ name: a }', 'resource.attributes[0].value (f:6): expected a value: the value of the attribute'],
     ['{ value: a }', 'resource.attributes[0].name (f:6): expected a value: text on one line'],
   ];
   for (const [entry, mistake] of cases) {
@@ -89,7 +86,7 @@ test('an attribute that is named twice is a mistake, one that the list has too i
 });
 
 test('service.name is no attribute where services have their names as keys', () => {
-  const hint = 'expected no service.name: the keys of celery.services are the names of the services';
+  const hint = 'expected no service.name: the keys of celery.services name the services';
   assert.deepEqual(
     mistakesOf(
       withResource(
@@ -103,7 +100,7 @@ test('service.name is no attribute where services have their names as keys', () 
 test('a malformed list of attributes names its entries by number', () => {
   assert.match(
     mistakesOf(withResource('  attributes_list: a=b,c')).join('\n'),
-    /^resource\.attributes_list \(f:5\) is "a=b,c": expected a list key=value.*: entry 2 is not key=value/,
+    /^resource\.attributes_list \(f:5\) is "a=b,c": expected a percent-encoded list key=value.*: entry 2 is not key=value/,
   );
 });
 
@@ -137,13 +134,16 @@ test('an attribute of a service is a scalar or a list of one kind, and not its n
   const cases: [attribute: string, mistake: RegExp][] = [
     [
       'service.name: x',
-      /resource\["service\.name"\] \(f:7\): expected no such attribute: the key of the service/,
+      /resource\["service\.name"\] \(f:7\): expected no service.name: the key of the service/,
     ],
-    ['a: { b: c }', /resource\.a \(f:7\): expected a text, a number, true, false, or a list of one of these/],
-    ['a: [1, x]', /resource\.a \(f:7\): expected a text/],
-    ['a: []', /resource\.a \(f:7\): expected a text/],
-    ['a: .nan', /resource\.a \(f:7\): expected a text/],
-    ['a:', /resource\.a \(f:7\): expected a text/],
+    [
+      'a: { b: c }',
+      /resource\.a \(f:7\): expected a string, a number, a boolean, or a list of one of these types/,
+    ],
+    ['a: [1, x]', /resource\.a \(f:7\): expected a string/],
+    ['a: []', /resource\.a \(f:7\): expected a string/],
+    ['a: .nan', /resource\.a \(f:7\): expected a string/],
+    ['a:', /resource\.a \(f:7\): expected a string/],
   ];
   for (const [attribute, mistake] of cases) {
     const mistakes = mistakesOf(withService(`      resource: { ${attribute} }`));

@@ -77,7 +77,7 @@ test('what is not honoured is refused by its path, with a reason', () => {
       const mistakes = mistakesOf(documentWith(row, value));
       const mine = mistakes.filter((line) => line.startsWith(`${shown(row)} (f:`));
       assert.equal(mine.length, 1, `${row}: ${mistakes.join('\n')}`);
-      assert.ok(mine[0]?.endsWith(`: expected nothing here: ${verdict.reason}`), mine[0]);
+      assert.ok(mine[0]?.endsWith(`: expected no such key: ${verdict.reason}`), mine[0]);
     }
   }
 });
@@ -193,7 +193,7 @@ test('a key without a value is as one that is not there, unless it is required',
     // Of a closed list the schema has it that there is a value, though its types have null too.
     const mistakes = loaded.ok ? [] : loaded.mistakes.map(({ expected }) => expected);
     for (const mistake of mistakes)
-      assert.match(mistake, /schema says: it must be equal to one of the allowed/, row);
+      assert.match(mistake, /schema: it must be equal to one of the allowed/, row);
   }
 });
 
@@ -202,26 +202,26 @@ test('an unknown key is a mistake, with what was probably meant, and only what i
   const cases: [text: string, mistake: string][] = [
     [
       text('meter_providers: {}'),
-      'meter_providers (f:2): expected a key that is known here (did you mean meter_provider?)',
+      'meter_providers (f:2): expected a known key (did you mean meter_provider?)',
     ],
     [
       text('resource:\n  attribute: []'),
-      'resource.attribute (f:3): expected a key that is known here (did you mean attributes?)',
+      'resource.attribute (f:3): expected a known key (did you mean attributes?)',
     ],
     [
       text('resource:\n  x: 1'),
-      'resource.x (f:3): expected a key that is known here (known are attributes, attributes_list)',
+      'resource.x (f:3): expected a known key (known keys: attributes, attributes_list)',
     ],
     [
       documentWith('meter_provider.readers[].periodic.exporter.otlp_grpc.encoding', 'json'),
-      'meter_provider.readers[0].periodic.exporter.otlp_grpc.encoding (f:16): expected a key that is known here ',
+      'meter_provider.readers[0].periodic.exporter.otlp_grpc.encoding (f:16): expected a known key ',
     ],
     [
       documentWith('meter_provider.views[].stream.aggregation.sums', {}),
-      'meter_provider.views[0].stream.aggregation.sums (f:27): expected a key that is known here (did you mean sum?)',
+      'meter_provider.views[0].stream.aggregation.sums (f:27): expected a known key (did you mean sum?)',
     ],
-    [text('__proto__: 1'), '__proto__ (f:2): expected a key that is known here '],
-    [text('resource.attributes: []'), 'resource.attributes (f:2): expected a key that is known here '],
+    [text('__proto__: 1'), '__proto__ (f:2): expected a known key '],
+    [text('resource.attributes: []'), 'resource.attributes (f:2): expected a known key '],
   ];
   for (const [document, mistake] of cases) {
     const mistakes = mistakesOf(document);
@@ -240,17 +240,17 @@ test('what is required is missed by its path, with what to add', () => {
   assert.equal(format, 'file_format (f:1): expected a value: "1.0" or "1.1", in quotes');
   assert.match(
     provider ?? '',
-    /^meter_provider \(f:1\): expected a value: a section that says where metrics go, for one \{ readers: .*4317/,
+    /^meter_provider \(f:1\): expected a value: a section that says where to export metrics, such as \{ readers: .*4317/,
   );
   const least =
     'file_format: "1.1"\ncelery: { services: { a: { broker_url: "amqp://a" } } }\nmeter_provider:\n';
   assert.match(mistakesOf(least).join('\n'), /^meter_provider \(f:1\): expected a value: a section/m);
   assert.deepEqual(mistakesOf(`${least}  views:\n    - stream: {}\n`), [
-    'meter_provider.readers (f:3): expected a value: a list of one reader, which is periodic',
-    'meter_provider.views[0].selector (f:5): expected a value: what it selects',
+    'meter_provider.readers (f:3): expected a value: a list of one periodic reader',
+    'meter_provider.views[0].selector (f:5): expected a value: the instruments that it selects',
   ]);
   assert.deepEqual(mistakesOf(`${least}  readers: [ { periodic: { interval: 5 } } ]\n`), [
-    'meter_provider.readers[0].periodic.exporter (f:4): expected a value: otlp_grpc or otlp_http, with what it needs',
+    'meter_provider.readers[0].periodic.exporter (f:4): expected a value: otlp_grpc or otlp_http, with its settings',
   ]);
 });
 
@@ -275,9 +275,9 @@ test('there is one reader, with one exporter', () => {
   const cases: [readers: string, mistake: string][] = [
     [
       `[ ${reader}, ${reader} ]`,
-      'meter_provider.readers[1] (f:3): expected one reader: all services are sent',
+      'meter_provider.readers[1] (f:3): expected only one reader, because all services',
     ],
-    ['[ {} ]', 'meter_provider.readers[0] (f:3): expected periodic, and nothing else'],
+    ['[ {} ]', 'meter_provider.readers[0] (f:3): expected only periodic'],
     [
       '[ { periodic: { exporter: {} } } ]',
       'meter_provider.readers[0].periodic.exporter (f:3): expected exactly one of',
@@ -288,7 +288,7 @@ test('there is one reader, with one exporter', () => {
     ],
     [
       '[]',
-      "meter_provider.readers (f:3): expected what the standard's schema says: it must NOT have fewer than 1",
+      'meter_provider.readers (f:3): expected a value valid by the OpenTelemetry schema: it must NOT have fewer than 1',
     ],
     ['{}', 'meter_provider.readers (f:3): expected a list of maps'],
   ];

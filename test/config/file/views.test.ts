@@ -75,23 +75,23 @@ test('what is not said is not there', () => {
 test('a view without a criterion is a mistake', () => {
   for (const selector of ['{}', '{ instrument_name: , unit: }']) {
     assert.deepEqual(wrong(`{ selector: ${selector}, stream: {} }`), [
-      'meter_provider.views[0].selector (f:6): expected at least one criterion, instrument_name for one ("*" for all metrics)',
+      'meter_provider.views[0].selector (f:6): expected at least one criterion, such as instrument_name ("*" for all metrics)',
     ]);
   }
 });
 
-test('a pattern of our metrics that fits none is a mistake, with what was probably meant', () => {
+test('a pattern of our metrics that matches no metric is a mistake, with what was probably meant', () => {
   const cases: [name: string, mistake: string][] = [
     [
       'celery.task.snt',
-      'expected the name of a metric, or a pattern of some (did you mean celery.task.sent?)',
+      'expected a metric name, or a pattern that matches one (did you mean celery.task.sent?)',
     ],
     [
       'celery_otel.exprts',
-      'expected the name of a metric, or a pattern of some (did you mean celery_otel.exports?)',
+      'expected a metric name, or a pattern that matches one (did you mean celery_otel.exports?)',
     ],
-    ['celery.queues.of.all.*', 'expected the name of a metric, or a pattern of some'],
-    ['celery', 'expected the name of a metric, or a pattern of some'],
+    ['celery.queues.of.all.*', 'expected a metric name, or a pattern that matches one'],
+    ['celery', 'expected a metric name, or a pattern that matches one'],
   ];
   for (const [name, mistake] of cases) {
     assert.deepEqual(wrong(`{ selector: { instrument_name: "${name}" }, stream: {} }`), [
@@ -110,7 +110,7 @@ test('what may be about the metrics of the SDK is let pass, and case does not ma
 });
 
 test('what can be about no metric at all is a mistake, though it names none', () => {
-  const at = 'meter_provider.views[0].selector (f:6): expected criteria that a metric meets, all of them';
+  const at = 'meter_provider.views[0].selector (f:6): expected criteria that all match one metric';
   for (const selector of [
     'instrument_type: gauge',
     'instrument_type: observable_counter',
@@ -130,7 +130,7 @@ test('what can be about no metric at all is a mistake, though it names none', ()
   for (const name of ['task.*', 'http.server.*', 'ote', 'otel']) {
     assert.match(
       wrong(`{ selector: { instrument_name: "${name}" }, stream: {} }`).join('\n'),
-      /^meter_provider\.views\[0\]\.selector\.instrument_name \(f:6\): expected the name of a metric/,
+      /^meter_provider\.views\[0\]\.selector\.instrument_name \(f:6\): expected a metric name/,
     );
   }
 });
@@ -143,9 +143,9 @@ test('beside the aggregation drop nothing is said of a stream', () => {
         'attribute_keys: { excluded: [celery.task.name] }, aggregation_cardinality_limit: 5 } }',
     ),
     [
-      `${at}.description (f:6): expected nothing beside the aggregation drop`,
-      `${at}.attribute_keys (f:6): expected nothing beside the aggregation drop`,
-      `${at}.aggregation_cardinality_limit (f:6): expected nothing beside the aggregation drop`,
+      `${at}.description (f:6): expected no other setting with the aggregation drop`,
+      `${at}.attribute_keys (f:6): expected no other setting with the aggregation drop`,
+      `${at}.aggregation_cardinality_limit (f:6): expected no other setting with the aggregation drop`,
     ],
   );
 });
@@ -159,8 +159,8 @@ test('criteria that no metric meets together are a mistake that says what the me
     'instrument_type: observable_counter',
   ]) {
     assert.deepEqual(wrong(`{ selector: { instrument_name: celery.task.sent, ${criterion} }, stream: {} }`), [
-      'meter_provider.views[0].selector (f:6): expected criteria that a metric meets, all of them; ' +
-        `celery.task.sent is: counter, unit {task}, meter celery-otel, version ${VERSION}`,
+      'meter_provider.views[0].selector (f:6): expected criteria that all match one metric; ' +
+        `celery.task.sent has instrument_type counter, unit {task}, meter celery-otel, version ${VERSION}`,
     ]);
   }
 });
@@ -195,7 +195,7 @@ test('an aggregation fits everything that is selected', () => {
         assert.deepEqual(more, []);
         assert.ok(
           mistake?.startsWith(
-            `meter_provider.views[0].stream.aggregation.${kind} (f:6): expected what fits all that is selected; ${name} is a `,
+            `meter_provider.views[0].stream.aggregation.${kind} (f:6): expected an aggregation that suits all selected metrics; ${name} is a `,
           ),
           mistake,
         );
@@ -207,7 +207,7 @@ test('an aggregation fits everything that is selected', () => {
     wrong(
       '{ selector: { instrument_name: celery.task.* }, stream: { aggregation: { explicit_bucket_histogram: } } }',
     ).join('\n'),
-    /celery\.task\.sent is a counter, for which there are default, drop, sum$/,
+    /celery\.task\.sent is a counter, which allows default, drop, sum$/,
   );
 });
 
@@ -218,18 +218,18 @@ test('an attribute of ours that nothing selected has is a mistake, with what was
   assert.deepEqual(
     wrong(keys('excluded: [celery.tsk.name, celery_otel.service], included: ["celery.task.*", celery.x*]')),
     [
-      `${at}.included[1] (f:6): expected an attribute of what is selected, or a pattern of some`,
-      `${at}.excluded[0] (f:6): expected an attribute of what is selected, or a pattern of some (did you mean celery.task.name?)`,
-      `${at}.excluded[1] (f:6): expected an attribute of what is selected, or a pattern of some`,
+      `${at}.included[1] (f:6): expected an attribute of the selected metrics, or a pattern that matches one`,
+      `${at}.excluded[0] (f:6): expected an attribute of the selected metrics, or a pattern that matches one (did you mean celery.task.name?)`,
+      `${at}.excluded[1] (f:6): expected an attribute of the selected metrics, or a pattern that matches one`,
     ],
   );
   assert.deepEqual(wrong(keys('excluded: [5]')), [
-    `${at}.excluded[0] (f:6) is "5": expected text on one line, of at most 255 bytes, in quotes`,
+    `${at}.excluded[0] (f:6) is "5": expected text on one line, at most 255 bytes, in quotes`,
   ]);
   // Of what is certainly ours, every attribute is known; of what may be the SDK's, only those that are called as ours are.
   assert.deepEqual(wrong(keys('included: [worker, error.type]')), [
-    `${at}.included[0] (f:6): expected an attribute of what is selected, or a pattern of some`,
-    `${at}.included[1] (f:6): expected an attribute of what is selected, or a pattern of some`,
+    `${at}.included[0] (f:6): expected an attribute of the selected metrics, or a pattern that matches one`,
+    `${at}.included[1] (f:6): expected an attribute of the selected metrics, or a pattern that matches one`,
   ]);
   // One that it may have only where it is asked for is one of its attributes.
   viewsOf(
@@ -244,9 +244,7 @@ test('boundaries ascend and are finite', () => {
     );
   const at = 'meter_provider.views[0].stream.aggregation.explicit_bucket_histogram.boundaries';
   for (const text of ['[1, 1]', '[2, 1]', '[0, 5, 4, 9]']) {
-    assert.deepEqual(boundaries(text), [
-      `${at} (f:6): expected numbers of which each is greater than the one before`,
-    ]);
+    assert.deepEqual(boundaries(text), [`${at} (f:6): expected numbers in ascending order`]);
   }
   for (const text of ['.inf', '.nan', 'x', 'true']) {
     assert.match(
@@ -285,19 +283,19 @@ test('a name is that of one stream of one metric', () => {
     `{ selector: { ${selector} }, stream: { name: ${name} } }`;
   const at = 'meter_provider.views[0].stream.name (f:6): expected';
   assert.deepEqual(wrong(named('instrument_name: celery.task.*', 'x')), [
-    `${at} a selector of one metric, since a name is that of one; this one selects ${tasks}`,
+    `${at} a selector that matches one metric, because names must be unique; this one matches ${tasks}`,
   ]);
   assert.deepEqual(wrong(named('instrument_name: otel.*', 'x')), [
-    `${at} a selector of one metric, since a name is that of one; this one selects 0`,
+    `${at} a selector that matches one metric, because names must be unique; this one matches 0`,
   ]);
   assert.deepEqual(wrong(named('instrument_name: celery.task.sent', 'Celery.Task.Failed')), [
-    `${at} streams that differ in their names from all others; Celery.Task.Failed is that of a metric`,
+    `${at} unique stream names; Celery.Task.Failed is a metric`,
   ]);
   assert.deepEqual(
     wrong(named('instrument_name: celery.task.sent', 'x'), named('instrument_name: celery.task.failed', 'X')),
     [
-      'meter_provider.views[1].stream.name (f:7): expected streams that differ in their names from all others; ' +
-        'X comes of meter_provider.views[0] too',
+      'meter_provider.views[1].stream.name (f:7): expected unique stream names; ' +
+        'X also comes from meter_provider.views[0]',
     ],
   );
   for (const name of ['1x', '"a b"', '""', `a${'x'.repeat(255)}`]) {
@@ -314,8 +312,8 @@ test('a metric becomes two streams only under two names', () => {
   const one = (stream: string) =>
     `{ selector: { instrument_name: celery.task.runtime }, stream: { ${stream} } }`;
   assert.deepEqual(wrong(all, one('')), [
-    'meter_provider.views[1].selector (f:7): expected streams that differ in their names from all others; ' +
-      'celery.task.runtime comes of meter_provider.views[0] too',
+    'meter_provider.views[1].selector (f:7): expected unique stream names; ' +
+      'celery.task.runtime also comes from meter_provider.views[0]',
   ]);
   assert.equal(viewsOf(all, one('name: x')).length, 2);
   // What is dropped is no stream, and its name is free.

@@ -52,7 +52,7 @@ test('every wrong entry is named by its number and none is repeated', () => {
   assert.deepEqual(reading, {
     ok: false,
     expected:
-      'a list key=value,key=value, percent-encoded: entry 2 is not key=value; entry 4 has an empty value; ' +
-      'entry 5 has a % that begins no percent-encoding',
+      'a percent-encoded list key=value,key=value: entry 2 is not key=value; entry 4 has an empty value; ' +
+      'entry 5 has an invalid percent-encoding',
   });
 });

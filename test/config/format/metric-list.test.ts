@@ -7,7 +7,7 @@ test('all entries that fit no metric are named, with what was probably meant', (
   assert.deepEqual(reading, {
     ok: false,
     expected:
-      `${metricList.expects}: "celery.task.snt" is none (did you mean celery.task.sent?); ` +
-      '"celery.queues.*" fits none; "\\u001b[2J" is none',
+      `${metricList.expects}: "celery.task.snt" is unknown (did you mean celery.task.sent?); ` +
+      '"celery.queues.*" matches no metric; "\\u001b[2J" is unknown',
   });
 });

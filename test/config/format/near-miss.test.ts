@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nearest, slips } from '../../../src/config/format/near-miss.ts';
+import { editDistance, nearest } from '../../../src/config/format/near-miss.ts';
 
 test('letters added, dropped, replaced and swapped are one slip each', () => {
   const cases: [from: string, to: string, count: number][] = [
@@ -13,16 +13,16 @@ test('letters added, dropped, replaced and swapped are one slip each', () => {
     ['', 'run', 3],
     ['brokre-ulr', 'broker-url', 2],
   ];
-  for (const [from, to, count] of cases) assert.equal(slips(from, to), count, `${from} → ${to}`);
+  for (const [from, to, count] of cases) assert.equal(editDistance(from, to), count, `${from} → ${to}`);
 });
 
-test('slips count the same both ways, and none only where nothing differs', () => {
+test('editDistance count the same both ways, and none only where nothing differs', () => {
   const word = fc.string({ maxLength: 12, unit: fc.constantFrom('a', 'b', '-') });
   fc.assert(
     fc.property(word, word, (a, b) => {
-      assert.equal(slips(a, b), slips(b, a));
-      assert.equal(slips(a, b) === 0, a === b);
-      assert.ok(slips(a, b) <= Math.max(a.length, b.length));
+      assert.equal(editDistance(a, b), editDistance(b, a));
+      assert.equal(editDistance(a, b) === 0, a === b);
+      assert.ok(editDistance(a, b) <= Math.max(a.length, b.length));
     }),
   );
 });

@@ -30,7 +30,7 @@ test('all entries that are none are named, with what was probably meant', () => 
   assert.deepEqual(reading, {
     ok: false,
     expected:
-      `${optInList.expects}: "celery.task.prefetch_tme/celery.worker.name" is none ` +
-      '(did you mean celery.task.prefetch_time/celery.worker.name?); "queue" is none; "\\u001b[2J" is none',
+      `${optInList.expects}: "celery.task.prefetch_tme/celery.worker.name" is unknown ` +
+      '(did you mean celery.task.prefetch_time/celery.worker.name?); "queue" is unknown; "\\u001b[2J" is unknown',
   });
 });
