@@ -9,6 +9,8 @@ const SLICES = 64;
 const SLICE_MS_MIN = 50;
 /** A slice is so many times shorter than the reordering window. */
 const SLICES_PER_WINDOW = 8;
+/** Two moments that are no further apart may as well be in the other order. */
+const TOLERATED_SLICES = 2;
 
 /** What a word of the instance adds to what was known. */
 export interface Progress {
@@ -17,7 +19,6 @@ export interface Progress {
 }
 
 const NO_SLICES = new Uint32Array();
-const NONE: Progress = { processed: 0, lost: 0 };
 
 export class StartTally {
   readonly #sliceMs: number;
@@ -25,9 +26,10 @@ export class StartTally {
   #slices = NO_SLICES;
   #newest = Number.NEGATIVE_INFINITY;
   #seen = 0;
-  /** What the instance had begun, and how much of that we had seen, when it first told. */
+  /** The highest count that it told. */
+  #highest: number | undefined;
+  /** What the instance had begun, and how much of that we had seen, when it first told so within reach of the slices. */
   #base: { readonly processed: number; readonly seen: number } | undefined;
-  #processed = 0;
   #lost = 0;
 
   constructor(windowMs: number) {
@@ -49,31 +51,24 @@ export class StartTally {
    * @param vagueMs by how much starts may seem to have happened too late
    */
   told(processed: number, timestampMs: number, vagueMs = 0): Progress {
-    if (this.#base === undefined) {
-      this.#base = { processed, seen: this.#seenUntil(timestampMs - vagueMs - 2 * this.#sliceMs) };
-      return NONE;
-    }
-    // The clock was set back: which starts are later than the word, nobody can tell any more.
-    if (Math.floor(timestampMs / this.#sliceMs) <= this.#newest - SLICES) this.#forgetTimes();
-    const begun = processed - this.#base.processed;
-    const lost = begun - (this.#seenUntil(timestampMs + vagueMs + 2 * this.#sliceMs) - this.#base.seen);
+    const before = this.#highest ?? processed;
+    this.#highest = Math.max(before, processed);
     const progress = {
-      processed: Math.max(0, begun - this.#processed),
-      lost: Math.max(0, lost - this.#lost),
+      processed: this.#highest - before,
+      lost: this.#missed(processed, timestampMs, vagueMs),
     };
-    this.#processed += progress.processed;
     this.#lost += progress.lost;
     return progress;
   }
 
   /** The highest count that it told; undefined until it has. */
   get highest(): number | undefined {
-    return this.#base === undefined ? undefined : this.#base.processed + this.#processed;
+    return this.#highest;
   }
 
   /** Whether it had begun a task by then, by its own clock. */
   hasBegunBefore(timestampMs: number): boolean {
-    return (this.highest ?? 0) > 0 || this.#seenUntil(timestampMs - 2 * this.#sliceMs) > 0;
+    return (this.highest ?? 0) > 0 || this.#seenUntil(timestampMs - TOLERATED_SLICES * this.#sliceMs) > 0;
   }
 
   /** Hands over the starts since then: they are of the process that took this one's place. */
@@ -90,6 +85,21 @@ export class StartTally {
   /** No more starts are counted. */
   close(): void {
     this.#slices = NO_SLICES;
+  }
+
+  /** How many more starts than were known to be lost. */
+  #missed(processed: number, timestampMs: number, vagueMs: number): number {
+    const toleratedMs = vagueMs + TOLERATED_SLICES * this.#sliceMs;
+    if (this.#base === undefined) {
+      // Of a backlog: which starts came after the word, nobody can tell.
+      if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
+      this.#base = { processed, seen: this.#seenUntil(timestampMs - toleratedMs) };
+      return 0;
+    }
+    // The clock was set back: which starts are later than the word, nobody can tell any more.
+    if (Math.floor(timestampMs / this.#sliceMs) <= this.#newest - SLICES) this.#forgetTimes();
+    const seen = this.#seenUntil(timestampMs + toleratedMs) - this.#base.seen;
+    return Math.max(0, processed - this.#base.processed - seen - this.#lost);
   }
 
   /** Starts that happened until then, as far as they can still be told apart. */

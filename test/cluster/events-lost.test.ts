@@ -141,6 +141,21 @@ test('a repeated start counts once, so that it covers no loss', () => {
   assert.deepEqual(sums(on), { processed: 2, lost: 1 });
 });
 
+test('none is lost of a worker that begins, or is first heard of, in a backlog', () => {
+  const heldUpMs = 30_000;
+  for (const before of [0, 5_000]) {
+    const on = watch();
+    const apply = (atMs: number, event: CeleryEvent): void =>
+      on.cluster.apply({ ...event, timestampMs: T0_MS + atMs }, T0_MS + Math.max(atMs, heldUpMs));
+    for (let index = 0; index <= 600; index += 1) {
+      if (index % 20 === 0) apply(index * 100, heartbeat(before + index));
+      apply(index * 100 + 10, started({ uuid: `${index}` }));
+    }
+    on.cluster.collect(T0_MS + 70_000);
+    assert.deepEqual(sums(on), { processed: 600, lost: 0 });
+  }
+});
+
 test('heartbeats without figures, and figures that shrink, say nothing', () => {
   const on = watch();
   work(on, { tasks: 10, everyMs: 10 });
