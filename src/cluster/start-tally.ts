@@ -18,6 +18,12 @@ export interface Progress {
   readonly lost: number;
 }
 
+/** When a word was said, by the worker's clocks. */
+interface Told {
+  readonly timestampMs: number;
+  readonly clock: number;
+}
+
 const NO_SLICES = new Uint32Array();
 
 export class StartTally {
@@ -25,6 +31,8 @@ export class StartTally {
   /** Starts in each of the last slices, the newest of which is `#newest`; all older ones are in the total alone. */
   #slices = NO_SLICES;
   #newest = Number.NEGATIVE_INFINITY;
+  /** The logical clock of the last start in it; -1 where it is not known. */
+  #newestClock = -1;
   #seen = 0;
   /** The highest count that it told. */
   #highest: number | undefined;
@@ -36,29 +44,33 @@ export class StartTally {
     this.#sliceMs = Math.max(SLICE_MS_MIN, windowMs / SLICES_PER_WINDOW);
   }
 
-  /** A start reached us that happened then, by the worker's clock. */
-  started(timestampMs: number): void {
+  /**
+   * A start reached us that happened then, by the worker's clock.
+   * @param clock the logical one; -1 where it is not known
+   */
+  started(timestampMs: number, clock = -1): void {
     this.#seen += 1;
     const slice = Math.floor(timestampMs / this.#sliceMs);
+    if (this.#wasSetBack(slice + TOLERATED_SLICES, clock)) this.#forgetTimes();
     // Many names are heard once and never begin a task.
     if (this.#slices === NO_SLICES) this.#slices = new Uint32Array(SLICES);
     if (slice > this.#newest) this.#advance(slice);
+    if (slice === this.#newest) this.#newestClock = clock;
     if (slice > this.#newest - SLICES) this.#slices[slice % SLICES] = (this.#slices[slice % SLICES] ?? 0) + 1;
   }
 
   /**
    * The instance said then, by its own clock, that it had begun so many; all that happened before has reached us.
    * @param vagueMs by how much starts may seem to have happened too late
+   * @param clock its logical one; -1 where it is not known
    */
-  told(processed: number, timestampMs: number, vagueMs = 0): Progress {
+  told(processed: number, timestampMs: number, vagueMs = 0, clock = -1): Progress {
     const before = this.#highest ?? processed;
     this.#highest = Math.max(before, processed);
-    const progress = {
-      processed: this.#highest - before,
-      lost: this.#missed(processed, timestampMs, vagueMs),
-    };
-    this.#lost += progress.lost;
-    return progress;
+    const toleratedMs = vagueMs + TOLERATED_SLICES * this.#sliceMs;
+    const lost = this.#missed(processed, { timestampMs, clock }, toleratedMs);
+    this.#lost += lost;
+    return { processed: this.#highest - before, lost };
   }
 
   /** The highest count that it told; undefined until it has. */
@@ -88,16 +100,15 @@ export class StartTally {
   }
 
   /** How many more starts than were known to be lost. */
-  #missed(processed: number, timestampMs: number, vagueMs: number): number {
-    const toleratedMs = vagueMs + TOLERATED_SLICES * this.#sliceMs;
+  #missed(processed: number, { timestampMs, clock }: Told, toleratedMs: number): number {
     if (this.#base === undefined) {
       // Of a backlog: which starts came after the word, nobody can tell.
       if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
       this.#base = { processed, seen: this.#seenUntil(timestampMs - toleratedMs) };
       return 0;
     }
-    // The clock was set back: which starts are later than the word, nobody can tell any more.
-    if (Math.floor(timestampMs / this.#sliceMs) <= this.#newest - SLICES) this.#forgetTimes();
+    const last = Math.floor((timestampMs + toleratedMs) / this.#sliceMs);
+    if (last <= this.#newest - SLICES || this.#wasSetBack(last, clock)) this.#forgetTimes();
     const seen = this.#seenUntil(timestampMs + toleratedMs) - this.#base.seen;
     return Math.max(0, processed - this.#base.processed - seen - this.#lost);
   }
@@ -112,9 +123,16 @@ export class StartTally {
     return this.#seen - later;
   }
 
+  /** Whether what was told with that logical clock, until that slice, was told after starts that seem to be later. */
+  #wasSetBack(last: number, clock: number): boolean {
+    return last < this.#newest && this.#newestClock >= 0 && clock > this.#newestClock;
+  }
+
+  /** The clock was set back: which starts are later than which word, nobody can tell any more. */
   #forgetTimes(): void {
     this.#slices.fill(0);
     this.#newest = Number.NEGATIVE_INFINITY;
+    this.#newestClock = -1;
   }
 
   #advance(slice: number): void {
