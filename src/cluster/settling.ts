@@ -114,9 +114,9 @@ class Settling {
   /** Whether its end is expected. */
   #settleRun(task: Task, run: Run, silent: boolean): boolean {
     const outlook = runOutlook(run, task, silent, this.#at);
+    if (run.isExpected) this.#assign(task, run);
     switch (outlook) {
       case 'running': {
-        this.#settled.tasks.assign(run, run.instance.at(run.sinceMs));
         const begun = this.#begunOf(run.instance);
         begun.runs += 1;
         if (begun.tasks.at(-1) !== task) begun.tasks.push(task);
@@ -133,6 +133,16 @@ class Settling {
         return false;
       case 'none':
         return false;
+    }
+  }
+
+  /** That another process has begun under the same pid, and has the run, may have become known since it was told. */
+  #assign(task: Task, run: Run): void {
+    const instance = run.instance.at(run.toldMs);
+    if (instance === run.instance) return;
+    this.#settled.tasks.assign(run, instance);
+    for (let earlier = task.runs; earlier !== run && earlier !== undefined; earlier = earlier.next) {
+      if (earlier.standing === 'expected' && earlier.instance !== instance) earlier.standing = 'redelivered';
     }
   }
 
