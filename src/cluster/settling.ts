@@ -5,6 +5,7 @@
  * it is looked at.
  */
 import { find } from './chain.ts';
+import { LAST_WORDS_MS } from './lateness.ts';
 import type { Moment } from './moment.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
@@ -140,7 +141,10 @@ class Settling {
   #assign(task: Task, run: Run): void {
     const instance = run.instance.at(run.toldMs);
     if (instance === run.instance) return;
-    this.#settled.tasks.assign(run, instance);
+    const { tasks } = this.#settled;
+    // It was told of long before that process was: the clock was set back in between.
+    if (tasks.lastHeardMs(task) < instance.firstSeenMs - LAST_WORDS_MS) return;
+    tasks.assign(run, instance);
     for (let earlier = task.runs; earlier !== run && earlier !== undefined; earlier = earlier.next) {
       if (earlier.standing === 'expected' && earlier.instance !== instance) earlier.standing = 'redelivered';
     }

@@ -165,3 +165,19 @@ test('a process of the same pid that begins anew while we are held up is found, 
     assert.deepEqual(outcome([...alive(10, {}, lateS), ...anew], 74), [LOST, RESTARTED]);
   }
 });
+
+test('what ran when a process died is lost, though its successor’s clock was set back to when it began', () => {
+  for (const backMs of [40_000, 60_000]) {
+    const told: Told[] = [{ atS: 0, event: signal('worker-online', { clock: 1 }) }];
+    for (let atS = 1; atS <= 90; atS += 1) {
+      const at = { uuid: `t${atS}`, clock: 10 * atS };
+      told.push({ atS, event: received(at) }, { atS, event: started(at) });
+      told.push({ atS: atS + 0.2, event: heartbeat(atS, { processed: atS, clock: 10 * atS + 1 }) });
+    }
+    const anew = begunAnew(95, true, { offMs: -backMs });
+    assert.deepEqual(outcome([...told, ...anew], 156), [
+      ...Array.from(told.slice(0, 90), () => LOST),
+      RESTARTED,
+    ]);
+  }
+});
