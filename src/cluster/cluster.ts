@@ -115,7 +115,7 @@ export function createCluster(
     const { type, clock, timestampMs, implausibleMs } = event;
     const print = fingerprint(rankOf(type), instance.hash, clock, implausibleMs ?? timestampMs);
     if (tasks.isRepeat(task, print)) return;
-    if (type === 'task-started') instance.started(timestampMs, implausibleMs !== undefined);
+    if (type === 'task-started') instance.started(timestampMs, implausibleMs !== undefined, clock);
     window.hold(event, task, instance, listenedMs);
   }
 

@@ -1,6 +1,7 @@
 /**
- * The order in which the events of one task happened. It follows from the events alone, so that the order in which they
- * reach us makes no difference.
+ * The order in which the events of one task happened: those of one process by its logical clock, all others by time. It
+ * follows from the events alone, so that the order in which they reach us makes no difference, unless a clock was set back
+ * while several processes had the task.
  */
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
 import { apart } from './word-order.ts';
@@ -24,8 +25,7 @@ export function rankOf(type: WorkerTaskEvent['type']): number {
 
 /** Whether one happened before the other. */
 export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
-  const isVague = (one.implausibleTime || other.implausibleTime) && one.instance === other.instance;
-  const order = apart(one, other, isVague) || RANKS[one.type] - RANKS[other.type];
+  const order = apart(one, other, one.instance === other.instance) || RANKS[one.type] - RANKS[other.type];
   if (order !== 0) return order < 0;
   if (one.instance.nodename !== other.instance.nodename)
     return one.instance.nodename < other.instance.nodename;

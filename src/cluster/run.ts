@@ -9,6 +9,10 @@ import type { WorkerInstance } from './worker-instance.ts';
 const SCHEDULED = 1;
 const STARTED = 2;
 const IMPLAUSIBLE = 4;
+/** Above the marks. */
+const AHEAD_SHIFT = 3;
+const MARKS = (1 << AHEAD_SHIFT) - 1;
+const AHEAD_S_MAX = 2 ** 28 - 1;
 
 /** How far a run has come: it waits for an ETA of its own, or for a free slot, or it has started. */
 export type Stage = 'scheduled' | 'waiting' | 'started';
@@ -71,6 +75,16 @@ export class Run {
   /** `sinceMs`, where a duration may be made of it. */
   get plausibleSinceMs(): number | undefined {
     return this.implausibleTime ? undefined : this.sinceMs;
+  }
+
+  /** When it was told of last, by the worker's clock, epoch ms; to the second where it waits for an ETA. */
+  get toldMs(): number {
+    return this.sinceMs - (this.#marks >>> AHEAD_SHIFT) * 1000;
+  }
+  /** How far ahead of that `sinceMs` is; among the marks, since a field would be eight bytes. */
+  set aheadMs(aheadMs: number) {
+    const aheadS = Math.min(Math.floor(aheadMs / 1000), AHEAD_S_MAX);
+    this.#marks = (this.#marks & MARKS) | (aheadS << AHEAD_SHIFT);
   }
 
   get isExpected(): boolean {

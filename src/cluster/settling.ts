@@ -6,6 +6,7 @@
  */
 import { find } from './chain.ts';
 import type { FinishedRuns } from './finished-runs.ts';
+import { LAST_WORDS_MS } from './lateness.ts';
 import type { Moment } from './moment.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
@@ -116,9 +117,9 @@ class Settling {
   /** Whether its end is expected. */
   #settleRun(task: Task, run: Run, silent: boolean): boolean {
     const outlook = runOutlook(run, task, silent, this.#at);
+    if (run.isExpected) this.#assign(task, run);
     switch (outlook) {
       case 'running': {
-        this.#settled.tasks.assign(run, run.instance.at(run.sinceMs));
         const begun = this.#begunOf(run.instance);
         begun.runs += 1;
         if (begun.tasks.at(-1) !== task) begun.tasks.push(task);
@@ -135,6 +136,19 @@ class Settling {
         return false;
       case 'none':
         return false;
+    }
+  }
+
+  /** That another process has begun under the same pid, and has the run, may have become known since it was told. */
+  #assign(task: Task, run: Run): void {
+    const instance = run.instance.at(run.toldMs);
+    if (instance === run.instance) return;
+    const { tasks } = this.#settled;
+    // It was told of long before that process was: the clock was set back in between.
+    if (tasks.lastHeardMs(task) < instance.firstSeenMs - LAST_WORDS_MS) return;
+    tasks.assign(run, instance);
+    for (let earlier = task.runs; earlier !== run && earlier !== undefined; earlier = earlier.next) {
+      if (earlier.standing === 'expected' && earlier.instance !== instance) earlier.standing = 'redelivered';
     }
   }
 

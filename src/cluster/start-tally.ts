@@ -9,6 +9,8 @@ const SLICES = 64;
 const SLICE_MS_MIN = 50;
 /** A slice is so many times shorter than the reordering window. */
 const SLICES_PER_WINDOW = 8;
+/** Two moments that are no further apart may as well be in the other order. */
+const TOLERATED_SLICES = 2;
 
 /** What a word of the instance adds to what was known. */
 export interface Progress {
@@ -16,64 +18,69 @@ export interface Progress {
   readonly lost: number;
 }
 
+/** When a word was said, by the worker's clocks. */
+interface Told {
+  readonly timestampMs: number;
+  readonly clock: number;
+}
+
 const NO_SLICES = new Uint32Array();
-const NONE: Progress = { processed: 0, lost: 0 };
 
 export class StartTally {
   readonly #sliceMs: number;
   /** Starts in each of the last slices, the newest of which is `#newest`; all older ones are in the total alone. */
   #slices = NO_SLICES;
   #newest = Number.NEGATIVE_INFINITY;
+  /** The logical clock of the last start in it; -1 where it is not known. */
+  #newestClock = -1;
   #seen = 0;
-  /** What the instance had begun, and how much of that we had seen, when it first told. */
+  /** The highest count that it told. */
+  #highest: number | undefined;
+  /** What the instance had begun, and how much of that we had seen, when it first told so within reach of the slices. */
   #base: { readonly processed: number; readonly seen: number } | undefined;
-  #processed = 0;
   #lost = 0;
 
   constructor(windowMs: number) {
     this.#sliceMs = Math.max(SLICE_MS_MIN, windowMs / SLICES_PER_WINDOW);
   }
 
-  /** A start reached us that happened then, by the worker's clock. */
-  started(timestampMs: number): void {
+  /**
+   * A start reached us that happened then, by the worker's clock.
+   * @param clock the logical one; -1 where it is not known
+   */
+  started(timestampMs: number, clock = -1): void {
     this.#seen += 1;
     const slice = Math.floor(timestampMs / this.#sliceMs);
+    if (this.#wasSetBack(slice + TOLERATED_SLICES, clock)) this.#forgetTimes();
     // Many names are heard once and never begin a task.
     if (this.#slices === NO_SLICES) this.#slices = new Uint32Array(SLICES);
     if (slice > this.#newest) this.#advance(slice);
+    if (slice === this.#newest) this.#newestClock = clock;
     if (slice > this.#newest - SLICES) this.#slices[slice % SLICES] = (this.#slices[slice % SLICES] ?? 0) + 1;
   }
 
   /**
    * The instance said then, by its own clock, that it had begun so many; all that happened before has reached us.
    * @param vagueMs by how much starts may seem to have happened too late
+   * @param clock its logical one; -1 where it is not known
    */
-  told(processed: number, timestampMs: number, vagueMs = 0): Progress {
-    if (this.#base === undefined) {
-      this.#base = { processed, seen: this.#seenUntil(timestampMs - vagueMs - 2 * this.#sliceMs) };
-      return NONE;
-    }
-    // The clock was set back: which starts are later than the word, nobody can tell any more.
-    if (Math.floor(timestampMs / this.#sliceMs) <= this.#newest - SLICES) this.#forgetTimes();
-    const begun = processed - this.#base.processed;
-    const lost = begun - (this.#seenUntil(timestampMs + vagueMs + 2 * this.#sliceMs) - this.#base.seen);
-    const progress = {
-      processed: Math.max(0, begun - this.#processed),
-      lost: Math.max(0, lost - this.#lost),
-    };
-    this.#processed += progress.processed;
-    this.#lost += progress.lost;
-    return progress;
+  told(processed: number, timestampMs: number, vagueMs = 0, clock = -1): Progress {
+    const before = this.#highest ?? processed;
+    this.#highest = Math.max(before, processed);
+    const toleratedMs = vagueMs + TOLERATED_SLICES * this.#sliceMs;
+    const lost = this.#missed(processed, { timestampMs, clock }, toleratedMs);
+    this.#lost += lost;
+    return { processed: this.#highest - before, lost };
   }
 
   /** The highest count that it told; undefined until it has. */
   get highest(): number | undefined {
-    return this.#base === undefined ? undefined : this.#base.processed + this.#processed;
+    return this.#highest;
   }
 
   /** Whether it had begun a task by then, by its own clock. */
   hasBegunBefore(timestampMs: number): boolean {
-    return (this.highest ?? 0) > 0 || this.#seenUntil(timestampMs - 2 * this.#sliceMs) > 0;
+    return (this.highest ?? 0) > 0 || this.#seenUntil(timestampMs - TOLERATED_SLICES * this.#sliceMs) > 0;
   }
 
   /** Hands over the starts since then: they are of the process that took this one's place. */
@@ -92,6 +99,20 @@ export class StartTally {
     this.#slices = NO_SLICES;
   }
 
+  /** How many more starts than were known to be lost. */
+  #missed(processed: number, { timestampMs, clock }: Told, toleratedMs: number): number {
+    if (this.#base === undefined) {
+      // Of a backlog: which starts came after the word, nobody can tell.
+      if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
+      this.#base = { processed, seen: this.#seenUntil(timestampMs - toleratedMs) };
+      return 0;
+    }
+    const last = Math.floor((timestampMs + toleratedMs) / this.#sliceMs);
+    if (last <= this.#newest - SLICES || this.#wasSetBack(last, clock)) this.#forgetTimes();
+    const seen = this.#seenUntil(timestampMs + toleratedMs) - this.#base.seen;
+    return Math.max(0, processed - this.#base.processed - seen - this.#lost);
+  }
+
   /** Starts that happened until then, as far as they can still be told apart. */
   #seenUntil(timestampMs: number): number {
     const last = Math.floor(timestampMs / this.#sliceMs);
@@ -102,9 +123,16 @@ export class StartTally {
     return this.#seen - later;
   }
 
+  /** Whether what was told with that logical clock, until that slice, was told after starts that seem to be later. */
+  #wasSetBack(last: number, clock: number): boolean {
+    return last < this.#newest && this.#newestClock >= 0 && clock > this.#newestClock;
+  }
+
+  /** The clock was set back: which starts are later than which word, nobody can tell any more. */
   #forgetTimes(): void {
     this.#slices.fill(0);
     this.#newest = Number.NEGATIVE_INFINITY;
+    this.#newestClock = -1;
   }
 
   #advance(slice: number): void {

@@ -80,6 +80,7 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   const run = beginRun(around, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
+  run.aheadMs = run.sinceMs - event.timestampMs;
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
@@ -149,6 +150,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   around.tasks.assign(run, instance);
   run.dueMs = undefined;
   run.sinceMs = event.timestampMs;
+  run.aheadMs = 0;
   run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
   around.finished?.started(run, plausibleMs);

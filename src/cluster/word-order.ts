@@ -13,11 +13,10 @@ interface Told {
 
 /**
  * Below 0 where one was told before the other, above it where after it.
- * @param isVague both are of one process, and a time is implausible
+ * @param ofOneProcess whose clock may be set back between them; its logical one never is
  */
-export function apart(one: Told, other: Told, isVague: boolean): number {
-  // When they reached us is known, but one may have overtaken the other; the logical clock of a process never lies.
-  if (isVague && one.clock !== other.clock && one.clock >= 0 && other.clock >= 0)
+export function apart(one: Told, other: Told, ofOneProcess: boolean): number {
+  if (ofOneProcess && one.clock !== other.clock && one.clock >= 0 && other.clock >= 0)
     return one.clock - other.clock;
   return one.timestampMs - other.timestampMs || one.clock - other.clock;
 }
@@ -29,7 +28,10 @@ export function isEarlier(one: Omit<Said, 'clock'>, other: Omit<Said, 'clock'>):
     : one.timestampMs < other.timestampMs;
 }
 
-/** Whether one was said before the other. */
+/** Whether one was said before the other, which came first. */
 export function isBefore(one: Said, other: Said): boolean {
-  return apart(one, other, one.implausibleMs !== undefined || other.implausibleMs !== undefined) < 0;
+  const isVague = one.implausibleMs !== undefined || other.implausibleMs !== undefined;
+  // The clock of the host may have been set back, or another process may have begun, with a logical clock of its own.
+  const isContrary = !isVague && other.clock >= 0 && one.clock > other.clock;
+  return !isContrary && apart(one, other, isVague) < 0;
 }

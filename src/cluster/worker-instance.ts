@@ -136,9 +136,9 @@ export class WorkerInstance {
   }
 
   /** A start of a task reached us that happened then, by its clock, or not long before where that time is implausible. */
-  started(timestampMs: number, implausibleTime: boolean): void {
+  started(timestampMs: number, implausibleTime: boolean, clock: number): void {
     if (implausibleTime) this.#vagueMs = this.#surroundings.windowMs;
-    if (this.dropped === undefined) this.#tally.started(timestampMs);
+    if (this.dropped === undefined) this.#tally.started(timestampMs, clock);
   }
 
   /** Takes what it says of itself. */
@@ -287,11 +287,11 @@ export class WorkerInstance {
     this.system = word.softwareSystem || this.system;
     if (active !== undefined)
       this.#counts.told({ timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, active });
-    if (processed !== undefined) this.#tell(processed, timestampMs);
+    if (processed !== undefined) this.#tell(processed, word);
   }
 
-  #tell(told: number, timestampMs: number): void {
-    const { processed, lost } = this.#tally.told(told, timestampMs, this.#vagueMs);
+  #tell(told: number, { timestampMs, clock }: HeldWord): void {
+    const { processed, lost } = this.#tally.told(told, timestampMs, this.#vagueMs, clock);
     if (processed === 0 && lost === 0) return;
     const progress = { worker: this.nodename, processed, eventsLost: lost };
     this.#surroundings.observe({ kind: 'worker-progressed', ...progress });

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import { CLOCK_OFF_MS_MAX } from '../../src/celery/numeric-fields.ts';
-import { received, signal, started, T0_MS, WORKER, watch } from './events.ts';
+import { line, received, signal, started, succeeded, T0_MS, WORKER, watch } from './events.ts';
 import { heartbeat, news, upAt } from './stories.ts';
 
 const HOUR_MS = 3_600_000;
@@ -124,3 +124,60 @@ for (const [what, [before, after]] of Object.entries(CLOCKS_SET)) {
     });
   }
 }
+
+for (const backMs of [20, 1_000, HOUR_MS]) {
+  test(`a task whose worker's clock is set back by ${backMs} ms meanwhile has its events in their order`, () => {
+    const at = (clock: number, ms: number) => ({ clock, timestampMs: T0_MS + ms });
+    const events = [
+      received(at(400, 0)),
+      started(at(401, 10 - backMs)),
+      succeeded({ ...at(402, 300 - backMs), runtimeS: 0.29 }),
+    ];
+    for (const order of ['012', '021', '102', '120', '201', '210']) {
+      const on = watch();
+      for (const index of order) {
+        const event = events[Number(index)];
+        if (event !== undefined) on.cluster.apply(event, T0_MS + 300);
+      }
+      const { queues, workers } = on.cluster.collect(T0_MS + 9_000);
+      assert.deepEqual(
+        on.observed.map((it) => line(it).split(' ')[0]),
+        ['received', 'started', 'succeeded'],
+        order,
+      );
+      assert.deepEqual([queues[0]?.waitingAgeS, workers[0]?.prefetched], [0, 0]);
+    }
+  });
+}
+
+for (const backMs of [5_000, 60_000, HOUR_MS]) {
+  test(`a worker whose clock was set back by ${backMs / 1_000} s while we were held up is alive`, () => {
+    const told = alive(60, {}, (atS) => (atS > 20 && atS < 40 ? 40 - atS : 0));
+    const setBack = told.map((each) => (each.atS > 27 ? { ...each, offMs: -backMs } : each));
+    assert.deepEqual(outcome(setBack, 72), []);
+  });
+}
+
+test('a process of the same pid that begins anew while we are held up is found, with and without a greeting', () => {
+  for (const greets of [true, false]) {
+    const lateS = (atS: number): number => (atS > 8 && atS < 18 ? 18 - atS : 0);
+    const anew = begunAnew(12, greets, {}).map((each) => ({ ...each, lateS: lateS(each.atS) }));
+    assert.deepEqual(outcome([...alive(10, {}, lateS), ...anew], 74), [LOST, RESTARTED]);
+  }
+});
+
+test('what ran when a process died is lost, though its successor’s clock was set back to when it began', () => {
+  for (const backMs of [40_000, 60_000]) {
+    const told: Told[] = [{ atS: 0, event: signal('worker-online', { clock: 1 }) }];
+    for (let atS = 1; atS <= 90; atS += 1) {
+      const at = { uuid: `t${atS}`, clock: 10 * atS };
+      told.push({ atS, event: received(at) }, { atS, event: started(at) });
+      told.push({ atS: atS + 0.2, event: heartbeat(atS, { processed: atS, clock: 10 * atS + 1 }) });
+    }
+    const anew = begunAnew(95, true, { offMs: -backMs });
+    assert.deepEqual(outcome([...told, ...anew], 156), [
+      ...Array.from(told.slice(0, 90), () => LOST),
+      RESTARTED,
+    ]);
+  }
+});

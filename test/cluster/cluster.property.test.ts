@@ -74,8 +74,13 @@ function inTime(life: readonly TaskEvent[], uuid: string, gapsMs: readonly numbe
   return life.map((event, index) => {
     const isSecond = index === 1;
     atMs += isSecond ? SENT_APART_MS : (gapsMs[index % gapsMs.length] ?? 0);
-    return { ...event, uuid, timestampMs: atMs, clock: index };
+    return { ...event, uuid, timestampMs: atMs, clock: clockAt(atMs) + index };
   });
+}
+
+/** A logical clock belongs to a process, not to a task: what is told later has a higher one. */
+function clockAt(timestampMs: number): number {
+  return (timestampMs - T0_MS) * 100;
 }
 
 function assertSane(it: Observation): void {
@@ -275,7 +280,7 @@ test('whatever the order in which events come within the window, what is measure
       const signals = [0, 2_000, 4_000, 30_000].map((afterMs, index) =>
         signal('worker-heartbeat', {
           timestampMs: T0_MS + afterMs,
-          clock: index,
+          clock: clockAt(T0_MS + afterMs),
           active: 1,
           processed: index,
         }),

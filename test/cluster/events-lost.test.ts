@@ -141,6 +141,53 @@ test('a repeated start counts once, so that it covers no loss', () => {
   assert.deepEqual(sums(on), { processed: 2, lost: 1 });
 });
 
+test('none is lost of a worker that begins, or is first heard of, in a backlog', () => {
+  const heldUpMs = 30_000;
+  for (const before of [0, 5_000]) {
+    const on = watch();
+    const apply = (atMs: number, event: CeleryEvent): void =>
+      on.cluster.apply({ ...event, timestampMs: T0_MS + atMs }, T0_MS + Math.max(atMs, heldUpMs));
+    for (let index = 0; index <= 600; index += 1) {
+      if (index % 20 === 0) apply(index * 100, heartbeat(before + index));
+      apply(index * 100 + 10, started({ uuid: `${index}` }));
+    }
+    on.cluster.collect(T0_MS + 70_000);
+    assert.deepEqual(sums(on), { processed: 600, lost: 0 });
+  }
+});
+
+test('none is lost of a worker whose clock is set back, however far', () => {
+  for (const backMs of [200, 450, 1_000, 2_000, 3_900, 4_500, 9_000, 60_000]) {
+    for (const atMs of [30_050, 30_950, 31_950]) {
+      const on = watch();
+      for (let index = 0; index < 1_200; index += 1) {
+        const trueMs = index * 50;
+        const timestampMs = T0_MS + trueMs - (trueMs >= atMs ? backMs : 0);
+        const of = { timestampMs, pid: 17 };
+        if (index % 40 === 0)
+          on.cluster.apply({ ...heartbeat(index), ...of, clock: 2 * index }, T0_MS + trueMs);
+        on.cluster.apply(started({ ...of, uuid: `${index}`, clock: 2 * index + 1 }), T0_MS + trueMs);
+      }
+      on.cluster.collect(T0_MS + 70_000);
+      assert.deepEqual(sums(on), { processed: 1_160, lost: 0 }, `${backMs} at ${atMs}`);
+    }
+  }
+});
+
+test('what is withheld once the clock was set back is lost all the same', () => {
+  const on = watch();
+  for (let index = 0; index < 1_200; index += 1) {
+    const timestampMs = T0_MS + index * 50 - (index >= 600 ? 2_000 : 0);
+    if (index % 40 === 0)
+      on.cluster.apply({ ...heartbeat(index), timestampMs, clock: 2 * index }, timestampMs);
+    if (index < 900 || index >= 937)
+      on.cluster.apply(started({ timestampMs, uuid: `${index}`, clock: 2 * index + 1 }), timestampMs);
+  }
+  tell(on, 62_000, { ...heartbeat(1_200), clock: 2_400 });
+  on.cluster.collect(T0_MS + 70_000);
+  assert.deepEqual(sums(on), { processed: 1_200, lost: 37 });
+});
+
 test('heartbeats without figures, and figures that shrink, say nothing', () => {
   const on = watch();
   work(on, { tasks: 10, everyMs: 10 });

@@ -115,7 +115,7 @@ test('the table of workers estimates what it takes, never too little, and comes 
           table.signal(signal('worker-heartbeat', { hostname, pid, ...at, ...texts }), T0_MS, worker + 0.5);
           table
             .instance({ hostname, pid, implausibleMs: undefined, ...at }, T0_MS, worker + 0.5)
-            .started(at.timestampMs, false);
+            .started(at.timestampMs, false, clock);
           assert.ok(table.bytes <= table.bytesMax);
         }
       }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { received, signal, started, succeeded, T0_MS, WORKER, watch } from './events.ts';
+import { received, signal, started, succeeded, T0_MS, type Watched, WORKER, watch } from './events.ts';
 import { heartbeat, heartbeats, news, of, progress, running, type Story, tell, upAt } from './stories.ts';
 
 const LOST = 'lost shop.pay orders w1@shop';
@@ -199,3 +199,42 @@ test('a warm shutdown beside its successor, as in a deploy that overlaps, loses 
     assert.deepEqual(news(on), [GOODBYE]);
   }
 });
+
+/** A container that dies with a task and begins anew; its greeting may be missed, or its clock have been set back. */
+function deliveredAgain(greets: boolean, backS: number): Watched {
+  const on = watch();
+  const again = (atS: number, event: CeleryEvent): void =>
+    on.cluster.apply({ ...event, timestampMs: T0_MS + (atS - backS) * 1_000 }, T0_MS + atS * 1_000);
+  tell(on, [
+    [0, signal('worker-online')],
+    ...running('u1', 10, { clock: 100 }),
+    [10, received({ ...of('old'), clock: 101, etaMs: T0_MS + 3_600_000 })],
+    ...heartbeats(12, 30, 1, { clock: 110, processed: 10 }),
+  ]);
+  upAt(on, 31);
+  if (greets) again(32, signal('worker-online', { clock: 1 }));
+  again(33.5, received({ ...of('u1'), clock: 3 }));
+  again(33.6, started({ ...of('u1'), clock: 4 }));
+  again(33.7, received({ ...of('waits'), clock: 5 }));
+  again(33.7, received({ ...of('scheduled'), clock: 6, etaMs: T0_MS + 3_600_000 }));
+  for (let atS = 35; atS < 80; atS += 2) {
+    again(atS, heartbeat(1, { clock: atS }));
+    upAt(on, atS);
+  }
+  return on;
+}
+
+for (const [what, greets, backS] of [
+  ['with a greeting', true, 0],
+  ['without a greeting', false, 0],
+  ['by a clock that was set back', true, 5],
+] as const) {
+  test(`a task that is delivered to the restarted process, ${what}, is not lost, and what waits there is there`, () => {
+    const on = deliveredAgain(greets, backS);
+    const [worker] = on.cluster.view(T0_MS + 81_000).workers;
+    assert.deepEqual([worker?.up, worker?.active, worker?.prefetched, worker?.scheduled], [true, 1, 1, 1]);
+    tell(on, [[90, succeeded({ ...of('u1'), clock: 900 })]]);
+    upAt(on, 95);
+    assert.deepEqual(news(on), [RESTARTED]);
+  });
+}
