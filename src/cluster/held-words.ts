@@ -20,6 +20,8 @@ export interface Coming {
   readonly arrivedAtMs: number;
   /** The same, less how long it took to come. */
   readonly spokeMs: number;
+  /** The connection to the broker on which it came, counted. */
+  readonly session: number;
   /** It came later than the window, by our clock, or nobody can tell. */
   readonly mayBeLate: boolean;
 }
@@ -38,6 +40,7 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly softwareSystem: string;
   readonly arrivedAtMs: number;
   readonly spokeMs: number;
+  readonly session: number;
   readonly mayBeLate: boolean;
   /** Who is to apply it; undefined once it has. */
   holder: Holder | undefined = undefined;
@@ -56,6 +59,7 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
     this.softwareSystem = texts.softwareSystem;
     this.arrivedAtMs = coming.arrivedAtMs;
     this.spokeMs = coming.spokeMs;
+    this.session = coming.session;
     this.mayBeLate = coming.mayBeLate;
   }
 }

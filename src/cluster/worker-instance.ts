@@ -242,13 +242,13 @@ export class WorkerInstance {
 
   /** Whether a word that came after the successor had begun is its own: it is there still, and they share a pid. */
   claims(word: HeldWord, successor: WorkerInstance): boolean {
-    const { processed = -1, clock, arrivedAtMs, spokeMs } = word;
+    const { processed = -1, clock, arrivedAtMs, spokeMs, session } = word;
     const growth = processed - (this.#tally.highest ?? 0);
     const otherGrowth = processed - (successor.#tally.highest ?? 0);
     if (growth < 0 || (clock >= 0 && clock < this.#lastClock)) return false;
     if (otherGrowth <= CLEARLY_CLOSER || growth * CLEARLY_CLOSER >= otherGrowth) return false;
     if (this.dropped !== undefined || arrivedAtMs - this.lastSeenMs > LAST_WORDS_MS) return false;
-    this.seen(arrivedAtMs, spokeMs, successor.lastSession);
+    this.seen(arrivedAtMs, spokeMs, session);
     return true;
   }
 
@@ -272,7 +272,7 @@ export class WorkerInstance {
   }
 
   #apply(word: HeldWord): void {
-    const { timestampMs, arrivedAtMs, active, processed, type } = word;
+    const { timestampMs, arrivedAtMs, session, active, processed, type } = word;
     const isGoodbye = type === 'worker-offline';
     if (this.saidGoodbye && !isGoodbye) this.hasExited = false;
     if (isGoodbye) this.#goodbyeAtMs = arrivedAtMs;
@@ -286,7 +286,7 @@ export class WorkerInstance {
     this.version = word.softwareVersion || this.version;
     this.system = word.softwareSystem || this.system;
     if (active !== undefined)
-      this.#counts.told({ timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, active });
+      this.#counts.told({ timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, session, active });
     if (processed !== undefined) this.#tell(processed, timestampMs);
   }
 

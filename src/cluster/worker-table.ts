@@ -94,6 +94,7 @@ export class WorkerTable {
     const coming = {
       arrivedAtMs: listenedMs,
       spokeMs: listenedMs - lateMs,
+      session: this.#session,
       mayBeLate: lateMs > this.#settings.windowMs || event.implausibleMs !== undefined,
     };
     const word = new HeldWord(event, this.#textsOf(event), coming);

@@ -6,7 +6,7 @@ import { heartbeat } from './stories.ts';
 
 function wordAt(arrivedAtMs: number): HeldWord {
   const event = heartbeat(0);
-  return new HeldWord(event, event, { arrivedAtMs, spokeMs: arrivedAtMs, mayBeLate: true });
+  return new HeldWord(event, event, { arrivedAtMs, spokeMs: arrivedAtMs, session: 0, mayBeLate: true });
 }
 
 test('one word proves nothing; a second one does, whatever the process has said meanwhile', () => {
