@@ -22,8 +22,6 @@ export interface Coming {
   readonly spokeMs: number;
   /** The connection to the broker on which it came, counted. */
   readonly session: number;
-  /** It came later than the window, by our clock, or nobody can tell. */
-  readonly mayBeLate: boolean;
 }
 
 /** A word that waits to be applied. Who said it is not in it: there may be very many. */
@@ -41,7 +39,6 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly arrivedAtMs: number;
   readonly spokeMs: number;
   readonly session: number;
-  readonly mayBeLate: boolean;
   /** Who is to apply it; undefined once it has. */
   holder: Holder | undefined = undefined;
   /** The one that reached us next. */
@@ -60,7 +57,6 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
     this.arrivedAtMs = coming.arrivedAtMs;
     this.spokeMs = coming.spokeMs;
     this.session = coming.session;
-    this.mayBeLate = coming.mayBeLate;
   }
 }
 

@@ -37,7 +37,6 @@ function watched(max = 1_000): {
             arrivedAtMs,
             spokeMs: arrivedAtMs,
             session: 0,
-            mayBeLate: false,
           });
           instance.hear(word);
           words.add(word);
