@@ -10,6 +10,8 @@ export interface ActiveCount {
   readonly timestampMs: number;
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
+  /** The connection to the broker on which it was told, counted. */
+  readonly session: number;
 }
 
 export class ActiveCounts {

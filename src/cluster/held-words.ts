@@ -20,8 +20,8 @@ export interface Coming {
   readonly arrivedAtMs: number;
   /** The same, less how long it took to come. */
   readonly spokeMs: number;
-  /** It came later than the window, by our clock, or nobody can tell. */
-  readonly mayBeLate: boolean;
+  /** The connection to the broker on which it came, counted. */
+  readonly session: number;
 }
 
 /** A word that waits to be applied. Who said it is not in it: there may be very many. */
@@ -38,7 +38,7 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly softwareSystem: string;
   readonly arrivedAtMs: number;
   readonly spokeMs: number;
-  readonly mayBeLate: boolean;
+  readonly session: number;
   /** Who is to apply it; undefined once it has. */
   holder: Holder | undefined = undefined;
   /** The one that reached us next. */
@@ -56,7 +56,7 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
     this.softwareSystem = texts.softwareSystem;
     this.arrivedAtMs = coming.arrivedAtMs;
     this.spokeMs = coming.spokeMs;
-    this.mayBeLate = coming.mayBeLate;
+    this.session = coming.session;
   }
 }
 

@@ -12,6 +12,12 @@ const SENDING_LATENESS_MS = 100;
 /** How long a process whose successor has come may still be heard of; a broker delivers its tasks anew meanwhile. */
 export const LAST_WORDS_MS = 10_000;
 
+/** A worker that loses its broker says goodbye and greets again, in Celery 5.7 a second later. */
+export const RECONNECT_MS = 2000;
+
+/** A greeting so long after a goodbye is that of another process, unless its counts go on. */
+export const GOODBYE_MS = 5000;
+
 /**
  * For how long a run of what was sent is expected, once it is due. Some queues are read once a day; what nobody takes
  * within one was told of in vain: its worker tells nothing, or its events were lost.

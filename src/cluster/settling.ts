@@ -206,8 +206,10 @@ class Settling {
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
     const wasRedelivered = run.standing === 'redelivered';
-    // It may have ended when events were missed, and its worker be gone since then.
-    const mayHaveEnded = instance.lastSession < this.#settled.workers.session;
+    const { session } = this.#settled.workers;
+    // It may have ended while events were missed, unless its worker has said since then how many it runs.
+    const mayHaveEnded =
+      run.session < session && (instance.settledActive(this.#listenedMs)?.session ?? 0) < session;
     run.standing = mayHaveEnded ? 'doubted' : 'gone';
     if (wasRedelivered || mayHaveEnded || task.lost || instance.dropped === 'evicted') return;
     task.lost = true;

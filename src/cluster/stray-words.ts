@@ -1,6 +1,6 @@
 /**
  * Words that reach a process but cannot be its own, since its counts or its clock would have fallen: whether they prove that
- * another one has taken its place. Pure.
+ * another one has taken its place, and which of two that share a pid says something. Pure.
  */
 import type { HeldWord } from './held-words.ts';
 import { hasPassed, LAST_WORDS_MS } from './lateness.ts';
@@ -13,6 +13,18 @@ export interface Restart {
   readonly proof: HeldWord;
   /** Those from which its counts are to be followed. */
   readonly words: readonly HeldWord[];
+}
+
+/** So many times less its count has to have grown. */
+const CLEARLY_CLOSER = 10;
+
+/**
+ * Whether the older of two processes that share a pid said that it had begun so many.
+ * @param older what either had told before
+ */
+export function isOfOlder(processed: number, older = 0, newer = 0): boolean {
+  const newerGrowth = processed - newer;
+  return newerGrowth > CLEARLY_CLOSER && (processed - older) * CLEARLY_CLOSER < newerGrowth;
 }
 
 export class StrayWords {
@@ -36,9 +48,11 @@ export class StrayWords {
     return before && { first: this.#late ?? before, proof: word, words: [before, word] };
   }
 
-  /** The process has said more itself. */
-  goesOn(): void {
+  /** The process has said more itself. One that is there for so long is not the one that another has replaced. */
+  goesOn(arrivedAtMs: number): void {
     this.#late = undefined;
+    if (this.#foreign !== undefined && hasPassed(LAST_WORDS_MS, this.#foreign.arrivedAtMs, arrivedAtMs))
+      this.#foreign = undefined;
   }
 
   clear(): void {

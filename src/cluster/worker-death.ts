@@ -29,14 +29,14 @@ export function deathOf(
   listenedMs: number,
 ): Death | undefined {
   if (instance.dropped === 'retired') return 'silence';
-  const silentMs = listenedMs - instance.lastSeenMs;
-  /** What it told last may still be in the reordering window. */
-  const hasBeenSilent = (forMs: number): boolean => silentMs > Math.max(forMs, settlingMs(patience.windowMs));
+  /** What was told then may still be in the reordering window. */
+  const isOver = (sinceMs: number, forMs: number): boolean =>
+    listenedMs - sinceMs > Math.max(forMs, settlingMs(patience.windowMs));
   if (!instance.saidGoodbye) {
-    if (hasBeenSilent(LAST_WORDS_MS) && hasSuccessor(instance, siblings)) {
-      return instance.rebornAs === undefined ? 'replaced' : 'restarted';
-    }
-    if (hasBeenSilent(patience.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
+    // The broker may deliver its tasks anew only once there is a successor.
+    const lastMs = Math.max(instance.lastSeenMs, succeededAtMs(instance, siblings));
+    if (isOver(lastMs, LAST_WORDS_MS)) return instance.rebornAs === undefined ? 'replaced' : 'restarted';
+    if (isOver(instance.lastSeenMs, patience.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
   }
   return listenedMs - goneAtMs(instance, patience, listenedMs) > patience.seriesRetentionMs
     ? 'silence'
@@ -66,8 +66,13 @@ export function goneAtMs(
   return instance.isOffline(listenedMs) ? instance.lastSeenMs : instance.lastSeenMs + workerTimeoutMs;
 }
 
-/** Whether another process took its place; not so where it goes on beside the other: then they only share a name. */
-function hasSuccessor(instance: WorkerInstance, siblings: readonly WorkerInstance[]): boolean {
-  const newest = siblings.at(-1);
-  return newest !== undefined && newest !== instance && instance.lastSpokeMs <= newest.firstSpokeMs;
+/**
+ * When the process that took its place was first heard of, in listened time, ms; infinite where none did, or where it went
+ * on beside the other: then they only share a name. No clock of theirs is asked.
+ */
+function succeededAtMs(instance: WorkerInstance, siblings: readonly WorkerInstance[]): number {
+  const successor = siblings
+    .slice(siblings.indexOf(instance) + 1)
+    .find(({ firstSeenMs }) => instance.lastSeenMs <= firstSeenMs + LAST_WORDS_MS);
+  return successor?.firstSeenMs ?? Number.POSITIVE_INFINITY;
 }

@@ -7,10 +7,10 @@ import type { WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { hashOf } from './fingerprint.ts';
 import type { HeldWord } from './held-words.ts';
-import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
+import { GOODBYE_MS, LAST_WORDS_MS, RECONNECT_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
-import { type Restart, StrayWords } from './stray-words.ts';
+import { isOfOlder, type Restart, StrayWords } from './stray-words.ts';
 import { isBefore, isEarlier } from './word-order.ts';
 
 /** The first event of a process. */
@@ -36,12 +36,6 @@ export interface InstanceSurroundings {
   readonly onRestart: (instance: WorkerInstance, restart: Restart) => void;
 }
 
-/** A worker that loses its broker says goodbye and greets again, in Celery 5.7 a second later. */
-const RECONNECT_MS = 2000;
-/** A greeting so long after it is that of another process, unless its counts go on. */
-const GOODBYE_MS = 5000;
-/** Of two processes that share a pid, the older one speaks where its count has grown so many times less. */
-const CLEARLY_CLOSER = 10;
 /** A worker says something every two seconds. They are kept sorted, which a hostile sender must not make long. */
 const HELD_WORDS_MAX = 64;
 
@@ -57,9 +51,10 @@ export class WorkerInstance {
   lastSeenMs: number;
   /** The timestamp of its first event, by its own clock, epoch ms. */
   firstToldMs: number;
-  /** When it sent its first event and its last one, in listened time, ms; in this order processes follow one another. */
-  readonly firstSpokeMs: number;
-  lastSpokeMs: number;
+  /** When it sent its first event, in listened time, ms; in this order processes follow one another. */
+  firstSpokeMs: number;
+  /** Others were known that began after that: it may be gone, or a clock be wrong. */
+  seemsLate = false;
   /** Where its clock is behind that of the process before it: by its own clock, until when it was taken for that one. */
   #mistakenUntilMs = Number.POSITIVE_INFINITY;
   /** The connection to the broker on which it was last heard of, counted. */
@@ -67,6 +62,8 @@ export class WorkerInstance {
   /** The process of the same pid that began after it: in containers, a pid and a nodename survive a restart. */
   rebornAs: WorkerInstance | undefined;
   #predecessor: WorkerInstance | undefined;
+  /** The last of its words that came after its successor had begun. */
+  #claimed: HeldWord | undefined;
   /** Heartbeats came while it ran a task, so their absence means something. Pool solo sends none meanwhile. */
   beatsWhileRunning = false;
   /** Its exit was counted. */
@@ -103,7 +100,7 @@ export class WorkerInstance {
     this.#tally = new StartTally(surroundings.windowMs);
     this.firstSeenMs = this.lastSeenMs = first.seenMs;
     this.firstToldMs = first.toldMs;
-    this.firstSpokeMs = this.lastSpokeMs = first.spokeMs;
+    this.firstSpokeMs = first.spokeMs;
     this.lastSession = first.session;
   }
 
@@ -126,13 +123,12 @@ export class WorkerInstance {
   }
 
   /** An event of it came. */
-  seen(seenMs: number, spokeMs: number, session: number): void {
+  seen(seenMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
-    if (spokeMs > this.lastSpokeMs) this.lastSpokeMs = spokeMs;
     this.lastSession = session;
     if (!this.hasExited || this.saidGoodbye) return;
     this.hasExited = false;
-    this.#revivedAtMs = spokeMs;
+    this.#revivedAtMs = seenMs;
   }
 
   /** A start of a task reached us that happened then, by its clock, or not long before where that time is implausible. */
@@ -156,18 +152,13 @@ export class WorkerInstance {
    * go on.
    */
   isSuccessor(greeting: HeldWord, session: number): boolean {
-    const { processed = 0, clock, timestampMs } = greeting;
+    const { timestampMs } = greeting;
     if (this.#isFromBefore(greeting)) return false;
     const before = this.#held.filter((held) => isEarlier(held, greeting));
-    const counts = [this.#tally.highest ?? 0, ...before.map((held) => held.processed ?? 0)];
-    const clocks = [this.#lastClock, ...before.map((held) => held.clock)];
-    if (clock >= 0 && clock < Math.max(...clocks)) return true;
-    if (greeting.processed !== undefined && processed < Math.max(...counts)) return true;
-    if (processed > 0) return false;
-    return (
-      this.#tally.hasBegunBefore(timestampMs - this.#vagueMs) ||
-      this.#leftBefore(timestampMs, before, session)
-    );
+    if (this.#hasFallen(greeting, before)) return true;
+    if ((greeting.processed ?? 0) > 0) return false;
+    if (this.#tally.hasBegunBefore(timestampMs - this.#vagueMs)) return true;
+    return this.#leftBefore(timestampMs, before, session);
   }
 
   /** Its last word was a goodbye, long before; where the broker was away meanwhile, its own connection was as well. */
@@ -185,8 +176,7 @@ export class WorkerInstance {
     if (successor.firstToldMs <= this.lastAppliedMs) successor.#mistakenUntilMs = foundMs;
     // What it seemed to send since then was the other's.
     this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
-    if (this.#revivedAtMs >= successor.firstSpokeMs) this.hasExited = true;
-    this.lastSpokeMs = Math.min(this.lastSpokeMs, successor.firstSpokeMs);
+    if (this.#revivedAtMs >= successor.firstSeenMs) this.hasExited = true;
     this.#tally.splitAt(successor.firstToldMs, successor.#tally);
     const isLater = ({ timestampMs }: HeldWord): boolean => successor.hasTold(timestampMs);
     successor.#held = this.#held.filter(isLater);
@@ -202,6 +192,7 @@ export class WorkerInstance {
     this.dropped = why;
     for (const word of this.#held) word.holder = undefined;
     this.#held = [];
+    this.#claimed = undefined;
     this.#strays.clear();
     this.load = undefined;
     this.version = this.system = '';
@@ -236,43 +227,53 @@ export class WorkerInstance {
   #applyOne(word: HeldWord): void {
     word.holder = undefined;
     if (this.dropped !== undefined) return;
-    if (this.#predecessor?.claims(word, this) === true) this.#predecessor.#apply(word);
+    if (this.#predecessor?.claims(word, this) === true) this.#predecessor.#applyClaimed(word);
     else if (this.#isOwn(word)) this.#apply(word);
   }
 
   /** Whether a word that came after the successor had begun is its own: it is there still, and they share a pid. */
   claims(word: HeldWord, successor: WorkerInstance): boolean {
-    const { processed = -1, clock, arrivedAtMs, spokeMs } = word;
-    const growth = processed - (this.#tally.highest ?? 0);
-    const otherGrowth = processed - (successor.#tally.highest ?? 0);
-    if (growth < 0 || (clock >= 0 && clock < this.#lastClock)) return false;
-    if (otherGrowth <= CLEARLY_CLOSER || growth * CLEARLY_CLOSER >= otherGrowth) return false;
-    if (this.dropped !== undefined || arrivedAtMs - this.lastSeenMs > LAST_WORDS_MS) return false;
-    this.seen(arrivedAtMs, spokeMs, successor.lastSession);
-    return true;
+    const { processed, arrivedAtMs } = word;
+    if (processed === undefined || this.#hasFallen(word)) return false;
+    const highest = this.#claimed?.processed ?? this.#tally.highest;
+    if (!isOfOlder(processed, highest, successor.#tally.highest)) return false;
+    return this.dropped === undefined && arrivedAtMs - this.lastSeenMs <= LAST_WORDS_MS;
   }
 
-  /**
-   * Whether the word is of this process, whose counts and whose clock never fall. A process that begins anew greets, but
-   * its greeting may have been missed.
-   */
+  /** One word alone may be the successor's, whose count passes by; but no other follows a goodbye. */
+  #applyClaimed(word: HeldWord): void {
+    const before = this.#claimed;
+    this.#claimed = word;
+    if (before === undefined && word.type !== 'worker-offline') return;
+    this.seen(word.arrivedAtMs, word.session);
+    this.#apply(word);
+  }
+
+  /** Whether the word is of this process. One that begins anew greets, but its greeting may have been missed. */
   #isOwn(word: HeldWord): boolean {
-    const { processed = Number.POSITIVE_INFINITY, clock } = word;
-    const hasFallen = processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
-    if (!hasFallen) this.#strays.goesOn();
+    const hasFallen = this.#hasFallen(word);
+    if (!hasFallen) this.#strays.goesOn(word.arrivedAtMs);
     const restart = hasFallen ? this.#strays.add(word, this.#isFromBefore(word)) : undefined;
     if (restart !== undefined) this.#surroundings.onRestart(this, restart);
     return !hasFallen;
   }
 
+  /** Its own counts and its own clock never fall. */
+  #hasFallen(word: HeldWord, held: readonly HeldWord[] = []): boolean {
+    const { processed = Number.POSITIVE_INFINITY, clock } = word;
+    const highest = Math.max(this.#tally.highest ?? 0, ...held.map((each) => each.processed ?? 0));
+    const lastClock = Math.max(this.#lastClock, ...held.map((each) => each.clock));
+    return processed < highest || (clock >= 0 && clock < lastClock);
+  }
+
   /** Whether it seems to have been said before what was applied last: it came late, or the clock of its host was set back. */
   #isFromBefore(word: HeldWord): boolean {
     const last = { timestampMs: this.lastAppliedMs, implausibleMs: this.#lastImplausibleMs };
-    return word.mayBeLate && isEarlier(word, last);
+    return isEarlier(word, last);
   }
 
   #apply(word: HeldWord): void {
-    const { timestampMs, arrivedAtMs, active, processed, type } = word;
+    const { timestampMs, arrivedAtMs, session, active, processed, type } = word;
     const isGoodbye = type === 'worker-offline';
     if (this.saidGoodbye && !isGoodbye) this.hasExited = false;
     if (isGoodbye) this.#goodbyeAtMs = arrivedAtMs;
@@ -286,7 +287,7 @@ export class WorkerInstance {
     this.version = word.softwareVersion || this.version;
     this.system = word.softwareSystem || this.system;
     if (active !== undefined)
-      this.#counts.told({ timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, active });
+      this.#counts.told({ timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, session, active });
     if (processed !== undefined) this.#tell(processed, word);
   }
 

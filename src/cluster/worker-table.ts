@@ -8,7 +8,7 @@ import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-words.ts';
-import { noteVersion, processOf, type Worker } from './worker.ts';
+import { noteVersion, processOf, reorder, type Worker } from './worker.ts';
 import { WORD_BYTES, wordsMax } from './worker-bounds.ts';
 import { type Death, deathOf, goneAtMs, isUp, type Patience } from './worker-death.ts';
 import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
@@ -91,11 +91,7 @@ export class WorkerTable {
     const worker = this.#workers.use(event.hostname);
     if (worker === undefined) return;
     const lateMs = Math.max(0, wallMs - event.timestampMs);
-    const coming = {
-      arrivedAtMs: listenedMs,
-      spokeMs: listenedMs - lateMs,
-      mayBeLate: lateMs > this.#settings.windowMs || event.implausibleMs !== undefined,
-    };
+    const coming = { arrivedAtMs: listenedMs, spokeMs: listenedMs - lateMs, session: this.#session };
     const word = new HeldWord(event, this.#textsOf(event), coming);
     const known = this.#known(worker, event, listenedMs);
     const isReborn = event.type === 'worker-online' && known?.isSuccessor(word, this.#session) === true;
@@ -192,9 +188,9 @@ export class WorkerTable {
   ): WorkerInstance {
     // When it was sent, if the sender's clock can be right, so that it makes no difference how long it took.
     const seenMs = listenedMs - Math.min(lateMs, this.#settings.windowMs);
-    const spokeMs = listenedMs - lateMs;
-    if (known === undefined) return this.#newInstance(worker, event, seenMs, spokeMs);
-    known.seen(seenMs, spokeMs, this.#session);
+    if (known === undefined) return this.#newInstance(worker, event, seenMs, listenedMs - lateMs);
+    known.seen(seenMs, this.#session);
+    if (worker !== undefined) reorder(worker, known, listenedMs);
     return known;
   }
 

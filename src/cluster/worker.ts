@@ -1,5 +1,6 @@
 /** One worker, with its processes in the order in which they began; which of them sent an event. It decides nothing else. */
 import type { EventBase } from '../celery/event.ts';
+import { hasPassed, LAST_WORDS_MS } from './lateness.ts';
 import type { WorkerVersion } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -55,8 +56,21 @@ export function addProcess(worker: Worker, instance: WorkerInstance): void {
   const { instances } = worker;
   const at = instances.findLastIndex((other) => other.firstSpokeMs <= instance.firstSpokeMs) + 1;
   // It may have left long ago.
-  instance.hasExited = at < instances.length;
+  instance.hasExited = instance.seemsLate = at < instances.length;
   worker.instances = instances.toSpliced(at, 0, instance);
+}
+
+/**
+ * One that seemed to be gone is the newest after all where it goes on and no other does: a clock is wrong, or we were held
+ * up.
+ */
+export function reorder(worker: Worker, instance: WorkerInstance, listenedMs: number): void {
+  if (!instance.seemsLate || !hasPassed(LAST_WORDS_MS, instance.firstSeenMs, listenedMs)) return;
+  const others = worker.instances.filter((each) => each !== instance);
+  if (!others.every(({ lastSeenMs }) => hasPassed(LAST_WORDS_MS, lastSeenMs, listenedMs))) return;
+  instance.seemsLate = instance.hasExited = false;
+  instance.firstSpokeMs = instance.firstSeenMs;
+  worker.instances = [...others, instance];
 }
 
 /** Notes the version that the newest process has told. */

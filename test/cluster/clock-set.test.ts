@@ -84,14 +84,23 @@ function begunAnew(
 const LATE: Readonly<Record<string, (atS: number) => number>> = {
   'two of them five seconds late': (atS) => (atS === 20 || atS === 22 ? 5 : 0),
   'two of them five seconds late, one long after the other': (atS) => (atS === 20 || atS === 50 ? 5 : 0),
+  'two of them three seconds late': (atS) => (atS === 20 || atS === 24 ? 3 : 0),
   'all of them in disorder': (atS) => (atS * 37) % 6,
   'all of them five seconds late': () => 5,
   'the greeting five seconds late': (atS) => (atS === 0 ? 5 : 0),
 };
 
-for (const [year, offMs] of Object.entries({ 'of today': 0, 'of 1970': TO_1970_MS })) {
+const CLOCK_IS: Readonly<Record<string, number>> = {
+  right: 0,
+  'two seconds ahead': 2_000,
+  'six seconds ahead': 6_000,
+  'an hour ahead': HOUR_MS,
+  'of 1970': TO_1970_MS,
+};
+
+for (const [clock, offMs] of Object.entries(CLOCK_IS)) {
   for (const [what, lateS] of Object.entries(LATE)) {
-    test(`the words of a worker whose clock is ${year}, ${what}, are no restart`, () => {
+    test(`the words of a worker whose clock is ${clock}, ${what}, are no restart`, () => {
       assert.deepEqual(outcome(alive(60, { offMs }, lateS), 72), []);
     });
   }

@@ -33,7 +33,11 @@ function watched(max = 1_000): {
       return {
         says(processed, atMs, arrivedAtMs = atMs) {
           const event = signal('worker-heartbeat', { processed, clock: atMs, timestampMs: T0_MS + atMs });
-          const word = new HeldWord(event, event, { arrivedAtMs, spokeMs: arrivedAtMs, mayBeLate: false });
+          const word = new HeldWord(event, event, {
+            arrivedAtMs,
+            spokeMs: arrivedAtMs,
+            session: 0,
+          });
           instance.hear(word);
           words.add(word);
         },

@@ -114,8 +114,8 @@ test('a container that is restarted: the same nodename and pid, a new greeting, 
   ]);
   upAt(on, 18);
   assert.deepEqual(news(on), [], 'its last words may still come');
-  tell(on, heartbeats(19, 23, 1, { processed: 1, clock: 9 }));
-  assert.deepEqual(upAt(on, 24), [[WORKER, true]]);
+  tell(on, heartbeats(19, 25, 1, { processed: 1, clock: 9 }));
+  assert.deepEqual(upAt(on, 26), [[WORKER, true]]);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
   tell(on, [[30, succeeded(of('u2'))], ...heartbeats(31, 45, 0, { processed: 50, clock: 99 })]);
   upAt(on, 60);

@@ -238,3 +238,85 @@ for (const [what, greets, backS] of [
     assert.deepEqual(news(on), [RESTARTED]);
   });
 }
+
+/** How far the successor's clock is off, and since when and how far ours. */
+const CLOCKS: Readonly<Record<string, { offMs?: number; setAtS?: number; setMs?: number }>> = {
+  'all clocks are right': {},
+  'the clock of the successor is ten seconds behind': { offMs: -10_000 },
+  'the clock of the successor is an hour behind': { offMs: -3_600_000 },
+  'the clock of the successor is an hour ahead': { offMs: 3_600_000 },
+  'our clock is set forward by half a minute': { setAtS: 10, setMs: 30_000 },
+  'our clock is set forward by an hour': { setAtS: 10, setMs: 3_600_000 },
+  'our clock is set back by an hour': { setAtS: 10, setMs: -3_600_000 },
+};
+for (const [what, { offMs = 0, setAtS = 0, setMs = 0 }] of Object.entries(CLOCKS)) {
+  test(`a successor with another pid is found, and is up, where ${what}`, () => {
+    const on = watch();
+    const beats = (fromS: number, toS: number, active: number, pid: number): Story =>
+      heartbeats(fromS, toS, active, { pid, processed: active });
+    const story: Story = [
+      ...running('old', 0),
+      ...beats(2, 20, 1, 17),
+      [25, signal('worker-online', { pid: 18 })],
+      ...beats(26, 60, 0, 18),
+      // Pool solo is silent while it runs a task.
+      ...running('new', 61, { pid: 18 }),
+      [86, succeeded({ ...of('new'), pid: 18 })],
+      ...beats(88, 100, 0, 18),
+    ];
+    let collectS = 5;
+    for (const [atS, event] of story) {
+      for (; collectS < atS; collectS += 5) assert.deepEqual(upAt(on, collectS), [[WORKER, true]]);
+      const listenedMs = T0_MS + atS * 1_000;
+      const timestampMs = listenedMs + (event.pid === 18 ? offMs : 0);
+      on.cluster.apply({ ...event, timestampMs }, listenedMs + (atS >= setAtS ? setMs : 0), listenedMs);
+    }
+    upAt(on, 101);
+    assert.deepEqual(news(on), [LOST, REPLACED]);
+  });
+}
+
+test('a successor that greeted while we were held up is found', () => {
+  const on = watch();
+  tell(on, [[20, signal('worker-online')], ...running('u1', 21), ...heartbeats(22, 38, 1)]);
+  const heldUpMs = 60_000;
+  const missed: Story = [
+    ...heartbeats(40, 60, 1),
+    [66, signal('worker-online', { pid: 18 })],
+    ...heartbeats(68, 160, 0, { pid: 18, processed: 0 }),
+  ];
+  for (const [atS, event] of missed) {
+    const timestampMs = T0_MS + atS * 1_000;
+    const wallMs = Math.max(timestampMs, T0_MS + 40_000 + heldUpMs);
+    on.cluster.apply({ ...event, timestampMs }, wallMs, wallMs - heldUpMs);
+  }
+  assert.deepEqual(upAt(on, 161, 60), [[WORKER, true]]);
+  assert.deepEqual(news(on), [LOST, REPLACED]);
+});
+
+for (const pid of [17, 18]) {
+  test(`what a late successor is given anew is not lost, ${pid === 17 ? 'with the same pid' : 'with another'}`, () => {
+    const on = watch();
+    tell(on, [...running('u1', 0), ...heartbeats(2, 20, 1, { clock: 90 })]);
+    tell(on, [[60, signal('worker-online', { pid, clock: 2 })]]);
+    upAt(on, 60.9);
+    tell(on, [
+      [61, received({ ...of('u1'), pid, clock: 3 })],
+      [61, started({ ...of('u1'), pid, clock: 4 })],
+      ...heartbeats(62, 80, 1, { pid, clock: 9 }),
+    ]);
+    upAt(on, 81);
+    assert.deepEqual(news(on), [pid === 17 ? RESTARTED : REPLACED]);
+  });
+}
+
+test('a process whose count its successor passes by is not back', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 76, clock: 90 })]);
+  tell(on, [[11, signal('worker-online', { clock: 900 })]]);
+  for (let atS = 13; atS < 60; atS += 2) {
+    tell(on, [[atS, heartbeat(0, { processed: 40 * ((atS - 11) / 2) - 2, clock: 900 + atS })]]);
+  }
+  upAt(on, 61);
+  assert.deepEqual(news(on), [LOST, RESTARTED]);
+});
