@@ -157,7 +157,7 @@ describe('started by npm', { concurrency: 4 }, () => {
       await started.allEnded();
       assertFlushed(started);
       // In the project’s own script another process is between the two, and hands a SIGTERM on.
-      if (cwd === undefined) assert.match(started.log(), /the script of npm that started this is gone/u);
+      if (cwd === undefined) assert.match(started.log(), /the npm script that started this process is gone/u);
     });
 
     const onLinux = { skip: process.platform !== 'linux' };
