@@ -17,8 +17,7 @@ import { ownTime, toldTurns } from './told-turns.ts';
 const SERVICES = ['shop', 'billing', 'mail', 'search'];
 const INTERVAL_MS = 1000;
 const GAP_MAX_MS = 3 * INTERVAL_MS;
-/** 20 to 40 are usual, but about one flood in seven has a turn above 50. */
-const TURN_MS_MAX = 100;
+const TURN_MS_MAX = 50;
 /** Of new names, each with a worker of its own. */
 const PORTION = 1500;
 const PORTION_MS = 750;
