@@ -10,8 +10,8 @@ const starterId = process.ppid;
 
 if (isRecentEnough(process.versions.node)) {
   const { setFlagsFromString } = await import('node:v8');
-  // Collect once the heap has grown by half. By default V8 lets it grow to four times the live size: 700 MiB for 150.
-  setFlagsFromString('--heap-growing-percent=50');
+  // Collect once the heap has grown by 30 %. By default V8 lets it grow to four times the live size: 700 MiB for 150.
+  setFlagsFromString('--heap-growing-percent=30');
   const { runCommandLine } = await import('./commands.ts');
   const { isSetApart, npmOf } = await import('./starter.ts');
   // A closed pipe is no reason to stop, and nobody is left to tell.
