@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 
 /** Of a turn, for all streams together; what is begun before it is over may take it beyond that. */
 const READING_MS = 6;
-/** Else a stream would go on to take in as much as it gives, though most of that is given back. */
+/** Without it, a stream would read as much from its socket as it hands over, although most of that is given back. */
 const CHUNK_BYTES_MAX = 64 * 1024;
 
 interface Reader {
@@ -46,7 +46,7 @@ class ReadingTurns {
     return true;
   }
 
-  /** It goes on in the next turn: this one, in which something was read, has asked for that. */
+  /** It continues in the next turn, which is scheduled since something was read in this one. */
   hold(reader: Reader): false {
     this.#heldUp.add(reader);
     return false;
@@ -68,7 +68,7 @@ class ReadingTurns {
 
 const turns = new ReadingTurns();
 
-/** Whoever looks at what is read. */
+/** Follows what is read of one stream. */
 export interface ReadingObserver {
   /** Called before each chunk is handed over; monotonic ms. */
   readonly onRead: (upMs: number) => void;
@@ -76,7 +76,7 @@ export interface ReadingObserver {
   readonly takesMore: () => boolean;
 }
 
-const ANYONE: ReadingObserver = { onRead: () => {}, takesMore: () => true };
+const NO_OBSERVER: ReadingObserver = { onRead: () => {}, takesMore: () => true };
 
 /**
  * @param stream whose reader calls `read()` until that gives null, and again on 'readable'
@@ -85,7 +85,7 @@ const ANYONE: ReadingObserver = { onRead: () => {}, takesMore: () => true };
  */
 export function paceReading(
   stream: Readable,
-  { onRead, takesMore }: ReadingObserver = ANYONE,
+  { onRead, takesMore }: ReadingObserver = NO_OBSERVER,
 ): () => boolean {
   const read = stream.read.bind(stream);
   let isBegun = false;

@@ -136,11 +136,8 @@ function checkAll(
   });
   const sources = { env: {}, args: [] };
   const config = convict<Record<string, string | null | undefined>>(Object.fromEntries(schema), sources);
-  config.load(
-    Object.fromEntries(
-      [...given].flatMap(([key, { text }]) => (rows.some(([of]) => of === key) ? [[key, text]] : [])),
-    ),
-  );
+  const known = rows.flatMap(([key]) => (given.has(key) ? [[key, given.get(key)?.text]] : []));
+  config.load(Object.fromEntries(known));
   try {
     config.validate({ allowed: 'strict' });
   } catch (error) {
