@@ -11,7 +11,7 @@ import { startLookout } from './lookout.ts';
 import { createSelfDiag } from './self/self-diag.ts';
 import type { Tell } from './self/self-event.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
-import { createTurns } from './turns.ts';
+import { createYieldToLoop } from './yielding.ts';
 
 export interface ReadyReport {
   /** `ready`: every service has connected, or replayed its recording, at least once. */
@@ -96,12 +96,12 @@ function startAll(options: BridgeOptions): Running | Failed {
   let destinations: Destinations | undefined;
   try {
     // Services collect and export concurrently, but share one queue for the event loop.
-    const turn = createTurns();
-    destinations = createDestinations(options, { told, random, turn });
+    const yieldToLoop = createYieldToLoop();
+    destinations = createDestinations(options, { told, random, yieldToLoop });
     const { tell, self } = destinations;
     for (const config of options.services) {
       const { meter, retire } = destinations.destinationOf(config);
-      services.push(startService({ ...config, meter, retire, self, tell, random, turn }));
+      services.push(startService({ ...config, meter, retire, self, tell, random, yieldToLoop }));
     }
     destinations.start(() => services.map((service) => service.reading()));
     return runningOf(options, services, destinations, told);

@@ -13,8 +13,8 @@ import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
 import type { DefectPlace, SelfEvent, Tell } from './self/self-event.ts';
-import type { Turn } from './turns.ts';
 import { VERSION } from './version.ts';
+import type { YieldToLoop } from './yielding.ts';
 
 /** The destination of one service’s metrics. */
 export interface MetricDestination {
@@ -51,7 +51,7 @@ export interface DestinationsContext {
   /** In [0, 1). */
   readonly random: () => number;
   /** Awaited before each long piece of work. */
-  readonly turn: Turn;
+  readonly yieldToLoop: YieldToLoop;
 }
 
 /** @param watch starts to watch the process; not called if the bridge’s own metrics are off */
@@ -197,7 +197,7 @@ function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent
 /** None if all providers are attached. */
 function openPipeline(
   { otlp }: BridgeOptions,
-  { told, random, turn }: DestinationsContext,
+  { told, random, yieldToLoop }: DestinationsContext,
 ): Pipeline | undefined {
   if (otlp === undefined) return undefined;
   return createPipeline({
@@ -207,7 +207,7 @@ function openPipeline(
     },
     onDefect: (service, reason) => told(defect(service, 'export', reason)),
     onOverflow: (service, overflow) => told({ kind: 'series-overflowed', service, ...overflow }),
-    ...{ random, turn },
+    ...{ random, yieldToLoop },
   });
 }
 

@@ -24,7 +24,7 @@ import type { ServiceReading, TableReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import { MissingEvents } from './self/missing-events.ts';
 import type { Tell } from './self/self-event.ts';
-import { createPace, inTurns, type Turn } from './turns.ts';
+import { createPace, runYielding, type YieldToLoop } from './yielding.ts';
 
 const QUIET_MS = 60_000;
 
@@ -43,7 +43,7 @@ export interface ServiceOptions {
   /** In [0, 1). */
   readonly random: () => number;
   /** Waited for where there is much to do. */
-  readonly turn: Turn;
+  readonly yieldToLoop: YieldToLoop;
   /** For how long something that ought to be heard must be missing before that is told, in ms; tests take less. */
   readonly quietMs?: number;
 }
@@ -72,7 +72,7 @@ export interface Service {
 }
 
 export function startService(options: ServiceOptions): Service {
-  const { name, tell, turn } = options;
+  const { name, tell, yieldToLoop } = options;
   const stopping = new AbortController();
   const cluster = createCluster(options.cluster, (observation) => {
     recorder.record(observation);
@@ -88,7 +88,7 @@ export function startService(options: ServiceOptions): Service {
     options.meter,
     viewer(options, cluster, () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() })),
     options.choice,
-    () => createPace(turn),
+    () => createPace(yieldToLoop),
   );
   // Last, since nothing ends a listener but its service: whatever is thrown here is thrown before.
   const listener: Listener = beginOrDetach(recorder, () =>
@@ -98,7 +98,7 @@ export function startService(options: ServiceOptions): Service {
       bodyBytesMax: BODY_LIMITS.body.max,
       deliver: receiver(options, cluster, missing),
       ready: ready.note,
-      between: () => inTurns(turn, cluster.drain()),
+      between: () => runYielding(yieldToLoop, cluster.drain()),
       tell,
       random: options.random,
       signal: stopping.signal,
@@ -125,7 +125,7 @@ export function startService(options: ServiceOptions): Service {
     async stop() {
       stopping.abort();
       await done;
-      await inTurns(turn, cluster.drain());
+      await runYielding(yieldToLoop, cluster.drain());
       cluster.flush();
     },
     close: () => recorder.close(),
@@ -166,15 +166,15 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
 }
 
 /** Settles what time has brought about and then says what is true, each time it is asked. */
-function viewer({ name, retire, tell, turn }: ServiceOptions, cluster: Cluster, now: () => Moment) {
+function viewer({ name, retire, tell, yieldToLoop }: ServiceOptions, cluster: Cluster, now: () => Moment) {
   const tellEvictions = evictionTeller(name, tell);
   let underWay: Promise<ClusterView> | undefined;
   async function settledView(): Promise<ClusterView> {
     try {
-      const forgotten = await inTurns(turn, cluster.settle(now));
+      const forgotten = await runYielding(yieldToLoop, cluster.settle(now));
       tellEvictions(cluster);
       if (forgotten.length > 0) retire(forgotten);
-      return await inTurns(turn, cluster.view(now));
+      return await runYielding(yieldToLoop, cluster.view(now));
     } finally {
       underWay = undefined;
     }

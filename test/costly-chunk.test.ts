@@ -11,7 +11,7 @@ import type { RawMessage } from '../src/broker/broker.ts';
 import { encodeHeader, encodeMessage } from '../src/broker/recording/format.ts';
 import { BODY_LIMITS } from '../src/celery/body-limits.ts';
 import { type Service, startService } from '../src/service.ts';
-import { createTurns } from '../src/turns.ts';
+import { createYieldToLoop } from '../src/yielding.ts';
 import { content, field, sized } from './broker/amqp/frames.ts';
 import { deliver, startScriptedBroker } from './broker/amqp/scripted-broker.ts';
 import { JSON_SHAPES } from './celery/json-shapes.ts';
@@ -50,7 +50,7 @@ function listenAt(t: TestContext, url: string): Listening {
     self: { eventsOf: () => () => {} },
     tell: (event) => told.push(event.kind === 'input-dropped' ? event.reason : event.kind),
     random: () => 0,
-    turn: createTurns(),
+    yieldToLoop: createYieldToLoop(),
   });
   t.after(() => service.stop());
   return { service, of: (reason) => told.filter((each) => each === reason).length };

@@ -22,8 +22,8 @@ import type { ServiceReading } from '../src/meter/self-readings.ts';
 import type { View } from '../src/otlp/collect/view.ts';
 import type { ProcessWatch } from '../src/self/process-readings.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
-import { createTurns } from '../src/turns.ts';
 import { VERSION } from '../src/version.ts';
+import { createYieldToLoop } from '../src/yielding.ts';
 import { otlpSettings, type SettingsOverrides } from './otlp/settings.ts';
 
 const READING: ServiceReading = {
@@ -83,7 +83,7 @@ function destinationsTo(sink: Receiver, self: BridgeOptions['self'], overrides: 
   const options = { services: [shopService()], otlp: otlpSettings(sink.url, overrides), self };
   const destinations = createDestinations(
     options,
-    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     watch,
   );
   const shop = destinations.destinationOf(shopService());
@@ -211,7 +211,7 @@ test('series that ended, and measurements that had no place or were refused, are
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
   const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: true, attributes: {} } },
-    { told: () => {}, random: () => 0, turn: createTurns() },
+    { told: () => {}, random: () => 0, yieldToLoop: createYieldToLoop() },
     fakeWatches().watch,
   );
   const { meter, retire } = destinations.destinationOf(shopService());
@@ -243,7 +243,7 @@ test('names that fill a metric give their places to others after series_retentio
   const told: SelfEvent[] = [];
   const destinations = createDestinations(
     { services: [shop, patient], otlp, self: { enabled: true, attributes: {} } },
-    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     fakeWatches().watch,
   );
   const counters = [shop, patient].map((service) =>
@@ -294,7 +294,7 @@ test('the bridge’s own metrics have a place for all that may happen to a hundr
       otlp: otlpSettings(sink.url, { streams: { limits, views: [view] } }),
       self: { enabled: true, attributes: {} },
     },
-    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     fakeWatches().watch,
   );
   for (const service of services) {
@@ -395,7 +395,7 @@ test('what is abandoned exports nothing and looks at nothing any more', async (t
     const options = { services: [shopService()], otlp: otlpSettings(sink.url, { schedule }), self };
     const destinations = createDestinations(
       options,
-      { told: () => {}, random: () => 0, turn: createTurns() },
+      { told: () => {}, random: () => 0, yieldToLoop: createYieldToLoop() },
       sink === abandoned ? watch : fakeWatches().watch,
     );
     destinations.start(() => [READING]);
@@ -422,7 +422,7 @@ async function closedWith(
   const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
   const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
-    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
   );
   const { meter } = destinations.destinationOf(shopService());
   if (counts) meter.createCounter('celery.task.sent').add(1);
@@ -475,7 +475,7 @@ test('when it closes and the backend rejected all that was counted, that is said
   const told: SelfEvent[] = [];
   const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
-    { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
   );
   destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
   destinations.start(() => []);
@@ -515,7 +515,7 @@ test('an export that takes longer than the interval is told with both, and one t
     const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
     const destinations = createDestinations(
       { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
-      { told: (event) => told.push(event), random: () => 0, turn: createTurns() },
+      { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     );
     destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
     await destinations.close(5000);

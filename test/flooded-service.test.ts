@@ -8,7 +8,7 @@ import type { ExportRequest } from '../src/otlp/export/export-request.ts';
 import { createProvider } from '../src/otlp/provider.ts';
 import { serviceResource } from '../src/otlp/resource.ts';
 import { startService } from '../src/service.ts';
-import { createTurns } from '../src/turns.ts';
+import { createYieldToLoop } from '../src/yielding.ts';
 import { longestTurnMs } from './longest-turn.ts';
 import { otlpSettings } from './otlp/settings.ts';
 import { type RecordedEvent, recordedService } from './recorded-service.ts';
@@ -40,14 +40,14 @@ test(`${TASKS} names and ${WORKERS} workers in one burst: no turn of the next co
   // Nothing comes for an hour after it.
   const later: RecordedEvent = { afterMs: 3_600_000, type: 'worker-heartbeat' };
   const { streams } = otlpSettings('http://127.0.0.1:1');
-  const turn = createTurns();
+  const yieldToLoop = createYieldToLoop();
   const provider = createProvider({
     ...{
       name: 'shop',
       resource: serviceResource('shop', {}),
       settings: streams,
       combination: combinationOf,
-      turn,
+      yieldToLoop,
     },
     onFailure: (reason) => {
       throw reason;
@@ -66,7 +66,7 @@ test(`${TASKS} names and ${WORKERS} workers in one burst: no turn of the next co
     },
     tell: (told) => assert.notEqual(told.kind, 'defect'),
     random: () => 0,
-    turn,
+    yieldToLoop,
   });
   t.after(() => service.stop());
   while (counted < events.length) await delay(10);

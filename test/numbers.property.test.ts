@@ -79,7 +79,7 @@ test('whatever numbers any field of any event holds, each exported point is fini
           onFailure: assert.ifError,
           nowMs: () => nowMs,
           steadyMs: () => nowMs,
-          turn: async () => {},
+          yieldToLoop: async () => {},
         });
         const cluster = createCluster(SETTINGS, (observation) => recorder.record(observation));
         const recorder = createRecorder(provider.getMeter('celery-otel'), () => collectAt(cluster, nowMs), {

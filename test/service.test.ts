@@ -10,7 +10,7 @@ import { loadConfig } from '../src/config/load-config.ts';
 import type { ReadEvent } from '../src/meter/self-recorder.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
 import { startService } from '../src/service.ts';
-import { createTurns } from '../src/turns.ts';
+import { createYieldToLoop } from '../src/yielding.ts';
 import { SETTINGS } from './cluster/events.ts';
 import { event } from './e2e/publish.ts';
 
@@ -63,7 +63,7 @@ function serviceOn(t: TestContext, url: string) {
     },
     tell: (it) => told.push(it),
     random: () => 0,
-    turn: createTurns(),
+    yieldToLoop: createYieldToLoop(),
   });
   t.after(() => service.stop());
   return { service, counted, told, first: first.promise };

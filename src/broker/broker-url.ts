@@ -1,7 +1,7 @@
 /**
- * A broker address as Celery and kombu write it, and the list of them that `broker_url` may be. It never prints a
- * password: `label` is the only text of an address that may reach a log line or an error, and a reason echoes nothing
- * of what was given but the names of its scheme and of a query key.
+ * Parses `broker_url`: one broker address as Celery and kombu write it, or a list of them. It never prints a password:
+ * only the `label` of an address may reach a log line or an error, and a reason quotes only the scheme and the name of a
+ * query key.
  */
 import { type AmqpUrl, type BrokerTls, parseAmqpUrl } from './amqp/url.ts';
 import { failed, type Outcome } from './outcome.ts';
@@ -12,7 +12,7 @@ export { type AmqpUrl, type BrokerTls, VERIFY_BY_CERT_REQS } from './amqp/url.ts
 export interface RecordingUrl {
   readonly scheme: 'recording';
   readonly file: string;
-  /** 1 is the speed at which it was recorded; Infinity waits for nothing. */
+  /** 1 is the speed at which it was recorded; Infinity replays without waiting. */
   readonly speed: number;
   readonly label: string;
 }
@@ -21,7 +21,7 @@ export type BrokerUrl = AmqpUrl | RecordingUrl;
 
 export type BrokerUrls = readonly [BrokerUrl, ...BrokerUrl[]];
 
-/** What kombu can talk to and we cannot: refused by name, so that nobody looks for a typing error. */
+/** Schemes that kombu supports and we do not: the error says so, so that nobody looks for a typo. */
 const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
   (
     'redis rediss sentinel redis+socket redis+cluster valkey librabbitmq sqs gcpubsub azureservicebus ' +
@@ -33,7 +33,7 @@ const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
 const EXPECTED = 'expected amqp://, amqps://, pyamqp:// or recording:FILE';
 
 /**
- * Reads `broker_url`: one address, or several as `a;b`, which are tried in turn.
+ * Parses one address, or several as `a;b` for failover.
  * The grammar is kombu's, plus `recording:FILE[?speed=N]` with N a positive number or `max`.
  * @param tls `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
  */
@@ -45,7 +45,7 @@ export function parseBrokerUrls(text: string, tls?: BrokerTls): Outcome<{ readon
     const where = entries.length > 1 ? `address ${index + 1} of ${entries.length}: ` : '';
     if (!parsed.ok) return failed(where + parsed.reason);
     if (parsed.url.scheme === 'recording' && entries.length > 1) {
-      return failed(`${where}a recording stands alone, there is nothing to fail over to`);
+      return failed(`${where}a recording must be the only address`);
     }
     urls.push(parsed.url);
   }
@@ -60,7 +60,7 @@ function parseBrokerUrl(text: string, tls: BrokerTls | undefined): Outcome<{ rea
   const rest = text.slice(scheme.length + 1);
   const name = scheme.toLowerCase();
   if (name === 'recording') return parseRecordingUrl(rest);
-  // Without slashes it is rather `host:5672` or `user:password@host`, nothing of which is echoed.
+  // Without slashes it is probably `host:5672` or `user:password@host`: quote nothing.
   if (!rest.startsWith('//')) return failed(`there is no scheme; ${EXPECTED}`);
   if (name === 'amqp' || name === 'pyamqp') return parseAmqpUrl(rest.slice(2), false, tls);
   if (name === 'amqps') return parseAmqpUrl(rest.slice(2), true, tls);
@@ -75,12 +75,12 @@ function parseRecordingUrl(rest: string): Outcome<{ readonly url: RecordingUrl }
   if (file === '') return failed('the recording has no file: recording:FILE[?speed=N]');
   const speed = query === undefined ? 1 : parseSpeed(query);
   if (speed === undefined) {
-    return failed('a recording takes ?speed=N only, N a positive number or max');
+    return failed('a recording accepts only ?speed=N, with N a positive number or max');
   }
   return { ok: true, url: { scheme: 'recording', file, speed, label: `recording:${file}` } };
 }
 
-/** The speed of `speed=N`; undefined where it is anything else. */
+/** The speed of `speed=N`; undefined for anything else. */
 function parseSpeed(query: string): number | undefined {
   if (query === 'speed=max') return Number.POSITIVE_INFINITY;
   const digits = /^speed=(\d+(?:\.\d+)?|\.\d+)$/.exec(query)?.[1];

@@ -1,85 +1,83 @@
 /**
- * The contract between a transport and everything right of it: what a message is, how a session is run and why it
- * ended. Types only; it knows sockets by name, and nothing of Celery's event bodies.
+ * The contract between a transport and the rest: what a message is, how a session runs and why it ends. Types only; it
+ * knows nothing of Celery's event bodies.
  */
 import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
 
-/** One message as the broker delivered it, before anybody looked into its body. */
+/** One message as the broker delivered it; its body is not decoded yet. */
 export interface RawMessage {
-  /** When it reached us, ms since the epoch, by the clock of the transport that delivered it. */
+  /** Epoch ms, by the clock of the transport that delivered it. */
   readonly arrivedAtMs: number;
   readonly exchange: string;
   readonly routingKey: string;
-  /** `content_type` property, e.g. `application/json`; '' where the message has none. */
+  /** `content_type` property, e.g. `application/json`; '' if absent. */
   readonly contentType: string;
-  /** `content_encoding` property, e.g. `utf-8`; '' where the message has none. */
+  /** `content_encoding` property, e.g. `utf-8`; '' if absent. */
   readonly contentEncoding: string;
   /**
-   * Message headers as decoded from the wire: never trusted, never copied onto an object. undefined where they cannot be
-   * decoded; then the content type and encoding are not known either.
+   * Message headers as decoded from the wire: never trusted, never copied onto an object. undefined if they cannot be
+   * decoded; then the content type and encoding are unknown too.
    */
   readonly headers: Readonly<Record<string, unknown>> | undefined;
-  /** undefined where it is larger than any that is read: then it was dropped as it came, and the properties with it. */
+  /** undefined if it exceeds the size limit: then it was dropped as it arrived, and the properties with it. */
   readonly body: Buffer | undefined;
 }
 
 /**
- * Receives each message, on the stack of the socket that read it. Must not throw.
- * @param listenedMs for how long messages could be heard until then, as `Transport.listenedMs`
+ * Receives each message, on the call stack of the socket’s read. Must not throw.
+ * @param listenedMs `Transport.listenedMs` at that time
  */
 export type Deliver = (message: RawMessage, listenedMs: number) => void;
 
-/** Why there was no session. The session loop alone decides what happens next. */
+/** Why no session was opened. The session loop alone decides what happens next. */
 export type NotOpened =
   /** We were asked to stop. */
   | { readonly kind: 'stopped' }
-  /** No connection came about: nobody answered, TLS failed, or the broker was just going down. */
+  /** No connection: there was no answer, TLS failed, or the broker was shutting down. */
   | { readonly kind: 'unreachable'; readonly reason: string }
-  /** The broker answered and said no (credentials, virtual host, permissions), or our own TLS files are unreadable. */
+  /** The broker refused it (credentials, virtual host, permissions), or our own TLS files are unreadable. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The source is broken in a way that no waiting mends (a malformed recording). */
+  /** The source is broken, and a retry would not help (a malformed recording). */
   | { readonly kind: 'unusable'; readonly reason: string };
 
-/** Why a session that was open ended. */
+/** Why an open session ended. */
 export type SessionEnd =
   | Extract<NotOpened, { kind: 'stopped' | 'unusable' }>
-  /** The source has no more messages and never will (a recording that is over). */
+  /** There will be no more messages (the end of a recording). */
   | { readonly kind: 'finished' }
-  /** It broke. */
+  /** The connection broke. */
   | { readonly kind: 'lost'; readonly reason: string };
 
-/** A live session. What a broker can be asked beside its events are members of their own, where a transport has them. */
+/** A live session. */
 export interface Session {
   /** The exchange that its events come from; a recording has none. */
   readonly exchange?: string;
-  /** Delivers its events from now on, those that have come already first, until it ends. To be called once; never rejects. */
+  /** Delivers events until the session ends, first those that have already arrived. Call it once; never rejects. */
   receive(deliver: Deliver): Promise<SessionEnd>;
 }
 
 export type Opening = { readonly kind: 'opened'; readonly session: Session } | NotOpened;
 
-/** The order in which the addresses of an `a;b` list are tried; kombu's names. */
+/** The order in which the addresses of an `a;b` list are tried, by kombu's names. */
 export type FailoverStrategy = 'round-robin' | 'shuffle';
 
-/** How a service’s events are listened to. */
+/** How to receive a service’s events. */
 export interface BrokerSettings {
-  /** At least one; tried in turn. */
   readonly urls: BrokerUrls;
   readonly failoverStrategy: FailoverStrategy;
   readonly connectTimeoutMs: number;
-  /** For the addresses of AMQP brokers. */
   readonly amqp: AmqpSettings;
 }
 
-/** What only AMQP has. */
+/** Settings of AMQP brokers only. */
 export interface AmqpSettings {
   /** Celery's `event_exchange`, default `celeryev`. */
   readonly eventExchange: string;
   /** Celery's `event_queue_prefix`, default `celeryev`. */
   readonly eventQueuePrefix: string;
-  /** Of all messages that the broker keeps for us. */
+  /** Limit of our queue at the broker. */
   readonly eventQueueBytesMax: number;
-  /** Proposed to the broker, which may lower it; 0 switches heartbeats off. */
+  /** Proposed to the broker, which may lower it; 0 disables heartbeats. */
   readonly heartbeatS: number;
 }
 
@@ -89,23 +87,23 @@ export interface SessionOptions {
   readonly connectTimeoutMs: number;
   /** A larger body is dropped as it arrives. */
   readonly bodyBytesMax: number;
-  /** Called when the event exchange was missing and had to be made. */
-  readonly exchangeMade: (exchange: string) => void;
-  /** Ends the session, or its opening. */
+  /** Called if the event exchange was missing and we declared it. */
+  readonly onExchangeDeclared: (exchange: string) => void;
+  /** Ends the session, or the attempt to open it. */
   readonly signal: AbortSignal;
 }
 
-/** One way of getting messages, made anew for each listener; a row of `transports.ts` each. */
+/** A source of messages; each listener creates its own, from a row of `transports.ts`. */
 export interface Transport {
-  /** Connects; events are kept for the session from then on. Never rejects. */
+  /** Connects and subscribes: events are kept for the session from then on. Never rejects. */
   open(options: SessionOptions): Promise<Opening>;
   /**
-   * The time at which the messages being delivered happen: the wall clock, which stands still while nothing can be heard,
-   * or a replayed one (0 until its first message is known). Epoch ms.
+   * The time of the messages being delivered, epoch ms: the wall clock, stopped while disconnected, or the clock of a
+   * replay (0 until its first message is known).
    */
   now(): number;
-  /** For how long messages could be heard, ms; a recording is heard all the time. Monotonic. */
+  /** Listened time: for how long messages could arrive, ms. Monotonic; in a replay it always advances. */
   listenedMs(): number;
-  /** Resolves true if something listens at the address, within about a second; cheap, and leaves no trace at the broker. */
+  /** Resolves within about a second; true if the port accepts connections. Cheap, and the broker logs nothing. */
   reachable(url: BrokerUrl, signal: AbortSignal): Promise<boolean>;
 }

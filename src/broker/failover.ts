@@ -1,6 +1,6 @@
 /**
- * Which address is tried next, and after how long: kombu's order. Pure: randomness is an argument, and it waits for
- * nothing itself.
+ * Decides which address is tried next, and after how long, in kombu's order. Pure: randomness is an argument, and it
+ * never waits itself.
  */
 import type { FailoverStrategy } from './broker.ts';
 
@@ -8,30 +8,29 @@ import type { FailoverStrategy } from './broker.ts';
 const WAIT_STEP_MS = 2000;
 /** kombu's interval_max. */
 const WAIT_MAX_MS = 30_000;
-/** After a session that came about: events are missed for as long, at a broker that seems to be well. */
+/** After a brief session: the broker is up, and each second of waiting loses events. */
 const WAIT_AFTER_BRIEF_MAX_MS = 4000;
 
-/** What became of an attempt, as far as the next one is concerned. */
+/** The result of an attempt, as the next one depends on it. */
 export type AttemptOutcome =
-  /** It never was ready. */
+  /** No session was opened. */
   | 'failed'
-  /** It was ready, but broke before it delivered a message or had stood for a while. */
+  /** The session ended early, before it delivered a message. */
   | 'brief'
-  /** It delivered, or stood for a while: whatever was wrong before is over. */
+  /** The session delivered a message or lasted for a while. */
   | 'healthy';
 
 /**
- * Tries the addresses in turn: on failure the next at once, until each had its turn; then a wait of 2, 4 … 30 s, up to
- * half of which is randomly left out so that many bridges do not return together; for ever. After a session that broke
- * the same address is next, at once. Only health makes the waits small again, a bare connect does not, but after
- * one they are 4 s at most.
+ * Tries the addresses round after round, forever. On failure the next address is tried at once; after a full round comes
+ * a wait of 2, 4 … 30 s, less up to half at random, so that many bridges do not reconnect together. A session that broke
+ * is retried at once at the same address. Only a healthy session resets the wait; after a brief one it is 4 s at most.
  */
 export class Failover<Url> {
   readonly #urls: readonly [Url, ...Url[]];
   readonly #strategy: FailoverStrategy;
   readonly #random: () => number;
   #url: Url;
-  /** The first of the current cycle, and those of it that are still to be tried. */
+  /** The first address of the current round, and those still to be tried in it. */
   #first: Url;
   #rest: Url[] = [];
   #cyclesFailed = 0;
@@ -46,14 +45,14 @@ export class Failover<Url> {
     this.#beginCycle();
   }
 
-  /** Where the next attempt goes. */
+  /** The address to try next. */
   get url(): Url {
     return this.#url;
   }
 
-  /** Takes what became of the attempt at `url`, moves on, and returns the ms to wait before the next. */
+  /** Takes the outcome of the attempt at `url` and moves on. @returns the wait before the next attempt, ms */
   next(outcome: AttemptOutcome): number {
-    // Brief sessions in a row are failures, else a broker that throws us out would be knocked at without a pause.
+    // Repeated brief sessions count as failures: else a broker that closes each one would be retried without a pause.
     const failed = outcome === 'failed' || (outcome === 'brief' && this.#lastWasBrief);
     this.#lastWasBrief = outcome === 'brief';
     if (outcome === 'healthy') this.#cyclesFailed = 0;
@@ -72,8 +71,8 @@ export class Failover<Url> {
     return Math.min(this.#cyclesFailed * WAIT_STEP_MS, maxMs) * (0.5 + this.#random() / 2);
   }
 
-  /** An address that was dead listens again: it is next, and the waits start small again. */
-  revived(url: Url): void {
+  /** An unreachable address is reachable again: it is next, and the wait is reset. */
+  recovered(url: Url): void {
     this.#cyclesFailed = 0;
     this.#beginCycleAt(url);
   }
@@ -91,7 +90,7 @@ export class Failover<Url> {
   }
 }
 
-/** Fisher and Yates: every order equally likely. */
+/** A Fisher–Yates shuffle. */
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   const rest = [...items];
   const order: T[] = [];

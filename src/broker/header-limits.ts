@@ -1,12 +1,12 @@
-/** The table of limits on the headers of a message. It limits nothing itself; SECURITY.md shows it. */
+/** The table of limits on message headers, shown in SECURITY.md. It enforces nothing itself. */
 
 export interface HeaderLimit {
-  /** As UCUM writes it, as in the catalog of metrics. */
+  /** UCUM, as in the metric catalog. */
   readonly unit: string;
   readonly max: number;
-  /** Under which reason a message beyond it is counted as not read. */
+  /** The reason under which a message that exceeds it is counted. */
   readonly reason: string;
-  /** What is limited, and why nothing honest is beyond it. */
+  /** What is limited, and why legitimate messages stay below it. */
   readonly meaning: string;
 }
 

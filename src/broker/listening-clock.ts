@@ -1,16 +1,16 @@
 /**
- * For how long a service has really listened. Silence is evidence only then: not while the broker is away, not after a
- * connection went dead unnoticed, not while the process was held up. Pure: the time is an argument.
+ * Measures listened time: for how long events could reach a service. Only then is silence evidence, and not while the
+ * broker is unavailable, a connection is dead but not yet closed, or the process is suspended. Pure: time is an argument.
  */
 
-/** How often it is asked whether a proof is needed: in a quiet cluster, there is one each time. */
+/** How often to check whether a proof of life is needed: in a quiet cluster, each check asks for one. */
 export const PROOF_INTERVAL_MS = 1000;
-/** Between two proofs no more than this counts: if they are further apart, the process or the network was held up. */
+/** The most that counts between two proofs: a longer gap means that the process or the network was stalled. */
 const PROOFS_APART_MS_MAX = 1500;
 
 export class ListeningClock {
   #listenedMs = 0;
-  /** Monotonic and epoch ms of the last proof; undefined while nothing can be heard. */
+  /** Monotonic and epoch ms of the last proof; undefined while disconnected. */
   #provenAtMs: number | undefined;
   #wallAtProofMs: number | undefined;
 
@@ -29,26 +29,26 @@ export class ListeningClock {
     this.#wallAtProofMs = wallMs;
   }
 
-  /** Something came from the broker: all that it had sent before has come, too. */
+  /** Data arrived from the broker, and so has everything that it sent before. */
   proven(upMs: number, wallMs: number): void {
     if (this.#provenAtMs === undefined) return;
     this.#listenedMs += Math.min(Math.max(0, upMs - this.#provenAtMs), PROOFS_APART_MS_MAX);
     this.begin(upMs, wallMs);
   }
 
-  /** Whether nothing has come for so long that a sign of life should be asked for. */
+  /** Whether nothing has arrived for so long that the broker should be asked for a proof of life. */
   needsProof(upMs: number): boolean {
     return this.#provenAtMs !== undefined && upMs - this.#provenAtMs >= PROOF_INTERVAL_MS / 2;
   }
 
-  /** Nothing can be heard any more; the time since the last proof does not count. */
+  /** The connection has ended; the time since the last proof does not count. */
   end(): void {
     this.#provenAtMs = undefined;
   }
 
-  /** The wall clock, which stands still while nothing is heard; epoch ms. */
+  /** The wall clock, stopped while disconnected; epoch ms. */
   wallMs(upMs: number, wallMs: number): number {
-    const isHeard = this.#provenAtMs !== undefined && upMs - this.#provenAtMs <= PROOFS_APART_MS_MAX;
-    return isHeard ? wallMs : (this.#wallAtProofMs ?? wallMs);
+    const isLive = this.#provenAtMs !== undefined && upMs - this.#provenAtMs <= PROOFS_APART_MS_MAX;
+    return isLive ? wallMs : (this.#wallAtProofMs ?? wallMs);
   }
 }

@@ -1,4 +1,4 @@
-/** What reading untrusted text comes to: a value, or a reason for people, without secrets. It is never thrown. */
+/** The result of parsing untrusted text: a value, or a readable reason without secrets. It is never thrown. */
 
 export type Outcome<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly reason: string };
 

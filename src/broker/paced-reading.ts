@@ -1,33 +1,33 @@
 /**
- * Lets whoever reads streams have some of each turn of the event loop, however much there is to read and in however many
- * of them: what is done with a chunk is done before the next is read, and a socket whose sender is quick hands over
- * megabytes in one turn. Meanwhile the streams fill up, and their senders wait. A chunk may hold more than a turn has time
- * for: its reader asks in between, and gives back what is left. What is read, nobody here knows.
+ * Limits how much of each event loop turn goes into reading streams, for all streams together: a fast sender could fill a
+ * whole turn with megabytes. When the time is up, reading pauses until the next turn; the streams fill up, and TCP holds
+ * the senders back. Within a chunk, the reader asks whether there is time for more and puts back the rest. It knows nothing
+ * of the content.
  */
 import type { Readable } from 'node:stream';
 
-/** Of a turn, for all streams together; what is begun before it is over may take it beyond that. */
+/** Per turn, for all streams together; the chunk or message that is begun last may exceed it. */
 const READING_MS = 6;
-/** Without it, a stream would read as much from its socket as it hands over, although most of that is given back. */
+/** Without it, a stream would refill from its socket all that it hands over, although most of that is put back. */
 const CHUNK_BYTES_MAX = 64 * 1024;
 
 interface Reader {
-  /** The last turn in which it asked, and its part of that. */
+  /** The last turn in which it asked to read, and the end of its share of that turn. */
   turn: number;
   untilMs: number;
   /** The last turn in which it read something. */
   readIn: number;
-  readonly goOn: () => void;
+  readonly resume: () => void;
 }
 
-/** Reading of all streams, for they have one event loop. */
-class ReadingTurns {
+/** The time for reading in each event loop turn, shared by all streams of the process. */
+class ReadingBudget {
   #turn = 0;
   /** Undefined before the first read of a turn. */
   #untilMs: number | undefined;
   #readers = 0;
   #readersBefore = 1;
-  readonly #heldUp = new Set<Reader>();
+  readonly #paused = new Set<Reader>();
 
   mayRead(reader: Reader, nowMs: number): boolean {
     if (this.#untilMs === undefined) {
@@ -40,15 +40,15 @@ class ReadingTurns {
       this.#readers += 1;
     }
     if (nowMs >= reader.untilMs) {
-      return this.hold(reader);
+      return this.pause(reader);
     }
     reader.readIn = this.#turn;
     return true;
   }
 
-  /** It continues in the next turn, which is scheduled since something was read in this one. */
-  hold(reader: Reader): false {
-    this.#heldUp.add(reader);
+  /** Resumes it in the next turn, which is already scheduled because something was read in this one. */
+  pause(reader: Reader): false {
+    this.#paused.add(reader);
     return false;
   }
 
@@ -57,18 +57,18 @@ class ReadingTurns {
     this.#untilMs = undefined;
     this.#readersBefore = this.#readers;
     this.#readers = 0;
-    if (this.#heldUp.size === 0) return;
-    // Whoever read longest ago goes on first, so that each has its turn.
-    const due = [...this.#heldUp].sort((a, b) => a.readIn - b.readIn);
-    this.#heldUp.clear();
-    // What one of them throws is not to keep the others from going on.
-    for (const { goOn } of due) process.nextTick(goOn);
+    if (this.#paused.size === 0) return;
+    // The least recently read goes first, so that no stream starves.
+    const due = [...this.#paused].sort((a, b) => a.readIn - b.readIn);
+    this.#paused.clear();
+    // One that throws must not stop the others.
+    for (const { resume } of due) process.nextTick(resume);
   };
 }
 
-const turns = new ReadingTurns();
+const budget = new ReadingBudget();
 
-/** Follows what is read of one stream. */
+/** Follows the reading of one stream. */
 export interface ReadingObserver {
   /** Called before each chunk is handed over; monotonic ms. */
   readonly onRead: (upMs: number) => void;
@@ -79,9 +79,9 @@ export interface ReadingObserver {
 const NO_OBSERVER: ReadingObserver = { onRead: () => {}, takesMore: () => true };
 
 /**
- * @param stream whose reader calls `read()` until that gives null, and again on 'readable'
- * @returns whether there is time for more of a chunk; if not, the reader gives the rest back with `unshift`. For the
- * beginning there always is, or many streams would share a turn so far that none gets on.
+ * @param stream whose reader calls `read()` until it returns null, and again on 'readable'
+ * @returns tells whether there is time for more of a chunk; if not, the reader puts the rest back with `unshift`. The first
+ * call for a chunk is always true: with many streams, none would make progress otherwise.
  */
 export function paceReading(
   stream: Readable,
@@ -93,13 +93,13 @@ export function paceReading(
     turn: -1,
     untilMs: 0,
     readIn: -1,
-    goOn() {
+    resume() {
       if (!stream.destroyed) stream.emit('readable');
     },
   };
   stream.read = (size?: number): unknown => {
     const nowMs = performance.now();
-    if (!turns.mayRead(reader, nowMs)) return null;
+    if (!budget.mayRead(reader, nowMs)) return null;
     const most = stream.readableLength > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : undefined;
     const chunk: unknown = read(size ?? most);
     if (chunk === null) return null;
@@ -108,8 +108,8 @@ export function paceReading(
     return chunk;
   };
   return () => {
-    if (!takesMore()) return turns.hold(reader);
-    if (isBegun) return turns.mayRead(reader, performance.now());
+    if (!takesMore()) return budget.pause(reader);
+    if (isBegun) return budget.mayRead(reader, performance.now());
     isBegun = true;
     return true;
   };

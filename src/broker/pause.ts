@@ -1,6 +1,6 @@
-/** A wait that a signal may cut short. */
+/** A delay that a signal can cut short. */
 
-/** Resolves after `ms`, or as soon as the signal aborts; never rejects, and leaves no listener or timer behind. */
+/** Resolves after `ms` or once the signal aborts; never rejects, and leaves no listener or timer behind. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -1,6 +1,6 @@
 /**
- * Keeps one service's messages coming: open → receive → why it ended → wait, the same for every transport. It knows
- * neither sockets nor messages, and nothing that a broker does ends it but the end of the messages themselves.
+ * Runs one session after another for a service, over any transport: open, receive, note why it ended, wait. No failure of
+ * a broker ends the loop. It knows neither sockets nor the content of messages.
  */
 import { performance } from 'node:perf_hooks';
 import type { DefectPlace, Tell } from '../self/self-event.ts';
@@ -11,40 +11,40 @@ import { type AttemptOutcome, Failover } from './failover.ts';
 import { ListeningClock } from './listening-clock.ts';
 import { TRANSPORTS, type Transports } from './transports.ts';
 
-/** A session that stood this long was healthy, even if its cluster had nothing to say. */
+/** A session that lasted this long was healthy, even without a message. */
 const HEALTHY_AFTER_MS = 60_000;
 
 export interface ListenOptions extends BrokerSettings {
-  /** The service that self events are told of. */
+  /** The service name in self events. */
   readonly service: string;
-  /** A larger body is not kept, be it to look at it. */
+  /** A larger body is dropped as it arrives. */
   readonly bodyBytesMax: number;
   readonly deliver: Deliver;
   readonly tell: Tell;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Ends the listening, at any point. */
+  /** Stops listening. */
   readonly signal: AbortSignal;
-  /** Called whenever messages can arrive from now on: at first, and after each gap. */
+  /** Called each time a session has opened. */
   readonly ready?: () => void;
-  /** Called when one session is over and another is to follow, and waited for: no message comes meanwhile. */
+  /** Called and awaited between two sessions: no message arrives meanwhile. */
   readonly between?: () => Promise<void>;
-  /** For tests; else the table of all transports. */
+  /** For tests; by default all transports. */
   readonly transports?: Transports;
 }
 
 export interface Listener {
-  /** Why the listening ended for good; the reason of `unusable` was told. Never rejects. */
+  /** Why the listening ended for good; the reason of `unusable` has been reported. Never rejects. */
   readonly done: Promise<'stopped' | 'finished' | 'unusable'>;
-  /** The clock of the transport in use, epoch ms; it stands still while nothing can be heard. */
+  /** `Transport.now` of the transport in use. */
   now(): number;
-  /** For how long messages could be heard, ms; monotonic. */
+  /** `Transport.listenedMs` of the transport in use. */
   listenedMs(): number;
   /** Whether messages can arrive now. */
   connected(): boolean;
 }
 
-/** Starts to listen; what happens is told, and messages are delivered until `done` resolves. */
+/** Starts to listen: delivers messages and reports self events until `done` resolves. */
 export function listen(options: ListenOptions): Listener {
   const loop = new SessionLoop(options);
   return {
@@ -55,7 +55,7 @@ export function listen(options: ListenOptions): Listener {
   };
 }
 
-/** What one attempt came to while it lasted. */
+/** What has happened during one attempt. */
 interface Attempt {
   readonly url: BrokerUrl;
   readyAtMs: number | undefined;
@@ -63,7 +63,7 @@ interface Attempt {
 }
 
 type AttemptEnd = NotOpened | SessionEnd;
-type EndOfAll = Awaited<Listener['done']>;
+type LoopEnd = Awaited<Listener['done']>;
 
 class SessionLoop {
   connected = false;
@@ -71,8 +71,8 @@ class SessionLoop {
   readonly #failover: Failover<BrokerUrl>;
   readonly #transports = new Map<BrokerUrl['scheme'], Transport>();
   readonly #listening = new ListeningClock();
-  /** Addresses at whose last attempt nobody answered. */
-  readonly #dead = new Set<BrokerUrl>();
+  /** Addresses whose last attempt found no broker. */
+  readonly #unreachable = new Set<BrokerUrl>();
   #attemptsSinceReady = 0;
 
   constructor(options: ListenOptions) {
@@ -80,17 +80,17 @@ class SessionLoop {
     this.#failover = new Failover(options.urls, options.failoverStrategy, options.random);
   }
 
-  async run(): Promise<EndOfAll> {
+  async run(): Promise<LoopEnd> {
     const { signal } = this.#options;
     while (!signal.aborted) {
       const attempt: Attempt = { url: this.#failover.url, readyAtMs: undefined, delivered: false };
       const end = await this.#runSession(attempt);
       this.connected = false;
-      const over = this.#consequence(attempt.url, end);
+      const loopEnd = this.#loopEnd(attempt.url, end);
       const waitMs =
-        over === undefined && !signal.aborted ? this.#failover.next(outcome(attempt)) : undefined;
+        loopEnd === undefined && !signal.aborted ? this.#failover.next(outcome(attempt)) : undefined;
       this.#tellEnd(attempt.url, end, waitMs);
-      if (over !== undefined) return over;
+      if (loopEnd !== undefined) return loopEnd;
       if (waitMs !== undefined) await Promise.all([this.#wait(waitMs), this.#between()]);
     }
     return 'stopped';
@@ -116,7 +116,7 @@ class SessionLoop {
     try {
       const opening = await this.#transport(url).open({
         ...{ url, connectTimeoutMs, bodyBytesMax, signal },
-        exchangeMade: (exchange) => this.#exchangeMade(attempt, exchange),
+        onExchangeDeclared: (exchange) => this.#tellDeclared(attempt, exchange),
       });
       if (opening.kind !== 'opened') return opening;
       this.#becameReady(attempt, opening.session.exchange);
@@ -142,12 +142,12 @@ class SessionLoop {
     this.#options.ready?.();
   }
 
-  #exchangeMade({ url }: Attempt, exchange: string): void {
+  #tellDeclared({ url }: Attempt, exchange: string): void {
     const { service, tell } = this.#options;
     tell({ kind: 'exchange-made', service, broker: url.label, exchange });
   }
 
-  /** The one guard around everything that is done with a message: a mistake of ours must not cost the connection. */
+  /** The one guard around the processing of a message: a bug of ours must not cost the connection. */
   #deliver(attempt: Attempt, message: RawMessage, listenedMs: number): void {
     attempt.delivered = true;
     try {
@@ -157,19 +157,19 @@ class SessionLoop {
     }
   }
 
-  /** What an end means for the next attempt; undefined: there is one. */
-  #consequence(url: BrokerUrl, end: AttemptEnd): EndOfAll | undefined {
+  /** How the loop ends after this attempt; undefined if it continues. */
+  #loopEnd(url: BrokerUrl, end: AttemptEnd): LoopEnd | undefined {
     switch (end.kind) {
       case 'stopped':
       case 'finished':
       case 'unusable':
         return end.kind;
       case 'unreachable':
-        this.#dead.add(url);
+        this.#unreachable.add(url);
         return undefined;
       case 'refused':
       case 'lost':
-        this.#dead.delete(url);
+        this.#unreachable.delete(url);
         return undefined;
     }
   }
@@ -185,8 +185,9 @@ class SessionLoop {
         return false;
       }
     };
-    const revived = await awaitRetry({ waitMs, dead: [...this.#dead], reachable, random, signal });
-    if (revived !== undefined) this.#failover.revived(revived);
+    const unreachable = [...this.#unreachable];
+    const recovered = await awaitRetry({ waitMs, unreachable, reachable, random, signal });
+    if (recovered !== undefined) this.#failover.recovered(recovered);
   }
 
   async #between(): Promise<void> {

@@ -1,4 +1,4 @@
-/** The one list of transports: a scheme that is not a row here cannot be listened to. */
+/** The table of transports: the schemes that broker addresses can have. */
 import { createAmqpTransport } from './amqp/transport.ts';
 import type { BrokerSettings, Transport } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
@@ -7,10 +7,7 @@ import { createRecordingTransport } from './recording/transport.ts';
 
 type CreateTransport = (settings: BrokerSettings, listening: ListeningClock) => Transport;
 
-/**
- * One maker per scheme of address. A listener has transports of its own, since a replay has a clock; live ones share the
- * listening clock of the listener.
- */
+/** Each listener creates its own transports, since a replay has its own clock; live ones share the listener’s. */
 export type Transports = Readonly<Record<BrokerUrl['scheme'], CreateTransport>>;
 
 const amqp: CreateTransport = (settings, listening) => createAmqpTransport(settings.amqp, listening);

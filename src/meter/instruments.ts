@@ -11,7 +11,7 @@ import {
   type ObservableGauge,
   ValueType,
 } from '@opentelemetry/api';
-import type { Pace } from '../turns.ts';
+import type { Pace } from '../yielding.ts';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import {
   type BindableCounter,

@@ -10,7 +10,7 @@ import type {
   RunIdentity,
   WorkerReading,
 } from '../cluster/observation.ts';
-import type { Pace } from '../turns.ts';
+import type { Pace } from '../yielding.ts';
 import { WORKER_EXITS } from './attributes.ts';
 import type { CounterSeries, HistogramSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';

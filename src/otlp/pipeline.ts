@@ -4,7 +4,7 @@
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
-import type { Turn } from '../turns.ts';
+import type { YieldToLoop } from '../yielding.ts';
 import type { Overflow } from './collect/collected-metric.ts';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createExportHistory, type Recovery } from './export/export-history.ts';
@@ -44,7 +44,7 @@ export interface PipelineOptions {
   /** In [0, 1), for the jitter of retries. */
   readonly random: () => number;
   /** Awaited before each long piece of work. */
-  readonly turn: Turn;
+  readonly yieldToLoop: YieldToLoop;
 }
 
 export interface Pipeline {
@@ -74,7 +74,7 @@ const UNDER_WAY_SHARE = 0.25;
 const GROUP_SHARE = 0.75;
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { settings, onExport, onDefect, onOverflow, random, turn } = options;
+  const { settings, onExport, onDefect, onOverflow, random, yieldToLoop } = options;
   const { schedule, streams } = settings;
   // A request must not outlive its export.
   const timeoutMs = Math.min(settings.exporter.timeoutMs, schedule.timeoutMs);
@@ -84,7 +84,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const loop = createExportLoop({
     exporter: {
       async export(metrics) {
-        await turn();
+        await yieldToLoop();
         return exporter.export(metrics);
       },
     },
@@ -106,7 +106,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         ...others,
         onFailure: (reason) => onDefect(name, reason),
         onOverflow: (overflow) => onOverflow?.(name, overflow),
-        turn,
+        yieldToLoop,
       });
       providers.push(provider);
       return provider;

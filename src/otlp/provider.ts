@@ -45,7 +45,7 @@ export interface ProviderOptions {
   /** A monotonic clock. */
   readonly steadyMs?: () => number;
   /** Awaited before each long piece of work. By default it yields the event loop. */
-  readonly turn?: () => Promise<void>;
+  readonly yieldToLoop?: () => Promise<void>;
 }
 
 export function createProvider(options: ProviderOptions): Provider {
@@ -55,7 +55,7 @@ export function createProvider(options: ProviderOptions): Provider {
     settings,
     combination = () => 'last',
     nowMs = () => Date.now(),
-    turn = nextTurn,
+    yieldToLoop = nextTurn,
   } = options;
   const streams = createInstrumentStreams({
     settings,
@@ -65,7 +65,7 @@ export function createProvider(options: ProviderOptions): Provider {
     retentionMs: options.retentionMs,
     nowMs,
     steadyMs: options.steadyMs,
-    turn,
+    yieldToLoop,
   });
   const reader = new SdkReader({
     aggregationTemporalitySelector: (instrument) => temporalityOf(instrument, settings.temporality),
@@ -82,7 +82,7 @@ export function createProvider(options: ProviderOptions): Provider {
     retire: streams.retire,
     tally: streams.tally,
     async collect(): Promise<readonly ExportRequest[]> {
-      await turn();
+      await yieldToLoop();
       const scopes = [...(await streams.collect()), ...(await reader.scopes(options.onFailure))];
       return exportRequests(resource, scopes, options.pointsPerRequestMax);
     },

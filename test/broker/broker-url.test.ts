@@ -159,7 +159,7 @@ const REASONS: readonly (readonly [string, RegExp])[] = [
   ['recording:f?speed=1e400', /speed/],
   ['recording:f?loop=1', /speed/],
   ['recording://f', /path/],
-  ['recording:f;amqp://h', /stands alone/],
+  ['recording:f;amqp://h', /only address/],
 ];
 
 for (const [text, pattern] of REASONS) {

@@ -98,7 +98,7 @@ test('where it comes to sessions, however brief, the wait for the next is short'
 test('an address that came back to life is next, and the waits start small', () => {
   const failover = new Failover(['a', 'b', 'c'], 'round-robin', FULL_WAITS);
   walk(failover, failures(9));
-  failover.revived('c');
+  failover.recovered('c');
   assert.deepEqual(walk(failover, failures(3)), ['c', 'a', 'b', '2000 c']);
 });
 

@@ -38,7 +38,7 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
     const opening = await transport.open({
       connectTimeoutMs: 5000,
       bodyBytesMax: 2_097_152,
-      exchangeMade: () => undefined,
+      onExchangeDeclared: () => undefined,
       signal: stopping.signal,
       ...options,
     });

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { paceReading } from '../../src/broker/paced-reading.ts';
-import { createTurns, inTurns } from '../../src/turns.ts';
+import { createYieldToLoop, runYielding } from '../../src/yielding.ts';
 
 const CHUNK_MS = 4;
 
@@ -143,7 +143,7 @@ async function sharedTime(t: TestContext, streams: number, workMs: number) {
   for (let turn = 0; turn < 2 * streams; turn += 1) await nextTurn();
   readMs.fill(0);
   const beganMs = nowMs;
-  await inTurns(createTurns(), steps());
+  await runYielding(createYieldToLoop(), steps());
   for (const stream of flooded) stream.destroy();
   return { tookMs: nowMs - beganMs, readMs };
 }

@@ -59,7 +59,7 @@ for (const [kind, step] of [
 
 test('a session that comes from an exchange says so, and first that it had to be made', async (t) => {
   const session: Step = (options) => {
-    options.exchangeMade('shopev');
+    options.onExchangeDeclared('shopev');
     return opened(() => untilStopped(options), 'shopev');
   };
   const { told } = listenScripted(t, [session]);

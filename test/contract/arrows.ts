@@ -42,7 +42,7 @@ const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
 const FLOW = ['broker/', 'celery/', 'cluster/', 'meter/', 'otlp/'];
 const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
 /** Imported by everybody: they import nothing but one another. */
-const LEAVES = ['errors.ts', 'printable.ts', 'version.ts', 'turns.ts', 'self/self-event.ts'];
+const LEAVES = ['errors.ts', 'printable.ts', 'version.ts', 'yielding.ts', 'self/self-event.ts'];
 const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pure: false };
 
 /** The first row whose path fits decides. */
@@ -187,8 +187,8 @@ const ROOMS: readonly Room[] = [
   { ...NOTHING, path: 'printable.ts', holds: 'text that is fit to be shown', pure: true },
   {
     ...NOTHING,
-    path: 'turns.ts',
-    holds: 'how long work shares the event loop with all else',
+    path: 'yielding.ts',
+    holds: 'how long work yields the event loop',
     builtins: TIMERS,
   },
   {

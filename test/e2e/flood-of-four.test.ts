@@ -12,7 +12,7 @@ import { exportTimes } from './export-times.ts';
 import { type EventFields, event, publishRaw, type RawPublish } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 import { serviceFile } from './service-file.ts';
-import { ownTime, toldTurns } from './told-turns.ts';
+import { ownTime, turnReports } from './turn-reports.ts';
 
 const SERVICES = ['shop', 'billing', 'mail', 'search'];
 const INTERVAL_MS = 1000;
@@ -51,8 +51,8 @@ test('a flood into four services at once: each is exported all the time, nothing
   t.after(() => sink.stop());
   const services = Object.fromEntries(SERVICES.map((name, index) => [name, { broker_url: urls[index] }]));
   const file = serviceFile(t, { services, endpoint: sink.url, intervalMs: INTERVAL_MS });
-  const tellTurn = import.meta.resolve('./tell-longest-turn.ts');
-  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', tellTurn]);
+  const reportTurns = import.meta.resolve('./report-turns.ts');
+  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', reportTurns]);
   await bridge.logged(/(?:connected to[\s\S]*){4}/u, 15_000);
   // What is compiled for the first time, and exported for the first time, is no matter of this test.
   await publishAll(urls, -1);
@@ -73,7 +73,7 @@ test('a flood into four services at once: each is exported all the time, nothing
   bridge.signal('SIGUSR2');
   await bridge.logged(/(?:"longestMs"[^\n]*\n[\s\S]*){2}/u, 5000);
 
-  const [before, during] = toldTurns(bridge.log());
+  const [before, during] = turnReports(bridge.log());
   assert.ok(before !== undefined && during !== undefined);
   const ownMs = ownTime([...before.own, ...during.own]);
   const gapsMs = SERVICES.map((service) => {

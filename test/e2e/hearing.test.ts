@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { startLookout } from '../../src/lookout.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { startService } from '../../src/service.ts';
-import { createTurns } from '../../src/turns.ts';
+import { createYieldToLoop } from '../../src/yielding.ts';
 import { Log } from '../broker/log.ts';
 import { celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
@@ -36,7 +36,7 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
     self: { eventsOf: () => () => {} },
     tell,
     random: () => 0,
-    turn: createTurns(),
+    yieldToLoop: createYieldToLoop(),
     quietMs,
   });
   t.after(() => service.stop());

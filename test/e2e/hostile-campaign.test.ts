@@ -18,7 +18,7 @@ import type { EventFields, RawPublish } from './publish.ts';
 import { type RawPublisher, rawPublisher } from './raw-publisher.ts';
 import { receivedTotals } from './received-totals.ts';
 import { seeded } from './seeded.ts';
-import { ownTime, toldTurns } from './told-turns.ts';
+import { ownTime, turnReports } from './turn-reports.ts';
 
 const SEED = 20_261_122;
 const MESSAGES = Number(process.env['CAMPAIGN_MESSAGES'] ?? 100_000);
@@ -58,8 +58,8 @@ test(`a campaign of ${MESSAGES} hostile messages: honest tasks are counted, each
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: String(INTERVAL_MS),
   };
-  const tellTurn = import.meta.resolve('./tell-longest-turn.ts');
-  const bridge = startBridge(t, env, ['run'], ['--max-old-space-size=256', '--import', tellTurn]);
+  const reportTurns = import.meta.resolve('./report-turns.ts');
+  const bridge = startBridge(t, env, ['run'], ['--max-old-space-size=256', '--import', reportTurns]);
   await bridge.logged(/connected to/u, 10_000);
   const own = () => sink.latest('celery-otel');
   const counted = () => total(own(), 'celery_otel.input.dropped') + total(own(), 'celery_otel.events');
@@ -108,7 +108,7 @@ test(`a campaign of ${MESSAGES} hostile messages: honest tasks are counted, each
   bridge.signal('SIGUSR2');
   await bridge.logged(/(?:"longestMs"[^\n]*\n[\s\S]*){2}/u, 5000);
 
-  const [before, during] = toldTurns(bridge.log());
+  const [before, during] = turnReports(bridge.log());
   assert.ok(before !== undefined && during !== undefined);
   const gapMs = times.longestGapWithin('shop', fromMs, toMs, ownTime([...before.own, ...during.own]));
   t.diagnostic(

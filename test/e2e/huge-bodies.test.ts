@@ -9,7 +9,7 @@ import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish, publishRaw } from './publish.ts';
-import type { ToldMemory } from './tell-memory.ts';
+import type { MemoryReport } from './report-memory.ts';
 
 const MIB = 1024 * 1024;
 const BODIES = 10;
@@ -17,8 +17,8 @@ const BODY = Buffer.alloc(100 * MIB, ' ');
 /** What is read of a socket becomes garbage, and the engine lets 64 MiB of it pile up. */
 const GARBAGE_MAX = 80 * MIB;
 const HELD_MAX = 4 * MIB;
-const TELL_MEMORY = import.meta.resolve('./tell-memory.ts');
-const NODE_OPTIONS = ['--expose-gc', '--import', TELL_MEMORY];
+const REPORT_MEMORY = import.meta.resolve('./report-memory.ts');
+const NODE_OPTIONS = ['--expose-gc', '--import', REPORT_MEMORY];
 
 test('ten bodies of 100 MiB take no memory, and what comes after them is counted', {
   timeout: 120_000,
@@ -80,7 +80,7 @@ function folderOf(t: TestContext): string {
   return folder;
 }
 
-async function memoryOf(process: BridgeProcess, times: number): Promise<ToldMemory> {
+async function memoryOf(process: BridgeProcess, times: number): Promise<MemoryReport> {
   process.signal('SIGUSR2');
   await process.logged(new RegExp(`(?:"heapUsed"[^]*){${times}}`, 'u'), 10_000);
   const told = process

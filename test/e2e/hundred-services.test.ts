@@ -14,7 +14,7 @@ import { type ReceivedExport, startReceiver } from '../../examples/demo/otlp-rec
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { event } from './publish.ts';
-import { ownTime, toldTurns } from './told-turns.ts';
+import { ownTime, turnReports } from './turn-reports.ts';
 
 const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
 /** Eight series each, with the counters and histograms of one life. */
@@ -52,8 +52,8 @@ test('a hundred services: up in seconds, all exported every interval, quickly an
   writeFileSync(file, configFile(rabbitmq.url, sink.url));
 
   const startedMs = performance.now();
-  const tellTurn = import.meta.resolve('./tell-longest-turn.ts');
-  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', tellTurn]);
+  const reportTurns = import.meta.resolve('./report-turns.ts');
+  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', reportTurns]);
   const connected = () => bridge.log().split('connected to').length - 1;
   while (connected() < SERVICES.length && performance.now() - startedMs < 60_000) await delay(10);
   assert.equal(connected(), SERVICES.length, bridge.log());
@@ -69,7 +69,7 @@ test('a hundred services: up in seconds, all exported every interval, quickly an
   const told = async (times: number) => {
     bridge.signal('SIGUSR2');
     await bridge.logged(new RegExp(`(?:"longestMs"[^\\n]*\\n[^]*){${times}}`, 'u'), 10_000);
-    return toldTurns(bridge.log())[times - 1] ?? assert.fail('it tells nothing');
+    return turnReports(bridge.log())[times - 1] ?? assert.fail('it tells nothing');
   };
   const before = await told(1);
   arrivals = [];

@@ -17,7 +17,7 @@ import { event, publish, publishRaw, type RawPublish } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 import { serviceFile } from './service-file.ts';
 import { steadyTasks } from './steady-tasks.ts';
-import { ownTime, toldTurns } from './told-turns.ts';
+import { ownTime, turnReports } from './turn-reports.ts';
 
 const INTERVAL_MS = 1000;
 /** Of the bridge’s own time. */
@@ -59,8 +59,8 @@ test('a flood of garbage and of names into one service costs the other no count,
   t.after(() => sink.stop());
   const services = { shop: { broker_url: rabbitmq.url }, billing: { broker_url: billingUrl } };
   const file = serviceFile(t, { services, endpoint: sink.url, intervalMs: INTERVAL_MS });
-  const tellTurn = import.meta.resolve('./tell-longest-turn.ts');
-  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', tellTurn]);
+  const reportTurns = import.meta.resolve('./report-turns.ts');
+  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', reportTurns]);
   await bridge.logged(/(?:connected to[\s\S]*){2}/u, 15_000);
   const tap = await tapEvents(rabbitmq.url);
   t.after(tap.stop);
@@ -97,7 +97,7 @@ test('a flood of garbage and of names into one service costs the other no count,
   const toMs = Date.now();
   bridge.signal('SIGUSR2');
   await bridge.logged(/"longestMs"[^\n]*\n/u, 10_000);
-  const [told] = toldTurns(bridge.log());
+  const [told] = turnReports(bridge.log());
   assert.ok(told !== undefined);
   const gapMs = times.longestGapWithin('shop', fromMs, toMs, ownTime(told.own));
   t.diagnostic(`the longest gap between two exports of the other: ${Math.round(gapMs)} ms`);

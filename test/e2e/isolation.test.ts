@@ -16,7 +16,7 @@ import { ownMetric } from './own-metrics.ts';
 import { event, publish } from './publish.ts';
 import { serviceFile } from './service-file.ts';
 import { countsOf, lives, WORKER } from './task-lives.ts';
-import { ownTime, toldTurns } from './told-turns.ts';
+import { ownTime, turnReports } from './turn-reports.ts';
 
 const INTERVAL_MS = 1000;
 /** With characters that a URL has to encode. */
@@ -70,8 +70,8 @@ test('three services are exact on a shared broker while three others have none, 
     endpoint: sink.url,
     intervalMs: INTERVAL_MS,
   });
-  const tellTurn = import.meta.resolve('./tell-longest-turn.ts');
-  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', tellTurn]);
+  const reportTurns = import.meta.resolve('./report-turns.ts');
+  const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', reportTurns]);
   const untilTold = (condition: (points: readonly Point[]) => boolean) =>
     sink.waitFor('celery-otel', condition, SOON_MS);
   await untilTold((points) => NAMES.every((name) => ownMetric(points, name, 'broker.connected') === 1));
@@ -111,7 +111,7 @@ test('three services are exact on a shared broker while three others have none, 
   const toMs = Date.now();
   bridge.signal('SIGUSR2');
   await bridge.logged(/"longestMs"[^\n]*\n/u, SOON_MS);
-  const [told] = toldTurns(bridge.log());
+  const [told] = turnReports(bridge.log());
   assert.ok(told !== undefined);
   for (const name of [...NAMES, 'celery-otel']) {
     const gapMs = seen.times.longestGapWithin(name, fromMs, toMs, ownTime(told.own));

@@ -22,7 +22,7 @@ const MESSAGES_AHEAD = 200;
 const HEAP_GROWTH_MAX = 1.1;
 /** After each of them the heap is looked at, when nothing waits to be counted any more. */
 const PARTS = 10;
-const TELL_HEAP = import.meta.resolve('./tell-heap.ts');
+const REPORT_HEAP = import.meta.resolve('./report-heap.ts');
 const HEAP = /^([\d.]+) MB of heap$/gmu;
 
 test('a million task names and 100,000 worker names: within the limit, exact, and the heap is flat', {
@@ -54,7 +54,7 @@ test('a million task names and 100,000 worker names: within the limit, exact, an
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: '2000',
   };
-  const bridge = startBridge(t, env, ['run'], ['--expose-gc', '--import', TELL_HEAP]);
+  const bridge = startBridge(t, env, ['run'], ['--expose-gc', '--import', REPORT_HEAP]);
   await bridge.logged(/connected to/u, 10_000);
   const counted = () => totals.of('celery-otel', 'celery_otel.events') / 3;
   for (let part = 1; part <= PARTS; part += 1) {

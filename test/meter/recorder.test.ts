@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ClusterView, Observation, QueueReading, WorkerReading } from '../../src/cluster/observation.ts';
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../../src/meter/catalog.ts';
 import { createRecorder, type MetricChoice } from '../../src/meter/recorder.ts';
-import type { Pace } from '../../src/turns.ts';
+import type { Pace } from '../../src/yielding.ts';
 import { type Collected, collectingMeter } from './collecting.ts';
 
 /** Everything, but none of the attributes that have to be asked for. */

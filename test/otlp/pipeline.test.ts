@@ -8,7 +8,7 @@ import type { ExportOutcome } from '../../src/otlp/export/export-source.ts';
 import { createPipeline, type Pipeline } from '../../src/otlp/pipeline.ts';
 import type { Provider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
-import { createTurns } from '../../src/turns.ts';
+import { createYieldToLoop } from '../../src/yielding.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
 
 const EXPORT_MS_MAX = 5000;
@@ -35,7 +35,7 @@ function pipelineTo(t: TestContext, url: string, overrides: SettingsOverrides = 
     onExport: (name, outcome) => outcomes.push({ name, ...outcome }),
     onDefect: (name, reason) => defects.push([name, reason]),
     random: () => 0,
-    turn: createTurns(),
+    yieldToLoop: createYieldToLoop(),
   });
   t.after(() => pipeline.close([], 0));
   const open = (name: string): Provider =>

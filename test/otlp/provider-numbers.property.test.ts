@@ -66,7 +66,7 @@ function instrumentsOf(temporality: 'cumulative' | 'delta', clock: { nowMs: numb
     combination: () => 'sum',
     onFailure: assert.ifError,
     nowMs: () => clock.nowMs,
-    turn: async () => {},
+    yieldToLoop: async () => {},
   });
   const meter = provider.getMeter('celery-otel');
   const measures = new Map<string, (each: Measurement, attributes: Attributes) => void>();

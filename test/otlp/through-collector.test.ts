@@ -85,7 +85,7 @@ async function live(endpoint: string, temporality: 'cumulative' | 'delta'): Prom
     onExport: (_, { outcome, reason }) => assert.equal(outcome, 'success', reason),
     onDefect: (_, reason) => assert.ifError(reason),
     random: () => 0,
-    turn: async () => {},
+    yieldToLoop: async () => {},
   });
   const provider = pipeline.open('shop', serviceResource(temporality, {}), { combination: () => 'sum' });
   const recorder = createRecorder(

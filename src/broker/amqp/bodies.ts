@@ -1,17 +1,17 @@
 /**
- * Sees to it that a body that nobody will read costs no memory: amqplib collects all of it, up to the 128 MiB that RabbitMQ
- * takes. Each frame of such a body is dropped as it is read, and its message is delivered as one without. What becomes of
- * that message is not decided here.
+ * Keeps oversized bodies out of memory: amqplib collects a whole body, up to RabbitMQ’s 128 MiB. Here each frame of such a
+ * body is dropped as it is read, and its message is delivered without a body. How that message is counted is decided
+ * elsewhere.
  */
 import { AT, BASIC, CONTENT_HEADER, endOfContentHeader, frameReader } from './headers.ts';
 
-/** Stands where the properties of a message are whose body was dropped. */
+/** Replaces the properties of a message whose body was dropped. */
 export const BODY_DROPPED: object = Object.freeze({});
 
-/** What amqplib gets instead: nothing of each frame but the last, and a byte of that, so that it still sees the end. */
-const [NOTHING, SOMETHING] = [Buffer.alloc(0), Buffer.alloc(1)];
-/** More than was announced, which amqplib takes for the broker's mistake. */
-const TOO_MUCH = Buffer.alloc(SOMETHING.length + 1);
+/** What amqplib gets instead of frames: one byte for the last, so that it still sees the end, and nothing before. */
+const [NOTHING, LAST_BYTE] = [Buffer.alloc(0), Buffer.alloc(1)];
+/** More than was announced: amqplib reports it as a protocol error. */
+const TOO_MUCH = Buffer.alloc(LAST_BYTE.length + 1);
 
 interface BodyFrame {
   readonly channel: number;
@@ -19,16 +19,16 @@ interface BodyFrame {
 }
 
 /**
- * @param connection of amqplib; its types do not say how it reads
- * @param bytesMax of a body that is read
+ * @param connection amqplib’s; its types do not say how it reads
+ * @param bytesMax larger bodies are dropped
  */
 export function guardBodies(connection: object, bytesMax: number): void {
   const reader = frameReader(connection);
   const receive = reader.recvFrame.bind(reader);
-  /** Channel → what is still to come of a body that is dropped. */
+  /** Channel → bytes still to come of a body that is dropped. */
   const missing = new Map<number, number>();
 
-  /** A frame may come through here twice: amqplib calls itself when it has to read more. */
+  /** A frame may pass through here twice: amqplib calls itself when it has to read more. */
   function withoutBody(frame: BodyFrame): BodyFrame {
     const { channel, content } = frame;
     const bytes = missing.get(channel);
@@ -37,7 +37,7 @@ export function guardBodies(connection: object, bytesMax: number): void {
     if (left > 0) missing.set(channel, left);
     else missing.delete(channel);
     if (left > 0) return { channel, content: NOTHING };
-    return { channel, content: left === 0 ? SOMETHING : TOO_MUCH };
+    return { channel, content: left === 0 ? LAST_BYTE : TOO_MUCH };
   }
 
   reader.recvFrame = () => {
@@ -48,14 +48,14 @@ export function guardBodies(connection: object, bytesMax: number): void {
       const channel = rest.readUInt16BE(AT.channel);
       missing.set(channel, bytes);
       reader.rest = rest.subarray(end);
-      return { id: BASIC, channel, size: SOMETHING.length, fields: BODY_DROPPED };
+      return { id: BASIC, channel, size: LAST_BYTE.length, fields: BODY_DROPPED };
     }
     const frame = receive();
     return missing.size > 0 && isBody(frame) ? withoutBody(frame) : frame;
   };
 }
 
-/** How large the body is that the next frame announces; 0 where it announces none. */
+/** The size of the body that the next frame announces; 0 if it announces none. */
 function announcedBytes(rest: Buffer): number {
   if (rest[0] !== CONTENT_HEADER || rest.length < AT.flags) return 0;
   return rest.readUInt32BE(AT.bodySize) * 2 ** 32 + rest.readUInt32BE(AT.bodySize + 4);

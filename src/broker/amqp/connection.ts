@@ -1,6 +1,6 @@
 /**
- * Opens and closes connections to an AMQP broker with amqplib. Whatever became of a connection, aborting the signal it
- * was opened with destroys its socket.
+ * Opens and closes connections to an AMQP broker with amqplib. Aborting the signal that a connection was opened with
+ * destroys its socket, whatever state it is in.
  */
 import { readFile } from 'node:fs/promises';
 import { connect as connectSocket } from 'node:net';
@@ -15,13 +15,13 @@ import { Refusal, reasonOf } from './failure.ts';
 import { guardHeaders } from './headers.ts';
 import { paceFrames } from './pace.ts';
 
-/** The peer may be gone without a word: nothing waits longer than this for its goodbye. */
+/** The peer may be gone: a close waits no longer than this for its reply. */
 const CLOSE_TIMEOUT_MS = 1000;
 const PROBE_TIMEOUT_MS = 1000;
-/** Finds dead peers where heartbeats are switched off. */
+/** Detects dead peers where heartbeats are disabled. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** How the broker's operator sees us among its connections. `information` would be amqplib's; undefined is not sent. */
+/** Shown in the broker’s list of connections. `information` is amqplib’s own text; undefined is not sent. */
 const CLIENT_PROPERTIES = {
   product: 'celery-otel',
   connection_name: 'celery-otel',
@@ -31,8 +31,8 @@ const CLIENT_PROPERTIES = {
 
 /**
  * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal.
- * @param bodyBytesMax of a larger body nothing is kept
- * @param observer of what comes from the broker
+ * @param bodyBytesMax larger bodies are dropped
+ * @param observer follows what arrives from the broker
  */
 export async function openConnection(
   url: AmqpUrl,
@@ -64,7 +64,7 @@ export async function openConnection(
   // Its types do not say so, but this is what amqplib reads the frames from.
   const { connection } = model;
   if (!('stream' in connection && connection.stream instanceof Readable)) {
-    throw new Error('amqplib reads from something else than the stream of its connection');
+    throw new Error('amqplib does not read from the stream of its connection');
   }
   const hasTime = paceReading(connection.stream, observer);
   guardHeaders(connection);
@@ -73,16 +73,16 @@ export async function openConnection(
   return model;
 }
 
-/** Says goodbye to the broker; bounded, and a broken or silent connection is left as it is. Never rejects. */
+/** Closes the connection with the broker’s reply, or without it after a time-out. Never rejects. */
 export async function closeConnection(model: ChannelModel): Promise<void> {
   const closed = new AbortController();
-  // It rejects where the connection is closed already: just as well.
+  // It rejects if the connection is already closed, which is fine.
   const done = (): void => closed.abort();
   model.close().then(done, done);
   await pause(CLOSE_TIMEOUT_MS, closed.signal);
 }
 
-/** Opens a TCP connection and drops it: no handshake, so that the broker has nothing to log. */
+/** Opens a TCP connection and drops it; there is no handshake, so the broker logs nothing. */
 export function isListening({ host, port }: AmqpUrl, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connectSocket({ host, port });

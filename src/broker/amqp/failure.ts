@@ -1,11 +1,11 @@
 /**
- * Why a session on an AMQP broker did not come about, read from amqplib's errors: amqplib gives sockets' errors as
- * Node does, and what the broker said as text with a reply code. Pure.
+ * Classifies amqplib’s errors: why a session could not be opened. Socket errors are Node’s own; the broker’s errors have a
+ * text and a reply code. Pure.
  */
 import type { NotOpened } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
 
-/** AMQP reply codes that we act upon (AMQP 0-9-1, 1.2). */
+/** The AMQP reply codes that we act on (AMQP 0-9-1, 1.2). */
 export const REPLY = {
   CONNECTION_FORCED: 320,
   ACCESS_REFUSED: 403,
@@ -13,7 +13,7 @@ export const REPLY = {
   PRECONDITION_FAILED: 406,
 } as const;
 
-/** The broker said no, and its message says to what and what helps. */
+/** The broker refused something; the message says what, and what to do. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
 }
@@ -23,7 +23,7 @@ export function replyCode(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 }
 
-/** The text of an error, also where Node tried several addresses and only says so in the parts. */
+/** The text of an error; where Node tried several addresses, the texts of all. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);
@@ -32,9 +32,8 @@ export function reasonOf(error: unknown): string {
 /** Why a session could not be opened. */
 export function openingFailure(error: unknown, url: AmqpUrl): NotOpened {
   const reason = reasonOf(error);
-  // Also a Refusal, whose message is complete.
   if (error instanceof Refusal) return { kind: 'refused', reason };
-  // amqplib does not say why the broker closed at this point; RabbitMQ does so for these two reasons.
+  // amqplib drops the broker’s reason here; RabbitMQ closes at this point for these two only.
   if (/^Expected ConnectionOpenOk; got <ConnectionClose\b/.test(reason)) {
     const hint = 'does it exist, and may the user use it?';
     return {
@@ -42,12 +41,12 @@ export function openingFailure(error: unknown, url: AmqpUrl): NotOpened {
       reason: `the broker closed the connection at virtual host "${url.vhost}": ${hint}`,
     };
   }
-  return isNobodyThere(error) ? { kind: 'unreachable', reason } : { kind: 'refused', reason };
+  return isUnreachable(error) ? { kind: 'unreachable', reason } : { kind: 'refused', reason };
 }
 
-function isNobodyThere(error: unknown): boolean {
+function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  // Errors of sockets, DNS and TLS carry a code as text, those of AMQP a reply code.
+  // Socket, DNS and TLS errors have a code that is text; AMQP errors a reply code.
   if ('code' in error && typeof error.code === 'string') return true;
   if (replyCode(error) === REPLY.CONNECTION_FORCED) return true;
   return /^(Socket closed abruptly|Unexpected close|Heartbeat timeout)/.test(error.message);

@@ -1,22 +1,22 @@
 /**
- * Sees to it that no headers of a message end a session: amqplib throws where it cannot decode them, and that ends the
- * connection. Such a message is delivered as one without known properties. It touches content headers only: whatever
- * else cannot be decoded is the broker's own mistake, and still ends the session.
+ * Keeps undecodable message headers from ending a session: amqplib throws at them, which closes the connection. Such a
+ * message is delivered without its properties. Only content headers are treated so: anything else that cannot be decoded
+ * is the broker’s error and still ends the session.
  */
 import { HEADER_LIMITS } from '../header-limits.ts';
 
-/** What amqplib's connection reads frames with. */
+/** The part of amqplib’s connection that reads frames. */
 interface FrameReader {
-  /** What was read and is not decoded yet. */
+  /** Bytes that were read and not decoded yet. */
   rest: Buffer;
-  /** Takes the next frame off `rest`, then decodes it; false where it is not whole yet. */
+  /** Takes the next frame off `rest` and decodes it; false if the frame is incomplete. */
   recvFrame: () => unknown;
 }
 
-/** Stands where the properties of a message cannot be decoded. */
+/** Replaces the properties of a message where they cannot be decoded. */
 export const UNDECODABLE: object = Object.freeze({});
 
-/** Where things are in a content header frame (AMQP 0-9-1, 2.3.5.2 and 4.2.6.1). */
+/** Byte offsets in a content header frame (AMQP 0-9-1, 2.3.5.2 and 4.2.6.1). */
 export const AT = {
   channel: 1,
   size: 3,
@@ -32,31 +32,31 @@ export const BASIC = 60;
 const HAS = { contentType: 0x8000, contentEncoding: 0x4000, headers: 0x2000 } as const;
 
 const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
-/** A header frame full of names takes amqplib 10 ms. */
+/** amqplib takes 10 ms to decode a header frame full of names. */
 const VALUES_MAX = HEADER_LIMITS.header_values.max;
-/** Too short for either, since a level takes its tag and its length: Celery's own headers are. */
+/** Too short to exceed either limit, since each level takes a tag and a length. Celery’s own headers are shorter. */
 const HARMLESS_BYTES = 5 * DEPTH_MAX;
 
-/** Ways to write the properties of a message; a cluster has as many as it has workers. */
+/** Cached properties; a cluster has one for each worker. */
 const KNOWN_MAX = 1000;
 
-/** How long a value is, where its tag says so. */
+/** Types of a fixed length. */
 const VALUE_BYTES: ReadonlyMap<number, number> = new Map(
   Object.entries({ V: 0, t: 1, b: 1, B: 1, s: 2, u: 2, I: 4, i: 4, f: 4, D: 5, d: 8, l: 8, L: 8, T: 8 }).map(
     ([tag, bytes]) => [code(tag), bytes],
   ),
 );
-/** And those that begin with their length. */
+/** Types that begin with their length. */
 const [TEXT, BYTES, TABLE, ARRAY] = [code('S'), code('x'), code('F'), code('A')];
 const SIZED: ReadonlySet<number> = new Set([TEXT, BYTES, TABLE, ARRAY]);
-/** py-amqp writes integers beyond 32 bits so, and RabbitMQ takes both for the same; amqplib knows only the second. */
+/** py-amqp writes long integers with the first tag; RabbitMQ accepts both, amqplib only the second. */
 const [LONG, LONG_FOR_AMQPLIB] = [code('L'), code('l')];
 
-/** @param connection of amqplib; its types do not say how it reads */
+/** @param connection amqplib’s; its types do not say how it reads */
 export function guardHeaders(connection: object): void {
   const reader = frameReader(connection);
   const receive = reader.recvFrame.bind(reader);
-  /** By what they were decoded from: a worker’s are the same in all of its messages. */
+  /** Encoded properties → decoded: all messages of a worker have the same. */
   const known = new Map<string, object>();
   reader.recvFrame = () => {
     const { rest } = reader;
@@ -69,25 +69,25 @@ export function guardHeaders(connection: object): void {
         reader.rest = rest.subarray(end);
         return contentHeader(rest, fields);
       }
-      // A copy: values may be parts of what they were decoded from, and keep all that was read with it in memory.
+      // A copy: decoded values may share its memory, and would keep the whole chunk alive.
       reader.rest = Buffer.from(rest.subarray(0, end));
-      const asItIs = decoded(receive);
+      const frame = decoded(receive);
       reader.rest = rest.subarray(end);
-      if (asItIs !== undefined) {
+      if (frame !== undefined) {
         if (known.size >= KNOWN_MAX) known.clear();
-        if (hasFields(asItIs)) known.set(encoded, Object.freeze(asItIs.fields));
-        return asItIs;
+        if (hasFields(frame)) known.set(encoded, Object.freeze(frame.fields));
+        return frame;
       }
     }
     reader.rest = rest;
-    const respelt = respell(rest, end - 1) ? decoded(receive) : undefined;
-    if (respelt !== undefined) return respelt;
+    const frame = rewriteLongs(rest, end - 1) ? decoded(receive) : undefined;
+    if (frame !== undefined) return frame;
     reader.rest = rest.subarray(end);
     return contentHeader(rest, UNDECODABLE);
   };
 }
 
-/** The frame as amqplib’s reader gives it. */
+/** The frame in the shape that amqplib’s reader returns. */
 function contentHeader(frame: Buffer, fields: object) {
   const size = Number(frame.readBigInt64BE(AT.bodySize));
   return { id: BASIC, channel: frame.readUInt16BE(AT.channel), size, fields };
@@ -97,9 +97,9 @@ function hasFields(frame: unknown): frame is { readonly fields: object } {
   return typeof frame === 'object' && frame !== null && 'fields' in frame && typeof frame.fields === 'object';
 }
 
-/** @throws where amqplib reads in another way than the one that is known */
+/** @throws if amqplib’s internals have changed */
 export function frameReader(connection: object): FrameReader {
-  if (!isFrameReader(connection)) throw new Error('amqplib reads its frames in another way');
+  if (!isFrameReader(connection)) throw new Error('amqplib reads frames in a way that we do not know');
   return connection;
 }
 
@@ -112,7 +112,7 @@ function isFrameReader(connection: object): connection is FrameReader {
   );
 }
 
-/** Where the next frame ends, if it is the whole content header of a message; what else it is, amqplib says better. */
+/** Where the next frame ends, if it is a complete content header; else undefined. */
 export function endOfContentHeader(rest: Buffer): number | undefined {
   if (rest[0] !== CONTENT_HEADER || rest.length < AT.flags || rest.readUInt16BE(AT.classId) !== BASIC) {
     return undefined;
@@ -121,7 +121,7 @@ export function endOfContentHeader(rest: Buffer): number | undefined {
   return last >= AT.flags && rest[last] === FRAME_END ? last + 1 : undefined;
 }
 
-/** undefined where it cannot be decoded: what amqplib throws for that depends on what is wrong. */
+/** undefined if it cannot be decoded; which error amqplib throws then varies. */
 function decoded(receive: () => unknown): unknown {
   try {
     return receive();
@@ -131,15 +131,15 @@ function decoded(receive: () => unknown): unknown {
 }
 
 /**
- * Writes each long integer in the headers as amqplib reads it. It walks, and calls nothing for what is nested.
+ * Retags each long integer in the headers for amqplib. Iterative, so nesting cannot exhaust the stack.
  * @param payloadEnd of the frame
- * @returns whether the headers are well formed and within the bounds
+ * @returns whether the headers are well formed and within the limits
  */
-function respell(frame: Buffer, payloadEnd: number): boolean {
+function rewriteLongs(frame: Buffer, payloadEnd: number): boolean {
   let at = beginningOfHeaders(frame, payloadEnd);
   if (at === undefined) return true;
-  const around: { readonly end: number; readonly keyed: boolean }[] = [];
-  // The headers themselves are a table like those in them, but that neither key nor tag stands before it.
+  const enclosing: { readonly end: number; readonly keyed: boolean }[] = [];
+  // The headers themselves are a table, without a key or tag before it.
   let tag = TABLE;
   for (let values = 0; values <= VALUES_MAX; values += 1) {
     const bytes = VALUE_BYTES.get(tag);
@@ -149,15 +149,15 @@ function respell(frame: Buffer, payloadEnd: number): boolean {
       if (tag === TEXT || tag === BYTES) {
         at = end;
       } else {
-        if (around.length === DEPTH_MAX || end > (around.at(-1)?.end ?? payloadEnd)) return false;
-        around.push({ end, keyed: tag === TABLE });
+        if (enclosing.length === DEPTH_MAX || end > (enclosing.at(-1)?.end ?? payloadEnd)) return false;
+        enclosing.push({ end, keyed: tag === TABLE });
         at += 4;
       }
     } else {
       at += bytes;
     }
-    while (at === around.at(-1)?.end) around.pop();
-    const inner = around.at(-1);
+    while (at === enclosing.at(-1)?.end) enclosing.pop();
+    const inner = enclosing.at(-1);
     if (inner === undefined) return true;
     if (inner.keyed) at += 1 + (frame[at] ?? 0);
     if (at >= inner.end) return false;
@@ -168,7 +168,7 @@ function respell(frame: Buffer, payloadEnd: number): boolean {
   return false;
 }
 
-/** undefined where there are none. */
+/** undefined if there are none. */
 function beginningOfHeaders(frame: Buffer, payloadEnd: number): number | undefined {
   const flags = payloadEnd < AT.properties ? 0 : frame.readUInt16BE(AT.flags);
   if ((flags & HAS.headers) === 0) return undefined;

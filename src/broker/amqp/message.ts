@@ -1,4 +1,4 @@
-/** What amqplib delivers, as the rest of us knows a message. It copies nothing: it runs once per message. */
+/** Converts amqplib’s message to a RawMessage. It copies no content, since it runs once per message. */
 import type { ConsumeMessage } from 'amqplib';
 import type { RawMessage } from '../broker.ts';
 import { BODY_DROPPED } from './bodies.ts';

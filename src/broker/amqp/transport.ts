@@ -1,6 +1,6 @@
 /**
- * The transport for RabbitMQ and others that speak AMQP 0-9-1: one connection, one queue of our own bound to Celery's
- * event exchange. It opens one session and says why it ended; whether there is another is not decided here.
+ * The transport for RabbitMQ and other AMQP 0-9-1 brokers: one connection, and our own queue bound to Celery’s event
+ * exchange. It runs one session and reports why it ended; it never decides whether another follows.
  */
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type {
@@ -39,14 +39,14 @@ function isAmqp(url: BrokerUrl): url is AmqpUrl {
   return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
 
-/** From the first packet to the last; the first of all the things that may end it is why it ended. */
+/** One session, from connecting to closing. Of several causes that may end it, the first one counts. */
 class AmqpSession implements Session {
   readonly exchange: string;
   readonly #settings: AmqpSettings;
   readonly #options: SessionOptions;
   readonly #url: AmqpUrl;
   readonly #listening: ListeningClock;
-  /** Aborted at the end: however the session got there, its socket is destroyed. */
+  /** Aborted at the end, in every case: destroys the socket. */
   readonly #socket = new AbortController();
   readonly #opening = Promise.withResolvers<Opening>();
   readonly #ending = Promise.withResolvers<SessionEnd>();
@@ -54,10 +54,10 @@ class AmqpSession implements Session {
   #phase: 'opening' | 'open' | 'over' = 'opening';
   #deadline: NodeJS.Timeout | undefined;
   #proofTimer: NodeJS.Timeout | undefined;
-  /** When what is being looked at was read, epoch ms: asked once for all the messages in it. */
+  /** When the current chunk was read, epoch ms; the same for all its messages. */
   #readAtMs = 0;
   #deliver: Deliver | undefined;
-  /** The first message may come in one packet with the answer to the subscription. It is kept, and those behind it wait. */
+  /** The first message may arrive together with the reply to the subscription. It is kept, and reading pauses. */
   #early: RawMessage | undefined;
 
   constructor(settings: AmqpSettings, options: SessionOptions, url: AmqpUrl, listening: ListeningClock) {
@@ -89,7 +89,7 @@ class AmqpSession implements Session {
     return this.#ending.promise;
   }
 
-  /** Connects and subscribes, either within the connect timeout; never rejects. */
+  /** Connects, then subscribes, each within the connect timeout; never rejects. */
   async #connect(): Promise<void> {
     try {
       const { heartbeatS, eventExchange } = this.#settings;
@@ -104,12 +104,12 @@ class AmqpSession implements Session {
       model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
       if (this.#phase === 'over') return;
       this.#deadline?.refresh();
-      if (await ensureExchange(model, eventExchange)) this.#options.exchangeMade(eventExchange);
+      if (await ensureExchange(model, eventExchange)) this.#options.onExchangeDeclared(eventExchange);
       const channel = await model.createChannel();
-      // A call that fails for the same cause says it better, and is first.
+      // Later: a call that fails for the same cause has the better message.
       channel.on('error', (error) => setImmediate(() => this.#broken(error)));
       const queue = await bindOwnQueue(channel, this.#settings);
-      // noAck as Celery's own receiver has it: an event that we fail to count is not worth a second delivery.
+      // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
       await channel.consume(queue, (message) => this.#receive(message), { noAck: true });
       this.#becomeOpen(channel);
     } catch (error) {
@@ -126,16 +126,16 @@ class AmqpSession implements Session {
     this.#opening.resolve({ kind: 'opened', session: this });
   }
 
-  /** Something came, and with it everything that the broker had sent before. */
+  /** Data arrived, and so has everything that the broker sent before. */
   #noteRead(upMs: number): void {
     this.#readAtMs = Date.now();
     if (this.#phase === 'open') this.#listening.proven(upMs, this.#readAtMs);
   }
 
-  /** A dead connection and a quiet cluster look alike, until the broker answers something. */
+  /** A dead connection and a quiet cluster look alike until the broker answers. */
   #askForProof(channel: Channel): void {
     if (this.#phase === 'over' || !this.#listening.needsProof(performance.now())) return;
-    // Nothing is acknowledged, so a prefetch limit means nothing, and this one is none. Whoever breaks the channel says why.
+    // Any call with a reply would do: without acknowledgements, prefetch has no effect. The channel reports its own errors.
     channel.prefetch(0).catch(() => undefined);
   }
 
@@ -168,7 +168,7 @@ class AmqpSession implements Session {
     });
   }
 
-  /** Of several errors that one cause brings about the first tells the most; the others change nothing. */
+  /** Ends the session once: of several errors with one cause, the first has the best message. */
   async #end(settle: () => void): Promise<void> {
     if (this.#phase === 'over') return;
     this.#phase = 'over';

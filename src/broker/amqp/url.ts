@@ -1,33 +1,32 @@
 /**
- * An `amqp://` address by kombu's rules, which are not those of WHATWG URLs: everything after the first slash is the
- * virtual host, percent-decoded once. It works on the string and never echoes any of it.
+ * Parses an `amqp://` address by kombu’s rules, which differ from those of WHATWG URLs: everything after the first slash
+ * is the virtual host, percent-decoded once. Its errors never quote the address.
  */
 import { isIPv6 } from 'node:net';
 import { unescape as percentDecoded } from 'node:querystring';
 import { failed, type Outcome } from '../outcome.ts';
 
 /**
- * TLS settings as kombu's `ssl_*` query keys, or Celery's `broker_use_ssl`, give them; file paths, read when the
- * connection is made.
+ * TLS settings from kombu’s `ssl_*` query keys or Celery’s `broker_use_ssl`. The files are read with each connection.
  */
 export interface BrokerTls {
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  /** false only where it is said by name (`ssl_cert_reqs=none`). */
+  /** false only if set explicitly (`ssl_cert_reqs=none`). */
   readonly verify: boolean;
 }
 
 /** A server to connect to. */
 export interface AmqpUrl {
-  /** `amqps` exactly where `tls` is given. */
+  /** `amqps` exactly if `tls` is set. */
   readonly scheme: 'amqp' | 'amqps';
   readonly host: string;
   readonly port: number;
   readonly username: string;
   readonly password: string;
   readonly vhost: string;
-  /** From `?heartbeat=`, seconds; undefined: the option's value. */
+  /** From `?heartbeat=`, seconds; undefined: the option applies. */
   readonly heartbeatS: number | undefined;
   readonly tls: BrokerTls | undefined;
   /** Scheme, user, host, port and virtual host; the password is masked. */
@@ -36,12 +35,12 @@ export interface AmqpUrl {
 
 const PLAIN_PORT = 5672;
 const TLS_PORT = 5671;
-/** Letters of any language: resolving them is left to the system. */
+/** Letters of any script: the system resolves them. */
 const HOST_NAME = /^[\p{L}\p{N}._-]+$/u;
 /** AMQP carries the heartbeat as an unsigned 16-bit number of seconds. */
 const HEARTBEAT_MAX_S = 65_535;
 
-/** Python's names of `ssl.CERT_*` as kombu takes them → whether a client verifies. For a client, optional is required. */
+/** The names of Python’s `ssl.CERT_*` as kombu accepts them → whether we verify. For a client, optional means required. */
 export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
   ['none', false],
   ['CERT_NONE', false],
@@ -55,9 +54,9 @@ const QUERY_KEYS = ['heartbeat', 'ssl_cert_reqs', 'ssl_ca_certs', 'ssl_certfile'
 type QueryKey = (typeof QUERY_KEYS)[number];
 
 /**
- * Reads what follows `amqp://`. What is missing has kombu's defaults: guest, guest, 127.0.0.1, 5672 (5671 with TLS), `/`.
- * @param secure true for `amqps`; any `ssl_*` key has the same effect.
- * @param setting `broker_use_ssl`: it too has that effect, and gives way to `ssl_*` keys as a whole, as in kombu.
+ * Parses what follows `amqp://`, with kombu’s defaults: guest, guest, 127.0.0.1, 5672 (5671 with TLS), `/`.
+ * @param secure true for `amqps`; any `ssl_*` key also enables TLS
+ * @param setting `broker_use_ssl`: also enables TLS; any `ssl_*` key replaces all of it, as in kombu
  */
 export function parseAmqpUrl(
   afterScheme: string,
@@ -66,9 +65,7 @@ export function parseAmqpUrl(
 ): Outcome<{ readonly url: AmqpUrl }> {
   const [, authority = '', path = '', queryText = ''] =
     /^([^/?#]*)([^?#]*)(?:\?([^#]*))?/s.exec(afterScheme) ?? [];
-  /*
-   * A password with an unencoded slash, ? or # ends the authority early, and its tail would be shown as a virtual host.
-   */
+  // An unencoded slash, ? or # in a password ends the authority early; the rest would be shown as a virtual host.
   if (afterScheme.includes('#') || (path + queryText).includes('@')) {
     return failed('#, / and ? in a user name or password, and # and @ elsewhere, must be percent-encoded');
   }
@@ -93,7 +90,7 @@ export function parseAmqpUrl(
   return { ok: true, url: { scheme, host, port, ...credentials, vhost, heartbeatS, tls, label } };
 }
 
-/** An empty user or password is a missing one to kombu. */
+/** kombu treats an empty user or password as a missing one. */
 function parseCredentials(userinfo: string): { username: string; password: string } {
   const colon = userinfo.indexOf(':');
   const username = colon === -1 ? userinfo : userinfo.slice(0, colon);
@@ -112,7 +109,7 @@ function parseHostAndPort(text: string, defaultPort: number): Outcome<{ host: st
   const host = percentDecoded(bracketed ?? bare).toLowerCase() || 'localhost';
   const valid = bracketed === undefined ? HOST_NAME.test(host) : isIPv6(host);
   if (!valid) return failed('the host is malformed; an IPv6 address is written in [brackets]');
-  // kombu does the same: `localhost` may resolve to ::1 first, where RabbitMQ does not have to listen.
+  // As in kombu: `localhost` may resolve to ::1 first, where RabbitMQ may not listen.
   return { ok: true, host: host === 'localhost' ? '127.0.0.1' : host, port };
 }
 
@@ -129,7 +126,7 @@ function parseQuery(text: string): Outcome<{ keys: ReadonlyMap<QueryKey, string>
   return { ok: true, keys };
 }
 
-/** Names that look like option names are worth telling; anything else may be a piece of a password. */
+/** Quotes a name only if it looks like an option: anything else may be part of a password. */
 function shownKey(name: string): string {
   return /^[a-z_]{1,40}$/i.test(name) ? `the query key ${name}` : 'a query key';
 }
@@ -157,8 +154,8 @@ function wholeNumber(text: string, min: number, max: number): number | undefined
   return number >= min && number <= max ? number : undefined;
 }
 
-/** Without control characters, which a label would carry into log lines; slashes stay readable. */
+/** Escapes control characters, since a label appears in log lines; slashes stay readable. */
 function printable(text: string): string {
-  // The detour over UTF-8 replaces lone surrogates, at which encodeURIComponent throws.
+  // UTF-8 replaces lone surrogates, at which encodeURIComponent throws.
   return encodeURIComponent(Buffer.from(text).toString()).replaceAll('%2F', '/');
 }

@@ -1,6 +1,6 @@
 /**
- * The recording of raw messages as text, one JSON document a line: first a header, then the messages as they were
- * delivered, without loss. Pure, and whatever a file holds, reading it gives an outcome and never throws.
+ * The format of recordings: one JSON document per line, first a header, then the raw messages without loss. Pure; decoding
+ * never throws, whatever the file contains.
  *
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
@@ -9,15 +9,15 @@ import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
 import { decodeBase64, decodeHeaders, encodeHeaders } from './headers.ts';
 
-/** Only what was kept is recorded. */
+/** Only messages with a body are recorded. */
 export type WholeMessage = RawMessage & { readonly body: Buffer };
 
 const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
-/** Beyond it nobody reads a body in an editor, and base64 has a predictable size. */
+/** Nobody reads larger bodies in an editor; and base64 has a predictable size. */
 const READABLE_BODY_BYTES_MAX = 1024 * 1024;
 
-/** The first line. `recordedAtMs`: when the recording was begun, epoch ms. */
+/** The first line. @param recordedAtMs when the recording began, epoch ms */
 export function encodeHeader(recordedAtMs: number): string {
   return JSON.stringify({
     format: FORMAT,
@@ -26,7 +26,7 @@ export function encodeHeader(recordedAtMs: number): string {
   });
 }
 
-/** Checks a first line; the reason names what is wrong with it. */
+/** Parses the first line. */
 export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: number }> {
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
@@ -38,7 +38,7 @@ export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: num
   return Number.isNaN(recordedAtMs) ? failed('has no valid recordedAt') : { ok: true, recordedAtMs };
 }
 
-/** One message as a line without its line feed; refused where it holds what cannot be kept, or was not. */
+/** One message as a line without its line feed; fails if the message is incomplete or has an unsupported value. */
 export function encodeMessage(message: RawMessage): Outcome<{ readonly line: string }> {
   if (message.headers === undefined) return failed('its headers cannot be decoded');
   const headers = encodeHeaders(message.headers);
@@ -55,7 +55,7 @@ export function encodeMessage(message: RawMessage): Outcome<{ readonly line: str
   return { ok: true, line };
 }
 
-/** Any line but the first. */
+/** Parses any line but the first. */
 export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMessage }> {
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
@@ -88,7 +88,7 @@ function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<s
   try {
     value = JSON.parse(line.toString('utf8'));
   } catch (error) {
-    // Without the message, which quotes the line. Anything else than its syntax would be a defect of ours.
+    // Without the error’s message, which quotes the line.
     if (error instanceof SyntaxError) return failed('is not JSON');
     throw error;
   }

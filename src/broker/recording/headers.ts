@@ -1,6 +1,6 @@
 /**
- * Message headers as JSON and back, exactly: what AMQP has and JSON lacks is written as an object with one key that
- * begins with `$`. Pure.
+ * Converts message headers to JSON and back without loss: AMQP values that JSON lacks are objects with one key that begins
+ * with `$`. Pure.
  */
 import { HEADER_LIMITS } from '../header-limits.ts';
 import { failed, type Outcome } from '../outcome.ts';
@@ -8,7 +8,7 @@ import { failed, type Outcome } from '../outcome.ts';
 const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
 const BIGINT = /^-?\d{1,100}$/;
 
-/** A value of headers that cannot be written or read; never leaves this file. */
+/** A value that cannot be encoded or decoded; never leaves this file. */
 class BadValue extends Error {}
 
 /** Strings, numbers, booleans, null, Buffers, Dates, bigints, lists and tables of these. */
@@ -16,7 +16,7 @@ export function encodeHeaders(headers: object): Outcome<{ readonly value: unknow
   return attempt(() => ({ value: encodeTable(headers, 1) }));
 }
 
-/** Takes what `JSON.parse` made of encoded headers. */
+/** @param value encoded headers after `JSON.parse` */
 export function decodeHeaders(
   value: unknown,
 ): Outcome<{ readonly headers: Readonly<Record<string, unknown>> }> {
@@ -66,17 +66,17 @@ function decodeValue(value: unknown, depth: number): unknown {
   return isObject(value) ? decodeObject(value, depth) : value;
 }
 
-/** A table, or what a tag stands for. */
+/** A table or a tagged value. */
 function decodeObject(object: object, depth: number): unknown {
   const entries = Object.entries(object);
   const tag = entries.find(([key]) => key.startsWith('$'));
   if (tag === undefined) return decodeTable(entries, depth);
   const decoded = entries.length === 1 ? decodeTagged(tag[0], tag[1], depth) : undefined;
-  if (decoded === undefined) throw new BadValue('headers hold a value that is none of this format');
+  if (decoded === undefined) throw new BadValue('headers hold an invalid tagged value');
   return decoded;
 }
 
-/** Object.fromEntries defines properties, so that a key `__proto__` is one like any other. */
+/** Object.fromEntries defines properties, so that `__proto__` is a key like any other. */
 function decodeTable(
   entries: readonly (readonly [string, unknown])[],
   depth: number,
@@ -96,7 +96,7 @@ const NUMBERS: ReadonlyMap<unknown, number> = new Map([
   ['-0', -0],
 ]);
 
-/** undefined: not a tag of ours, or with a value that it cannot have. */
+/** undefined if the tag is unknown or its value invalid. */
 function decodeTagged(tag: string, value: unknown, depth: number): unknown {
   switch (tag) {
     case '$number':
@@ -122,7 +122,7 @@ function tableEntry(entry: unknown): readonly [string, unknown] {
   throw new BadValue('a table in the headers has a malformed entry');
 }
 
-/** undefined where it is not canonical base64, in which Node would skip over what it does not know. */
+/** undefined if it is not canonical base64: Node skips invalid characters. */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

@@ -1,8 +1,8 @@
-/** Reads a file line by line in bounded memory; it knows nothing of what the lines hold. */
+/** Reads a file line by line in bounded memory; it does not parse the lines. */
 import type { FileHandle } from 'node:fs/promises';
 
 const CHUNK_BYTES = 256 * 1024;
-/** The largest message that RabbitMQ takes is 128 MiB, 171 MiB in base64. */
+/** RabbitMQ’s largest message is 128 MiB, 171 MiB in base64. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -14,12 +14,12 @@ export class LineTooLong extends Error {
 }
 
 /**
- * Yields the lines without their line feeds, as many at a time as one read brought. They are valid until the next are
- * asked for. Throws LineTooLong after the lines before that one, or the error of the file.
+ * Yields lines without their line feeds, those of one read at a time. They are valid until the next call. Throws
+ * LineTooLong after all lines before that one, or the error of the file.
  */
 export async function* readLines(file: FileHandle): AsyncGenerator<readonly Buffer[], void, void> {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  /** Copies of the pieces of a line that has not ended yet. */
+  /** Copies of the pieces of an incomplete line. */
   let pieces: Buffer[] = [];
   let piecesBytes = 0;
   for (;;) {

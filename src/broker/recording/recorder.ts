@@ -1,6 +1,6 @@
 /**
- * Writes raw messages to a recording as they arrive. Writing is synchronous on purpose: where the disk is slower than
- * the broker the sender is held back by TCP, and neither memory grows nor a message is left out.
+ * Writes raw messages to a recording as they arrive. Writes are synchronous on purpose: if the disk is slower than the
+ * broker, TCP holds the sender back, so memory does not grow and no message is dropped.
  */
 import { randomUUID } from 'node:crypto';
 import { close, closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -10,33 +10,33 @@ import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
 import { encodeHeader, encodeMessage } from './format.ts';
 
-/** What arrives in one turn of the event loop is written together, but not more than this. */
+/** The messages of one event loop turn are written together, up to this size. */
 const PENDING_CHARS_MAX = 1024 * 1024;
-/** Messages hold what tasks were called with: nobody else's business. */
+/** Messages contain task arguments, which may be confidential. */
 const OWNER_ONLY = 0o600;
 
 export interface RecorderOptions {
   readonly file: string;
-  /** Whether a file of that name gives way. */
+  /** Whether to replace an existing file. */
   readonly replace: boolean;
   /** Epoch ms, for the header. */
   readonly nowMs: number;
-  /** Called once when the file cannot be written any more (a full disk); every later message is refused. */
+  /** Called once when writing fails (a full disk); every later message is refused. */
   readonly onFailure: (error: CeleryOtelError) => void;
 }
 
 export interface Recorder {
-  /** Adds a message; the outcome says why one was not recorded. Never throws. */
+  /** Adds a message; fails with the reason why it was not recorded. Never throws. */
   write(message: RawMessage): Outcome<object>;
-  /** Messages taken; where there was no failure, all of them are in the file after `close()`. */
+  /** Messages accepted; without a failure, all of them are in the file after `close()`. */
   count(): number;
-  /** Writes what is pending and closes the file; a failure goes to `onFailure`. May be called twice. */
+  /** Writes pending messages and closes the file; a failure goes to `onFailure`. May be called twice. */
   close(): void;
 }
 
 /**
- * Begins a recording in a file that it makes, by whatever links to others that name was taken.
- * @throws CeleryOtelError RECORDING_EXISTS or RECORDING_UNWRITABLE; then what is there is left as it is
+ * Begins a recording in a new file; it never writes through a link.
+ * @throws CeleryOtelError RECORDING_EXISTS or RECORDING_UNWRITABLE; then an existing file is unchanged
  */
 export function openRecorder(options: RecorderOptions): Recorder {
   return new FileRecorder(options);
@@ -80,7 +80,7 @@ class FileRecorder implements Recorder {
     try {
       closeSync(descriptor);
     } catch (error) {
-      // Some file systems say only now that what was written did not reach the disk.
+      // Some file systems report a failed write only at close.
       this.#options.onFailure(unwritable(this.#options.file, error));
     }
   }
@@ -99,7 +99,7 @@ class FileRecorder implements Recorder {
     }
   }
 
-  /** After a failure, which is what is told; that closing fails too says nothing new. */
+  /** After a failed write, which is reported; a failure to close adds nothing. */
   #abandon(): void {
     const descriptor = this.#descriptor;
     this.#descriptor = undefined;
@@ -111,7 +111,7 @@ class FileRecorder implements Recorder {
 function createFile(file: string, header: string): number {
   let descriptor: number | undefined;
   try {
-    // Exclusively, which follows no link either (POSIX, "open", O_EXCL).
+    // O_EXCL does not follow links either (POSIX, "open").
     descriptor = openSync(file, 'wx', OWNER_ONLY);
     writeAll(descriptor, header);
     return descriptor;
@@ -122,17 +122,17 @@ function createFile(file: string, header: string): number {
 }
 
 /**
- * There is always a whole recording of that name: the former one, or the new one from its header on, so that what was
- * recorded is found there even if the process is killed. A link gives way, and what it leads to stays.
+ * Replaces atomically: there is always a valid recording of that name, even if the process is killed. A link is replaced;
+ * its target is unchanged.
  */
 function replaceFile(file: string, header: string): number {
   const beside = path.join(path.dirname(file), `.celery-otel-${randomUUID()}`);
   let descriptor: number | undefined;
   try {
     const former = lstatSync(file, { throwIfNoEntry: false });
-    // A device is nobody's former recording, and the whole system may need it.
+    // The system may need it, for example a device.
     if (former !== undefined && !former.isFile() && !former.isSymbolicLink())
-      throw new Error('it is no regular file');
+      throw new Error('it is not a regular file');
     descriptor = openSync(beside, 'wx', OWNER_ONLY);
     writeAll(descriptor, header);
     renameSync(beside, file);
@@ -143,13 +143,13 @@ function replaceFile(file: string, header: string): number {
   }
 }
 
-/** Of a file that was begun and is of no use; what is told is why. */
+/** Removes an unfinished file after a failure, which is reported. */
 function discard(descriptor: number, file: string): void {
   close(descriptor, () => undefined);
   rmSync(file, { force: true });
 }
 
-/** A write may take less than it was given. */
+/** A single write may be partial. */
 function writeAll(descriptor: number, text: string): void {
   let bytes = Buffer.from(text, 'utf8');
   while (bytes.length > 0) bytes = bytes.subarray(writeSync(descriptor, bytes));
@@ -160,7 +160,7 @@ function isCode(error: unknown, code: string): boolean {
 }
 
 function exists(file: string, cause: unknown): CeleryOtelError {
-  return new CeleryOtelError('RECORDING_EXISTS', `the file ${file} is there already`, { cause });
+  return new CeleryOtelError('RECORDING_EXISTS', `the file ${file} already exists`, { cause });
 }
 
 function unwritable(file: string, error: unknown): CeleryOtelError {

@@ -1,6 +1,6 @@
 /**
- * The time of a replay: it begins with the first message, runs at the speed that was asked for, and never overtakes
- * the next message, so that nothing seems overdue merely because reading took its time.
+ * The clock of a replay: it starts with the first message, runs at the given speed, and never passes the next message, so
+ * that slow reading makes nothing overdue.
  */
 import { performance } from 'node:perf_hooks';
 
@@ -10,12 +10,12 @@ export class ReplayClock {
   /** Arrival time of the latest message known; its delivery may still be ahead. Epoch ms. */
   #horizonMs = 0;
 
-  /** @param speed Infinity: time is that of the message which is delivered. */
+  /** @param speed Infinity: the time is that of the message being delivered */
   constructor(speed: number) {
     this.#speed = speed;
   }
 
-  /** The next message will be this one; returns the ms to wait for it, in the time of those who watch. */
+  /** The next message arrived at this time. @returns the real time to wait for it, ms */
   approach(arrivedAtMs: number): number {
     this.#first ??= { atMs: arrivedAtMs, startedMs: performance.now() };
     this.#horizonMs = Math.max(this.#horizonMs, arrivedAtMs);
@@ -27,7 +27,7 @@ export class ReplayClock {
     return Math.min(this.#runningMs(), this.#horizonMs);
   }
 
-  /** No message follows: time stands still. */
+  /** No message follows: the clock stops. */
   stop(): void {
     this.#horizonMs = this.now();
   }

@@ -1,16 +1,16 @@
 /**
- * The transport that replays a recording, at the pace at which it was made or another one. It never writes, and it
- * delivers what the file holds up to the first line that is wrong.
+ * The transport that replays a recording, at its original speed or another. It never writes, and delivers the messages up
+ * to the first malformed line.
  */
 import { open, stat } from 'node:fs/promises';
-import { createPace, createTurns } from '../../turns.ts';
+import { createPace, createYieldToLoop } from '../../yielding.ts';
 import type { Deliver, Opening, RawMessage, SessionEnd, Transport } from '../broker.ts';
 import { pause } from '../pause.ts';
 import { decodeHeader, decodeMessage } from './format.ts';
 import { LineTooLong, readLines } from './lines.ts';
 import { ReplayClock } from './replay-clock.ts';
 
-/** The longest time that a timer of Node can wait. */
+/** The longest delay of a Node timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export function createRecordingTransport(): Transport {
@@ -31,12 +31,12 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
   } catch {
-    // Whatever the reason is: there is no file that could be read.
+    // Whatever the reason, there is no file to read.
     return false;
   }
 }
 
-/** Only once the first message is known, with which the clock begins. */
+/** Opens once the first message is known, which starts the clock. */
 async function openReplay(file: string, clock: ReplayClock, signal: AbortSignal): Promise<Opening> {
   if (signal.aborted) return { kind: 'stopped' };
   const messages = readMessages(file);
@@ -51,7 +51,7 @@ async function openReplay(file: string, clock: ReplayClock, signal: AbortSignal)
 
   /** Delivers each message at its time, until there are no more. */
   async function replay(first: Next, following: Messages, deliver: Deliver): Promise<SessionEnd> {
-    const pace = createPace(createTurns());
+    const pace = createPace(createYieldToLoop());
     let next = first;
     for (; next.done !== true; next = await following.next()) {
       await reach(next.value.arrivedAtMs);
@@ -65,7 +65,7 @@ async function openReplay(file: string, clock: ReplayClock, signal: AbortSignal)
     return { kind: 'stopped' };
   }
 
-  /** A timer may be a little early, and cannot wait for more than some weeks at once. */
+  /** Repeats: a timer may fire early, and cannot wait for more than some weeks. */
   async function reach(timeMs: number): Promise<void> {
     let waitMs = clock.approach(timeMs);
     while (waitMs > 0 && !signal.aborted) {
@@ -75,7 +75,7 @@ async function openReplay(file: string, clock: ReplayClock, signal: AbortSignal)
   }
 }
 
-/** Messages, and why there are no more. */
+/** The messages, then why there are no more. */
 type Messages = AsyncGenerator<RawMessage, ReadingEnd, undefined>;
 type Next = IteratorResult<RawMessage, ReadingEnd>;
 type ReadingEnd = Extract<SessionEnd, { kind: 'finished' | 'unusable' }>;
@@ -87,7 +87,7 @@ async function* readMessages(file: string): Messages {
     reason: `${file}, line ${line}: ${reason}`,
   });
   try {
-    // Opening a pipe would wait for somebody to write to it.
+    // To open a pipe would wait for a writer.
     if (!(await stat(file)).isFile()) return { kind: 'unusable', reason: `${file} is not a regular file` };
     const handle = await open(file);
     try {

@@ -27,7 +27,7 @@ export interface ScopeStreamsOptions {
   /** Called at the next collection. */
   readonly onOverflow?: ((overflow: Overflow) => void) | undefined;
   /** Awaited after each long piece of work. */
-  readonly turn: () => Promise<void>;
+  readonly yieldToLoop: () => Promise<void>;
 }
 
 export interface CollectedScope {
@@ -64,7 +64,7 @@ export class ScopeStreams implements OpenStreams {
       if (collected !== undefined) metrics.push(collected);
       this.#tellOverflow(stream);
       if (performance.now() < untilMs) continue;
-      await this.#options.turn();
+      await this.#options.yieldToLoop();
       untilMs = performance.now() + TURN_MS;
     }
     return { scope: this.#scope, metrics };

@@ -78,7 +78,7 @@ test('that the exchange had to be made is said by the session that made it, and 
     const from = happened.items.length;
     observeSession(t, amqpTransport({ eventExchange: 'made-once' }), {
       url: addressOf(rabbitmq.url),
-      exchangeMade: () => happened.add(`${number} made it`),
+      onExchangeDeclared: () => happened.add(`${number} made it`),
       ready: (exchange) => happened.add(`${number} is ready on ${exchange}`),
     });
     await happened.find((what) => what.includes('ready'), from);

@@ -177,7 +177,7 @@ test('what is no regular file is not replaced', (t) => {
   for (const file of [pipe, at]) {
     assert.throws(
       () => openRecorder({ ...OPTIONS, file, replace: true }),
-      /RECORDING_UNWRITABLE.*it is no regular file/,
+      /RECORDING_UNWRITABLE.*it is not a regular file/,
     );
   }
   assert.ok(statSync(pipe).isFIFO());

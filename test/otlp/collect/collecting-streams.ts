@@ -36,7 +36,7 @@ export function collectingStreams(options: CollectingOptions = {}): CollectingSt
     combination: () => 'last',
     nowMs: () => Date.now(),
     onFailure: (reason) => failures.push(reason),
-    turn: nextTurn,
+    yieldToLoop: nextTurn,
     ...others,
   });
   return {

@@ -8,7 +8,7 @@ import type { ExporterSettings, StreamSettings } from '../../../src/otlp/otlp-se
 import { createPipeline } from '../../../src/otlp/pipeline.ts';
 import type { Provider } from '../../../src/otlp/provider.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
-import { createTurns } from '../../../src/turns.ts';
+import { createYieldToLoop } from '../../../src/yielding.ts';
 import { longestTurnMs } from '../../longest-turn.ts';
 import { otlpSettings } from '../settings.ts';
 
@@ -60,7 +60,7 @@ const pipeline = createPipeline({
     throw reason;
   },
   random: () => 0,
-  turn: createTurns(),
+  yieldToLoop: createYieldToLoop(),
 });
 const provider = pipeline.open('shop', serviceResource('shop', {}), { combination: () => 'last' });
 record(provider, series);

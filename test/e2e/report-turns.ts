@@ -1,22 +1,19 @@
 /**
- * Imported into the process of a bridge before anything else: on SIGUSR2 it tells what the event loop of that process did
- * since the last time. It keeps no turn from waiting for events.
+ * Preloaded into a bridge process: on SIGUSR2 it reports the longest event loop turns since the last report. It does not
+ * keep the event loop busy.
  */
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 
-/** What is written, on one line. */
-export interface ToldTurns {
-  /** Of the longest turn, in processor time of its thread, ms. */
+/** Written as one line of JSON. */
+export interface TurnReport {
+  /** The longest turn, in processor time of its thread, ms. */
   readonly longestMs: number;
   /**
-   * The same of turns in which the engine made a full collection of garbage: how long those take is for the size of the heap
-   * to say, and for others on the machine who keep the collector's threads from helping.
+   * The longest turn with a full garbage collection: those depend on the size of the heap, and on other processes that
+   * keep the collector’s threads busy.
    */
   readonly longestCollectingMs: number;
-  /**
-   * Again and again: when (epoch), and for how long the thread had run or had had nothing to do by then. What other processes
-   * took of its core is not counted.
-   */
+  /** Samples: the time, epoch ms, and how long the thread had run or been idle by then, without being preempted. */
   readonly own: readonly (readonly [atMs: number, ownMs: number])[];
 }
 
@@ -26,7 +23,7 @@ interface Turn {
   readonly cpuMs: number;
 }
 
-/** Shorter turns are of no interest. */
+/** Shorter turns are ignored. */
 const LONG_MS = 10;
 const SAMPLE_MS = 100;
 
@@ -43,7 +40,7 @@ function watch(): void {
   if (turn.cpuMs > LONG_MS) turns.push(turn);
   fromMs = performance.now();
   from = process.threadCpuUsage();
-  // Is run in each turn, but makes none.
+  // Runs in each turn, but causes none.
   setImmediate(watch).unref();
 }
 
@@ -57,15 +54,15 @@ function isCollecting(turn: Turn): boolean {
   );
 }
 
-function tell(): void {
+function report(): void {
   sample();
   const longest = (of: readonly Turn[]): number => Math.max(0, ...of.map((turn) => turn.cpuMs));
-  const told: ToldTurns = {
+  const turnReport: TurnReport = {
     longestMs: longest(turns.filter((turn) => !isCollecting(turn))),
     longestCollectingMs: longest(turns.filter(isCollecting)),
     own,
   };
-  process.stderr.write(`${JSON.stringify(told)}\n`);
+  process.stderr.write(`${JSON.stringify(turnReport)}\n`);
   [turns, collections, own] = [[], [], []];
 }
 
@@ -76,5 +73,5 @@ new PerformanceObserver((list) => {
     Object(Reflect.get(entry, 'detail')).kind === constants.NODE_PERFORMANCE_GC_MAJOR;
   collections.push(...list.getEntries().filter(isFull));
 }).observe({ entryTypes: ['gc'] });
-// What the observer has not heard of yet it hears of before.
-process.on('SIGUSR2', () => setTimeout(tell, SAMPLE_MS));
+// Later, so that the observer has seen every collection.
+process.on('SIGUSR2', () => setTimeout(report, SAMPLE_MS));

@@ -1,24 +1,21 @@
-/**
- * Lets long work yield the event loop: it runs in steps, and pauses after some milliseconds. It knows nothing about the
- * work.
- */
+/** Long work yields the event loop: it runs in steps and pauses after some milliseconds. It knows nothing of the work. */
 
-/** Waits until the caller may continue. */
-export type Turn = () => Promise<void>;
+/** Resolves when the event loop has time for the caller again. */
+export type YieldToLoop = () => Promise<void>;
 
 /** Called between two steps: returns a promise to await if it is time to yield. */
 export type Pace = () => Promise<void> | undefined;
 
 /** How long one piece of work runs before it yields. */
 const YIELD_AFTER_MS = 6;
-/** Within one turn of the event loop, no further waiter is resumed after this time. */
+/** In each turn of the event loop, no further waiter is resumed after this time. */
 const RESUME_FOR_MS = 3;
 
 /**
  * Resumes waiters first come, first served: in each turn of the event loop as many as there is time for. So all work
  * together gets the same share of each turn, whether it is one large piece or many small ones.
  */
-export function createTurns(): Turn {
+export function createYieldToLoop(): YieldToLoop {
   const waiting: (() => void)[] = [];
   let isScheduled = false;
 
@@ -46,19 +43,22 @@ export function createTurns(): Turn {
 }
 
 /** The pace of one piece of work that starts now. */
-export function createPace(turn: Turn): Pace {
+export function createPace(yieldToLoop: YieldToLoop): Pace {
   let deadlineMs = performance.now() + YIELD_AFTER_MS;
   return () => {
     if (performance.now() < deadlineMs) return undefined;
-    return turn().then(() => {
+    return yieldToLoop().then(() => {
       deadlineMs = performance.now() + YIELD_AFTER_MS;
     });
   };
 }
 
 /** Runs all steps, yielding between them. @returns their result */
-export async function inTurns<Result>(turn: Turn, steps: Iterator<unknown, Result>): Promise<Result> {
-  const pace = createPace(turn);
+export async function runYielding<Result>(
+  yieldToLoop: YieldToLoop,
+  steps: Iterator<unknown, Result>,
+): Promise<Result> {
+  const pace = createPace(yieldToLoop);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

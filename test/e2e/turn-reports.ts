@@ -1,17 +1,17 @@
-/** Reads what a bridge has told of its event loop, as `tell-longest-turn.ts` makes it. */
+/** Parses the reports that `report-turns.ts` writes to a bridge’s log. */
 import assert from 'node:assert/strict';
-import type { ToldTurns } from './tell-longest-turn.ts';
+import type { TurnReport } from './report-turns.ts';
 
-/** All that was told so far, in its order. */
-export function toldTurns(log: string): readonly ToldTurns[] {
+/** All reports so far, in order. */
+export function turnReports(log: string): readonly TurnReport[] {
   return log
     .split('\n')
     .filter((line) => line.startsWith('{"longestMs"'))
     .map((line) => JSON.parse(line));
 }
 
-/** For how long the bridge had run or had had nothing to do at a time, in between the samples too. */
-export function ownTime(samples: ToldTurns['own']): (atMs: number) => number {
+/** How long the bridge had run or been idle at a given time; interpolated between samples. */
+export function ownTime(samples: TurnReport['own']): (atMs: number) => number {
   return (atMs) => {
     const sampled = samples.findIndex(([sampledMs], index) => index > 0 && sampledMs >= atMs);
     const [from, to] = samples.slice(sampled < 0 ? -2 : sampled - 1).slice(0, 2);
