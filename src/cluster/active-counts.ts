@@ -1,16 +1,16 @@
 /**
- * How many tasks a process said that it was running, of its last words: a count is only to be compared with what its events
- * tell once all of those have come. Pure.
+ * The last two `active` counts that a worker process reported. A count is compared with the known tasks only once all events
+ * from before it have arrived. Pure.
  */
 import { hasPassed } from './lateness.ts';
 
 export interface ActiveCount {
   readonly active: number;
-  /** When that was, by its own clock, epoch ms. */
+  /** By the worker’s clock, epoch ms. */
   readonly timestampMs: number;
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
-  /** The connection to the broker on which it was told, counted. */
+  /** The number of the broker connection that it arrived on. */
   readonly session: number;
 }
 
@@ -23,7 +23,7 @@ export class ActiveCounts {
     this.#last = count;
   }
 
-  /** The later one of those that came so long ago; undefined where there is none. */
+  /** The latest count that arrived at least this long ago. */
   settled(settlingMs: number, listenedMs: number): ActiveCount | undefined {
     const isSettled = (count: ActiveCount | undefined): boolean =>
       count !== undefined && hasPassed(settlingMs, count.arrivedAtMs, listenedMs);

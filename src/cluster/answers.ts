@@ -1,11 +1,11 @@
 /**
- * Where facts come in that were asked for, by remote control, and not told by events. Each is noted of the worker that it is
- * about; of workers that are not known nothing is kept.
+ * Takes facts that answer a question, by remote control, instead of arriving as events. Each is stored with its worker;
+ * facts about unknown workers are dropped.
  */
 import type { WorkerTable } from './worker-table.ts';
 
 export interface Answers {
-  /** A worker was found to consume just these queues; where it is one, tasks whose sending is unknown come from it. */
+  /** A worker consumes exactly these queues; if there is one, its tasks whose `task-sent` is unknown came from that queue. */
   consumes(nodename: string, queues: readonly string[]): void;
 }
 

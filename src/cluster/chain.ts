@@ -1,13 +1,13 @@
 /**
- * Short lists whose members carry their own successor: of a task's runs, of its sendings. Each is named by its first
- * member, and the functions give the new first one. They are walked, so whoever has one bounds it.
+ * Short linked lists whose members hold their own link: the runs of a task, its sendings. A chain is known by its first
+ * member; the functions return the new first one. Operations walk the chain, so its owner must bound it.
  */
 
 export interface Link<Self> {
   next: Self | undefined;
 }
 
-/** The chain with another member at its end. */
+/** The chain with `member` at its end. */
 export function appended<Member extends Link<Member>>(first: Member | undefined, member: Member): Member {
   member.next = undefined;
   if (first === undefined) return member;
@@ -17,7 +17,7 @@ export function appended<Member extends Link<Member>>(first: Member | undefined,
   return first;
 }
 
-/** The chain without that member of it, whose own successor stays as it was. */
+/** The chain without `member`, whose own link is unchanged. */
 export function without<Member extends Link<Member>>(first: Member, member: Member): Member | undefined {
   if (first === member) return member.next;
   let before = first;

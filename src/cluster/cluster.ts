@@ -1,6 +1,6 @@
 /**
- * One Celery cluster as its events tell of it: applies each event to the tasks and workers known and says what follows
- * from it. Pure and bounded: no I/O, no clock of its own; time comes in with each call.
+ * The state of one Celery cluster: applies each event to the known tasks and workers and observes what follows. Pure and
+ * bounded: no I/O and no clock; time is an argument of each call.
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, answersAbout } from './answers.ts';
@@ -22,25 +22,25 @@ import { view } from './view.ts';
 import { type WorkerSettings, WorkerTable } from './worker-table.ts';
 
 export interface ClusterSettings extends WorkerSettings, WindowSettings {
-  /** Tasks remembered at most, of some length each; beyond it one is forgotten, preferably one that is over. */
+  /** The most tasks to remember, and bytes for as many; beyond it a task is evicted, if possible one that has ended. */
   readonly tasksMax: number;
-  /** Pairs of hosts whose clocks differ, known by name at most; all others are counted together. */
+  /** The most pairs of hosts with different clocks that are counted by name; all others are counted together. */
   readonly skewPairsMax: number;
 }
 
-/** What is bounded, by its name in the bridge's own metrics. */
+/** The bounded tables, by their names in the bridge’s own metrics. */
 export type ClusterTable = 'tasks' | 'workers' | 'reordering_window' | 'clock_skews';
 
 export interface TableState {
   readonly size: number;
   /**
-   * Entries that gave way to others while they were still needed: unfinished tasks, workers, events that left the window
-   * before their time, skews that were counted without the names of their hosts.
+   * Entries evicted while they were still needed: unfinished tasks, workers, events released early from the window, clock
+   * skews counted without the names of their hosts.
    */
   readonly evicted: number;
-  /** Bytes of memory that it takes, at most. */
+  /** Memory in use, an upper estimate. */
   readonly bytes: number;
-  /** Bytes that it has room for: beyond them entries give way to others, however few there are. */
+  /** Beyond it entries are evicted, however few there are. */
   readonly bytesMax: number;
 }
 
@@ -48,50 +48,49 @@ export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 
 export interface Cluster extends Answers {
   /**
-   * Takes one event; what is to be measured of it is observed within a window.
-   * @param wallMs when it reached us, epoch ms
+   * Takes one event; what follows from it is observed within the reordering window.
+   * @param wallMs when it arrived, epoch ms
    * @param listenedMs the same in listened time
    */
   apply(event: CeleryEvent, wallMs: number, listenedMs: number): void;
   /**
-   * Observes what has waited long enough and what time alone brings about. After a burst there is so much of it that it is
-   * done in steps: events may be applied between them. One at a time, and each to its end.
-   * @param now asked when the time is needed
-   * @returns the nodenames of workers forgotten since the last time, so that nothing need be kept of them
+   * Observes what has left the reordering window and what follows from the time alone. It takes steps, since there is much
+   * of it after a burst; events may be applied between them. Run one at a time, each to its end.
+   * @param now read whenever the time is needed
+   * @returns the nodenames of workers forgotten since the last call, so that their series can end
    */
   settle(now: () => Moment): Steps<readonly string[]>;
   /**
-   * Says what is true, and changes nothing: any number at a time, also while events are applied or things are settled. Steps
-   * that are not done to their end are to be closed with `return()`.
-   * @param now asked when the time is needed
+   * Reads the current state and changes nothing: several may run at once, also while events are applied or settled. Steps
+   * that are not run to their end must be closed with `return()`.
+   * @param now read whenever the time is needed
    */
   view(now: () => Moment): Steps<ClusterView>;
-  /** Nothing more comes for now: observes the events of tasks that still wait. */
+  /** The connection has ended: applies all task events in the reordering window. */
   drain(): Steps;
-  /** Events may have been missed until now: another connection begins. */
+  /** A new connection begins: events may have been missed. */
   gap(): void;
-  /** Observes everything that still waits: nothing more will come. */
+  /** Nothing more will arrive: applies all events that are held. */
   flush(): void;
   tables(): ClusterTables;
   /**
-   * How much was dropped, or counted early, because of bounds that are no option and that no sane cluster reaches: runs
-   * and sendings of one task, events of it that wait in the window, words of workers that wait, processes under one
-   * nodename, and idle queues.
+   * How much was dropped or applied early because of fixed bounds, which no normal cluster reaches: runs, sendings and held
+   * events of one task, held worker events, processes under one nodename, and idle queues.
    */
   beyondFixedBounds(): number;
 }
 
-/** What has waited long enough is observed with the events that follow, each of which takes this much of it along. */
+/** Each event releases at most this many that are due, so that no event takes long. */
 const RELEASED_PER_EVENT = 2;
-/** Events; some ms where each of them has a name that was never heard of. */
+/** Events per step; some ms if each has a new name. */
 const RELEASED_A_STEP = 100;
 
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
 
 /**
- * @param observe told of each fact once, on the stack of the call that brought it out
- * @param onFinished told of each end of a run that is observed, just before; what is kept for it costs memory and time
+ * @param observe called once for each fact, on the stack of the call that led to it
+ * @param onFinished called just before the end of a run is observed; it costs memory and time
  */
 export function createCluster(
   settings: ClusterSettings,
@@ -180,7 +179,7 @@ function stateOf({ size, bytes, bytesMax }: Omit<TableState, 'evicted'>, evicted
   return { size, evicted, bytes, bytesMax };
 }
 
-/** It is told by clients, which are no workers; and whatever else comes of the task, it is counted as it is. */
+/** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */
 function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
   const task = around.tasks.sentTask(event.uuid, listenedMs);
   const toldMs = event.implausibleMs ?? event.timestampMs;

@@ -1,9 +1,9 @@
 /**
- * Tells an event that repeats exactly: the last few events of each task are remembered as 32 bits each. Celery sends an
- * event again when it cannot know whether a broker that went away had taken it. Pure but for its own memory.
+ * Detects exact duplicates: the last few events of each task are remembered as 32-bit fingerprints. Celery sends an event
+ * again if it cannot know whether the broker received it before a connection broke. Pure but for its own memory.
  */
 
-/** Of each task: three runs of it. */
+/** Enough for three runs. */
 const PRINTS_PER_TASK = 12;
 const TASKS_AT_FIRST = 1024;
 
@@ -20,29 +20,29 @@ export function hashOf(name: string): number {
 const double = new Float64Array(1);
 const halves = new Int32Array(double.buffer);
 
-/** What tells one event of a task from all others of it: its type, who sent it, the sender's clock and its time. */
+/** Distinguishes the events of a task by type, sender, logical clock and timestamp. */
 export function fingerprint(type: number, sender: number, clock: number, timestampMs: number): number {
   double[0] = timestampMs;
-  // Constants of MurmurHash3 and xxHash, which spread each part over all bits before the next is added.
+  // Constants of MurmurHash3 and xxHash: they spread each part over all bits before the next is added.
   let hash = Math.imul(sender ^ Math.imul(type + 1, 0x9e3779b1), FNV_PRIME);
   hash = Math.imul((hash ^ (hash >>> 15)) + clock, 0x85ebca6b);
   hash = Math.imul((hash ^ (hash >>> 13)) + (halves[0] ?? 0), 0xc2b2ae35);
   hash = Math.imul((hash ^ (hash >>> 16)) + (halves[1] ?? 0), 0x27d4eb2f);
-  // 0 stands for an empty place.
+  // 0 means an empty slot.
   return (hash ^ (hash >>> 15)) >>> 0 || 1;
 }
 
 export class Fingerprints {
   readonly #tasksMax: number;
   #prints = new Uint32Array(TASKS_AT_FIRST * PRINTS_PER_TASK);
-  /** Of each task, where its next one goes: the oldest makes room. */
+  /** For each task, the slot of the next fingerprint, which replaces the oldest. */
   #next = new Uint8Array(TASKS_AT_FIRST);
 
   constructor(tasksMax: number) {
     this.#tasksMax = tasksMax;
   }
 
-  /** Whether the task in that place has had this event; remembers it if not. */
+  /** Whether the task at that place has had this event; remembers it if not. */
   isRepeat(place: number, print: number): boolean {
     if (place >= this.#next.length) this.#grow(place);
     const from = place * PRINTS_PER_TASK;
@@ -57,11 +57,11 @@ export class Fingerprints {
     return false;
   }
 
-  /** Another task takes that place. */
+  /** The place is given to another task. */
   clear(place: number): void {
     if (place >= this.#next.length) return;
     const from = place * PRINTS_PER_TASK;
-    // Behind the first empty place there is nothing; and to call `fill` takes longer than this.
+    // Slots after the first empty one are empty, and a call of `fill` takes longer.
     for (let at = from; at < from + PRINTS_PER_TASK && this.#prints[at] !== 0; at += 1) this.#prints[at] = 0;
     this.#next[place] = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Tells of each run that ends as one thing, for whoever wants that: keeps what of it is needed for that only. Without
- * anybody who does, there is none of this. It decides of no run whether it has ended.
+ * Reports each run that ends as one record, and keeps the data that only this needs. It is created only if there is a
+ * subscriber, and does not decide whether a run has ended.
  */
 import type { Lineage } from '../celery/event.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
@@ -8,7 +8,7 @@ import type { FinishedRun } from './observation.ts';
 import { Run, type Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 
-/** By the clock of whoever told it, epoch ms; undefined where nobody can tell. */
+/** Times are by the sender’s clock, epoch ms; undefined if not known. */
 interface Kept {
   readonly lineage: Lineage | undefined;
   readonly sentMs: number | undefined;
@@ -16,14 +16,14 @@ interface Kept {
   startedMs: number | undefined;
 }
 
-/** Without its texts. */
+/** Without texts. */
 const KEPT_BYTES = 200;
 
 export class FinishedRuns {
   readonly #onFinished: (run: FinishedRun) => void;
-  /** Runs are used again: what is kept of one is replaced when it begins anew. */
+  /** Run objects are pooled: an entry is replaced when its run begins anew. */
   readonly #kept = new WeakMap<Run, Kept>();
-  /** So are sendings. */
+  /** Sendings are pooled too. */
   readonly #lineages = new WeakMap<Sending, Lineage>();
 
   /** @param onFinished must not throw */
@@ -36,7 +36,7 @@ export class FinishedRuns {
     else this.#lineages.set(sending, lineage);
   }
 
-  /** @param sending it began from, if that is known */
+  /** @param sending that the run began from, if known */
   began(run: Run, { type, plausibleMs, lineage }: HeldEvent, sending: Sending | undefined): void {
     const isReceipt = type === 'task-received';
     this.#kept.set(run, {
@@ -66,7 +66,7 @@ export class FinishedRuns {
     });
   }
 
-  /** What is kept of a run or a sending takes in memory, at most. */
+  /** Memory kept for a run or a sending, an upper estimate. */
   bytesOf(of: Run | Sending): number {
     const lineage = of instanceof Run ? this.#kept.get(of)?.lineage : this.#lineages.get(of);
     return KEPT_BYTES + lineageBytes(lineage);

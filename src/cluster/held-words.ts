@@ -1,30 +1,30 @@
 /**
- * What workers said of themselves and is not applied yet, in the order in which it reached us: one queue for all workers,
- * with one bound. Which word of a process comes before which, and what it means, is for the process to know.
+ * The worker events that are not applied yet, in order of arrival: one bounded queue for all workers. In which order the
+ * events of one process are applied, and what they mean, is decided by the process.
  */
 import type { WorkerSignal } from '../celery/event.ts';
 import { hasPassed } from './lateness.ts';
 
-/** A process that holds words. */
+/** A process that holds events. */
 interface Holder {
-  /** Applies the word that was said first. */
+  /** Applies the event that was sent first. */
   applyEarliest(): void;
 }
 
-/** The texts of a signal, as they are kept. */
+/** The interned texts of a worker event. */
 export type KeptTexts = Pick<WorkerSignal, 'softwareVersion' | 'softwareSystem'>;
 
-/** When a word came. */
+/** When an event arrived. */
 export interface Coming {
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
-  /** The same, less how long it took to come. */
+  /** When it was sent, in listened time: the same less its delay. */
   readonly spokeMs: number;
-  /** The connection to the broker on which it came, counted. */
+  /** The number of the broker connection that it arrived on. */
   readonly session: number;
 }
 
-/** A word that waits to be applied. Who said it is not in it: there may be very many. */
+/** A worker event that waits to be applied. It does not name its worker, to save memory. */
 export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> {
   readonly type: WorkerSignal['type'];
   /** By the worker's clock, epoch ms. */
@@ -39,9 +39,9 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly arrivedAtMs: number;
   readonly spokeMs: number;
   readonly session: number;
-  /** Who is to apply it; undefined once it has. */
+  /** The process that will apply it; undefined once it has. */
   holder: Holder | undefined = undefined;
-  /** The one that reached us next. */
+  /** The next one to arrive. */
   nextArrived: HeldWord | undefined = undefined;
 
   constructor(signal: WorkerSignal, texts: KeptTexts, coming: Coming) {
@@ -69,25 +69,25 @@ export class HeldWords {
   #appliedEarly = 0;
 
   /**
-   * @param windowMs how much later than a word an earlier one may come
-   * @param max words held at most; beyond it the one that came first is applied early, and counted
+   * @param windowMs how much later than an event an earlier one may arrive
+   * @param max the most events to hold; beyond it the one that arrived first is applied early, and counted
    */
   constructor(windowMs: number, max: number) {
     this.#windowMs = windowMs;
     this.max = max;
   }
 
-  /** Words in it, those that were applied before their turn included. */
+  /** Events in the queue, including those that are already applied. */
   get size(): number {
     return this.#size;
   }
 
-  /** Words that were applied before an earlier one could have come, for lack of room. */
+  /** Events applied for lack of room before an earlier one could have arrived. */
   get appliedEarly(): number {
     return this.#appliedEarly;
   }
 
-  /** Takes a word that a process holds. */
+  /** Adds an event that a process holds. */
   add(word: HeldWord): void {
     if (this.#size >= this.max && this.#first !== undefined) {
       if (this.#first.holder !== undefined) this.#appliedEarly += 1;
@@ -100,24 +100,24 @@ export class HeldWords {
   }
 
   /**
-   * Has those applied that have been held for long enough, and what was said before them.
-   * @param max of those that have been held for long enough
-   * @returns whether there are more of them
+   * Has the due events applied, and those that were sent before them.
+   * @param max the most due events to apply
+   * @returns whether more are due
    */
   release(listenedMs: number, max = Number.POSITIVE_INFINITY): boolean {
-    for (let given = 0; this.#first !== undefined; given += 1) {
+    for (let released = 0; this.#first !== undefined; released += 1) {
       if (!hasPassed(this.#windowMs, this.#first.arrivedAtMs, listenedMs)) return false;
-      if (given >= max) return true;
+      if (released >= max) return true;
       this.#takeFirst(this.#first);
     }
     return false;
   }
 
   #takeFirst(first: HeldWord): void {
-    // It may come to be held by another process meanwhile.
+    // Another process may become its holder meanwhile.
     while (first.holder !== undefined) first.holder.applyEarliest();
     this.#first = first.nextArrived;
-    // Some are kept for longer, and must not keep all that came after them.
+    // Some events live on, and must not keep all later ones in memory.
     first.nextArrived = undefined;
     if (this.#first === undefined) this.#last = undefined;
     this.#size -= 1;

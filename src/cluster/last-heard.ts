@@ -1,6 +1,6 @@
 /**
- * When each task was last told of, in whole seconds of listened time: four bytes each, where a field of an object takes
- * eight, and twenty-four with fractions. It concludes nothing.
+ * When the last event of each task arrived, in whole seconds of listened time. It takes four bytes for each task; an object
+ * field takes eight, or twenty-four with fractions. It concludes nothing.
  */
 
 const TASKS_AT_FIRST = 1024;
@@ -13,7 +13,7 @@ export class LastHeard {
     this.#tasksMax = tasksMax;
   }
 
-  /** Something is told of the task in that place. */
+  /** An event of the task at that place has arrived. */
   note(place: number, listenedMs: number): void {
     if (place >= this.#seconds.length) this.#grow(place);
     this.#seconds[place] = Math.floor(listenedMs / 1000);

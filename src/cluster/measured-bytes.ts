@@ -1,8 +1,8 @@
-/** What takes how much memory, as it was measured: for all that is bounded in bytes. */
+/** Measured memory sizes, for all tables that are bounded in bytes. */
 
-/** An UTF-16 unit. Most texts take half of it, but nobody can tell of which. */
+/** A UTF-16 unit. Most texts take half of it, but JavaScript does not say which. */
 export const CHARACTER_BYTES = 2;
-/** A process of a worker: with its last words, its starts and the process that it took the place of. */
+/** A worker process with its last events, its starts and its predecessor. */
 export const PROCESS_BYTES = 2000;
-/** One that is no longer known, which its runs keep in memory. */
+/** A process that has been dropped, but is kept in memory by its runs. */
 export const FORMER_PROCESS_BYTES = 1200;

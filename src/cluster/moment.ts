@@ -1,11 +1,11 @@
-/** What time it is for a cluster: for ages, and for silence. Types only; nobody here looks at a clock. */
+/** The current time of a cluster, for ages and for silence. Types only. */
 
 export interface Moment {
-  /** Epoch ms, to be compared with what others stamped; it stands still while nothing can be heard. */
+  /** Epoch ms, comparable with the timestamps of events; it stops while disconnected. */
   readonly wallMs: number;
   /**
-   * For how long the service has listened, ms. Monotonic. It does not advance while the broker is away or the process is
-   * held up: silence says nothing then.
+   * Listened time, ms: for how long events could arrive. Monotonic. It stops while the broker is unavailable or the process
+   * is stalled, when silence proves nothing.
    */
   readonly listenedMs: number;
 }

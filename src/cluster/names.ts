@@ -1,7 +1,6 @@
 /**
- * Gives equal texts as one and the same, and what is counted together one identity: each message brings its own copy of
- * every name, and a hundred thousand tasks have a few hundred names. It bounds itself by starting anew, which costs nothing
- * but memory.
+ * Interns texts, and run identities: each message has its own copy of every name, but a hundred thousand tasks have a few
+ * hundred names. When it is full it starts anew, which only costs memory.
  */
 import { type RunIdentity, UNKNOWN } from './observation.ts';
 
@@ -9,7 +8,7 @@ type ByWorker = Map<string, RunIdentity>;
 
 const NAMES_MAX = 20_000;
 const IDENTITIES_MAX = 50_000;
-/** UTF-16 units of all names: 4 MB. Those of a large cluster are a tenth of it. */
+/** UTF-16 units of all names: 4 MB. A large cluster takes a tenth of it. */
 const CHARACTERS_MAX = 2_000_000;
 
 export class Names {
@@ -27,7 +26,7 @@ export class Names {
     return name;
   }
 
-  /** Whoever keeps something for it finds that by the object; `task` and `queue` are '' where they are not known. */
+  /** The same object for the same names, so that it can be a key; `task` and `queue` are '' if unknown. */
   identity(task: string, queue: string, worker: string): RunIdentity {
     return this.#identities.get(task)?.get(queue)?.get(worker) ?? this.#add(task, queue, worker);
   }

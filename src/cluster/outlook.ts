@@ -1,36 +1,35 @@
 /**
- * What is to be expected of a run or a sending at some moment: whether it runs, waits, or is no longer waited for. Settling
- * acts on it and a view shows it. Pure: it changes nothing.
+ * What to expect of a run or a sending at a moment: whether it runs, waits, or is no longer expected. Settling acts on it,
+ * and a view shows it. Pure: it changes nothing.
  */
 import { EXPECTED_MS, hasPassed } from './lateness.ts';
 import type { Run, Sending } from './run.ts';
 import type { Task } from './task.ts';
 
-/** When, and after which gaps. */
 export interface OutlookMoment {
   /** Epoch ms. */
   readonly wallMs: number;
-  /** The connection to the broker, counted. */
+  /** The number of the current broker connection. */
   readonly session: number;
 }
 
-/** `scheduled`: it waits for its ETA. `doubted` and `gone` are standings that the run is to have. `none`: nothing is. */
+/** `scheduled`: it waits for its ETA. `doubted` and `gone`: the run’s next standing. `none`: it is not expected to end. */
 export type RunOutlook = 'running' | 'waiting' | 'scheduled' | 'doubted' | 'gone' | 'none';
 
 export type SendingOutlook = Extract<RunOutlook, 'waiting' | 'scheduled' | 'none'>;
 
-/** Whether nothing has been heard of a task for as long as a run of it is waited for. */
+/** Whether no event of a task has arrived for as long as a run of it is expected. */
 export function isSilent(lastHeardMs: number, listenedMs: number): boolean {
   return hasPassed(EXPECTED_MS, lastHeardMs, listenedMs);
 }
 
-/** @param silent nothing has been heard of the task for as long as a run of it is waited for */
+/** @param silent see `isSilent` */
 export function runOutlook(run: Run, task: Task, silent: boolean, at: OutlookMoment): RunOutlook {
   if (!run.isExpected) return 'none';
   if (run.hasStarted) return 'running';
-  // Events may have been missed: whether it still waits is known once more is told of it.
+  // Events may have been missed: only another event can show whether it still waits.
   if (run.session < at.session) return 'doubted';
-  // Another worker was given it.
+  // Another worker has the task.
   if (task.over || run.standing === 'redelivered') return 'gone';
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
   // Without an ETA it waits, however wrong the worker's clock is.
@@ -39,7 +38,7 @@ export function runOutlook(run: Run, task: Task, silent: boolean, at: OutlookMom
   return 'waiting';
 }
 
-/** @param silent as for `runOutlook` */
+/** @param silent see `isSilent` */
 export function sendingOutlook(
   sending: Sending,
   task: Task,
@@ -53,7 +52,7 @@ export function sendingOutlook(
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';
 }
 
-/** Whether a run of what is due since then, by some wall clock, is waited for no longer. */
+/** Whether it is so long overdue that no run is expected any more. */
 function isLongDue(sinceMs: number, wallMs: number): boolean {
   return hasPassed(EXPECTED_MS, sinceMs, wallMs);
 }

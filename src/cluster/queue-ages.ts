@@ -1,11 +1,11 @@
 /**
- * The age of the oldest task of each queue, of those that wait and of those that run, as one view gathers it. Bounded; it
- * does not decide whether a task waits, and it changes nothing.
+ * Collects, for one view, the age of the oldest waiting and the oldest running task of each queue. Bounded; it does not
+ * decide whether a task waits.
  */
 import { secondsBetween } from './clock-skew.ts';
 import type { QueueReading } from './observation.ts';
 
-/** Queues with ages of their own, of each kind; all others have one together, under the name `other`. */
+/** The most queues by name, waiting and running each; all others share the name `other`. */
 const NAMED_MAX = 10_000;
 const OTHERS = 'other';
 
@@ -13,19 +13,19 @@ export class QueueAges {
   readonly #waitingMs = new Map<string, number>();
   readonly #runningMs = new Map<string, number>();
 
-  /** A task of the queue waits since then, epoch ms; undefined where nobody can say since when. */
+  /** @param sinceMs when a task of the queue began to wait, epoch ms; undefined if not known */
   waiting(queue: string, sinceMs: number | undefined): void {
     note(this.#waitingMs, queue, sinceMs);
   }
 
-  /** Likewise, of one that runs. */
+  /** The same for a running task. */
   running(queue: string, sinceMs: number | undefined): void {
     note(this.#runningMs, queue, sinceMs);
   }
 
   /**
-   * At that time, epoch ms.
-   * @param known these queues have a reading also where nothing waits or runs
+   * @param known queues that have a reading even if nothing waits or runs
+   * @param wallMs the current time, epoch ms
    */
   readings(known: readonly string[], wallMs: number): readonly QueueReading[] {
     const queues = new Set([...known, ...this.#waitingMs.keys(), ...this.#runningMs.keys()]);

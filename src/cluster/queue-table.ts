@@ -1,9 +1,9 @@
 /**
- * The queues that are known: those of which a task was heard, until nothing has been heard of one for a while. A queue that
- * is known has its gauges, also when nothing waits in it. Bounded; it knows no task.
+ * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; it knows no
+ * tasks.
  */
 
-/** Without a gauge of their own when idle are those beyond. */
+/** Queues beyond it have no gauges while they are idle. */
 const QUEUES_MAX = 2000;
 
 interface Known {
@@ -19,29 +19,28 @@ export class QueueTable {
   #last: Known | undefined;
   #notAdmitted = 0;
 
-  /** @param retentionMs for how long a queue is known of which nothing is heard, in listened time */
+  /** @param retentionMs for how long a queue is known after its last event, in listened time */
   constructor(retentionMs: number) {
     this.#retentionMs = retentionMs;
   }
 
-  /** How often a queue was used that there was no room for. */
+  /** How often a queue was used for which there was no room. */
   get notAdmitted(): number {
     return this.#notAdmitted;
   }
 
-  /** The queue was heard of. */
+  /** An event named the queue. */
   use(queue: string, listenedMs: number): void {
     if (this.#last?.queue === queue) this.#last.lastUsedMs = listenedMs;
     else this.#find(queue, listenedMs);
   }
 
-  /** Those that are known at that time. */
   known(listenedMs: number): readonly string[] {
     const known = [...this.#byName.values()].filter((each) => this.#isKnown(each, listenedMs));
     return known.map(({ queue }) => queue);
   }
 
-  /** Lets go of those that are no longer known. */
+  /** Removes queues that are no longer known. */
   forgetIdle(listenedMs: number): void {
     for (const [queue, known] of this.#byName) {
       if (!this.#isKnown(known, listenedMs)) this.#byName.delete(queue);

@@ -1,19 +1,19 @@
 /**
- * A map that knows which of its entries was used longest ago. It has a linked list of its own: a Map keeps an order
- * too, but to find its first entry it walks over all that were deleted in front of it, which takes microseconds.
+ * A map that knows its least recently used entry. It has its own linked list: a Map is ordered too, but finding its first
+ * entry walks over all deleted ones before it, which takes microseconds.
  */
 
 export interface RecencyMap<Value> {
-  /** The value under that key, which becomes the most recently used; undefined if there is none. */
+  /** The value of that key, which becomes the most recently used; undefined if there is none. */
   use(key: string): Value | undefined;
-  /** The value under that key, which is no use of it. */
+  /** The value of that key, without using it. */
   peek(key: string): Value | undefined;
   /** Adds a key that is not in the map yet, as the most recently used. */
   add(key: string, value: Value): void;
   delete(key: string): void;
-  /** Takes out what was used longest ago; undefined if the map is empty. */
+  /** Removes the least recently used entry; undefined if the map is empty. */
   takeOldest(): Value | undefined;
-  /** The one used longest ago first; what is returned may be deleted meanwhile. */
+  /** The least recently used first; the current one may be deleted during iteration. */
   values(): Iterable<Value>;
   size(): number;
 }

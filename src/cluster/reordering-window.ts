@@ -1,6 +1,6 @@
 /**
- * Holds each event of a task for a moment, so that those that were overtaken on their way can still come before it. It
- * gives them out in the order in which they happened, task by task, and knows nothing of what they mean.
+ * Holds each task event for a moment, so that earlier ones that arrive late can still be applied first. It releases the
+ * events of each task in the order in which they happened, and does not interpret them.
  */
 import { isBefore } from './event-order.ts';
 import { lineageBytes } from './finished-runs.ts';
@@ -12,18 +12,18 @@ import { HeldEvent, type Task, type WorkerTaskEvent } from './task.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 export interface WindowSettings {
-  /** How much later than an event an earlier one may come, ms. */
+  /** How much later than an event an earlier one may arrive, ms. */
   readonly windowMs: number;
-  /** Events held at most, and bytes for as many; beyond it the one that came first is released early, and counted. */
+  /** The most events to hold, and bytes for as many; beyond it the one that arrived first is released early, and counted. */
   readonly heldMax: number;
 }
 
-/** Of one task. Its events are kept sorted by walking along them, which a hostile sender must not make long. */
+/** Per task. Its events are sorted by insertion, which a hostile sender must not make slow. */
 const HELD_PER_TASK_MAX = 64;
 
-/** An event without its texts, with a process that is held by nothing else, as measured. */
+/** Measured: an event without its texts, but with a process that nothing else keeps. */
 const EVENT_BYTES = 750;
-/** Room for a nodename of eighty letters in each, and in every other one for such a name of a task. */
+/** Room for a nodename of eighty characters in each event, and a task name of that length in every other one. */
 const BYTES_PER_EVENT = 1024;
 
 export class ReorderingWindow {
@@ -31,7 +31,7 @@ export class ReorderingWindow {
   readonly #apply: (event: HeldEvent) => void;
   readonly #names: Names;
   readonly #free = new Pool<HeldEvent>();
-  /** What is held takes at most so much, as estimated. */
+  /** The bound on `bytes`. */
   readonly bytesMax: number;
   #bytes = 0;
   #first: HeldEvent | undefined;
@@ -41,8 +41,8 @@ export class ReorderingWindow {
   #releasedEarlyPerTask = 0;
 
   /**
-   * @param apply given each event when its time has come; it may be read until apply returns
-   * @param names by which its texts are kept once
+   * @param apply called with each event when it is released; the event is valid until it returns
+   * @param names interns the texts
    */
   constructor(settings: WindowSettings, apply: (event: HeldEvent) => void, names = new Names()) {
     this.#settings = settings;
@@ -51,22 +51,22 @@ export class ReorderingWindow {
     this.bytesMax = settings.heldMax * BYTES_PER_EVENT;
   }
 
-  /** Events in it, those that have left before their turn included. */
+  /** Events in the queue, including those that are already released. */
   get size(): number {
     return this.#size;
   }
 
-  /** What they take, as estimated: rather too much. */
+  /** Their memory, an upper estimate. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Events that were released before an earlier one could have come, for lack of room. */
+  /** Events released for lack of room before an earlier one could have arrived. */
   get releasedEarly(): number {
     return this.#releasedEarly;
   }
 
-  /** The same, because too many of one task were held. */
+  /** The same, because one task had too many. */
   get releasedEarlyPerTask(): number {
     return this.#releasedEarlyPerTask;
   }
@@ -88,22 +88,22 @@ export class ReorderingWindow {
   }
 
   /**
-   * Gives out what has been held for long enough, and what happened before it to the same task.
-   * @param max of those that have been held for long enough
-   * @returns whether there are more of them
+   * Releases the due events, and those of the same tasks that happened before them.
+   * @param max the most due events to release
+   * @returns whether more are due
    */
   release(nowMs: number, max = Number.POSITIVE_INFINITY): boolean {
-    for (let given = 0; this.#first !== undefined && this.#isDue(this.#first, nowMs); given += 1) {
-      if (given >= max) return true;
+    for (let released = 0; this.#first !== undefined && this.#isDue(this.#first, nowMs); released += 1) {
+      if (released >= max) return true;
       this.#takeFirst(this.#first);
     }
     return false;
   }
 
-  /** Gives out everything that is held of the task, or of all. */
+  /** Releases all events of the task, or of all tasks. */
   flush(task?: Task): void {
     if (task === undefined) this.release(Number.POSITIVE_INFINITY);
-    else while (task.held !== undefined) this.#giveEarliest(task, task.held);
+    else while (task.held !== undefined) this.#releaseEarliest(task, task.held);
   }
 
   #isDue(held: HeldEvent, nowMs: number): boolean {
@@ -135,19 +135,19 @@ export class ReorderingWindow {
 
   #takeFirst(first: HeldEvent): void {
     const { task } = first;
-    while (!first.released && task.held !== undefined) this.#giveEarliest(task, task.held);
+    while (!first.released && task.held !== undefined) this.#releaseEarliest(task, task.held);
     this.#first = first.nextArrived;
     if (this.#first === undefined) this.#last = undefined;
     this.#size -= 1;
     this.#bytes -= bytesOf(first);
-    // It may be kept for long, and must keep nothing.
+    // A pooled object must not keep other data in memory.
     first.name = first.errorType = '';
     first.lineage = undefined;
     first.next = first.nextArrived = undefined;
     this.#free.give(first);
   }
 
-  #giveEarliest(task: Task, earliest: HeldEvent): void {
+  #releaseEarliest(task: Task, earliest: HeldEvent): void {
     task.held = earliest.next;
     earliest.released = true;
     this.#apply(earliest);

@@ -1,6 +1,6 @@
 /**
- * What is remembered of one execution of a task, and of one sending of it: only what later events need, since there are a
- * hundred thousand. It holds data and decides nothing.
+ * What is remembered of one run of a task, and of one sending of it: only what later events need, since there are a hundred
+ * thousand. It holds data and decides nothing.
  */
 import { marked } from './marks.ts';
 import type { RunIdentity } from './observation.ts';
@@ -14,35 +14,35 @@ const AHEAD_SHIFT = 3;
 const MARKS = (1 << AHEAD_SHIFT) - 1;
 const AHEAD_S_MAX = 2 ** 28 - 1;
 
-/** How far a run has come: it waits for an ETA of its own, or for a free slot, or it has started. */
+/** A run waits for its ETA (`scheduled`), waits for a free pool slot, or has started. */
 export type Stage = 'scheduled' | 'waiting' | 'started';
 
 /**
- * Whether an end of a run is expected. `redelivered`: yes, but another process was given the task too, so that it is not
- * lost with this one. Of all others none is expected, but if one is told, it is the run's. `replaced`: another task took
- * its place under the same uuid. `doubted`: it may have ended without a word: its worker says that it runs fewer tasks
- * than are known, or events of it may have been missed. `lost`: it ran when its process died, and was counted so. `gone`:
- * its process died, or another was given the task before it began.
+ * Whether the end of a run is expected. `redelivered`: yes, but another process has the task too, so it is not lost with
+ * this one. For all others no end is expected, but an end that arrives belongs to the run. `replaced`: another task uses the
+ * same uuid. `doubted`: its end may have been missed: its worker reports fewer active tasks than are known, or there was a
+ * gap. `lost`: it was running when its process died, and was counted. `gone`: it had not started when its process died or
+ * another process received the task.
  */
 export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'lost' | 'gone';
 
-/** One execution of a task, from its `task-received` to its first end. */
+/** One run of a task, from its `task-received` to its first end. */
 export class Run {
-  /** What it is counted as, from the first time on: whatever is learned later, all counters of a run agree. */
+  /** The names it is counted under. They never change, so that all counters of a run agree. */
   identity: RunIdentity;
-  /** The instance that has it. */
+  /** The process that has it. */
   instance: WorkerInstance;
   #marks = 0;
   standing: Standing = 'expected';
-  /** By the worker's clock, epoch ms: of the receipt (or the ETA, if later) while it waits, then of the start. */
+  /** By the worker’s clock, epoch ms: the receipt (or the ETA, if later) while it waits, then the start. */
   sinceMs = Number.NaN;
-  /** When it was due, by the sender’s clock, epoch ms: when it was sent, or its ETA if later. Until it starts, where known. */
+  /** When it was sent, or its ETA if later, by the sender’s clock, epoch ms; undefined if not known, or once it has started. */
   dueMs: number | undefined = undefined;
-  /** When nobody may begin it any more, epoch ms. */
+  /** When it expires unless it has started, epoch ms. */
   expiresMs: number | undefined = undefined;
-  /** Nodename of whoever sent it; '' where that is not known. */
+  /** Nodename of the sender; '' if not known. */
   sender = '';
-  /** The connection to the broker on which it was told of last, counted. */
+  /** The number of the broker connection that its last event arrived on. */
   session = 0;
   next: Run | undefined = undefined;
 
@@ -64,7 +64,7 @@ export class Run {
     return (this.#marks & STARTED) !== 0;
   }
 
-  /** `sinceMs` is when it was told: the time by the worker's clock is implausible. */
+  /** The worker’s timestamp is implausible: `sinceMs` is when the event arrived. */
   get implausibleTime(): boolean {
     return (this.#marks & IMPLAUSIBLE) !== 0;
   }
@@ -72,16 +72,16 @@ export class Run {
     this.#marks = marked(this.#marks, IMPLAUSIBLE, implausibleTime);
   }
 
-  /** `sinceMs`, where a duration may be made of it. */
+  /** `sinceMs` if a duration can be computed from it. */
   get plausibleSinceMs(): number | undefined {
     return this.implausibleTime ? undefined : this.sinceMs;
   }
 
-  /** When it was told of last, by the worker's clock, epoch ms; to the second where it waits for an ETA. */
+  /** The time of its last event, by the worker’s clock, epoch ms; to the second while it waits for an ETA. */
   get toldMs(): number {
     return this.sinceMs - (this.#marks >>> AHEAD_SHIFT) * 1000;
   }
-  /** How far ahead of that `sinceMs` is; among the marks, since a field would be eight bytes. */
+  /** How far `sinceMs` is ahead of `toldMs`; among the marks, since a field would cost eight bytes. */
   set aheadMs(aheadMs: number) {
     const aheadS = Math.min(Math.floor(aheadMs / 1000), AHEAD_S_MAX);
     this.#marks = (this.#marks & MARKS) | (aheadS << AHEAD_SHIFT);
@@ -91,7 +91,7 @@ export class Run {
     return this.standing === 'expected' || this.standing === 'redelivered';
   }
 
-  /** Makes it a run of which nothing is known but who has it and what it is. */
+  /** Resets it to a new run of that process. */
   begin(instance: WorkerInstance, identity: RunIdentity): void {
     this.identity = identity;
     this.instance = instance;
@@ -112,29 +112,29 @@ export class Sending {
   retries = 0;
   /** By the sender's clock, epoch ms. */
   sentMs = Number.NaN;
-  /** `sentMs` is when it was told: the time by the sender's clock is implausible. */
+  /** The sender’s timestamp is implausible: `sentMs` is when the event arrived. */
   implausibleTime = false;
   etaMs: number | undefined = undefined;
   expiresMs: number | undefined = undefined;
-  /** The broker itself holds it back until its ETA (native delayed delivery). */
+  /** The broker delays it until its ETA (native delayed delivery). */
   delayed = false;
-  /** The connection to the broker on which it came, counted: after another it may have been received and have ended. */
+  /** The number of the broker connection that it arrived on: after a gap it may have been received and have ended. */
   session = 0;
-  /** Nodename of whoever sent it. */
+  /** Nodename of the sender. */
   sender = '';
   next: Sending | undefined = undefined;
 
-  /** `sentMs`, where a duration may be made of it. */
+  /** `sentMs` if a duration can be computed from it. */
   get plausibleMs(): number | undefined {
     return this.implausibleTime ? undefined : this.sentMs;
   }
 
-  /** When it is due to run: when it was sent, or its ETA if that is later; where a duration may be made of it. */
+  /** When it was sent, or its ETA if later; if a duration can be computed from it. */
   get plausibleDueMs(): number | undefined {
     return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
   }
 
-  /** Keeps no text in memory. */
+  /** Frees its texts. */
   clear(): void {
     this.name = '';
     this.queue = '';

@@ -1,24 +1,24 @@
 /**
- * Compares what a worker instance says that it has begun with the `task-started` of it that reached us. Both only grow,
- * and it never takes back a loss; it errs towards too few where events of that moment may still be on their way.
+ * Compares how many tasks a worker process reports as started with the `task-started` events that arrived from it. A loss
+ * is never taken back; it errs towards too few while events may still be on their way.
  */
 
-/** How the last seconds are divided. */
+/** The last seconds, in slices. */
 const SLICES = 64;
-/** Celery counts a task just before it stamps its event, in pools of threads some ms before. */
+/** Celery counts a task just before it stamps the event; in thread pools, some ms before. */
 const SLICE_MS_MIN = 50;
-/** A slice is so many times shorter than the reordering window. */
+/** The reordering window, in slices. */
 const SLICES_PER_WINDOW = 8;
-/** Two moments that are no further apart may as well be in the other order. */
+/** Two times that are no further apart may be in either order. */
 const TOLERATED_SLICES = 2;
 
-/** What a word of the instance adds to what was known. */
+/** What one report adds. */
 export interface Progress {
   readonly processed: number;
   readonly lost: number;
 }
 
-/** When a word was said, by the worker's clocks. */
+/** When a count was reported, by the worker’s clocks. */
 interface Told {
   readonly timestampMs: number;
   readonly clock: number;
@@ -28,15 +28,14 @@ const NO_SLICES = new Uint32Array();
 
 export class StartTally {
   readonly #sliceMs: number;
-  /** Starts in each of the last slices, the newest of which is `#newest`; all older ones are in the total alone. */
+  /** Starts in each of the last slices, up to `#newest`; older ones are only in the total. */
   #slices = NO_SLICES;
   #newest = Number.NEGATIVE_INFINITY;
-  /** The logical clock of the last start in it; -1 where it is not known. */
+  /** The logical clock of the last start in it; -1 if not known. */
   #newestClock = -1;
   #seen = 0;
-  /** The highest count that it told. */
   #highest: number | undefined;
-  /** What the instance had begun, and how much of that we had seen, when it first told so within reach of the slices. */
+  /** The first reported count within reach of the slices, and how many starts had been seen by then. */
   #base: { readonly processed: number; readonly seen: number } | undefined;
   #lost = 0;
 
@@ -45,14 +44,14 @@ export class StartTally {
   }
 
   /**
-   * A start reached us that happened then, by the worker's clock.
-   * @param clock the logical one; -1 where it is not known
+   * Takes a `task-started` with that timestamp.
+   * @param clock the logical one; -1 if not known
    */
   started(timestampMs: number, clock = -1): void {
     this.#seen += 1;
     const slice = Math.floor(timestampMs / this.#sliceMs);
     if (this.#wasSetBack(slice + TOLERATED_SLICES, clock)) this.#forgetTimes();
-    // Many names are heard once and never begin a task.
+    // Many made-up workers never start a task.
     if (this.#slices === NO_SLICES) this.#slices = new Uint32Array(SLICES);
     if (slice > this.#newest) this.#advance(slice);
     if (slice === this.#newest) this.#newestClock = clock;
@@ -60,9 +59,9 @@ export class StartTally {
   }
 
   /**
-   * The instance said then, by its own clock, that it had begun so many; all that happened before has reached us.
-   * @param vagueMs by how much starts may seem to have happened too late
-   * @param clock its logical one; -1 where it is not known
+   * Takes a reported count with that timestamp; all earlier events have arrived.
+   * @param vagueMs by how much timestamps of starts may be too late
+   * @param clock the logical one; -1 if not known
    */
   told(processed: number, timestampMs: number, vagueMs = 0, clock = -1): Progress {
     const before = this.#highest ?? processed;
@@ -73,17 +72,17 @@ export class StartTally {
     return { processed: this.#highest - before, lost };
   }
 
-  /** The highest count that it told; undefined until it has. */
+  /** The highest reported count; undefined before the first. */
   get highest(): number | undefined {
     return this.#highest;
   }
 
-  /** Whether it had begun a task by then, by its own clock. */
+  /** Whether it had started a task by then, by its own clock. */
   hasBegunBefore(timestampMs: number): boolean {
     return (this.highest ?? 0) > 0 || this.#seenUntil(timestampMs - TOLERATED_SLICES * this.#sliceMs) > 0;
   }
 
-  /** Hands over the starts since then: they are of the process that took this one's place. */
+  /** Hands over the starts since then: they belong to the process that took its place. */
   splitAt(timestampMs: number, successor: StartTally): void {
     const first = Math.floor(timestampMs / this.#sliceMs);
     for (let slice = Math.max(first, this.#newest - SLICES + 1); slice <= this.#newest; slice += 1) {
@@ -99,10 +98,10 @@ export class StartTally {
     this.#slices = NO_SLICES;
   }
 
-  /** How many more starts than were known to be lost. */
+  /** How many more starts have been lost. */
   #missed(processed: number, { timestampMs, clock }: Told, toleratedMs: number): number {
     if (this.#base === undefined) {
-      // Of a backlog: which starts came after the word, nobody can tell.
+      // A backlog: which starts happened after this report is not known.
       if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
       this.#base = { processed, seen: this.#seenUntil(timestampMs - toleratedMs) };
       return 0;
@@ -113,7 +112,7 @@ export class StartTally {
     return Math.max(0, processed - this.#base.processed - seen - this.#lost);
   }
 
-  /** Starts that happened until then, as far as they can still be told apart. */
+  /** Starts that happened by then, as far as the slices still show. */
   #seenUntil(timestampMs: number): number {
     const last = Math.floor(timestampMs / this.#sliceMs);
     let later = 0;
@@ -123,12 +122,12 @@ export class StartTally {
     return this.#seen - later;
   }
 
-  /** Whether what was told with that logical clock, until that slice, was told after starts that seem to be later. */
+  /** Whether starts with later timestamps have earlier logical clocks. */
   #wasSetBack(last: number, clock: number): boolean {
     return last < this.#newest && this.#newestClock >= 0 && clock > this.#newestClock;
   }
 
-  /** The clock was set back: which starts are later than which word, nobody can tell any more. */
+  /** The clock was set back: timestamps no longer show which starts came after which report. */
   #forgetTimes(): void {
     this.#slices.fill(0);
     this.#newest = Number.NEGATIVE_INFINITY;

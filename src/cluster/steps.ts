@@ -1,14 +1,14 @@
-/** Work on many things in steps, between which whoever has it done may do something else. It knows neither. */
+/** Splits work on many items into steps, so that the caller can do something else between them. It knows nothing of either. */
 
-/** Work that says after each step whether it is over; it goes on when it is asked to. */
+/** Work that pauses after each step. */
 export type Steps<Result = void> = Generator<undefined, Result, undefined>;
 
-/** The things there are now, so many in each step; what becomes of the others meanwhile is for `act` to see. */
+/** Works on a copy of the items; `act` must check whether an item is still valid. */
 export function inSteps<Thing>(things: Iterable<Thing>, perStep: number, act: (thing: Thing) => void): Steps {
   return unchangedInSteps([...things], perStep, act);
 }
 
-/** The same of things that nobody adds to or takes from between the steps: no copy of them is made. */
+/** The same without a copy: the items must not change between the steps. */
 export function* unchangedInSteps<Thing>(
   things: Iterable<Thing>,
   perStep: number,

@@ -1,15 +1,14 @@
 /**
- * Tasks in the order in which they were put there. A task is in one list at a time and carries its own neighbours,
- * so that moving it costs a few writes and no memory.
+ * A linked list of tasks in the order in which they were added. A task is in one list at a time and holds its own links, so
+ * moving it costs a few writes and no memory.
  */
 import type { Steps } from './steps.ts';
 import type { Task } from './task.ts';
 
-/** One walk under way. */
+/** A walk in progress. */
 interface Walk {
-  /** Where it goes on. */
   next: Task | undefined;
-  /** The first task that was put behind those it is to visit. */
+  /** The first task that was appended after the walk began. */
   end: Task | undefined;
 }
 
@@ -18,9 +17,9 @@ export class TaskList {
   #newest: Task | undefined;
   #size = 0;
   #bytes = 0;
-  /** Rarely any, and never many. */
+  /** Never many. */
   readonly #walks: Walk[] = [];
-  #turn: Task | undefined;
+  #nextInCycle: Task | undefined;
 
   get oldest(): Task | undefined {
     return this.#oldest;
@@ -30,7 +29,7 @@ export class TaskList {
     return this.#size;
   }
 
-  /** What all of them weigh. */
+  /** The weight of all. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -45,7 +44,7 @@ export class TaskList {
     for (const walk of this.#walks) walk.end ??= task;
   }
 
-  /** Puts it before all others. A walk under way leaves it out. */
+  /** Adds it as the oldest. Walks in progress skip it. */
   prepend(task: Task): void {
     this.#add(task);
     task.older = undefined;
@@ -62,23 +61,23 @@ export class TaskList {
       if (task === walk.next) walk.next = task.newer;
       if (task === walk.end) walk.end = task.newer;
     }
-    if (task === this.#turn) this.#turn = task.newer;
+    if (task === this.#nextInCycle) this.#nextInCycle = task.newer;
     if (task.older === undefined) this.#oldest = task.newer;
     else task.older.newer = task.newer;
     if (task.newer === undefined) this.#newest = task.older;
     else task.newer.older = task.older;
   }
 
-  /** Says what a task of the list weighs. */
+  /** Changes the weight of a task in the list. */
   weigh(task: Task, weight: number): void {
     this.#bytes += weight - task.weight;
     task.weight = weight;
   }
 
-  /** One of them with each call, from the oldest to the newest, again and again. */
-  takeTurn(): Task | undefined {
-    const task = this.#turn ?? this.#oldest;
-    this.#turn = task?.newer;
+  /** Returns one task per call, from the oldest to the newest, then from the start again. */
+  cycle(): Task | undefined {
+    const task = this.#nextInCycle ?? this.#oldest;
+    this.#nextInCycle = task?.newer;
     return task;
   }
 
@@ -88,8 +87,8 @@ export class TaskList {
   }
 
   /**
-   * Visits those that are in the list now, the oldest first, so many in each step; those that leave it or are appended anew
-   * meanwhile are left out. There may be several walks at a time; one that is not finished is to be closed with `return()`.
+   * Visits the tasks that are in the list now, the oldest first; those removed or appended meanwhile are skipped. Several
+   * walks may run at once; one that is not finished must be closed with `return()`.
    */
   *walk(perStep: number, visit: (task: Task) => void): Steps {
     const walk: Walk = { next: this.#oldest, end: undefined };

@@ -1,7 +1,7 @@
 /**
- * The tasks that are remembered, by uuid. Bounded in number and in bytes. Where there is no room, what is over is forgotten
- * first; but of what has just ended some stays, and instead the oldest goes of those that were only sent or of those that
- * have run, of whichever there is more, which is counted as a loss.
+ * The remembered tasks, by uuid. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten first;
+ * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: a sent one or a
+ * begun one, whichever take more memory.
  */
 import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
@@ -18,12 +18,12 @@ import { TaskList } from './task-list.ts';
 import { bytesFor, ENTRY_BYTES, weightOf, weightOfNew } from './task-weight.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
-/** Beyond one in so many bytes for processes, most likely made up, tasks of those that were evicted are looked for. */
+/** If processes take more than this part of the bytes, most are made up: then tasks of evicted processes are looked for. */
 const PROCESSES_PART = 8;
 const LOOKED_AT_PER_RUN = 4;
-/** More open runs or waiting sendings of one task than this are deliveries that were never told on; the oldest goes. */
+/** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
-/** Tasks that have just ended take no more than one in so many places from those that have not ended. */
+/** Tasks that have just ended are kept before unfinished ones up to this part of the table. */
 const JUST_ENDED_PART = 32;
 
 export class TaskTable {
@@ -32,13 +32,13 @@ export class TaskTable {
   readonly #onForget: (task: Task) => void;
   readonly #finished: FinishedRuns | undefined;
   readonly #byUuid = new Map<string, Task>();
-  /** Of which more is expected: that were only sent; and all others, the one of which no run has begun for longest first. */
+  /** Unfinished tasks: those only sent; and all others, the one without a new run for longest first. */
   readonly #sent = new TaskList();
   readonly #begun = new TaskList();
   readonly #forgettable = new TaskList();
   readonly #fingerprints: Fingerprints;
   readonly #lastHeard: LastHeard;
-  /** No pool, which drops what it has too many of: each has a place of its own. */
+  /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
   readonly #freeSendings = new Pool<Sending>();
@@ -49,8 +49,8 @@ export class TaskTable {
   #partsEvicted = 0;
 
   /**
-   * @param onForget told of a task that is still whole, just before it is forgotten for lack of room
-   * @param finished what it keeps of runs is weighed with their tasks
+   * @param onForget called just before a task is forgotten for lack of room
+   * @param finished what it keeps of runs counts in the weight of their tasks
    */
   constructor(tasksMax: number, onForget: (task: Task) => void = () => {}, finished?: FinishedRuns) {
     this.#tasksMax = tasksMax;
@@ -66,7 +66,7 @@ export class TaskTable {
     return this.#byUuid.size;
   }
 
-  /** What it holds in memory, at most; more than its bound by what has come since room was made. */
+  /** Its memory, an upper estimate; it may exceed the bound until the next `makeRoom`. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -76,27 +76,27 @@ export class TaskTable {
     return this.#evicted;
   }
 
-  /** Runs and sendings that were given up because their task had too many. */
+  /** Runs and sendings dropped because their task had too many. */
   get partsEvicted(): number {
     return this.#partsEvicted;
   }
 
-  /** Those of which more is expected; of each kind the oldest first. */
+  /** The unfinished tasks; of each kind the oldest first. */
   readonly unfinished: Pick<TaskList, 'walk'> = {
     walk: (perStep, visit) => this.#walk(perStep, visit),
   };
 
-  /** The task of that uuid, of which a worker tells; a new and empty one if it was not known. */
+  /** The task of a worker’s event; a new one if it is not known. */
   task(uuid: string, listenedMs: number): Task {
     return this.#find(uuid, listenedMs, this.#begun);
   }
 
-  /** The same, of which whoever sent it tells. */
+  /** The task of a `task-sent` event; a new one if it is not known. */
   sentTask(uuid: string, listenedMs: number): Task {
     return this.#find(uuid, listenedMs, this.#sent);
   }
 
-  /** When something was last told of the task, in listened time, ms. */
+  /** When the last event of the task arrived, in listened time, ms. */
   lastHeardMs(task: Task): number {
     return this.#lastHeard.ms(task.place);
   }
@@ -106,18 +106,18 @@ export class TaskTable {
     return this.#fingerprints.isRepeat(task.place, print);
   }
 
-  /** Forgets tasks until the others fit in its bytes; nobody may be about to change one. */
+  /** Forgets tasks until the others fit; no caller may hold on to a task. */
   makeRoom(listenedMs: number): void {
-    // An entry that is not taken at once must keep no text in memory.
+    // A free entry must not keep texts in memory.
     while (this.#bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs)?.begin('');
   }
 
-  /** Says whether more is expected of the task. */
+  /** Sets whether more events are expected of the task. */
   expectMore(task: Task, more: boolean): void {
     if (task.forgettable === more) this.#move(task, more ? this.#begun : this.#forgettable);
   }
 
-  /** Says that nothing has come of the task for so long that no other is to be forgotten before it. */
+  /** Makes the task the first to be forgotten: no more events of it are likely. */
   giveUp(task: Task): void {
     if (task.forgettable) return;
     this.#listOf(task).remove(task);
@@ -125,14 +125,14 @@ export class TaskTable {
     this.#forgettable.prepend(task);
   }
 
-  /** Counts anew what the task takes; to be called when parts or texts of it have changed. */
+  /** Recounts the task’s bytes; call it when its parts or texts have changed. */
   weigh(task: Task): void {
     const weight = weightOf(task, this.#finished);
     this.#bytes += weight - task.weight;
     this.#listOf(task).weigh(task, weight);
   }
 
-  /** Begins a run of the task, behind those it has. */
+  /** Appends a new run to the task. */
   openRun(task: Task, instance: WorkerInstance, identity: RunIdentity): Run {
     if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
       this.closeRun(task, task.runs);
@@ -142,29 +142,29 @@ export class TaskTable {
     run.begin(instance, identity);
     this.#hold(instance);
     task.runs = appended(task.runs, run);
-    // Not with each event: to move a task in its list touches two others, which are in no cache.
+    // Not with each event: a move touches two other tasks, which are not in the CPU cache.
     this.#move(task, this.#begun);
     if (this.#instances * FORMER_PROCESS_BYTES * PROCESSES_PART > this.bytesMax) this.#giveUpOrphans();
     return run;
   }
 
-  /** Another process has the run. */
+  /** Moves the run to another process. */
   assign(run: Run, instance: WorkerInstance): void {
     if (run.instance === instance) return;
-    this.#letGo(run.instance);
+    this.#release(run.instance);
     this.#hold(instance);
     run.instance = instance;
   }
 
-  /** Takes a run out of the task; it may be read until the next one is opened. */
+  /** Removes a run from the task; it may be read until the next run is opened. */
   closeRun(task: Task, run: Run): void {
     if (task.runs === undefined) return;
     task.runs = without(task.runs, run);
-    this.#letGo(run.instance);
+    this.#release(run.instance);
     this.#freeRuns.give(run);
   }
 
-  /** Adds an empty sending to the task, behind those it has. */
+  /** Appends an empty sending to the task. */
   addSending(task: Task): Sending {
     if (task.sendings !== undefined && lengthOf(task.sendings) >= PER_TASK_MAX) {
       this.takeSending(task, task.sendings);
@@ -175,7 +175,7 @@ export class TaskTable {
     return sending;
   }
 
-  /** Takes a sending out of the task; its texts are gone, its times may be read until the next one is added. */
+  /** Removes a sending from the task; its texts are gone, its times may be read until the next one is added. */
   takeSending(task: Task, sending: Sending): void {
     if (task.sendings === undefined) return;
     task.sendings = without(task.sendings, sending);
@@ -183,10 +183,10 @@ export class TaskTable {
     this.#freeSendings.give(sending);
   }
 
-  /** Whoever told of them cannot be followed, so they go before those whose worker is known. */
+  /** Tasks of evicted processes cannot be followed, so they are forgotten first. */
   #giveUpOrphans(): void {
     for (let looked = 0; looked < LOOKED_AT_PER_RUN; looked += 1) {
-      const task = this.#begun.takeTurn();
+      const task = this.#begun.cycle();
       if (task?.runs === undefined || task.held !== undefined) continue;
       if (find(task.runs, ({ instance }) => instance.dropped !== 'evicted') === undefined) this.giveUp(task);
     }
@@ -211,7 +211,7 @@ export class TaskTable {
     return task;
   }
 
-  /** First the others: what leaves them for the second list meanwhile is not visited twice. */
+  /** In this order no task is visited twice: none moves from the first list to the second. */
   *#walk(perStep: number, visit: (task: Task) => void): Steps {
     yield* this.#begun.walk(perStep, visit);
     yield* this.#sent.walk(perStep, visit);
@@ -236,7 +236,7 @@ export class TaskTable {
     this.#bytes += FORMER_PROCESS_BYTES;
   }
 
-  #letGo(instance: WorkerInstance): void {
+  #release(instance: WorkerInstance): void {
     instance.runs -= 1;
     if (instance.runs > 0) return;
     this.#instances -= 1;
@@ -267,7 +267,7 @@ export class TaskTable {
   #leastNeeded(listenedMs: number): Task | undefined {
     const over = this.#forgettable.oldest;
     if (over === undefined) return this.#oldestUnfinished();
-    // In this order, since to look at a task that was not touched for long takes time.
+    // The sizes first: to read a task that was not used for long is slow.
     const { size, bytes } = this.#forgettable;
     if (size * JUST_ENDED_PART > this.#tasksMax || bytes * JUST_ENDED_PART > this.bytesMax) return over;
     const endedMs = this.lastHeardMs(over);

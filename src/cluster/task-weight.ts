@@ -1,41 +1,41 @@
 /**
- * How much memory a task takes, with all that only it may hold. It rather says too much: a text counts for each who has
- * it, though most of them are shared, and as if it were of two bytes a character, since nobody can tell. Pure.
+ * Estimates the memory of a task, with all that only it may keep. It overestimates: a shared text counts for each of its
+ * users, with two bytes per character. Pure.
  */
 import type { FinishedRuns } from './finished-runs.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import type { Task } from './task.ts';
 
 /**
- * What a table has room for, by each task that it may remember. With names of 40 characters, a task that runs takes
- * 1,030 as they are counted here, one that was sent 880 and one that is over 490; of memory 390, 370 and 280.
+ * The bound of a table, per task that it may remember. With names of 40 characters, a running task counts 1,030 bytes here, a
+ * sent one 880 and one that has ended 490; in memory they take 390, 370 and 280.
  */
 const BYTES_PER_TASK = 1280;
-/** However few tasks it remembers: some of the heaviest that there can be. */
+/** The least bound: room for some of the heaviest tasks. */
 const BYTES_AT_LEAST = 1_048_576;
 
-/** The entry itself with its fingerprints, which is kept for the next task. */
+/** The entry itself with its fingerprints, which is reused for the next task. */
 export const ENTRY_BYTES = 180;
 
-/** Of the map by uuid, which doubles when it is full. */
+/** In the map by uuid, which doubles when it is full. */
 const MAP_ENTRY_BYTES = 64;
-/** With its numbers and its identity. */
+/** Including its numbers and its identity. */
 const RUN_BYTES = 240;
 const SENDING_BYTES = 190;
 const TEXT_BYTES = 24;
 const BARE_BYTES = MAP_ENTRY_BYTES + 3 * TEXT_BYTES;
 
-/** What a table that remembers so many tasks has room for. */
+/** The bound in bytes of a table for so many tasks. */
 export function bytesFor(tasks: number): number {
   return Math.max(tasks * BYTES_PER_TASK, BYTES_AT_LEAST);
 }
 
-/** Bytes of a task of which nothing is known, beyond those of its entry. */
+/** Bytes of a new task beyond its entry. */
 export function weightOfNew(uuid: string): number {
   return BARE_BYTES + CHARACTER_BYTES * uuid.length;
 }
 
-/** Bytes beyond those of its entry. @param finished what it keeps of the runs counts too */
+/** Bytes of a task beyond its entry. @param finished what it keeps of the runs counts too */
 export function weightOf({ uuid, name, queue, runs, sendings }: Task, finished?: FinishedRuns): number {
   let bytes = BARE_BYTES;
   let characters = uuid.length + name.length + queue.length;

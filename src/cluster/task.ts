@@ -1,6 +1,6 @@
 /**
- * What is remembered of one task: only what later events of it need, since there are a hundred thousand. It holds data
- * and decides nothing. Each field costs eight bytes, and one that is always a number with fractions sixteen more.
+ * What is remembered of one task: only what later events need, since there are a hundred thousand. It holds data and
+ * decides nothing. Each field costs eight bytes, and one with fractional numbers sixteen more.
  */
 import type { Lineage, TaskEvent, TaskRevoked, TaskSent } from '../celery/event.ts';
 import { marked } from './marks.ts';
@@ -19,20 +19,20 @@ const MARKS = (1 << WEIGHT_SHIFT) - 1;
 
 export class Task {
   uuid = '';
-  /** The name that was told last, by task-sent or task-received; '' until one was seen. */
+  /** The last known name, from task-sent or task-received; '' before that. */
   name = '';
-  /** The queue that was told last; '' until one was seen. */
+  /** The last known queue; '' before that. */
   queue = '';
   /** The runs that have not ended, oldest first. */
   runs: Run | undefined = undefined;
-  /** The sendings that no run has begun from yet, oldest first. */
+  /** The sendings that have no run yet, oldest first. */
   sendings: Sending | undefined = undefined;
-  /** The events that wait in the reordering window, in the order in which they happened. */
+  /** The events in the reordering window, in the order in which they happened. */
   held: HeldEvent | undefined = undefined;
   /** Its neighbours in its list of the table. */
   older: Task | undefined = undefined;
   newer: Task | undefined = undefined;
-  /** Where the table keeps what is no object. */
+  /** Its index in the table’s typed arrays. */
   readonly place: number;
   #marks = 0;
 
@@ -40,7 +40,7 @@ export class Task {
     this.place = place;
   }
 
-  /** Its last end was final: another end without an open run repeats that one. */
+  /** Its last end was final: another end without an open run is a duplicate. */
   get over(): boolean {
     return (this.#marks & OVER) !== 0;
   }
@@ -64,7 +64,7 @@ export class Task {
     this.#marks = marked(this.#marks, LOST, lost);
   }
 
-  /** Nothing more is expected of it: to forget it is no loss. */
+  /** No more events are expected: it can be forgotten without loss. */
   get forgettable(): boolean {
     return (this.#marks & FORGETTABLE) !== 0;
   }
@@ -80,7 +80,7 @@ export class Task {
     this.#marks = marked(this.#marks, SENT, sent);
   }
 
-  /** Bytes that it takes beyond its entry, as they were counted last; among the marks, since a field would be eight. */
+  /** Its bytes beyond the entry, when last counted; among the marks, since a field would cost eight bytes. */
   get weight(): number {
     return this.#marks >>> WEIGHT_SHIFT;
   }
@@ -88,7 +88,7 @@ export class Task {
     this.#marks = (bytes << WEIGHT_SHIFT) | (this.#marks & MARKS);
   }
 
-  /** Makes it a task of which nothing is known. */
+  /** Resets it to a new task. */
   begin(uuid: string): void {
     this.uuid = uuid;
     this.name = '';
@@ -97,12 +97,11 @@ export class Task {
   }
 }
 
-/** What workers tell of tasks. */
+/** The task events that workers send. */
 export type WorkerTaskEvent = Exclude<TaskEvent, TaskSent>;
 
 /**
- * A worker's event of a task as it waits in the reordering window. It is one flat shape for all types, so that an object
- * can be filled again with another event.
+ * A task event in the reordering window. All types share one flat shape, so that an object can be reused for another event.
  */
 export class HeldEvent {
   task: Task;
@@ -110,24 +109,21 @@ export class HeldEvent {
   type: WorkerTaskEvent['type'] = 'task-received';
   /** By the worker's clock, epoch ms. */
   timestampMs = 0;
-  /** `timestampMs` is when it was told: the time by the worker's clock is implausible. */
+  /** The worker’s timestamp is implausible: `timestampMs` is when the event arrived. */
   implausibleTime = false;
   clock = -1;
-  /** When it reached us, in listened time, ms. */
+  /** In listened time, ms. */
   arrivedAtMs = 0;
-  /** It has left the window before its turn. */
+  /** It has left the window together with a later event. */
   released = false;
   /** The next of its task, in the order in which they happened. */
   next: HeldEvent | undefined = undefined;
-  /** The one that reached us next. */
+  /** The next one to arrive. */
   nextArrived: HeldEvent | undefined = undefined;
-  /** Of a receipt; '' where it is not told. */
+  /** Of a receipt, like the next three; '' if not known. */
   name = '';
-  /** Of a receipt. */
   retries = 0;
-  /** Of a receipt. */
   etaMs: number | undefined = undefined;
-  /** Of a receipt. */
   expiresMs: number | undefined = undefined;
   /** Of a success. */
   runtimeS: number | undefined = undefined;
@@ -135,7 +131,7 @@ export class HeldEvent {
   errorType = '';
   /** Of an end. */
   outcome: Outcome = 'succeeded';
-  /** Of a receipt, where it was asked for. */
+  /** Of a receipt, if it was requested. */
   lineage: Lineage | undefined = undefined;
 
   constructor(task: Task, instance: WorkerInstance) {
@@ -143,12 +139,12 @@ export class HeldEvent {
     this.instance = instance;
   }
 
-  /** `timestampMs`, where a duration may be made of it. */
+  /** `timestampMs` if a duration can be computed from it. */
   get plausibleMs(): number | undefined {
     return this.implausibleTime ? undefined : this.timestampMs;
   }
 
-  /** Takes over what the event says; what an event of its type does not have stays as it is, and nobody reads it. */
+  /** Copies the event. Fields that its type does not have keep old values, which are never read. */
   fill(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, arrivedAtMs: number): void {
     this.task = task;
     this.instance = instance;
@@ -173,7 +169,7 @@ export class HeldEvent {
         this.runtimeS = event.runtimeS;
         break;
       case 'task-failed':
-        // Told as a failure, it is the run's rejection; the `task-rejected` that may follow repeats it.
+        // Celery may report a rejection as a failure; a `task-rejected` that follows repeats it.
         this.outcome = event.rejection ? 'rejected' : 'failed';
         this.errorType = event.errorType;
         break;

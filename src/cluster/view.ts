@@ -1,7 +1,6 @@
 /**
- * What is true at one moment, as gauges and status pages show it: walks over all unfinished tasks and all workers and reads
- * them. It changes nothing and observes nothing. It walks in steps; what changes between two of them is taken as it is when
- * it is looked at.
+ * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
+ * nothing. It works in steps; what changes between them is read as it is when its turn comes.
  */
 import { secondsBetween } from './clock-skew.ts';
 import type { Moment } from './moment.ts';
@@ -16,24 +15,24 @@ import type { Worker } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 import type { WorkerTable } from './worker-table.ts';
 
-/** What a view looks at. */
+/** What a view reads. */
 export interface Viewed {
   readonly tasks: Pick<TaskTable, 'unfinished' | 'lastHeardMs'>;
   readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
   readonly queues: Pick<QueueTable, 'known'>;
 }
 
-/** Runs that an instance has and has not begun. */
+/** Runs that a process has received and not started. */
 interface Waiting {
   prefetched: number;
   scheduled: number;
 }
 
-/** Each takes a fraction of a microsecond. */
+/** Each task takes a fraction of a microsecond. */
 const TASKS_A_STEP = 1000;
 const WORKERS_A_STEP = 100;
 
-/** @param now asked when the time is needed: a view of much takes some time */
+/** @param now read whenever the time is needed: a large view takes a while */
 export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
   return new Viewing(viewed, now).view();
 }
@@ -41,9 +40,9 @@ export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
 class Viewing {
   readonly #viewed: Viewed;
   readonly #now: () => Moment;
-  /** One for the whole view: what is silent at its beginning is so at its end. */
+  /** The same for the whole view, so that silence does not change during it. */
   readonly #listenedMs: number;
-  /** Read anew with each step. */
+  /** Refreshed with each step. */
   #at: OutlookMoment;
   readonly #waiting = new Map<WorkerInstance, Waiting>();
   readonly #ages = new QueueAges();
@@ -79,7 +78,7 @@ class Viewing {
       else if (outlook === 'scheduled') this.#waitingOf(run.instance).scheduled += 1;
       else if (outlook === 'waiting') {
         this.#waitingOf(run.instance).prefetched += 1;
-        // If the worker is no longer there, it waits in the broker again.
+        // If the worker is gone, the task waits in the broker again.
         this.#ages.waiting(run.identity.queue, run.dueMs ?? run.plausibleSinceMs);
       }
     }
@@ -102,11 +101,11 @@ class Viewing {
     let lastSeenMs = Number.NEGATIVE_INFINITY;
     let up: WorkerInstance | undefined;
     let active: number | undefined;
-    let hasTold = false;
+    let hasReported = false;
     let [prefetched, scheduled] = [0, 0];
     for (const instance of worker.instances) {
       lastSeenMs = Math.max(lastSeenMs, instance.lastSeenMs);
-      hasTold ||= instance.load !== undefined;
+      hasReported ||= instance.load !== undefined;
       if (!this.#viewed.workers.isUp(worker, instance, this.#listenedMs)) continue;
       up = instance;
       if (instance.active !== undefined) active = (active ?? 0) + instance.active;
@@ -121,7 +120,7 @@ class Viewing {
       prefetched,
       scheduled,
       heartbeatAgeS: secondsBetween(lastSeenMs, this.#listenedMs) ?? 0,
-      load: up === undefined && hasTold ? [0, 0, 0] : up?.load,
+      load: up === undefined && hasReported ? [0, 0, 0] : up?.load,
       versions: worker.versions,
     };
   }

@@ -1,39 +1,39 @@
-/** How much of workers may be held, and what each takes in memory, as it was measured with the longest texts. Pure. */
+/** The bounds on workers and their held events, and the measured memory of each with the longest texts. Pure. */
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import type { Worker } from './worker.ts';
 
-/** A worker's entry without its nodename; with former versions of it. */
+/** A worker’s entry without its nodename, with its former versions. */
 const WORKER_BYTES = 1500;
-/** With texts of its own, of 64 characters as decoding cuts them. */
+/** A held worker event with its own texts, which decoding cuts to 64 characters. */
 export const WORD_BYTES = 600;
 
-/** Room for five processes: a worker of which several were deployed one after the other, and none is forgotten yet. */
+/** Room for five processes: several deployments in a row, none of them forgotten yet. */
 const BYTES_PER_WORKER = 12_000;
-/** So that a few that crash again and again do not push out the others of a small table. */
+/** So that a few workers in a crash loop do not evict the others of a small table. */
 const BYTES_MAX_MIN = 1_000_000;
 
-/** Told at once, and for each worker there may be; what is kept of the others has bounds of its own. */
+/** The most forgotten nodenames to report at once, and per worker of the table. */
 export const FORGOTTEN_MAX = 100_000;
 export const FORGOTTEN_PER_WORKER = 2;
 
-/** A worker greets, beats at once, and answers to remote control and says goodbye in the same second. */
+/** In one second a worker can send its online event, a heartbeat, one more for remote control, and its offline event. */
 const WORDS_AT_ONCE = 4;
-/** Celery's usual interval is two seconds; it can be set to one. */
+/** Celery’s default heartbeat interval is two seconds; it can be set to one. */
 const BEAT_MS = 1000;
-/** So that a few workers that reconnect again and again do not have words applied early. */
+/** So that a few workers that keep reconnecting do not have events applied early. */
 const WORDS_MAX_MIN = 1000;
 
-/** Without its processes. */
+/** A worker’s bytes without its processes. */
 export function ownBytesOf({ nodename }: Worker): number {
   return WORKER_BYTES + CHARACTER_BYTES * nodename.length;
 }
 
-/** More than honest workers say within the time for which that is held. */
+/** More events than honest workers send within the window. */
 export function wordsMax(workersMax: number, windowMs: number): number {
   return Math.max(WORDS_MAX_MIN, workersMax * (WORDS_AT_ONCE + Math.ceil(windowMs / BEAT_MS)));
 }
 
-/** Of all workers, so that no number of processes and no length of names takes more. */
+/** For all workers together, whatever the number of processes and the length of names. */
 export function workersBytesMax(workersMax: number): number {
   return Math.max(BYTES_MAX_MIN, workersMax * BYTES_PER_WORKER);
 }

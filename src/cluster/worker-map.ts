@@ -1,6 +1,6 @@
 /**
- * The entries of the workers that are known, by nodename, bounded in number and in bytes: beyond either the one that was
- * heard of longest ago goes. It knows which are gone since it was last asked, and decides nothing else about a worker.
+ * The known workers by nodename, bounded in number and in bytes: beyond either, the least recently active one is evicted. It
+ * also remembers which workers are forgotten since the last call, and decides nothing else about a worker.
  */
 import { PROCESS_BYTES } from './measured-bytes.ts';
 import { createRecencyMap } from './recency-map.ts';
@@ -11,11 +11,11 @@ import type { WorkerInstance } from './worker-instance.ts';
 export class WorkerMap {
   readonly #max: number;
   readonly #workers = createRecencyMap<Worker>();
-  /** Since they were last asked for. */
+  /** Since the last `takeForgotten`. */
   readonly #forgotten = new Set<string>();
   readonly #forgottenMax: number;
   #bytes = 0;
-  /** Of all entries at most, as estimated. */
+  /** The bound on `bytes`. */
   readonly bytesMax: number;
   #evicted = 0;
 
@@ -29,7 +29,7 @@ export class WorkerMap {
     return this.#workers.size();
   }
 
-  /** What the entries take with their processes, as estimated: rather too much. */
+  /** The memory of all entries with their processes, an upper estimate. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -39,7 +39,7 @@ export class WorkerMap {
     return this.#evicted;
   }
 
-  /** The worker of that name, which has just been heard of; undefined for a client, which is none. */
+  /** The worker of an event that has just arrived; undefined for a client, which is no worker. */
   use(nodename: string): Worker | undefined {
     return this.#workers.use(nodename) ?? this.#add(nodename);
   }
@@ -49,23 +49,23 @@ export class WorkerMap {
     return this.#workers.peek(nodename);
   }
 
-  /** The one heard of longest ago first. */
+  /** The least recently active first. */
   all(): Iterable<Worker> {
     return this.#workers.values();
   }
 
-  /** Adds a process of a worker; what is too much then stays until `keepBounds`. */
+  /** Adds a process of a worker; the bound may be exceeded until `keepBounds`. */
   addProcess(worker: Worker, instance: WorkerInstance): void {
     addProcess(worker, instance);
     this.#bytes += PROCESS_BYTES;
   }
 
-  /** Lets go of those heard of longest ago while all take too much, but not of the last one. */
+  /** Evicts the least recently active workers while all take too much memory, but never the last one. */
   keepBounds(): void {
     while (this.#bytes > this.bytesMax && this.size > 1) this.#evictOldest();
   }
 
-  /** Lets go of some processes of a worker. */
+  /** Drops some processes of a worker. */
   dropProcesses(worker: Worker, dropped: ReadonlySet<WorkerInstance>, why: 'retired' | 'evicted'): void {
     for (const instance of dropped) instance.drop(why);
     const left = worker.instances.filter((instance) => !dropped.has(instance));
@@ -73,13 +73,13 @@ export class WorkerMap {
     worker.instances = left;
   }
 
-  /** The worker is gone. */
+  /** Forgets a worker that is gone. */
   retire(worker: Worker): void {
     this.#workers.delete(worker.nodename);
     this.#forget(worker, 'retired');
   }
 
-  /** The nodenames of all workers that have gone since the last call, for whatever reason, and are not back. */
+  /** The nodenames of all workers forgotten since the last call, for whatever reason, that are not back. */
   takeForgotten(): readonly string[] {
     const forgotten = [...this.#forgotten].filter((nodename) => this.peek(nodename) === undefined);
     this.#forgotten.clear();

@@ -1,4 +1,4 @@
-/** One worker, with its processes in the order in which they began; which of them sent an event. It decides nothing else. */
+/** One worker with its processes, and which of them sent an event. It decides nothing else. */
 import type { EventBase } from '../celery/event.ts';
 import { hasPassed, LAST_WORDS_MS } from './lateness.ts';
 import type { WorkerVersion } from './observation.ts';
@@ -6,19 +6,19 @@ import type { WorkerInstance } from './worker-instance.ts';
 
 export interface Worker {
   readonly nodename: string;
-  /** In the order in which they began; more than one after a restart, or where workers share a name. */
+  /** In order of their start; more than one after a restart, or if workers share a name. */
   instances: readonly WorkerInstance[];
-  /** The queue it consumes where it is only one, told by remote control; '' otherwise. */
+  /** The queue it consumes if there is only one, known by remote control; '' otherwise. */
   onlyQueue: string;
-  /** That it is known was observed. */
+  /** `worker-appeared` was observed. */
   hasAppeared: boolean;
-  /** The versions that it told of itself: first the present one, then former ones. */
+  /** As it reported them, first the current one, then former ones. */
   versions: readonly WorkerVersion[];
 }
 
 /** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
 const CLIENT = /^gen\d+@/u;
-/** Of one worker; each beyond takes the place of the oldest. */
+/** Per worker; each one beyond replaces the oldest. */
 const VERSIONS_MAX = 4;
 
 export function isClient(nodename: string): boolean {
@@ -30,8 +30,8 @@ export function newWorker(nodename: string): Worker {
 }
 
 /**
- * The process of that pid which ran then; the events of the first moments of the oldest may come in any order.
- * @param settledMs of one that was first seen before, in listened time, all events are its own: a clock was set back
+ * The process with that pid that ran then; the first events of the oldest may arrive in any order.
+ * @param settledMs a process first seen before this, in listened time, has sent all later events: a clock was set back
  */
 export function processOf(
   { instances }: Worker,
@@ -39,7 +39,7 @@ export function processOf(
   settledMs: number,
 ): WorkerInstance | undefined {
   const last = instances[instances.length - 1];
-  // Nearly always.
+  // The usual case.
   if (last?.pid === pid && last.firstToldMs <= timestampMs) return last;
   const newest = instances.findLast((instance) => instance.pid === pid);
   if (newest === undefined || newest.firstToldMs <= timestampMs) return newest;
@@ -51,19 +51,16 @@ export function processOf(
   return oldest;
 }
 
-/** Adds one that is heard of for the first time. A late word of one that is gone must not seem to be its successor’s. */
+/** Adds a new process. A late event of a process that is gone must not seem to be its successor’s. */
 export function addProcess(worker: Worker, instance: WorkerInstance): void {
   const { instances } = worker;
   const at = instances.findLastIndex((other) => other.firstSpokeMs <= instance.firstSpokeMs) + 1;
-  // It may have left long ago.
+  // It may have exited long ago.
   instance.hasExited = instance.seemsLate = at < instances.length;
   worker.instances = instances.toSpliced(at, 0, instance);
 }
 
-/**
- * One that seemed to be gone is the newest after all where it goes on and no other does: a clock is wrong, or we were held
- * up.
- */
+/** Makes a process that seemed gone the newest if only it goes on: a clock is wrong, or our process was stalled. */
 export function reorder(worker: Worker, instance: WorkerInstance, listenedMs: number): void {
   if (!instance.seemsLate || !hasPassed(LAST_WORDS_MS, instance.firstSeenMs, listenedMs)) return;
   const others = worker.instances.filter((each) => each !== instance);
@@ -73,7 +70,7 @@ export function reorder(worker: Worker, instance: WorkerInstance, listenedMs: nu
   worker.instances = [...others, instance];
 }
 
-/** Notes the version that the newest process has told. */
+/** Notes the version that the newest process reported. */
 export function noteVersion(worker: Worker): void {
   const { version = '', system = '' } = worker.instances.at(-1) ?? {};
   const [present] = worker.versions;
