@@ -1,6 +1,6 @@
 /**
- * `npm run audit`: asks the registry what is known against the packages that ours brings along. What is severe fails;
- * where the registry does not answer that question, this is said, and is no failure.
+ * `npm run audit`: asks the registry for known vulnerabilities of the shipped packages. Severe ones fail. If the registry
+ * does not answer, it says so and succeeds.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -10,7 +10,7 @@ const SEVERE = new Set(['high', 'critical']);
 
 interface Report {
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string }>>;
-  /** In the place of all else, where there was no answer. */
+  /** Instead of all else if there was no report. */
   readonly message?: string;
 }
 
@@ -21,11 +21,11 @@ const { stdout, error } = spawnSync('npm', ['audit', '--omit=dev', '--json'], {
 if (error !== undefined) throw error;
 const report = read(stdout);
 if (report.vulnerabilities === undefined) {
-  process.stdout.write(`Not audited, for the registry does not say: ${report.message ?? 'no answer'}\n`);
+  process.stdout.write(`Not audited, since the registry gave no report: ${report.message ?? 'no answer'}\n`);
 } else {
   const found = Object.entries(report.vulnerabilities);
   for (const [name, { severity }] of found) process.stdout.write(`${severity}: ${name}\n`);
-  process.stdout.write(`${found.length} of the packages that are shipped have known vulnerabilities.\n`);
+  process.stdout.write(`Shipped packages with known vulnerabilities: ${found.length}\n`);
   if (found.some(([, { severity }]) => SEVERE.has(severity))) process.exitCode = 1;
 }
 
@@ -33,7 +33,7 @@ function read(text: string): Report {
   try {
     return JSON.parse(text);
   } catch {
-    // A proxy may answer with a page of its own.
-    return { message: 'what came is no report' };
+    // A proxy may answer with an HTML page.
+    return { message: 'the answer is not JSON' };
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Runs a script of this project on the Node that the lock file pins, after making sure that the packages are there:
+ * Runs a script of this project on the Node that the lock file pins, after installing missing packages:
  *
  *     node scripts/bootstrap.mjs <script> [arguments …]
  *
- * It is the one file that must run on whatever Node the machine has, hence plain JavaScript without a dependency. It
- * never changes the lock file and never looks into the script: arguments, signals and the exit code pass through.
+ * This file must run on any Node, so it is plain JavaScript without dependencies. It never changes the lock file; arguments,
+ * signals and the exit code of the script pass through.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,22 +18,22 @@ const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MODULES = path.join(ROOT, 'node_modules');
 const NODE_DIRECTORY = path.join(MODULES, 'node', 'bin');
 const NODE = path.join(NODE_DIRECTORY, 'node');
-/** Outside `node_modules`, which an installation empties. Holds the process id of whoever installs. */
+/** Outside `node_modules`, which an installation empties. Contains the id of the installing process. */
 const LOCK = path.join(ROOT, '.cache', 'install.lock');
 const LOCK_POLL_MS = 200;
-/** Tells `prepare.mjs` that nobody needs a build. Variables that begin with `CELERY_OTEL_` are options. */
+/** Tells `prepare.mjs` not to build. (Variables that begin with `CELERY_OTEL_` are options.) */
 const INSTALLING = 'INSTALLING_CELERY_OTEL';
 
-/** Signals that end a program; they are handed to the script, which decides what to do about them. */
+/** Signals that are forwarded to the script. */
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']);
 
-/** Whoever started us; it may be gone before the packages are there. */
+/** Our parent process, which may exit during the installation. */
 const STARTER = process.ppid;
 const NPM = npmId();
 const STARTER_POLL_MS = 1000;
 
 /**
- * npm, now, where we were started by a shell that it runs a script in; only Linux says so.
+ * The process id of npm if our parent is the shell in which it runs a script; only Linux shows it.
  * @returns {string | undefined}
  */
 function npmId() {
@@ -62,8 +62,8 @@ function readJson(...parts) {
 }
 
 /**
- * Whether the packages of the lock file are there, whoever called npm. It leaves its own copy of the lock file in
- * `node_modules` when all is in place, with the packages of other platforms left out; reading both takes milliseconds.
+ * Whether the packages of the lock file are installed. After a complete installation, npm leaves a copy of the lock file in
+ * `node_modules`, without the packages of other platforms; comparing both takes milliseconds.
  * @returns {boolean}
  */
 function isInstalled() {
@@ -81,7 +81,7 @@ function isInstalled() {
 }
 
 /**
- * Whether the lock file is that of `package.json`. Where it is not, npm knows best what to say about it.
+ * Whether the lock file matches `package.json`. If not, `npm ci` reports it best.
  * @returns {boolean}
  */
 function isLockInSync() {
@@ -93,8 +93,8 @@ function isLockInSync() {
 }
 
 /**
- * Waits for the installation lock, so that two commands started at once on a fresh clone do not install into each
- * other's folder. A lock whose owner is gone is taken over.
+ * Waits for the installation lock, so that two commands started at once do not install into the same folder. A lock whose
+ * owner is gone is taken over.
  * @returns {Promise<() => void>} releases it
  */
 async function takeLock() {
@@ -123,19 +123,19 @@ function ownerLives() {
     process.kill(Number(readFileSync(LOCK, 'utf8')), 0);
     return true;
   } catch (error) {
-    // EPERM: it lives, under another user. Anything else: the process or the lock is gone.
+    // EPERM: it runs as another user. Anything else: the process or the lock is gone.
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
   }
 }
 
 /**
  * Runs `npm ci` and shows its output only if it fails.
- * @returns {Promise<void>} rejects with a sentence to print
+ * @returns {Promise<void>} rejects with a message to print
  */
 async function install() {
   say('Installing the packages into node_modules (only the first time, about a minute) …');
-  // Development packages are needed whatever NODE_ENV says. Warnings about the system's Node do not concern us: the
-  // pinned one runs everything.
+  // Development packages are always needed, also with NODE_ENV=production. Warnings about the system’s Node do not matter:
+  // the pinned one runs everything.
   const options = ['--include=dev', '--loglevel=error', '--no-audit', '--no-fund'];
   const child = spawn('npm', ['ci', `--prefix=${ROOT}`, ...options], {
     cwd: ROOT,
@@ -164,13 +164,13 @@ async function install() {
 async function ensureInstalled() {
   if (isInstalled() && isLockInSync()) return;
   const release = await takeLock();
-  // Somebody else may have installed while we waited.
+  // Another command may have installed meanwhile.
   if (!isInstalled() || !isLockInSync()) await install();
   release();
 }
 
 /**
- * Runs the script and ends as it ends.
+ * Runs the script and exits as it does.
  * @param {string} script path, relative to the project
  * @param {string[]} args
  */
@@ -182,12 +182,12 @@ function run(script, args) {
   });
   for (const signal of SIGNALS) {
     process.on(signal, () => {
-      // A terminal sends Ctrl-C to the script as well; a second copy would mean "at once" to it.
+      // A terminal sends Ctrl-C to the script too; a second one would stop it at once.
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
       child.kill(signal);
     });
   }
-  // npm dies of a SIGTERM and takes the shell with it that it runs scripts in, but tells nobody else; killed, nobody at all.
+  // A SIGTERM ends npm and the shell in which it runs scripts, but npm does not forward it; so we watch for their end.
   if (process.env['npm_lifecycle_event'] && STARTER !== 1) {
     const watch = setInterval(() => {
       if (process.ppid === STARTER && npmId() === NPM) return;
@@ -196,9 +196,7 @@ function run(script, args) {
     }, STARTER_POLL_MS).unref();
   }
   child.once('error', (error) => {
-    say(
-      `${path.relative(ROOT, NODE)} does not run here: ${error.message}. Delete node_modules and try again.`,
-    );
+    say(`cannot run ${path.relative(ROOT, NODE)}: ${error.message}. Delete node_modules and try again.`);
     process.exitCode = 1;
   });
   child.once('exit', (code, signal) => {

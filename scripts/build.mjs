@@ -1,7 +1,7 @@
 /**
- * `npm run build`: compiles `src/` to `dist/`, from nothing, so that no file of an older build is left in the package, and
- * puts a bill of materials there: the packages that ours brings along, with the versions of the lock file. Plain
- * JavaScript, since `npm install` from a clone or from git runs it on whatever Node its user has.
+ * `npm run build`: compiles `src/` to an empty `dist/`, so that no file of an older build is shipped, and writes a software
+ * bill of materials (SBOM) there: the shipped packages with their locked versions. Plain JavaScript, since `npm install`
+ * from a clone or from git runs it on the user’s Node.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,9 +10,9 @@ import manifest from '../package.json' with { type: 'json' };
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const DIST = path.join(ROOT, 'dist');
-/** What npm calls this package in it. */
+/** npm’s name for this package in the SBOM. */
 const ROOT_REF = `${manifest.name}@${manifest.version}`;
-/** They are pinned. */
+/** Direct dependencies have exact versions. */
 const DIRECT = new Set(Object.entries(manifest.dependencies).map(([name, version]) => `${name}@${version}`));
 
 rmSync(DIST, { recursive: true, force: true });
@@ -26,7 +26,7 @@ const { status, error } = spawnSync(
 );
 if (error !== undefined) throw error;
 if (status === 0) {
-  // Where a clone is installed globally, the command is a link to this very file.
+  // After a global installation of a clone, the command is a link to this file.
   chmodSync(path.join(DIST, 'cli/main.js'), 0o755);
   writeFileSync(path.join(DIST, 'sbom.cdx.json'), billOfMaterials());
 }
@@ -42,7 +42,7 @@ process.exitCode = status ?? 1;
  */
 
 /**
- * In the format of CycloneDX; the same for the same lock file, wherever and whenever it is made.
+ * In CycloneDX format; reproducible: it depends on the lock file only.
  * @returns {string}
  */
 function billOfMaterials() {
@@ -53,7 +53,7 @@ function billOfMaterials() {
   const all = JSON.parse(made.stdout);
   const { serialNumber: _, ...bill } = all;
   const { timestamp: __, ...metadata } = all.metadata;
-  // With --omit=dev npm also leaves out what is shipped and a tool needs too.
+  // --omit=dev would also omit shipped packages that development tools need too.
   const components = all.components.filter(
     ({ properties }) => !properties.some(({ name }) => name === 'cdx:npm:package:development'),
   );
@@ -61,11 +61,11 @@ function billOfMaterials() {
   const dependencies = all.dependencies
     .filter(({ ref }) => ref === ROOT_REF || left.has(ref))
     .map(({ ref, dependsOn }) => {
-      // Of a tool of ours that another package brings along, too, we are not the reason.
+      // Our own development dependencies are not shipped because of us, even if another package needs them.
       const own = dependsOn.filter((other) => (ref === ROOT_REF ? DIRECT.has(other) : left.has(other)));
       return { ref, dependsOn: own };
     });
-  // npm calls it by the name of the folder.
+  // npm uses the name of the folder.
   const component = { ...metadata.component, name: manifest.name };
   const shipped = { ...bill, metadata: { ...metadata, component }, components, dependencies };
   return `${JSON.stringify(shipped, null, 2)}\n`;

@@ -1,6 +1,6 @@
 /**
- * `npm run test:oldest`: runs the fast tests, and measures their coverage, on the oldest Node that `engines` allows. That
- * Node is the package `node` of npm, fetched once into the project's cache folder.
+ * `npm run test:oldest`: runs the fast tests with coverage on the oldest Node that `engines` allows. That Node is the npm
+ * package `node`, installed once into the project’s cache folder.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,12 +11,12 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const VERSION = manifest.engines.node.replace('>=', '');
 const FOLDER = path.join(ROOT, `.cache/node-${VERSION}`);
 const NODE = path.join(FOLDER, 'node_modules/node/bin/node');
-/** Left out: these start programs in TypeScript without our options. */
+/** Excluded: these start TypeScript programs without our options. */
 const START_PROGRAMS = new Set([
   ...['cli/main', 'cli/starter', 'contract/importing', 'otlp/export/export-turns'],
   ...['otlp/send/exporter-process', 'scripts/audit'],
 ]);
-/** So are those that measure the processor time of a thread, which came with a newer Node. */
+/** Also excluded: tests that measure the processor time of a thread, which needs a newer Node. */
 const MEASURES_THREADS = /threadCpuUsage|longest-turn|processor-time/u;
 
 /**
@@ -38,7 +38,7 @@ if (!existsSync(NODE)) {
   run('npm', ['install', '--loglevel=error', '--no-audit', '--no-fund', `node@${VERSION}`], FOLDER);
 }
 process.stdout.write(`Node ${VERSION}\n`);
-// What newer ones do without being asked.
+// The defaults of newer versions.
 const NODE_OPTIONS = '--experimental-strip-types --disable-warning=ExperimentalWarning';
 const PATH = [path.dirname(NODE), process.env['PATH']].join(path.delimiter);
 const files = globSync('test/**/*.test.ts', { cwd: ROOT }).filter(

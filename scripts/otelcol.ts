@@ -1,12 +1,12 @@
 /**
- * Builds the OpenTelemetry Collector that the tests run, from the Go modules that `scripts/otelcol/` pins, into the
- * project's cache folder; done once, instant when it is there. It runs no Collector and writes no configuration.
+ * Builds the OpenTelemetry Collector for the tests once, from the Go modules pinned in `scripts/otelcol/`, into the project’s
+ * cache folder. It runs no Collector and writes no configuration.
  *
- *     node scripts/otelcol.ts             prints the path of the binary, building it if need be
- *     node scripts/otelcol.ts --update    builds anew and brings go.mod and go.sum up to date
+ *     node scripts/otelcol.ts             prints the path of the binary, and builds it if it is missing
+ *     node scripts/otelcol.ts --update    rebuilds and updates go.mod and go.sum
  *
- * The Collector's own builder only generates the sources here. What it does after that (`go mod tidy`) asks for the test
- * dependencies of every component; a plain `go build` of the same sources needs none of them.
+ * The Collector’s builder only generates the sources. Its next step (`go mod tidy`) would download the test dependencies of
+ * every component; a plain `go build` needs none of them.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -28,10 +28,10 @@ const SOURCE_FOLDER = join(import.meta.dirname, 'otelcol');
 const CACHE_FOLDER = resolve(import.meta.dirname, '../.cache/otelcol');
 const MODULE_FILES = ['go.mod', 'go.sum'];
 const BINARY = 'otelcol';
-/** A folder with this in front of its name belongs to a build under way, or to one that was killed. */
+/** Prefix of the folder of a build that is in progress, or was killed. */
 const UNFINISHED = 'building-';
 const BUILD_FLAGS = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
-/** Without C, the build takes Go alone; and no workspace of a folder above may change what is built. */
+/** Without C, the build needs Go only; and no workspace of a parent folder may change it. */
 const GO_ENVIRONMENT = { CGO_ENABLED: '0', GOWORK: 'off' };
 
 export type OtelcolBuild =
@@ -39,25 +39,25 @@ export type OtelcolBuild =
   | { readonly available: false; readonly reason: string };
 
 /**
- * Builds the Collector unless it is there: two to four minutes with empty caches of Go. Where there is no Go or its
- * modules cannot be had it is left out with a reason; in CI (`CI=true`) that is an error.
+ * Builds the Collector if it is missing: two to four minutes with empty Go caches. If Go or its modules are not available,
+ * returns the reason; in CI (`CI=true`) that is an error.
  */
 export function ensureOtelcol(): OtelcolBuild {
   const found = builtOtelcol();
   if (found.available) return found;
   process.stderr.write(
-    `Building the OpenTelemetry Collector ${collectorVersion()} from Go modules (only the first time, minutes) …\n`,
+    `Building the OpenTelemetry Collector ${collectorVersion()} from Go modules (only the first time, some minutes) …\n`,
   );
   const failure = build('readonly');
   if (failure === undefined) return builtOtelcol();
   const reason =
     `the OpenTelemetry Collector could not be built: ${failure}\n` +
-    `It takes Go ${goVersion()} or newer (https://go.dev/dl) and a Go module proxy that can be reached (go env GOPROXY).`;
+    `It needs Go ${goVersion()} or newer (https://go.dev/dl) and access to a Go module proxy (go env GOPROXY).`;
   if (process.env['CI'] === 'true') throw new Error(reason);
   return { available: false, reason };
 }
 
-/** Looks whether the Collector is built as it is asked for now; builds nothing. */
+/** Whether the Collector is built in the current version; builds nothing. */
 export function builtOtelcol(): OtelcolBuild {
   const binary = join(buildFolder(), BINARY);
   if (!existsSync(binary)) return { available: false, reason: 'it is not built: node scripts/otelcol.ts' };
@@ -68,8 +68,8 @@ export function builtOtelcol(): OtelcolBuild {
 }
 
 /**
- * Builds in a folder of its own and puts it in place when it is complete, so that others never see half of it.
- * @returns undefined if all went well, else what went wrong
+ * Builds in a temporary folder and moves it into place when it is complete, so that nothing uses an incomplete build.
+ * @returns what failed, or undefined
  */
 function build(modules: 'readonly' | 'mod'): string | undefined {
   mkdirSync(CACHE_FOLDER, { recursive: true });
@@ -101,12 +101,12 @@ function putInPlace(folder: string): void {
   try {
     renameSync(folder, place);
   } catch (error) {
-    // Somebody else has built the same at the same time: theirs is as good.
+    // Another process has built the same at the same time.
     if (!existsSync(join(place, BINARY))) throw error;
   }
 }
 
-/** Named after what is asked for, so that any change makes another build. */
+/** Named after a hash of all inputs, so that any change causes another build. */
 function buildFolder(): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([process.platform, process.arch, BUILD_FLAGS, GO_ENVIRONMENT]));
@@ -116,7 +116,7 @@ function buildFolder(): string {
   return join(CACHE_FOLDER, hash.digest('hex').slice(0, 16));
 }
 
-/** Runs the Go command; undefined if it succeeded, else the last line that it wrote. */
+/** Runs the Go command; undefined if it succeeded, else the last line of its output. */
 function go(cwd: string, args: readonly string[]): string | undefined {
   const { status, signal, stderr, error } = spawnSync('go', args, {
     cwd,
@@ -125,7 +125,7 @@ function go(cwd: string, args: readonly string[]): string | undefined {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   if (status === 0) return undefined;
-  if (error !== undefined) return `Go does not run here (${error.message})`;
+  if (error !== undefined) return `cannot run Go (${error.message})`;
   return stderr.trim().split('\n').at(-1) || `go ${args[0]} ended with ${signal ?? status}`;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What npm runs to install from a clone or from git, on whatever Node its user has: builds, after fetching what that takes
- * where npm has not done so. Plain JavaScript without a dependency. It never asks for the pinned Node, which is large.
+ * npm runs this to install from a clone or from git, on the user’s Node: it builds, after installing the build dependencies
+ * if npm has not. Plain JavaScript without dependencies. It never installs the pinned Node, which is large.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -14,23 +14,23 @@ const QUIET = ['--loglevel=error', '--no-audit', '--no-fund'];
  * @param {string[]} args
  */
 function run(command, args) {
-  // `npm install --global` has all that it runs install globally, too.
+  // `npm install --global` would make nested commands install globally too.
   const { npm_config_global: _, npm_config_location: __, ...env } = process.env;
   const { status, error } = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit', env });
   if (error !== undefined) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }
 
-// npm up to 11 then installs its temporary clone globally, and breaks both that and what it installs.
+// npm up to 11 would install its temporary clone globally, which breaks both.
 if (process.env['_PACOTE_NO_PREPARE_'] !== undefined && process.env['npm_config_global'] === 'true') {
   process.stderr.write(
     'This npm cannot install globally from git (https://github.com/npm/cli/issues/9406). Pack first:\n\n' +
       '  npm install --global "$(npm pack --silent git+…)"\n\n',
   );
   process.exitCode = 1;
-  // Set by `bootstrap.mjs`, whose scripts need no build.
+  // Set by `bootstrap.mjs`, which needs no build.
 } else if (process.env['INSTALLING_CELERY_OTEL'] === undefined) {
-  // For a folder that is installed globally npm makes a link, and fetches nothing.
+  // For a global installation of a folder, npm only makes a link and installs no dependencies.
   if (!existsSync(path.join(ROOT, 'node_modules/typescript')))
     run('npm', ['ci', '--include=dev', '--ignore-scripts', ...QUIET]);
   run(process.execPath, [path.join(ROOT, 'scripts/build.mjs')]);

@@ -1,11 +1,11 @@
 /**
- * `npm test`: puts the real programs there that tests run, runs the tests and judges the run more strictly than Node
- * does. With `CI=true` a test that was skipped or is still to be written is a failure; a run without a test always is.
+ * `npm test`: installs the real programs that tests need, runs the tests, and is stricter than Node: a run without a test
+ * fails, and with `CI=true` a skipped or todo test does too.
  *
  *     npm test [-- [--fast] [--coverage] [--test-name-pattern=PATTERN] [file or folder …]]
  *
- * `--fast` (`npm run test:fast`) leaves out what needs a real program or takes long; `--coverage` measures which lines and
- * branches of `src/` the tests run, and fails where these are clearly fewer than before.
+ * `--fast` (`npm run test:fast`) excludes tests that need a real program or take long; `--coverage` measures the coverage of
+ * `src/` and fails if it is below the minimum.
  */
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
@@ -17,11 +17,11 @@ import { ensureNewestCelery, ensureRealParts, partVersions } from '../test/real/
 import { ensureOtelcol } from './otelcol.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
-/** More than cores, since most of what a test of real programs does is to wait for them. */
+/** More than cores, since tests of real programs mostly wait. */
 const FILES_AT_ONCE = 3;
-/** Ends a file that hangs; tests that wait for something have shorter limits of their own. */
+/** Ends a test file that hangs; waiting tests have shorter limits of their own. */
 const FILE_TIMEOUT_MS = 8 * 60_000;
-/** These go first, the slowest to begin with, so that none is left running alone at the end. */
+/** These run first, the slowest at the start, so that none runs alone at the end. */
 const SLOW = [
   'test/e2e/',
   'test/contract/package',
@@ -31,10 +31,10 @@ const SLOW = [
   'test/bench/',
   'test/cluster/',
 ];
-/** Of those, these mostly wait: there is one of them beside each two that compute. */
+/** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
   /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|hearing|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp\/|real\//u;
-/** Left out by `--fast`. */
+/** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[
     'test/e2e/',
@@ -47,13 +47,13 @@ const NOT_FAST = [
   ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
   ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
 ];
-/** Percent of what there is in `src/`; a little less than the fast tests run today. */
+/** Percent of `src/`; a little below today’s coverage by the fast tests. */
 const COVERED_MIN = { lines: 97, branches: 95 };
 
 const startsWith = (file: string, beginnings: readonly string[]): boolean =>
   beginnings.some((beginning) => file.startsWith(beginning));
 
-/** Test files for the arguments as given; a folder stands for all in it. */
+/** The test files for the arguments; a folder means all files in it. */
 function filesFor(selection: readonly string[], fast: boolean): readonly string[] {
   const files = selection
     .map((name) => path.relative(ROOT, path.resolve(name)))
@@ -73,7 +73,7 @@ function filesFor(selection: readonly string[], fast: boolean): readonly string[
   return [...beside, ...waiting, ...quick];
 }
 
-/** What is wrong with a run although no test failed. */
+/** Finds what is wrong with a run although no test failed. */
 class Verdict {
   #ran = 0;
   readonly #unfinished: string[] = [];
@@ -90,10 +90,8 @@ class Verdict {
   sentences({ strict, filtered }: { strict: boolean; filtered: boolean }): readonly string[] {
     return [
       ...(this.#ran === 0 ? ['No test ran.'] : []),
-      ...(filtered ? [] : this.#empty.map((file) => `In ${file} no test ran.`)),
-      ...(strict
-        ? this.#unfinished.map((name) => `With CI=true no test may be skipped or to do: ${name}`)
-        : []),
+      ...(filtered ? [] : this.#empty.map((file) => `No test ran in ${file}.`)),
+      ...(strict ? this.#unfinished.map((name) => `Skipped or todo, which CI=true forbids: ${name}`) : []),
     ];
   }
 }
@@ -106,10 +104,10 @@ interface TestReport {
   readonly details?: { readonly type?: string | undefined };
 }
 
-/** Of a file or of all: how much there is, and how much of it was run. */
+/** The counts of one file or of all. */
 type Covered = Record<`${'total' | 'covered'}${'Line' | 'Branch'}Count`, number>;
 
-/** A line for each room of `src/`, and what is wrong with the sum. */
+/** One line for each room of `src/`, and a message for each minimum that is not reached. */
 function coverageReport(summary: { files: (Covered & { path: string })[]; totals: Covered }) {
   const percent = (covered: number, total: number) => (100 * covered) / total;
   const of = (counts: readonly Covered[]) => {
@@ -129,7 +127,7 @@ function coverageReport(summary: { files: (Covered & { path: string })[]; totals
       .filter((what) => all[what] < COVERED_MIN[what])
       .map(
         (what) =>
-          `Of ${what}, only ${all[what].toFixed(1)} % are tested: ${COVERED_MIN[what]} % were before.`,
+          `Coverage of ${what} is ${all[what].toFixed(1)} %, below the minimum of ${COVERED_MIN[what]} %.`,
       ),
   };
 }
@@ -163,13 +161,13 @@ async function runTests(files: readonly string[], { fast, coverage, patterns }: 
   events.on('test:pass', (report) => verdict.take(report));
   events.on('test:fail', (report) => {
     verdict.take(report);
-    // A failing test that is marked as to do does not fail Node's run.
+    // A failing todo test does not fail Node’s run.
     if (report.todo === undefined) success = false;
   });
   const covered = { text: '', flaws: [] as readonly string[] };
   events.on('test:coverage', ({ summary }) => Object.assign(covered, coverageReport(summary)));
-  const told = events.filter(({ type }: { type: string }) => type !== 'test:coverage');
-  for await (const text of told.compose(new spec())) process.stdout.write(text);
+  const reported = events.filter(({ type }: { type: string }) => type !== 'test:coverage');
+  for await (const text of reported.compose(new spec())) process.stdout.write(text);
   if (stop.signal.aborted) return false;
   process.stdout.write(covered.text);
   const strict = process.env['CI'] === 'true';

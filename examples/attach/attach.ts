@@ -1,6 +1,6 @@
 /**
- * An application that has OpenTelemetry already and wants to know how its Celery fares: the bridge records in the
- * application's own MeterProvider, and exports nothing itself. Without a broker it listens to the recording of the demo.
+ * An application with its own OpenTelemetry SDK that monitors its Celery: the bridge records in the application’s
+ * MeterProvider and exports nothing itself. Without a broker it replays the recording of the demo.
  */
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { type Bridge, createBridge, createSelfLog, loadConfig } from '../../src/
 import { APPLICATION, createTelemetry } from './telemetry.ts';
 
 const RECORDING = fileURLToPath(new URL('../demo/shop.ndjson', import.meta.url));
-/** Times as fast as it happened. */
+/** Replay speed: 1 is the original speed. */
 const SPEED = 5;
 const LOOK_MS = 2000;
 const STOP_DEADLINE_MS = 5000;
@@ -19,7 +19,7 @@ async function main(): Promise<number> {
   const asked = Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
   const telemetry = createTelemetry(Number(process.env['OTEL_METRIC_EXPORT_INTERVAL'] ?? EXPORT_INTERVAL_MS));
   telemetry.start();
-  // Not before: until then the API has a provider that records nothing.
+  // Only now: before `start`, the API returns a provider that records nothing.
   const meterProvider = metrics.getMeterProvider();
   const looks = meterProvider
     .getMeter(APPLICATION)
@@ -37,7 +37,7 @@ async function main(): Promise<number> {
   await asked;
   clearInterval(looking);
 
-  // The bridge first: what it counted last is then part of the last export of the SDK.
+  // The bridge first, so that the SDK’s last export contains its last counts.
   const { services } = await bridge.stop(STOP_DEADLINE_MS);
   for (const { name, metrics: outcome } of services) print(`${name}: ${outcome}`);
   await telemetry.shutdown();
@@ -45,11 +45,11 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** One Celery service and the bridge's own metrics, both recorded there; so there is nothing to say of an export. */
+/** Records one Celery service and the bridge’s own metrics in the given provider, so no export is configured. */
 function attach(meterProvider: MeterProvider): Bridge {
   const loaded = loadConfig({
     argv: [],
-    // Not the whole environment: what it says of the export is about the application's.
+    // Not the whole environment: its OTEL_* variables configure the application’s own export.
     env: {
       CELERY_BROKER_URL: process.env['CELERY_BROKER_URL'] ?? `recording:${RECORDING}?speed=${SPEED}`,
       OTEL_SERVICE_NAME: 'shop',

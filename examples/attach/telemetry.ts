@@ -1,6 +1,6 @@
 /**
- * The OpenTelemetry of the application, as it would be without Celery: its resource, its reader, its exporter; and what
- * its owner wants of the metrics that celery-otel records in it. It does not know that there is a bridge.
+ * The application’s OpenTelemetry SDK, as it would be without Celery: resource, reader and exporter; and views for the
+ * metrics of celery-otel. It does not know the bridge.
  */
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-grpc';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -22,22 +22,22 @@ export const VIEWS: ViewOptions[] = [
   {
     meterName: CELERY_SCOPE,
     instrumentName: 'celery.task.*',
-    // The SDK frees no series, so workers that come and go must not make any. For gauges this is no way: without its worker
-    // such a point is that of whichever worker came last.
+    // The SDK never frees a series, so no series may depend on workers that come and go. Gauges must keep the attribute:
+    // without it, the last worker’s value would overwrite all others.
     attributesProcessors: [createDenyListAttributesProcessor(['celery.worker.name'])],
     aggregationCardinalityLimit: 500,
   },
   {
     meterName: CELERY_SCOPE,
     instrumentName: 'celery.worker.*',
-    // Of all workers that there will ever be in this process: the SDK never gives the place of one that is gone to another.
+    // All workers in the lifetime of the process: the SDK never reuses the series of one that is gone.
     aggregationCardinalityLimit: 10_000,
   },
 ];
 
 /**
- * Asks for gauges as differences, and for everything else as it is asked for anyway. A gauge has no temporality on the wire,
- * but asked for totals the SDK exports the last value of a worker that is gone for as long as the process lives.
+ * Selects delta temporality for gauges. A gauge has no temporality on the wire; but with cumulative temporality the SDK
+ * exports the last value of a worker that is gone for as long as the process lives.
  */
 export class CurrentGaugesExporter extends OTLPMetricExporter {
   override selectAggregationTemporality(instrument: InstrumentType): AggregationTemporality {
@@ -48,8 +48,8 @@ export class CurrentGaugesExporter extends OTLPMetricExporter {
 }
 
 /**
- * Not started. The exporter reads `OTEL_EXPORTER_OTLP_ENDPOINT` and its like by itself; metrics are all that this
- * application has.
+ * Not started yet. The exporter reads `OTEL_EXPORTER_OTLP_ENDPOINT` and similar variables itself. The application has
+ * metrics only.
  * @param intervalMs between two exports
  */
 export function createTelemetry(intervalMs: number): NodeSDK {

@@ -1,6 +1,6 @@
 /**
- * The demo: a recording of a real Celery cluster flows through the whole bridge, out over OTLP/gRPC into a receiver in
- * this process, and the table shows what the receiver holds. It needs no broker and no network, and ends by itself.
+ * The demo: replays a recording of a real Celery cluster through the whole bridge, over OTLP/gRPC to a receiver in this
+ * process, and shows the received metrics as a table. It needs no broker and no network, and ends by itself.
  */
 import { fileURLToPath } from 'node:url';
 import { createBridge, createSelfLog, loadConfig } from '../../src/index.ts';
@@ -8,7 +8,7 @@ import { draw } from './live-table.ts';
 import { type Receiver, startReceiver } from './otlp-receiver.ts';
 
 const RECORDING = fileURLToPath(new URL('shop.ndjson', import.meta.url));
-/** How many times faster than it happened. */
+/** Replay speed: 1 is the original speed. */
 const SPEED = 5;
 const FRAME_MS = 250;
 const SNAPSHOT_MS = 3000;
@@ -16,7 +16,7 @@ const FLUSH_DEADLINE_MS = 5000;
 
 async function main(): Promise<number> {
   const receiver = await startReceiver();
-  // The same options that a user would set; nothing of the bridge is made differently for the demo.
+  // The options that a user would set; nothing is special for the demo.
   const loaded = loadConfig({
     argv: [],
     env: {
@@ -36,7 +36,7 @@ async function main(): Promise<number> {
   });
 
   print(
-    `A recorded Celery cluster, ${SPEED} times as fast as it ran → celery-otel → OTLP/gRPC → ${receiver.url}\n`,
+    `A recorded Celery cluster at ${SPEED} times its speed → celery-otel → OTLP/gRPC → ${receiver.url}\n`,
   );
   const bridge = createBridge({ ...config, tell });
   bridge.start();
@@ -51,12 +51,12 @@ async function main(): Promise<number> {
   return flushed ? 0 : 1;
 }
 
-/** The whole table anew, in place, as a terminal can. */
+/** On a terminal, redraws the whole table in place. */
 function redraw(receiver: Receiver): NodeJS.Timeout {
   return setInterval(() => print(`\x1b[H\x1b[2J${draw(receiver.latest('shop'))}`), FRAME_MS);
 }
 
-/** Where nobody can see things change in place, a line of totals now and then. */
+/** Without a terminal, prints a line of totals now and then. */
 function snapshots(receiver: Receiver): NodeJS.Timeout {
   return setInterval(() => {
     const totals = draw(receiver.latest('shop'))

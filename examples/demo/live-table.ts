@@ -1,6 +1,5 @@
 /**
- * Draws what a receiver holds as tables for a terminal: tasks, errors and workers of one Celery service. Pure: points
- * in, text out.
+ * Formats received points as tables for a terminal: tasks, workers and errors of one Celery service. Pure.
  */
 import { printable } from '../../src/printable.ts';
 import { type Point, total } from './otlp-points.ts';
@@ -18,7 +17,7 @@ const COUNTERS = [
 
 type TaskRow = Readonly<Record<(typeof COUNTERS)[number], number>> & {
   readonly task: string;
-  /** Seconds; NaN where nothing ended. */
+  /** Seconds; NaN before the first end. */
   readonly meanRuntimeS: number;
 };
 
@@ -43,12 +42,12 @@ function taskRow(task: string, points: readonly Point[]): TaskRow {
     retried: count('retried'),
     rejected: count('rejected'),
     revoked: count('revoked'),
-    // A histogram's points count their measurements.
+    // The value of a histogram point is the number of its measurements.
     meanRuntimeS: add(runtimes.map((point) => point.sum)) / count('runtime'),
   };
 }
 
-/** Everything as text, one line an entry. */
+/** All tables as text. */
 export function draw(points: readonly Point[]): string {
   const rows = taskRows(points);
   const cells = rows.map((row) => [
@@ -91,7 +90,7 @@ function errorCells(points: readonly Point[]): readonly (readonly string[])[] {
     .sort(byFirst);
 }
 
-/** First column to the left, numbers to the right; anybody can write what he likes into a name. */
+/** Aligns the first column left and numbers right; names are untrusted, so they are escaped. */
 function grid(table: readonly (readonly string[])[]): readonly string[] {
   const lines = table.map((cells) => cells.map(printable));
   const width = (column: number): number => Math.max(...lines.map((line) => (line[column] ?? '').length));

@@ -1,42 +1,41 @@
 /**
- * Puts the exports of each service together from the requests that they come in, and says what the newest of them hold.
- * Pure. It knows of a sender only that it sends the requests of one export one after the other, all but the last full.
+ * Assembles the exports of each service from their requests, and returns the points of the newest one. Pure. It assumes only
+ * that a sender sends the requests of an export one after the other, all but the last one full.
  */
 import type { Point } from './otlp-points.ts';
 
 export interface NewestPoints {
-  /** @param bytes of the request that held them */
+  /** @param bytes the size of their request */
   take(points: readonly Point[], bytes: number): void;
   /**
-   * The points of the newest export. While more of it may come, also those of the one before whose series it does not have
-   * yet: so no series is missing because it is still on its way, and none is there that a whole export does not have.
+   * The points of the newest export. While it is incomplete, series that it does not have yet are taken from the one before:
+   * so no series is missing only because its request has not arrived.
    */
   of(serviceName: string): readonly Point[];
-  /** Those of which anything came. */
+  /** The services that have sent points. */
   services(): readonly string[];
 }
 
-/** celery-otel puts no more into a request … */
+/** celery-otel puts at most this many points into a request … */
 const POINTS_MAX = 1000;
 /**
- * … and none that makes it larger than 3.5 MiB, as it reckons beforehand; for a point that is larger than any it may be a
- * little less. It errs upwards, but by no more than this: all texts are of characters that become six in JSON, every point
- * has a frame, and an exponential histogram has all its buckets. To take the last of an export for one that is not does
- * no harm.
+ * … and at most an estimated 3.5 MiB, or a little less before a very large point. It overestimates by at most this: all
+ * characters become six in JSON, every point has a frame, and an exponential histogram has all its buckets. To take the last
+ * request of an export for a full one does no harm.
  */
-const RECKONED_FULL = 3.25 * 1024 * 1024;
-const RECKONED_PER_BYTE = 6;
-const RECKONED_FRAME = 400;
-const RECKONED_EXPONENTIAL = 5000;
+const ESTIMATED_FULL = 3.25 * 1024 * 1024;
+const ESTIMATED_PER_BYTE = 6;
+const ESTIMATED_FRAME = 400;
+const ESTIMATED_EXPONENTIAL = 5000;
 
 /** Points by their series. */
 type Series = ReadonlyMap<string, Point>;
 
 interface Exports {
-  /** The last one that was whole. */
+  /** The last complete one. */
   readonly before: Series;
   readonly newest: Series;
-  /** More of the newest one may come. */
+  /** More requests of the newest one may follow. */
   readonly isOpen: boolean;
 }
 
@@ -46,10 +45,10 @@ export function createNewestPoints(): NewestPoints {
   const services = new Map<string, Exports>();
   return {
     take(points, bytes) {
-      // Whoever puts more into one has no such limit.
+      // A sender that puts more points into a request has no such limit.
       const isFull =
         points.length === POINTS_MAX ||
-        (points.length < POINTS_MAX && reckonedAtMost(points, bytes) >= RECKONED_FULL);
+        (points.length < POINTS_MAX && estimatedAtMost(points, bytes) >= ESTIMATED_FULL);
       const byService = Map.groupBy(points, ({ resource }) => resource['service.name'] ?? '');
       for (const [name, own] of byService) services.set(name, next(services.get(name) ?? NONE, own, isFull));
     },
@@ -61,12 +60,12 @@ export function createNewestPoints(): NewestPoints {
   };
 }
 
-/** What the sender has reckoned for a request with these points, at most. */
-function reckonedAtMost(points: readonly Point[], bytes: number): number {
+/** The most that the sender has estimated for a request with these points. */
+function estimatedAtMost(points: readonly Point[], bytes: number): number {
   const frames = points.map(({ kind }) =>
-    kind === 'exponentialHistogram' ? RECKONED_EXPONENTIAL : RECKONED_FRAME,
+    kind === 'exponentialHistogram' ? ESTIMATED_EXPONENTIAL : ESTIMATED_FRAME,
   );
-  return frames.reduce((sum, each) => sum + each, RECKONED_PER_BYTE * bytes);
+  return frames.reduce((sum, each) => sum + each, ESTIMATED_PER_BYTE * bytes);
 }
 
 function next({ before, newest, isOpen }: Exports, points: readonly Point[], isFull: boolean): Exports {
@@ -75,10 +74,10 @@ function next({ before, newest, isOpen }: Exports, points: readonly Point[], isF
     const old = newest.get(key);
     return old === undefined ? [] : [timeMs - old.timeMs];
   });
-  // A series is in an export once. One of the same time is a request that was sent again.
+  // A series is in an export only once. The same series with the same time is a retried request.
   const isNewer = known.some((laterMs) => laterMs > 0);
-  const isAgain = !isNewer && known.length > 0;
-  return isNewer || !(isOpen || isAgain)
+  const isRetry = !isNewer && known.length > 0;
+  return isNewer || !(isOpen || isRetry)
     ? { before: newest, newest: series, isOpen: isFull }
     : { before, newest: new Map([...newest, ...series]), isOpen: isFull };
 }

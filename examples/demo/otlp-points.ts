@@ -1,6 +1,6 @@
 /**
- * Decodes OTLP metrics requests with the protocol's own .proto files, independently of the exporter that wrote them,
- * and flattens them to points. Pure but for loading those files; it knows nothing of Celery.
+ * Decodes OTLP metrics requests with the official .proto files, independently of our exporter, and flattens them to points.
+ * Pure but for loading those files; it knows nothing of Celery.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import protobuf from 'protobufjs';
 
 /** One data point with everything that identifies it. */
 export interface Point {
-  /** Resource attributes as texts. */
+  /** Resource attributes as strings. */
   readonly resource: Readonly<Record<string, string>>;
   readonly scope: string;
   readonly metric: string;
@@ -38,7 +38,7 @@ function loadRequestType(): protobuf.Type {
 
 let requestType: protobuf.Type | undefined;
 
-/** @throws on bytes that are no metrics request: a receiver must notice that */
+/** @throws if the bytes are not a metrics request */
 export function decodePoints(request: Uint8Array): readonly Point[] {
   requestType ??= loadRequestType();
   const decoded: unknown = requestType.toObject(requestType.decode(request), {

@@ -1,27 +1,26 @@
 /**
- * An OTLP/gRPC metrics receiver inside this process: takes what an exporter sends and keeps the newest export of each
- * service. It listens on loopback only.
+ * An OTLP/gRPC metrics receiver in this process: keeps the newest export of each service. It listens on loopback only.
  */
 import { EventEmitter, once } from 'node:events';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { createNewestPoints, type NewestPoints } from './newest-points.ts';
 import { decodePoints, type Point, total } from './otlp-points.ts';
 
-/** What one request held; an export of more than 1000 points comes in several. */
+/** The content of one request; an export of more than 1000 points has several. */
 export interface ReceivedExport {
   readonly points: readonly Point[];
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface ReceiverOptions {
-  /** 0: a free one. */
+  /** 0 picks a free port. */
   readonly port?: number;
   readonly credentials?: ServerCredentials;
   /** Called for each request. */
   readonly onExport?: (received: ReceivedExport) => void;
-  /** Asked for each request: what to answer instead of taking it in. */
+  /** Called for each request: the error to respond with, or undefined to accept it. */
   readonly refuse?: () => { readonly code: status; readonly details: string } | undefined;
-  /** Waited for before each answer. */
+  /** Awaited before each response. */
   readonly hold?: () => Promise<void>;
 }
 
@@ -29,11 +28,11 @@ export interface Receiver {
   readonly port: number;
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
-  /** The points of the newest export of a service, put together from its requests: see {@link NewestPoints.of}. */
+  /** The points of the newest export of a service; see {@link NewestPoints.of}. */
   latest(serviceName: string): readonly Point[];
-  /** How many requests were taken in. */
+  /** The number of accepted requests. */
   exports(): number;
-  /** Resolves with the newest points once they satisfy the condition. @throws after the time-out, with what had come */
+  /** Resolves with the newest points once they satisfy the condition. @throws after the time-out, with what has arrived */
   waitFor(
     serviceName: string,
     condition: (points: readonly Point[]) => boolean,
@@ -44,7 +43,7 @@ export interface Receiver {
 
 const METHOD_PATH = '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export';
 
-/** For requests that are under way when it stops. */
+/** For requests in progress when it stops. */
 const SHUTDOWN_MS = 300;
 
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
@@ -68,7 +67,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     );
     const points = decodePoints(call.request);
     take({ points, metadata: Object.fromEntries(metadata) }, call.request.length);
-    // An empty response is a full success.
+    // An empty response means full success.
     done(null, Buffer.alloc(0));
   }
 
@@ -109,7 +108,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
         const latest = newest.of(serviceName);
         if (condition(latest)) return latest;
         await once(arrivals, 'export', { signal }).catch((cause: unknown) => {
-          throw new Error(inVain(serviceName, condition, timeoutMs, { newest, taken }), { cause });
+          throw new Error(timedOut(serviceName, condition, timeoutMs, { newest, taken }), { cause });
         });
       }
     },
@@ -120,8 +119,8 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
 const CONDITION_CHARS_MAX = 300;
 const NAMES_MAX = 20;
 
-/** What was waited for, and what had come: of the newest export of the service, of each metric the points and their sum. */
-function inVain(
+/** What was expected, and what has arrived: each metric of the newest export, with the number of its points and their sum. */
+function timedOut(
   serviceName: string,
   condition: (points: readonly Point[]) => boolean,
   timeoutMs: number,
@@ -130,13 +129,13 @@ function inVain(
   const wanted = String(condition).replaceAll(/\s+/gu, ' ').slice(0, CONDITION_CHARS_MAX);
   const latest = newest.of(serviceName);
   const byMetric = Map.groupBy(latest, ({ metric }) => metric);
-  const had = listed(
+  const received = listed(
     [...byMetric].map(([metric, { length }]) => `${metric} ${length} (${sumOf(latest, metric)})`),
   );
   const others = listed(newest.services().filter((name) => name !== serviceName));
   return (
-    `waited ${timeoutMs} ms for points of ${serviceName} with which this is true: ${wanted}; ` +
-    `those of its newest export, with their sums: ${had}; requests in all: ${taken}; other services: ${others}`
+    `within ${timeoutMs} ms, no points of ${serviceName} satisfied: ${wanted}; ` +
+    `points of its newest export, with their sums: ${received}; requests: ${taken}; other services: ${others}`
   );
 }
 
@@ -149,7 +148,7 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.slice(0, NAMES_MAX).join(', ') + more;
 }
 
-/** Requests under way get a moment to end: a stream that is destroyed while data come in can bring Node down (22.23). */
+/** Requests in progress get a moment to end: destroying a stream while data arrives can crash Node (22.23). */
 async function shutDown(server: Server): Promise<void> {
   const ended = Promise.withResolvers<void>();
   const patience = setTimeout(() => ended.resolve(), SHUTDOWN_MS);

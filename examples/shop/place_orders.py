@@ -1,6 +1,6 @@
 """
-Places orders in the shop, waits until all of them have come to an end, and prints what Celery itself says about them as
-one JSON document: final states and retries from the result backend, and the totals of `celery inspect stats`.
+Places orders in the shop, waits until all have ended, and prints Celery's own report as one JSON document: final states
+and retries from the result backend, and the totals of `celery inspect stats`.
 
     python place_orders.py --orders 100 --seed 1
 
@@ -23,7 +23,7 @@ ITEMS = ["teapot", "kettle", "cup", "spoon"]
 
 
 class Orders:
-    """Places orders and remembers every task id with what the shop itself knows about it."""
+    """Places orders and remembers every task id, with what only the shop knows about it."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -44,7 +44,7 @@ class Orders:
         self.names[result.id] = task.name
         return result.id
 
-    # One method for each kind of order; KINDS below says how often each is placed.
+    # One method for each kind of order; KINDS below has their weights.
 
     def usual(self, order):
         """A chain that ends in a group: check, pay, then pack and send the receipt."""
@@ -56,7 +56,7 @@ class Orders:
         first = steps.apply_async()
         while first.parent is not None:
             first = first.parent
-        # The later steps are found as the children of the earlier ones: a chain that breaks never sends them.
+        # Later steps are found as children of earlier ones: a chain that breaks never sends them.
         self.names[first.id] = shop.check_stock.name
 
     def basket(self, order):
@@ -79,7 +79,7 @@ class Orders:
         self.send(shop.charge_card, 1000 + order, "good", 9)
 
     def sleepy_courier(self, order):
-        """Retried by the task itself; some couriers never wake up: CourierAsleep."""
+        """Retried by the task itself; sometimes without success: CourierAsleep."""
         self.send(shop.book_courier, order, self.random.choice([2, 2, 9]))
 
     def no_paper(self, order):
@@ -102,7 +102,7 @@ class Orders:
         self.send(shop.send_reminder, order, countdown=self.random.choice([1, 2, 3]))
 
     def offer(self, order):
-        """Expires before it is due: in the worker, or in RabbitMQ if no worker has taken it by then."""
+        """Expires before it is due: in the worker, or in RabbitMQ if no worker has received it by then."""
         task = self.send(shop.send_offer, order, countdown=6, expires=5)
         self.no_result[task] = "expired"
 
@@ -134,7 +134,7 @@ class Orders:
         self.send(shop.write_daily_report, 60)
 
     def change_of_mind(self):
-        """Revokes what is waiting for its time, and terminates what runs, of the tasks placed for that."""
+        """Of the tasks placed for this, revokes those that wait for their ETA and terminates those that run."""
         if self.to_revoke:
             self.revoke_waiting()
         for task in sorted(self.to_terminate):
@@ -143,7 +143,7 @@ class Orders:
                 self.to_terminate.remove(task)
 
     def revoke_waiting(self):
-        """Revokes the tasks that a worker holds. (One revoked earlier is never told as received.)"""
+        """Revokes the tasks that a worker holds. (A task revoked earlier has no task-received event.)"""
         replies = self.inspect.scheduled() or {}
         if not replies or len(replies) < len(self.inspect.destination):
             self.inspect = inspect_living_workers()
@@ -153,7 +153,7 @@ class Orders:
                 self.to_revoke.remove(waiting)
 
 
-# kind -> (how often, in about a hundred and ten; 0: only when asked for with --only; how it is placed)
+# kind -> (weight; 0: only with --only; how it is placed)
 KINDS = {
     "usual": (40, Orders.usual),
     "basket": (10, Orders.basket),
@@ -177,7 +177,7 @@ KINDS = {
     "long_report": (0, Orders.long_report),
 }
 
-# Why each task is retried, which no result says afterwards.
+# Why each task is retried, which the results do not contain.
 RETRIED_FOR = {
     shop.charge_card.name: "GatewayBusy",
     shop.book_courier.name: "CourierAsleep",
@@ -186,7 +186,7 @@ RETRIED_FOR = {
 
 
 def plan(orders, kind, random_):
-    """The kinds of so many orders. Every kind comes once if there is room, however rare it is."""
+    """The kinds of that many orders. Every kind is placed once if there is room, however rare it is."""
     if kind is not None:
         return [kind] * orders
     often = {name: weight for name, (weight, _) in KINDS.items() if weight > 0}
@@ -197,7 +197,7 @@ def plan(orders, kind, random_):
 
 
 def place_all(orders, kinds, seconds):
-    """Places the orders evenly over so many seconds (0: as fast as it goes)."""
+    """Places the orders evenly over that many seconds (0: as fast as possible)."""
     start = time.monotonic()
     for number, kind in enumerate(kinds):
         time.sleep(max(0, start + seconds * number / len(kinds) - time.monotonic()))
@@ -206,7 +206,7 @@ def place_all(orders, kinds, seconds):
 
 
 def wait_for_results(orders, timeout):
-    """Waits until every task, with its children, is at its end, and returns the ids of all."""
+    """Waits until every task and its children have ended, and returns the ids of all."""
     known = set(orders.names)
     waiting = set(known)
     deadline = time.monotonic() + timeout
@@ -233,19 +233,19 @@ def is_over(no_result, result):
 
 
 def children_of(result):
-    """The ids of the tasks that this task has sent, its groups' members among them."""
+    """The ids of the tasks that this task has sent, including the members of its groups."""
     for child in result.children or []:
         yield from (member.id for member in child.results) if isinstance(child, GroupResult) else [child.id]
 
 
 def inspect_living_workers():
-    """Inspects the workers that answer a ping: with their names known, a question ends with the last answer."""
+    """Inspects the workers that answer a ping: with known names, a request ends with the last reply."""
     living = shop.app.control.inspect(timeout=1).ping() or {}
     return shop.app.control.inspect(timeout=2, destination=list(living))
 
 
 def wait_until_idle(deadline):
-    """Waits until no worker holds a task: running, waiting in its memory, or for its ETA."""
+    """Waits until no worker holds a task: active, reserved or scheduled."""
     inspect = inspect_living_workers()
     while time.monotonic() < deadline:
         held = [inspect.active(safe=True), inspect.reserved(), inspect.scheduled()]
@@ -255,7 +255,7 @@ def wait_until_idle(deadline):
 
 
 def summary(orders, ids):
-    """What Celery says about each task name, and what the shop knows beyond that."""
+    """What Celery reports about each task name, and what only the shop knows."""
     tasks = defaultdict(lambda: {"ids": 0, "states": Counter(), "errors": Counter(), "retries": Counter()})
     shop_says = defaultdict(Counter)
     for task in ids:

@@ -1,12 +1,11 @@
 /**
- * Makes a recording of the shop at work, for demos and tests: a real RabbitMQ, workers of several kinds, a minute of
- * orders; one worker is killed while it writes a report, another is sent home. Beside the recording it writes what Celery
- * itself reported, for comparison.
+ * Records a minute of the shop for demos and tests: a real RabbitMQ, workers of several kinds, and orders; one worker is
+ * killed during a report, another is stopped. Next to the recording it writes Celery’s own report, for comparison.
  *
  *     node examples/shop/record-demo.ts --out FILE.ndjson [--home FOLDER]
  *
- * Needs what `node test/real/install.ts` installs. The application runs from a copy in the home folder, which must not
- * exist (default: a temporary one), so that tracebacks in the recording show that path and no other.
+ * It needs what `node test/real/install.ts` installs. The application runs from a copy in the home folder, which must not
+ * exist (default: a temporary one), so that tracebacks in the recording show no other path.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,14 +30,14 @@ const COMMAND = resolve(import.meta.dirname, '../../src/cli/main.ts');
 const RECORDER_END_TIMEOUT_MS = 10_000;
 const ORDERS = 300;
 const ORDERS_S = 46;
-/** When things happen, seconds after the first order. */
+/** Seconds after the first order. */
 const LONG_REPORT_S = 16;
 const KILL_S = 20;
 const SIGTERM_S = 36;
-/** A worker is given up 30 s after its last sign of life; the recording goes on until that shows. */
+/** The worker timeout is 30 s; the recording goes on until it has passed. */
 const AFTER_KILL_S = 33;
-/** Longer only if the machine was asleep or far too busy: nobody should take that for a usual minute. */
-const STORY_S_MAX = 75;
+/** It only takes longer if the machine was suspended or overloaded; such a recording is not typical. */
+const SCENARIO_S_MAX = 75;
 
 interface Shop {
   readonly broker: RabbitMq;
@@ -48,14 +47,14 @@ interface Shop {
   readonly newest: CeleryFlavour;
 }
 
-/** Has the shop open for a minute; what is recorded is at `out`, and what Celery says beside it. */
+/** Runs the shop for a minute and writes the recording to `out`, and Celery’s report next to it. */
 async function recordDemo(out: string, home: string): Promise<void> {
   const [broker, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-  const shop = { broker, redis, home, ...furnish(home) };
+  const shop = { broker, redis, home, ...prepareHome(home) };
   const recorder = await startRecorder(broker, out, home);
   const workers: CeleryWorker[] = [];
   try {
-    await aMinuteInTheShop(shop, workers, `${out.replace(/\.ndjson$/, '')}.celery.json`);
+    await runScenario(shop, workers, `${out.replace(/\.ndjson$/, '')}.celery.json`);
     await recorder.end('SIGTERM', RECORDER_END_TIMEOUT_MS);
     const end = await recorder.exited;
     if (end !== 'exit code 0') throw new Error(`the recorder ended with ${end}`);
@@ -67,8 +66,8 @@ async function recordDemo(out: string, home: string): Promise<void> {
   }
 }
 
-/** Runs the story; `workers` takes those that must be stopped afterwards. */
-async function aMinuteInTheShop(shop: Shop, workers: CeleryWorker[], reportFile: string): Promise<void> {
+/** @param workers collects those to stop afterwards */
+async function runScenario(shop: Shop, workers: CeleryWorker[], reportFile: string): Promise<void> {
   const { debian, newest } = shop;
   const hire = async (
     nodename: string,
@@ -98,20 +97,20 @@ async function aMinuteInTheShop(shop: Shop, workers: CeleryWorker[], reportFile:
   await hire('reports-2@shop-c', { flavour: newest, queues: ['reports'] });
   await until(SIGTERM_S);
   await extra.stop();
-  tell(`${extra.nodename} went home`);
+  tell(`${extra.nodename} was stopped`);
   const report = joinReports(await orders, await longReport);
-  // No more orders, only the totals of those who are still there.
+  // No more orders, only the totals of the workers that still run.
   const last = await placeOrders({ ...customer, orders: 0 });
   await delay(Math.max(0, killedAt + AFTER_KILL_S * 1000 - Date.now()));
-  if (Date.now() - start > STORY_S_MAX * 1000) throw new Error('it took too long; record again');
+  if (Date.now() - start > SCENARIO_S_MAX * 1000) throw new Error('it took too long; record again');
   writeFileSync(reportFile, `${JSON.stringify(joinReports(report, last), null, 2)}\n`);
-  tell(`what Celery says: ${reportFile}`);
+  tell(`Celery’s report: ${reportFile}`);
 }
 
-/** Copies the application into the home folder, with the newest Celery if it is installed. */
-function furnish(home: string): Pick<Shop, 'debian' | 'newest'> {
+/** Copies the application to the home folder, with the newest Celery if it is installed. */
+function prepareHome(home: string): Pick<Shop, 'debian' | 'newest'> {
   for (const file of ['shop.py', 'place_orders.py']) cpSync(join(SHOP_FOLDER, file), join(home, file));
-  // Names of hosts that mean something to a reader, and nothing of the host that this runs on.
+  // Meaningful host names instead of the name of this machine.
   writeFileSync(
     join(home, 'sitecustomize.py'),
     'import os, socket\nsocket.gethostname = lambda: os.environ["SHOP_HOST"]\n',
@@ -123,7 +122,7 @@ function furnish(home: string): Pick<Shop, 'debian' | 'newest'> {
   return { debian, newest: { ...newest, python: join(venv, 'bin/python') } };
 }
 
-/** Where a process of the shop finds its brokers and its files, and what it believes to be its host. */
+/** The broker, backend, files and host name of a process of the shop. */
 function surroundings(
   shop: Shop,
   nodename: string,
@@ -132,7 +131,7 @@ function surroundings(
   return { broker: shop.broker.url, backend: shop.redis.url, folder: shop.home, env };
 }
 
-/** Starts `celery-otel record` and resolves once its queue is there, so that nothing is missed. */
+/** Starts `celery-otel record` and resolves once its queue exists, so that nothing is missed. */
 async function startRecorder(broker: RabbitMq, out: string, home: string): Promise<ServerProcess> {
   const recorder = await startServerProcess({
     command: process.execPath,
@@ -146,12 +145,12 @@ async function startRecorder(broker: RabbitMq, out: string, home: string): Promi
   return recorder;
 }
 
-/** Resolves once a worker is at the long report: what is killed then is lost. */
+/** Resolves once a worker runs the long report, so that killing it loses a task. */
 async function isRunningLongReport(customer: Omit<OrdersOptions, 'orders'>): Promise<void> {
   const arguments_ = ['celery', '--app', 'shop', 'inspect', '--json', '--timeout', '1', 'active'];
   const running = async () =>
     JSON.stringify(await runPython(customer.flavour, '-m', arguments_, customer, customer)).includes('[60]');
-  while (!(await running())) tell('waiting for the long report to be started');
+  while (!(await running())) tell('waiting for the long report to start');
 }
 
 function tell(sentence: string): void {
@@ -163,7 +162,7 @@ if (values.out === undefined) {
   tell('Usage: node examples/shop/record-demo.ts --out FILE.ndjson [--home FOLDER]');
   process.exitCode = 78;
 } else {
-  // A new folder in any case, for it is removed at the end.
+  // Always a new folder, since it is removed at the end.
   const home = values.home ?? mkdtempSync(join(tmpdir(), 'shop-'));
   if (values.home !== undefined) mkdirSync(home);
   try {

@@ -1,8 +1,8 @@
 """
 A small shop on Celery: orders are checked, paid, packed and shipped; mails go out; reports are written.
 
-It is an example to run beside celery-otel, so its tasks end in every way a Celery task can end: well, badly, later,
-again, too late, never. Nothing here is needed by celery-otel but the two settings marked below.
+It is an example to run with celery-otel, so its tasks end in every way a Celery task can end: success, failure, retry,
+revocation, expiry, or not at all. celery-otel only needs the two settings marked below.
 """
 
 import os
@@ -15,14 +15,14 @@ app = Celery("shop")
 app.conf.update(
     broker_url=os.environ.get("CELERY_BROKER_URL", "amqp://guest:guest@127.0.0.1:5672//"),
     result_backend=os.environ.get("CELERY_RESULT_BACKEND", "redis://127.0.0.1:6379/0"),
-    # The two settings that celery-otel lives on: workers tell about their tasks (the same as `worker -E`) ...
+    # The two settings that celery-otel needs: workers send task events (the same as `worker -E`) ...
     worker_send_task_events=True,
-    # ... and whoever sends a task tells that too, with the name of the queue.
+    # ... and senders of tasks send an event too, with the name of the queue.
     task_send_sent_event=True,
-    # Only for the summary of place_orders.py: results that say which task, which worker, how many retries.
+    # Only for the summary of place_orders.py: results with the task, the worker and the number of retries.
     task_track_started=True,
     result_extended=True,
-    # Three queues. The tasks of `reports` are killed or stopped by a time limit, which takes a prefork worker.
+    # Three queues. The tasks of `reports` are terminated or hit a time limit, which needs a prefork worker.
     task_default_queue="orders",
     task_routes={
         "shop.send_*": {"queue": "emails"},
@@ -33,33 +33,33 @@ app.conf.update(
 
 
 class CardDeclined(Exception):
-    """The customer has to pay in another way."""
+    """The card was declined; the customer must pay in another way."""
 
 
 class GatewayBusy(Exception):
-    """The payment gateway wants to be asked again."""
+    """The payment gateway is busy; try again."""
 
 
 class CourierAsleep(Exception):
-    """The courier does not answer the telephone yet."""
+    """The courier does not answer the phone yet."""
 
 
 class AddressUnknown(Exception):
-    """An exception that prints itself in its own way, as many libraries' do."""
+    """An exception with its own __repr__, as many libraries have."""
 
     def __repr__(self):
         return f"<AddressUnknown: {self}>"
 
 
 class BankClosed(Exception):
-    """An exception that prints itself with the path of its module."""
+    """An exception whose __repr__ has the path of its module."""
 
     def __repr__(self):
         return f"shop.bank.BankClosed({str(self)!r})"
 
 
 def work(seconds):
-    """Stands for real work."""
+    """Simulates real work."""
     time.sleep(seconds)
 
 
@@ -68,14 +68,14 @@ def work(seconds):
 
 @app.task
 def check_stock(item, seconds=0.01):
-    """The first step of an order. An item that nobody has ever heard of is a KeyError."""
+    """The first step of an order. An unknown item raises KeyError."""
     work(seconds)
     return {"teapot": 12, "kettle": 3, "cup": 120, "spoon": 80}[item]
 
 
 @app.task(bind=True, autoretry_for=(GatewayBusy,), retry_kwargs={"max_retries": 2, "countdown": 0.3})
 def charge_card(self, cents, card="good", busy_times=0):
-    """Celery retries it by itself while the gateway is busy, twice at most."""
+    """Celery retries it while the gateway is busy, twice at most."""
     work(0.02)
     if self.request.retries < busy_times:
         raise GatewayBusy("please ask again")
@@ -96,7 +96,7 @@ def pack_parcel(order, address="1 Main Street"):
 
 @app.task(bind=True, max_retries=1)
 def book_courier(self, order, calls_needed=1):
-    """Asks for its own retry, once, and says why."""
+    """Requests one retry, with a reason."""
     if self.request.retries + 1 < calls_needed:
         raise self.retry(exc=CourierAsleep("still asleep"), countdown=0.2)
     return order
@@ -104,7 +104,7 @@ def book_courier(self, order, calls_needed=1):
 
 @app.task(bind=True, max_retries=1)
 def print_label(self, order, paper=True):
-    """Asks for its own retry without saying why, so in the end Celery raises MaxRetriesExceededError."""
+    """Requests retries without a reason, so in the end Celery raises MaxRetriesExceededError."""
     if not paper:
         raise self.retry(countdown=0.2)
     return order
@@ -112,13 +112,13 @@ def print_label(self, order, paper=True):
 
 @app.task
 def ship_parcel(order):
-    """Sent with a countdown, and revoked before its time when the customer thinks better of it."""
+    """Sent with a countdown, and revoked before it is due."""
     return order
 
 
 @app.task(acks_late=True)
 def take_back_parcel(order):
-    """Refuses the message itself: it is neither a success nor a failure, and no result is stored."""
+    """Rejects its message: it neither succeeds nor fails, and no result is stored."""
     raise Reject("we do not take back cups", requeue=False)
 
 
@@ -166,7 +166,7 @@ def send_offer(order):
 
 @app.task
 def write_daily_report(seconds=1):
-    """Takes its time; some are terminated while they run."""
+    """Takes long; some are terminated while they run."""
     work(seconds)
     return f"a report of {seconds} s"
 

@@ -45,8 +45,8 @@ test('who waits in vain is told what for, and what came instead', async (t) => {
   const error = await failure(sink.waitFor('shop', (points) => total(points, 'sent') === 4, 50));
   assert.equal(
     error.message,
-    "waited 50 ms for points of shop with which this is true: (points) => total(points, 'sent') === 4; " +
-      'those of its newest export, with their sums: sent 3 (3), failed 1 (1); requests in all: 2; other services: mail',
+    "within 50 ms, no points of shop satisfied: (points) => total(points, 'sent') === 4; " +
+      'points of its newest export, with their sums: sent 3 (3), failed 1 (1); requests: 2; other services: mail',
   );
   assert.ok(error.cause instanceof Error && error.cause.name === 'AbortError');
 });
@@ -56,7 +56,7 @@ test('where nothing came at all, that is said', async (t) => {
   const { message } = await failure(sink.waitFor('shop', (points) => points.length > 0, 20));
   assert.match(
     message,
-    /; those of its newest export, with their sums: none; requests in all: 0; other services: none$/u,
+    /; points of its newest export, with their sums: none; requests: 0; other services: none$/u,
   );
 });
 
@@ -75,9 +75,9 @@ test('a message is no longer than can be read, whatever was waited for and came'
   const { message } = await failure(sink.waitFor('shop', condition, 20));
   assert.match(
     message,
-    /^waited 20 ms for points of shop with which this is true: .{300}; those of its newest export, with their sums: metric_0 1 \(1\), /u,
+    /^within 20 ms, no points of shop satisfied: .{300}; points of its newest export, with their sums: metric_0 1 \(1\), /u,
   );
-  assert.match(message, / metric_19 1 \(1\) and 30 more; requests in all: 1/u);
+  assert.match(message, / metric_19 1 \(1\) and 30 more; requests: 1/u);
   assert.ok(message.length < 1000, message);
 });
 

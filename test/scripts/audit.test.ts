@@ -27,7 +27,7 @@ function reportOf(severities: Readonly<Record<string, string>>): string {
   return JSON.stringify({ auditReportVersion: 2, vulnerabilities });
 }
 
-test('what is severe fails, and is named', (t) => {
+test('a severe vulnerability fails and is named', (t) => {
   for (const severity of ['high', 'critical']) {
     const { status, stdout } = audit(t, reportOf({ mild: 'low', grave: severity }));
     assert.equal(status, 1);
@@ -35,24 +35,24 @@ test('what is severe fails, and is named', (t) => {
   }
 });
 
-test('what is not severe is told, and nothing is fine', (t) => {
+test('other vulnerabilities are reported and do not fail', (t) => {
   assert.deepEqual(audit(t, reportOf({ mild: 'moderate' })), {
     status: 0,
-    stdout: 'moderate: mild\n1 of the packages that are shipped have known vulnerabilities.\n',
+    stdout: 'moderate: mild\nShipped packages with known vulnerabilities: 1\n',
   });
   assert.deepEqual(audit(t, reportOf({})), {
     status: 0,
-    stdout: '0 of the packages that are shipped have known vulnerabilities.\n',
+    stdout: 'Shipped packages with known vulnerabilities: 0\n',
   });
 });
 
-test('a registry that does not say is told of, and is no failure', (t) => {
+test('a missing answer of the registry is reported and does not fail', (t) => {
   const message =
     '405 Method Not Allowed - POST https://registry.npmjs.org/-/npm/v1/security/advisories/bulk';
   assert.deepEqual(audit(t, JSON.stringify({ message, statusCode: 405, error: { summary: '' } })), {
     status: 0,
-    stdout: `Not audited, for the registry does not say: ${message}\n`,
+    stdout: `Not audited, since the registry gave no report: ${message}\n`,
   });
   for (const answer of ['', '<html>'])
-    assert.match(audit(t, answer).stdout, /^Not audited, .*: what came is no report\n$/u);
+    assert.match(audit(t, answer).stdout, /^Not audited, .*: the answer is not JSON\n$/u);
 });

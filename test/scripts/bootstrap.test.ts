@@ -100,7 +100,7 @@ function writeScript(project: Project, text: string): string {
   return 'scripts/sample.mjs';
 }
 
-test('installs what is missing, once, and says so on stderr only', async (t) => {
+test('missing packages are installed once, with a note on stderr only', async (t) => {
   const project = createProject(t);
   const script = writeScript(project, `process.stdout.write('ran');`);
   const first = await project.run(script);
@@ -125,7 +125,7 @@ test('two commands started at once on a fresh clone install once', async (t) => 
   assert.equal(project.npmCalls().length, 1);
 });
 
-test('what npm runs at the end of the installation is told that nobody needs a build', async (t) => {
+test('an installation for a script does not build', async (t) => {
   const project = createProject(t, `${PRETENDED_NPM}\necho "$INSTALLING_CELERY_OTEL" > installing\n`);
   await project.run(writeScript(project, ''));
   assert.equal(readFileSync(path.join(project.folder, 'installing'), 'utf8'), '1\n');
@@ -141,7 +141,7 @@ test('a lock whose owner is gone is taken over', async (t) => {
   assert.equal(existsSync(path.join(project.folder, '.cache/install.lock')), false);
 });
 
-test('installs again when the lock file or the wanted dependencies change, and only then', async (t) => {
+test('packages are installed again only if the lock file or the dependencies change', async (t) => {
   const project = createProject(t);
   const write = (name: string, text: string) => writeFileSync(path.join(project.folder, name), text);
   const script = writeScript(project, '');
@@ -157,7 +157,7 @@ test('installs again when the lock file or the wanted dependencies change, and o
   assert.equal(project.npmCalls().length, 3, 'scripts install nothing');
 });
 
-test('packages that npm installed when called by hand are taken as they are', async (t) => {
+test('packages that were installed with npm directly are not installed again', async (t) => {
   const project = createProject(t);
   const byHand = spawn(path.join(project.folder, 'bin/npm'), ['ci'], {
     cwd: project.folder,
@@ -168,14 +168,14 @@ test('packages that npm installed when called by hand are taken as they are', as
   assert.deepEqual(project.npmCalls(), ['ci']);
 });
 
-test('shows what npm said when it fails, and runs nothing', async (t) => {
+test('if npm fails, its output is shown and nothing runs', async (t) => {
   const project = createProject(t, '#!/bin/sh\necho no route to the registry >&2\nexit 7\n');
   const ended = await project.run(writeScript(project, `process.stdout.write('ran');`));
   assert.deepEqual({ code: ended.code, stdout: ended.stdout }, { code: 1, stdout: '' });
   assert.match(ended.stderr, /no route to the registry\n.*npm ci failed \(7\)/s);
 });
 
-test('says which script to allow where npm left no Node', async (t) => {
+test('if npm installed no Node, the error says which script to allow', async (t) => {
   const project = createProject(t, '#!/bin/sh\nmkdir node_modules\n');
   const ended = await project.run(writeScript(project, ''));
   assert.equal(ended.code, 1);
@@ -195,7 +195,7 @@ test('arguments, the exit code and the working folder pass through, and the pinn
   assert.deepEqual(JSON.parse(ended.stdout), [['--flag', 'two words', ''], project.folder, pinned]);
 });
 
-test('a signal reaches the script once, which decides how to end', async (t) => {
+test('a signal reaches the script once, and the script decides how to exit', async (t) => {
   const project = createProject(t);
   const script = writeScript(
     project,
@@ -211,7 +211,7 @@ test('a signal reaches the script once, which decides how to end', async (t) => 
   assert.deepEqual(await once(child, 'exit'), [41, null]);
 });
 
-test('the exit code tells of a signal that the script did not survive', async (t) => {
+test('the exit code shows which signal killed the script', async (t) => {
   const project = createProject(t);
   const ended = await project.run(writeScript(project, `process.kill(process.pid, 'SIGKILL');`));
   assert.equal(ended.code, 128 + 9);
@@ -246,7 +246,7 @@ async function orphaned(t: TestContext, lifecycleEvent: string | undefined): Pro
   return said;
 }
 
-test('of npm, a script whose starter is gone is asked to end; of anybody else it goes on', async (t) => {
+test('a script started by npm gets a SIGTERM when npm is gone; started otherwise, it goes on', async (t) => {
   assert.deepEqual(await Promise.all([orphaned(t, 'sample'), orphaned(t, undefined)]), [
     'ready SIGTERM',
     'ready undisturbed',

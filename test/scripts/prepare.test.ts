@@ -45,30 +45,30 @@ async function prepare(t: TestContext, env: NodeJS.ProcessEnv, packages: readonl
   return { code, stderr, calls: calls.map((line) => line.trim()).filter(Boolean) };
 }
 
-test('for a global installation the packages are fetched into the folder, and it is built', async (t) => {
+test('a global installation installs the dependencies into the folder and builds', async (t) => {
   const { code, stderr, calls } = await prepare(t, GLOBAL);
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   assert.match(calls[0] ?? '', /^ci --include=dev --ignore-scripts .*--no-fund +\/cache$/u);
   assert.deepEqual(calls.slice(1), ['build']);
 });
 
-test('where npm has fetched the packages, it is only built', async (t) => {
+test('if npm has installed the dependencies, it only builds', async (t) => {
   const fetched = await prepare(t, {}, ['node_modules/typescript']);
   assert.deepEqual(fetched, { code: 0, stderr: '', calls: ['build'] });
 });
 
-test('for a script of a clone nothing is built', async (t) => {
+test('a script of a clone builds nothing', async (t) => {
   const ended = await prepare(t, { INSTALLING_CELERY_OTEL: '1' });
   assert.deepEqual(ended, { code: 0, stderr: '', calls: [] });
 });
 
-test('where the packages cannot be fetched nothing is built, and the installation fails', async (t) => {
+test('if the dependencies cannot be installed, nothing is built and the installation fails', async (t) => {
   const { code, calls } = await prepare(t, { NPM_ENDS: '7' });
   assert.equal(code, 7);
   assert.equal(calls.length, 1);
 });
 
-test('an npm that would break a global installation from git is told what works', async (t) => {
+test('an npm that cannot install globally from git fails with a hint of what works', async (t) => {
   const { code, stderr, calls } = await prepare(t, { ...GLOBAL, _PACOTE_NO_PREPARE_: 'git+file:///clone' });
   assert.equal(code, 1);
   assert.match(stderr, /npm install --global "\$\(npm pack/u);

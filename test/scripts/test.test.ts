@@ -46,14 +46,14 @@ async function runOver(
   return { code, output };
 }
 
-test('a run in which every test passes succeeds, names the real programs and ends with the summary', async (t) => {
+test('a run without a failure succeeds, prints the versions of the real programs and ends with the summary', async (t) => {
   const { code, output } = await runOver(t, [PASSING, PASSING], true);
   assert.equal(code, 0, output);
   assert.match(output, /^RabbitMQ \d.*\nRedis \d.*\nCelery \d/);
   assert.match(output, /ℹ tests 2\n.*ℹ pass 2\n.*ℹ fail 0\n.*ℹ skipped 0\n/s);
 });
 
-test('a test that fails fails the run', async (t) => {
+test('a failing test fails the run', async (t) => {
   const { code, output } = await runOver(t, [PASSING, `test('f', () => { throw new Error('no'); });`], false);
   assert.equal(code, 1);
   assert.match(output, /ℹ fail 1\n/);
@@ -70,7 +70,7 @@ for (const [what, text] of [
   test(`a test that is ${what} fails the run with CI=true only`, async (t) => {
     const strict = await runOver(t, [text], true);
     assert.equal(strict.code, 1);
-    assert.match(strict.output, /✖ With CI=true no test may be skipped or to do: left out/);
+    assert.match(strict.output, /✖ Skipped or todo, which CI=true forbids: left out/);
     const lenient = await runOver(t, [text], false);
     assert.equal(lenient.code, 0, lenient.output);
   });
@@ -79,10 +79,10 @@ for (const [what, text] of [
 test('a file in which no test runs fails the run', async (t) => {
   const { code, output } = await runOver(t, [PASSING, 'export {};'], false);
   assert.equal(code, 1);
-  assert.match(output, /✖ In .*1\.test\.ts no test ran\./);
+  assert.match(output, /✖ No test ran in .*1\.test\.ts\./);
 });
 
-test('a pattern chooses tests by name, and one that fits none fails the run', async (t) => {
+test('a pattern selects tests by name, and one that matches none fails the run', async (t) => {
   const texts = [PASSING, `test('fails', () => { throw new Error('no'); });`];
   assert.equal((await runOver(t, texts, true, '--test-name-pattern=passes')).code, 0);
   const { code, output } = await runOver(t, texts, true, '--test-name-pattern=nothing of that name');
@@ -90,7 +90,7 @@ test('a pattern chooses tests by name, and one that fits none fails the run', as
   assert.match(output, /✖ No test ran\./);
 });
 
-test('a folder without tests, a file that is not there and an unknown flag fail the run', async (t) => {
+test('a folder without tests, a missing file and an unknown flag fail the run', async (t) => {
   assert.match((await runOver(t, [], false)).output, /✖ No test ran\./);
   const runs = await Promise.all([
     runOver(t, [], false),
@@ -103,7 +103,7 @@ test('a folder without tests, a file that is not there and an unknown flag fail 
   );
 });
 
-test('with --coverage, what was run of each room is printed, and little of it fails the run', async (t) => {
+test('--coverage prints the coverage of each room, and too little fails the run', async (t) => {
   const source = path.resolve(import.meta.dirname, '../../src/celery/structure.ts');
   const { code, output } = await runOver(
     t,
@@ -114,5 +114,5 @@ test('with --coverage, what was run of each room is printed, and little of it fa
   );
   assert.equal(code, 1, output);
   assert.match(output, /^src\/celery +\d+\.\d % of lines, +\d+\.\d % of branches$/mu);
-  assert.match(output, /✖ Of lines, only \d+\.\d % are tested/u);
+  assert.match(output, /✖ Coverage of lines is \d+\.\d %, below the minimum/u);
 });
