@@ -38,7 +38,7 @@ const currentGauges = (instrument: InstrumentType): AggregationTemporality =>
     ? AggregationTemporality.DELTA
     : AggregationTemporality.CUMULATIVE;
 
-test('of an attached service and one that is not, each is recorded in one place alone', async (t) => {
+test('each of two services, one attached and one not, is recorded in one place only', async (t) => {
   const received: Point[] = [];
   const sink = await startReceiver({ onExport: ({ points }) => received.push(...points) });
   t.after(() => sink.stop());
@@ -81,7 +81,7 @@ test('of an attached service and one that is not, each is recorded in one place 
   );
 });
 
-test('where everything is attached there is no otlp, and the bridge’s own metrics are attached, too', async (t) => {
+test('with everything attached there is no OTLP export, and the bridge’s own metrics are attached too', async (t) => {
   const plain = plainSdk();
   const meterProvider = plain.provider;
   const { bridge, told } = bridgeOf(t, {
@@ -98,7 +98,7 @@ test('where everything is attached there is no otlp, and the bridge’s own metr
   assert.ok(!told.some(({ kind }) => kind === 'export-finished'));
 });
 
-test('the bridge’s own metrics can be switched off', async (t) => {
+test('the bridge’s own metrics can be disabled', async (t) => {
   const plain = plainSdk();
   const { bridge } = attachedBridge(t, recordedService(t, 'mail', MAIL), plain);
   bridge.start();
@@ -112,7 +112,7 @@ test('the bridge’s own metrics can be switched off', async (t) => {
   );
 });
 
-test('no bridge is made of which nobody says where its metrics go, or whose services could not be told apart', () => {
+test('a service without a destination, or two services with one name, are refused', () => {
   const [mail, shop] = [serviceAt('mail', 'recording:none'), serviceAt('shop', 'recording:none')];
   const meterProvider = plainSdk().provider;
   const attached = { ...mail, meterProvider };
@@ -135,7 +135,7 @@ test('no bridge is made of which nobody says where its metrics go, or whose serv
   }
 });
 
-test('a service waits, listens and is stopped, and is ready as soon as it listens', async (t) => {
+test('a service is waiting, then listening, then stopped, and ready once it listens', async (t) => {
   const events = [...PAY, ...run('shop.pay', 'w1@shop', 3_600_000)];
   const { bridge } = attachedBridge(t, recordedService(t, 'shop', events, '1'), plainSdk());
   const phases = () => bridge.state().map(({ name, phase }) => `${name} ${phase}`);
@@ -150,7 +150,7 @@ test('a service waits, listens and is stopped, and is ready as soon as it listen
   assert.equal(await bridge.finished, 'stopped');
 });
 
-test('a recording that was played was ready, one that is unusable was not, and neither waits for the other', async (t) => {
+test('a replayed recording becomes ready, an unusable one does not, and neither delays the other', async (t) => {
   const { bridge } = bridgeOf(t, {
     services: [recordedService(t, 'shop', PAY), serviceAt('mail', 'recording:/nowhere/at/all')].map(
       (service) => ({ ...service, meterProvider: plainSdk().provider }),
@@ -166,7 +166,7 @@ test('a recording that was played was ready, one that is unusable was not, and n
   );
 });
 
-test('an unreachable broker is waited for until the bridge is stopped, which ends the wait to be ready', async (t) => {
+test('the wait for an unreachable broker lasts until the bridge stops, which also ends the wait for ready', async (t) => {
   const plain = plainSdk();
   const { bridge, told } = attachedBridge(t, serviceAt('shop', 'amqp://127.0.0.1:1'), plain);
   bridge.start();
@@ -182,7 +182,7 @@ test('an unreachable broker is waited for until the bridge is stopped, which end
   assert.deepEqual([kind, services[0]?.phase], ['stopped', 'stopped']);
 });
 
-test('what was counted last is handed over when the bridge stops, and nothing is after that', async (t) => {
+test('the last counts are recorded when the bridge stops, and nothing after that', async (t) => {
   const plain = plainSdk({ temporality: currentGauges });
   const { bridge } = attachedBridge(t, recordedService(t, 'shop', PAY), plain);
   bridge.start();
@@ -199,7 +199,7 @@ test('what was counted last is handed over when the bridge stops, and nothing is
   assert.deepEqual(await plain.collect(), after);
 });
 
-test('the provider stays its owner’s: it records on when the bridge has stopped, and its owner shuts it down', async (t) => {
+test('the provider still works after the bridge has stopped, and its owner shuts it down', async (t) => {
   const plain = plainSdk();
   const { bridge } = attachedBridge(t, recordedService(t, 'shop', PAY), plain);
   const own = plain.provider.getMeter('application').createCounter('application.requests');
@@ -213,7 +213,7 @@ test('the provider stays its owner’s: it records on when the bridge has stoppe
   await assert.rejects(plain.collect(), /shutdown/u);
 });
 
-test('a provider that is shut down before the bridge stops costs nothing but what it was not handed', async (t) => {
+test('a provider that is shut down before the bridge loses only the unrecorded counts', async (t) => {
   const plain = plainSdk();
   const { bridge, told } = attachedBridge(t, recordedService(t, 'shop', PAY), plain);
   bridge.start();
@@ -223,7 +223,7 @@ test('a provider that is shut down before the bridge stops costs nothing but wha
   assert.ok(!told.some(({ kind }) => kind === 'defect'));
 });
 
-test('a callback of the program that fails takes nothing from what the bridge records', async (t) => {
+test('a failing callback of the application does not affect the bridge’s metrics', async (t) => {
   const plain = plainSdk();
   const gauge = plain.provider.getMeter('application').createObservableGauge('application.load');
   gauge.addCallback(() => {
@@ -238,7 +238,7 @@ test('a callback of the program that fails takes nothing from what the bridge re
 });
 
 for (const failure of FAILURES) {
-  test(`a provider whose ${failure} throws takes nothing from another service, and that is told`, async (t) => {
+  test(`a provider whose ${failure} throws does not affect another service, and is reported`, async (t) => {
     const [bad, good] = [plainSdk(), plainSdk()];
     const meterProvider = failingProvider(bad.provider, failure);
     const { bridge, told } = bridgeOf(t, {

@@ -97,7 +97,7 @@ test('every number that is not finite or not positive is refused by its path', (
   }
 });
 
-test('a number is within the range of the option that sets it', () => {
+test('every number must be in the range of its option', () => {
   const refused: readonly [path: string, value: unknown, expected: string][] = [
     ['services[0].cluster.tasksMax', 1.5, '1.5: expected a whole number from 1 to 10000000'],
     ['services[0].broker.urls[0].port', 65_536, '65536: expected a whole number from 1 to 65535'],
@@ -129,7 +129,7 @@ test('a number is within the range of the option that sets it', () => {
   );
 });
 
-test('all that is wrong is told at once', () => {
+test('all mistakes are reported at once', () => {
   const { message } = refusal(
     withValues({
       'services[1].name': 'shop',

@@ -25,7 +25,7 @@ const noChance = (): number => {
   throw new Error('there is no chance');
 };
 
-test('if a later service cannot be started, the earlier ones do not go on, and nothing is exported', {
+test('if one service cannot be started, the earlier ones stop and nothing is exported', {
   timeout: 10_000,
 }, async (t) => {
   const received: string[] = [];
@@ -86,7 +86,7 @@ test('if a later service cannot be started, the earlier ones do not go on, and n
   assert.throws(() => bridge.start(), { code: 'ALREADY_STARTED' });
 });
 
-test('a failure that has a code of its own keeps it', () => {
+test('an error with its own code keeps it', () => {
   const { exporter, ...otlp } = otlpSettings('https://127.0.0.1:1');
   const bridge = createBridge({
     services: [serviceAt('shop', 'amqp://127.0.0.1:1')],

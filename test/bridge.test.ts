@@ -66,7 +66,7 @@ function bridgeOn(brokerUrl: string, endpoint: string, more: Readonly<Record<str
   return { bridge: createBridge({ ...loaded.config, tell: (each) => told.push(each) }), told };
 }
 
-test('a recording flows through the whole bridge, and what it holds is exported when it stops', async (t) => {
+test('a recording flows through the whole bridge, and all its metrics are exported when it stops', async (t) => {
   const sink = await receiver(t);
   const uuid = 'a-task';
   const file = recording(t, [
@@ -110,7 +110,7 @@ test('a recording flows through the whole bridge, and what it holds is exported 
   );
 });
 
-test('a worker that fell silent in a recording is down by the recording’s own time', async (t) => {
+test('a worker that went silent in a recording is down by the time of the recording', async (t) => {
   const sink = await receiver(t);
   const file = recording(t, [
     message(event('worker-heartbeat', { hostname: 'silent@test' }), 0),
@@ -127,7 +127,7 @@ test('a worker that fell silent in a recording is down by the recording’s own 
   ]);
 });
 
-test('a recording that breaks off in the middle is unusable, and what came before it is exported', async (t) => {
+test('a truncated recording is unusable, and what came before is exported', async (t) => {
   const sink = await receiver(t);
   const file = recording(
     t,
@@ -143,7 +143,7 @@ test('a recording that breaks off in the middle is unusable, and what came befor
   assert.match(ended?.kind === 'broker-session-ended' ? ended.reason : '', /line 3/u);
 });
 
-test('a metric that is switched off is not exported, and the others are', async (t) => {
+test('a disabled metric is not exported, and the others are', async (t) => {
   const file = recording(t, [
     message(event('task-sent', { name: 'shop.pay' }), 0),
     message(event('task-received', { name: 'shop.pay' }), 1),
@@ -169,7 +169,7 @@ test('a metric that is switched off is not exported, and the others are', async 
   );
 });
 
-test('a table that is full forgets, counts and tells that', async (t) => {
+test('a full table evicts entries, counts them and logs it', async (t) => {
   const sink = await receiver(t);
   const uuids = Array.from({ length: 50 }, (_, index) => `task ${index}`);
   const file = recording(t, [
@@ -189,7 +189,7 @@ test('a table that is full forgets, counts and tells that', async (t) => {
   assert.equal(total(sink.latest('shop'), 'celery.task.received'), 50, 'what was counted stays counted');
 });
 
-test('of a worker that is gone for long everything is exported once more, and then nothing', async (t) => {
+test('the series of a worker that is gone are exported once more and then end', async (t) => {
   const exports: (readonly Point[])[] = [];
   const sink = await receiver(t, { onExport: ({ points }) => exports.push(points) });
   const run = (hostname: string, uuid: string) => [
@@ -223,7 +223,7 @@ test('of a worker that is gone for long everything is exported once more, and th
   }
 });
 
-test('names that somebody made up fill a metric, and honest new ones have series of their own soon after', async (t) => {
+test('after made-up names have filled a metric, new real names soon get their own series', async (t) => {
   const limit = 2000;
   const totals = receivedTotals();
   /** Of `celery.task.sent`, by the time of the export. */
@@ -264,7 +264,7 @@ test('names that somebody made up fill a metric, and honest new ones have series
   assert.ok(full.length > 0);
 });
 
-test('a clock that is set is told while the bridge runs, also without metrics of its own', async (t) => {
+test('a change of the wall clock is reported while the bridge runs, also without its own metrics', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let setByMs = 0;
   const now = Date.now;
@@ -327,7 +327,7 @@ for (const listens of [false, true]) {
   });
 }
 
-test('whoever is told and fails costs nothing: all is counted, exported and stopped', async (t) => {
+test('an observer that throws has no effect: everything is counted, exported and stopped', async (t) => {
   const sink = await receiver(t);
   const file = recording(t, [message(event('task-sent', { name: 'shop.pay', queue: 'orders' }), 0)]);
   const loaded = loadConfig({
@@ -351,7 +351,7 @@ test('whoever is told and fails costs nothing: all is counted, exported and stop
   assert.equal((await bridge.stop(5000)).flushed, true);
 });
 
-test('it can be stopped before it was started, and more than once; it can be started once', async (t) => {
+test('a bridge can be stopped before its start and more than once, but started only once', async (t) => {
   const sink = await receiver(t);
   const unstarted = bridgeOn('amqp://127.0.0.1:1', sink.url).bridge;
   assert.deepEqual(unstarted.state(), []);

@@ -83,7 +83,7 @@ const WAYS: Readonly<Record<string, (t: TestContext) => Promise<{ url: string; b
 };
 
 for (const [way, start] of Object.entries(WAYS)) {
-  test(`${BODIES} compressed bodies in ${way}: no turn takes ${TURN_MS_MAX} ms`, async (t) => {
+  test(`${BODIES} compressed bodies in ${way}: no event loop turn takes ${TURN_MS_MAX} ms`, async (t) => {
     assert.ok(BURST.length <= READ_BYTES, `${BURST.length} bytes`);
     const { url, begin } = await start(t);
     let listening: Listening | undefined;

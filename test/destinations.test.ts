@@ -109,7 +109,7 @@ function programsOwn(t: TestContext) {
   return { meterProvider, metrics };
 }
 
-test('the bridge’s own metrics are exported under a resource that tells one bridge and version from another', async (t) => {
+test('the bridge’s own metrics are exported under a resource that identifies the bridge and its version', async (t) => {
   const sink = await receiver(t);
   const { destinations } = destinationsTo(sink, { enabled: true, attributes: { team: 'checkout' } });
   assert.equal((await destinations.close(5000)).flushed, true);
@@ -120,7 +120,7 @@ test('the bridge’s own metrics are exported under a resource that tells one br
   assert.equal(sink.latest('shop')[0]?.resource['service.instance.id'], undefined);
 });
 
-test('an instance that is configured is the one of the resource', async (t) => {
+test('a configured instance id is used in the resource', async (t) => {
   const sink = await receiver(t);
   const attributes = { 'service.instance.id': 'bridge-7', 'service.name': 'another' };
   const { destinations } = destinationsTo(sink, { enabled: true, attributes });
@@ -128,7 +128,7 @@ test('an instance that is configured is the one of the resource', async (t) => {
   assert.equal(sink.latest('celery-otel')[0]?.resource['service.instance.id'], 'bridge-7');
 });
 
-test('what is read of services, of series and of the process is exported with what happened', async (t) => {
+test('readings of services, series and the process are exported together with counted events', async (t) => {
   const sink = await receiver(t);
   const { destinations, watches } = destinationsTo(sink, { enabled: true, attributes: {} });
   await destinations.close(5000);
@@ -161,7 +161,7 @@ test('what is read of services, of series and of the process is exported with wh
 });
 
 for (const temporality of ['cumulative', 'delta'] as const) {
-  test(`${temporality}: what grew until it was read is in a point that starts before it grew`, async (t) => {
+  test(`${temporality}: growth read at a collection is in a point that starts before it`, async (t) => {
     const bySeries = new Map<string, Point[]>();
     const sink = await startReceiver({
       onExport({ points }) {
@@ -205,7 +205,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
   });
 }
 
-test('series that ended, and measurements that had no place or were refused, are counted under their service', async (t) => {
+test('ended series, overflowing and refused measurements are counted under their service', async (t) => {
   const sink = await receiver(t);
   const limits = { counter: 3, histogram: 3, gauge: 3 };
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
@@ -234,7 +234,7 @@ test('series that ended, and measurements that had no place or were refused, are
   await destinations.close(5000);
 });
 
-test('names that fill a metric give their places to others after series_retention, and it is told that it is full', async (t) => {
+test('in a full metric, idle names are replaced after series_retention, and the overflow is logged', async (t) => {
   const sink = await receiver(t);
   const limits = { counter: 3, histogram: 3, gauge: 3 };
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
@@ -279,7 +279,7 @@ test('names that fill a metric give their places to others after series_retentio
   );
 });
 
-test('the bridge’s own metrics have a place for all that may happen to a hundred services, and a view limits them', async (t) => {
+test('the limit on the bridge’s own metrics suffices for a hundred services, and a view can lower it', async (t) => {
   const view: View = {
     selector: { instrumentName: 'celery_otel.fields.implausible' },
     stream: { cardinalityLimit: 7 },
@@ -336,7 +336,7 @@ test('the bridge’s own metrics have a place for all that may happen to a hundr
   );
 });
 
-test('the metrics of the exporter that the SDK defines are beside the bridge’s own', async (t) => {
+test('the SDK’s exporter metrics are exported with the bridge’s own', async (t) => {
   const sink = await receiver(t);
   const { destinations } = destinationsTo(sink, { enabled: true, attributes: {} });
   await destinations.close(5000);
@@ -345,7 +345,7 @@ test('the metrics of the exporter that the SDK defines are beside the bridge’s
     assert.ok(names.has(`otel.sdk.exporter.${name}`), [...names].join('\n'));
 });
 
-test('where they are off there is nothing of them: nothing is looked at, recorded or exported', async (t) => {
+test('if they are disabled, nothing is read, recorded or exported for them', async (t) => {
   const sink = await receiver(t);
   const { meterProvider, metrics } = programsOwn(t);
   for (const attached of [{}, { meterProvider }]) {
@@ -366,7 +366,7 @@ test('where they are off there is nothing of them: nothing is looked at, recorde
   assert.deepEqual(await metrics(), new Set());
 });
 
-test('attached, they are recorded in the program’s provider until the bridge is closed, and not exported by us', async (t) => {
+test('attached, they are recorded in the application’s provider until the bridge closes, and not exported by us', async (t) => {
   const sink = await receiver(t);
   const { meterProvider, metrics } = programsOwn(t);
   const { destinations, watches } = destinationsTo(sink, { enabled: true, attributes: {}, meterProvider });
@@ -386,7 +386,7 @@ test('attached, they are recorded in the program’s provider until the bridge i
   assert.equal(watches.read, 1);
 });
 
-test('what is abandoned exports nothing and looks at nothing any more', async (t) => {
+test('after an abandoned start, nothing is exported or read', async (t) => {
   const [abandoned, other] = [await receiver(t), await receiver(t)];
   const schedule = { intervalMs: 20 };
   const self = { enabled: true, attributes: {} } as const;
@@ -448,7 +448,7 @@ for (const [what, counts, refused, expected] of [
   });
 }
 
-test('when only the last export does not arrive, that is said of it', async (t) => {
+test('a failure of the last export alone is reported', async (t) => {
   let isAway = false;
   const { close, told } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
   await t.waitFor(() => assert.ok(told.some(({ kind }) => kind === 'export-finished')));
@@ -456,7 +456,7 @@ test('when only the last export does not arrive, that is said of it', async (t) 
   assert.deepEqual(await close(), ['unsent']);
 });
 
-test('when it closes and the backend rejected all that was counted, that is said, and nothing succeeds again', async (t) => {
+test('a rejection of all points at the end is reported, and no success follows', async (t) => {
   let status = 503;
   const server = createServer((request, response) => {
     request.resume();
@@ -489,7 +489,7 @@ test('when it closes and the backend rejected all that was counted, that is said
   assert.ok(told.every(({ kind }) => kind !== 'exports-recovered'));
 });
 
-test('the first export that arrives after failures is told once, with all that failed, and where to', async (t) => {
+test('the first success after failures is logged once, with the number of failures and the endpoint', async (t) => {
   let isAway = true;
   const { told, url } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
   const outcomes = () => told.flatMap((event) => (event.kind === 'export-finished' ? [event.outcome] : []));
@@ -506,7 +506,7 @@ test('the first export that arrives after failures is told once, with all that f
   assert.equal(failed?.kind === 'export-finished' ? failed.backend : '', `${url} (grpc)`);
 });
 
-test('an export that takes longer than the interval is told with both, and one that does not is not', async (t) => {
+test('an export that takes longer than the interval is logged with both, a shorter one is not', async (t) => {
   const sink = await startReceiver({ hold: () => delay(150) });
   t.after(() => sink.stop());
   const late: (readonly SelfEvent[])[] = [];

@@ -33,7 +33,7 @@ function burst(): readonly RecordedEvent[] {
   }).flat();
 }
 
-test(`${TASKS} names and ${WORKERS} workers in one burst: no turn of the next collections takes ${TURN_MS_MAX} ms`, {
+test(`${TASKS} names and ${WORKERS} workers in one burst: no event loop turn of the next collections takes ${TURN_MS_MAX} ms`, {
   timeout: 60_000,
 }, async (t) => {
   const events = burst();

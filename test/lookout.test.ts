@@ -30,7 +30,7 @@ function lookout(t: TestContext, services: readonly Watched[]) {
   };
 }
 
-test('a clock that is set is told once for each time, and one that goes on never', (t) => {
+test('each change of the wall clock is reported once, and a steady clock never', (t) => {
   const { told, setClock, pass } = lookout(t, []);
   for (let looks = 0; looks < 100; looks += 1) pass(5000);
   assert.deepEqual(told, []);
@@ -44,7 +44,7 @@ test('a clock that is set is told once for each time, and one that goes on never
   ]);
 });
 
-test('each service looks every five seconds by the monotonic time, until the end', (t) => {
+test('each service is checked every five seconds of monotonic time until the end', (t) => {
   const looks: number[] = [];
   const { setClock, pass, end } = lookout(t, [{ look: () => void looks.push(performance.now()) }]);
   pass(5000);
@@ -55,7 +55,7 @@ test('each service looks every five seconds by the monotonic time, until the end
   assert.deepEqual(looks, [10_000, 15_000]);
 });
 
-test('a look that fails is an internal error, and takes nothing from the others', (t) => {
+test('a failing check is an internal error and does not affect the others', (t) => {
   let looks = 0;
   const failing = {
     look() {
@@ -73,7 +73,7 @@ test('a look that fails is an internal error, and takes nothing from the others'
   assert.equal(looks, 1);
 });
 
-test('a lookout that nobody ends keeps no process alive', async () => {
+test('a lookout keeps no process alive', async () => {
   const { href } = new URL('../src/lookout.ts', import.meta.url);
   const script = `import { startLookout } from ${JSON.stringify(href)};
     startLookout({ services: [], self: 'celery-otel', tell() {} }); console.log('looks out');`;

@@ -63,7 +63,7 @@ function checkPoints(request: Uint8Array): void {
   }
 }
 
-test('whatever numbers any field of any event holds, each exported point is finite, not negative and within its type', async () => {
+test('whatever numbers events contain, each exported point is finite, not negative and in the range of its type', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(events, { minLength: 5, maxLength: 60 }),

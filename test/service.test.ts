@@ -69,7 +69,7 @@ function serviceOn(t: TestContext, url: string) {
   return { service, counted, told, first: first.promise };
 }
 
-test('it says for the bridge’s own metrics whether it is connected, and of each table what is in it and what its bound is', async (t) => {
+test('it reports its connection state, and the size and limit of each table', async (t) => {
   const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
   // Nothing comes for an hour after the first.
   const url = recording(t, [
@@ -98,7 +98,7 @@ test('it says for the bridge’s own metrics whether it is connected, and of eac
   assert.equal(service.reading().connected, false);
 });
 
-test('each event is counted with the time at which its message arrived', async (t) => {
+test('each event is counted with the arrival time of its message', async (t) => {
   const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
   const { service, counted } = serviceOn(t, `${recording(t, [[[sent, sent], 500]])}?speed=max`);
   assert.equal(await service.done, 'finished');
@@ -109,7 +109,7 @@ test('each event is counted with the time at which its message arrived', async (
   ]);
 });
 
-test('an event with a number beyond reason is counted, and the number is told', async (t) => {
+test('an event with an implausible number is counted, and the number is reported', async (t) => {
   const heartbeat = event('worker-heartbeat', { processed: 1e20, timestamp: RECORDED_AT_MS / 1000 });
   const { service, counted, told } = serviceOn(t, `${recording(t, [[[heartbeat, heartbeat], 0]])}?speed=max`);
   assert.equal(await service.done, 'finished');
@@ -126,7 +126,7 @@ test('an event with a number beyond reason is counted, and the number is told', 
   );
 });
 
-test('what its messages become after decompression is bounded together, and again a second later', async (t) => {
+test('the expansion of its messages is bounded together, and allowed again a second later', async (t) => {
   const sent = event('task-sent', { args: 'x'.repeat(300_000), timestamp: RECORDED_AT_MS / 1000 });
   const times = [0, 0, 1_000].map((afterMs) => [sent, afterMs] as const);
   const { service, counted, told } = serviceOn(t, `${recording(t, times, 'application/zstd')}?speed=max`);

@@ -65,13 +65,13 @@ const ADDRESSES: readonly (readonly [string, Partial<AmqpUrl>])[] = [
 ];
 
 for (const [text, expected] of ADDRESSES) {
-  test(`${text} is taken apart as kombu does`, () => {
+  test(`${text} is parsed as kombu does`, () => {
     const url = amqp(text);
     assert.deepEqual({ ...url, ...expected }, url);
   });
 }
 
-test('TLS verifies unless the address says by name that it should not', () => {
+test('TLS verifies the server unless the address explicitly disables it', () => {
   const none = { caFile: undefined, certFile: undefined, keyFile: undefined };
   assert.deepEqual(amqp('amqps://h').tls, { ...none, verify: true });
   for (const reqs of ['none', 'CERT_NONE']) {
@@ -89,7 +89,7 @@ test('TLS verifies unless the address says by name that it should not', () => {
   });
 });
 
-test('broker_use_ssl is for the addresses that have no ssl_ keys, and brings the port of TLS with it', () => {
+test('broker_use_ssl applies to addresses without ssl_ keys, and sets the TLS port', () => {
   const setting = { caFile: '/ca.pem', certFile: undefined, keyFile: undefined, verify: true };
   const outcome = parseBrokerUrls(
     'amqp://a;amqp://b:1;amqps://c;amqp://d?ssl_cert_reqs=none;amqp://e?heartbeat=5',
@@ -108,14 +108,14 @@ test('broker_use_ssl is for the addresses that have no ssl_ keys, and brings the
   assert.deepEqual(recording, parseBrokerUrls('recording:a.ndjson'));
 });
 
-test('a list is tried in its order', () => {
+test('the addresses of a list are in order', () => {
   assert.deepEqual(
     parsed('amqp://a; amqps://b:1 ;pyamqp://c').map((url) => url.label),
     ['amqp://guest:***@a:5672//', 'amqps://guest:***@b:1//', 'amqp://guest:***@c:5672//'],
   );
 });
 
-test('a recording has a file, and a speed that is 1 unless given', () => {
+test('a recording has a file and a speed, 1 by default', () => {
   const recording = (file: string, speed: number) => [
     { scheme: 'recording', file, speed, label: `recording:${file}` },
   ];
@@ -166,7 +166,7 @@ for (const [text, pattern] of REASONS) {
   test(`'${text}' is refused with a reason`, () => assert.match(reason(text), pattern));
 }
 
-test('neither a label nor a reason shows a password, however badly the address is written', () => {
+test('no label or reason contains a password, however malformed the address is', () => {
   const secrets = [
     'hunter2',
     'hun/ter2',
@@ -199,7 +199,7 @@ test('neither a label nor a reason shows a password, however badly the address i
   assert.doesNotMatch(reason('amqp://u:hunter2'), /hunter2/);
 });
 
-test('any text gives an outcome, and a label without control characters', () => {
+test('any text gives an outcome, and a label has no control characters', () => {
   const pieces = fc.constantFrom(
     'amqp://',
     'amqps://',
@@ -237,7 +237,7 @@ test('any text gives an outcome, and a label without control characters', () => 
   );
 });
 
-test('what is percent-encoded arrives as it was meant', () => {
+test('percent-encoded parts are decoded', () => {
   const part = fc.string({ unit: 'grapheme', minLength: 1 });
   fc.assert(
     fc.property(part, part, part, (username, password, vhost) => {

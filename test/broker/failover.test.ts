@@ -18,7 +18,7 @@ function walk(failover: Failover<string>, outcomes: readonly AttemptOutcome[]): 
 
 const failures = (count: number): AttemptOutcome[] => Array.from({ length: count }, () => 'failed');
 
-test('one address is tried after 2, 4 … 30 s, for ever', () => {
+test('one address is retried after 2, 4 … 30 s, forever', () => {
   const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
   const waits = walk(failover, failures(17)).slice(1);
   const expected = [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 30, 30];
@@ -33,12 +33,12 @@ test('every address is tried at once before the first wait', () => {
   assert.deepEqual(walk(failover, failures(7)), ['a', 'b', 'c', '2000 a', 'b', 'c', '4000 a', 'b']);
 });
 
-test('up to half of a wait is left out at random', () => {
+test('up to half of a wait is subtracted at random', () => {
   assert.equal(new Failover(['a'], 'round-robin', () => 0).next('failed'), 1000);
   assert.equal(new Failover(['a'], 'round-robin', () => 0.5).next('failed'), 1500);
 });
 
-test('after a session that broke the same address is next at once, and a full cycle lies ahead', () => {
+test('after a broken session the same address is next at once, at the start of a full round', () => {
   for (const broke of ['healthy', 'brief'] as const) {
     const failover = new Failover(['a', 'b', 'c'], 'round-robin', FULL_WAITS);
     assert.deepEqual(walk(failover, ['failed', broke, ...failures(4)]), [
@@ -53,7 +53,7 @@ test('after a session that broke the same address is next at once, and a full cy
   }
 });
 
-test('health makes the waits small again, a bare connect does not', () => {
+test('only a healthy session resets the waits, a bare connect does not', () => {
   const after = (broke: AttemptOutcome) => {
     const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
     return walk(failover, [...failures(3), broke, 'failed']).at(-1);
@@ -62,7 +62,7 @@ test('health makes the waits small again, a bare connect does not', () => {
   assert.equal(after('brief'), '8000 a');
 });
 
-test('a broker that lets us in and throws us out is not knocked at without a pause', () => {
+test('a broker that closes each session at once is not retried without a pause', () => {
   const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
   const outcomes: AttemptOutcome[] = [
     'brief',
@@ -87,7 +87,7 @@ test('a broker that lets us in and throws us out is not knocked at without a pau
   ]);
 });
 
-test('where it comes to sessions, however brief, the wait for the next is short', () => {
+test('after brief sessions the waits are short', () => {
   const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
   walk(failover, failures(20));
   const brief = Array.from({ length: 20 }, (): AttemptOutcome => 'brief');
@@ -95,14 +95,14 @@ test('where it comes to sessions, however brief, the wait for the next is short'
   assert.equal(failover.next('failed'), 30_000);
 });
 
-test('an address that came back to life is next, and the waits start small', () => {
+test('an address that is reachable again is next, and the waits are reset', () => {
   const failover = new Failover(['a', 'b', 'c'], 'round-robin', FULL_WAITS);
   walk(failover, failures(9));
   failover.recovered('c');
   assert.deepEqual(walk(failover, failures(3)), ['c', 'a', 'b', '2000 c']);
 });
 
-test('shuffle takes another order in each cycle', () => {
+test('shuffle takes a new order in each round', () => {
   const rolls = [0.9, 0, 0, 0, 0.9, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5];
   const failover = new Failover(['a', 'b', 'c'], 'shuffle', () => rolls.shift() ?? 0);
   const steps = walk(failover, failures(5)).map((step) => step.slice(-1));
@@ -111,7 +111,7 @@ test('shuffle takes another order in each cycle', () => {
   assert.notDeepEqual(steps.slice(0, 3), steps.slice(3, 6));
 });
 
-test('whatever happens: each cycle of failures tries every address once, and waits stay within bounds', () => {
+test('in any case, each round of failures tries every address once, and waits stay in bounds', () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   const outcomes = fc.array(fc.constantFrom<AttemptOutcome>('failed', 'failed', 'failed', 'healthy'));
   const strategy = fc.constantFrom('round-robin' as const, 'shuffle' as const);

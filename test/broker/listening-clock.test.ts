@@ -17,7 +17,7 @@ function clock() {
   };
 }
 
-test('time counts from when the session became ready, up to the last proof that the broker is heard', () => {
+test('listened time counts from the start of the session to the last proof of life', () => {
   const { begin, proven, listenedS } = clock();
   proven(5);
   assert.equal(listenedS(), 0, 'not before');
@@ -27,7 +27,7 @@ test('time counts from when the session became ready, up to the last proof that 
   assert.equal(listenedS(), 2.5);
 });
 
-test('the time since the last proof does not count where the session ends, nor the time until the next one', () => {
+test('the time between the last proof of life and the next session does not count', () => {
   const { begin, proven, end, listenedS } = clock();
   begin(0);
   proven(1);
@@ -38,7 +38,7 @@ test('the time since the last proof does not count where the session ends, nor t
   assert.equal(listenedS(), 2);
 });
 
-test('a process that is held up, or a network that is, does not listen meanwhile', () => {
+test('time does not count while the process or the network is stalled', () => {
   const { begin, proven, listenedS } = clock();
   begin(0);
   proven(1);
@@ -48,7 +48,7 @@ test('a process that is held up, or a network that is, does not listen meanwhile
   assert.equal(listenedS(), 3.5);
 });
 
-test('it never goes back, whatever it is told', () => {
+test('it never goes back, whatever the inputs', () => {
   const { begin, proven, listenedS } = clock();
   begin(10);
   proven(11);
@@ -58,7 +58,7 @@ test('it never goes back, whatever it is told', () => {
   assert.equal(listenedS(), 2);
 });
 
-test('the wall clock stands still while nothing is heard, and is itself again once something is', () => {
+test('the wall clock stops while disconnected and is correct again afterwards', () => {
   const { begin, proven, end, wallS } = clock();
   assert.equal(wallS(7), 7, 'before the first session there is nothing to keep');
   begin(10);
@@ -72,7 +72,7 @@ test('the wall clock stands still while nothing is heard, and is itself again on
   assert.equal(wallS(31), 31);
 });
 
-test('in a quiet cluster, where only answers come, all the time counts', () => {
+test('in a quiet cluster with replies only, all time counts', () => {
   const listening = new ListeningClock();
   listening.begin(0, WALL_MS);
   let stoodStill = 0;
@@ -85,7 +85,7 @@ test('in a quiet cluster, where only answers come, all the time counts', () => {
   assert.equal(stoodStill, 0);
 });
 
-test('while events come, and while nothing can be heard, nobody is asked for a sign of life', () => {
+test('no proof of life is requested while events arrive, or while disconnected', () => {
   const listening = new ListeningClock();
   assert.equal(listening.needsProof(10_000), false);
   listening.begin(0, WALL_MS);

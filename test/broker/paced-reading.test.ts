@@ -26,7 +26,7 @@ function readingOf(t: TestContext, chunks: number) {
   return { stream, seen, push };
 }
 
-test('of a flood so much is read in each turn as has its time, and in the end all of it, in its order', async (t) => {
+test('in a flood, each turn reads as much as its time allows, and everything is read in order', async (t) => {
   const { stream, seen, push } = readingOf(t, 20);
   paceReading(stream);
   push();
@@ -45,7 +45,7 @@ test('of a flood so much is read in each turn as has its time, and in the end al
   assert.ok(perTurn.length >= 3, perTurn.join(' '));
 });
 
-test('what comes in its own time is read at once', async (t) => {
+test('a slow stream is read at once', async (t) => {
   const { stream, seen, push } = readingOf(t, 2);
   paceReading(stream);
   push();
@@ -56,7 +56,7 @@ test('what comes in its own time is read at once', async (t) => {
   assert.deepEqual(seen, [0, 1, 0, 1]);
 });
 
-test('a stream that is destroyed while its reader is held up brings it nothing more', async (t) => {
+test('a stream destroyed while its reader is paused delivers nothing more', async (t) => {
   const { stream, seen, push } = readingOf(t, 20);
   paceReading(stream);
   let calls = 0;
@@ -72,7 +72,7 @@ test('a stream that is destroyed while its reader is held up brings it nothing m
   assert.deepEqual([seen.length, calls], [length, 1]);
 });
 
-test('what is given back comes again before what follows, and meanwhile no more is taken in than there is room for', async (t) => {
+test('data that is put back comes first again, and meanwhile the buffer stays within its limit', async (t) => {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   let sent = 0;
@@ -101,7 +101,7 @@ test('what is given back comes again before what follows, and meanwhile no more 
   assert.ok(mostBytes <= 4 * 64 * 1024, `${mostBytes} bytes`);
 });
 
-test('of each chunk the beginning is used, though its reader has hardly any time', async (t) => {
+test('the start of each chunk is always read, however little time there is', async (t) => {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   const stream = new Readable({ read() {} });
@@ -149,7 +149,7 @@ async function sharedTime(t: TestContext, streams: number, workMs: number) {
 }
 
 for (const streams of [1, 4, 20]) {
-  test(`with ${streams} flooded streams work has its part of the time, and each stream has its part of the rest`, async (t) => {
+  test(`with ${streams} flooded streams, other work and each stream get their share of the time`, async (t) => {
     const workMs = 1000;
     const { tookMs, readMs } = await sharedTime(t, streams, workMs);
     assert.ok(workMs / tookMs > 0.4, `${workMs} of ${tookMs} ms`);

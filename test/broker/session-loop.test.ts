@@ -26,7 +26,7 @@ const LAST_ENDS: readonly (readonly [SessionEnd, string])[] = [
 ];
 
 for (const [end, reason] of LAST_ENDS) {
-  test(`a session that ends ${end.kind} ends the listening`, async (t) => {
+  test(`a session that ends as ${end.kind} ends the loop`, async (t) => {
     const { listener, told, attempts } = listenScripted(t, [openThen(end)]);
     assert.equal(await listener.done, end.kind);
     assert.equal(attempts.items.length, 1);
@@ -39,7 +39,7 @@ for (const [kind, step] of [
   ['unreachable', UNREACHABLE],
   ['refused', REFUSED],
 ] as const) {
-  test(`after a session that ends ${kind} there is another once the wait is over`, async (t) => {
+  test(`after a session that ends as ${kind}, another follows once the wait is over`, async (t) => {
     const { told, attempts, listener, pass } = listenScripted(t, [step, step]);
     await pass(1400);
     assert.equal(attempts.items.length, 1);
@@ -57,7 +57,7 @@ for (const [kind, step] of [
   });
 }
 
-test('a session that comes from an exchange says so, and first that it had to be made', async (t) => {
+test('a session reports its exchange, after reporting that it was declared', async (t) => {
   const session: Step = (options) => {
     options.onExchangeDeclared('shopev');
     return opened(() => untilStopped(options), 'shopev');
@@ -69,7 +69,7 @@ test('a session that comes from an exchange says so, and first that it had to be
   ]);
 });
 
-test('after a session that broke there is another at once, and messages keep coming', async (t) => {
+test('after a broken session another follows at once, and messages keep arriving', async (t) => {
   const session: Step = () =>
     opened(async (deliver) => {
       deliver(MESSAGE, 0);
@@ -84,7 +84,7 @@ test('after a session that broke there is another at once, and messages keep com
   assert.ok(listener.connected());
 });
 
-test('standing for a minute is health, a second is not', async (t) => {
+test('a session is healthy after a minute, not after a second', async (t) => {
   const standing =
     (ms: number): Step =>
     () =>
@@ -108,7 +108,7 @@ test('standing for a minute is health, a second is not', async (t) => {
   assert.equal(attempts.items.length, 5);
 });
 
-test('the addresses of a list are tried in turn, without a wait until each had its turn', async (t) => {
+test('each address of a list is tried without a wait in between', async (t) => {
   const { attempts, pass } = listenScripted(t, [REFUSED, UNREACHABLE, REFUSED], {
     addresses: 'amqp://a;amqp://b',
   });
@@ -130,7 +130,7 @@ test('a broker that is back is noticed within two seconds, however long the wait
   assert.equal(attempts.items.length, length + 1);
 });
 
-test('after a return that came to nothing the waits start small again', async (t) => {
+test('after a recovery without a session, the waits are reset', async (t) => {
   const { attempts, listening, told, pass } = listenScripted(
     t,
     Array.from({ length: 30 }, () => UNREACHABLE),
@@ -144,7 +144,7 @@ test('after a return that came to nothing the waits start small again', async (t
   assert.ok(attempts.items.length > 1);
 });
 
-test('the address that is back is the next one', async (t) => {
+test('a recovered address is the next one', async (t) => {
   const { attempts, listening, pass } = listenScripted(t, [UNREACHABLE, UNREACHABLE], {
     addresses: 'amqp://a;amqp://b',
   });
@@ -154,7 +154,7 @@ test('the address that is back is the next one', async (t) => {
   assert.deepEqual(attempts.items, [A, B, B]);
 });
 
-test('an address that refused is not watched', async (t) => {
+test('an address that refused is not probed', async (t) => {
   const { attempts, probes, listening, pass } = listenScripted(t, [UNREACHABLE, REFUSED, REFUSED], {
     addresses: 'amqp://a;amqp://b',
   });
@@ -165,7 +165,7 @@ test('an address that refused is not watched', async (t) => {
   assert.deepEqual([...new Set(probes.items)], [A]);
 });
 
-test('an address that refused after it had been dead is not watched any more', async (t) => {
+test('an address that refused after it had been unreachable is no longer probed', async (t) => {
   const { attempts, listening, probes, pass } = listenScripted(t, [UNREACHABLE, REFUSED]);
   await pass(1500);
   assert.equal(attempts.items.length, 2);
@@ -177,7 +177,7 @@ test('an address that refused after it had been dead is not watched any more', a
   assert.equal(probes.items.length, length);
 });
 
-test('where something listens and still no session comes about, the wait is not cut short', async (t) => {
+test('if the port is open but no session can be opened, the wait is not cut short', async (t) => {
   const { attempts, listening, pass } = listenScripted(t, [REFUSED, UNREACHABLE, UNREACHABLE]);
   listening.add('a');
   await pass(1500);
@@ -211,7 +211,7 @@ for (const [when, steps, ms] of STOPS) {
   });
 }
 
-test('a stop while a session breaks is not followed by another', async (t) => {
+test('no session follows a stop during a failing session', async (t) => {
   const stopping = new AbortController();
   const step: Step = (session) => {
     stopping.abort();
@@ -226,13 +226,13 @@ test('a stop while a session breaks is not followed by another', async (t) => {
   );
 });
 
-test('a listener that is stopped before it starts connects to nothing', async (t) => {
+test('a listener that is stopped before its start connects to nothing', async (t) => {
   const { listener, attempts, told } = listenScripted(t, [], { signal: AbortSignal.abort() });
   assert.equal(await listener.done, 'stopped');
   assert.deepEqual([...attempts.items, ...told.items], []);
 });
 
-test('a defect in what is done with a message is told, and costs neither the session nor the next message', async (t) => {
+test('an internal error during a message is reported, and costs neither the session nor the next message', async (t) => {
   let calls = 0;
   const deliver = () => {
     calls += 1;
@@ -256,7 +256,7 @@ test('a defect in what is done with a message is told, and costs neither the ses
   });
 });
 
-test('a defect of a transport is told, and does not end the listening', async (t) => {
+test('an internal error of a transport is reported and does not end the loop', async (t) => {
   const { told, listener, pass } = listenScripted(t, [
     () => {
       throw new Error('of ours');
@@ -267,7 +267,7 @@ test('a defect of a transport is told, and does not end the listening', async (t
   assert.ok(listener.connected());
 });
 
-test('it says when messages can arrive, at first and after each gap, and has the clock of its transport', async (t) => {
+test('it reports each time when messages can arrive, and has the clock of its transport', async (t) => {
   let ready = 0;
   const { listener, pass } = listenScripted(t, [UNREACHABLE, openThen(LOST)], { ready: () => (ready += 1) });
   assert.equal(listener.now(), 4711);
@@ -279,7 +279,7 @@ test('it says when messages can arrive, at first and after each gap, and has the
   assert.equal(listener.connected(), true);
 });
 
-test('what is to be done between two sessions is waited for, in the time of the wait, and only if another follows', async (t) => {
+test('work between two sessions is awaited during the wait, and only runs if another session follows', async (t) => {
   const between: PromiseWithResolvers<void>[] = [];
   const { attempts, pass, told, stopping, listener } = listenScripted(t, [openThen(LOST), REFUSED], {
     between() {
@@ -304,7 +304,7 @@ test('what is to be done between two sessions is waited for, in the time of the 
   assert.ok(!told.items.some(({ kind }) => kind === 'defect'));
 });
 
-test('a defect of what is done between two sessions is told, and does not end the listening', async (t) => {
+test('an internal error between two sessions is reported and does not end the loop', async (t) => {
   const { attempts, pass, told } = listenScripted(t, [openThen(LOST)], {
     between: () => Promise.reject(new Error('broken')),
   });

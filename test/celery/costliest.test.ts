@@ -41,7 +41,7 @@ for (const [shape, make] of Object.entries(JSON_SHAPES)) {
 }
 
 for (const [shape, [compression, make]] of Object.entries(BLOCK_SHAPES)) {
-  test(`${shape}: the longest body takes at most ${COST_MS_MAX} ms, and can be undone`, () => {
+  test(`${shape}: the longest body takes at most ${COST_MS_MAX} ms and can be decompressed`, () => {
     const { rejections } = decode(message(make(1000), { headers: { compression } }));
     assert.deepEqual(
       rejections.map(({ reason }) => reason),

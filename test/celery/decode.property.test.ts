@@ -111,7 +111,7 @@ const headers = fc.oneof(
 );
 const properties = fc.record({ contentType: contentTypes, contentEncoding: encodings, headers });
 
-test('any bytes with any properties', () => {
+test('any bytes with any properties give one outcome', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), properties, (bytes, overrides) => {
       const { events, rejections } = read(message(Buffer.from(bytes), overrides));
@@ -187,7 +187,7 @@ const mutated = fc
     return `{${pairs.join(',')}}`;
   });
 
-test('valid events with broken fields: each is one event or one rejection', () => {
+test('valid events with broken fields give one event or one rejection each', () => {
   fc.assert(
     fc.property(mutated, (text) => {
       assert.equal(total(text), 1);
@@ -219,7 +219,7 @@ const SCALARS = Object.entries(READ_FROM).filter(
   ([key]) => !['timestampMs', 'etaMs', 'expiresMs', 'loadavg'].includes(key),
 );
 
-test('any number in any numeric field: it is read where it is plausible, and noted where it is not', () => {
+test('any number in any numeric field is used if plausible, else noted', () => {
   const changed = fc
     .tuple(fc.constantFrom(...Object.values(WIRE_EVENTS)), fc.constantFrom(...SCALARS), numbers)
     .filter(([event, [, [field]]]) => field in event);
@@ -244,7 +244,7 @@ test('any number in any numeric field: it is read where it is plausible, and not
   );
 });
 
-test('lists of good and broken events: the good ones are all read', () => {
+test('in lists of valid and broken events, all valid ones are decoded', () => {
   const good = fc.constantFrom(...Object.values(WIRE_EVENTS)).map((event) => JSON.stringify(event));
   const rubbish = fc.constantFrom('null', '17', '[]', '{}', '"task-sent"', '{"type":"task-progress"}');
   const element = fc.oneof(
@@ -262,7 +262,7 @@ test('lists of good and broken events: the good ones are all read', () => {
   );
 });
 
-test('what is true of events is the same in whichever order their fields come', () => {
+test('the result does not depend on the order of fields', () => {
   fc.assert(
     fc.property(
       fc
@@ -280,7 +280,7 @@ test('what is true of events is the same in whichever order their fields come', 
   );
 });
 
-test('decoding leaves nothing behind on objects', () => {
+test('decoding does not change prototypes', () => {
   const before = Object.getOwnPropertyNames(Object.prototype).sort();
   fc.assert(
     fc.property(mutated, (text) => {

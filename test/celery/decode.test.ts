@@ -101,7 +101,7 @@ for (const { title, body, types, reasons } of SHAPES) {
   });
 }
 
-test('the routing key decides nothing', () => {
+test('the routing key has no influence', () => {
   const { events } = decode(
     message(WIRE_EVENTS['worker-heartbeat'], { routingKey: 'task.multi', exchange: '' }),
   );
@@ -173,12 +173,12 @@ const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
   ],
 };
 
-test('every reason for a rejection is tried here', () => {
+test('every rejection reason is tested here', () => {
   assert.deepEqual(Object.keys(REJECTED).sort(), Object.keys(REJECTION_REASONS).sort());
 });
 
 for (const [reason, messages] of Object.entries(REJECTED)) {
-  test(`${reason} is the reason, and the only one`, () => {
+  test(`${reason} is the only reason`, () => {
     assert.ok(messages.length > 0);
     for (const [index, rejected] of messages.entries()) {
       assert.deepEqual(outcome(rejected), { types: [], reasons: [reason] }, `message ${index}`);
@@ -188,7 +188,7 @@ for (const [reason, messages] of Object.entries(REJECTED)) {
 
 const LONG = 'x'.repeat(200_000);
 
-test('names are cut at 255 characters, and stay well-formed', () => {
+test('names are cut at 255 characters and stay well-formed', () => {
   const names = [
     LONG,
     `${'x'.repeat(254)}😀`,
@@ -223,7 +223,7 @@ test('names are cut at 255 characters, and stay well-formed', () => {
   );
 });
 
-test('an identifier is never cut: two tasks would become one', () => {
+test('an id is never cut, since two tasks could become one', () => {
   const uuid = 'u'.repeat(255);
   const [event] = decode(message({ ...STARTED, uuid })).events;
   assert.ok(event?.type === 'task-started');
@@ -231,7 +231,7 @@ test('an identifier is never cut: two tasks would become one', () => {
   assert.deepEqual(outcome(message({ ...STARTED, uuid: `${uuid}u` })).reasons, ['missing-uuid']);
 });
 
-test('fields named like parts of every object change nothing', () => {
+test('fields named like built-in properties change nothing', () => {
   const hostile =
     '{"__proto__": {"hostname": "evil", "polluted": true}, "constructor": {"prototype": {"polluted": true}}, ' +
     '"toString": null, "hasOwnProperty": 1, "type": "task-started", "uuid": "__proto__", "hostname": "w1@vm", ' +
@@ -246,17 +246,17 @@ test('fields named like parts of every object change nothing', () => {
   assert.equal(Reflect.get({}, 'polluted'), undefined);
 });
 
-test('what only a prototype has is no field', () => {
+test('inherited properties are not fields', () => {
   const hidden = `{"__proto__": ${JSON.stringify(STARTED)}}`;
   assert.deepEqual(outcome(message(hidden)), { types: [], reasons: ['missing-type'] });
 });
 
-test('the last of two fields of one name counts, as in Python', () => {
+test('of two fields with one name the last one counts, as in Python', () => {
   const twice = `{"type": "task-sent", ${JSON.stringify(STARTED).slice(1)}`;
   assert.deepEqual(outcome(message(twice)), { types: ['task-started'], reasons: [] });
 });
 
-test('NaN and the infinities are allowed where nothing depends on them, and stay in texts', () => {
+test('NaN and infinities are accepted in unused fields and unchanged in texts', () => {
   const body = `[${JSON.stringify(WIRE_EVENTS['task-received'])
     .replace('"shop.pay"', '"NaN.Infinity.-Infinity \\" NaN"')
     .slice(0, -1)}, "note": NaN, "bounds": [-Infinity, Infinity]}]`;
@@ -265,14 +265,14 @@ test('NaN and the infinities are allowed where nothing depends on them, and stay
   assert.equal(event.name, 'NaN.Infinity.-Infinity " NaN');
 });
 
-test('a task called with a Python UUID as its id is the task of the same text', () => {
+test('a task id from a Python UUID equals the same id as text', () => {
   const hex = { __type__: 'uuid', __value__: { hex: '904eb9dba23247459ccc417c67cab09d' } };
   const [event] = decode(message({ ...STARTED, uuid: hex })).events;
   assert.ok(event?.type === 'task-started');
   assert.equal(event.uuid, '904eb9db-a232-4745-9ccc-417c67cab09d');
 });
 
-test('of which tasks a task comes is read of sendings and receipts, and only where it is asked for', () => {
+test('root and parent ids are read from task-sent and task-received, and only on request', () => {
   const told = { root_id: 'r1', parent_id: 'p1' };
   const body = [
     { ...WIRE_EVENTS['task-sent'], ...told },

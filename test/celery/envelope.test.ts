@@ -184,14 +184,14 @@ for (const { title, body, with: overrides, reason } of CASES) {
   });
 }
 
-test('Latin-1 is read as such', () => {
+test('Latin-1 is decoded', () => {
   const body = Buffer.from(JSON.stringify({ ...WIRE_EVENTS['task-sent'], name: 'bücher.leihen' }), 'latin1');
   const [event] = decode(message(body, { contentEncoding: 'ISO-8859-1' })).events;
   assert.ok(event?.type === 'task-sent');
   assert.equal(event.name, 'bücher.leihen');
 });
 
-test('a body of just the size allowed is read, one byte more is not even looked at', () => {
+test('a body of exactly the limit is decoded, one byte more is not even looked at', () => {
   const largest = Buffer.alloc(BODY_LIMITS.body.max, ' ');
   BODY.copy(largest);
   assert.equal(decode(message(largest)).events.length, 1);
@@ -199,7 +199,7 @@ test('a body of just the size allowed is read, one byte more is not even looked 
   assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${BODY_LIMITS.body.max + 1} bytes` }]);
 });
 
-test('of a body that the transport has not kept the size is what is wrong', () => {
+test('a body dropped by the transport is rejected for its size', () => {
   const { rejections } = decode(message('', { body: undefined, contentType: '' }));
   assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: 'not kept' }]);
 });
@@ -214,7 +214,7 @@ const BOMBS = new Map([
 ]);
 
 for (const [compression, body] of BOMBS) {
-  test(`a bomb of ${compression} is given up once it has expanded too far`, () => {
+  test(`decompression of a ${compression} bomb stops once it has expanded too far`, () => {
     assert.ok(body.length < 100_000, 'a small message');
     const allowed = body.length * BODY_LIMITS.expansion.max + BODY_LIMITS.expansion_reserve.max;
     const before = process.memoryUsage().arrayBuffers;
@@ -229,7 +229,7 @@ for (const [compression, body] of BOMBS) {
   });
 }
 
-test('zstd that asks for more memory than the largest body has gets none of it', () => {
+test('zstd that requests more memory than the largest body is refused', () => {
   // RFC 8878: magic number, a header without a size of the content, the window, and the last block, as it is.
   const withWindow = (log: number) => {
     const block = Buffer.alloc(3);
@@ -241,7 +241,7 @@ test('zstd that asks for more memory than the largest body has gets none of it',
   assert.deepEqual(reasonsOf(withWindow(22)), ['body-too-large']);
 });
 
-test('what is said of a rejection is short, printable and not from the body', () => {
+test('the detail of a rejection is short, printable and not from the body', () => {
   const hostile = '\u001b[2J\u009b31m\u202e\ud800 é\n"\\'.repeat(40);
   const messages = [
     message('secret', { contentType: hostile }),
@@ -258,7 +258,7 @@ test('what is said of a rejection is short, printable and not from the body', ()
   }
 });
 
-test('what is said of a rejection names what was not understood', () => {
+test('the detail of a rejection names what is not supported', () => {
   const said = (overrides: Overrides) => decode(message(BODY, overrides)).rejections[0]?.detail;
   assert.equal(said({ contentType: 'application/x-yaml' }), 'content type "application/x-yaml"');
   assert.equal(said({ contentEncoding: 'utf-16' }), 'content encoding "utf-16"');

@@ -358,14 +358,14 @@ for (const { what, exception, traceback: told, is } of TABLE) {
   });
 }
 
-test('a failure is a rejection where its exception is Celery’s own Reject', () => {
+test('a failure with Celery’s own Reject exception is a rejection', () => {
   const reject = traceback("celery.exceptions.Reject: ('no', False)");
   assert.ok(isRejection('reject requeue=False: no', reject));
   assert.ok(isRejection('reject requeue=False: no', undefined));
   assert.ok(isRejection(WRAPPED, reject));
 });
 
-test('what only looks like a rejection is a failure', () => {
+test('a similar exception is a failure', () => {
   assert.ok(!isRejection("KeyError('k')", traceback('celery.exceptions.Reject: no')));
   assert.ok(!isRejection("ValueError('reject requeue=False')", undefined));
   assert.ok(!isRejection("Reject('a class of the shop')", traceback('shop.Reject: a class of the shop')));
@@ -374,13 +374,13 @@ test('what only looks like a rejection is a failure', () => {
   for (const value of [undefined, null, 17, {}, []]) assert.ok(!isRejection(value, value));
 });
 
-test('a class name is at most 100 characters, and well-formed', () => {
+test('a class name has at most 100 characters and is well-formed', () => {
   assert.equal(errorType(`${'E'.repeat(300)}('x')`, undefined), 'E'.repeat(100));
   assert.equal(errorType(WRAPPED, traceback(`shop.${'E'.repeat(300)}: x`)), 'E'.repeat(100));
   assert.ok(errorType(`E${'𝒳'.repeat(100)}()`, undefined).isWellFormed());
 });
 
-test('time stays bounded, whatever hundreds of kilobytes come', () => {
+test('the time is bounded for hundreds of kilobytes of any text', () => {
   const length = 200_000;
   const exceptions = [
     `KeyError('${'x'.repeat(length)}')`,
@@ -418,7 +418,7 @@ test('time stays bounded, whatever hundreds of kilobytes come', () => {
   assert.ok(tookMs < 5_000, `${tookMs} ms`);
 });
 
-test('frames of megabytes are passed over to the class below them', () => {
+test('megabytes of frames are skipped up to the class at the end', () => {
   const frames = '  File "/srv/shop/tasks.py", line 1, in f\n    f()\n'.repeat(50_000);
   assert.equal(errorType(WRAPPED, `Traceback (most recent call last):\n${frames}OSError: deep\n`), 'OSError');
 });
@@ -436,7 +436,7 @@ for (const [what, unit] of [
   ['parts', '一.'],
   ['letters beyond 16 bits', '𐐀'],
 ] as const) {
-  test(`texts that are all ${what} are looked at once each, whatever comes behind`, () => {
+  test(`texts that consist of ${what} are scanned only once, whatever follows`, () => {
     const text = `${unit.repeat(256).slice(0, 250)} -`;
     const once = costMs(() => /^[\p{XIDS}_](?:\.?\p{XIDC}+)*/u.test(text));
     const both = costMs(() => errorType(text, traceback(text)));

@@ -112,12 +112,12 @@ const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
   },
 };
 
-test('every event type of the table is tried here', () => {
+test('every event type of the table is tested here', () => {
   assert.deepEqual(Object.keys(READ).sort(), [...EVENT_TYPES.keys()].sort());
 });
 
 for (const [type, expected] of Object.entries(READ)) {
-  test(`a ${type} is read into its own fields and no others`, () => {
+  test(`a ${type} is decoded into its own fields only`, () => {
     const wire = WIRE_EVENTS[expected.type];
     const { events, rejections } = decode(message({ ...wire, some_field_of_tomorrow: 1 }));
     assert.deepEqual(rejections, []);
@@ -136,7 +136,7 @@ const NEEDED: Readonly<Record<string, string>> = {
 };
 
 for (const [type, wire] of Object.entries(WIRE_EVENTS)) {
-  test(`each field of a ${type} may be missing or of a wrong type`, () => {
+  test(`each field of a ${type} may be missing or have a wrong type`, () => {
     for (const field of Object.keys(wire)) {
       const broken: readonly WireEvent[] = [
         without(wire, field),
@@ -153,7 +153,7 @@ for (const [type, wire] of Object.entries(WIRE_EVENTS)) {
   });
 }
 
-test('what is not told becomes the stated stand-in, never a guess', () => {
+test('a missing field becomes the documented default, never a guess', () => {
   const bare = (type: string) => ({ type, hostname: 'w1@vm', uuid: UUID, timestamp: 1795260275 });
   const base = {
     hostname: 'w1@vm',
@@ -199,7 +199,7 @@ test('what is not told becomes the stated stand-in, never a guess', () => {
   assert.equal(events.length, expected.length);
 });
 
-test('a heartbeat that answers remote control has no figures', () => {
+test('a heartbeat in reply to remote control has no figures', () => {
   const { events } = decode(
     message({
       hostname: 'w1@vm',
@@ -231,7 +231,7 @@ test('a heartbeat that answers remote control has no figures', () => {
   ]);
 });
 
-test('versions and systems are cut at 64 characters, and stay well-formed', () => {
+test('versions and systems are cut at 64 characters and stay well-formed', () => {
   const { events } = decode(
     message({
       ...WIRE_EVENTS['worker-heartbeat'],

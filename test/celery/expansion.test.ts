@@ -20,7 +20,7 @@ const COMPRESSIONS = new Map<string, (body: Buffer) => Buffer>([
   ['application/zstd', (plain) => zstdCompressSync(plain)],
 ]);
 
-test('a body may be a multiple of what came, and beyond that what is in the reserve', () => {
+test('a body may expand to a multiple of its size, and beyond that within the reserve', () => {
   const expansions = new ExpansionReserve(5_000);
   assert.equal(expansions.bytesFor(1_000, 0, 5_000), 1_000 * expansion.max + reserve.max);
   expansions.take(1_000, 1_000 * expansion.max);
@@ -35,14 +35,14 @@ test('a body may be a multiple of what came, and beyond that what is in the rese
   );
 });
 
-test('the reserve is refilled as time goes by, and not beyond what it was', () => {
+test('the reserve is refilled over time, up to its initial size', () => {
   const expansions = new ExpansionReserve(0);
   expansions.take(0, reserve.max);
   assert.equal(expansions.bytesFor(0, 0, 10), Math.floor(refill.max / 100));
   assert.equal(expansions.bytesFor(0, 0, 3_600_000), reserve.max);
 });
 
-test('after a body that took more work than there was room for, only what is sure to be cheap is tried', () => {
+test('after a body that overdrew the reserve, only cheap ones are tried', () => {
   const expansions = new ExpansionReserve(0);
   expansions.take(20, 16 * 1024 * 1024);
   assert.equal(expansions.bytesFor(20, 16 * 1024 * 1024, 0), 0);
@@ -53,7 +53,7 @@ test('after a body that took more work than there was room for, only what is sur
 for (const [compression, compress] of COMPRESSIONS) {
   const headers = { compression };
 
-  test(`what Celery sent, compressed as ${compression}, is read at once and all of it`, () => {
+  test(`what Celery sent, compressed as ${compression}, is decoded at once`, () => {
     const expansions = new ExpansionReserve(0);
     const recorded = recordedMessages();
     const read = (each: (typeof recorded)[number]) => {
@@ -66,7 +66,7 @@ for (const [compression, compress] of COMPRESSIONS) {
     }
   });
 
-  test(`10,000 events a second for a minute in lists of 24, compressed as ${compression}, are all read`, () => {
+  test(`10,000 events a second for a minute in lists of 24, compressed as ${compression}, are all decoded`, () => {
     const expansions = new ExpansionReserve(0);
     const lists = bodies(600, 24).map((list) => message(compress(list), { headers }));
     const listsPerS = 10_000 / 24;
@@ -79,7 +79,7 @@ for (const [compression, compress] of COMPRESSIONS) {
     }
   });
 
-  test(`bombs of ${compression} are bounded together`, () => {
+  test(`${compression} bombs are bounded together`, () => {
     const bomb = message(
       compress(Buffer.from(JSON_SHAPES['lists within lists']?.({ bytes: 16_000_000, tokens: 0 }) ?? '')),
       {

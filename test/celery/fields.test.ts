@@ -159,14 +159,14 @@ const TABLE: readonly Case[] = [
 ];
 
 for (const { title, read, cases } of TABLE) {
-  test(`${title} is read from whatever stands in its field`, () => {
+  test(`${title} is read from any value of its field`, () => {
     for (const [index, [wire, expected]] of cases.entries()) {
       assert.deepEqual(read(wire), expected, `case ${index}`);
     }
   });
 }
 
-test('a time without an offset does not depend on the time zone of the machine', (t) => {
+test('a time without an offset does not depend on the machine’s time zone', (t) => {
   const before = process.env['TZ'];
   t.after(() => {
     if (before === undefined) delete process.env['TZ'];
@@ -178,7 +178,7 @@ test('a time without an offset does not depend on the time zone of the machine',
   }
 });
 
-test('what is in the place of a time is noted, and what is not there is no defect', () => {
+test('a malformed time is noted, and a missing one is not', () => {
   const cases: readonly (readonly [wire: unknown, noted: readonly string[]])[] = [
     ['2026-01-02T03:04:05+00:00', []],
     [typed('datetime', '2026-01-02T03:04:05+00:00'), []],
@@ -198,7 +198,7 @@ test('what is in the place of a time is noted, and what is not there is no defec
   }
 });
 
-test('what is in the place of the load averages is noted once, whatever is in it', () => {
+test('malformed load averages are noted once', () => {
   const cases: readonly (readonly [wire: unknown, noted: readonly string[]])[] = [
     [[0, 0, 0], []],
     [undefined, []],
@@ -217,7 +217,7 @@ test('what is in the place of the load averages is noted once, whatever is in it
   }
 });
 
-test('what is cut off a text is not kept in memory', () => {
+test('the removed part of a cut text is not kept in memory', () => {
   const before = heapBytes();
   const kept = Array.from({ length: 100 }, (_, index) => name(`${index} `.padEnd(100_000, '一'), 64));
   const grown = heapBytes() - before;
@@ -225,6 +225,6 @@ test('what is cut off a text is not kept in memory', () => {
   assert.ok(grown < 1e6, `${grown} bytes`);
 });
 
-test('a detached text is the same text, whatever is in it', () => {
+test('a detached text is unchanged', () => {
   for (const text of ['', 'KeyError', 'Größe', '😀', '\ud800', 'nul\0']) assert.equal(detached(text), text);
 });

@@ -37,7 +37,7 @@ for (const [what, timestamp, detail] of TIMES) {
   });
 }
 
-test('each event of a list is measured by itself, and what is no time at all is still rejected', () => {
+test('each event of a list is checked separately, and one without a time is still rejected', () => {
   const wire = WIRE_EVENTS['task-started'];
   const list = [wire, { ...wire, timestamp: 4711 }, { ...wire, timestamp: arrivedAtMs }, wire];
   const { events, rejections, implausible } = decode(message(list));

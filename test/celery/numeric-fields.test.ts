@@ -21,7 +21,7 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
   const { field, unit, min, max, whole } = row;
   const inUnit = unit === '' ? '' : ` ${unit}`;
 
-  test(`${field} is read from its least to its largest, and nothing beyond`, () => {
+  test(`${field} is accepted from its minimum to its maximum, and not beyond`, () => {
     for (const value of [min, max]) assert.deepEqual(read(value, row), { number: value, noted: [] });
     for (const value of [min - 1, -1e300]) {
       assert.deepEqual(read(value, row), { number: undefined, noted: [`${field}: below ${min}${inUnit}`] });
@@ -36,7 +36,7 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
     );
   });
 
-  test(`what is no number in ${field} is noted by its kind; what is not there is no defect`, () => {
+  test(`a value of ${field} that is not a number is noted with its type; a missing one is not`, () => {
     const kinds: readonly (readonly [value: unknown, noted: readonly string[]])[] = [
       [undefined, []],
       [null, []],
@@ -50,7 +50,7 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
     for (const [value, noted] of kinds) assert.deepEqual(read(value, row), { number: undefined, noted });
   });
 
-  test(`the row of ${field} is one: its name is its key, and no sum of what is in it leaves its type`, () => {
+  test(`the row of ${field} has its key as its name, and no sum of its values exceeds its type`, () => {
     assert.equal(NUMERIC_FIELDS[field].field, field);
     assert.ok(min < max && Number.isSafeInteger(min) && Number.isSafeInteger(max));
     // As many measurements as are ever made, added up.
@@ -59,7 +59,7 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
   });
 }
 
-test('of a heartbeat with a number beyond reason the rest is read, and the number is noted', () => {
+test('a heartbeat with an implausible number is used without it, and the number is noted', () => {
   const { events, rejections, implausible } = decode(
     message({ ...WIRE_EVENTS['worker-heartbeat'], processed: 1e20, active: '7' }),
   );
@@ -75,7 +75,7 @@ test('of a heartbeat with a number beyond reason the rest is read, and the numbe
   assert.deepEqual(event.loadavg, WIRE_EVENTS['worker-heartbeat']['loadavg']);
 });
 
-test('a bare NaN is no number that is not told, but one that cannot be', () => {
+test('a bare NaN is noted and not treated as missing', () => {
   for (const token of ['NaN', 'Infinity', '-Infinity', '1e999', '-1e999']) {
     const text = JSON.stringify({ ...WIRE_EVENTS['task-succeeded'], runtime: 'HERE' }).replace(
       '"HERE"',
@@ -87,7 +87,7 @@ test('a bare NaN is no number that is not told, but one that cannot be', () => {
   }
 });
 
-test('what is noted of a list is that of all its events, in their order', () => {
+test('the notes of a list are those of all its events, in order', () => {
   const { events, implausible } = decode(
     message([
       { ...WIRE_EVENTS['task-received'], retries: -1 },
@@ -103,7 +103,7 @@ test('what is noted of a list is that of all its events, in their order', () => 
   ]);
 });
 
-test('of an event that is rejected nothing else is noted', () => {
+test('a rejected event has no other notes', () => {
   for (const broken of [{ hostname: '' }, { timestamp: 0 }, { uuid: 17 }, { type: 'task-progress' }]) {
     const { rejections, implausible } = decode(
       message({ ...WIRE_EVENTS['task-received'], pid: -1, retries: 1e20, ...broken }),
@@ -113,7 +113,7 @@ test('of an event that is rejected nothing else is noted', () => {
   }
 });
 
-test('messages that are as they should be share one empty list', () => {
+test('messages without notes share one empty list', () => {
   assert.equal(decode(message(WIRE_EVENTS['task-sent'])).implausible, NOTHING_IMPLAUSIBLE);
   assert.equal(decode(message(Object.values(WIRE_EVENTS))).implausible, NOTHING_IMPLAUSIBLE);
   decode(message({ ...WIRE_EVENTS['task-sent'], pid: 'x' }));

@@ -12,7 +12,7 @@ const { depth, tokens, unscanned } = BODY_LIMITS;
 
 const excess = (text: string) => excessOf(Buffer.from(text));
 
-test('the depth allowed is taken, one level more is not', () => {
+test('a body of the maximum depth is accepted, one level more is not', () => {
   for (const [open, close] of [
     ['[', ']'],
     ['{"a":', '}'],
@@ -24,7 +24,7 @@ test('the depth allowed is taken, one level more is not', () => {
   assert.equal(excess(`[${'[[]],'.repeat(500)}1]`), undefined, 'what is closed is no longer deep');
 });
 
-test('as many tokens as are allowed are taken, one more is not', () => {
+test('a body with the maximum number of tokens is accepted, one more is not', () => {
   // The list, the first value, and one behind each comma.
   const list = (values: number) => `[${'0,'.repeat(values - 1)}0]`;
   assert.equal(excess(list(tokens.max - 1)), undefined);
@@ -34,7 +34,7 @@ test('as many tokens as are allowed are taken, one more is not', () => {
   assert.equal(excess(names(tokens.max / 2)), 'too-many-tokens');
 });
 
-test('what stands in a text is no structure', () => {
+test('brackets in a string are not structure', () => {
   for (const inside of ['[', '{', ',', ':', '\\"[', '\\\\\\",', '一,', '\\u005b{']) {
     assert.equal(
       excess(JSON.stringify([1]).replace('1', `"${inside.repeat(tokens.max)}"`)),
@@ -45,7 +45,7 @@ test('what stands in a text is no structure', () => {
   assert.equal(excess(`["\\\\",${'0,'.repeat(tokens.max)}0]`), 'too-many-tokens', 'a backslash ends no text');
 });
 
-test('an excess in a small body is none, and in a larger one the reason', () => {
+test('a small body may exceed the limits, a larger one is rejected', () => {
   const padded = (text: string, bytes: number) => message(text.padEnd(bytes, ' '));
   const deep = `${'['.repeat(depth.max + 1)}${']'.repeat(depth.max + 1)}`;
   assert.deepEqual(outcome(padded(deep, unscanned.max)).reasons, ['not-an-event']);
@@ -79,7 +79,7 @@ const values = fc
     return nested;
   });
 
-test('what is taken is within the limits, and what is not is beyond one of them', () => {
+test('accepted bodies are within the limits, rejected ones exceed one', () => {
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(values, fc.constantFrom(undefined, 1), (value, indent) => {
@@ -98,7 +98,7 @@ test('what is taken is within the limits, and what is not is beyond one of them'
     assert.ok((seen.get(kind) ?? 0) > 10, kind);
 });
 
-test('whatever the bytes are, looking at them ends', () => {
+test('the scan ends for any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       assert.equal(excessOf(bytes), undefined);
@@ -107,7 +107,7 @@ test('whatever the bytes are, looking at them ends', () => {
   );
 });
 
-test('nothing that Celery sent is beyond any limit', () => {
+test('no body that Celery sent exceeds a limit', () => {
   const bodies = recordedMessages().map(({ body }) => body);
   assert.ok(bodies.length > 1_000, `${bodies.length} messages`);
   for (const body of bodies) {
@@ -118,7 +118,7 @@ test('nothing that Celery sent is beyond any limit', () => {
   }
 });
 
-test('lists of 24 failures with any tracebacks that Celery may send are read', () => {
+test('lists of 24 failures with any tracebacks of Celery are accepted', () => {
   const frames = fc.integer({ min: 0, max: 500 });
   const lists = fc.array(
     fc.record({

@@ -24,7 +24,7 @@ const READ: readonly (readonly [text: string, value: unknown])[] = [
   ['[-1, -Infinity, -0.5e3, "I", "-N"]', [-1, Infinity, -500, 'I', '-N']],
 ];
 
-test('Python’s tokens become numbers that are not finite, and texts that look like them stay', () => {
+test('Python’s tokens become non-finite numbers, and strings that contain them are unchanged', () => {
   for (const [text, value] of READ) assert.deepEqual(parseTolerantJson(text), { ok: true, value }, text);
 });
 
@@ -58,11 +58,11 @@ const REFUSED = [
   '-',
 ];
 
-test('whatever else is not JSON is refused', () => {
+test('other invalid JSON is refused', () => {
   for (const text of REFUSED) assert.deepEqual(parseTolerantJson(text), { ok: false }, text);
 });
 
-test('time and stack stay bounded, whatever megabytes come', () => {
+test('time and stack are bounded for megabytes of any text', () => {
   const length = 4_000_000;
   const texts = [
     `[NaN, "${'x'.repeat(length)}"]`,
@@ -81,7 +81,7 @@ test('time and stack stay bounded, whatever megabytes come', () => {
   }
 });
 
-test('any JSON comes through with any of its numbers replaced by a token', () => {
+test('any JSON is parsed, with any of its numbers replaced by a token', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom('NaN', 'Infinity', '-Infinity'), (value, token) => {
       const marked = { value, texts: [token, `"${token}\\`], number: 'HERE' };

@@ -16,7 +16,7 @@ celery:
     billing: { broker_url: "amqp://b", worker_timeout: 5 }
 `;
 
-test('what run would do is printed, every value with its origin, and no secret', async () => {
+test('config prints the effective configuration, each value with its origin, without secrets', async () => {
   const { io, stdout, stderr } = processIo(ENV);
   assert.equal(await config(['--tasks-max', '7'], io), 0);
   assert.equal(stderr(), '');
@@ -31,7 +31,7 @@ test('what run would do is printed, every value with its origin, and no secret',
   assert.ok(!stdout().includes('hunter2'));
 });
 
-test('of a file, all services are printed with the lines that say what they are', async () => {
+test('for a file, all services are printed with the lines of their values', async () => {
   const file = fileWith(FILE);
   const { io, stdout } = processIo({});
   assert.equal(await config(['--config', file], io), 0);
@@ -39,7 +39,7 @@ test('of a file, all services are printed with the lines that say what they are'
   assert.ok(stdout().includes(`celery.services.billing.worker_timeout: 5  # ${file}:6\n`), stdout());
 });
 
-test('wrong options end with 78, all mistakes on stderr and nothing on stdout', async () => {
+test('invalid options exit with 78, all mistakes on stderr and nothing on stdout', async () => {
   const file = fileWith(
     FILE.replace('worker_timeout: 5', 'worker_timeot: 5').replace('amqp://b', 'ampq://b'),
   );
@@ -59,7 +59,7 @@ test('wrong options end with 78, all mistakes on stderr and nothing on stdout', 
   ]);
 });
 
-test('mistakes of a file alone end with a hint at what helps with files', async () => {
+test('mistakes in a file end with a hint about configuration files', async () => {
   const file = fileWith(FILE.replace('worker_timeout: 5', 'worker_timeot: 5'));
   const { io, stderr } = processIo({});
   assert.equal(await config(['--config', file], io), 78);
@@ -69,7 +69,7 @@ test('mistakes of a file alone end with a hint at what helps with files', async 
   ]);
 });
 
-test('an unknown variable is a mistake among the others', async () => {
+test('an unknown variable is reported with the other mistakes', async () => {
   const { io, stderr } = processIo({ ...ENV, CELERY_OTEL_WORKER_TIMEUOT: '5', LOG_LEVEL: 'loud' });
   assert.equal(await config([], io), 78);
   assert.deepEqual(stderr().split('\n'), [
@@ -98,7 +98,7 @@ test('the example and the schema need no options', async () => {
   assert.match(stdout(), /^log_level: info/);
 });
 
-test('beside the example or the schema any other flag is a mistake: it would be of no use', async () => {
+test('any other flag together with --example or --schema is a mistake', async () => {
   const { io, stdout, stderr } = processIo({});
   assert.equal(await config(['--example', '--schema', '--tasks-max=5', '--nonsense'], io), 78);
   assert.equal(stdout(), '');

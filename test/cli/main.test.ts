@@ -21,7 +21,7 @@ function celeryOtel(argv: readonly string[], env: Record<string, string> = {}) {
   });
 }
 
-test('--help, -h and help print the same: every command and every option', async () => {
+test('--help, -h and help print every command and every option', async () => {
   const [first, ...others] = await Promise.all(
     [['--help'], ['-h'], ['help']].map((argv) => celeryOtel(argv)),
   );
@@ -34,7 +34,7 @@ test('--help, -h and help print the same: every command and every option', async
     assert.match(first?.stdout ?? '', new RegExp(`^  ${flagOf(key)}( |$)`, 'm'));
 });
 
-test('the help of a command is the same by either way, and wins over mistakes', async () => {
+test('both forms print the same help of a command, even with mistakes in options', async () => {
   const [first, ...others] = await Promise.all(
     [
       ['run', '--help'],
@@ -51,7 +51,7 @@ test('the help of a command is the same by either way, and wins over mistakes', 
   }
 });
 
-test('the help of whatever takes a file says what there is about files', async () => {
+test('the help of commands that take a file describes configuration files', async () => {
   for (const argv of [['--help'], ['run', '--help'], ['config', '--help']]) {
     const { stdout } = await celeryOtel(argv);
     for (const command of ['config --example', 'config --config FILE', 'config --schema'])
@@ -71,7 +71,7 @@ test('--version, -v and version print the version of the package', async () => {
   }
 });
 
-test('an unknown command, or none, exits with 78 and says what there is', async () => {
+test('an unknown or missing command exits with 78 and lists the commands', async () => {
   const cases: [argv: string[], complaint: string][] = [
     [[], 'expected a command: run, config, record, metrics, help, version'],
     [['rnu'], 'unknown command "rnu": did you mean run?'],
@@ -98,7 +98,7 @@ test('an unknown command, or none, exits with 78 and says what there is', async 
   }
 });
 
-test('wrong options exit with 78 at once, list every mistake and tell no secret', async () => {
+test('invalid options exit with 78 at once, list every mistake and show no secret', async () => {
   const { code, stdout, stderr } = await celeryOtel(
     ['run', '--tasks-max=0', '--worker-timeot=5', 'hunter2'],
     {
@@ -129,7 +129,7 @@ test('wrong options exit with 78 at once, list every mistake and tell no secret'
     assert.ok(lines[index]?.startsWith(`  ${start}`), lines[index]);
 });
 
-test('a closed pipe is no reason to crash', async () => {
+test('a closed pipe does not crash it', async () => {
   for (const argv of [['--help'], ['nonsense']]) {
     const child = spawn(process.execPath, [MAIN, ...argv], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();

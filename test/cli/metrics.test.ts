@@ -10,7 +10,7 @@ async function metrics(...argv: readonly string[]) {
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-test('metrics prints the catalog in Markdown unless asked for another form', async () => {
+test('metrics prints the catalog as Markdown by default', async () => {
   const printed = await metrics();
   assert.equal(printed.code, 0);
   assert.equal(printed.stderr, '');
@@ -23,7 +23,7 @@ test('metrics prints the catalog in Markdown unless asked for another form', asy
   assert.deepEqual(await metrics('--format', 'md'), printed);
 });
 
-test('metrics prints the rows as they are in JSON', async () => {
+test('metrics prints all rows as JSON', async () => {
   const { code, stdout, stderr } = await metrics('--format=json');
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   const named = (rows: Readonly<Record<string, object>>) =>
@@ -33,7 +33,7 @@ test('metrics prints the rows as they are in JSON', async () => {
   assert.deepEqual(printed['internalTelemetry'], named(SELF_METRICS));
 });
 
-test('wrong options of metrics exit with 78 and print nothing', async () => {
+test('invalid options of metrics exit with 78 and print nothing', async () => {
   const printed = await metrics('--format=yaml', '--tasks-max=5');
   assert.deepEqual(printed, {
     code: 78,

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isRecentEnough, NODE_MIN } from '../../src/cli/node-version.ts';
 
-test('the minimum is the one that the package declares', () => {
+test('the minimum is that of package.json', () => {
   const manifest: { engines: { node: string } } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   );
   assert.equal(manifest.engines.node, `>=${NODE_MIN}`);
 });
 
-test('versions are compared part by part, as numbers', () => {
+test('versions are compared numerically, part by part', () => {
   const cases: [version: string, recent: boolean][] = [
     ['22.15.0', true],
     ['22.15.1', true],
@@ -25,7 +25,7 @@ test('versions are compared part by part, as numbers', () => {
   for (const [version, recent] of cases) assert.equal(isRecentEnough(version, '22.15.0'), recent, version);
 });
 
-test('what runs before the check imports nothing else statically', () => {
+test('no module is statically imported before the check', () => {
   const imports = (name: string) => {
     const source = readFileSync(new URL(`../../src/cli/${name}`, import.meta.url), 'utf8');
     return [...source.matchAll(/^(?:import|export)\b[^;]*? from '([^']+)'|^import '([^']+)'/gm)].map(

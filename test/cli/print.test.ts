@@ -32,7 +32,7 @@ function file(t: TestContext, text: string): string {
   return name;
 }
 
-test('mistakes in options are a line each', async () => {
+test('each mistake in options is one line', async () => {
   const env = {
     CELERY_BROKER_URL: HOSTILE,
     OTEL_SERVICE_NAME: HOSTILE,
@@ -42,14 +42,14 @@ test('mistakes in options are a line each', async () => {
   assertShown(await outputOf(['run', '--log-level', HOSTILE], env), 7);
 });
 
-test('mistakes in a configuration file are a line each, whatever its path and its keys are', async (t) => {
+test('each mistake in a configuration file is one line, whatever its path and keys', async (t) => {
   const text = JSON.stringify({ file_format: '1.0', celery: { [HOSTILE]: 1 }, log_level: HOSTILE });
   const output = await outputOf(['config', '--config', file(t, text)]);
   assertShown(output, output.split('\n').length - 1);
   for (const line of output.trimEnd().split('\n')) assert.match(line, /^(?:celery-otel run| {2}\S|Try: )/u);
 });
 
-test('a configuration is a line a value', async () => {
+test('each value of a configuration is one line', async () => {
   const output = await outputOf(['config', '--service-name', 'shop'], {
     CELERY_BROKER_URL: 'amqp://h',
     OTEL_RESOURCE_ATTRIBUTES: `a=${encodeURIComponent(HOSTILE.replace('\ud800', ''))}`,
@@ -58,7 +58,7 @@ test('a configuration is a line a value', async () => {
   for (const line of output.trimEnd().split('\n')) assert.match(line, /^\S+: .* # [\w-]+$/u);
 });
 
-test('an error that nobody foresaw has lines of its stack, and no others', async () => {
+test('an unexpected error prints its stack only', async () => {
   const { io, stderr } = processIo();
   io.stdout.write = () => {
     throw new TypeError(`${HOSTILE}\n    at forged`);
@@ -70,7 +70,7 @@ test('an error that nobody foresaw has lines of its stack, and no others', async
   for (const line of others) assert.match(line, /^ {4}at .*:\d+:\d+\)?$/u);
 });
 
-test('no command writes in any other way', () => {
+test('all commands print through this module', () => {
   const folder = path.resolve(import.meta.dirname, '../../src/cli');
   // The log cleans its lines itself; the entry ends the process, and may run on a Node that is too old.
   const others = readdirSync(folder).filter((name) => !['print.ts', 'main.ts'].includes(name));

@@ -47,7 +47,7 @@ async function untilHolds(file: string, count: number): Promise<void> {
   while (!existsSync(file) || lines(file).length < count) await new Promise(setImmediate);
 }
 
-test('record writes every message as it came, says how many and ends when there are no more', async (t) => {
+test('record writes every message, prints how many, and ends with the source', async (t) => {
   const { source, out } = recordedFolder(t);
   const { io, stdout } = processIo({
     CELERY_BROKER_URL: `recording:${source}?speed=max`,
@@ -58,7 +58,7 @@ test('record writes every message as it came, says how many and ends when there 
   assert.equal(stdout(), `3 messages are in ${out}\n`);
 });
 
-test('a signal ends a recording with all that arrived in the file', async (t) => {
+test('a signal ends a recording with all arrived messages in the file', async (t) => {
   const { source, out } = recordedFolder(t);
   const { io, stdout, send } = processIo({ CELERY_BROKER_URL: `recording:${source}`, LOG_LEVEL: 'silent' });
   const code = record(['--out', out], io);
@@ -69,7 +69,7 @@ test('a signal ends a recording with all that arrived in the file', async (t) =>
   assert.equal(stdout(), `1 messages are in ${out}\n`);
 });
 
-test('a file that is there is kept, unless --force is given', async (t) => {
+test('an existing file is kept unless --force is given', async (t) => {
   const { source, out } = recordedFolder(t);
   writeFileSync(out, 'precious');
   const env = { CELERY_BROKER_URL: `recording:${source}?speed=max`, LOG_LEVEL: 'silent' };
@@ -85,7 +85,7 @@ test('a file that is there is kept, unless --force is given', async (t) => {
   assert.deepEqual(lines(out), lines(source));
 });
 
-test('a link is not followed, and without --force it is an error that names the remedy', async (t) => {
+test('a link is not followed, and without --force it is an error with a remedy', async (t) => {
   const { source, out } = recordedFolder(t);
   const target = `${out}.target`;
   symlinkSync(target, out);
@@ -98,7 +98,7 @@ test('a link is not followed, and without --force it is an error that names the 
   assert.ok(!existsSync(target));
 });
 
-test('a path with control characters is shown with them escaped, on one line', async (t) => {
+test('control characters in a path are escaped', async (t) => {
   const { source, out } = recordedFolder(t);
   const env = { CELERY_BROKER_URL: `recording:${source}?speed=max`, LOG_LEVEL: 'silent' };
   const hostile = `${out}\u001b[2K\n0 messages\u202e`;
@@ -120,14 +120,14 @@ test('an unknown variable is a mistake, and nothing is recorded', async (t) => {
   assert.ok(!existsSync(out));
 });
 
-test('a broker that can never be used ends a recording with 1', async (t) => {
+test('an unusable broker ends a recording with exit code 1', async (t) => {
   const { source, out } = recordedFolder(t);
   const { io, stderr } = processIo({ CELERY_BROKER_URL: `recording:${source}.missing` });
   assert.equal(await record(['--out', out], io), 1);
   assert.match(stderr(), /"level":"error"/);
 });
 
-test('a file that cannot be written is an error before anything is listened to', async (t) => {
+test('an unwritable file is an error before it connects to the broker', async (t) => {
   const { source } = recordedFolder(t);
   const { io } = processIo({ CELERY_BROKER_URL: `recording:${source}` });
   await assert.rejects(record(['--out', join(source, 'below', 'a file')], io), {
@@ -135,7 +135,7 @@ test('a file that cannot be written is an error before anything is listened to',
   });
 });
 
-test('a disk that is full in the middle ends a recording with its error, and what follows is not complained about', async (t) => {
+test('a full disk ends a recording with one error, and later messages log nothing', async (t) => {
   const { source, out } = recordedFolder(t);
   const { io, stderr, stdout } = processIo({ CELERY_BROKER_URL: `recording:${source}?speed=max` });
   const full = new CeleryOtelError('RECORDING_UNWRITABLE', 'no space left');
@@ -156,7 +156,7 @@ test('a disk that is full in the middle ends a recording with its error, and wha
   assert.doesNotMatch(stderr(), /unrecordable/);
 });
 
-test('a message that cannot be kept is told of, and the others are recorded', async (t) => {
+test('a message that cannot be encoded is logged, and the others are recorded', async (t) => {
   const { source, out } = recordedFolder(t);
   const { io, stderr, stdout } = processIo({ CELERY_BROKER_URL: `recording:${source}?speed=max` });
   const openPicky = (options: RecorderOptions): Recorder => {

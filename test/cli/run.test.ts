@@ -28,7 +28,7 @@ function fakeBridges() {
   return { calls, made, create, finish: finished.resolve };
 }
 
-test('run starts the bridge of the options and stops it on a signal', async () => {
+test('run starts the configured bridge and stops it on a signal', async () => {
   const { io, send, stdout } = processIo(ENV);
   const bridges = fakeBridges();
   const code = run(['--tasks-max', '7'], io, bridges.create);
@@ -41,7 +41,7 @@ test('run starts the bridge of the options and stops it on a signal', async () =
   assert.equal(stdout(), '');
 });
 
-test('run ends when every source is over, with 1 if it could not be used', async () => {
+test('run ends when every source has ended, with 1 if one was unusable', async () => {
   for (const [why, exitCode] of [
     ['finished', 0],
     ['unusable', 1],
@@ -55,7 +55,7 @@ test('run ends when every source is over, with 1 if it could not be used', async
   }
 });
 
-test('what the bridge tells is logged on stderr at the level of the options', async () => {
+test('the bridge’s events are logged on stderr at the configured level', async () => {
   const { io, stderr, stdout, send } = processIo({ ...ENV, LOG_LEVEL: 'warn' });
   const bridges = fakeBridges();
   const code = run([], io, bridges.create);
@@ -71,7 +71,7 @@ test('what the bridge tells is logged on stderr at the level of the options', as
   assert.equal(stdout(), '');
 });
 
-test('with wrong options nothing is started and all mistakes are listed', async () => {
+test('with invalid options nothing starts and all mistakes are listed', async () => {
   const { io, stderr, stdout, listeners } = processIo({
     ...ENV,
     OTEL_METRIC_EXPORT_INTERVAL: '12abc',

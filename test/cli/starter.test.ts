@@ -30,19 +30,19 @@ function noticed(
   return times;
 }
 
-test('a starter that is gone is noticed once, of what a script of npm started', (t) => {
+test('the end of npm’s script shell is noticed once', (t) => {
   assert.equal(noticed(t, processIo(SCRIPT)), 1);
   for (const script of ['celery-otel run --config nohup.yaml', 'my-nohup x; celery-otel run']) {
     assert.equal(noticed(t, processIo({ ...SCRIPT, npm_lifecycle_script: script })), 1, script);
   }
 });
 
-test('that npm is gone is noticed though its shell is there', (t) => {
+test('the end of npm is noticed even if its shell still runs', (t) => {
   assert.equal(noticed(t, processIo(SCRIPT), 'killNpm'), 1);
   assert.equal(noticed(t, processIo({}), 'killNpm'), 0);
 });
 
-test('whoever is meant to go on without its starter is not watched over', (t) => {
+test('a process that is meant to outlive its parent is not watched', (t) => {
   assert.equal(noticed(t, processIo({})), 0, 'of a shell, under nohup or not');
   assert.equal(noticed(t, processIo({ npm_lifecycle_event: '' })), 0);
   for (const script of [
@@ -55,7 +55,7 @@ test('whoever is meant to go on without its starter is not watched over', (t) =>
   assert.equal(noticed(t, processIo(SCRIPT, { starterId: 1 })), 0, 'as in a container');
 });
 
-test('nobody is told after the watch is over', (t) => {
+test('nothing is reported after the watch has ended', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { io, orphan } = processIo(SCRIPT);
   const stop = watchStarter(io, () => assert.fail('told'));
@@ -67,7 +67,7 @@ test('nobody is told after the watch is over', (t) => {
 const STARTER = new URL('../../src/cli/starter.ts', import.meta.url).href;
 
 for (const detached of [false, true]) {
-  test(`a process that was spawned ${detached ? 'detached is' : 'as usual is not'} set apart`, async () => {
+  test(`a process that was spawned ${detached ? 'detached is' : 'as usual is not'} in its own process group`, async () => {
     const script = `import { isSetApart } from ${JSON.stringify(STARTER)}; process.stdout.write(String(isSetApart()));`;
     const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script], {
       detached,
@@ -77,7 +77,7 @@ for (const detached of [false, true]) {
   });
 }
 
-test('whatever a process is called, its group is found; where there is no such file, it is not set apart', (t) => {
+test('the process group is found for any process name; without /proc it is not', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-starter-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const stat = (line: string) => {
@@ -90,7 +90,7 @@ test('whatever a process is called, its group is found; where there is no such f
   assert.equal(isSetApart(join(folder, 'none')), false);
 });
 
-test('npm is the parent of the shell that has the script in its command line, and of no other process', (t) => {
+test('npm is found only as the parent of the shell that runs the script', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-starter-'));
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, '42'));

@@ -49,7 +49,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test('a second signal ends at once with the code of that signal, unless it is the echo of the first', async (t) => {
+test('a second signal exits at once with its code, unless it is an echo of the first', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
@@ -72,7 +72,7 @@ test('a second signal ends at once with the code of that signal, unless it is th
   }
 });
 
-test('a job that is over by itself is stopped, too', async () => {
+test('a job that ends by itself is stopped too', async () => {
   const { io, exits } = processIo();
   const slow = slowJob();
   const why = untilStopped(slow.job, io, unexpected);
@@ -84,7 +84,7 @@ test('a job that is over by itself is stopped, too', async () => {
   assert.deepEqual(exits, []);
 });
 
-test('a job that does not keep its deadline is ended with 0 before five seconds are over', async (t) => {
+test('a job that misses its deadline exits with 0 within five seconds', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { io, send, exits } = processIo();
   const slow = slowJob();
@@ -99,7 +99,7 @@ test('a job that does not keep its deadline is ended with 0 before five seconds 
   await why;
 });
 
-test('a job that fails, or whose end fails, rejects and leaves no listener behind', async () => {
+test('a job that fails, or whose stop fails, rejects and leaves no listener', async () => {
   for (const failing of ['fail', 'failStop'] as const) {
     const { io, send, listeners } = processIo();
     const slow = slowJob();
@@ -111,7 +111,7 @@ test('a job that fails, or whose end fails, rejects and leaves no listener behin
   }
 });
 
-test('signals are heeded from before the job starts, so that none finds the process unprepared', async () => {
+test('signals are handled from before the job starts', async () => {
   const { io, send, listeners } = processIo();
   const slow = slowJob();
   const heeded: number[] = [];
@@ -127,7 +127,7 @@ test('signals are heeded from before the job starts, so that none finds the proc
 
 const SCRIPT = { npm_lifecycle_event: 'celery-otel' };
 
-test('a job whose starter is gone is stopped once, within a second, and says so before', async (t) => {
+test('a job whose parent is gone is stopped once, within a second, with a log line', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { io, orphan, send, exits, listeners } = processIo(SCRIPT);
   const slow = slowJob();
@@ -149,7 +149,7 @@ test('a job whose starter is gone is stopped once, within a second, and says so 
   assert.equal(listeners(), 0);
 });
 
-test('a job that is being stopped does not mind that its starter goes', async (t) => {
+test('the end of the parent has no effect on a job that is already stopping', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const { io, orphan, send, exits } = processIo(SCRIPT);
   const slow = slowJob();

@@ -26,14 +26,14 @@ test('members are in the order in which they were appended', () => {
   assert.equal(lengthOf<Bead>(undefined), 0);
 });
 
-test('a member that is appended leaves its former successor behind', () => {
+test('an appended member drops its former link', () => {
   const { all } = beads('a', 'b');
   const [a] = all;
   assert.ok(a?.next !== undefined);
   assert.deepEqual(namesOf(appended(undefined, a)), ['a']);
 });
 
-test('any member can be taken out: the first, one between, the last, and one that is not there', () => {
+test('any member can be removed: the first, a middle one, the last, and one that is not there', () => {
   for (const [out, left] of [
     [0, ['b', 'c']],
     [1, ['a', 'c']],
@@ -52,7 +52,7 @@ test('any member can be taken out: the first, one between, the last, and one tha
   assert.equal(without(only, only), undefined);
 });
 
-test('the first that satisfies a condition is found, or none', () => {
+test('find returns the first match or undefined', () => {
   const { first, all } = beads('a', 'b', 'b');
   assert.equal(
     find(first, ({ name }) => name === 'b'),

@@ -100,7 +100,7 @@ const CLOCK_IS: Readonly<Record<string, number>> = {
 
 for (const [clock, offMs] of Object.entries(CLOCK_IS)) {
   for (const [what, lateS] of Object.entries(LATE)) {
-    test(`the words of a worker whose clock is ${clock}, ${what}, are no restart`, () => {
+    test(`events of a worker whose clock is ${clock}, ${what}, are no restart`, () => {
       assert.deepEqual(outcome(alive(60, { offMs }, lateS), 72), []);
     });
   }
@@ -125,7 +125,7 @@ const CLOCKS_SET: Readonly<Record<string, readonly [before: Partial<Told>, after
 
 for (const [what, [before, after]] of Object.entries(CLOCKS_SET)) {
   for (const greets of [true, false]) {
-    test(`a restart with the same pid is found where ${what}, ${greets ? 'with' : 'without'} a greeting`, () => {
+    test(`a restart with the same pid is found where ${what}, ${greets ? 'with' : 'without'} a worker-online`, () => {
       for (const fromS of [12, 25]) {
         const told = [...alive(10, before, () => 0), ...begunAnew(fromS, greets, after)];
         assert.deepEqual(outcome(told, fromS + 62), [LOST, RESTARTED], `after ${fromS} s`);
@@ -135,7 +135,7 @@ for (const [what, [before, after]] of Object.entries(CLOCKS_SET)) {
 }
 
 for (const backMs of [20, 1_000, HOUR_MS]) {
-  test(`a task whose worker's clock is set back by ${backMs} ms meanwhile has its events in their order`, () => {
+  test(`a task whose worker’s clock is set back by ${backMs} ms meanwhile has its events in order`, () => {
     const at = (clock: number, ms: number) => ({ clock, timestampMs: T0_MS + ms });
     const events = [
       received(at(400, 0)),
@@ -160,14 +160,14 @@ for (const backMs of [20, 1_000, HOUR_MS]) {
 }
 
 for (const backMs of [5_000, 60_000, HOUR_MS]) {
-  test(`a worker whose clock was set back by ${backMs / 1_000} s while we were held up is alive`, () => {
+  test(`a worker whose clock was set back by ${backMs / 1_000} s while we were stalled is alive`, () => {
     const told = alive(60, {}, (atS) => (atS > 20 && atS < 40 ? 40 - atS : 0));
     const setBack = told.map((each) => (each.atS > 27 ? { ...each, offMs: -backMs } : each));
     assert.deepEqual(outcome(setBack, 72), []);
   });
 }
 
-test('a process of the same pid that begins anew while we are held up is found, with and without a greeting', () => {
+test('a restart with the same pid while we were stalled is found, with and without a worker-online', () => {
   for (const greets of [true, false]) {
     const lateS = (atS: number): number => (atS > 8 && atS < 18 ? 18 - atS : 0);
     const anew = begunAnew(12, greets, {}).map((each) => ({ ...each, lateS: lateS(each.atS) }));
@@ -175,7 +175,7 @@ test('a process of the same pid that begins anew while we are held up is found, 
   }
 });
 
-test('what ran when a process died is lost, though its successor’s clock was set back to when it began', () => {
+test('tasks of a dead process are lost, even if its successor’s clock was set back to before it died', () => {
   for (const backMs of [40_000, 60_000]) {
     const told: Told[] = [{ atS: 0, event: signal('worker-online', { clock: 1 }) }];
     for (let atS = 1; atS <= 90; atS += 1) {

@@ -106,7 +106,7 @@ function assertSaneView({ workers, queues }: ClusterView): void {
   }
 }
 
-test('anything in any order: no throw, no empty name, nothing negative, every bound kept, nothing left over', () => {
+test('any events in any order: no throw, no empty name, no negative value, every bound kept, nothing left over', () => {
   fc.assert(
     fc.property(anyEvents, fc.array(fc.boolean(), { minLength: 1 }), (events, collections) => {
       const on = watch({ tasksMax: TASKS_MAX, workersMax: WORKERS_MAX, heldMax: HELD_MAX, skewPairsMax: 1 });
@@ -129,7 +129,7 @@ test('anything in any order: no throw, no empty name, nothing negative, every bo
   );
 });
 
-test('anything in any order: there are no more ends than runs that began or ended unseen', () => {
+test('any events in any order: no more ends than runs that started or ended unseen', () => {
   fc.assert(
     fc.property(anyEvents, (events) => {
       const on = watch();
@@ -219,7 +219,7 @@ function woven([three, turns]: readonly [readonly Life[], readonly number[]]): r
   return turns.flatMap((turn) => queues[turn]?.splice(0, 1) ?? []);
 }
 
-test('lives of several tasks, interleaved: each run is told to end once, as it did', () => {
+test('for interleaved tasks, each run is observed to end once, with the right outcome', () => {
   fc.assert(
     fc.property(interleaved, (lives) => {
       const [three] = lives;
@@ -274,7 +274,7 @@ const timed: fc.Arbitrary<readonly TaskEvent[]> = fc
   .map((three) => three.flatMap(([{ events }, gapsMs], index) => inTime(events, `u${index}`, gapsMs)));
 const END_MS = T0_MS + 200_000;
 
-test('whatever the order in which events come within the window, what is measured is the same', () => {
+test('the order of arrival within the window does not change what is observed', () => {
   fc.assert(
     fc.property(timed, delays, (tasks, delaysMs) => {
       const signals = [0, 2_000, 4_000, 30_000].map((afterMs, index) =>
@@ -305,7 +305,7 @@ test('whatever the order in which events come within the window, what is measure
 /** Of so many of a task's last events it is known that they were. */
 const EVENTS_REMEMBERED = 12;
 
-test('events that repeat exactly, within the window or later, count once', () => {
+test('exact duplicates, within the window or later, count once', () => {
   const remembered = timed.filter((events) =>
     [...Map.groupBy(events, ({ uuid }) => uuid).values()].every(({ length }) => length <= EVENTS_REMEMBERED),
   );
@@ -322,7 +322,7 @@ test('events that repeat exactly, within the window or later, count once', () =>
   );
 });
 
-test('any part of what happened is sane too: its beginning, or with events missing', () => {
+test('any part of the events is consistent: only the beginning, or with gaps', () => {
   fc.assert(
     fc.property(timed, fc.array(fc.boolean(), { minLength: 1 }), fc.nat(40), (all, kept, length) => {
       const events = all

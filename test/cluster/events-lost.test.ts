@@ -60,7 +60,7 @@ function work(
   return endMs + 4_000;
 }
 
-test('none is lost of a worker that is heard of from its beginning, at any rate', () => {
+test('no events are lost of a worker that is known from its start, at any rate', () => {
   for (const everyMs of [1, 10, 333, 5_000]) {
     const on = watch();
     work(on, { tasks: 2_000, everyMs });
@@ -68,7 +68,7 @@ test('none is lost of a worker that is heard of from its beginning, at any rate'
   }
 });
 
-test('none is lost of a worker that had begun tasks before it was heard of, nor are those counted', () => {
+test('tasks that a worker started before it was known are neither lost nor counted', () => {
   for (const everyMs of [1, 10, 333]) {
     const on = watch();
     work(on, { before: 5_000, tasks: 2_000, everyMs });
@@ -76,7 +76,7 @@ test('none is lost of a worker that had begun tasks before it was heard of, nor 
   }
 });
 
-test('as many as are withheld are lost: at the beginning, at the end, or anywhere', () => {
+test('exactly the withheld events are lost: at the beginning, at the end, or anywhere', () => {
   const patterns: readonly ((index: number) => boolean)[] = [
     (index) => index < 37,
     (index) => index >= 2_000 - 37,
@@ -91,7 +91,7 @@ test('as many as are withheld are lost: at the beginning, at the end, or anywher
   }
 });
 
-test('a busy worker’s losses show while it is busy, but for those of the last moments', () => {
+test('lost events of a busy worker show while it is busy, except those of the last moments', () => {
   const on = watch();
   work(on, { tasks: 4_000, everyMs: 10, withheld: (index) => index < 1_000 });
   const early = on.observed.filter((it) => it.kind === 'worker-progressed').slice(0, 12);
@@ -99,7 +99,7 @@ test('a busy worker’s losses show while it is busy, but for those of the last 
   assert.ok(lost > 900 && lost <= 1_000, `${lost}`);
 });
 
-test('a start that overtakes or is overtaken by the heartbeat that counts it is not lost', () => {
+test('a start that arrives before or after the heartbeat that counts it is not lost', () => {
   const on = watch();
   tell(on, 0, signal('worker-online', { processed: 0 }));
   // Counted by the heartbeat and stamped after it, as in pools of threads; it reaches us within the window.
@@ -111,7 +111,7 @@ test('a start that overtakes or is overtaken by the heartbeat that counts it is 
   assert.equal(sums(on).lost, 0);
 });
 
-test('what comes later than it was given up is not taken back, and covers no other loss twice', () => {
+test('an event that arrives after it was counted as lost changes nothing, and hides no other loss', () => {
   const on = watch();
   tell(on, 0, signal('worker-online', { processed: 0 }));
   tell(on, 2_000, heartbeat(1));
@@ -124,14 +124,14 @@ test('what comes later than it was given up is not taken back, and covers no oth
   assert.deepEqual(sums(on), { processed: 1, lost: 1 });
 });
 
-test('after a restart the count begins anew, and both lives add up', () => {
+test('after a restart the count starts anew, and the losses of both processes add up', () => {
   const on = watch();
   const endMs = work(on, { tasks: 100, everyMs: 10, withheld: (index) => index < 3 });
   work(on, { tasks: 50, everyMs: 10, pid: 18, fromMs: endMs, withheld: (index) => index < 4 });
   assert.deepEqual(sums(on), { processed: 150, lost: 7 });
 });
 
-test('a repeated start counts once, so that it covers no loss', () => {
+test('a duplicate start counts once, so it hides no loss', () => {
   const on = watch();
   tell(on, 0, signal('worker-online', { processed: 0 }));
   for (const atMs of [500, 501])
@@ -141,7 +141,7 @@ test('a repeated start counts once, so that it covers no loss', () => {
   assert.deepEqual(sums(on), { processed: 2, lost: 1 });
 });
 
-test('none is lost of a worker that begins, or is first heard of, in a backlog', () => {
+test('no events are lost of a worker that starts, or is first seen, in a backlog', () => {
   const heldUpMs = 30_000;
   for (const before of [0, 5_000]) {
     const on = watch();
@@ -156,7 +156,7 @@ test('none is lost of a worker that begins, or is first heard of, in a backlog',
   }
 });
 
-test('none is lost of a worker whose clock is set back, however far', () => {
+test('no events are lost of a worker whose clock is set back, however far', () => {
   for (const backMs of [200, 450, 1_000, 2_000, 3_900, 4_500, 9_000, 60_000]) {
     for (const atMs of [30_050, 30_950, 31_950]) {
       const on = watch();
@@ -174,7 +174,7 @@ test('none is lost of a worker whose clock is set back, however far', () => {
   }
 });
 
-test('what is withheld once the clock was set back is lost all the same', () => {
+test('events withheld after the clock was set back are lost', () => {
   const on = watch();
   for (let index = 0; index < 1_200; index += 1) {
     const timestampMs = T0_MS + index * 50 - (index >= 600 ? 2_000 : 0);
@@ -188,7 +188,7 @@ test('what is withheld once the clock was set back is lost all the same', () => 
   assert.deepEqual(sums(on), { processed: 1_200, lost: 37 });
 });
 
-test('heartbeats without figures, and figures that shrink, say nothing', () => {
+test('heartbeats without counts, or with falling counts, show nothing', () => {
   const on = watch();
   work(on, { tasks: 10, everyMs: 10 });
   tell(on, 20_000, heartbeat(undefined));
@@ -197,7 +197,7 @@ test('heartbeats without figures, and figures that shrink, say nothing', () => {
   assert.deepEqual(sums(on), { processed: 10, lost: 0 });
 });
 
-test('heartbeats that come in another order give the same sums', () => {
+test('heartbeats in another order give the same sums', () => {
   const on = watch();
   tell(on, 1, started({ uuid: 'u1' }));
   on.cluster.apply(signal('worker-heartbeat', { processed: 2, timestampMs: T0_MS + 400 }), T0_MS + 400);
@@ -206,7 +206,7 @@ test('heartbeats that come in another order give the same sums', () => {
   assert.deepEqual(sums(on), { processed: 2, lost: 1 });
 });
 
-test('only the last seconds are told apart, and a tally of them never goes wrong for long silences', () => {
+test('only starts of the last seconds are ordered, and long silences break nothing', () => {
   const tally = new StartTally(1_000);
   tally.told(0, 0);
   tally.started(100);

@@ -4,7 +4,7 @@ import { Fingerprints, fingerprint, hashOf } from '../../src/cluster/fingerprint
 
 const REMEMBERED = 12;
 
-test('an event is a repeat if it was among the last twelve of its task, and of no other task', () => {
+test('an event is a duplicate if it is among the last twelve of its task, and of no other task', () => {
   const prints = new Fingerprints(1_000);
   for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(!prints.isRepeat(7, print));
   for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(prints.isRepeat(7, print));
@@ -14,7 +14,7 @@ test('an event is a repeat if it was among the last twelve of its task, and of n
   assert.ok(prints.isRepeat(7, 3));
 });
 
-test('another task in the same place has had nothing', () => {
+test('another task at the same place has no events', () => {
   const prints = new Fingerprints(1_000);
   assert.ok(!prints.isRepeat(7, 1));
   prints.clear(7);
@@ -22,13 +22,13 @@ test('another task in the same place has had nothing', () => {
   assert.ok(!prints.isRepeat(7, 1));
 });
 
-test('it grows with the places that are used, and keeps what it knows', () => {
+test('it grows with the places in use and keeps its content', () => {
   const prints = new Fingerprints(100_000);
   for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(!prints.isRepeat(place, 5), String(place));
   for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(prints.isRepeat(place, 5), String(place));
 });
 
-test('whatever makes two events different makes their fingerprints different', () => {
+test('any difference between two events gives different fingerprints', () => {
   type Parts = Parameters<typeof fingerprint>;
   const base: Parts = [1, hashOf('w1@shop') ^ 17, 40, 1_795_260_275_000.25];
   const others: readonly Parts[] = [
@@ -46,7 +46,7 @@ test('whatever makes two events different makes their fingerprints different', (
   assert.notEqual(fingerprint(0, 0, 0, 0), 0);
 });
 
-test('the fingerprints of a hundred thousand events of usual tasks hardly ever fall together', () => {
+test('the fingerprints of a hundred thousand usual events hardly ever collide', () => {
   const prints = new Set<number>();
   const sender = hashOf('celery@worker-7f9c') ^ 31;
   for (let index = 0; index < 100_000; index += 1) {

@@ -41,7 +41,7 @@ function finishedOf(
   return finished;
 }
 
-test('a run that ends is told of with its times, and from which task it comes', () => {
+test('a run that ends is reported with its times, its root and its parent', () => {
   const ends = finishedOf([
     [0, sent()],
     [10, received({ lineage: LINEAGE })],
@@ -74,7 +74,7 @@ test('a run that ends is told of with its times, and from which task it comes', 
   ]);
 });
 
-test('of a run of which only the end was told nothing else is made up', () => {
+test('for a run with only a known end, nothing is made up', () => {
   const unknown = {
     rootId: '',
     parentId: '',
@@ -88,7 +88,7 @@ test('of a run of which only the end was told nothing else is made up', () => {
   ]);
 });
 
-test('of a run whose receipt was missed its sending tells from which task it comes', () => {
+test('a run whose task-received was missed has the root and the parent of its task-sent', () => {
   const [end] = finishedOf([
     [0, sent({ lineage: LINEAGE })],
     [1_000, revoked({ expired: true })],
@@ -96,7 +96,7 @@ test('of a run whose receipt was missed its sending tells from which task it com
   assert.deepEqual([end?.rootId, end?.parentId, end?.sentMs, end?.outcome], ['r1', 'p1', T0_MS, 'expired']);
 });
 
-test('what is kept of a run is not told of the next one that takes its place', () => {
+test('data of a run is not reported with the next run that reuses its object', () => {
   const story = ['u1', 'u2'].flatMap((uuid, index): [number, CeleryEvent][] => [
     [index * 10_000, received(index === 0 ? { uuid, lineage: LINEAGE } : { uuid })],
     [index * 10_000 + 1, index === 0 ? started({ uuid }) : signal('worker-heartbeat')],
@@ -107,7 +107,7 @@ test('what is kept of a run is not told of the next one that takes its place', (
   assert.deepEqual([uuid, rootId, startedMs, receivedMs], ['u2', '', undefined, T0_MS + 10_000]);
 });
 
-test('an end that is told twice is told of once', () => {
+test('a duplicate end is reported once', () => {
   const ends = finishedOf([
     [0, received()],
     [1, revoked({ terminated: true })],
@@ -120,7 +120,7 @@ test('an end that is told twice is told of once', () => {
   );
 });
 
-test('a run that dies with its worker is told of as lost, and once more if it has ended after all', () => {
+test('a run that dies with its worker is reported as lost, and again if it ends after all', () => {
   const ends = finishedOf(
     [
       [0, received()],
@@ -143,7 +143,7 @@ test('a run that dies with its worker is told of as lost, and once more if it ha
   );
 });
 
-test('what is kept for it counts for the bytes of the table and of the window', () => {
+test('its memory counts in the bytes of the table and of the window', () => {
   const longest = { rootId: 'r'.repeat(255), parentId: 'p'.repeat(255) };
   const bytesOf = (onFinished?: () => void): readonly number[] => {
     const cluster = createCluster(SETTINGS, () => {}, onFinished);

@@ -7,7 +7,7 @@ import { heartbeat, heartbeats, news, running, tell, upAt } from './stories.ts';
 const LOST = 'lost shop.pay orders w1@shop';
 
 for (const pid of [17, 18]) {
-  test(`what ended in a gap is not lost though its worker was replaced in it, ${pid === 17 ? 'with the same pid' : 'with another'}`, () => {
+  test(`a task that ended in a gap is not lost if its worker was replaced then, ${pid === 17 ? 'with the same pid' : 'with another'}`, () => {
     const on = watch();
     tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 13, clock: 90 })]);
     on.cluster.gap();
@@ -17,7 +17,7 @@ for (const pid of [17, 18]) {
   });
 }
 
-test('after a gap only what a worker has begun since then is lost with it, until it says how many it runs', () => {
+test('after a gap, a dead worker loses only tasks started since, until it reports how many it runs', () => {
   for (const hasBeaten of [false, true]) {
     const on = watch();
     tell(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);

@@ -28,7 +28,7 @@ async function fill(kind: string): Promise<Filled> {
 }
 
 for (const kind of ['that are sent', 'that run', 'that are over']) {
-  test(`100,000 usual tasks ${kind} all have room, and take less than is counted`, async () => {
+  test(`100,000 usual tasks ${kind} all fit and take less than estimated`, async () => {
     const { taken, size, bytes, bytesMax, evicted } = await fill(kind);
     assert.deepEqual([size, evicted, bytesMax], [100_000, 0, BUDGET_BYTES]);
     assert.ok(taken < 45 * MB, `${taken} bytes`);
@@ -42,7 +42,7 @@ for (const kind of [
   'that each run on another worker',
   'that have ended, with seven sendings of the longest names',
 ]) {
-  test(`tasks ${kind} take no more than the budget`, async () => {
+  test(`tasks ${kind} take no more than the limit`, async () => {
     const { taken, size, bytes } = await fill(kind);
     assert.ok(taken < BUDGET_BYTES + BESIDE_BYTES, `${taken} bytes`);
     assert.ok(bytes < BUDGET_BYTES + OVERSHOOT_BYTES, `counted as ${bytes}`);

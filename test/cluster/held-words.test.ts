@@ -51,7 +51,7 @@ function watched(max = 1_000): {
   };
 }
 
-test('words are applied in the order in which each worker said them, once no earlier one can come', () => {
+test('worker events are applied in the order in which each worker sent them, once no earlier one can arrive', () => {
   const { words, speaker, out } = watched();
   const [one, other] = [speaker('w1'), speaker('w2')];
   one.says(0, 0);
@@ -69,7 +69,7 @@ test('words are applied in the order in which each worker said them, once no ear
   assert.equal(words.appliedEarly, 0);
 });
 
-test('a number of them is applied at a time, and whether there are more is told', () => {
+test('a limited number of events is applied at a time, and the result says whether more are due', () => {
   const { words, speaker } = watched();
   const one = speaker('w1');
   for (let at = 0; at < 5; at += 1) one.says(at, at);
@@ -79,7 +79,7 @@ test('a number of them is applied at a time, and whether there are more is told'
   assert.equal(words.size, 0);
 });
 
-test('beyond the bound the word that came first is applied early, whoever said it, and is counted', () => {
+test('beyond the bound the event that arrived first is applied early and counted', () => {
   const { words, speaker, out } = watched(3);
   const [one, other] = [speaker('w1'), speaker('w2')];
   one.says(0, 0);
@@ -103,7 +103,7 @@ function progress(on: Watched): readonly string[] {
   return on.news().flatMap((it) => (it.kind === 'worker-progressed' ? [`${it.worker} ${it.processed}`] : []));
 }
 
-test('what a worker said is applied with the events of others, without a collection', () => {
+test('worker events are applied with later events, without a collection', () => {
   const on = watch();
   const at = (atMs: number) => ({ timestampMs: T0_MS + atMs });
   for (const hostname of ['w1', 'w2', 'w3']) {
@@ -117,7 +117,7 @@ test('what a worker said is applied with the events of others, without a collect
   assert.deepEqual(progress(on), ['w2 4', 'w3 4']);
 });
 
-test('all workers of a table may greet at once, and again after their broker was away, and nothing is applied early', () => {
+test('all workers of a full table may come online at once, and again after an outage, with nothing applied early', () => {
   const workersMax = 2_000;
   const on = watch({ workersMax, windowMs: 1_000 });
   for (const type of ['worker-online', 'worker-heartbeat', 'worker-offline', 'worker-online'] as const) {
@@ -128,7 +128,7 @@ test('all workers of a table may greet at once, and again after their broker was
   assert.equal(on.cluster.beyondFixedBounds(), 0);
 });
 
-test('words of a worker that had to be forgotten are not applied', () => {
+test('events of an evicted worker are not applied', () => {
   const on = watch({ workersMax: 1 });
   on.cluster.apply(heartbeat('w1', 0), T0_MS);
   on.cluster.apply({ ...heartbeat('w1', 4), clock: 2, timestampMs: T0_MS + 1 }, T0_MS + 1);

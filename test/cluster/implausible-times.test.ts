@@ -62,7 +62,7 @@ function durations(observed: readonly Observation[]): readonly number[] {
 }
 
 for (const [year, offMs] of Object.entries(CLOCKS)) {
-  test(`a worker in ${year}: its tasks are counted under their names, and only what it measured itself is a duration`, () => {
+  test(`a worker in ${year}: its tasks are counted under their names, and only durations it measured itself are used`, () => {
     const on = watch();
     apply(on, [
       telling({ atS: 0 }, sent()),
@@ -86,7 +86,7 @@ for (const [year, offMs] of Object.entries(CLOCKS)) {
     assert.deepEqual(durations(on.observed), [0.25]);
   });
 
-  test(`a client in ${year}: no time in the queue, no wait and no skew; the worker’s own times are known`, () => {
+  test(`a client in ${year}: no queue time, no wait and no skew, but the worker’s own times`, () => {
     const on = watch();
     apply(on, [
       telling({ atS: 0, offMs }, sent()),
@@ -99,7 +99,7 @@ for (const [year, offMs] of Object.entries(CLOCKS)) {
     assert.ok(on.observed.every(({ kind }) => kind !== 'clock-skewed'));
   });
 
-  test(`of what is told in ${year} nothing has an age, whether it waits or runs`, () => {
+  test(`tasks with times in ${year} have no age, waiting or running`, () => {
     const on = watch();
     apply(on, [
       telling({ atS: 0, offMs }, sent({ uuid: 'sent', queue: 'a' })),
@@ -121,7 +121,7 @@ for (const [year, offMs] of Object.entries(CLOCKS)) {
     );
   });
 
-  test(`an event of ${year} that comes twice is one`, () => {
+  test(`a duplicate event of ${year} counts once`, () => {
     const on = watch();
     const twice = (event: CeleryEvent) => [
       telling({ atS: 0, offMs }, event),
@@ -140,7 +140,7 @@ for (const [year, offMs] of Object.entries(CLOCKS)) {
 /** Which events of the task the worker told before its clock was set right. */
 for (const wrong of [3, 2, 1]) {
   const what = wrong === 3 ? 'whose clock is wrong' : `whose clock is set right after ${wrong} events`;
-  test(`the events of a worker ${what} are put in order, however they come within the window`, () => {
+  test(`the events of a worker ${what} are ordered, whatever their order of arrival within the window`, () => {
     const told = [received({ clock: 1 }), started({ clock: 2 }), succeeded({ clock: 3 })];
     for (const first of told) {
       for (const second of told) {
@@ -192,7 +192,7 @@ for (const [what, isWrong] of [
   ['until its clock is set right', (atS: number) => atS < 31],
   ['from then on that its clock breaks', (atS: number) => atS > 31],
 ] as const) {
-  test(`a worker of 1970, ${what}: what it has begun is counted, and nothing seems to be lost`, () => {
+  test(`a worker in 1970, ${what}: its started tasks are counted, and none seem lost`, () => {
     const on = watch();
     apply(on, beginning(600, isWrong));
     on.cluster.collect(T0_MS + 80_000);
@@ -207,7 +207,7 @@ for (const [what, isWrong] of [
   });
 }
 
-test('what a worker of 1970 has told in vain is found nevertheless', () => {
+test('lost events of a worker in 1970 are found', () => {
   const on = watch();
   apply(
     on,
@@ -221,7 +221,7 @@ test('what a worker of 1970 has told in vain is found nevertheless', () => {
   assert.ok(lost > 40 && lost <= 60, `${lost}`);
 });
 
-test('a greeting of 1970 that its first heartbeat has overtaken is not that of another process; one that begins anew is', () => {
+test('in 1970, a late worker-online after the first heartbeat is no restart, and a real restart is one', () => {
   const on = watch();
   const offMs = CLOCKS[1970];
   apply(on, [
@@ -252,7 +252,7 @@ test('a greeting of 1970 that its first heartbeat has overtaken is not that of a
   assert.deepEqual(on.news().map(line), ['lost shop.pay unknown w1@shop', `exited ${WORKER} restarted`]);
 });
 
-test('what overtakes a greeting or a heartbeat of 1970 is of the same process', () => {
+test('in 1970, events that overtake a worker-online or a heartbeat belong to the same process', () => {
   const on = watch();
   const offMs = CLOCKS[1970];
   const beat = (atS: number, clock: number, lateMs: number) =>
@@ -271,7 +271,7 @@ test('what overtakes a greeting or a heartbeat of 1970 is of the same process', 
   assert.deepEqual([kinds.includes('worker-exited'), kinds.includes('task-lost')], [false, false]);
 });
 
-test('of the runs of a worker of 1970 none is doubted because its start came early or a word late', () => {
+test('no run of a worker in 1970 is doubted because its start was early or a heartbeat late', () => {
   const on = watch();
   const offMs = CLOCKS[1970];
   apply(on, [
@@ -295,7 +295,7 @@ for (const [year, etaMs] of [
   ['1', YEAR_1_MS],
   ['9999', YEAR_9999_MS],
 ] as const) {
-  test(`an ETA in the year ${year} makes no skew, and no duration that is not one`, () => {
+  test(`an ETA in the year ${year} gives no skew and no false duration`, () => {
     const on = watch();
     apply(on, [
       telling({ atS: 0 }, sent({ etaMs, expiresMs: etaMs })),
@@ -310,7 +310,7 @@ for (const [year, etaMs] of [
   });
 }
 
-test('where the bridge’s own clock is set back by days nothing seems to be lost, and nobody to have left', () => {
+test('if the bridge’s own clock is set back by days, no task seems lost and no worker gone', () => {
   for (const [beforeMs, afterMs] of [
     [2 * DAY_MS, 0],
     [4_102_444_800_000 - T0_MS, 0],

@@ -24,7 +24,7 @@ const FORGOTTEN_S = TIMEOUT_S + RETENTION_S;
 const LOST = 'lost shop.pay orders w1@shop';
 const SILENCE = 'exited w1@shop silence';
 
-test('a worker that is killed without a successor: not up after worker_timeout, its tasks lost once, after lost_timeout', () => {
+test('a worker that is killed without a successor is down after worker_timeout, and its tasks are lost once, after lost_timeout', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...running('u2', 1), [1, received(of('u3'))], ...heartbeats(2, 10, 2)]);
   assert.deepEqual(upAt(on, 10 + TIMEOUT_S), [[WORKER, true]]);
@@ -37,7 +37,7 @@ test('a worker that is killed without a successor: not up after worker_timeout, 
   assert.deepEqual(news(on), [], 'once');
 });
 
-test('a short lost_timeout is kept, but nothing is lost that still waits in the reordering window', () => {
+test('a short lost_timeout applies, but nothing in the reordering window is lost', () => {
   const on = watch({ workerTimeoutMs: 1_000, lostTimeoutMs: 3_000 });
   tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
   upAt(on, 7);
@@ -46,7 +46,7 @@ test('a short lost_timeout is kept, but nothing is lost that still waits in the 
   assert.deepEqual(news(on), [LOST, SILENCE]);
 });
 
-test('time in which nobody listened is no silence, and what was known stays as it was', () => {
+test('time while not listening is no silence, and the state stays as it was', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1)]);
   upAt(on, 11);
@@ -61,7 +61,7 @@ test('time in which nobody listened is no silence, and what was known stays as i
   assert.deepEqual(on.observed.slice(-1).map(line), ['succeeded shop.pay orders w1@shop 0.25s']);
 });
 
-test('a warm shutdown: after the goodbye a task may take as long as it likes', () => {
+test('after worker-offline a task of a warm shutdown may take any time', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
   tell(on, [[10, signal('worker-offline', { active: 2, processed: 2 })]]);
@@ -78,7 +78,7 @@ test('a warm shutdown: after the goodbye a task may take as long as it likes', (
   assert.deepEqual(news(on), [LOST]);
 });
 
-test('pool solo: no heartbeat comes while a task runs, so silence proves nothing until the worker is forgotten', () => {
+test('pool solo sends no heartbeat during a task, so silence proves nothing until the worker is forgotten', () => {
   const on = watch();
   tell(on, heartbeats(0, 4, 0, { processed: 0 }));
   tell(on, running('u1', 5));
@@ -92,7 +92,7 @@ test('pool solo: no heartbeat comes while a task runs, so silence proves nothing
   assert.deepEqual(news(on), [LOST, SILENCE]);
 });
 
-test('a successor with another pid proves the death; the last words of the old process have ten seconds', () => {
+test('a successor with another pid proves the death, and late events of the old process have ten seconds', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
   tell(on, [[9, signal('worker-online', { pid: 18 })], ...heartbeats(11, 17, 0, { pid: 18, processed: 0 })]);
@@ -104,7 +104,7 @@ test('a successor with another pid proves the death; the last words of the old p
   assert.deepEqual(news(on), [LOST, 'exited w1@shop replaced']);
 });
 
-test('a container that is restarted: the same nodename and pid, a new greeting, and counts that begin anew', () => {
+test('a restarted container has the same nodename and pid, a new worker-online, and counts that start anew', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
   tell(on, [
@@ -123,7 +123,7 @@ test('a container that is restarted: the same nodename and pid, a new greeting, 
   assert.equal(progress(on).processed, 50, 'the tasks that the new process has begun count');
 });
 
-test('what the new process tells before its greeting has come is its own all the same', () => {
+test('events of the new process before its worker-online belong to it', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
   tell(on, running('u2', 15.1));
@@ -137,7 +137,7 @@ test('what the new process tells before its greeting has come is its own all the
   assert.deepEqual(news(on), []);
 });
 
-test('a greeting whose counts go on is a reconnect', () => {
+test('a worker-online whose counts go on is a reconnect', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 50 })]);
   tell(on, [
@@ -149,7 +149,7 @@ test('a greeting whose counts go on is a reconnect', () => {
   assert.deepEqual(news(on), []);
 });
 
-test('counts that fall and stay low are those of another process, though its greeting was missed', () => {
+test('counts that fall and stay low show another process, even without its worker-online', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
   tell(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3 })]);
@@ -161,7 +161,7 @@ test('counts that fall and stay low are those of another process, though its gre
   assert.equal(progress(on).processed, 17);
 });
 
-test('two processes of one nodename and pid, whose counts take turns, prove nothing of each other', () => {
+test('two processes with one nodename and pid and alternating counts do not prove a death', () => {
   for (const greets of [false, true]) {
     const on = watch();
     tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
@@ -179,7 +179,7 @@ test('two processes of one nodename and pid, whose counts take turns, prove noth
   }
 });
 
-test('a single word that is older than others, or a clock that was set back, is no restart', () => {
+test('a single late event, or a clock that was set back, is no restart', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
   on.cluster.apply(heartbeat(1, { processed: 90, timestampMs: T0_MS + 3_000 }), T0_MS + 20_000);
@@ -189,7 +189,7 @@ test('a single word that is older than others, or a clock that was set back, is 
   assert.deepEqual(news(on), []);
 });
 
-test('a late word of a process that is gone does not make it the successor of the one that is there', () => {
+test('a late event of a dead process does not make it the successor of the living one', () => {
   const on = watch();
   tell(on, [...heartbeats(0, 4, 0, { processed: 0, pid: 17 }), [5, signal('worker-online', { pid: 18 })]]);
   tell(on, running('u1', 20, { pid: 18 }));
@@ -200,7 +200,7 @@ test('a late word of a process that is gone does not make it the successor of th
   assert.deepEqual(news(on), [], 'pool solo is silent while it runs a task');
 });
 
-test('workers that share a name lose nothing to each other', () => {
+test('workers that share a name lose no tasks to each other', () => {
   const on = watch();
   tell(on, running('u1', 0, { pid: 17 }));
   tell(on, running('u2', 1, { pid: 18 }));
@@ -214,7 +214,7 @@ test('workers that share a name lose nothing to each other', () => {
   assert.deepEqual(news(on), []);
 });
 
-test('an end that is told after the loss counts as the end that it is, and the loss as refuted', () => {
+test('an end after the loss counts as that end, and refutes the loss', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
   upAt(on, 5 + LOST_S);
@@ -234,7 +234,7 @@ test('an end that is told after the loss counts as the end that it is, and the l
   assert.deepEqual(news(on), [LOST, SILENCE]);
 });
 
-test('what was delivered again is not lost, whether it is over already or not', () => {
+test('a redelivered task is not lost, whether it has ended or not', () => {
   const on = watch();
   tell(on, [
     ...running('over', 0),
@@ -253,7 +253,7 @@ test('what was delivered again is not lost, whether it is over already or not', 
   assert.deepEqual(news(on), [SILENCE]);
 });
 
-test('what ran before a gap may have ended in it: it is not lost with a worker that is not heard of any more', () => {
+test('a task that ran before a gap may have ended in it, and is not lost with its worker', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
   on.cluster.gap();
@@ -265,14 +265,14 @@ test('what ran before a gap may have ended in it: it is not lost with a worker t
   assert.deepEqual(on.observed.slice(-1).map(line), ['succeeded shop.pay orders w1@shop 0.25s']);
 });
 
-test('a worker that had to be forgotten for lack of room takes nothing with it', () => {
+test('a worker evicted for lack of room loses no tasks', () => {
   const on = watch({ workersMax: 1 });
   tell(on, [...running('u1', 0), ...heartbeats(1, 3, 1), [4, heartbeat(0, W2)]]);
   upAt(on, 2_000);
   assert.deepEqual(news(on), ['exited w2@shop silence']);
 });
 
-test('a worker appears once, and again when it comes back after it was forgotten', () => {
+test('a worker appears once, and again when it returns after it was forgotten', () => {
   const on = watch();
   tell(on, heartbeats(0, 4, 0));
   upAt(on, 9);
@@ -289,7 +289,7 @@ test('a worker appears once, and again when it comes back after it was forgotten
   assert.equal(appeared.length, 2);
 });
 
-test('a worker that falls silent, comes back and says goodbye has left twice', () => {
+test('a worker that goes silent, returns and goes offline has exited twice', () => {
   const on = watch();
   tell(on, heartbeats(0, 4, 1));
   upAt(on, 5 + LOST_S);
@@ -300,7 +300,7 @@ test('a worker that falls silent, comes back and says goodbye has left twice', (
   assert.deepEqual(news(on), [SILENCE, 'exited w1@shop goodbye']);
 });
 
-test('a worker that was upgraded keeps its former version, until it is forgotten', () => {
+test('an upgraded worker keeps its former version until it is forgotten', () => {
   const on = watch();
   tell(on, heartbeats(0, 4, 0, { softwareVersion: '5.6.3' }));
   const versionsAt = (atS: number) =>

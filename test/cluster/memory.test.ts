@@ -56,21 +56,21 @@ function sayMuch(cluster: Cluster, workers: number, words: number): void {
   }
 }
 
-test('workers that say very much while no time passes fill no memory', () => {
+test('many worker events while no time passes fill no memory', () => {
   const cluster = newCluster();
   const mb = heldMb(() => sayMuch(cluster, 400, 64));
   assert.ok(mb < 60, `${mb} MB`);
   assert.ok(cluster.beyondFixedBounds() > 0);
 });
 
-test('as many processes of as many workers as there may be, each with texts of its own, fill no memory', () => {
+test('the maximum of processes and workers, each with its own texts, fills no memory', () => {
   const cluster = newCluster();
   const mb = heldMb(() => sayMuch(cluster, DEFAULTS.workersMax, 1));
   assert.ok(mb < 100, `${mb} MB`);
   assert.ok(cluster.tables().workers.evicted > 0);
 });
 
-test('a process that begins anew again and again keeps none of those before, though a task ran on the first', () => {
+test('repeated restarts keep no former process, even if a task ran on the first', () => {
   const cluster = newCluster();
   const mb = heldMb(() => {
     cluster.apply(started(), T0_MS, 0);
@@ -84,7 +84,7 @@ test('a process that begins anew again and again keeps none of those before, tho
   assert.equal(cluster.tables().workers.size, 1);
 });
 
-test('a word that may be of another process is kept, and none of those that came after it', () => {
+test('an event that may belong to another process is kept without those after it', () => {
   const cluster = newCluster();
   const mb = heldMb(() => {
     for (const processed of [7, 3]) {
@@ -98,7 +98,7 @@ test('a word that may be of another process is kept, and none of those that came
   assert.ok(mb < 10, `${mb} MB`);
 });
 
-test('the table of workers estimates what it takes, never too little, and comes back to nothing', () => {
+test('the memory estimate of the worker table is never too low, and returns to zero', () => {
   const settings = { ...DEFAULTS, workersMax: 2_000 };
   const table = new WorkerTable(settings, { windowMs: settings.windowMs, observe: () => {} });
   assert.equal(table.bytes, 0);
@@ -128,7 +128,7 @@ test('the table of workers estimates what it takes, never too little, and comes 
   assert.deepEqual([table.size, table.bytes], [0, 0]);
 });
 
-test('events with long texts, each of another worker, wait in bounded memory, and leave nothing when they go', () => {
+test('events with long texts, each of another worker, are held in bounded memory, which is freed', () => {
   const table = new WorkerTable(
     { ...DEFAULTS, workersMax: 1 },
     { windowMs: DEFAULTS.windowMs, observe: () => {} },
@@ -156,7 +156,7 @@ test('events with long texts, each of another worker, wait in bounded memory, an
   assert.ok(mb + leftMb < 30, `${mb + leftMb} MB are left of ${mb}`);
 });
 
-test('as many workers and events as the options say have room, with names longer than usual', () => {
+test('the configured numbers of workers and events fit, with names longer than usual', () => {
   const { workersMax, heldMax } = DEFAULTS;
   const on = watch({ ...DEFAULTS, tasksMax: heldMax });
   for (let index = 0; index < workersMax; index += 1) {

@@ -25,7 +25,7 @@ function longestStepMs({ cluster }: Watched): number {
   return longestMs;
 }
 
-test('a collection of a million tasks, all of which one worker runs and half of which it denies, is made in short steps', () => {
+test('a collection of a million tasks of one worker, half of which it no longer runs, has short steps', () => {
   const on = watch({ tasksMax: TASKS, heldMax: 100 });
   for (let index = 0; index < TASKS; index += 1) {
     const of = { uuid: `u${index}` };
@@ -49,7 +49,7 @@ test('a collection of a million tasks, all of which one worker runs and half of 
   assert.ok(gapMs < STEP_CPU_MS_MAX, `a new connection: ${gapMs} ms`);
 });
 
-test('a collection of tasks that were delivered many times to one worker, which denies them, is made in short steps', () => {
+test('a collection of tasks with many deliveries to one worker, which no longer runs them, has short steps', () => {
   const on = watch({ tasksMax: DELIVERED_TASKS, heldMax: 100 });
   for (let delivery = 0; delivery < DELIVERIES; delivery += 1) {
     for (let index = 0; index < DELIVERED_TASKS; index += 1) {
@@ -75,7 +75,7 @@ test('a collection of tasks that were delivered many times to one worker, which 
   assert.ok((reading?.runningAgeS ?? 0) > 0);
 });
 
-test('no choice of the times at which tasks began makes a collection long', () => {
+test('no choice of start times makes a collection slow', () => {
   const begunMs = againstMedians(20_000);
   const on = watch({ tasksMax: begunMs.length });
   for (const [index, ms] of begunMs.entries()) {

@@ -4,14 +4,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Names } from '../../src/cluster/names.ts';
 
-test('a name comes back as it is, however many there were', () => {
+test('a name is unchanged, however many there were', () => {
   const names = new Names();
   for (const name of ['shop.pay', '', '__proto__', 'naïve', 'shop.pay'])
     assert.equal(names.intern(name), name);
   for (let index = 0; index < 45_000; index += 1) assert.equal(names.intern(`n${index}`), `n${index}`);
 });
 
-test('names of the longest kind are bounded in memory too', () => {
+test('the longest names are bounded in memory too', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
   const names = new Names();
@@ -28,7 +28,7 @@ test('names of the longest kind are bounded in memory too', () => {
   assert.equal(names.intern('shop.pay'), 'shop.pay');
 });
 
-test('equal names have the same identity, and any other name another', () => {
+test('equal names have the same identity, and different names another', () => {
   const names = new Names();
   const identity = names.identity('shop.pay', 'orders', 'w1@shop');
   assert.deepEqual(identity, { task: 'shop.pay', queue: 'orders', worker: 'w1@shop' });
@@ -42,7 +42,7 @@ test('equal names have the same identity, and any other name another', () => {
     assert.notEqual(names.identity(task, queue, worker), identity);
 });
 
-test('what is not known is unknown, whatever its other parts are called', () => {
+test('an unknown part is unknown, whatever the other parts are', () => {
   const names = new Names();
   assert.deepEqual(names.identity('', '', 'w1@shop'), {
     task: 'unknown',
@@ -56,7 +56,7 @@ test('what is not known is unknown, whatever its other parts are called', () => 
   });
 });
 
-test('of too many identities all start anew, with the same names', () => {
+test('beyond the limit all identities start anew, with the same names', () => {
   const names = new Names();
   const first = names.identity('t0', 'q', 'w0');
   for (let index = 0; index < 50_000; index += 1)

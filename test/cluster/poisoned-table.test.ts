@@ -77,7 +77,7 @@ const POISONS: Readonly<Record<string, (uuid: string) => TaskEvent>> = {
 };
 
 for (const [what, poison] of Object.entries(POISONS)) {
-  test(`an end that is told twice counts once, though the table is full of tasks that ${what}`, () => {
+  test(`a duplicate end counts once, even in a table full of tasks that ${what}`, () => {
     const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
     flood(on, 0, TASKS_MAX, T0_MS, poison);
     on.cluster.collect(T0_MS + 10 * 60 * SECOND_MS);
@@ -90,7 +90,7 @@ for (const [what, poison] of Object.entries(POISONS)) {
   });
 }
 
-test('what runs is not pushed out by any number of tasks that are only sent', () => {
+test('running tasks are not evicted by any number of sent tasks', () => {
   const on = watch({ tasksMax: TASKS_MAX });
   for (let index = 0; index < HONEST; index += 1) {
     const of = { uuid: `honest${index}` };
@@ -107,7 +107,7 @@ test('what runs is not pushed out by any number of tasks that are only sent', ()
   assert.deepEqual(failures(on), ALL_WELL);
 });
 
-test('what runs is not pushed out by tasks with the longest names, of which the table has room for few', () => {
+test('running tasks are not evicted by tasks with the longest names, few of which fit', () => {
   const on = watch({ tasksMax: TASKS_MAX });
   for (let index = 0; index < HONEST; index += 1) tell(on, started({ uuid: `honest${index}` }), T0_MS);
   on.cluster.collect(T0_MS + 5 * SECOND_MS);
@@ -135,7 +135,7 @@ for (const [what, poison] of Object.entries({
   started: (uuid: string) => started({ uuid, hostname: `${uuid}@x` }),
   'received by as many clients': (uuid: string) => received({ uuid, hostname: `gen${uuid.slice(1)}@x` }),
 })) {
-  test(`what runs is not pushed out by tasks that were ${what}, each by a worker of its own`, () => {
+  test(`running tasks are not evicted by tasks that were ${what}, each by its own worker`, () => {
     for (const perSecond of [1_000, 20_000]) {
       const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX, workersMax: 10_000 });
       for (let index = 0; index < HONEST; index += 1) tell(on, started({ uuid: `honest${index}` }), T0_MS);
@@ -154,7 +154,7 @@ for (const [what, poison] of Object.entries({
   });
 }
 
-test('where clients tell of what they send and workers of nothing, it is waited for a day, and others count as ever', () => {
+test('without worker events, sent tasks are expected for a day, and other tasks count as usual', () => {
   const on = watch({ tasksMax: TASKS_MAX });
   const waiting = (atMs: number) =>
     on.cluster.collect(atMs).queues.find(({ queue }) => queue === 'silent')?.waitingAgeS ?? 0;
@@ -177,7 +177,7 @@ test('where clients tell of what they send and workers of nothing, it is waited 
   assert.equal(on.cluster.tables().tasks.evicted, 0, 'nothing that was waited for');
 });
 
-test('with a thousand tasks a second and 60,000 that wait, no sending is forgotten before its run', () => {
+test('with a thousand tasks a second and 60,000 waiting, no task-sent is forgotten before its run', () => {
   const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
   const waitMs = 60 * SECOND_MS;
   const seconds = 200;
@@ -205,7 +205,7 @@ function waitingS({ cluster }: Watched, wallMs: number, listenedMs = wallMs): nu
 /** Keeps the queue known. */
 const KEPT = { seriesRetentionMs: 30 * DAY_MS };
 
-test('a task is waited for until a day after its ETA, and not after it has expired', () => {
+test('a task is expected until a day after its ETA, or until it expires', () => {
   const on = watch(KEPT);
   tell(on, sent({ uuid: 'due', etaMs: T0_MS + 3 * DAY_MS }), T0_MS);
   assert.equal(waitingS(on, T0_MS + 2 * DAY_MS), 0, 'it is not due');
@@ -218,14 +218,14 @@ test('a task is waited for until a day after its ETA, and not after it has expir
   assert.equal(waitingS(expiring, T0_MS + HOUR_MS), 0);
 });
 
-test('time in which nothing was listened to makes no task wait in vain', () => {
+test('time while not listening ends no expectation', () => {
   const on = watch(KEPT);
   tell(on, sent(), T0_MS);
   assert.equal(waitingS(on, T0_MS + 3 * DAY_MS, T0_MS + HOUR_MS), 3 * 86_400);
   assert.equal(waitingS(on, T0_MS + 4 * DAY_MS, T0_MS + DAY_MS + SECOND_MS), 0);
 });
 
-test('what is waited for no longer is not forgotten while there is room: a run still gets its queue and its wait', () => {
+test('a task that is no longer expected is kept while there is room, so a run still gets its queue and wait', () => {
   const on = watch(KEPT);
   tell(on, sent(), T0_MS);
   const laterMs = T0_MS + DAY_MS + HOUR_MS;
@@ -240,7 +240,7 @@ test('what is waited for no longer is not forgotten while there is room: a run s
   );
 });
 
-test('what is waited for no longer is the first to be forgotten, and no loss', () => {
+test('a task that is no longer expected is forgotten first, and is no loss', () => {
   const on = watch({ ...KEPT, tasksMax: 10 });
   for (let index = 0; index < 5; index += 1) tell(on, sent({ uuid: `x${index}` }), T0_MS);
   const laterMs = T0_MS + DAY_MS + HOUR_MS;
@@ -256,7 +256,7 @@ test('what is waited for no longer is the first to be forgotten, and no loss', (
   assert.equal(on.cluster.tables().tasks.evicted, 0);
 });
 
-test('what a worker had received that is gone is waited for a day as well', () => {
+test('a task received by a worker that is gone is expected for a day too', () => {
   const on = watch({ seriesRetentionMs: HOUR_MS });
   tell(on, sent(), T0_MS);
   tell(on, received(), T0_MS);

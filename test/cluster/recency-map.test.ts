@@ -12,14 +12,14 @@ test('an empty map has nothing to take, use or delete', () => {
   assert.equal(map.size(), 0);
 });
 
-test('what is used becomes the most recent', () => {
+test('a used entry becomes the most recent', () => {
   const map = createRecencyMap<number>();
   for (const [index, key] of ['a', 'b', 'c'].entries()) map.add(key, index);
   assert.equal(map.use('a'), 0);
   assert.deepEqual([...map.values()], [1, 2, 0]);
 });
 
-test('an entry may be deleted while the entries are read', () => {
+test('an entry may be deleted during iteration', () => {
   const map = createRecencyMap<number>();
   for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) map.add(key, index);
   for (const value of map.values()) if (value % 2 === 0) map.delete('abcd'.charAt(value));
@@ -48,7 +48,7 @@ function model(steps: readonly Step[]): { told: readonly unknown[]; left: readon
   return { told: told.map((value) => (value === false ? undefined : value)), left: [...map.values()] };
 }
 
-test('any steps lead to the same as with a Map that is re-inserted into', () => {
+test('any operations give the same result as a Map with re-insertion', () => {
   const step = fc.tuple(
     fc.constantFrom('add', 'use', 'delete', 'take'),
     fc.constantFrom('a', 'b', 'c', 'd', 'e', '__proto__', 'constructor'),

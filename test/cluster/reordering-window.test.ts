@@ -41,7 +41,7 @@ function watched(heldMax = 1_000): Watched {
   };
 }
 
-test('an event comes out once an earlier one can no longer come, and not before', () => {
+test('an event is released once no earlier one can arrive, and not before', () => {
   const { window, hold, out } = watched();
   hold(received({ clock: 1 }), new Task(0), 0);
   window.release(HELD_MS - 1);
@@ -52,7 +52,7 @@ test('an event comes out once an earlier one can no longer come, and not before'
   assert.equal(window.size, 0);
 });
 
-test('what happened before an event comes out before it, however late it came', () => {
+test('an earlier event is released first, however late it arrived', () => {
   const { window, hold, out } = watched();
   const task = new Task(0);
   hold(succeeded({ clock: 3, timestampMs: T0_MS + 20 }), task, 0);
@@ -66,7 +66,7 @@ test('what happened before an event comes out before it, however late it came', 
   assert.equal(window.size, 0);
 });
 
-test('one task does not bring out the events of another', () => {
+test('one task does not release events of another', () => {
   const { window, hold, out } = watched();
   hold(started({ clock: 2, timestampMs: T0_MS + 10 }), new Task(0), 0);
   hold(received({ clock: 1, timestampMs: T0_MS }), new Task(1), windowMs);
@@ -74,7 +74,7 @@ test('one task does not bring out the events of another', () => {
   assert.deepEqual(out(), ['started 2']);
 });
 
-test('of events at one time the clock decides, then their kind, then who told', () => {
+test('events with the same time are ordered by logical clock, then type, then sender', () => {
   const at = { timestampMs: T0_MS };
   const orders: readonly (readonly [WorkerTaskEvent, WorkerInstance])[][] = [
     [
@@ -113,14 +113,14 @@ test('of events at one time the clock decides, then their kind, then who told', 
   }
 });
 
-test('an event that came after the time of the release stays in the window', () => {
+test('an event that arrived after the release time stays in the window', () => {
   const { window, hold, out } = watched();
   hold(received({ clock: 1 }), new Task(0), T0_MS + 10 * HELD_MS);
   window.release(T0_MS + HELD_MS);
   assert.deepEqual(out(), []);
 });
 
-test('beyond its bound the event that came first goes early, with what happened before it, and is counted', () => {
+test('beyond its bound the event that arrived first is released early, after earlier ones, and counted', () => {
   const { window, hold, out } = watched(3);
   const task = new Task(0);
   hold(started({ clock: 2, timestampMs: T0_MS + 10 }), task, 0);
@@ -137,7 +137,7 @@ test('beyond its bound the event that came first goes early, with what happened 
   assert.equal(window.releasedEarly, 1);
 });
 
-test('the bound holds, whatever comes', () => {
+test('the bound holds for any events', () => {
   const { window, hold, out } = watched(10);
   for (let index = 0; index < 1_000; index += 1) {
     hold(received({ clock: index }), new Task(index), 0);
@@ -147,7 +147,7 @@ test('the bound holds, whatever comes', () => {
   assert.equal(out().length, 990);
 });
 
-test('too many events of one task at a time go early, in their order, and are counted apart', () => {
+test('too many events of one task are released early, in order, and counted separately', () => {
   const { window, hold, out } = watched();
   const task = new Task(0);
   for (let clock = 0; clock <= 64; clock += 1) hold(started({ clock, timestampMs: T0_MS + clock }), task, 0);
@@ -162,7 +162,7 @@ test('too many events of one task at a time go early, in their order, and are co
   assert.equal(window.size, 0);
 });
 
-test('what is held of one task can be asked for at once, and all of it at the end', () => {
+test('the events of one task can be released at once, and all at the end', () => {
   const { window, hold, out } = watched();
   const [one, other] = [new Task(0), new Task(1)];
   hold(received({ clock: 1 }), one, 0);
@@ -176,7 +176,7 @@ test('what is held of one task can be asked for at once, and all of it at the en
   assert.equal(window.size, 0);
 });
 
-test('an event that is held again in the place of another one says only what it says itself', () => {
+test('a reused event has only its own data', () => {
   const seen: unknown[] = [];
   const window = new ReorderingWindow({ windowMs, heldMax: 10 }, (event) =>
     seen.push([event.type, event.etaMs, event.runtimeS, event.released]),

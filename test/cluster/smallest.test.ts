@@ -9,7 +9,7 @@ const SEED = 20_261_122;
 /** Of the thread’s own time, which is told in steps of 4 ms on some machines. */
 const STEP_CPU_MS_MAX = 12;
 
-test('it is what sorting finds', () => {
+test('the result is the same as by sorting', () => {
   const numbers = fc.array(
     fc.oneof(fc.integer({ min: 0, max: 9 }), fc.double({ noNaN: true, noDefaultInfinity: true })),
     {
@@ -29,7 +29,7 @@ test('it is what sorting finds', () => {
   );
 });
 
-test('numbers in order, in the opposite order and all the same take few steps', () => {
+test('sorted, reversed and equal numbers take few steps', () => {
   const count = 100_000;
   for (const nth of [(at: number) => at, (at: number) => -at, () => 7]) {
     let steps = 0;
@@ -42,7 +42,7 @@ test('numbers in order, in the opposite order and all the same take few steps', 
   }
 });
 
-test('each step looks at few of them', () => {
+test('each step reads a limited number of them', () => {
   const numbers = Float64Array.from({ length: 8_000_000 }, (_, at) => (at * 2_654_435_761) % 2 ** 32);
   const steps = largestOfSmallest(numbers, 4_000_000);
   let longestMs = 0;
@@ -55,7 +55,7 @@ test('each step looks at few of them', () => {
   assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
 });
 
-test('no choice of the numbers makes the steps many', () => {
+test('no choice of numbers takes many steps', () => {
   const count = 20_000;
   const halves = Float64Array.from({ length: count }, (_, at) => 2 ** -(at % 100));
   for (const numbers of [againstMedians(count), halves]) {

@@ -92,7 +92,7 @@ function outcome(
   return { lines: on.observed.map(line).sort(), queues, atRest };
 }
 
-test('a collection with events between its steps observes what one without observes, and says the same in the end', () => {
+test('a collection with events between its steps gives the same observations and the same view', () => {
   const [plain, stepwise] = [watch(LARGE), watch(LARGE)];
   const { lastMs } = play(plain, (nowMs) => plain.cluster.collect(nowMs));
   let stepsMost = 0;
@@ -106,7 +106,7 @@ test('a collection with events between its steps observes what one without obser
   assert.deepEqual(outcome(stepwise, lastMs), expected);
 });
 
-test('tasks that end, are forgotten and give their place to others between the steps are neither lost nor counted twice', () => {
+test('tasks that end, are forgotten or replaced between the steps are neither lost nor counted twice', () => {
   // So few are remembered that most of those a collection has still to look at are others by then.
   const on = watch({ tasksMax: 1_500, workersMax: 1_000 });
   const { lastMs } = play(on, (nowMs, applyNext) => {
@@ -127,7 +127,7 @@ test('tasks that end, are forgotten and give their place to others between the s
   assert.ok(queues.every(({ runningAgeS }) => runningAgeS === 0));
 });
 
-test('the bound of the tasks holds though a collection comes to some that were forgotten meanwhile', () => {
+test('the bound on tasks holds if a collection meets tasks that were forgotten meanwhile', () => {
   const tasksMax = 3_000;
   const on = watch({ tasksMax });
   // Is over, but for a second delivery.
@@ -153,7 +153,7 @@ test('the bound of the tasks holds though a collection comes to some that were f
   assert.equal(workers.find(({ worker }) => worker === WORKER)?.prefetched, tasksMax);
 });
 
-test('a run that ends between being found and being judged is not lost with its worker', () => {
+test('a run that ends during the collection is not lost with its worker', () => {
   const on = watch(LARGE);
   const tasks = new Set(Array.from({ length: 3_000 }, (_, index) => `t${index}`));
   const of = (name: string): { uuid: string; hostname: string } => ({
@@ -186,7 +186,7 @@ test('a run that ends between being found and being judged is not lost with its 
   assert.deepEqual(new Set(ends), tasks);
 });
 
-test('a worker that is forgotten and comes back between the steps is not forgotten for what it was before', () => {
+test('a worker that is forgotten and returns between the steps is a new one', () => {
   const workersMax = 700;
   const old = Array.from({ length: workersMax }, (_, index) => `w${index}@shop`);
   const others = Array.from({ length: workersMax }, (_, index) => `other${index}@shop`);
@@ -215,7 +215,7 @@ test('a worker that is forgotten and comes back between the steps is not forgott
   for (let pause = 0; pause < steps - 1; pause += 1) assert.equal(comeBackAfter(pause).up, workersMax);
 });
 
-test('a word that is not due at one collection is applied at a later one', () => {
+test('a worker event that is not due at one collection is applied at a later one', () => {
   const on = watch();
   on.cluster.apply(signal('worker-heartbeat', { active: 7 }), T0_MS);
   assert.equal(on.cluster.collect(T0_MS + 1).workers[0]?.active, undefined);
@@ -244,7 +244,7 @@ test('after a burst no step and no event observes much at once', () => {
   assert.ok(length > 14_000, `${length} in all`);
 });
 
-test('what waits is drained in steps too', () => {
+test('held events are drained in steps too', () => {
   const on = watch({ tasksMax: 20_000, heldMax: 20_000 });
   for (let index = 0; index < 1_000; index += 1) on.cluster.apply(received({ uuid: `u${index}` }), T0_MS);
   const perStep: number[] = [];
@@ -258,7 +258,7 @@ test('what waits is drained in steps too', () => {
   assert.equal(on.cluster.tables().reordering_window.size, 0);
 });
 
-test('nothing is said of a worker that gives way to others between two steps', () => {
+test('a worker evicted between two steps is not in the view', () => {
   const workersMax = 60;
   const on = watch({ workersMax });
   const beat = (hostname: string, pid: number, atMs: number): void =>

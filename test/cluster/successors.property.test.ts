@@ -90,7 +90,7 @@ const rows = fc.array(processes, { minLength: 1, maxLength: 4 });
 const everyMs = fc.constantFrom(1_000, 5_000, 10_000, 60_000);
 const delaysMs = fc.array(fc.integer({ min: 0, max: SETTINGS.windowMs }), { minLength: 40, maxLength: 40 });
 
-test('each process leaves once, and what it ran when it was killed is lost once', () => {
+test('each process exits once, and the tasks of a killed one are lost once', () => {
   fc.assert(
     fc.property(rows, everyMs, delaysMs, (row, collectEveryMs, delays) => {
       const events = storyOf(row);
@@ -124,7 +124,7 @@ test('each process leaves once, and what it ran when it was killed is lost once'
   );
 });
 
-test('in whatever order events come within the window, the same is observed', () => {
+test('the order of arrival within the window does not change what is observed', () => {
   fc.assert(
     fc.property(rows, everyMs, delaysMs, (row, collectEveryMs, delays) => {
       const events = storyOf(row);

@@ -9,7 +9,7 @@ const LOST = 'lost shop.pay orders w1@shop';
 const [GOODBYE, SILENCE] = ['exited w1@shop goodbye', 'exited w1@shop silence'];
 const [REPLACED, RESTARTED] = ['exited w1@shop replaced', 'exited w1@shop restarted'];
 
-test('two containers of one nodename and pid, for the time of a deploy: neither counts for the other', () => {
+test('two containers with one nodename and pid during a deploy do not count for each other', () => {
   const on = watch();
   tell(on, heartbeats(0, 20, 1, { processed: 5_000, clock: 9_000 }));
   tell(on, [[22, signal('worker-online', { processed: 0, clock: 2 })]]);
@@ -35,7 +35,7 @@ test('two containers of one nodename and pid, for the time of a deploy: neither 
   assert.deepEqual(news(on), [LOST, RESTARTED]);
 });
 
-test('a process that is back after it was given up for its silence has left once', () => {
+test('a process that returns after a time-out has exited once', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1, { processed: 5, clock: 90 })]);
   upAt(on, 140);
@@ -70,7 +70,7 @@ for (const isSamePid of [true, false]) {
   });
 }
 
-test('more processes at once than fit under one name are counted, and none of them is lost for it', () => {
+test('processes beyond the limit under one name are counted, and their tasks are not lost', () => {
   const on = watch();
   for (let atS = 0; atS < 40; atS += 2) {
     for (let pid = 1; pid <= 9; pid += 1) {
@@ -85,7 +85,7 @@ test('more processes at once than fit under one name are counted, and none of th
   assert.ok(on.cluster.beyondFixedBounds() > 0);
 });
 
-test('what waits in a long reordering window is no loss', () => {
+test('events in a long reordering window are no loss', () => {
   for (const lateS of [0, 13]) {
     const on = watch({ windowMs: 15_000 });
     tell(on, [...running('u1', 0), ...heartbeats(2, 18, 1)]);
@@ -105,7 +105,7 @@ test('what waits in a long reordering window is no loss', () => {
   }
 });
 
-test('a host whose clock was ahead until it was set: the process from before is not the successor', () => {
+test('if a clock was ahead until it was set, the former process is not the successor', () => {
   const on = watch();
   const told = (atS: number, event: CeleryEvent, aheadMs = 0): void =>
     on.cluster.apply({ ...event, timestampMs: T0_MS + atS * 1_000 + aheadMs }, T0_MS + atS * 1_000);
@@ -122,7 +122,7 @@ test('a host whose clock was ahead until it was set: the process from before is 
   assert.deepEqual(news(on), [GOODBYE]);
 });
 
-test('an event that is stamped in the future does not hide the death of its process', () => {
+test('an event with a future timestamp does not hide the death of its process', () => {
   for (const timestampMs of [T0_MS + 30_000, 9_999_999_999_000]) {
     const on = watch();
     tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
@@ -136,7 +136,7 @@ test('an event that is stamped in the future does not hide the death of its proc
   }
 });
 
-test('a clock that is set back after a restart moves nothing to the process from before', () => {
+test('a clock set back after a restart assigns nothing to the former process', () => {
   for (const backS of [60, 3_600]) {
     const on = watch();
     tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
@@ -154,7 +154,7 @@ test('a clock that is set back after a restart moves nothing to the process from
   }
 });
 
-test('a reconnect that takes a second is no goodbye, whenever a collection is made', () => {
+test('a reconnect within a second is no exit, whenever a collection is made', () => {
   for (const apartS of [0.02, 0.99, 1, 1.05]) {
     const on = watch({ windowMs: 1_000 });
     tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 50 })]);
@@ -167,7 +167,7 @@ test('a reconnect that takes a second is no goodbye, whenever a collection is ma
   }
 });
 
-test('a goodbye counts, whether the worker comes back with its pid or another, and whenever a collection is made', () => {
+test('a worker-offline counts, whether the worker returns with its pid or another, whenever a collection is made', () => {
   for (const pid of [17, 18]) {
     for (const collectionsS of [[60], [15, 60]]) {
       const on = watch();
@@ -184,7 +184,7 @@ test('a goodbye counts, whether the worker comes back with its pid or another, a
   }
 });
 
-test('a warm shutdown beside its successor, as in a deploy that overlaps, loses nothing', () => {
+test('a warm shutdown that overlaps with its successor loses nothing', () => {
   for (const pid of [18, 17]) {
     const on = watch();
     tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
@@ -229,7 +229,7 @@ for (const [what, greets, backS] of [
   ['without a greeting', false, 0],
   ['by a clock that was set back', true, 5],
 ] as const) {
-  test(`a task that is delivered to the restarted process, ${what}, is not lost, and what waits there is there`, () => {
+  test(`a task that is delivered to the restarted process, ${what}, is not lost, and waits there`, () => {
     const on = deliveredAgain(greets, backS);
     const [worker] = on.cluster.view(T0_MS + 81_000).workers;
     assert.deepEqual([worker?.up, worker?.active, worker?.prefetched, worker?.scheduled], [true, 1, 1, 1]);
@@ -276,7 +276,7 @@ for (const [what, { offMs = 0, setAtS = 0, setMs = 0 }] of Object.entries(CLOCKS
   });
 }
 
-test('a successor that greeted while we were held up is found', () => {
+test('a successor that came online while we were stalled is found', () => {
   const on = watch();
   tell(on, [[20, signal('worker-online')], ...running('u1', 21), ...heartbeats(22, 38, 1)]);
   const heldUpMs = 60_000;
@@ -295,7 +295,7 @@ test('a successor that greeted while we were held up is found', () => {
 });
 
 for (const pid of [17, 18]) {
-  test(`what a late successor is given anew is not lost, ${pid === 17 ? 'with the same pid' : 'with another'}`, () => {
+  test(`a task redelivered to a late successor is not lost, ${pid === 17 ? 'with the same pid' : 'with another'}`, () => {
     const on = watch();
     tell(on, [...running('u1', 0), ...heartbeats(2, 20, 1, { clock: 90 })]);
     tell(on, [[60, signal('worker-online', { pid, clock: 2 })]]);
@@ -310,7 +310,7 @@ for (const pid of [17, 18]) {
   });
 }
 
-test('a process whose count its successor passes by is not back', () => {
+test('a process whose count is passed by its successor’s has not returned', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 76, clock: 90 })]);
   tell(on, [[11, signal('worker-online', { clock: 900 })]]);

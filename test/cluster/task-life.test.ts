@@ -305,7 +305,7 @@ for (const { what, events, observed } of [...PREFORK, ...OTHER_POOLS]) {
   });
 }
 
-test('a task-received may come before its task-sent: within the window it makes no difference', () => {
+test('a task-received that arrives before its task-sent, within the window, makes no difference', () => {
   const lives = [...PREFORK, ...OTHER_POOLS].filter(
     ({ events }) => events[0]?.type === 'task-sent' && events[1]?.type === 'task-received',
   );
@@ -322,7 +322,7 @@ test('a task-received may come before its task-sent: within the window it makes 
   }
 });
 
-test('without task-sent, names are still known and the queue is not', () => {
+test('without task-sent, names are known and the queue is not', () => {
   assert.deepEqual(observe(spaced([R, B, OK])), [
     'received shop.pay unknown w1@shop',
     'started shop.pay unknown w1@shop',
@@ -330,7 +330,7 @@ test('without task-sent, names are still known and the queue is not', () => {
   ]);
 });
 
-test('a name that was not told is unknown, and does not wipe out one that was', () => {
+test('a missing name is unknown, and does not replace a known one', () => {
   const nameless = { name: '', queue: '' };
   assert.deepEqual(observe(spaced([sent(nameless), received({ name: '' })])), [
     'sent unknown unknown',
@@ -346,7 +346,7 @@ test('a name that was not told is unknown, and does not wipe out one that was', 
 
 const W2 = { hostname: 'w2@shop' };
 
-test('a redelivery to another worker is a run of its own', () => {
+test('a redelivery to another worker is a separate run', () => {
   const events = spaced([S, R, B, received(W2), started(W2), succeeded(W2), OK]);
   assert.deepEqual(observe(events).slice(3), [
     'received shop.pay orders w2@shop',
@@ -356,7 +356,7 @@ test('a redelivery to another worker is a run of its own', () => {
   ]);
 });
 
-test('of two deliveries each starts in its own worker', () => {
+test('each of two deliveries starts in its own worker', () => {
   const events = spaced([S, R, received(W2), started(W2), B, failed('KeyError'), failed('OSError', W2)]);
   assert.deepEqual(observe(events).slice(3), [
     'started shop.pay orders w2@shop',
@@ -366,7 +366,7 @@ test('of two deliveries each starts in its own worker', () => {
   ]);
 });
 
-test('a redelivery to the same worker ends twice, each with the time of its own', () => {
+test('a redelivery to the same worker ends twice, each with its own runtime', () => {
   const events = spaced([S, R, B, R, B, failed('KeyError'), failed('KeyError'), failed('KeyError')]);
   assert.deepEqual(observe(events).slice(5), [
     of('failed', 'KeyError', '3s'),
@@ -374,7 +374,7 @@ test('a redelivery to the same worker ends twice, each with the time of its own'
   ]);
 });
 
-test('a retry that another worker takes does not end the run that it followed', () => {
+test('a retry received by another worker does not end the former run', () => {
   const events = spaced([
     S,
     R,
@@ -391,7 +391,7 @@ test('a retry that another worker takes does not end the run that it followed', 
   ]);
 });
 
-test('after a restart under the same name, what the new process tells is of its own run', () => {
+test('after a restart under the same name, events of the new process belong to its own run', () => {
   const events = spaced([
     S,
     R,
@@ -404,7 +404,7 @@ test('after a restart under the same name, what the new process tells is of its 
   assert.deepEqual(observe(events).slice(-2), [STARTED, of('failed', 'KeyError', '1s')]);
 });
 
-test('one revocation that several workers tell counts once', () => {
+test('one revocation reported by several workers counts once', () => {
   const alone = spaced([S, revoked(), revoked(W2), revoked({ hostname: 'w3@shop' })]);
   assert.deepEqual(observe(alone), [SENT, of('revoked', 'revoked')]);
   const redelivered = spaced([S, R, received(W2), revoked(), revoked(W2)]);
@@ -413,12 +413,12 @@ test('one revocation that several workers tell counts once', () => {
   assert.deepEqual(observe(elsewhere).slice(2), [of('revoked', 'revoked')]);
 });
 
-test('a revocation told by another worker does not end what runs here', () => {
+test('a revocation reported by another worker does not end a run here', () => {
   const events = spaced([S, R, B, revoked({ ...W2, expired: true }), OK]);
   assert.deepEqual(observe(events).slice(3), ['revoked shop.pay orders w2@shop expired', SUCCEEDED]);
 });
 
-test('the runtime of a failure is by the worker’s clock, and never negative', () => {
+test('the runtime of a failure is by the worker’s clock and never negative', () => {
   const [, , begun, end] = spaced([S, R, B, failed('KeyError')]);
   assert.ok(begun !== undefined && end !== undefined);
   const setBack = { ...end, timestampMs: begun.timestampMs - 5_000 };
@@ -436,12 +436,12 @@ test('the runtime of a failure is by the worker’s clock, and never negative', 
   assert.equal(observation.runtimeS, 1);
 });
 
-test('the runtime of a success is the one that Celery measured, if it did', () => {
+test('the runtime of a success is Celery’s own, if it has one', () => {
   const events = spaced([R, B, succeeded({ runtimeS: undefined })]);
   assert.deepEqual(observe(events).slice(2), ['succeeded shop.pay unknown w1@shop unmeasured']);
 });
 
-test('an end sent twice, as after a lost connection, counts once', () => {
+test('a duplicate end, as after a lost connection, counts once', () => {
   const [first, begun, end] = spaced([R, B, retried('KeyError')]);
   assert.ok(first !== undefined && begun !== undefined && end !== undefined);
   assert.equal(observe([first, begun, end, end]).length, 3);
@@ -458,14 +458,14 @@ test('tasks do not mix', () => {
   ]);
 });
 
-test('uuids named like parts of every object are tasks like others', () => {
+test('uuids named like built-in properties are ordinary tasks', () => {
   for (const uuid of ['__proto__', 'constructor', 'toString']) {
     const events = spaced([S, R, B, OK].map((event) => ({ ...event, uuid })));
     assert.deepEqual(observe(events), [...BEGUN, SUCCEEDED]);
   }
 });
 
-test('a retry, which names itself as its parent, is a run like any other', () => {
+test('a retry, whose parent is itself, is an ordinary run', () => {
   // As Celery sends it: the retry keeps the uuid, and the task that sent it is its parent.
   const fields = { uuid: 'u1', root_id: 'u1', name: 'shop.pay', retries: 1, parent_id: 'u1' };
   const told = (type: string, hostname: string, atS: number) => ({

@@ -39,7 +39,7 @@ const turn = fc.record({
   which: fc.nat(TASKS - 1),
 });
 
-test('each walk visits those that were there when it began and have not left since, once and in their order', () => {
+test('each walk visits once, in order, the tasks that were there at its start and still are', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 60, size: 'max' }), (turns) => {
       const list = new TaskList();

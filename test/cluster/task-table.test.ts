@@ -37,7 +37,7 @@ function unfinished(table: TaskTable): readonly string[] {
   return uuids;
 }
 
-test('a task that is not known yet is empty, and is the same one the next time', () => {
+test('an unknown task is new, and the same object the next time', () => {
   const table = new TaskTable(2);
   const task = table.task('u1', T0_MS);
   const { name, queue, runs, sendings, over, revoked, lost, forgettable } = task;
@@ -52,7 +52,7 @@ test('a task that is not known yet is empty, and is the same one the next time',
   assert.equal(table.size, 1);
 });
 
-test('beyond its bound the table forgets the task of which no run has begun for longest', () => {
+test('beyond its bound the table evicts the task without a new run for longest', () => {
   const forgotten: string[] = [];
   const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
   for (const uuid of ['u1', 'u2', 'u3', 'u2']) table.task(uuid, T0_MS);
@@ -64,7 +64,7 @@ test('beyond its bound the table forgets the task of which no run has begun for 
   assert.equal(table.evicted, 1);
 });
 
-test('what is over is forgotten first, and is no loss', () => {
+test('ended tasks are forgotten first, which is no loss', () => {
   const forgotten: string[] = [];
   const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
   for (const uuid of ['old', 'over first', 'over second']) table.task(uuid, T0_MS);
@@ -75,7 +75,7 @@ test('what is over is forgotten first, and is no loss', () => {
   assert.equal(table.evicted, 1);
 });
 
-test('an entry that is used again for another task knows nothing of the one before', () => {
+test('a reused entry has no data of the former task', () => {
   const table = new TaskTable(1);
   const first = table.task('u1', T0_MS);
   table.openRun(first, INSTANCE, PAY);
@@ -93,7 +93,7 @@ test('an entry that is used again for another task knows nothing of the one befo
   assert.equal(table.openRun(second, INSTANCE, SHIP).identity, SHIP);
 });
 
-test('the bound holds, whatever comes', () => {
+test('the bound holds for any events', () => {
   const table = new TaskTable(10);
   for (let index = 0; index < 1_000; index += 1) {
     table.task(`u${index}`, T0_MS);
@@ -103,7 +103,7 @@ test('the bound holds, whatever comes', () => {
   assert.equal(table.evicted, 990);
 });
 
-test('a task has at most eight open runs and eight sendings; the oldest is given up, and counted', () => {
+test('a task has at most eight open runs and eight sendings, beyond which the oldest is dropped and counted', () => {
   const table = new TaskTable(10);
   const task = table.task('u1', T0_MS);
   for (let index = 0; index < 9; index += 1) {
@@ -139,7 +139,7 @@ const FORGOTTEN: readonly { what: string; events: readonly TaskEvent[]; lost: nu
 ];
 
 for (const { what, events, lost } of FORGOTTEN) {
-  test(`to forget a task is ${lost === 0 ? 'no' : 'a'} loss where ${what}`, () => {
+  test(`forgetting a task is ${lost === 0 ? 'no' : 'a'} loss if ${what}`, () => {
     const on = watch({ tasksMax: 1 });
     observe(spaced(events), on);
     assert.equal(on.cluster.tables().tasks.evicted, 0);
@@ -149,7 +149,7 @@ for (const { what, events, lost } of FORGOTTEN) {
   });
 }
 
-test('what is told of a forgotten task is counted all the same, under what is known then', () => {
+test('events of a forgotten task are counted under the names known then', () => {
   const on = watch({ tasksMax: 1 });
   observe([S, R, sent({ uuid: 'another' })], on);
   assert.deepEqual(observe([B, OK], on), [
@@ -158,7 +158,7 @@ test('what is told of a forgotten task is counted all the same, under what is kn
   ]);
 });
 
-test('what waits in the reordering window of a task that is forgotten is counted before', () => {
+test('the held events of a task are counted before it is forgotten', () => {
   const on = watch({ tasksMax: 1 });
   for (const event of [S, R, B]) on.cluster.apply(event, T0_MS);
   assert.equal(on.news().length, 1);
@@ -169,7 +169,7 @@ test('what waits in the reordering window of a task that is forgotten is counted
   );
 });
 
-test('whatever was told of tasks, nothing of their bytes is left when they are forgotten', () => {
+test('whatever the events, no bytes are left when all tasks are forgotten', () => {
   const [busy, fresh] = [watch({ tasksMax: 50 }), watch({ tasksMax: 50 })];
   const kinds = [sent, received, started, succeeded, () => retried('KeyError'), revoked] as const;
   for (let index = 0; index < 5_000; index += 1) {

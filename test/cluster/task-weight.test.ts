@@ -14,7 +14,7 @@ for (const [what, events] of Object.entries({
   'has begun': [received(), started()],
   'is over': [received(), started(), failed('KeyError')],
 })) {
-  test(`what a late sending tells of a task that ${what} is weighed`, () => {
+  test(`the texts of a late task-sent for a task that ${what} are weighed`, () => {
     const [long, short] = [watch(), watch()];
     for (const on of [long, short]) {
       for (const event of events) on.cluster.apply(event, T0_MS);

@@ -93,7 +93,7 @@ function known(on: Watched, nowMs: number) {
   return { before, after, tables: cluster.tables(), observed };
 }
 
-test('a cluster that is viewed at any times goes on like one that is not, and views agree', () => {
+test('views at any time do not change a cluster, and they agree', () => {
   fc.assert(
     fc.property(turns, (list) => {
       const bounds = { tasksMax: 3, workersMax: 2 };
@@ -114,7 +114,7 @@ test('a cluster that is viewed at any times goes on like one that is not, and vi
   );
 });
 
-test('after settling a view says what one says after settling again', () => {
+test('settling again does not change the view', () => {
   fc.assert(
     fc.property(turns, (list) => {
       const on = watch({ tasksMax: 3, workersMax: 2 });
@@ -164,7 +164,7 @@ function play(on: Watched, between: (nowMs: number) => void): ReturnType<typeof 
   return known(on, nowMs + SETTINGS.lostTimeoutMs + 1);
 }
 
-test('views under way side by side, some of them left, change nothing of what is settled and applied meanwhile', () => {
+test('concurrent views, some abandoned, do not change what is settled and applied meanwhile', () => {
   const large = { tasksMax: 4_000, workersMax: 1_000 };
   const on = watch(large);
   const underWay: Steps<ClusterView>[] = [];

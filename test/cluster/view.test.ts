@@ -197,7 +197,7 @@ function held({ workers }: ClusterView): readonly string[] {
   return workers.map(({ worker, prefetched, scheduled }) => `${worker} ${prefetched} ${scheduled}`);
 }
 
-test('a worker holds what it has received and not started, apart by whether it is due', () => {
+test('a worker’s received tasks are prefetched or scheduled, depending on their ETA', () => {
   const story: Story = [
     [0, received(of('u1'))],
     [0, received(of('u2'))],
@@ -212,7 +212,7 @@ test('a worker holds what it has received and not started, apart by whether it i
   assert.deepEqual(held(after(29, story)), ['w1@shop 3 0', 'w2@shop 0 0']);
 });
 
-test('what a worker held waits in the broker again once the worker is not there, until another is given it', () => {
+test('tasks of a worker that is gone wait in the broker until another worker receives them', () => {
   for (const goodbye of [true, false]) {
     const on = watch();
     tell(on, [
@@ -237,7 +237,7 @@ test('what a worker held waits in the broker again once the worker is not there,
   }
 });
 
-test('what another worker was given meanwhile waits no more where it was, though nobody has left', () => {
+test('a task received by another worker no longer waits at the first one, even while that is up', () => {
   const on = watch();
   tell(on, [
     [0, sent(of('u1'))],
@@ -250,7 +250,7 @@ test('what another worker was given meanwhile waits no more where it was, though
   assert.deepEqual([held(later), ages(later)], [['w1@shop 0 0', 'w2@shop 0 0'], []]);
 });
 
-test('a task that has expired in its worker does not wait', () => {
+test('an expired task does not wait', () => {
   const expires = { expiresMs: T0_MS + 5_000 };
   const story: Story = [
     [0, sent(expires)],
@@ -272,7 +272,7 @@ const lostLines = (on: Watched) =>
     .filter(({ kind }) => kind === 'task-lost')
     .map(line);
 
-test('what a worker says it does not run has left without an end: it neither runs nor is it lost', () => {
+test('a task that its worker no longer runs has ended unseen: it neither runs nor is lost', () => {
   const on = watch();
   // `Ignore` tells of no end.
   tell(on, [...running('ignored', 0), [2, heartbeat(0)]]);
@@ -285,7 +285,7 @@ test('what a worker says it does not run has left without an end: it neither run
   assert.deepEqual({ size, evicted }, { size: 1, evicted: 0 });
 });
 
-test('of a worker that is never idle those begun last are the ones that run', () => {
+test('for a worker that is never idle, the latest started tasks are the running ones', () => {
   const on = watch();
   tell(on, [...running('ignored', 0), ...running('u1', 1), ...running('u2', 2), [4, heartbeat(2)]]);
   assert.deepEqual(ages(collectAt(on, 6)), ['orders running 5']);
@@ -293,7 +293,7 @@ test('of a worker that is never idle those begun last are the ones that run', ()
   assert.equal(lostLines(on).length, 2);
 });
 
-test('a run that was taken for left is itself again once more is told of it', () => {
+test('a doubted run is expected again after its next event', () => {
   const on = watch();
   tell(on, [...running('u1', 0), [2, heartbeat(0)]]);
   collectAt(on, 5);
@@ -303,13 +303,13 @@ test('a run that was taken for left is itself again once more is told of it', ()
   assert.deepEqual(ends.map(line), ['failed shop.pay orders w1@shop KeyError 20s']);
 });
 
-test('tasks that began after the last word of their worker are not doubted', () => {
+test('tasks started after the worker’s last heartbeat are not doubted', () => {
   const on = watch();
   tell(on, [[0, heartbeat(0)], ...running('u1', 0.1), ...running('u2', 1)]);
   assert.deepEqual(ages(collectAt(on, 20)), ['orders running 19.9']);
 });
 
-test('after a gap nobody knows what still waits; what runs is known by its worker', () => {
+test('after a gap waiting tasks are doubted, and running ones are known from the worker', () => {
   const on = watch();
   tell(on, [
     [0, sent(of('u1'))],
@@ -334,21 +334,21 @@ test('after a gap nobody knows what still waits; what runs is known by its worke
   assert.ok(wait?.kind === 'task-started' && wait.prefetchTimeS === 7);
 });
 
-test('a worker that had to be forgotten for lack of room takes nothing with it', () => {
+test('an evicted worker has no effect on other workers or tasks', () => {
   const on = watch({ workersMax: 1 });
   tell(on, [...running('u1', 0), [1, heartbeat(0, W2)]]);
   collectAt(on, 100);
   assert.deepEqual(lostLines(on), []);
 });
 
-test('clients lose nothing and hold nothing', () => {
+test('clients have no tasks and lose none', () => {
   const on = watch();
   tell(on, running('u1', 0, { hostname: 'gen7@shop' }));
   const later = collectAt(on, 100);
   assert.deepEqual([later.workers, ages(later), lostLines(on)], [[], [], []]);
 });
 
-test('a queue that is known has its ages, 0 where nothing waits or runs, until nothing has been heard of it for long', () => {
+test('a known queue has ages, 0 while it is idle, until it has been unused for long', () => {
   const on = watch();
   tell(on, [...running('u1', 0), [3, succeeded(of('u1'))], [3, sent({ ...of('u2'), queue: 'mails' })]]);
   const idle = { queue: 'orders', waitingAgeS: 0, runningAgeS: 0 };
@@ -372,7 +372,7 @@ test('idle queues are bounded, and those beyond are counted', () => {
   assert.ok(on.cluster.beyondFixedBounds() >= 100);
 });
 
-test('queues with ages of their own are bounded; all others are told as one, of the oldest task', () => {
+test('queues with their own ages are bounded, and all others share the age of the oldest task', () => {
   const on = watch({ tasksMax: 30_000 });
   for (let index = 0; index < 30_000; index += 1) {
     const timestampMs = T0_MS - index;
@@ -383,7 +383,7 @@ test('queues with ages of their own are bounded; all others are told as one, of 
   assert.deepEqual(queues.at(-1), { queue: 'other', waitingAgeS: 30.999, runningAgeS: 0 });
 });
 
-test('ages are of the time at which they are worked out, however long the collection took', () => {
+test('ages are computed at the end of a collection, however long it took', () => {
   const { cluster } = watch({ tasksMax: 10_000 });
   for (let index = 0; index < 5_000; index += 1) cluster.apply(sent({ uuid: `u${index}` }), T0_MS);
   let nowMs = T0_MS + 1_000;
@@ -398,7 +398,7 @@ test('ages are of the time at which they are worked out, however long the collec
   assert.ok(nowMs > T0_MS + 4_000);
 });
 
-test('at the end everything that waits is observed, and nobody is given up for it', () => {
+test('at the end all held events are observed, and no worker is treated as gone', () => {
   const on = watch();
   tell(on, [...running('u1', 0), [0, heartbeat(1)]]);
   on.cluster.flush();
@@ -413,7 +413,7 @@ test('at the end everything that waits is observed, and nobody is given up for i
   );
 });
 
-test('a view is of its own time, though nothing was settled', () => {
+test('a view is current even if nothing was settled', () => {
   const on = watch();
   tell(on, [...running('u1', 0), [0, sent({ ...of('u2'), expiresMs: T0_MS + 5_000 })]]);
   tell(on, [[0, received({ ...of('u3'), ...eta(10) })]]);

@@ -163,18 +163,18 @@ const life = (uuid: string, sentAt: number, receivedAt: number, startedAt: numbe
   started({ uuid, hostname: WORKER, ...at(startedAt) }),
 ];
 
-test('a wait that comes out negative is 0, and the difference of the clocks is told with both hosts', () => {
+test('a negative wait is 0, and the clock skew is reported with both hosts', () => {
   assert.deepEqual(times(life('u1', 60, 1, 2)), ['queue 0', 'wait 0 prefetch 1']);
   assert.deepEqual(skews(life('u1', 60, 1, 2)), ['office cellar', 'office cellar']);
 });
 
-test('what a sending is stamped too late in any case is no difference of clocks', () => {
+test('a delay that Celery always adds to task-sent is no clock skew', () => {
   assert.deepEqual(skews(life('u1', 1.25, 1, 1)), []);
   assert.deepEqual(skews(life('u1', 1.26, 1, 1)), ['office cellar', 'office cellar']);
   assert.deepEqual(skews(life('u1', 1.26, 1, 2)), ['office cellar']);
 });
 
-test('pairs of hosts are told by name up to a bound, and all others together, counted', () => {
+test('pairs of hosts are reported by name up to a limit, and all others together', () => {
   const on = watch({ skewPairsMax: 2 });
   for (let host = 0; host < 5; host += 1) {
     for (const uuid of [`a${host}`, `b${host}`]) {
@@ -189,7 +189,7 @@ test('pairs of hosts are told by name up to a bound, and all others together, co
   assert.deepEqual({ size, evicted }, { size: 2, evicted: 6 });
 });
 
-test('the queue of a task is where it was sent, else where it was, else the only one of its worker', () => {
+test('the queue of a task is that of its sending, else its last one, else the only one of its worker', () => {
   const queueOf = (events: readonly CeleryEvent[], consumed: readonly string[] = []): readonly string[] => {
     const on = watch();
     // The worker has to be known before it can be known what it consumes.
@@ -220,7 +220,7 @@ test('the queue of a task is where it was sent, else where it was, else the only
   );
 });
 
-test('a routing key that only looks like a delayed one names no queue', () => {
+test('a routing key that only resembles a delayed one names no queue', () => {
   for (const routingKey of [BITS, `${BITS}.`, `2.${BITS.slice(2)}.orders`, `0.${BITS}`, 'orders', '']) {
     const on = watch();
     on.cluster.apply(sent({ ...at(0), queue: '', routingKey }), T0_MS);
@@ -230,7 +230,7 @@ test('a routing key that only looks like a delayed one names no queue', () => {
   }
 });
 
-test('a task that was counted without its queue is not counted with it later', () => {
+test('a task that was counted without its queue is never counted with it', () => {
   const on = watch();
   on.cluster.apply(received(at(1)), T0_MS + 1_000);
   on.cluster.collect(T0_MS + 3_000);

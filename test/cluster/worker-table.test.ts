@@ -232,7 +232,7 @@ test('two workers on one host are two workers', () => {
   );
 });
 
-test('what a worker tells of itself is read, and its load only while it is up', () => {
+test('a worker’s own figures are read, and its load only while it is up', () => {
   const load = [0.5, 0.25, 0.125] as const;
   const [up] = readAt(3_000, [[0, signal('worker-heartbeat', { loadavg: load })]]);
   const versions = [{ version: '5.7.0', system: 'Linux' }];
@@ -241,7 +241,7 @@ test('what a worker tells of itself is read, and its load only while it is up', 
   assert.deepEqual([down?.load, down?.versions], [[0, 0, 0], versions]);
 });
 
-test('of processes that fill the memory for workers, those of the worker that was heard of longest ago go', () => {
+test('processes that fill the memory evict the least recently active worker', () => {
   const on = watch({ workersMax: 1_000 });
   for (let index = 0; index < 1_000; index += 1) {
     for (let pid = 1; pid <= 8; pid += 1) {
@@ -255,21 +255,21 @@ test('of processes that fill the memory for workers, those of the worker that wa
   assert.ok(workers.some(({ worker }) => worker === 'w999'));
 });
 
-test('a worker that crashes again and again pushes no other out of a small table', () => {
+test('a worker in a crash loop evicts no other from a small table', () => {
   const on = watch({ workersMax: 2 });
   hear(on, [[0, online(W2)]]);
   for (let pid = 1; pid <= 100; pid += 1) hear(on, [[10 * pid, signal('worker-online', { pid })]]);
   assert.equal(on.cluster.tables().workers.evicted, 0);
 });
 
-test('heartbeats that come in another order count as they were sent', () => {
+test('heartbeats that arrive in another order are applied as they were sent', () => {
   const on = watch();
   on.cluster.apply(signal('worker-heartbeat', { active: 1, timestampMs: T0_MS + 200 }), T0_MS + 200);
   on.cluster.apply(signal('worker-heartbeat', { active: 3, timestampMs: T0_MS }), T0_MS + 300);
   assert.equal(on.cluster.collect(T0_MS + 300 + windowMs).workers[0]?.active, 1);
 });
 
-test('an old instance is no longer counted once its successor is there, and two that live are added up', () => {
+test('an old process no longer counts once its successor runs, and two live ones add up', () => {
   const of = (pid: number, active: number) => signal('worker-heartbeat', { pid, active });
   const restarted = readAt(7_000, [
     [0, of(17, 3)],
@@ -310,7 +310,7 @@ test('clients are no workers, whatever they send', () => {
   );
 });
 
-test('names that only begin like a client’s are workers', () => {
+test('names that only resemble a client’s are workers', () => {
   const names = ['general@shop', 'gen@shop', 'gen4711', 'gen47x@shop', 'Gen4711@shop', 'agen4711@shop'];
   const readings = readAt(
     0,
@@ -319,7 +319,7 @@ test('names that only begin like a client’s are workers', () => {
   assert.deepEqual(readings.map(({ worker }) => worker).sort(), [...names].sort());
 });
 
-test('a task-sent is no sign of life, even from a host where a worker is', () => {
+test('a task-sent is no proof of life, even from the host of a worker', () => {
   const heard: Heard = [
     [0, heartbeat(1)],
     [workerTimeoutMs, sent({ hostname: WORKER })],
@@ -330,7 +330,7 @@ test('a task-sent is no sign of life, even from a host where a worker is', () =>
   );
 });
 
-test('beyond its bound the table forgets the worker that was heard of longest ago, and counts it', () => {
+test('beyond its bound the table evicts the least recently active worker, and counts it', () => {
   const on = watch({ workersMax: 2 });
   hear(on, [
     [0, online('a@shop')],
@@ -361,14 +361,14 @@ test('the bound holds for any number of processes under one name', () => {
   assert.ok((on.cluster.collect(T0_MS + 2_000).workers[0]?.active ?? 0) <= 8);
 });
 
-test('a worker that floods with heartbeats is taken at its word early, and that is counted', () => {
+test('events of a worker that floods with heartbeats are applied early, and counted', () => {
   const on = watch();
   for (let at = 0; at < 100; at += 1) hear(on, [[at, heartbeat(at)]]);
   assert.equal(on.cluster.beyondFixedBounds(), 36);
   assert.equal(on.cluster.collect(T0_MS + 99 + windowMs).workers[0]?.active, 99);
 });
 
-test('to forget a worker for its silence is no eviction, is told once, and it may come back', () => {
+test('a worker forgotten for silence is no eviction, is reported once, and may return', () => {
   const on = watch();
   const goneAtMs = T0_MS + workerTimeoutMs + seriesRetentionMs + 1;
   hear(on, [[0, heartbeat(3)]]);
@@ -384,7 +384,7 @@ test('to forget a worker for its silence is no eviction, is told once, and it ma
   );
 });
 
-test('of a name whose oldest process tells of ever fewer tasks eight processes stay, and their memory is known', () => {
+test('a name whose oldest process reports falling counts keeps eight processes, with their memory counted', () => {
   const table = new WorkerTable(SETTINGS, { windowMs, observe: () => {} });
   let nowMs = T0_MS;
   let pid = 0;
@@ -407,7 +407,7 @@ test('of a name whose oldest process tells of ever fewer tasks eight processes s
   assert.deepEqual([table.size, table.bytes], [0, 0]);
 });
 
-test('workers that are deployed again and again, and say goodbye, are not pushed out by their own former processes', () => {
+test('repeatedly deployed workers are not evicted by their own former processes', () => {
   const on = watch({ workersMax: 1_000 });
   let atMs = 0;
   for (let deploy = 1; deploy <= 4; deploy += 1) {

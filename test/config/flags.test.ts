@@ -22,7 +22,7 @@ test('a value may contain equals signs and begin with a dash', () => {
   });
 });
 
-test('a switch stands alone or has a value after an equals sign', () => {
+test('a boolean flag needs no value, or has one after an equals sign', () => {
   assert.deepEqual(read('--otlp-insecure').given, { otlp_insecure: 'true' });
   assert.deepEqual(read('--otlp-insecure=false').given, { otlp_insecure: 'false' });
   assert.deepEqual(read('--otlp-insecure', '--log-level', 'warn').given, {
@@ -31,14 +31,14 @@ test('a switch stands alone or has a value after an equals sign', () => {
   });
 });
 
-test('a flag without its value does not swallow the next flag', () => {
+test('a flag without its value does not consume the next flag', () => {
   assert.deepEqual(read('--tasks-max', '--log-level', 'debug'), {
     given: { log_level: 'debug' },
     mistakes: ['tasks_max (--tasks-max): expected a value: a whole number from 1 to 10000000'],
   });
 });
 
-test('an empty value is a mistake: it was meant to be something', () => {
+test('an empty value is a mistake', () => {
   for (const argv of [
     ['--tasks-max='],
     ['--tasks-max', ''],
@@ -52,13 +52,13 @@ test('an empty value is a mistake: it was meant to be something', () => {
   }
 });
 
-test('a flag of comes twice is a mistake', () => {
+test('a repeated flag is a mistake', () => {
   assert.deepEqual(read('--tasks-max', '1', '--tasks-max=2').mistakes, [
     'tasks_max (--tasks-max): expected this flag only once',
   ]);
 });
 
-test('an unknown flag is one mistake, with its value, and near misses are recognised', () => {
+test('an unknown flag with its value is one mistake, with a suggestion for a near miss', () => {
   const cases: [argv: string[], mistake: string][] = [
     [
       ['--log-levl', 'debug'],
@@ -85,7 +85,7 @@ test('an unknown flag is one mistake, with its value, and near misses are recogn
   for (const [argv, mistake] of cases) assert.deepEqual(read(...argv), { given: {}, mistakes: [mistake] });
 });
 
-test('a stray argument is a mistake, and is named by its place', () => {
+test('a stray argument is a mistake, named by its position', () => {
   assert.deepEqual(read('--tasks-max', '1', 'stray', '--', 'another'), {
     given: { tasks_max: '1' },
     mistakes: [3, 4, 5].map(

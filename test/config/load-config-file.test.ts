@@ -31,7 +31,7 @@ const ONE = (resource: string, celery = '') =>
   `file_format: "1.0"\n${METER_PROVIDER}\nresource: ${resource}\n${celery}`;
 const BROKER = { CELERY_BROKER_URL: 'amqp://env' };
 
-test('a file is named by a flag, else by the variable of the specification', () => {
+test('a file is named by a flag, else by the specification’s variable', () => {
   const file = fileWith(TWO);
   const other = fileWith(TWO.replace('log_level: error', 'log_level: debug'));
   const level = (argv: readonly string[], env: Record<string, string>) => {
@@ -42,7 +42,7 @@ test('a file is named by a flag, else by the variable of the specification', () 
   assert.equal(level([`--config=${other}`], { OTEL_CONFIG_FILE: file }), 'debug');
 });
 
-test('what is not about one service is taken from a flag, else a variable, else the file, else its default', () => {
+test('an option that is not of one service is read from a flag, else a variable, else the file, else its default', () => {
   const settings = (more: Parameters<typeof configOf>[1]) => {
     const { services, self, logLevel } = configOf(TWO, more);
     return [services.map(({ cluster }) => cluster.workerTimeoutMs), self.enabled, logLevel];
@@ -58,7 +58,7 @@ test('what is not about one service is taken from a flag, else a variable, else 
   assert.deepEqual([services[0].cluster.workerTimeoutMs, self.enabled, logLevel], [30_000, true, 'info']);
 });
 
-test('levels of the log are the severities of the standard, and their grades, which allows none, are refused', () => {
+test('log levels are the standard’s severities, without their numbered variants', () => {
   for (const severity of ['trace', 'debug', 'info', 'warn', 'error', 'fatal']) {
     assert.equal(configOf(TWO.replace('error', severity)).logLevel, severity);
     for (const grade of ['2', '3', '4']) {
@@ -70,7 +70,7 @@ test('levels of the log are the severities of the standard, and their grades, wh
   }
 });
 
-test('beside celery.services, a flag for one service is a mistake that says where it belongs', () => {
+test('with celery.services, a flag for one service is a mistake that names the right place', () => {
   const rows = optionRows('run').filter(([, { scope }]) => scope === 'service');
   assert.ok(rows.length > 10);
   for (const [key] of rows) {
@@ -86,7 +86,7 @@ test('beside celery.services, a flag for one service is a mistake that says wher
   }
 });
 
-test('beside any file, a flag for the export is a mistake that says where it belongs', () => {
+test('with a file, a flag for the export is a mistake that names the right place', () => {
   const rows = optionRows('run').filter(([, { scope }]) => scope === 'export');
   assert.ok(rows.length > 10);
   for (const text of [TWO, ONE('{ attributes_list: service.name=x }')]) {
@@ -109,7 +109,7 @@ test('beside any file, a flag for the export is a mistake that says where it bel
   );
 });
 
-test('the variables of the specification are not looked at, whatever they say', () => {
+test('with a file, the variables of the specification are ignored', () => {
   const env = Object.fromEntries(
     optionRows('run')
       .flatMap(([, row]) => row.env)
@@ -122,7 +122,7 @@ test('the variables of the specification are not looked at, whatever they say', 
   assert.deepEqual(configOf(one, { env: { ...env, ...BROKER } }), configOf(one, { env: BROKER }));
 });
 
-test('beside celery.services, variables for one service are not looked at either', () => {
+test('with celery.services, variables for one service are ignored too', () => {
   const env = Object.fromEntries(
     optionRows('run')
       .filter(([, { scope }]) => scope === 'service')
@@ -131,7 +131,7 @@ test('beside celery.services, variables for one service are not looked at either
   assert.deepEqual(configOf(TWO, { env }), configOf(TWO));
 });
 
-test('without celery.services there is one service, of flags and variables, with the name that the file has', () => {
+test('without celery.services there is one service from flags and variables, with the name in the file', () => {
   const celery =
     'celery:\n  tasks_max: 5\n  metrics: { celery.task.*: { enabled: false }, celery.worker.up: { enabled: false } }\n';
   const config = configOf(
@@ -158,7 +158,7 @@ test('without celery.services there is one service, of flags and variables, with
   );
 });
 
-test('the name of that service comes from its flag, else from the attributes of a flag, else from the file', () => {
+test('the name of that service is from its flag, else the attributes of a flag, else the file', () => {
   const name = (resource: string, ...argv: string[]) =>
     configOf(ONE(resource), { env: BROKER, argv }).services[0];
   const file = '{ attributes_list: "service.name=file,a=b" }';
@@ -181,7 +181,7 @@ test('the name of that service comes from its flag, else from the attributes of 
   );
 });
 
-test('mistakes of flags, of variables, of the standard and of our section are told at once, in the order of the lines', () => {
+test('all mistakes are reported at once: flags, variables, then the file by line', () => {
   const text = `file_format: "1.0"
 tracer_provider: {}
 celery:
@@ -223,7 +223,7 @@ resource: { attributes: [ { name: a, value: 5 } ] }
   );
 });
 
-test('no secret of a file is repeated, however wrong all of it is', (t) => {
+test('no secret of a file is shown, however malformed it is', (t) => {
   const secret = 'hunter2';
   setVariables(t, { TEST_SECRET: secret });
   const text = `file_format: "1.0"
@@ -254,7 +254,7 @@ meter_provider:
   assert.ok(!said.replace(`headers[1].${secret} (`, '').includes(secret), said);
 });
 
-test('the environment that was given is only read', () => {
+test('the given environment is not changed', () => {
   const env = Object.freeze({ LOG_LEVEL: 'warn' });
   assert.equal(
     configOf(withCelery('  services: { a: { broker_url: "amqp://a" } }'), { env }).logLevel,
@@ -262,7 +262,7 @@ test('the environment that was given is only read', () => {
   );
 });
 
-test('record takes no file: its broker comes from flags and variables', () => {
+test('record does not accept a file: its broker is from flags and variables', () => {
   const loaded = loadRecordConfig(sources('record', { env: { OTEL_CONFIG_FILE: '/nowhere/otel.yaml' } }));
   assert.ok(loaded.ok);
 });

@@ -94,7 +94,7 @@ test('a broker and a name are enough', () => {
   } satisfies Config);
 });
 
-test('lost_timeout is at least worker_timeout: its default grows with that, what is given is a mistake', () => {
+test('lost_timeout is at least worker_timeout: its default follows, a smaller value is a mistake', () => {
   const plain = {
     CELERY_BROKER_URL: 'amqp://a',
     OTEL_SERVICE_NAME: 'shop',
@@ -111,7 +111,7 @@ test('lost_timeout is at least worker_timeout: its default grows with that, what
   );
 });
 
-test('every option arrives in the slice of its room, in its unit', () => {
+test('every option is in the settings of its room, in its unit', () => {
   const config = configOf({
     argv: [
       ...[
@@ -229,7 +229,7 @@ test('every option arrives in the slice of its room, in its unit', () => {
   );
 });
 
-test('a flag wins over the variable for metrics, that over the one for all signals, and any over the default', () => {
+test('a flag wins over the variable for metrics, that over the one for all signals, that over the default', () => {
   const general = { OTEL_EXPORTER_OTLP_TIMEOUT: '1' };
   const metrics = { ...general, OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '2' };
   const timeout = (more: Partial<OptionSources>) => configOf(more).otlp.exporter.timeoutMs;
@@ -239,12 +239,12 @@ test('a flag wins over the variable for metrics, that over the one for all signa
   assert.equal(timeout({ env: metrics, argv: ['--otlp-timeout', '3'] }), 3);
 });
 
-test('a value that another one overrides is not checked', () => {
+test('an overridden value is not checked', () => {
   const env = { OTEL_EXPORTER_OTLP_TIMEOUT: 'soon', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '2' };
   assert.equal(configOf({ env }).otlp.exporter.timeoutMs, 2);
 });
 
-test('where metrics go depends on the protocol, and over HTTP on the variable that says it', () => {
+test('the endpoint depends on the protocol, and over HTTP on the variable that sets it', () => {
   const http = { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' };
   const general = { ...http, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://all:4318/otlp/' };
   const metrics = { ...general, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://metrics:4318' };
@@ -272,7 +272,7 @@ test('where metrics go depends on the protocol, and over HTTP on the variable th
   );
 });
 
-test('headers of all sources are sent, and the preferred source wins key by key', () => {
+test('headers of all sources are merged, and the preferred source wins by key', () => {
   const config = configOf({
     env: { OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=1,c=1', OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'b=2,c=2' },
     argv: ['--otlp-headers', 'C=3'],
@@ -280,7 +280,7 @@ test('headers of all sources are sent, and the preferred source wins key by key'
   assert.deepEqual(config.otlp.exporter.headers, { a: '1', b: '2', c: '3' });
 });
 
-test('the name of the service comes from its own option, else from the resource attributes, and is no attribute', () => {
+test('the service name is from its own option, else from the resource attributes, and is not repeated there', () => {
   const attributes = 'service.name=billing,service.namespace=money';
   const load = (env: Record<string, string>) => {
     const { name, attributes: rest } = configOf({ env }).services[0];
@@ -294,7 +294,7 @@ test('the name of the service comes from its own option, else from the resource 
   });
 });
 
-test('an empty service.name among the attributes is none', () => {
+test('an empty service.name among the attributes is ignored', () => {
   const mistakes = mistakesOf({ env: { OTEL_SERVICE_NAME: '', OTEL_RESOURCE_ATTRIBUTES: 'service.name=' } });
   assert.deepEqual(
     mistakes.map(({ path }) => path),
@@ -302,7 +302,7 @@ test('an empty service.name among the attributes is none', () => {
   );
 });
 
-test('a name that may be in malformed attributes is not missed as well', () => {
+test('a name that may be in malformed attributes is not also reported as missing', () => {
   const mistakes = mistakesOf({ env: { OTEL_SERVICE_NAME: '', OTEL_RESOURCE_ATTRIBUTES: 'service.name' } });
   assert.deepEqual(
     mistakes.map(({ path }) => path),
@@ -310,7 +310,7 @@ test('a name that may be in malformed attributes is not missed as well', () => {
   );
 });
 
-test('keys that objects inherit are keys like others', () => {
+test('keys named like built-in properties are ordinary keys', () => {
   const config = configOf({ env: { OTEL_RESOURCE_ATTRIBUTES: '__proto__=a,constructor=b' } });
   assert.deepEqual(Object.entries(config.services[0].attributes), [
     ['__proto__', 'a'],
@@ -319,7 +319,7 @@ test('keys that objects inherit are keys like others', () => {
   assert.equal(Object.getPrototypeOf(config.services[0].attributes), Object.prototype);
 });
 
-test('the default of the export timeout gives way to a short interval, a timeout that is given does not', () => {
+test('the default export timeout follows a short interval, an explicit one does not', () => {
   const env = { OTEL_METRIC_EXPORT_INTERVAL: '1000' };
   assert.equal(configOf({ env }).otlp.schedule.timeoutMs, 1000);
   const [mistake] = mistakesOf({ env: { ...env, OTEL_METRIC_EXPORT_TIMEOUT: '1001' } });
@@ -331,7 +331,7 @@ test('the default of the export timeout gives way to a short interval, a timeout
   });
 });
 
-test('options that belong together are asked for each other', () => {
+test('options that belong together require each other', () => {
   const cases: [env: Record<string, string>, path: string][] = [
     [{ OTEL_EXPORTER_OTLP_CLIENT_KEY: FILES.key }, 'otlp_client_certificate'],
     [{ OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: FILES.certificate }, 'otlp_client_key'],
@@ -345,7 +345,7 @@ test('options that belong together are asked for each other', () => {
   }
 });
 
-test('a metric that is both switched off and on is a mistake', () => {
+test('a metric both enabled and disabled is a mistake', () => {
   const [mistake, ...more] = mistakesOf({
     env: { CELERY_OTEL_METRICS_DISABLED: 'celery.task.*,celery.worker.up' },
     argv: ['--enable-metrics=celery.task.sent,celery.worker.up'],
@@ -359,7 +359,7 @@ test('a metric that is both switched off and on is a mistake', () => {
   });
 });
 
-test('beside a recording, an option about the broker is a mistake, whether a flag or a variable gives it', () => {
+test('with a recording, a broker option is a mistake, from a flag or a variable', () => {
   for (const [command, load] of [
     ['run', loadConfig],
     ['record', loadRecordConfig],
@@ -428,7 +428,7 @@ test('record replaces a file only with --force', () => {
   assert.deepEqual(mistakes(['--force']), []);
 });
 
-test('the environment is only what was given', (t) => {
+test('only the given environment is read', (t) => {
   const before = process.env['OTEL_METRIC_EXPORT_INTERVAL'];
   t.after(() => {
     if (before === undefined) delete process.env['OTEL_METRIC_EXPORT_INTERVAL'];

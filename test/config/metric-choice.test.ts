@@ -29,7 +29,7 @@ const on = (
 const allOn = () => true;
 const allOff = () => false;
 
-test('each metric is as its row says unless an entry says otherwise', () => {
+test('each metric has the state of its row unless an entry changes it', () => {
   const byDefault = METRIC_NAMES.filter((name) => METRICS[name].enabled);
   assert.deepEqual(on([]), new Set(byDefault));
   assert.deepEqual(on([{}, {}]), new Set(byDefault));
@@ -39,21 +39,21 @@ test('each metric is as its row says unless an entry says otherwise', () => {
   );
 });
 
-test('every metric can be switched off, and on, by its name alone', () => {
+test('every metric can be enabled and disabled by its name', () => {
   for (const name of METRIC_NAMES) {
     assert.deepEqual(on([{ [name]: false }], allOn), without(name));
     assert.deepEqual(on([{ [name]: true }], allOff), new Set([name]));
   }
 });
 
-test('a * at the end stands for anything', () => {
+test('a * at the end matches anything', () => {
   assert.ok(workers.length > 1 && workers.length < METRIC_NAMES.length);
   assert.deepEqual(on([{ 'celery.worker.*': false }], allOn), without(...workers));
   assert.deepEqual(on([{ 'celery.worker.*': true }], allOff), new Set(workers));
   assert.deepEqual(on([{ '*': false }], allOn), new Set());
 });
 
-test('of entries that fit a name, the closest one counts, in whatever order they come', () => {
+test('the most specific matching entry wins, in any order', () => {
   const cases: [entries: Readonly<Record<string, boolean>>, metrics: ReadonlySet<MetricName>][] = [
     [{ '*': false, 'celery.worker.*': true }, new Set(workers)],
     [{ 'celery.worker.*': true, 'celery.worker.up': false }, without('celery.worker.up')],
@@ -69,7 +69,7 @@ test('of entries that fit a name, the closest one counts, in whatever order they
   }
 });
 
-test('what an earlier layer says wins, however closely a later one says it', () => {
+test('an earlier layer wins over more specific entries of a later one', () => {
   assert.deepEqual(on([{ '*': false }, { 'celery.task.sent': true }], allOn), new Set());
   assert.deepEqual(
     on([{ 'celery.worker.*': true }, { '*': false, 'celery.task.sent': true }], allOn),
@@ -77,7 +77,7 @@ test('what an earlier layer says wins, however closely a later one says it', () 
   );
 });
 
-test('attributes are those that the closest entry asks for, which may be none', () => {
+test('attributes are those of the most specific entry that has any, which may be none', () => {
   const [optIn] = OPT_INS;
   assert.ok(optIn !== undefined);
   const [name = '', key = ''] = optIn.split('/');
@@ -93,7 +93,7 @@ test('attributes are those that the closest entry asks for, which may be none', 
   assert.deepEqual(asked([...switches({ [name]: true })], [asks('*', key)]).includes(optIn), true);
 });
 
-test('where each was decided can be told', () => {
+test('the origin of each decision is available', () => {
   const chosen = chooseMetrics([
     [...switches({ 'celery.task.*': false }), asks('celery.task.prefetch_time', 'celery.worker.name')],
     [...switches({ 'celery.task.sent': true, 'celery.worker.up': true })],

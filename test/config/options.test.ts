@@ -90,7 +90,7 @@ for (const key of CASES) {
     }
   });
 
-  test(`${key} refuses what is malformed and says where it came from`, () => {
+  test(`${key} refuses malformed values and reports their source`, () => {
     for (const text of OPTION_CASES[key].bad) {
       for (const { command, source, given } of waysToGive(key, text)) {
         const result = readOptions(command, given);
@@ -106,7 +106,7 @@ for (const key of CASES) {
   });
 }
 
-test('every option has the default of its specification, and no other option has one', () => {
+test('every option has the default of its specification, and only those do', () => {
   for (const command of ['run', 'config', 'record', 'metrics'] as const) {
     const result = readOptions(command, sources(command, {}));
     assert.ok(result.ok);
@@ -118,7 +118,7 @@ test('every option has the default of its specification, and no other option has
   }
 });
 
-test('an empty variable is one that is not set', () => {
+test('an empty variable is like an unset one', () => {
   for (const command of ['run', 'config', 'record', 'metrics'] as const) {
     const blank = Object.fromEntries(optionRows().flatMap(([, row]) => row.env.map((name) => [name, ' \n'])));
     const plain = readOptions(command, sources(command, {}));
@@ -142,7 +142,7 @@ test('the description of every option is one sentence', () => {
   for (const [key, row] of optionRows()) assert.match(row.doc, /^[A-Z`][^\n]*\.$/, key);
 });
 
-test('a number that has a unit is asked for in it', () => {
+test('the expected format of a number names its unit', () => {
   const units = optionRows().flatMap(([key, { doc, format }]) => {
     const unit = /^(Seconds|Milliseconds) /u.exec(doc)?.[1]?.toLowerCase();
     return unit === undefined ? [] : [[key, unit, format.expects] as const];
@@ -159,7 +159,7 @@ test('an option of another command is neither read nor checked', () => {
   assert.throws(() => result.options.need('otlp_timeout'), /otlp_timeout/);
 });
 
-test('what is required is missed by its path', () => {
+test('a missing required option is reported by its path', () => {
   const missing = (command: OptionCommand): readonly Mistake[] => {
     const result = readOptions(command, { argv: [], env: {} });
     return result.ok ? [] : result.mistakes;
@@ -174,7 +174,7 @@ test('what is required is missed by its path', () => {
   );
 });
 
-test('a flag without its value is one mistake, not also an option that is missing', () => {
+test('a flag without its value is one mistake, not also a missing option', () => {
   const result = readOptions('run', { argv: ['--broker-url', '--service-name'], env: {} });
   assert.ok(!result.ok);
   assert.deepEqual(

@@ -15,7 +15,7 @@ function mistakesOf(loaded: LoadedConfig<unknown>): readonly string[] {
   return loaded.ok ? [] : loaded.mistakes.map(describeMistake);
 }
 
-test('a slip is told with what was probably meant', () => {
+test('a typo is reported with a suggestion', () => {
   const slips: readonly (readonly [name: string, meant: string])[] = [
     ['CELERY_OTEL_WORKER_TIMEUOT', 'CELERY_OTEL_WORKER_TIMEOUT'],
     ['CELERY_OTEL_worker_timeout', 'CELERY_OTEL_WORKER_TIMEOUT'],
@@ -37,12 +37,12 @@ test('a slip is told with what was probably meant', () => {
   }
 });
 
-test('what an option has is known, of whatever command', () => {
+test('variables of options are known, for any command', () => {
   const all = Object.fromEntries(optionRows().flatMap(([, { env }]) => env.map((name) => [name, 'x'])));
   assert.deepEqual(told(all), []);
 });
 
-test('variables without the prefix, and those that are empty, are nobody’s business', () => {
+test('variables without the prefix, and empty ones, are ignored', () => {
   assert.deepEqual(
     told({ CELERY_OTELX: '1', CELERY_FOO: '1', celery_otel_foo: '1', OTEL_FOO: '1', PATH: '/' }),
     [],
@@ -50,7 +50,7 @@ test('variables without the prefix, and those that are empty, are nobody’s bus
   assert.deepEqual(told({ CELERY_OTEL_FOO: '', CELERY_OTEL_BAR: ' \n' }), []);
 });
 
-test('what Kubernetes says of a service of our name is no mistake', () => {
+test('Kubernetes’ variables for a service of our name are no mistake', () => {
   const links = (service: string) => ({
     [`${service}_SERVICE_HOST`]: '10.0.0.11',
     [`${service}_SERVICE_PORT`]: '4317',
@@ -64,7 +64,7 @@ test('what Kubernetes says of a service of our name is no mistake', () => {
   assert.deepEqual(told({ ...links('CELERY_OTEL'), ...links('CELERY_OTEL_COLLECTOR_2') }), []);
 });
 
-test('what Docker says of a linked container of our name is no mistake', () => {
+test('Docker’s variables for a linked container of our name are no mistake', () => {
   const link = {
     CELERY_OTEL_COLLECTOR_PORT: 'udp://172.17.0.5:4317',
     CELERY_OTEL_COLLECTOR_NAME: '/bridge/celery-otel-collector',
@@ -75,7 +75,7 @@ test('what Docker says of a linked container of our name is no mistake', () => {
   assert.deepEqual(told(link), []);
 });
 
-test('what is only called as if they said it is a mistake', () => {
+test('variables that only resemble those are mistakes', () => {
   const alone = {
     CELERY_OTEL_PORT: '8080',
     CELERY_OTEL_METRICS_PORT: '9464',
@@ -90,7 +90,7 @@ test('what is only called as if they said it is a mistake', () => {
   assert.equal(told(another).length, Object.keys(alone).length);
 });
 
-test('neither a value is repeated nor a name that may be anything', () => {
+test('no value is quoted, and no name that may be a secret', () => {
   const name = `CELERY_OTEL_\u001b[31m${'x'.repeat(1000)}`;
   const lines = told({ CELERY_OTEL_PASSWORD: 'hunter2', [name]: 'hunter2' });
   assert.deepEqual(lines, [
@@ -99,7 +99,7 @@ test('neither a value is repeated nor a name that may be anything', () => {
   ]);
 });
 
-test('where they are refused, they are told with all other mistakes; else not at all', () => {
+test('where they are refused, they are reported with all other mistakes, else not at all', () => {
   const env = { CELERY_OTEL_TASK_MAX: '7', CELERY_OTEL_WORKERS_MAX: 'x', CELERY_OTEL_NONSENSE: '1' };
   const expected = [
     'environment (CELERY_OTEL_TASK_MAX): expected a known variable (did you mean CELERY_OTEL_TASKS_MAX?)',
@@ -116,7 +116,7 @@ test('where they are refused, they are told with all other mistakes; else not at
   assert.ok(loadRecordConfig(record).ok);
 });
 
-test('beside a file they are mistakes too, but for those that it refers to', (t) => {
+test('with a file they are mistakes too, except those that it references', (t) => {
   setVariables(t, { CELERY_OTEL_HOST: 'rabbit' });
   const file = fileWith(
     `file_format: "1.0"\n${METER_PROVIDER}\ncelery: { services: { shop: { broker_url: "amqp://\${CELERY_OTEL_HOST}" } } }\n`,

@@ -6,15 +6,15 @@ import { parseSource, readSources } from './sources.ts';
 
 const sources = readSources();
 
-test('every file is in a room and reaches only what its room may reach', () => {
+test('every file is in a room and imports only what its room may import', () => {
   assert.deepEqual(findBreaches(sources), []);
 });
 
-test('no import leads back to where it came from', () => {
+test('there are no import cycles', () => {
   assert.deepEqual(findCycles(sources), []);
 });
 
-test('the scan sees the sources and their imports', () => {
+test('the scan finds the sources and their imports', () => {
   const paths = sources.map((source) => source.path);
   for (const file of ['index.ts', 'bridge.ts', 'service.ts', 'cli/main.ts', 'celery/decode.ts']) {
     assert.ok(paths.includes(file), `${file} is not among the files that were read`);
@@ -85,7 +85,7 @@ const BREACHES: readonly (readonly [path: string, text: string, says: RegExp])[]
 ];
 
 for (const [file, text, says] of BREACHES) {
-  test(`notices in ${file}: ${text}`, () => {
+  test(`reports in ${file}: ${text}`, () => {
     const breaches = findBreaches([parseSource(file, text)]);
     assert.equal(breaches.length, 1, `one breach expected, not ${JSON.stringify(breaches)}`);
     assert.match(breaches[0] ?? '', says);
@@ -124,12 +124,12 @@ const HARMLESS: readonly (readonly [path: string, text: string])[] = [
 ];
 
 for (const [file, text] of HARMLESS) {
-  test(`lets pass in ${file}: ${text}`, () => {
+  test(`accepts in ${file}: ${text}`, () => {
     assert.deepEqual(findBreaches([parseSource(file, text)]), []);
   });
 }
 
-test('finds a cycle, also one of types, once', () => {
+test('reports a cycle once, also of types', () => {
   const cycle = [
     parseSource('celery/a.ts', `import type { B } from './b.ts';`),
     parseSource('celery/b.ts', `export { c } from './c.ts';`),

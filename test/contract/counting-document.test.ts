@@ -6,7 +6,7 @@ import { assertGenerated, markdownTable } from './generated-block.ts';
 
 const COUNTING = new URL('../../docs/counting.md', import.meta.url);
 
-test('docs/counting.md has every reason for not counting', () => {
+test('docs/counting.md has every reason for dropped input', () => {
   const rows = Object.entries(REJECTION_REASONS).map(([reason, { meaning, intentional }]) => [
     `\`${reason}\``,
     meaning,
@@ -15,7 +15,7 @@ test('docs/counting.md has every reason for not counting', () => {
   assertGenerated(COUNTING, 'reasons', markdownTable(['reason', 'meaning', ''], rows));
 });
 
-test('docs/counting.md has every numeric field with what is plausible in it', () => {
+test('docs/counting.md has every numeric field with its plausible range', () => {
   const rows = Object.entries(NUMERIC_FIELDS).map(([field, { min, max, unit, whole, meaning }]) => [
     `\`${field}\``,
     `${min.toLocaleString('en')} to ${max.toLocaleString('en')}${whole ? ', whole' : ''}`,

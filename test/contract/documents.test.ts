@@ -25,7 +25,7 @@ test('docs/embedding.md has every error code', () => {
   assertGenerated(EMBEDDING, 'errors', markdownTable(['code', 'meaning'], rows));
 });
 
-test('the documents that everybody begins with are short', () => {
+test('README.md and ARCHITECTURE.md are short', () => {
   for (const [document, linesMax] of [
     ['README.md', 150],
     ['ARCHITECTURE.md', 90],
@@ -59,7 +59,7 @@ test('no link within the repository is dead', () => {
 /** Variables of others, and how Kubernetes derives some from our name. */
 const OTHER_VARIABLES = ['CELERY_OTEL_', 'CELERY_OTEL_PORT', 'CELERY_OTEL_SERVICE_HOST', 'OTEL_LOG_LEVEL'];
 
-test('files, metrics, attributes and variables that documents name are there', () => {
+test('files, metrics, attributes and variables named in documents exist', () => {
   const names = new Set([METRICS, SELF_METRICS, ATTRIBUTES].flatMap((table) => Object.keys(table)));
   const variables = new Set([...optionRows().flatMap(([, { env }]) => env), ...OTHER_VARIABLES]);
   const isThere = (span: string): boolean => {
@@ -78,7 +78,7 @@ test('files, metrics, attributes and variables that documents name are there', (
   assert.deepEqual(unknown, []);
 });
 
-test('docs/troubleshooting.md quotes what the log says', () => {
+test('docs/troubleshooting.md quotes real log lines', () => {
   const said = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => readText(file) ?? '');
   const table = readText('docs/troubleshooting.md') ?? '';
   const symptoms = [...table.matchAll(/^\| ([^|]*) \|/gmu)].flatMap(([, cell = '']) => codeSpans(cell));
@@ -91,7 +91,7 @@ test('docs/troubleshooting.md quotes what the log says', () => {
   );
 });
 
-test('dead links are found, of files and of headings, and nothing else is taken for one', () => {
+test('dead links to files and headings are found, and live ones are not reported', () => {
   const tree = new Map([
     ['docs', ''],
     ['docs/a.md', '# One\n## The `two` of us, twice\n## One\n```\n# not a heading\n```\n'],

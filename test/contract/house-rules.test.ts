@@ -6,13 +6,13 @@ import { readSources } from './sources.ts';
 
 const OPENING = '/** Says what it is. */\n';
 
-test('every source file opens with a comment, is short and has a telling name', () => {
+test('every source file opens with a comment, is short and has a specific name', () => {
   const sources = readSources();
   assert.notEqual(sources.length, 0);
   assert.deepEqual(sources.flatMap(findLapses), []);
 });
 
-test('the sources are together no longer than they may be', () => {
+test('the sources do not exceed their total number of lines', () => {
   assert.deepEqual(findGrowth(readSources()), []);
   const files = [
     { path: 'config/a.ts', text: 'a\nb\n' },
@@ -25,7 +25,7 @@ test('the sources are together no longer than they may be', () => {
   ]);
 });
 
-test('a file without an opening comment is noticed, with or without a line for the shell', () => {
+test('a file without an opening comment is reported, with or without a shebang line', () => {
   for (const text of ['export const a = 1;\n/** Late. */\n', '#!/usr/bin/env node\nimport "a";\n']) {
     assert.match(findLapses({ path: 'celery/a.ts', text }).join(), /must open with a comment/);
   }
@@ -34,7 +34,7 @@ test('a file without an opening comment is noticed, with or without a line for t
   }
 });
 
-test('a file of more than 300 lines is noticed, unless it says that it is a table', () => {
+test('a file of more than 300 lines is reported, unless it says that it is a table', () => {
   const long = 'const a = 1;\n'.repeat(300);
   assert.match(
     findLapses({ path: 'celery/a.ts', text: OPENING + long }).join(),
@@ -47,7 +47,7 @@ test('a file of more than 300 lines is noticed, unless it says that it is a tabl
   assert.deepEqual(findLapses({ path: 'celery/a.ts', text: `/** The table of events. */\n${long}` }), []);
 });
 
-test('a name that says nothing is noticed, of a file or of a folder', () => {
+test('an unspecific name of a file or folder is reported', () => {
   for (const path of ['celery/utils.ts', 'common/event.ts', 'types.ts']) {
     assert.match(findLapses({ path, text: OPENING }).join(), /says nothing/);
   }

@@ -22,7 +22,7 @@ async function importAll(files: readonly string[]): Promise<Imported & { readonl
   return { ...imported, stderr: ended.stderr };
 }
 
-test('importing every file of the sources does nothing', async () => {
+test('importing any source file has no effect', async () => {
   const files = readSources().map((source) => source.path);
   assert.ok(files.includes(PROGRAM));
   const imported = await importAll(
@@ -32,7 +32,7 @@ test('importing every file of the sources does nothing', async () => {
   assert.deepEqual({ ...imported, names: [] }, { names: [], handles: [], timers: [], stderr: '' });
 });
 
-test('a bridge is there without a logger being loaded', async () => {
+test('creating a bridge does not load a logger', async () => {
   const bridge = pathToFileURL(path.join(ROOT, 'src/bridge.ts')).href;
   const script = `import { createRequire } from 'node:module';
     await import('${bridge}');
@@ -50,7 +50,7 @@ function writeModule(t: TestContext, text: string): string {
   return file;
 }
 
-test('a timer that was started is noticed, also one that does not keep the process alive', async (t) => {
+test('a started timer is detected, even an unreferenced one', async (t) => {
   const imported = await importAll([
     writeModule(t, 'setInterval(() => {}, 1000).unref(); export const a = 1;'),
   ]);
@@ -58,7 +58,7 @@ test('a timer that was started is noticed, also one that does not keep the proce
   assert.match(imported.timers.join(), /^setInterval .*sample\.mjs:1/);
 });
 
-test('a handle that keeps the process alive is noticed', async (t) => {
+test('a handle that keeps the process alive is detected', async (t) => {
   const text = `import net from 'node:net';
     const server = net.createServer();
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -67,6 +67,6 @@ test('a handle that keeps the process alive is noticed', async (t) => {
   assert.ok(imported.handles.includes('TCPServerWrap'), imported.handles.join());
 });
 
-test('output is noticed', async (t) => {
+test('output is detected', async (t) => {
   await assert.rejects(importAll([writeModule(t, `console.log('hello');`)]), SyntaxError);
 });

@@ -17,7 +17,7 @@ interface Row {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-test('every optional package that another one names has an entry of its own', () => {
+test('every optional package that another one names has an entry', () => {
   const packages = new Map<string, Row>(Object.entries(lock.packages));
   const missing = [...packages].flatMap(([place, row]) =>
     Object.entries(row.optionalDependencies ?? {})
@@ -29,7 +29,7 @@ test('every optional package that another one names has an entry of its own', ()
   assert.deepEqual(missing, []);
 });
 
-test('every package has the hash of what is installed, but for tools that are built for other platforms', () => {
+test('every package has a hash, except tools built for other platforms', () => {
   const packages = Object.entries<Row>(lock.packages).filter(([place]) => place !== '');
   const without = packages.filter(([, { integrity }]) => integrity === undefined);
   const other = without.filter(

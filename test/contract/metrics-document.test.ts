@@ -37,7 +37,7 @@ test('docs/metrics.md has an overview of the catalog', () => {
   assertGenerated(DOCUMENT, 'overview', text.join('\n\n'));
 });
 
-test('docs/metrics.md has what celery-otel metrics prints, below its heading', async () => {
+test('docs/metrics.md has the output of celery-otel metrics, below its heading', async () => {
   const { io, stdout } = processIo();
   assert.equal(await metrics([], io), 0);
   const [, heading, reference = ''] = /(# Metrics\n\n)([\s\S]*)\n$/.exec(stdout()) ?? [];
@@ -45,14 +45,14 @@ test('docs/metrics.md has what celery-otel metrics prints, below its heading', a
   assertGenerated(DOCUMENT, 'reference', reference);
 });
 
-test('the README names every metric about Celery and no other', () => {
+test('the README names exactly the metrics about Celery', () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const [, section = ''] = /\n## Metrics\n([\s\S]*?)\n## /.exec(readme) ?? [];
   const named = [...section.matchAll(/`(celery\.[^`]*)`/g)].map(([, name]) => name);
   assert.deepEqual(named.sort(), METRIC_NAMES.toSorted());
 });
 
-test('the documented resource attributes are those that resources have', () => {
+test('the documented resource attributes are those of real resources', () => {
   const { attributes } = serviceResource('celery-otel', {
     'service.instance.id': '1',
     'service.version': '1',

@@ -168,7 +168,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const runHere = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = PLAIN_ENV) =>
   runChild(command, args, { cwd: path.join(folder, 'user'), env, timeoutMs: RUN_TIMEOUT_MS });
 
-test('the tarball holds what was compiled, the documents and nothing else', () => {
+test('the tarball contains the compiled files, the documents and nothing else', () => {
   const compiled = readSources().flatMap(({ path: file }) => {
     const name = `dist/${file.replace(/\.ts$/u, '')}`;
     return [`${name}.js`, `${name}.js.map`, `${name}.d.ts`];
@@ -182,7 +182,7 @@ test('the tarball holds what was compiled, the documents and nothing else', () =
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
 });
 
-test('the bill of materials has all that the package brings along, with the versions and hashes of the lock file', () => {
+test('the SBOM lists all shipped packages, with the versions and hashes of the lock file', () => {
   const file = path.join(folder, 'user/node_modules/celery-otel/dist/sbom.cdx.json');
   const { metadata, components, dependencies }: Bill = JSON.parse(readFileSync(file, 'utf8'));
   assert.equal(metadata.component.name, 'celery-otel');
@@ -202,7 +202,7 @@ test('the bill of materials has all that the package brings along, with the vers
   assert.deepEqual(own?.dependsOn.toSorted(), direct.sort());
 });
 
-test('every source map is beside its file and carries the source, which the package does not hold', () => {
+test('every source map is next to its file and contains the source', () => {
   const installed = (file: string) =>
     readFileSync(path.join(folder, 'user/node_modules/celery-otel', file), 'utf8');
   const compiled = packed.files.map((file) => file.path).filter((file) => file.endsWith('.js'));
@@ -216,26 +216,26 @@ test('every source map is beside its file and carries the source, which the pack
   }
 });
 
-test('the command tells its version', async () => {
+test('the command prints its version', async () => {
   const { code, stdout, stderr } = await runHere('npx', ['--no-install', 'celery-otel', '--version']);
   assert.deepEqual({ code, stdout }, { code: 0, stdout: `${VERSION}\n` }, stderr);
 });
 
-test('the command of a clone that is installed globally runs, also after another build', async () => {
+test('the command of a globally installed clone runs, also after another build', async () => {
   const version = () => runHere(path.join(folder, 'global/bin/celery-otel'), ['--version']);
   assert.deepEqual(await version(), { code: 0, stdout: `${VERSION}\n`, stderr: '' });
   await done(process.execPath, path.join(folder, 'clone'), 'scripts/build.mjs');
   assert.deepEqual(await version(), { code: 0, stdout: `${VERSION}\n`, stderr: '' });
 });
 
-test('the command explains itself', async () => {
+test('the command prints its help', async () => {
   const { code, stdout, stderr } = await runHere('npx', ['--no-install', 'celery-otel', '--help']);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /celery-otel/);
   assert.match(stdout, /\brun\b[\s\S]*\brecord\b/u);
 });
 
-test('importing the library does nothing: no output, and the process ends by itself', async () => {
+test('importing the library has no effect: no output, and the process ends by itself', async () => {
   const ended = await runHere(
     process.execPath,
     ['--input-type=module', '--eval', `import 'celery-otel';`],
@@ -255,7 +255,7 @@ test('the library exports the promised names, and importing it starts nothing', 
   assert.deepEqual(imported, { names: PUBLIC_VALUES.toSorted(), handles: [], timers: [] });
 });
 
-test('the public names are listed one by one, types too', () => {
+test('all public names are listed, including types', () => {
   const index = readFileSync(path.join(ROOT, 'src/index.ts'), 'utf8');
   assert.doesNotMatch(index, /export \*/u);
   const exported = [...index.matchAll(/export (type )?\{([^}]*)\}/gu)].flatMap(([, allTypes, list = '']) =>
@@ -269,7 +269,7 @@ test('the public names are listed one by one, types too', () => {
   assert.deepEqual(exported.sort(), promised.sort());
 });
 
-test('a strict TypeScript program of a user compiles against the declarations', async () => {
+test('a strict TypeScript program compiles against the declarations', async () => {
   const names = [...PUBLIC_VALUES, ...PUBLIC_TYPES.map((name) => `type ${name}`)];
   const program = `import { ${names.join(', ')} } from 'celery-otel';\nexport { ${names.join(', ')} };\n`;
   writeFileSync(path.join(folder, 'user/program.ts'), program);

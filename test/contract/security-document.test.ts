@@ -11,7 +11,7 @@ import { assertGenerated, markdownTable } from './generated-block.ts';
 const SECURITY = new URL('../../SECURITY.md', import.meta.url);
 const LIMITS = { ...HEADER_LIMITS, ...BODY_LIMITS };
 
-test('SECURITY.md has every limit of a message', () => {
+test('SECURITY.md has every limit on a message', () => {
   const rows = Object.entries(LIMITS).map(([limit, { unit, max, reason, meaning }]) => [
     `\`${limit}\``,
     max.toLocaleString('en'),
@@ -26,7 +26,7 @@ test('SECURITY.md has every limit of a message', () => {
   );
 });
 
-test('SECURITY.md has what may be remembered of a service, and how much memory that may take', () => {
+test('SECURITY.md has the limits on the state of a service, with their memory', () => {
   const env = { CELERY_BROKER_URL: 'amqp://localhost', OTEL_SERVICE_NAME: 'shop' };
   const loaded = loadConfig({ argv: [], env });
   assert.ok(loaded.ok);
@@ -55,7 +55,7 @@ test('SECURITY.md has what may be remembered of a service, and how much memory t
   );
 });
 
-test('the reason of a limit is one of the reasons for not counting', () => {
+test('the reason of every limit is a reason for dropped input', () => {
   for (const [limit, { reason }] of Object.entries(LIMITS)) {
     assert.ok(reason === undefined || reason in REJECTION_REASONS, `${limit}: ${reason}`);
   }

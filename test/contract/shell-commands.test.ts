@@ -120,7 +120,7 @@ async function wrongWithOurs(
   return code === 0 ? undefined : text;
 }
 
-test('every shell command in the documents is right, or listed as unchecked', async (t) => {
+test('every shell command in the documents is valid, or listed as unchecked', async (t) => {
   const known = await knownFromHelp();
   assert.ok(known.commands.get('run')?.get('--broker-url') === true);
   assert.ok(known.variables.has('CELERY_BROKER_URL'));
@@ -138,7 +138,7 @@ test('every shell command in the documents is right, or listed as unchecked', as
   assert.deepEqual([...used].sort(), Object.keys(UNCHECKED).sort(), 'what is listed as unchecked is in use');
 });
 
-test('wrong commands, flags, variables and values are found', async (t) => {
+test('invalid commands, flags, variables and values are found', async (t) => {
   const known = await knownFromHelp();
   const judge = (text: string) => {
     const [command = assert.fail(text)] = shellCommands(`\`\`\`sh\n${text}\n\`\`\`\n`).slice(-1);
@@ -167,7 +167,7 @@ test('wrong commands, flags, variables and values are found', async (t) => {
   }
 });
 
-test('commands are found in blocks and in lines, with their variables, without comments', () => {
+test('commands are found in blocks and inline, with their variables, without comments', () => {
   const found = shellCommands(
     [
       'Run `npm run demo` or `celery-otel config`, not `celery-otel.yaml`.',

@@ -5,7 +5,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import lock from '../../package-lock.json' with { type: 'json' };
 import { VERSION } from '../../src/version.ts';
 
-test('the version in the code is that of package.json and of the lock file', () => {
+test('the version in the code is that of package.json and the lock file', () => {
   assert.equal(VERSION, manifest.version);
   assert.equal(lock.version, manifest.version);
 });

@@ -55,11 +55,11 @@ function recordedEvents(): readonly Readonly<Record<string, unknown>>[] {
   });
 }
 
-test('it ends by itself, and well', () => {
+test('it ends by itself, successfully', () => {
   assert.equal(demo.code, 0);
 });
 
-test('its table shows the ends that Celery itself reported when it was recorded', () => {
+test('its table shows the outcomes that Celery reported in the recording', () => {
   const report = readShopReport(JSON.parse(readFileSync(new URL('shop.celery.json', DEMO), 'utf8')));
   const rows = table('task');
   const sum = (counts: Readonly<Record<string, number>>) =>
@@ -81,7 +81,7 @@ test('its table shows the ends that Celery itself reported when it was recorded'
   assert.equal(rows.size, expected.length + 1, 'each task has a line, and there is one of totals');
 });
 
-test('its table shows as many tasks sent, received and started as there are in the recording', () => {
+test('its table shows as many tasks sent, received and started as the recording has', () => {
   const events = recordedEvents();
   const names = new Map(
     events.filter(({ type }) => type === 'task-received').map(({ uuid, name }) => [uuid, name]),
@@ -96,7 +96,7 @@ test('its table shows as many tasks sent, received and started as there are in t
   }
 });
 
-test('its table shows the worker that was killed and the one that was sent home as down, the others up', () => {
+test('its table shows the killed and the stopped worker as down, the others as up', () => {
   const offline = recordedEvents().filter(({ type }) => type === 'worker-offline');
   const down = new Set([...offline.map(({ hostname }) => String(hostname)), 'reports-1@shop-b']);
   assert.equal(down.size, 2);
@@ -104,7 +104,7 @@ test('its table shows the worker that was killed and the one that was sent home 
     assert.equal(row['up'], down.has(worker) ? 'DOWN' : 'up', worker);
 });
 
-test('the recording holds all that a cluster can do to a task, from two kinds of pool at least', () => {
+test('the recording has all outcomes of tasks, from at least two kinds of pool', () => {
   const types = new Set(recordedEvents().map(({ type }) => type));
   for (const type of [
     'sent',

@@ -11,7 +11,7 @@ function point(metric: string, attributes: Point['attributes']): Point {
   };
 }
 
-test('names that came from outside neither steer the terminal nor add lines to the tables', () => {
+test('untrusted names neither control the terminal nor add lines to the tables', () => {
   const lines = draw([
     point('celery.task.failed', { 'celery.task.name': HOSTILE, 'error.type': HOSTILE }),
     point('celery.worker.up', { 'celery.worker.name': HOSTILE }),

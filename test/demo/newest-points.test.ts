@@ -42,7 +42,7 @@ function seen(of: readonly Point[]): Readonly<Record<string, number>> {
   );
 }
 
-test('an export of one request takes the place of the one before', () => {
+test('an export of one request replaces the one before', () => {
   const newest = createNewestPoints();
   assert.deepEqual(newest.of('shop'), []);
   newest.take(points('sent', 1, 0, 3), 100);
@@ -52,7 +52,7 @@ test('an export of one request takes the place of the one before', () => {
   assert.deepEqual(seen(newest.of('shop')), { 3: 1 }, 'with delta the next one may have other series');
 });
 
-test('while an export is coming in, no series is missing; once it is whole, what it does not have has ended', () => {
+test('while an export is incomplete no series is missing; then the series that it lacks have ended', () => {
   const newest = createNewestPoints();
   newest.take(points('sent', 1, 0, FULL), 100);
   newest.take(points('sent', 1, FULL, 2 * FULL), 100);
@@ -66,7 +66,7 @@ test('while an export is coming in, no series is missing; once it is whole, what
   assert.deepEqual(seen(newest.of('shop')), { 11: 2000, 12: 299 });
 });
 
-test('an export whose last request is full, too, is whole when the next one begins', () => {
+test('an export whose last request is full is complete when the next one begins', () => {
   const newest = createNewestPoints();
   for (const timeMs of [1, 2, 3]) {
     newest.take(points('sent', timeMs, 0, FULL), 100);
@@ -77,7 +77,7 @@ test('an export whose last request is full, too, is whole when the next one begi
   assert.deepEqual(seen(newest.of('shop')), { 4: 10 });
 });
 
-test('a request that was cut by its size is followed by others', () => {
+test('a request that was split by size is followed by others', () => {
   const newest = createNewestPoints();
   newest.take(points('sent', 1, 0, 700), 3_400_000);
   newest.take(points('sent', 1, 700, 900), 900_000);
@@ -91,7 +91,7 @@ for (const [what, instrument, characters] of [
   ['of names in all languages', 'counter', 0],
   ['of exponential histograms', 'histogram', 1],
 ] as const) {
-  test(`an export ${what} that our own sender cuts by its size is one export`, async () => {
+  test(`an export ${what} that our exporter splits by size is one export`, async () => {
     const provider = createProvider({
       name: 'shop',
       resource: serviceResource('shop', {}),
@@ -125,14 +125,14 @@ for (const [what, instrument, characters] of [
   });
 }
 
-test('more in a request than we ever put there is a whole export of somebody else', () => {
+test('a request with more points than ours is a complete export of another sender', () => {
   const newest = createNewestPoints();
   newest.take(points('sent', 1, 0, 3 * FULL), 4_000_000);
   newest.take(points('sent', 2, 0, 2 * FULL), 3_000_000);
   assert.deepEqual(seen(newest.of('shop')), { 2: 2000 });
 });
 
-test('a request that is sent again adds nothing and ends nothing', () => {
+test('a retried request adds nothing and ends nothing', () => {
   const newest = createNewestPoints();
   newest.take(points('sent', 1, 0, FULL), 100);
   newest.take(points('sent', 1, 0, FULL), 100);
@@ -141,7 +141,7 @@ test('a request that is sent again adds nothing and ends nothing', () => {
   assert.deepEqual(seen(newest.of('shop')), { 1: 1005 });
 });
 
-test('services are apart, also within one request', () => {
+test('services are separate, even within one request', () => {
   const newest = createNewestPoints();
   newest.take([...points('sent', 1, 0, 2), ...points('sent', 1, 0, 3, 'mail')], 100);
   newest.take(points('sent', 2, 0, 1, 'mail'), 100);

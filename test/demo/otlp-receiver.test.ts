@@ -38,7 +38,7 @@ async function failure(waiting: Promise<unknown>): Promise<Error> {
   return error;
 }
 
-test('who waits in vain is told what for, and what came instead', async (t) => {
+test('a wait that times out reports what was expected and what has arrived', async (t) => {
   const sink = await receiver(t);
   await exportTo(sink, 'mail', { sent: 1 });
   await exportTo(sink, 'shop', { sent: 3, failed: 1 });
@@ -51,7 +51,7 @@ test('who waits in vain is told what for, and what came instead', async (t) => {
   assert.ok(error.cause instanceof Error && error.cause.name === 'AbortError');
 });
 
-test('where nothing came at all, that is said', async (t) => {
+test('if nothing arrived, the report says so', async (t) => {
   const sink = await receiver(t);
   const { message } = await failure(sink.waitFor('shop', (points) => points.length > 0, 20));
   assert.match(
@@ -60,7 +60,7 @@ test('where nothing came at all, that is said', async (t) => {
   );
 });
 
-test('a message is no longer than can be read, whatever was waited for and came', async (t) => {
+test('the report has a bounded length', async (t) => {
   const sink = await receiver(t);
   await exportTo(
     sink,
@@ -81,7 +81,7 @@ test('a message is no longer than can be read, whatever was waited for and came'
   assert.ok(message.length < 1000, message);
 });
 
-test('an export that comes in several requests is one, whoever waits for it', async (t) => {
+test('an export in several requests is one export to all waiters', async (t) => {
   const sink = await receiver(t);
   await exportTo(sink, 'shop', { sent: 1000 });
   await exportTo(sink, 'shop', { failed: 5 });
@@ -94,7 +94,7 @@ test('an export that comes in several requests is one, whoever waits for it', as
   assert.equal(sink.exports(), 4);
 });
 
-test('what is there already, or comes in time, is not waited for in vain', async (t) => {
+test('points that have arrived, or arrive in time, end the wait', async (t) => {
   const sink = await receiver(t);
   const waiting = sink.waitFor('shop', (points) => total(points, 'sent') === 1, 10_000);
   await exportTo(sink, 'shop', { sent: 1 });

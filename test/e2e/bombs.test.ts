@@ -10,7 +10,7 @@ import { event, publish, publishRaw } from './publish.ts';
 const BYTES = 16 * 1024 * 1024;
 const EACH = 20;
 
-test('bombs of kilobytes neither stop a bridge with 256 MB nor keep an honest event from being counted', {
+test('compression bombs neither stop a bridge with 256 MB nor keep a real event from being counted', {
   timeout: 60_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

@@ -115,7 +115,7 @@ function endsIn(points: readonly Point[]): Counts {
   return Object.fromEntries(counters.map((counter) => [counter, total(points, `celery.task.${counter}`)]));
 }
 
-test(`${WITHHELD} starts of tasks that never came are told as lost events, and none where none was lost`, {
+test(`${WITHHELD} withheld task-started events are reported as lost, and no others`, {
   timeout: 120_000,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-events-lost-'));

@@ -28,7 +28,7 @@ const LIVE_NAMES = 20;
 const EVENTS_A_MESSAGE = 50;
 const CAUGHT_UP_MS = 30_000;
 
-test('a flood into four services at once: each is exported all the time, nothing is unknown, no turn is long', {
+test('in a flood into four services, every service is exported in time, no queue is unknown and no turn is long', {
   timeout: 180_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

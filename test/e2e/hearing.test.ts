@@ -46,7 +46,7 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
   return { told, found };
 }
 
-test('a wrong event_exchange: that it had to be made, that nothing comes, and that it is over', {
+test('with a wrong event_exchange, the log says that it was declared, that no events arrive, and that this is over', {
   timeout: 60_000,
 }, async (t) => {
   const { told, found } = await listening(t, rabbitmq.url, 'celeryevents', 1000);
@@ -61,7 +61,7 @@ test('a wrong event_exchange: that it had to be made, that nothing comes, and th
   assert.ok(over.kind === 'heard-again' && over.afterMs >= silent.forMs);
 });
 
-test('messages that come and cannot be read are not called silence', { timeout: 60_000 }, async (t) => {
+test('undecodable messages are not reported as silence', { timeout: 60_000 }, async (t) => {
   const { found } = await listening(t, rabbitmq.url, 'unreadable', 3000);
   await publish(rabbitmq.url, [event('shop-tick')], 'unreadable');
   const silent = await found('nothing-heard');
@@ -71,7 +71,7 @@ test('messages that come and cannot be read are not called silence', { timeout: 
 const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
 const PRICES = (queue: string) => `for _ in range(5): sent("price_item", "${queue}", "cup")`;
 
-test('workers without task events are named, those with them are not, and that it is over is said', {
+test('workers without task events are named in the log, those with them are not, and the end is logged', {
   timeout: 180_000,
 }, async (t) => {
   const flavour = celeryFlavours().at(-1);

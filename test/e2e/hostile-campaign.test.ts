@@ -37,7 +37,7 @@ const CAUGHT_UP_MS = 30_000;
 /** How often what is to be counted as what. */
 type Expected = Map<string, number>;
 
-test(`a campaign of ${MESSAGES} hostile messages: honest tasks are counted, each message is, and no export is late`, {
+test(`among ${MESSAGES} hostile messages, real tasks are counted, each message is counted, and no export is late`, {
   timeout: 100_000 + (MESSAGES / MESSAGES_A_SECOND) * 4000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

@@ -20,7 +20,7 @@ const HELD_MAX = 4 * MIB;
 const REPORT_MEMORY = import.meta.resolve('./report-memory.ts');
 const NODE_OPTIONS = ['--expose-gc', '--import', REPORT_MEMORY];
 
-test('ten bodies of 100 MiB take no memory, and what comes after them is counted', {
+test('ten bodies of 100 MiB take no memory, and later events are counted', {
   timeout: 120_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

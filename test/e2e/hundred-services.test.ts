@@ -33,7 +33,7 @@ interface Arrival {
   readonly points: readonly Point[];
 }
 
-test('a hundred services: up in seconds, all exported every interval, quickly and without a long turn', {
+test('a hundred services connect in seconds and are exported every interval, without a long turn', {
   timeout: 120_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

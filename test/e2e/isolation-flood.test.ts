@@ -34,7 +34,7 @@ const PACE_HZ = 200;
 const SEED = 20_261_122;
 const CAUGHT_UP_MS = 30_000;
 
-test('a flood of garbage and of names into one service costs the other no count, no export and no series', {
+test('a flood of garbage and names into one service costs the other no count, no export and no series', {
   timeout: 120_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

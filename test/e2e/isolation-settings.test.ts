@@ -29,7 +29,7 @@ const SERVICES = {
   },
 };
 
-test('what a file says of one service is so for this one, and what it says of all for the others', {
+test('in a file, settings of one service apply to it, and settings for all to the others', {
   timeout: 60_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

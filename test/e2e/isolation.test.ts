@@ -54,7 +54,7 @@ const NAMES = ['shop', 'billing', 'mail'] as const satisfies readonly Healthy[];
 /** How each attempt at the broker of the others ends. */
 const FAILING = { gone: 'unreachable', silent: 'unreachable', wrong: 'refused' } as const;
 
-test('three services are exact on a shared broker while three others have none, and while one loses it', {
+test('three services count exactly on a shared broker while three others have no broker, and one loses its own', {
   timeout: 120_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

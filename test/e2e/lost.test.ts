@@ -34,7 +34,7 @@ function seriesOf(points: readonly Point[], worker: string): ReadonlySet<string>
 
 describe('a killed worker', { concurrency: 2 }, () => {
   for (const flavour of celeryFlavours()) {
-    test(`Celery ${flavour.version}: three tasks that a killed worker ran are lost, once, and its series end with it`, {
+    test(`Celery ${flavour.version}: three tasks of a killed worker are lost once, and its series end`, {
       timeout: 120_000,
     }, async (t) => {
       const cluster = await clusterOf(flavour);

@@ -25,7 +25,7 @@ const PARTS = 10;
 const REPORT_HEAP = import.meta.resolve('./report-heap.ts');
 const HEAP = /^([\d.]+) MB of heap$/gmu;
 
-test('a million task names and 100,000 worker names: within the limit, exact, and the heap is flat', {
+test('a million task names and 100,000 worker names stay within the limit, are exact, and the heap is flat', {
   timeout: 400_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

@@ -52,9 +52,9 @@ before(async () => {
 });
 after(() => rabbitmq?.remove());
 
-describe('a backend that is away', { concurrency: 2 }, () => {
+describe('an unavailable backend', { concurrency: 2 }, () => {
   for (const temporality of ['cumulative', 'delta'] as const) {
-    test(`${EVENTS} events while the backend is away, each in its way: all are in the totals, ${temporality}`, {
+    test(`${EVENTS} events during outages of different kinds are all in the totals, ${temporality}`, {
       timeout: 240_000,
     }, async (t) => {
       const brokerUrl = await rabbitmq.addVhost(temporality);

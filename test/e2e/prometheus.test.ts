@@ -45,7 +45,7 @@ async function startBackends(t: TestContext): Promise<{ collector: Otelcol; prom
 }
 
 describe('Prometheus', { concurrency: 2 }, () => {
-  test('the shop’s tasks are in Prometheus under the expected names, types and labels, as many as Celery says', {
+  test('the shop’s tasks are in Prometheus with the expected names, types and labels, as many as Celery reports', {
     skip,
     timeout: 240_000,
   }, async (t) => {
@@ -105,7 +105,7 @@ describe('Prometheus', { concurrency: 2 }, () => {
     assert.ok((own?.value ?? 0) > ORDERS);
   });
 
-  test('a rate is right while a worker replaces another, and has no false spike when one returns or the bridge restarts', {
+  test('a rate is right when a worker is replaced, and has no false spike when one returns or the bridge restarts', {
     skip,
     timeout: 240_000,
   }, async (t) => {

@@ -9,7 +9,7 @@ import { event, publish } from './publish.ts';
 
 const RECONNECT_MAX_MS = 15_000;
 
-test('a broker restarted twice under load: it reconnects in time, and no counter goes down', {
+test('after a broker restarts twice under load, it has reconnected in time, and no counter went down', {
   timeout: 120_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

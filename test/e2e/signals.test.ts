@@ -27,7 +27,7 @@ const NEVER_IN_THIS_TEST_MS = '3600000';
 const EXIT_DEADLINE_MS = 15_000;
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} exports what was counted once more and exits 0`, async (t) => {
+  test(`${signal} exports the last counts and exits with 0`, async (t) => {
     const sink = await receiver(t);
     const bridge = startBridge(t, {
       CELERY_BROKER_URL: rabbitmq.url,
@@ -65,7 +65,7 @@ async function silentServer(t: TestContext): Promise<number> {
 
 const GONE = 'http://127.0.0.1:1';
 
-test('it exits 0 in time with the broker and the backend gone', async (t) => {
+test('it exits with 0 in time when the broker and the backend are gone', async (t) => {
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: 'amqp://127.0.0.1:1',
     OTEL_SERVICE_NAME: 'shop',
@@ -76,7 +76,7 @@ test('it exits 0 in time with the broker and the backend gone', async (t) => {
   assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
 });
 
-test('it exits 0 in time with a broker and a backend that never answer', async (t) => {
+test('it exits with 0 in time when the broker and the backend never respond', async (t) => {
   const port = await silentServer(t);
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: `amqp://127.0.0.1:${port}`,
@@ -88,7 +88,7 @@ test('it exits 0 in time with a broker and a backend that never answer', async (
   assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
 });
 
-test('a second signal ends it at once, but for one that comes in the same moment', async (t) => {
+test('a second signal ends it at once, unless it follows immediately', async (t) => {
   const port = await silentServer(t);
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: rabbitmq.url,
@@ -107,7 +107,7 @@ test('a second signal ends it at once, but for one that comes in the same moment
   assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 143);
 });
 
-test('it starts before its broker is there and waits for it', async (t) => {
+test('it starts before its broker and waits for it', async (t) => {
   const sink = await receiver(t);
   const late = await startRabbitmq();
   t.after(() => late.remove());
@@ -125,7 +125,7 @@ test('it starts before its broker is there and waits for it', async (t) => {
   await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, 15_000);
 });
 
-test('its connection names the product, for whoever looks at the broker', async (t) => {
+test('its connection has the product’s name, for the broker’s operator', async (t) => {
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: rabbitmq.url,
     OTEL_SERVICE_NAME: 'shop',

@@ -74,8 +74,8 @@ async function employ(
 const of = (points: readonly Point[], metric: string, worker: string, more = {}): number =>
   total(points, `celery.${metric}`, { 'celery.worker.name': worker, ...more });
 
-describe('silence that is no death', { concurrency: 3 }, () => {
-  test('a bridge that is cut off, hears nothing, or is stopped for longer than all time-outs takes nobody for dead', {
+describe('silence without a death', { concurrency: 3 }, () => {
+  test('a bridge that is disconnected, receives nothing, or is suspended beyond all time-outs reports no worker as dead', {
     timeout: 120_000,
   }, async (t) => {
     const cluster = await clusterOf(debian);
@@ -130,7 +130,7 @@ describe('silence that is no death', { concurrency: 3 }, () => {
   });
 
   for (const flavour of celeryFlavours()) {
-    test(`Celery ${flavour.version}: a warm shutdown and pool solo lose nothing; a container that is restarted does`, {
+    test(`Celery ${flavour.version}: a warm shutdown and pool solo lose nothing, a restarted container does`, {
       timeout: 180_000,
     }, async (t) => {
       const cluster = await clusterOf(flavour);

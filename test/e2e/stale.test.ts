@@ -10,7 +10,7 @@ import { event, publish } from './publish.ts';
 
 const WORKER = 'w1@shop';
 
-test('an idle queue, a worker that left and a former version read 0 through the Collector’s Prometheus exporter', {
+test('an idle queue, a worker that left and a former version read 0 in the Collector’s Prometheus exporter', {
   skip: skipWithoutOtelcol(),
   timeout: 120_000,
 }, async (t) => {

@@ -150,7 +150,7 @@ describe('started by npm', { concurrency: 4 }, () => {
   ] as const) {
     const title = argv.join(' ');
 
-    test(`${title}: npm ends of a SIGTERM, and the bridge after it`, async (t) => {
+    test(`${title}: a SIGTERM ends npm, and then the bridge`, async (t) => {
       const started = await start(t, argv, cwd);
       started.signal('SIGTERM', 'starter');
       await started.starterEnded();
@@ -161,7 +161,7 @@ describe('started by npm', { concurrency: 4 }, () => {
     });
 
     const onLinux = { skip: process.platform !== 'linux' };
-    test(`${title}: npm is killed, and the bridge ends in order after it`, onLinux, async (t) => {
+    test(`${title}: when npm is killed, the bridge shuts down`, onLinux, async (t) => {
       const started = await start(t, argv, cwd);
       started.signal('SIGKILL', 'starter');
       await started.starterEnded();
@@ -171,7 +171,7 @@ describe('started by npm', { concurrency: 4 }, () => {
 
     for (const shell of ['/bin/sh', '/bin/bash']) {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        test(`${title}, scripts by ${shell}: a ${signal} to all of them ends all in order`, async (t) => {
+        test(`${title}, scripts by ${shell}: a ${signal} to all of them shuts all down`, async (t) => {
           const started = await start(t, [argv[0], `--script-shell=${shell}`, ...argv.slice(1)], cwd);
           started.signal(signal, 'all');
           await started.allEnded();
@@ -185,7 +185,7 @@ describe('started by npm', { concurrency: 4 }, () => {
     ['a shell', ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & sleep 3`]],
     ['a script of npm', ['npm', 'run', 'bridge:nohup']],
   ] as const) {
-    test(`a bridge that ${who} left behind on purpose goes on`, async (t) => {
+    test(`a bridge that ${who} left running on purpose goes on`, async (t) => {
       const started = await start(t, argv);
       await started.starterEnded();
       // Longer than it would take to notice.

@@ -23,7 +23,7 @@ interface Arrival {
   readonly sent: number;
 }
 
-test('a broker that is away leaves no gap in the metrics of a service on another one', {
+test('an unavailable broker leaves no gap in the metrics of a service on another one', {
   timeout: 180_000,
 }, async (t) => {
   const [shopBroker, billingBroker] = await Promise.all([broker(t), broker(t)]);

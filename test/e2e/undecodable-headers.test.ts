@@ -36,7 +36,7 @@ with Connection(sys.argv[1]) as connection:
 print('null')
 `;
 
-test('headers that cannot be decoded keep no other event from being counted or recorded', {
+test('undecodable headers keep no other event from being counted or recorded', {
   timeout: 120_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq();

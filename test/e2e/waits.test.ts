@@ -49,7 +49,7 @@ function assertNear(actual: number, expected: number, what: string, tasks = 1): 
 
 describe('waiting tasks', { concurrency: 2 }, () => {
   for (const flavour of celeryFlavours()) {
-    test(`Celery ${flavour.version}: tasks that wait for the one process of a worker, and for their ETA`, {
+    test(`Celery ${flavour.version}: tasks wait for the one process of a worker and for their ETA, with the right durations`, {
       timeout: 120_000,
     }, async (t) => {
       const cluster = await clusterOf(flavour);

@@ -78,14 +78,14 @@ before(async () => {
   }
 });
 
-test('it ends well when it is asked to, and has nothing to complain about', () => {
+test('it stops successfully on a signal, without warnings', () => {
   assert.deepEqual([example.code, example.signal, example.stderr], [0, null, '']);
   assert.match(example.stdout, /^Celery is there\.$/mu);
   assert.match(example.stdout, /^shop: (?:listening|finished), \d workers and \d+ tasks remembered$/mu);
   assert.match(example.stdout, /^shop: handed-over\nStopped\.\n$/mu);
 });
 
-test('the ends of tasks that Celery itself reported are under the resource of the application', () => {
+test('the outcomes that Celery reported are under the application’s resource', () => {
   const report = readShopReport(JSON.parse(readFileSync(new URL('demo/shop.celery.json', EXAMPLES), 'utf8')));
   for (const [task, counts] of Object.entries(eventCounts(report))) {
     const of = (metric: string, attributes: Readonly<Record<string, string>> = {}) =>
@@ -112,7 +112,7 @@ test('the ends of tasks that Celery itself reported are under the resource of th
   }
 });
 
-test('the views of the application take the workers from the tasks and leave them where they are gauges', () => {
+test('the application’s views remove the worker from metrics of tasks and keep it on gauges', () => {
   const keys = (prefix: string) =>
     new Set(
       example.running
@@ -128,13 +128,13 @@ test('the views of the application take the workers from the tasks and leave the
   );
 });
 
-test('the last export is one of what the bridge handed over when it stopped', () => {
+test('the last export has what the bridge recorded when it stopped', () => {
   const gauges = (points: readonly Point[]) => points.filter(({ metric }) => metric === 'celery.worker.up');
   assert.equal(gauges(example.running).length, 5);
   assert.deepEqual(gauges(example.final), [], 'nobody is asked for gauges any more');
 });
 
-test('the metrics of the application, of Celery and of the bridge are under one resource, and nothing is under another', () => {
+test('the metrics of the application, of Celery and of the bridge are all under one resource', () => {
   const scopes = new Map(example.all.map(({ metric, scope }) => [metric, scope]));
   assert.equal(scopes.get('back_office.looks'), APPLICATION);
   assert.equal(scopes.get('celery.task.succeeded'), 'celery-otel');
@@ -156,7 +156,7 @@ async function withDefaults(t: TestContext): Promise<Child> {
   return child;
 }
 
-test('by itself it plays the recording of the demo, and can be ended in the middle of it', async (t) => {
+test('by default it replays the recording of the demo, and can be stopped in the middle', async (t) => {
   const child = await withDefaults(t);
   const end = ended(child);
   child.stdout.on('data', (chunk) => {

@@ -67,7 +67,7 @@ async function pointsAfter(intervals: number, plain: PlainSdk): Promise<readonly
   return points;
 }
 
-test('the limit on the series of a counter holds for one interval; without the worker there are no more of them', async () => {
+test('a counter reaches its series limit when workers change, but not without the worker attribute', async () => {
   const limited = await pointsAfter(10, plainSdk({ limit: 3 }));
   assert.equal(limited.length, 20);
   assert.ok(!limited.includes('-'), 'not even an overflow tells of it');
@@ -79,7 +79,7 @@ test('the limit on the series of a counter holds for one interval; without the w
   );
 });
 
-test('the series of a worker that is forgotten do not end; without the worker, or under delta, there are none', async (t) => {
+test('the series of a forgotten worker never end, except without the worker attribute or with delta temporality', async (t) => {
   const heartbeat = { afterMs: 640_000, type: 'worker-heartbeat', fields: { hostname: 'alive@shop' } };
   const events = [...run('shop.pay', 'gone@shop'), ...run('shop.pay', 'alive@shop', 601_000), heartbeat];
   const twice = async (plain: PlainSdk) => {
@@ -95,7 +95,7 @@ test('the series of a worker that is forgotten do not end; without the worker, o
   assert.deepEqual(await twice(plainSdk({ temporality: delta })), []);
 });
 
-test('the gauge of a worker that is gone is exported for ever, unless gauges are asked for as differences', async (t) => {
+test('the gauge of a worker that is gone is exported forever, except with delta temporality for gauges', async (t) => {
   const goneAfter = async (plain: PlainSdk) => {
     const set = workersUp(plain);
     set(['stays', 'goes']);
@@ -108,7 +108,7 @@ test('the gauge of a worker that is gone is exported for ever, unless gauges are
   assert.deepEqual(await goneAfter(plainSdk({ temporality: currentGauges(t) })), ['stays']);
 });
 
-test('what the bridge observed last is exported on after it was stopped, unless gauges are asked for as differences', async (t) => {
+test('the bridge’s last gauges are exported after it stopped, except with delta temporality for gauges', async (t) => {
   const upAfter = async (plain: PlainSdk) => {
     const service = recordedService(t, 'shop', run('shop.pay', 'w1@shop'));
     const bridge = createBridge({
@@ -125,7 +125,7 @@ test('what the bridge observed last is exported on after it was stopped, unless 
   assert.equal(await upAfter(plainSdk({ temporality: currentGauges(t) })), 0);
 });
 
-test('a gauge has places for as many workers as there ever were, so the limit must be of those', async (t) => {
+test('a gauge never frees a series, so its limit must cover all workers ever seen', async (t) => {
   const newcomer = async (plain: PlainSdk) => {
     const set = workersUp(plain);
     set(Array.from({ length: 1999 }, (_, index) => `gone ${index}`));
@@ -141,7 +141,7 @@ test('a gauge has places for as many workers as there ever were, so the limit mu
   ]);
 });
 
-test('a view that says nothing of a limit has the default one, not the limit of the reader', async () => {
+test('a view without a limit has the default one, not that of the reader', async () => {
   const gauges = async (plain: PlainSdk) => {
     workersUp(plain)(['one', 'two', 'three', 'four']);
     return (await plain.collect()).length;
@@ -150,7 +150,7 @@ test('a view that says nothing of a limit has the default one, not the limit of 
   assert.equal(await gauges(plainSdk({ limit: 3, views: [{ instrumentName: 'celery.*' }] })), 4);
 });
 
-test('a gauge without its worker is that of whichever worker came last', async () => {
+test('a gauge without the worker attribute has the value of the last worker', async () => {
   const processor = createDenyListAttributesProcessor([WORKER]);
   const plain = plainSdk({
     views: [{ instrumentName: 'celery.worker.*', attributesProcessors: [processor] }],
@@ -162,7 +162,7 @@ test('a gauge without its worker is that of whichever worker came last', async (
   );
 });
 
-test('what was counted while the backend was away is lost under delta, and is not under cumulative', async () => {
+test('counts during an outage of the backend are lost with delta temporality, and kept with cumulative', async () => {
   const arrived = async (temporality: AggregationTemporality) => {
     const exporter = new InterruptedExporter(temporality);
     const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });

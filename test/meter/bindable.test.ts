@@ -43,7 +43,7 @@ function bindableMeter(t: TestContext): {
   return { meter, done, collect };
 }
 
-test('a series is bound once and has what is added at once; a collection hands over nothing', async (t) => {
+test('a bound series takes additions at once, and a collection hands nothing over', async (t) => {
   const { meter, done, collect } = bindableMeter(t);
   const instruments = createInstruments({ meter, table: TABLE, isOn: () => true, onCollect: () => {} });
   const series = instruments.counterSeries('counted', ['A']);
@@ -60,7 +60,7 @@ test('a series is bound once and has what is added at once; a collection hands o
   assert.deepEqual(done, expected);
 });
 
-test('of an attached provider nothing is expected but the API, whatever it has', (t) => {
+test('an attached provider only needs the API', (t) => {
   const { meter } = bindableMeter(t);
   assert.ok(isBindableCounter(meter.createCounter('counted')));
   const guarded = guardedProvider({ getMeter: () => meter }, assert.ifError).getMeter('test');
@@ -68,7 +68,7 @@ test('of an attached provider nothing is expected but the API, whatever it has',
 });
 
 for (const temporality of ['cumulative', 'delta'] as const) {
-  test(`in a provider of ours a series begins with its first count, before its first point (${temporality})`, async () => {
+  test(`in our provider a series begins with its first count, before its first point (${temporality})`, async () => {
     let nowMs = 1_700_000_000_000;
     const provider = createProvider({
       name: 'shop',
@@ -97,7 +97,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
   });
 }
 
-test('what is counted of a worker after it was said that it is gone is exported, and ends', async () => {
+test('counts of a worker after it was retired are exported, and then end', async () => {
   const provider = createProvider({
     name: 'shop',
     resource: resourceFromAttributes({}),

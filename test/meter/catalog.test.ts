@@ -59,19 +59,19 @@ function attributeFaults(key: string, row: AttributeRow): readonly string[] {
 }
 
 for (const [name, row] of ROWS) {
-  test(`${name} keeps the rules for names, units, values and buckets`, () => {
+  test(`${name} follows the rules for names, units, values and buckets`, () => {
     assert.deepEqual(faults(name, row), []);
   });
 }
 
-test('every attribute keeps the rules for keys and values', () => {
+test('every attribute follows the rules for keys and values', () => {
   assert.deepEqual(
     DESCRIBED.flatMap(([key, row]) => attributeFaults(key, row).map((fault) => `${key}: ${fault}`)),
     [],
   );
 });
 
-test('the rules reject rows that break each of them', () => {
+test('the rules reject rows that break any of them', () => {
   const good: InstrumentRow = {
     instrument: 'counter',
     unit: '{thing}',
@@ -121,14 +121,14 @@ test('every described attribute is used by some row', () => {
   );
 });
 
-test('a name is of the catalog only if it has a row there', () => {
+test('a name is in the catalog only if it has a row', () => {
   assert.deepEqual(METRIC_NAMES, Object.keys(METRICS));
   assert.ok(METRIC_NAMES.every(isMetricName));
   for (const name of ['celery.task', 'celery_otel.up', 'toString', '__proto__', ''])
     assert.ok(!isMetricName(name));
 });
 
-test('the values of a gauge are combined as its row says, and of one that has no row the last is taken', () => {
+test('gauge values are combined as the row says, and without a row the last one is used', () => {
   assert.equal(combinationOf('celery.worker.tasks.active'), 'sum');
   assert.equal(combinationOf('celery.worker.heartbeat.age'), 'max');
   assert.equal(combinationOf('celery_otel.table.entries'), 'sum');

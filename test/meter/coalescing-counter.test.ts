@@ -9,7 +9,7 @@ function spyCounter(): { counter: Counter; adds: { amount: number; attributes: A
   return { counter: { add: (amount, attributes) => adds.push({ amount, attributes }) }, adds };
 }
 
-test('a series that is bound is handed over as one sum; what is added otherwise is handed over at once', () => {
+test('additions to a bound series are handed over as one sum, others at once', () => {
   const { counter, adds } = spyCounter();
   const coalescing = createCoalescingCounter(counter);
   const series = coalescing.bind({ a: 'x' });
@@ -20,7 +20,7 @@ test('a series that is bound is handed over as one sum; what is added otherwise 
   assert.deepEqual(adds.slice(1), [{ amount: 6, attributes: { a: 'x' } }]);
 });
 
-test('the sum of what is handed over is the sum of what was added, whenever it is flushed', () => {
+test('the sum handed over equals the sum added, whenever it is flushed', () => {
   const step = fc.oneof(
     fc.record({
       amount: fc.nat(100),
@@ -53,7 +53,7 @@ test('the sum of what is handed over is the sum of what was added, whenever it i
   );
 });
 
-test('a flood of distinct series is handed over early, never many at once, and loses nothing', () => {
+test('a flood of distinct series is handed over early in small parts, and loses nothing', () => {
   const { counter, adds } = spyCounter();
   const coalescing = createCoalescingCounter(counter);
   let mostAtOnce = 0;
@@ -72,7 +72,7 @@ test('a flood of distinct series is handed over early, never many at once, and l
   assert.equal(new Set(adds.map(({ attributes }) => attributes?.['k'])).size, 25_000);
 });
 
-test('a series that is kept goes on after a hand-over, with the same attributes, and is handed over only for news', () => {
+test('a kept series goes on after a hand-over with the same attributes, and is handed over only if it changed', () => {
   const { counter, adds } = spyCounter();
   const coalescing = createCoalescingCounter(counter);
   const series = coalescing.bind({ k: 'a' });

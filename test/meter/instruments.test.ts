@@ -67,7 +67,7 @@ function instrumentsOf(t: TestContext, isOn: (name: string) => boolean) {
 const values = (points: Awaited<ReturnType<ReturnType<typeof instrumentsOf>['collect']>>) =>
   points.map(({ metric, attributes, value }) => ({ metric, attributes, value }));
 
-test('what is said of each metric arrives under the attributes of its row, and nothing of what is not known', async (t) => {
+test('each metric is recorded with the attributes of its row, without unknown ones', async (t) => {
   const { feed, collect, made } = instrumentsOf(t, () => true);
   feed();
   assert.deepEqual(values(await collect()), [
@@ -80,7 +80,7 @@ test('what is said of each metric arrives under the attributes of its row, and n
 });
 
 for (const off of ['counted', 'measured'] as const) {
-  test(`of a metric that is off (${off}) there is no instrument, and of the others there is`, async (t) => {
+  test(`a disabled metric (${off}) has no instrument, and the others have one`, async (t) => {
     const { feed, collect, made } = instrumentsOf(t, (name) => name !== off);
     feed();
     const metrics = new Set((await collect()).map(({ metric }) => metric));
@@ -98,7 +98,7 @@ test('counters are handed over at collection even if every gauge is off', async 
   assert.ok(!made.includes('seen'));
 });
 
-test('closing hands over what was not collected yet, and detaches', async (t) => {
+test('closing hands over uncollected counts, and detaches', async (t) => {
   for (const isOn of [() => true, (name: string) => name !== 'seen']) {
     const { feed, collect, collections, instruments } = instrumentsOf(t, isOn);
     feed();
@@ -108,7 +108,7 @@ test('closing hands over what was not collected yet, and detaches', async (t) =>
   }
 });
 
-test('what is added while a collection reads the gauges is part of it', async (t) => {
+test('additions while a collection reads the gauges are part of it', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const instruments = createInstruments({
     meter,
@@ -123,7 +123,7 @@ test('what is added while a collection reads the gauges is part of it', async (t
   assert.deepEqual(values(await collect()), [{ ...one, value: 2 }]);
 });
 
-test('gauges that cannot be read keep no counter from being handed over', async (t) => {
+test('failing gauges keep no counter from being handed over', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const amounts: number[] = [];
   t.mock.method(meter, 'createCounter', () => ({ add: (amount: number) => amounts.push(amount) }));
@@ -186,7 +186,7 @@ async function pointsOfTwoWorkers(t: TestContext, wants?: (name: string, key: st
   return values(await collect());
 }
 
-test('attributes to opt in for are on no point, and split no series, unless they are wanted', async (t) => {
+test('opt-in attributes are on no point and split no series unless they are requested', async (t) => {
   assert.deepEqual(await pointsOfTwoWorkers(t), [
     { metric: 'counted', attributes: { 'error.type': 'A' }, value: 2 },
     { metric: 'measured', attributes: { 'error.type': 'A' }, value: 2 },
@@ -194,7 +194,7 @@ test('attributes to opt in for are on no point, and split no series, unless they
   ]);
 });
 
-test('an attribute is opted in for by metric and by key', async (t) => {
+test('an opt-in attribute is requested by metric and by key', async (t) => {
   assert.deepEqual(await pointsOfTwoWorkers(t, (name) => name === 'measured'), [
     { metric: 'counted', attributes: { 'error.type': 'A' }, value: 2 },
     { metric: 'measured', attributes: { 'error.type': 'A', 'celery.worker.name': 'w1' }, value: 1 },
@@ -214,7 +214,7 @@ test('an attribute is opted in for by metric and by key', async (t) => {
 
 const ROWS: readonly [string, InstrumentRow][] = Object.entries({ ...METRICS, ...SELF_METRICS });
 for (const [name, row] of ROWS) {
-  test(`${name} is on the wire what its row says`, async (t) => {
+  test(`${name} is exported as its row says`, async (t) => {
     const { meter, collect } = collectingMeter(t);
     const table: Readonly<Record<string, InstrumentRow>> = { [name]: row };
     const instruments = createInstruments({
@@ -236,7 +236,7 @@ for (const [name, row] of ROWS) {
   });
 }
 
-test('a collection hands over what it found to hand over in portions, at its pace, and leaves what comes meanwhile to the next', async (t) => {
+test('a collection hands over in portions at its pace, and leaves later additions to the next', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const handedOver: string[] = [];
   t.mock.method(meter, 'createCounter', () => ({

@@ -52,7 +52,7 @@ const SELF_METRICS = {
   },
 } as const;
 
-test('each metric has its table, its attributes with values and level, and the way to switch it', () => {
+test('each metric has its table, its attributes with values and requirement level, and how to enable it', () => {
   const [head, ...sections] = metricDocs(SWITCHES, { metrics: METRICS, selfMetrics: SELF_METRICS }).split(
     /\n(?=## )/u,
   );
@@ -147,20 +147,20 @@ Where a view removes attributes, and beyond the cardinality limit, values are co
   );
 });
 
-test('where every metric is on by default, the document says so instead of how to switch one on', () => {
+test('if every metric is enabled by default, the document says so', () => {
   const { 'celery.counted': counted } = METRICS;
   const text = metricDocs(SWITCHES, { metrics: { 'celery.counted': counted }, selfMetrics: {} });
   assert.match(text, /\n## Optional metrics\n\nThere are none/u);
   assert.doesNotMatch(text, /--on/u);
 });
 
-test('where no metric has an attribute to ask for, the document says nothing of asking', () => {
+test('without opt-in attributes, the document does not mention them', () => {
   const { 'celery.measured': measured } = METRICS;
   const text = metricDocs(SWITCHES, { metrics: { 'celery.measured': measured }, selfMetrics: {} });
   assert.doesNotMatch(text, /opt-in|--ask/iu);
 });
 
-test('JSON has every row with its name, and what attributes are', () => {
+test('JSON has every row with its name, and the attributes', () => {
   const printed = JSON.parse(metricJson({ metrics: METRICS, selfMetrics: SELF_METRICS }));
   assert.deepEqual(printed.metrics[1], { name: 'celery.measured', ...METRICS['celery.measured'] });
   assert.deepEqual(printed.internalTelemetry, [
@@ -176,7 +176,7 @@ test('JSON has every row with its name, and what attributes are', () => {
   );
 });
 
-test('of the bridge itself the document says how to switch it off, and which metrics of the SDK are with it', () => {
+test('for the bridge’s own metrics, the document says how to disable them, and names those of the SDK', () => {
   const text = metricDocs(SWITCHES);
   const internal = text.slice(text.indexOf('## Internal telemetry'), text.indexOf('### celery_otel.up'));
   assert.match(internal, /`self_telemetry`/u);
@@ -184,7 +184,7 @@ test('of the bridge itself the document says how to switch it off, and which met
     assert.ok(internal.includes(`\`otel.sdk.exporter.${name}\``), name);
 });
 
-test('each gauge, and no other metric, says what becomes of points that are put together', () => {
+test('each gauge, and no other metric, says how points are combined', () => {
   const sections = metricDocs(SWITCHES).split(/\n(?=##)/u);
   const saying = sections.filter((section) => section.includes('values are combined by'));
   const gauges = sections.filter((section) => section.includes('| Gauge |'));

@@ -125,14 +125,14 @@ function byMetric(collected: readonly Collected[]): Readonly<Record<string, Poin
 for (const { observation, points } of CASES) {
   // JSON has no undefined, which is what some of these are about.
   const title = JSON.stringify(observation, (_, value) => (value === undefined ? 'not known' : value));
-  test(`${title} makes exactly its points`, async (t) => {
+  test(`${title} gives exactly its points`, async (t) => {
     const { meter, collect } = collectingMeter(t);
     createRecorder(meter, noWorkers, ALL).record(observation);
     assert.deepEqual(byMetric(await collect()), points);
   });
 }
 
-test('every kind of observation is tried here', () => {
+test('every kind of observation is tested here', () => {
   const kinds: Readonly<Record<Observation['kind'], true>> = {
     'task-sent': true,
     'task-received': true,
@@ -154,7 +154,7 @@ test('every kind of observation is tried here', () => {
   assert.deepEqual(new Set([...tried, 'worker-appeared']), new Set(Object.keys(kinds)));
 });
 
-test('a worker that appears has a 0 for each reason to leave, so that there is a rate of the first exit', async (t) => {
+test('a worker that appears has a 0 for each exit reason, so that the first exit has a rate', async (t) => {
   const { meter, collect } = collectingMeter(t);
   createRecorder(meter, noWorkers, ALL).record({ kind: 'worker-appeared', worker: 'w1@host' });
   assert.deepEqual(lines(await collect()), [
@@ -281,7 +281,7 @@ for (const { title, view, points } of GAUGES) {
   });
 }
 
-test('every metric of the catalog is fed by an observation or a reading', async (t) => {
+test('every metric of the catalog has a source', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const recorder = createRecorder(meter, () => EVERYTHING, ALL);
   for (const { observation } of CASES) recorder.record(observation);
@@ -290,7 +290,7 @@ test('every metric of the catalog is fed by an observation or a reading', async 
 });
 
 for (const off of METRIC_NAMES) {
-  test(`without ${off} all others are what they are with it`, async (t) => {
+  test(`without ${off} all others are unchanged`, async (t) => {
     const pointsOf = async (metrics: ReadonlySet<MetricName>): Promise<readonly Collected[]> => {
       const { meter, collect } = collectingMeter(t);
       const recorder = createRecorder(meter, () => EVERYTHING, { ...ALL, metrics });
@@ -309,12 +309,12 @@ const OPTED_IN: ReadonlyMap<OptIn, string> = new Map([
   ['celery.task.prefetch_time/celery.worker.name', 'w1@host'],
 ]);
 
-test('every attribute that has to be asked for is tried here', () => {
+test('every opt-in attribute is tested here', () => {
   assert.deepEqual([...OPTED_IN.keys()].sort(), [...OPT_INS].sort());
 });
 
 for (const optIn of OPT_INS) {
-  test(`${optIn} is on the points of that metric where it is asked for, and all others stay as they are`, async (t) => {
+  test(`${optIn} is on the points of that metric if requested, and all others are unchanged`, async (t) => {
     const pointsOf = async (optIns: ReadonlySet<OptIn>): Promise<readonly Collected[]> => {
       const { meter, collect } = collectingMeter(t);
       const recorder = createRecorder(meter, () => EVERYTHING, { ...ALL, optIns });
@@ -333,7 +333,7 @@ for (const optIn of OPT_INS) {
   });
 }
 
-test('asked for by worker, prefetch times of two workers are two series, and one otherwise', async (t) => {
+test('with the worker attribute, prefetch times of two workers are two series, and one without it', async (t) => {
   const seriesOf = async (optIns: ReadonlySet<OptIn>): Promise<readonly string[]> => {
     const { meter, collect } = collectingMeter(t);
     const recorder = createRecorder(meter, noWorkers, {
@@ -352,7 +352,7 @@ test('asked for by worker, prefetch times of two workers are two series, and one
   ]);
 });
 
-test('the view is asked for at each collection even if nothing of it is enabled', async (t) => {
+test('the view is requested at each collection, even if all its metrics are disabled', async (t) => {
   const { meter, collect } = collectingMeter(t);
   let views = 0;
   createRecorder(
@@ -367,7 +367,7 @@ test('the view is asked for at each collection even if nothing of it is enabled'
   assert.equal(views, 1);
 });
 
-test('what asking for the view brings out is part of the collection that asked for it', async (t) => {
+test('observations made by requesting the view are part of that collection', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const recorder = createRecorder(
     meter,
@@ -385,7 +385,7 @@ test('what asking for the view brings out is part of the collection that asked f
   ]);
 });
 
-test('what is recorded between two collections adds up in one series', async (t) => {
+test('measurements between two collections add up in one series', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const recorder = createRecorder(meter, noWorkers, ALL);
   for (let index = 0; index < 1000; index += 1) recorder.record({ kind: 'task-cancelled', ...OF });
@@ -396,7 +396,7 @@ test('what is recorded between two collections adds up in one series', async (t)
   assert.equal(second[0]?.value, 1001);
 });
 
-test('the words of one worker add up', async (t) => {
+test('the progress of one worker adds up', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const recorder = createRecorder(meter, noWorkers, ALL);
   for (const [processed, eventsLost] of [
@@ -428,7 +428,7 @@ test('each histogram has the bounds of its row', async (t) => {
   );
 });
 
-test('gauges are read at collection, and those of forgotten workers and empty queues are gone at the next', async (t) => {
+test('gauges are read at collection, and those of forgotten workers and queues end with the next', async (t) => {
   const { meter, collect } = collectingMeter(t);
   let view = viewOf(
     [
@@ -457,7 +457,7 @@ test('gauges are read at collection, and those of forgotten workers and empty qu
   ]);
 });
 
-test('closing hands over what was not collected yet, and detaches', async (t) => {
+test('closing hands over uncollected counts, and detaches', async (t) => {
   const { meter, collect } = collectingMeter(t);
   let views = 0;
   const recorder = createRecorder(

@@ -33,13 +33,13 @@ function lookups(t: TestContext): (runs: number) => number {
   };
 }
 
-test('each series of 15,000 names of 150 characters is looked for once, however often they come', (t) => {
+test('each series of 15,000 names of 150 characters is looked up once, however often it is used', (t) => {
   const lookupsOf = lookups(t);
   assert.equal(lookupsOf(15_000), 4 * 15_000);
   assert.equal(lookupsOf(15_000), 0);
 });
 
-test('what is kept of identities is bounded: of too many all are looked for anew', (t) => {
+test('cached identities are bounded: beyond the limit all are looked up anew', (t) => {
   const lookupsOf = lookups(t);
   lookupsOf(30_000);
   assert.equal(lookupsOf(10_000), 4 * 10_000);

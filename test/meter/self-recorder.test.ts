@@ -150,7 +150,7 @@ test('the duration of an export is exported in seconds', async (t) => {
   assert.equal(point?.sum, 0.25);
 });
 
-test('an export that lost nothing leaves a sum of 0 rejected points, which a later one adds to', async (t) => {
+test('an export without rejections leaves a sum of 0 rejected points, to which a later one adds', async (t) => {
   const { recorder, points } = recorderOf(t);
   recorder.record({ ...EXPORTED, outcome: 'success', rejectedPoints: 0, reason: '' });
   assert.deepEqual(await points('celery_otel.export.points.rejected'), [
@@ -162,7 +162,7 @@ test('an export that lost nothing leaves a sum of 0 rejected points, which a lat
   ]);
 });
 
-test('events read are counted by service and type, and the bridge says that it is up, and for how long', async (t) => {
+test('decoded events are counted by service and type, and the bridge reports that it is up and its uptime', async (t) => {
   const { recorder, points } = recorderOf(t);
   const ofShop = recorder.eventsOf('shop');
   const ofBilling = recorder.eventsOf('billing');
@@ -177,7 +177,7 @@ test('events read are counted by service and type, and the bridge says that it i
   assert.deepEqual(await points('celery_otel.up'), ['celery_otel.up  = 1', 'celery_otel.uptime  = 7']);
 });
 
-test('the lag of an event is what passed until it arrived, and 0 where its clock is ahead', async (t) => {
+test('the lag of an event is the time until it arrived, and 0 if its clock is ahead', async (t) => {
   const { recorder, collect } = recorderOf(t);
   const arrivedAtMs = 1_790_000_000_000;
   const count = recorder.eventsOf('shop');
@@ -192,7 +192,7 @@ test('the lag of an event is what passed until it arrived, and 0 where its clock
   assert.equal(point.sum, 90.25);
 });
 
-test('the evictions of a service are counted from its beginning on, though they are told later, in sums', async (t) => {
+test('evictions are counted from the start of a service, though they are reported later, in sums', async (t) => {
   const { recorder, points } = recorderOf(t);
   recorder.eventsOf('shop');
   const none = TABLES.map((table) => `celery_otel.table.evictions shop,${table} = 0`);
@@ -204,7 +204,7 @@ test('the evictions of a service are counted from its beginning on, though they 
   );
 });
 
-test('of each service there is whether it is connected, and how full its tables are', async (t) => {
+test('each service has its connection state and the sizes of its tables', async (t) => {
   const { points } = recorderOf(t, {
     ...NOTHING,
     services: [
@@ -243,7 +243,7 @@ type Figures = readonly [
   systemS: number,
 ];
 
-test('what others count since the start is exported as it is, however often it is read', async (t) => {
+test('totals counted elsewhere are exported unchanged, however often they are read', async (t) => {
   const { current, points } = recorderOf(t);
   const read = async ([retired, overflowed, refused, user, system]: Figures) => {
     const series = [
@@ -276,7 +276,7 @@ test('what others count since the start is exported as it is, however often it i
   }
 });
 
-test('of the process there is its memory, and how late its event loop was if that is known', async (t) => {
+test('the process has its memory, and the event loop delay if known', async (t) => {
   const { current, points } = recorderOf(t);
   assert.deepEqual(await points('celery_otel.memory'), [
     'celery_otel.memory.usage rss = 50',
@@ -294,7 +294,7 @@ test('of the process there is its memory, and how late its event loop was if tha
   ]);
 });
 
-test('nothing is read but at a collection, and nothing at all once it is closed', async (t) => {
+test('readings happen only at a collection, and never after close', async (t) => {
   const { recorder, current, collect } = recorderOf(t);
   recorder.record({ ...EXPORTED, outcome: 'success' });
   recorder.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
@@ -348,7 +348,7 @@ function faults({ metric, attributes }: Collected): readonly string[] {
   ].map((fault) => `${metric} ${fault}`);
 }
 
-test('with a hundred services every metric has points, all of them within the limit and as documented', async (t) => {
+test('with a hundred services every metric has points, within the limit and as documented', async (t) => {
   const table = { entries: 1, limit: 2, bytes: 500, bytesMax: 1_000 };
   const tables = { tasks: table, workers: table, reordering_window: table, clock_skews: table };
   const { recorder, collect } = recorderOf(t, {

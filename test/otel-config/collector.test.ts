@@ -95,9 +95,9 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
     }
   });
 
-  test('it is valid as it is, without a variable', () => validateOtelcolConfig());
+  test('it is valid without any variable', () => validateOtelcolConfig());
 
-  test('it is valid with what is commented out', async () => {
+  test('it is valid with the commented-out parts', async () => {
     assert.match(UNCOMMENTED, /^ {4}metrics\/onward:$/m);
     const env = { BACKEND_OTLP_ENDPOINT: 'https://otlp.example.com:4317', BACKEND_AUTHORIZATION: 'Bearer x' };
     await validateOtelcolConfig({ configText: UNCOMMENTED, env });
@@ -117,14 +117,14 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
     });
   }
 
-  test('it is healthy, and its own metrics and its log have no complaint', async () => {
+  test('it is healthy, without errors in its own metrics and log', async () => {
     assert.equal(await collector.isHealthy(), true);
     const own = await fetch(`http://127.0.0.1:${collector.ports.own}/metrics`);
     assert.match(await own.text(), /^otelcol_process_uptime/m);
     assert.doesNotMatch(collector.log(), COMPLAINT);
   });
 
-  describe('what comes by OTLP/gRPC', () => {
+  describe('metrics over OTLP/gRPC', () => {
     before(async () => {
       const exporter = new OTLPMetricExporter({ url: `http://127.0.0.1:${collector.ports.otlpGrpc}` });
       const provider = new MeterProvider({
@@ -162,7 +162,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
       test(what, () => collector.untilMetricsLine(line));
     }
 
-    test('Prometheus has it, with the Celery service as its job', async () => {
+    test('Prometheus has them, with the Celery service as job', async () => {
       const query = 'celery_task_sent_total * on (job, instance) group_left (host_name) target_info';
       assert.deepEqual(await prometheus.untilSamples(query), [
         {
@@ -179,7 +179,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
     });
   });
 
-  test('differences are added up, also over a while in which nothing happened', async () => {
+  test('deltas are added up, also over idle intervals', async () => {
     const sum = {
       resource: { 'service.name': 'delta' },
       name: 'celery.task.started',
@@ -194,7 +194,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
     await collector.untilMetricsLine('celery_task_started_total{instance="delta",job="delta"} 8');
   });
 
-  test('after an upgrade of the sender no series is there twice', async () => {
+  test('after an upgrade of the sender no series is duplicated', async () => {
     const sum = {
       resource: { 'service.name': 'upgraded' },
       name: 'celery.task.started',
@@ -208,7 +208,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
     assert.doesNotMatch(collector.log(), COMPLAINT);
   });
 
-  test('one service in two environments is two services, and an instance of its own is kept', async () => {
+  test('one service in two environments is two services, and its own instance id is kept', async () => {
     const endS = Math.floor(Date.now() / 1000);
     const sum = { name: 'celery.task.started', temporality: CUMULATIVE, startS: endS - 10, endS } as const;
     for (const [value, environment] of ['prod', 'staging'].entries()) {
@@ -223,7 +223,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
     }
   });
 
-  test('with what is commented out, a backend gets the metrics as they were sent', async (t) => {
+  test('with the commented-out parts, a backend gets the metrics unchanged', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'onward-'));
     const received = join(folder, 'received.json');
     t.after(() => rmSync(folder, { recursive: true }));

@@ -15,7 +15,7 @@ const FILE = fileURLToPath(new URL('../../otel-config/celery-otel.yaml', import.
 /** A little more than the interval of the file. */
 const EXPORTED_WITHIN_MS = 25_000;
 
-test('the example runs: its services, resources, views, headers and temporality are what it says', {
+test('the example runs, with its services, resources, views, headers and temporality', {
   timeout: 90_000,
 }, async (t) => {
   const rabbitmq = await startRabbitmq({ tls: true });

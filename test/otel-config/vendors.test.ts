@@ -105,7 +105,7 @@ for (const file of FILES) {
   });
 }
 
-test('every file is known here, and every vendor has one', () => {
+test('every file and every vendor is tested here', () => {
   assert.deepEqual(
     FILES.filter((file) => !REQUIRED.has(file)),
     [],
@@ -142,7 +142,7 @@ function succeededByTask(): Readonly<Record<string, number>> {
 }
 
 for (const vendor of VENDORS) {
-  describe(`what otel-config/${vendor.file} sends`, () => {
+  describe(`metrics sent with otel-config/${vendor.file}`, () => {
     let requests: readonly HttpRequest[];
     let points: readonly Point[];
 
@@ -151,13 +151,13 @@ for (const vendor of VENDORS) {
       points = requests.flatMap(({ body }) => decodePoints(body));
     });
 
-    test('it goes to the vendor unless a variable says otherwise', () => {
+    test('they go to the vendor unless a variable overrides it', () => {
       const loaded = load(vendor.file, required(vendor.file));
       assert.ok(loaded.ok, JSON.stringify(loaded));
       assert.equal(loaded.config.otlp.exporter.endpoint, vendor.endpoint.byDefault);
     });
 
-    test('its requests are what the vendor takes', () => {
+    test('requests are in the vendor’s format', () => {
       assert.notDeepEqual(requests, []);
       for (const { method, path, headers } of requests) {
         assert.deepEqual([method, path], ['POST', '/v1/metrics']);
@@ -167,7 +167,7 @@ for (const vendor of VENDORS) {
       }
     });
 
-    test('what it counts is sent as differences, its histograms are exponential, and nothing is missing', () => {
+    test('counters have delta temporality, histograms are exponential, and no metric is missing', () => {
       assert.deepEqual(
         new Set(points.map(({ kind }) => kind)),
         new Set(['sum', 'gauge', 'exponentialHistogram']),
@@ -186,7 +186,7 @@ for (const vendor of VENDORS) {
       }
     });
 
-    test('tasks are told by worker as far as is affordable there, and workers always', () => {
+    test('tasks have the worker attribute if the vendor’s prices allow it, and workers always', () => {
       const hasWorker = ({ attributes }: Point): boolean => attributes['celery.worker.name'] !== undefined;
       const ofTasks = points.filter((point) => isOfTask(point) && hasWorker(point));
       assert.deepEqual(
@@ -204,7 +204,7 @@ for (const vendor of VENDORS) {
       );
     });
 
-    test('all points are of the service in the file or of the bridge, and of their environment', () => {
+    test('all points belong to the service in the file or the bridge, and to their environment', () => {
       const resources = points.map(({ resource }) => resource);
       assert.deepEqual(
         new Set(resources.map((resource) => resource['service.name'])),

@@ -50,7 +50,7 @@ function count(provider: Provider, amount: number): void {
     .add(amount, { queue: 'q' });
 }
 
-test('closing exports what was counted, under each resource, and leaves nobody', async (t) => {
+test('closing exports all counts, under each resource', async (t) => {
   const sink = await receiver(t);
   const { pipeline, outcomes, open } = pipelineTo(t, sink.url);
   const [shop, billing] = [open('shop'), open('billing')];
@@ -78,7 +78,7 @@ test('closing exports what was counted, under each resource, and leaves nobody',
 });
 
 for (const temporality of TEMPORALITIES) {
-  test(`what was counted while the backend was away arrives once it is back, and once only (${temporality})`, async (t) => {
+  test(`counts during an outage arrive once the backend is back, and only once (${temporality})`, async (t) => {
     let refuse = true;
     const arrived: number[] = [];
     const sink = await receiver(t, {
@@ -102,7 +102,7 @@ for (const temporality of TEMPORALITIES) {
     assert.equal(temporality === 'delta' ? sum : arrived.at(-1), 7);
   });
 
-  test(`a histogram and a gauge are exported as they are (${temporality})`, async (t) => {
+  test(`a histogram and a gauge are exported correctly (${temporality})`, async (t) => {
     const sink = await receiver(t);
     const { pipeline, open } = pipelineTo(t, sink.url, { streams: { temporality } });
     const shop = open('shop');
@@ -136,7 +136,7 @@ for (const temporality of TEMPORALITIES) {
   });
 }
 
-test('after workers were retired, their news are exported once more and then nothing of them', async (t) => {
+test('retired workers are exported once more and then end', async (t) => {
   const exports: (readonly Point[])[] = [];
   const sink = await receiver(t, { onExport: ({ points }) => exports.push(points) });
   const { pipeline, open } = pipelineTo(t, sink.url, { schedule: { intervalMs: 50 } });
@@ -167,7 +167,7 @@ test('after workers were retired, their news are exported once more and then not
   assert.ok((started(back)?.startMs ?? 0) > (started(exports[0])?.startMs ?? Infinity));
 });
 
-test('much is sent in several requests, and each arrives', async (t) => {
+test('a large export is sent in several requests, and each arrives', async (t) => {
   const sizes: number[] = [];
   const sink = await receiver(t, { onExport: ({ points }) => sizes.push(points.length) });
   const { pipeline, outcomes, open } = pipelineTo(t, sink.url, { schedule: { pointsPerRequestMax: 40 } });
@@ -179,7 +179,7 @@ test('much is sent in several requests, and each arrives', async (t) => {
   assert.equal(outcomes[0]?.points, 100);
 });
 
-test('the exporter’s own metrics are recorded where it is said', async (t) => {
+test('the exporter’s own metrics are recorded in the given provider', async (t) => {
   const sink = await receiver(t);
   const { pipeline, open } = pipelineTo(t, sink.url);
   const [shop, self] = [open('shop'), open('celery-otel')];
@@ -190,7 +190,7 @@ test('the exporter’s own metrics are recorded where it is said', async (t) => 
   assert.ok(names.has('otel.sdk.exporter.metric_data_point.exported'), [...names].join());
 });
 
-test('an observable callback that throws is told with its provider, and the rest is exported', async (t) => {
+test('a failing observable callback is reported with its provider, and the rest is exported', async (t) => {
   const sink = await receiver(t);
   const { pipeline, defects, open } = pipelineTo(t, sink.url);
   const shop = open('shop');
@@ -221,7 +221,7 @@ async function silentUrl(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-test('a backend that is gone, or that never answers, holds nothing up beyond the deadline, and it is told whose metrics', async (t) => {
+test('a backend that is gone, or never responds, delays nothing beyond the deadline, and the affected services are reported', async (t) => {
   for (const url of ['http://127.0.0.1:1', await silentUrl(t)]) {
     const { pipeline, open } = pipelineTo(t, url, {
       exporter: { timeoutMs: 30_000 },
@@ -236,7 +236,7 @@ test('a backend that is gone, or that never answers, holds nothing up beyond the
   }
 });
 
-test('an export that is under way for ever is not waited for beyond the deadline, and nothing else is begun', async (t) => {
+test('an export that never ends is not awaited beyond the deadline, and no other begins', async (t) => {
   const asked = Promise.withResolvers<void>();
   const sink = await receiver(t, {
     hold() {
@@ -255,7 +255,7 @@ test('an export that is under way for ever is not waited for beyond the deadline
   assert.equal(sink.exports(), 0);
 });
 
-test('an export under way when it is closed is waited for, and then all is exported once more', async (t) => {
+test('closing waits for an export in progress, and then exports once more', async (t) => {
   const held = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const sink = await receiver(t, {

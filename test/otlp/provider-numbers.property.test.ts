@@ -147,7 +147,7 @@ function checkProtobuf(metrics: ResourceMetrics): void {
 }
 
 for (const temporality of ['cumulative', 'delta'] as const) {
-  test(`whatever is measured, each point is within its type, in both encodings (${temporality})`, async () => {
+  test(`for any measurements, each point is in the range of its type, in both encodings (${temporality})`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (chosen) => {
         const clock = { nowMs: 1_700_000_000_000 };
@@ -174,7 +174,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
   });
 }
 
-test('what was refused is told, and what came after it still counts', async () => {
+test('refused values are reported, and later ones still count', async () => {
   const clock = { nowMs: 1_700_000_000_000 };
   const { provider, measure } = instrumentsOf('cumulative', clock);
   const each = { instrument: 'counter', valueType: ValueType.INT, worker: 1, isBound: true } as const;

@@ -69,7 +69,7 @@ class Backend implements Pick<Exporter<ResourceMetrics>, 'export'> {
 }
 
 for (const temporality of ['cumulative', 'delta'] as const) {
-  test(`whatever is refused, lost or retired, all that was measured arrives once (${temporality})`, async () => {
+  test(`whatever is refused, lost or retired, all measurements arrive once (${temporality})`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 5 }), async (chosen, pointsPerRequestMax) => {
         let nowMs = 0;

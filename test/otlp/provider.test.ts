@@ -46,7 +46,7 @@ const summaryOf = (sent: readonly ResourceMetrics[]) =>
 
 const sizesOf = (requests: readonly ExportRequest[]) => requests.map(({ points }) => points);
 
-test('what was measured is in a request, under its resource and its scope', async () => {
+test('measurements are in a request, under their resource and scope', async () => {
   const { provider, meter, exportAll } = providerOf();
   meter.createCounter('sent', { unit: '{task}' }).add(5, { queue: 'q' });
   provider
@@ -69,7 +69,7 @@ test('what was measured is in a request, under its resource and its scope', asyn
   ]);
 });
 
-test('times are those of the clock, when a series began and when it was collected', async () => {
+test('timestamps are by the clock: the start of the series and the collection', async () => {
   let nowMs = 1000;
   const { meter, exportAll } = providerOf({ nowMs: () => nowMs });
   const counter = meter.createCounter('sent');
@@ -83,7 +83,7 @@ test('times are those of the clock, when a series began and when it was collecte
   );
 });
 
-test('without anything to export there is no request', async () => {
+test('without points there is no request', async () => {
   const { meter, provider } = providerOf();
   meter.createCounter('sent');
   meter.createGauge('gauge');
@@ -114,7 +114,7 @@ test('the SDK’s instruments are exported with the same temporality, and in req
   assert.deepEqual(summaryOf(await exportAll()).at(-1), ['observed', {}, 7], 'it is cumulative');
 });
 
-test('of the SDK’s metrics every point counts as one', async () => {
+test('every point of the SDK’s metrics counts as one', async () => {
   const { meter, provider } = providerOf();
   const gauge = meter.createGauge('gauge');
   for (const worker of ['w1', 'w2', 'w3', 'w4']) gauge.record(1, { worker });
@@ -122,14 +122,14 @@ test('of the SDK’s metrics every point counts as one', async () => {
   assert.deepEqual(sizesOf(await provider.collect()), [5]);
 });
 
-test('a request has no more points than it may have', async () => {
+test('a request has at most the given number of points', async () => {
   const { meter, provider } = providerOf({ pointsPerRequestMax: 3 });
   const counter = meter.createCounter('sent');
   for (let task = 0; task < 10; task += 1) counter.add(1, { task });
   assert.deepEqual(sizesOf(await provider.collect()), [3, 3, 3, 1]);
 });
 
-test('a request that arrived settles its own points: what it retired is gone, and the others are still there', async () => {
+test('a request that arrived settles its own points: its retired series end, and the others stay', async () => {
   const { meter, provider, exportAll } = providerOf({ pointsPerRequestMax: 1 });
   const counter = meter.createCounter('sent');
   for (const worker of ['w1', 'w2', 'w3']) counter.add(1, { worker });
@@ -144,7 +144,7 @@ test('a request that arrived settles its own points: what it retired is gone, an
   assert.deepEqual(provider.tally(), { live: 1, retired: 2, overflowed: 0, refused: 0 });
 });
 
-test('a worker that came back goes on, though another request of its provider is refused again and again', async () => {
+test('a returning worker goes on, though another request of its provider is always refused', async () => {
   let nowMs = 1000;
   const { meter, provider } = providerOf({ pointsPerRequestMax: 1, nowMs: () => nowMs });
   const counter = meter.createCounter('sent');
@@ -167,7 +167,7 @@ test('a worker that came back goes on, though another request of its provider is
   assert.deepEqual(starts, [1000, 2500, 2500, 2500]);
 });
 
-test('gauges are combined by the name of their instrument; by default the last value is taken', async () => {
+test('gauges are combined by instrument name, and by default the last value is used', async () => {
   const streams: SettingsOverrides['streams'] = {
     views: [{ selector: { instrumentName: '*' }, stream: { attributeKeys: { excluded: ['worker'] } } }],
   };
@@ -191,7 +191,7 @@ test('gauges are combined by the name of their instrument; by default the last v
   ]);
 });
 
-test('an observable callback that throws is told, ours and the SDK’s, and takes nothing from the others', async () => {
+test('a failing observable callback, ours or the SDK’s, is reported and does not affect the others', async () => {
   const { meter, exportAll, failures } = providerOf();
   const [ours, theirs] = [new Error('ours'), new Error('the SDK’s')];
   meter.createObservableGauge('broken').addCallback(() => {

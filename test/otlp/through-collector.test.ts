@@ -132,7 +132,7 @@ async function receivedOf(t: TestContext, temporality: 'cumulative' | 'delta'): 
 }
 
 for (const temporality of ['cumulative', 'delta'] as const) {
-  test(`of what is counted once an interval, and once in a life, nothing is lost (${temporality})`, {
+  test(`counts of every interval, and a single count, all arrive (${temporality})`, {
     skip: skipWithoutOtelcol(),
     timeout: 2 * SEEN_TIMEOUT_MS + 30_000,
   }, async (t) => {

@@ -32,7 +32,7 @@ async function sendNothing(collector: Otelcol): Promise<number> {
 }
 
 describe('a real Collector', { skip: skipWithoutOtelcol() }, () => {
-  test('it hangs and goes on, closes its ports at its end, and another takes its place', async (t) => {
+  test('it can be suspended, resumed and replaced by another one on its ports', async (t) => {
     const first = await startOtelcol();
     t.after(() => first.stop());
     assert.equal(await first.isHealthy(), true);
@@ -51,14 +51,14 @@ describe('a real Collector', { skip: skipWithoutOtelcol() }, () => {
     assert.equal(await second.isHealthy(), true);
   });
 
-  test('it runs the configuration of a test with the variables of the test', async (t) => {
+  test('it runs a test’s configuration with the test’s variables', async (t) => {
     const collector = await startOtelcol({ configText: BARE, env: { VERBOSITY: 'basic' } });
     t.after(() => collector.stop());
     assert.equal(await sendNothing(collector), 200);
     assert.equal(await isPortOpen(collector.ports.prometheus), false);
   });
 
-  test('one with a configuration that cannot run is not started, and says why', async () => {
+  test('with an invalid configuration it does not start, and reports why', async () => {
     const wrong = { configText: BARE, env: { VERBOSITY: 'loud' } };
     await assert.rejects(validateOtelcolConfig(wrong), /loud/);
     await assert.rejects(startOtelcol(wrong), /loud/);
@@ -115,7 +115,7 @@ function workshop(t: TestContext): Workshop {
 
 const ENSURE = 'console.log(JSON.stringify(ensureOtelcol()));';
 
-test('the Collector is built once, and anew after a change of what it is made of', (t) => {
+test('the Collector is built once, and again after a change of its inputs', (t) => {
   const shop = workshop(t);
   assert.match(
     shop.run('console.log(builtOtelcol().reason);').stdout,
@@ -138,7 +138,7 @@ test('the Collector is built once, and anew after a change of what it is made of
   assert.equal(shop.builds().length, 1);
 });
 
-test('a Collector that cannot be built is left out with the reason; in CI that is an error', (t) => {
+test('tests are skipped if the Collector cannot be built, with the reason, except in CI', (t) => {
   const shop = workshop(t);
   const failing = shop.run(ENSURE, { GO_FAILS: 'yes' });
   assert.match(failing.stdout, /"available":false,"reason":"[^"]*no such module[^"]*Go 1\.\d+ or newer/);

@@ -39,7 +39,7 @@ async function messagesIn(url: string, message?: string): Promise<number> {
   return messageCount;
 }
 
-test('a RabbitMQ node with TLS shows a certificate that only its own CA vouches for', async () => {
+test('a RabbitMQ node with TLS has a certificate of its own CA only', async () => {
   assert.ok(broker.tlsUrl !== undefined && broker.caFile !== undefined);
   const port = Number(new URL(broker.tlsUrl).port);
   const handshake = (options: { ca?: Buffer }) =>
@@ -54,7 +54,7 @@ test('a RabbitMQ node with TLS shows a certificate that only its own CA vouches 
   assert.equal(await handshake({}), 'refused');
 });
 
-test('a RabbitMQ node comes back on its port with its data, be it stopped or killed', async () => {
+test('a RabbitMQ node returns on its port with its data after a stop or a kill', async () => {
   await messagesIn(broker.url, 'a cup');
   await broker.kill();
   assert.equal(await isPortOpen(broker.port), false);
@@ -67,7 +67,7 @@ test('a RabbitMQ node comes back on its port with its data, be it stopped or kil
 });
 
 for (const flavour of celeryFlavours()) {
-  test(`a worker of Celery ${flavour.version} runs the shop's orders, counted as planned`, async (t) => {
+  test(`a worker of Celery ${flavour.version} runs the shop’s orders, counted as planned`, async (t) => {
     const cluster = { flavour, broker: broker.url, backend: redis.url };
     const worker = await startWorker({ ...cluster, nodename: `${flavour.name}@shop`, concurrency: 3 });
     t.after(() => worker.kill());
@@ -94,7 +94,7 @@ for (const flavour of celeryFlavours()) {
   });
 }
 
-test('a killed worker says no good-bye and leaves no process behind, not even a busy one', async (t) => {
+test('a killed worker sends no worker-offline and leaves no process behind, even when busy', async (t) => {
   const [flavour] = celeryFlavours();
   const cluster = { flavour, broker: redis.url, backend: redis.url };
   const worker = await startWorker({ ...cluster, nodename: 'short-lived@shop' });
@@ -108,7 +108,7 @@ test('a killed worker says no good-bye and leaves no process behind, not even a 
   await t.waitFor(() => assert.equal(isGroupAlive(worker.pid), false), { timeout: GROUP_GONE_TIMEOUT_MS });
 });
 
-test('a Prometheus server scrapes its targets, answers queries and is gone after its end', async (t) => {
+test('a Prometheus server scrapes its targets, answers queries and exits completely', async (t) => {
   const deaf = `127.0.0.1:${await freePort()}`;
   const scrape = { job: 'nobody', targets: [deaf], intervalMs: 100 };
   const prometheus = await startPrometheus({ scrape: [scrape] });
@@ -127,7 +127,7 @@ test('a Prometheus server scrapes its targets, answers queries and is gone after
   assert.equal(await isPortOpen(prometheus.port), false);
 });
 
-test('every part says its version, and a part that is missing says why', () => {
+test('every program reports its version, and a missing one the reason', () => {
   const missing = { available: false, reason: 'no Go' } as const;
   const text = partVersions(newestCelery(), missing);
   assert.match(text, /^RabbitMQ \d.*\nRedis \d.*\nCelery \d.*\n.*Celery.*\nPrometheus \d.*\n/);

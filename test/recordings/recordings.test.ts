@@ -206,7 +206,7 @@ function countedLines(name: string): Counts {
 
 /** Where every event that Celery meant to send is in the recording. */
 function compareExactly(name: string, row: RecordedCluster): void {
-  test(`${name}: every task was counted as often as Celery reported it`, () => {
+  test(`${name}: every task is counted as often as Celery reported it`, () => {
     assert.deepEqual(countedLines(name), expectedTally(readExpected(name)));
   });
 
@@ -217,21 +217,21 @@ function compareExactly(name: string, row: RecordedCluster): void {
       assert.equal(it.queue, isKnown ? queues[it.task] : 'unknown', counted(it));
   });
 
-  test(`${name}: each run has the times that can be known of it`, () => {
+  test(`${name}: each run has all times that can be known`, () => {
     for (const it of ofTasks(replay(name))) {
       if (it.kind === 'task-started') assert.ok((it.prefetchTimeS ?? -1) >= 0, counted(it));
       if (it.kind === 'task-failed') assert.ok((it.runtimeS ?? -1) >= 0, counted(it));
     }
   });
 
-  test(`${name}: no event of it is held to be lost, and no clock to be wrong`, () => {
+  test(`${name}: no event is lost and no clock is wrong`, () => {
     for (const it of replay(name).observed) {
       if (it.kind === 'worker-progressed') assert.equal(it.eventsLost, 0, JSON.stringify(it));
       assert.notEqual(it.kind, 'clock-skewed');
     }
   });
 
-  test(`${name}: in the end no worker is up, and nothing waits or runs`, () => {
+  test(`${name}: at the end no worker is up, and nothing waits or runs`, () => {
     const { cluster, inTheEnd } = replay(name);
     assert.deepEqual(
       inTheEnd.workers.map(({ worker, up }) => [worker, up]).sort(),
@@ -247,14 +247,14 @@ function compareExactly(name: string, row: RecordedCluster): void {
 
 /** Where Celery lost some on its way: nothing is invented. */
 function compareWithLosses(name: string): void {
-  test(`${name}: nothing was counted more often than Celery reported it`, () => {
+  test(`${name}: nothing is counted more often than Celery reported it`, () => {
     const expected = expectedTally(readExpected(name));
     for (const [line, times] of Object.entries(countedLines(name)))
       assert.ok(times <= (expected[line] ?? 0), `${line}: ${times} instead of ${expected[line]}`);
   });
 }
 
-test('every recording of the table is here, and no other', () => {
+test('the table lists exactly the recordings that exist', () => {
   const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.ndjson'));
   assert.deepEqual(
     files.sort(),
@@ -277,7 +277,7 @@ test('no number that a real Celery sent is implausible', () => {
 });
 
 for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
-  test(`${name}: as many runs have finished in each way as were counted`, () => {
+  test(`${name}: as many runs finished with each outcome as were counted`, () => {
     const replayed = replay(name);
     const isEnd = ({ kind }: TaskObservation): boolean => !/^task-(?:sent|received|started)$/u.test(kind);
     const ends = ofTasks(replayed).filter(isEnd).map(counted);
@@ -296,7 +296,7 @@ for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
   if (!newest.available) continue;
   const { python } = newest;
 
-  test(`${name}: Celery's own State of the recording has the same ends and workers`, () => {
+  test(`${name}: Celery’s own State has the same outcomes and workers`, () => {
     const output = execFileSync(python, [pathOf('second_opinion.py'), pathOf(`${name}.ndjson`)], {
       encoding: 'utf8',
       timeout: SECOND_OPINION_TIMEOUT_MS,

@@ -40,7 +40,7 @@ const MISSING = { kind: 'task-events-missing', workers: ['w1@shop'], more: 0 } a
 /** Celery’s own pace. */
 const beats = (second: number): boolean => second % 2 === 0;
 
-test('a minute of nothing is told once, and that it is over with how long it was', () => {
+test('a minute without events is reported once, and its end with the duration', () => {
   assert.deepEqual(
     play(1000, (second) => (second === 700 ? [taskEvent('task-sent', 'gen1@web')] : [])).slice(0, 2),
     [
@@ -50,7 +50,7 @@ test('a minute of nothing is told once, and that it is over with how long it was
   );
 });
 
-test('messages that cannot be read are no events, but they are told of', () => {
+test('undecodable messages are no events, but are mentioned', () => {
   const found = play(200, (second) => {
     if (second === 2) return [unreadable, heartbeat(0)];
     return second > 10 && second <= 15 ? [unreadable, unreadable] : [];
@@ -58,7 +58,7 @@ test('messages that cannot be read are no events, but they are told of', () => {
   assert.deepEqual(found, [[65, { kind: 'nothing-heard', forMs: 60_000, unread: 10 }]]);
 });
 
-test('silence is told again once there was something in between', () => {
+test('silence is reported again after events in between', () => {
   const found = play(300, (second) => (second === 1 || second === 100 ? [heartbeat(0)] : []));
   assert.deepEqual(kinds(found), [
     [65, 'nothing-heard'],
@@ -120,13 +120,13 @@ const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readon
 ];
 
 for (const [what, at] of IN_ORDER) {
-  test(`a worker that ${what} gives no cause`, () => {
+  test(`a worker that ${what} is not reported`, () => {
     const found = play(1000, at).filter(([, { kind }]) => kind.startsWith('task-events'));
     assert.deepEqual(found, []);
   });
 }
 
-test('a worker that runs tasks and sends no task events is told once after a minute, and when it does at last', () => {
+test('a worker that runs tasks without task events is reported once after a minute, and when it sends one', () => {
   const found = play(4000, (second) => [
     ...(beats(second) ? [heartbeat(second > 100 ? Math.floor(second / 10) : 3)] : []),
     ...(second > 3000 ? [taskEvent()] : []),
@@ -137,17 +137,17 @@ test('a worker that runs tasks and sends no task events is told once after a min
   ]);
 });
 
-test('one task is cause enough, once a minute has passed without an event of it', () => {
+test('one task without an event within a minute is enough', () => {
   const found = play(4000, (second) => (beats(second) ? [heartbeat(second > 1000 ? 4 : 3)] : []));
   assert.deepEqual(found, [[1060, MISSING]]);
 });
 
-test('it is found with heartbeats further apart, too', () => {
+test('it is also found with rarer heartbeats', () => {
   const found = play(4000, (second) => (second % 30 === 0 ? [heartbeat(second)] : []));
   assert.deepEqual(kinds(found), [[125, 'task-events-missing']]);
 });
 
-test('of several workers only those are named that send none, and task events of others do not help them', () => {
+test('only workers without task events are named, whatever the others send', () => {
   const found = play(1000, (second) => [
     ...(beats(second) ? ['a@shop', 'b@shop', 'c@shop'].map((name) => heartbeat(second, name)) : []),
     taskEvent('task-started', 'b@shop'),
@@ -159,7 +159,7 @@ test('of several workers only those are named that send none, and task events of
   );
 });
 
-test('with many workers five are named, and that there are more is told again when they are twice as many', () => {
+test('of many workers five are named, and it is reported again when they are twice as many', () => {
   const found = play(1000, (second) =>
     beats(second)
       ? Array.from({ length: second < 300 ? 20 : second < 600 ? 39 : 70 }, (_, index) =>
@@ -178,7 +178,7 @@ test('with many workers five are named, and that there are more is told again wh
   );
 });
 
-test('short sessions give no evidence together: each begins with what the heartbeats tell then', () => {
+test('short sessions do not add up: each begins with its own heartbeats', () => {
   const found = play(1000, (second) => [
     ...(second % 40 === 0 ? [gap] : []),
     ...(beats(second) ? [heartbeat(second)] : []),
@@ -186,7 +186,7 @@ test('short sessions give no evidence together: each begins with what the heartb
   assert.deepEqual(found, []);
 });
 
-test('what was told stays told through a gap and a restart', () => {
+test('a report is not repeated after a gap or a restart', () => {
   const found = play(1000, (second) => [
     ...(second === 200 ? [gap] : []),
     ...(beats(second) ? [heartbeat(second < 400 ? second : second - 400)] : []),
@@ -194,7 +194,7 @@ test('what was told stays told through a gap and a restart', () => {
   assert.deepEqual(kinds(found), [[65, 'task-events-missing']]);
 });
 
-test('it is over, too, when such a worker has long been gone', () => {
+test('it also ends when such a worker is long gone', () => {
   const found = play(2000, (second) => [
     ...(beats(second) && second < 200 ? [heartbeat(second)] : []),
     ...(beats(second) ? [heartbeat(3, 'idle@shop')] : []),
@@ -205,7 +205,7 @@ test('it is over, too, when such a worker has long been gone', () => {
   ]);
 });
 
-test('no more than ten thousand workers are watched, and who is gone makes room', () => {
+test('at most ten thousand workers are watched, and those that are gone make room', () => {
   const missing = new MissingEvents(QUIET_MS);
   let listenedS = 0;
   const found: Finding[] = [];

@@ -26,7 +26,7 @@ async function sampled(watched: ProcessWatch): Promise<NonNullable<ProcessReadin
   }
 }
 
-test('CPU time is what was used since the watch began, and grows with what is done', (t) => {
+test('CPU time counts from the start of the watch and grows with work', (t) => {
   blockMs(50);
   const watched = watch(t);
   const before = watched.read();
@@ -41,13 +41,13 @@ test('CPU time is what was used since the watch began, and grows with what is do
   assert.ok(after.uptimeS - before.uptimeS >= 0.1 && after.uptimeS < 60, `${after.uptimeS} s`);
 });
 
-test('memory is in bytes, and its parts are no more than the whole', (t) => {
+test('memory is in bytes, and its parts do not exceed the total', (t) => {
   const { rss, heap_total, heap_used } = watch(t).read().memoryBytes;
   assert.ok(rss > 1e6 && rss < 1e11, `${rss}`);
   assert.ok(heap_used > 0 && heap_used <= heap_total && heap_used < rss, `${heap_used} of ${heap_total}`);
 });
 
-test('whatever holds the event loop up is in the next reading, and in that alone', async (t) => {
+test('an event loop delay is in the next reading only', async (t) => {
   const watched = watch(t);
   await sampled(watched);
   // A collection is such a moment: it begins with a reading and goes on for a while.
@@ -59,7 +59,7 @@ test('whatever holds the event loop up is in the next reading, and in that alone
   assert.ok(rest.max < held.max, `${rest.max} s after ${held.max} s`);
 });
 
-test('before the first sample nothing is said of the event loop, and after the end nothing more', async (t) => {
+test('there is no event loop delay before the first sample or after the end', async (t) => {
   const watched = watch(t);
   assert.equal(watched.read().eventLoopDelayS, undefined);
   await sampled(watched);
@@ -70,13 +70,13 @@ test('before the first sample nothing is said of the event loop, and after the e
   assert.equal(watched.read().eventLoopDelayS, undefined);
 });
 
-test('each watch is another instance, by a random UUID', (t) => {
+test('each watch has a new random UUID', (t) => {
   const [one, other] = [watch(t).instanceId, watch(t).instanceId];
   assert.match(one, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u);
   assert.notEqual(one, other);
 });
 
-test('a watch that nobody closes keeps no process alive', async () => {
+test('a watch keeps no process alive', async () => {
   const url = new URL('../../src/self/process-readings.ts', import.meta.url);
   const script = `import { watchProcess } from ${JSON.stringify(url.href)}; watchProcess(); console.log('watched');`;
   const { stdout } = await promisify(execFile)(

@@ -20,13 +20,13 @@ function told(t: TestContext, events: readonly SelfEvent[]) {
   return lines;
 }
 
-test('what came from outside forges nothing there either', (t) => {
+test('untrusted text forges no diagnostics either', (t) => {
   const lines = told(t, [{ ...DROPPED, service: HOSTILE, detail: HOSTILE }]);
   const text = `celery-otel: not counted: invalid-json (${HOSTILE_SHOWN})`;
   assert.deepEqual(lines, [['warn', text, { kind: 'input-dropped', service: HOSTILE_SHOWN }]]);
 });
 
-test('warnings and errors are passed on with the text of the log line and its fields; what informs is not', (t) => {
+test('warnings and errors are passed on with text and fields; information is not', (t) => {
   const lines = told(t, [
     DROPPED,
     { ...DROPPED, intentional: true },
@@ -47,7 +47,7 @@ test('warnings and errors are passed on with the text of the log line and its fi
   ]);
 });
 
-test('a flood is one line a minute, and the next says how many it stands for', (t) => {
+test('a flood is one line a minute, and the next one has the number of those suppressed', (t) => {
   const lines = diagLines(t);
   let nowMs = 0;
   const tell = createSelfDiag(() => nowMs);

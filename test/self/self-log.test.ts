@@ -320,7 +320,7 @@ const FORGED: readonly SelfEvent[] = [
   { kind: 'defect', service: 'shop', where: 'deliver', reason: HOSTILE },
 ];
 
-test('whatever came from outside is on the line it belongs to, and steers no terminal', async () => {
+test('untrusted text stays on its line and cannot control a terminal', async () => {
   for (const event of FORGED) {
     const forMachines = log('info');
     forMachines.tell(event);
@@ -344,7 +344,7 @@ test('whatever came from outside is on the line it belongs to, and steers no ter
 /** A name that ends a quotation, and goes on as we would. */
 const IMITATING = 'node7" (worker) differ: the password of shop has expired; "';
 
-test('whoever writes words like ours into a name writes them into a quotation', () => {
+test('log-like text in a name is quoted', () => {
   const named: readonly SelfEvent[] = [
     { kind: 'clock-skewed', service: 'shop', senderHost: IMITATING, workerHost: IMITATING },
     { kind: 'loss-refuted', service: 'shop', task: IMITATING, worker: IMITATING },
@@ -362,7 +362,7 @@ test('whoever writes words like ours into a name writes them into a quotation', 
   }
 });
 
-test('a flood of one kind and reason is one line a minute, and the next says how many it stands for', () => {
+test('a flood of one kind and reason is one line a minute, and the next one has the number of those suppressed', () => {
   const { tell, lines, clock } = log('info');
   for (let index = 0; index < 100_000; index += 1) tell(DROPPED);
   assert.equal(lines().length, 1);
@@ -373,7 +373,7 @@ test('a flood of one kind and reason is one line a minute, and the next says how
   assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
 });
 
-test('a connection that comes and goes is ten lines a minute, and the last tells how it is while it lasts', () => {
+test('a flapping connection is ten lines a minute, and the last one says how long it lasts', () => {
   const { tell, lines, clock } = log('info');
   const connected = { kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 } as const;
   tell(connected);
@@ -392,7 +392,7 @@ test('a connection that comes and goes is ten lines a minute, and the last tells
   assert.match(again, /connected to/u);
 });
 
-test('that it is connected is told after each failure that was, and wherever it is connected to', () => {
+test('each reconnect after a failure is logged, with its broker', () => {
   const { tell, lines } = log('info');
   const at = (broker: string) =>
     ({ kind: 'broker-connected', service: 'shop', broker, attempts: 1 }) as const;
@@ -413,7 +413,7 @@ test('that it is connected is told after each failure that was, and wherever it 
   assert.match(texts.at(-1), /for bank$/u);
 });
 
-test('a clock set back holds no line back', (t) => {
+test('a clock set back suppresses no line', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_790_000_000_000 });
   let monotonicMs = 0;
   t.mock.method(performance, 'now', () => monotonicMs);
@@ -426,7 +426,7 @@ test('a clock set back holds no line back', (t) => {
   assert.equal(String(destination.read()).trimEnd().split('\n').length, 2);
 });
 
-test('a clock that is set and set right again is two lines, and one that jumps to and fro no flood', () => {
+test('a clock that is set and reset is two lines, and one that jumps often is no flood', () => {
   const { tell, lines } = log('info');
   for (let index = 0; index < 1000; index += 1) {
     tell({ kind: 'clock-stepped', service: 'celery-otel', byMs: index % 2 === 0 ? 5000 : -5000 });
@@ -434,7 +434,7 @@ test('a clock that is set and set right again is two lines, and one that jumps t
   assert.equal(lines().length, 2);
 });
 
-test('a flood of implausible fields is a line a minute for each of them', () => {
+test('a flood of implausible fields is one line a minute for each field', () => {
   const { tell, lines } = log('info');
   for (let index = 0; index < 1000; index += 1) {
     for (const field of ['pid', 'runtime'])
@@ -443,7 +443,7 @@ test('a flood of implausible fields is a line a minute for each of them', () => 
   assert.equal(lines().length, 2);
 });
 
-test('each metric that is full is told once, and after that one of each service a minute', () => {
+test('each full metric is logged once, then at most one for each service a minute', () => {
   const { tell, lines, clock } = log('info');
   const metrics = Array.from({ length: 20 }, (_, index) => `m${index}`);
   for (const metric of metrics) tell(overflowed(metric, true));
@@ -456,7 +456,7 @@ test('each metric that is full is told once, and after that one of each service 
   assert.equal(lines().length, 6);
 });
 
-test('exports that fail and exports that arrive in part are held back apart, and by service', () => {
+test('failed and partly rejected exports are limited separately, and by service', () => {
   const { tell, lines } = log('info');
   for (const service of ['shop', 'billing']) {
     for (const outcome of ['failure', 'partial', 'failure', 'partial'] as const)
@@ -465,19 +465,19 @@ test('exports that fail and exports that arrive in part are held back apart, and
   assert.equal(lines().length, 4);
 });
 
-test('exports that come late are one line a minute of each service', () => {
+test('late exports are one line a minute for each service', () => {
   const { tell, lines } = log('info');
   for (const service of ['shop', 'billing', 'shop']) tell({ ...late(0), service });
   assert.equal(lines().length, 2);
 });
 
-test('what is below the level is not written, nor counted as held back', () => {
+test('lines below the level are neither written nor counted as suppressed', () => {
   const { tell, lines } = log('error');
   tell(DROPPED);
   assert.deepEqual(lines(), []);
 });
 
-test('for people there is one readable line', async () => {
+test('pretty output is one readable line', async () => {
   const { tell, lines } = log('info', true);
   tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
   await new Promise((resolve) => setImmediate(resolve));
@@ -486,7 +486,7 @@ test('for people there is one readable line', async () => {
   assert.doesNotMatch(written[0] ?? '', /^\{/u);
 });
 
-test('the memory of what was logged is bounded', () => {
+test('the state of the rate limits is bounded', () => {
   const rate = createLogRate(1000);
   let admitted = 0;
   for (let index = 0; index < 10_000; index += 1) if (rate.admit(`key ${index}`, 0).log) admitted += 1;

@@ -33,7 +33,7 @@ async function subscribed(t: TestContext, bodyBytesMax = BYTES_MAX) {
   };
 }
 
-test('a body is whole up to the limit, and dropped beyond it', async (t) => {
+test('a body up to the limit is complete, and a larger one is dropped', async (t) => {
   const { receive, deliver, log } = await subscribed(t);
   const sizes = [0, 1, BYTES_MAX, BYTES_MAX + 1, 131_064, 131_065, 3_000_000, 5];
   const headers = field('k', tagged('V'));
@@ -47,7 +47,7 @@ test('a body is whole up to the limit, and dropped beyond it', async (t) => {
   assert.deepEqual([dropped?.contentType, dropped?.contentEncoding, dropped?.headers], ['', '', {}]);
 });
 
-test('in however many frames of whatever size bodies come, each message is one', async (t) => {
+test('bodies in any number of frames of any size give one message each', async (t) => {
   const { receive, deliver } = await subscribed(t, 1000);
   const body = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 8 });
   const run = fc.asyncProperty(
@@ -70,7 +70,7 @@ test('in however many frames of whatever size bodies come, each message is one',
   await fc.assert(run, { seed: SEED, numRuns: 50, endOnFailure: true });
 });
 
-test('one whose headers cannot be decoded is dropped likewise', async (t) => {
+test('an oversized body with undecodable headers is dropped too', async (t) => {
   const { receive, deliver } = await subscribed(t);
   const frames = [3_000_000, 2].map((bytes) =>
     deliver(content(CHANNEL, field('k', tagged('?')), Buffer.alloc(bytes))),
@@ -102,7 +102,7 @@ function readFrames(bytes: Buffer): readonly unknown[] {
   });
 }
 
-test('what comes on other channels in between is left as it is', () => {
+test('frames of other channels in between are unchanged', () => {
   const [large = NO_HEADERS, rest = NO_HEADERS] = bodyFrames(CHANNEL, Buffer.alloc(200_000));
   const frames = [
     contentHeader(CHANNEL, 200_000, 0, NO_HEADERS),
@@ -146,7 +146,7 @@ const LIES: readonly (readonly [what: string, header: Buffer, frames: readonly B
 ];
 
 for (const [what, header, frames] of LIES) {
-  test(`a mistake of the broker itself ends the session as ever: ${what}`, async (t) => {
+  test(`a protocol error of the broker still ends the session: ${what}`, async (t) => {
     const { send, deliver, ended, log } = await subscribed(t);
     send(deliver(Buffer.concat([header, ...frames])));
     send(deliver(content(CHANNEL, NO_HEADERS, Buffer.from('{}'))));

@@ -79,13 +79,13 @@ async function endWith(t: TestContext, behave: (socket: Socket) => void) {
   return end;
 }
 
-test('a peer that hangs up is unreachable', async (t) => {
+test('a peer that closes the connection is unreachable', async (t) => {
   const kinds = [(await endWith(t, (socket) => socket.end())).kind];
   kinds.push((await endWith(t, (socket) => socket.resetAndDestroy())).kind);
   assert.deepEqual(kinds, ['unreachable', 'unreachable']);
 });
 
-test('a peer that speaks something else ends with a reason, whatever it says', async (t) => {
+test('a peer with another protocol gives a reason, whatever it sends', async (t) => {
   const answers = [
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
     // The header of a broker that speaks AMQP 1.0 only.

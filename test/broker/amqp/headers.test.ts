@@ -67,7 +67,7 @@ function headersOf(messages: readonly RawMessage[]): unknown[] {
   return messages.map(({ headers }) => headers);
 }
 
-test('long integers are read as py-amqp means them, wherever they stand', async (t) => {
+test('long integers are decoded as py-amqp encodes them, at any position', async (t) => {
   const { receive } = await subscribed(t);
   const long40 = longInteger(2n ** 40n);
   const tables = [
@@ -93,7 +93,7 @@ test('long integers are read as py-amqp means them, wherever they stand', async 
   );
 });
 
-test('each message has its own headers, also where others had the same and where there are very many', async (t) => {
+test('each message has its own headers, even if many others have the same or different ones', async (t) => {
   const { receive } = await subscribed(t);
   const hostnames = Array.from({ length: 3_000 }, (_, index) => `w${(index * index) % 1_700}@shop`);
   const messages = await receive(
@@ -111,7 +111,7 @@ test('each message has its own headers, also where others had the same and where
   );
 });
 
-test('headers are read down to 64 levels and no further, however many there are', async (t) => {
+test('headers are decoded up to 64 levels deep, however many there are', async (t) => {
   const { receive } = await subscribed(t);
   const nestings = [63, 64, 65, 1000, 10_000, 21_000];
   for (const nested of [nestedArrays, nestedTables]) {
@@ -126,7 +126,7 @@ test('headers are read down to 64 levels and no further, however many there are'
   }
 });
 
-test('headers are read up to 1,000 values and no further, in whatever tables they are', async (t) => {
+test('headers are decoded up to 1,000 values, in whatever tables they are', async (t) => {
   const { receive } = await subscribed(t);
   const names = (count: number) =>
     Array.from({ length: count }, (_, index) => field(`${index}`, tagged('V')));
@@ -172,7 +172,7 @@ const MALFORMED: Readonly<Record<string, Buffer>> = {
 };
 
 for (const [what, frames] of Object.entries(MALFORMED)) {
-  test(`headers that cannot be decoded cost their message only: ${what}`, async (t) => {
+  test(`undecodable headers cost only their own message: ${what}`, async (t) => {
     const { receive } = await subscribed(t);
     const messages = await receive([frames, frames]);
     assert.deepEqual(headersOf(messages), [undefined, undefined]);
@@ -188,7 +188,7 @@ for (const [what, frames] of Object.entries(MALFORMED)) {
   });
 }
 
-test('the body of such a message is read as any other, in however many frames it comes', async (t) => {
+test('the body of such a message is read, in any number of frames', async (t) => {
   const { receive } = await subscribed(t);
   const bodies = [0, 1, 131_064, 131_065, 600_000].map((bytes) => Buffer.alloc(bytes, 'b'));
   const frames = bodies.map((body) => content(CHANNEL, field('k', tagged('?')), body));
@@ -199,7 +199,7 @@ test('the body of such a message is read as any other, in however many frames it
   );
 });
 
-test('whatever stands where headers belong, the session goes on with the next message', async (t) => {
+test('with any bytes in place of headers, the session goes on with the next message', async (t) => {
   const { receive } = await subscribed(t);
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 40 }),
@@ -258,7 +258,7 @@ const BREACHES: Readonly<Record<string, Buffer>> = {
 };
 
 for (const [what, bytes] of Object.entries(BREACHES)) {
-  test(`a mistake of the broker itself still ends the session: ${what}`, async (t) => {
+  test(`a protocol error of the broker still ends the session: ${what}`, async (t) => {
     const broker = await startScriptedBroker(t);
     const { ready, ended, log } = observeSession(t, amqpTransport(), {
       url: addressOf(broker.url),
@@ -276,7 +276,7 @@ test('an unknown frame reader is refused instead of left unguarded', () => {
   }
 });
 
-test('headers that are kept keep nothing else in memory that was read with them', async (t) => {
+test('cached headers keep no other data in memory', async (t) => {
   const { receive } = await subscribed(t);
   const table = field('k', sized('x', Buffer.from('bytes')));
   const [message] = await receive([content(CHANNEL, table, Buffer.alloc(60_000, ' '))]);

@@ -36,7 +36,7 @@ async function slowReader(t: TestContext) {
   return { ...broker, ...session, received, chunk: Buffer.concat(messages) };
 }
 
-test('of many messages in one chunk as many are taken in each turn as it has time for, in their order', async (t) => {
+test('many messages in one chunk are delivered in order, as many in each turn as there is time for', async (t) => {
   const { send, chunk, received } = await slowReader(t);
   const turnMs = await longestTurnMs(async () => {
     send(chunk);
@@ -46,7 +46,7 @@ test('of many messages in one chunk as many are taken in each turn as it has tim
   assert.ok(turnMs < TURN_MS_MAX, `${turnMs} ms`);
 });
 
-test('all of them are taken before the session ends, though the broker has hung up meanwhile', async (t) => {
+test('all messages are delivered before the session ends, even if the broker has closed the connection', async (t) => {
   const { sendLast, chunk, received, ended } = await slowReader(t);
   sendLast(chunk);
   assert.equal((await ended).kind, 'lost');

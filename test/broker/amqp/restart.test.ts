@@ -91,7 +91,7 @@ async function listenTooEarly(t: TestContext) {
   return early;
 }
 
-test('after each restart, and when it is there first, it is connected within seconds and misses nothing', async (t) => {
+test('after each broker restart it reconnects within seconds and misses nothing', async (t) => {
   const { listener, told, bodies, connected } = listenTo(t, rabbitmq.url);
   await connected(1);
   const publishing = publishForever(t, AMQP.eventExchange);
@@ -122,7 +122,7 @@ test('after each restart, and when it is there first, it is connected within sec
   }
 });
 
-test('where the first of two brokers is dead the second is used at once', async (t) => {
+test('if the first of two brokers is down, the second is used at once', async (t) => {
   const { told, connected, bodies } = listenTo(t, `amqp://127.0.0.1:${await freePort()};${rabbitmq.url}`);
   await connected(1);
   assert.deepEqual(

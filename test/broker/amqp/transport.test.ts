@@ -60,7 +60,7 @@ function address(change: {
   return `amqp://${user}:${password}@127.0.0.1:${port}/${vhost}${query}`;
 }
 
-test('a missing exchange is made exactly as Celery makes it', async (t) => {
+test('a missing exchange is declared exactly as Celery declares it', async (t) => {
   await session(t, rabbitmq.url, 'made-by-us').ready();
   const publisher = await startPublisher(t, rabbitmq.port);
   assert.ok(await publisher.declare('made-by-us', 'topic', { durable: true, autoDelete: false }));
@@ -69,7 +69,7 @@ test('a missing exchange is made exactly as Celery makes it', async (t) => {
   assert.equal(await publisher.declare('made-by-us', 'topic', { durable: true, autoDelete: true }), false);
 });
 
-test('that the exchange had to be made is said by the session that made it, and by no later one', async (t) => {
+test('only the session that declared the exchange reports it', async (t) => {
   const happened = new Log<string>();
   for (const [number, expected] of [
     ['first', ['first made it', 'first is ready on made-once']],
@@ -86,7 +86,7 @@ test('that the exchange had to be made is said by the session that made it, and 
   }
 });
 
-test('an exchange that somebody made with other flags is used as it is', async (t) => {
+test('an existing exchange with other flags is used as it is', async (t) => {
   const publisher = await startPublisher(t, rabbitmq.port);
   await publisher.declare('made-by-others', 'fanout', { durable: false, autoDelete: true });
   const { ready, delivered } = session(t, rabbitmq.url, 'made-by-others');
@@ -96,7 +96,7 @@ test('an exchange that somebody made with other flags is used as it is', async (
   assert.deepEqual(message?.body, EVENT.body);
 });
 
-test('our queue is exclusive, bounded, and gone with us; our connection has our name', async (t) => {
+test('our queue is exclusive, bounded and deleted with us, and our connection has our name', async (t) => {
   const { ready, stopping, ended } = session(t, `${rabbitmq.url}?heartbeat=17`);
   await ready();
   const fields = ['name', 'durable', 'auto_delete', 'exclusive', 'arguments'];
@@ -122,7 +122,7 @@ test('our queue is exclusive, bounded, and gone with us; our connection has our 
   assert.deepEqual(JSON.parse(await rabbitmq.ctl('list_queues', 'name', '--formatter', 'json')), []);
 });
 
-test('what the broker keeps for us while we do not read is bounded in bytes, and the oldest go first', async (t) => {
+test('the broker limits our queue in bytes and drops the oldest messages', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
   const { ready, stopping, ended } = session(t, address({ port: relay.port }), 'unread');
   await ready();
@@ -153,26 +153,26 @@ async function endOf(t: TestContext, url: string, exchange?: string, connectTime
   return end;
 }
 
-test('a wrong password is refused, and the reason does not tell it', async (t) => {
+test('a wrong password is refused, and the reason does not contain it', async (t) => {
   const { kind, reason } = await endOf(t, address({ password: 'hunter2' }));
   assert.equal(kind, 'refused');
   assert.match(reason, /ACCESS_REFUSED/);
   assert.doesNotMatch(reason, /hunter2/);
 });
 
-test('a virtual host that does not exist is refused by its name', async (t) => {
+test('a missing virtual host is refused, with its name', async (t) => {
   const { kind, reason } = await endOf(t, address({ vhost: 'no%25where' }));
   assert.equal(kind, 'refused');
   assert.match(reason, /virtual host "no%where"/);
 });
 
-test('a virtual host with an odd name is found', async (t) => {
+test('a virtual host with special characters in its name is found', async (t) => {
   const name = '/my 50%+%2F';
   await rabbitmq.addVhost(name);
   await session(t, address({ vhost: encodeURIComponent(name) })).ready();
 });
 
-test('without the right to make the exchange it says what helps, and needs only few rights once there is one', async (t) => {
+test('without permission to declare the exchange, the error says what helps; an existing one needs few permissions', async (t) => {
   const exchange = 'celeryev-guarded';
   await rabbitmq.ctl('add_user', 'monitor', 'secret');
   const own = '^celeryev\\..*';
@@ -196,7 +196,7 @@ test('without the right to make the exchange it says what helps, and needs only 
   assert.match(forbidden.reason, /ACCESS_REFUSED.*read on "celeryev-forbidden"/);
 });
 
-test('a subscription that the broker cancels is a lost session', async (t) => {
+test('a subscription cancelled by the broker means a lost session', async (t) => {
   const { ready, ended } = session(t, rabbitmq.url);
   await ready();
   const queue = (await rabbitmq.ctl('list_queues', 'name', '--no-table-headers')).trim();
@@ -207,7 +207,7 @@ test('a subscription that the broker cancels is a lost session', async (t) => {
   });
 });
 
-test('a connection that the operator closes is a lost session, with his reason', async (t) => {
+test('a connection closed by the operator means a lost session, with his reason', async (t) => {
   const { ready, ended } = session(t, rabbitmq.url);
   await ready();
   await rabbitmq.ctl('close_all_connections', 'maintenance');
@@ -216,7 +216,7 @@ test('a connection that the operator closes is a lost session, with his reason',
   assert.match(end.reason, /CONNECTION_FORCED - maintenance/);
 });
 
-test('TLS is verified with the authority of the address, and not without', async (t) => {
+test('a server certificate is accepted only with the configured CA', async (t) => {
   const { tlsUrl, caFile } = rabbitmq;
   assert.ok(tlsUrl !== undefined && caFile !== undefined);
   const url = (query: string) => `${tlsUrl}${query}`;
@@ -239,7 +239,7 @@ test('TLS is verified with the authority of the address, and not without', async
   );
 });
 
-test('a peer that falls silent is noticed by its missing heartbeats, and its socket is closed', async (t) => {
+test('a silent peer is detected by missing heartbeats, and its socket is closed', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
   // It takes longer than the connect timeout, which is over and done with once the session is ready.
   const { ready, ended } = session(t, address({ port: relay.port, query: '?heartbeat=1' }), 'celeryev', 1000);
@@ -249,7 +249,7 @@ test('a peer that falls silent is noticed by its missing heartbeats, and its soc
   await relay.deserted();
 });
 
-test('it stops within moments where the peer is silent', async (t) => {
+test('it stops quickly while the peer is silent', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
   const { ready, ended, stopping } = session(t, address({ port: relay.port }));
   await ready();
@@ -261,7 +261,7 @@ test('it stops within moments where the peer is silent', async (t) => {
   await relay.deserted();
 });
 
-test('an answer that never comes is waited for as long as the connect timeout says', async (t) => {
+test('a missing reply ends the attempt after the connect timeout', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
   relay.silence();
   const asked = performance.now();
@@ -271,7 +271,7 @@ test('an answer that never comes is waited for as long as the connect timeout sa
   await relay.deserted();
 });
 
-test('a flood leaves time to all else in each turn of the event loop', async (t) => {
+test('a flood leaves time for other work in each turn of the event loop', async (t) => {
   const FLOOD = 400;
   const body = Buffer.alloc(10_000, ' ');
   const publisher = await startPublisher(t, rabbitmq.port);

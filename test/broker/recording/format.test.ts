@@ -37,7 +37,7 @@ const fails = (line: string | Buffer) => {
   return decoded.ok ? 'ok' : decoded.reason;
 };
 
-test('a header says what follows it, and is read again', () => {
+test('a header names the format and version, and can be decoded', () => {
   assert.equal(
     encodeHeader(Date.parse('2026-11-21T10:00:00.000Z')),
     '{"format":"celery-otel-recording","version":1,"recordedAt":"2026-11-21T10:00:00.000Z"}',
@@ -45,7 +45,7 @@ test('a header says what follows it, and is read again', () => {
   assert.deepEqual(decodeHeader(Buffer.from(encodeHeader(1234))), { ok: true, recordedAtMs: 1234 });
 });
 
-test('a message is one line that people can read', () => {
+test('a message is one readable line', () => {
   assert.equal(
     lineOf(MESSAGE),
     '{"arrivedAtMs":1795231147917,"exchange":"celeryev","routingKey":"task.multi",' +
@@ -54,7 +54,7 @@ test('a message is one line that people can read', () => {
   );
 });
 
-test('a body that is not UTF-8, or too large to be read by anybody, is kept as base64', () => {
+test('a body that is not UTF-8, or too large to read, is encoded as base64', () => {
   const binary = { ...MESSAGE, body: Buffer.from([0xff, 0x00]) };
   assert.match(lineOf(binary), /"bodyBase64":"\/wA="}$/);
   assert.deepEqual(reread(binary), binary);
@@ -63,7 +63,7 @@ test('a body that is not UTF-8, or too large to be read by anybody, is kept as b
   assert.deepEqual(reread(large), large);
 });
 
-test('what JSON has no words for is kept in headers: bytes, odd numbers, dates, and keys that look like ours', () => {
+test('headers keep values that JSON lacks: bytes, special numbers, dates, and keys that begin with $', () => {
   const headers = {
     bytes: Buffer.from([1, 2, 255]),
     numbers: [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 2 ** 60, 5e-324],
@@ -120,7 +120,7 @@ const message = fc.record(
   { noNullPrototype: true },
 );
 
-test('whatever a message holds, its line is one line and gives the same message', () => {
+test('any message gives one line, which decodes to the same message', () => {
   fc.assert(
     fc.property(message, (given) => {
       assert.ok(!lineOf(given).includes('\n'));
@@ -130,7 +130,7 @@ test('whatever a message holds, its line is one line and gives the same message'
   );
 });
 
-test('what cannot be kept is refused with a reason instead of being changed', () => {
+test('a value that cannot be encoded is refused with a reason', () => {
   const reason = (headers: Record<string, unknown>) => {
     const encoded = encodeMessage({ ...MESSAGE, headers });
     return encoded.ok ? 'ok' : encoded.reason;
@@ -152,7 +152,7 @@ test('what cannot be kept is refused with a reason instead of being changed', ()
   assert.equal(encodeMessage({ ...MESSAGE, arrivedAtMs: Number.NaN }).ok, false);
 });
 
-test('headers at the limit of nesting are read again, whatever is innermost', () => {
+test('headers at the nesting limit can be decoded, whatever is innermost', () => {
   for (const innermost of [1, Buffer.from('b'), new Date(5), {}, { $a: 1 }]) {
     let headers: Record<string, unknown> = { innermost };
     while (encodeMessage({ ...MESSAGE, headers: { headers } }).ok) headers = { headers };
@@ -160,7 +160,7 @@ test('headers at the limit of nesting are read again, whatever is innermost', ()
   }
 });
 
-test('a line that is wrong gives a reason, and never its content', () => {
+test('a malformed line gives a reason that never quotes it', () => {
   const change = (fields: Record<string, unknown>) =>
     JSON.stringify({ ...JSON.parse(lineOf(MESSAGE)), ...fields });
   const expected: readonly (readonly [string | Buffer, string])[] = [
@@ -197,11 +197,11 @@ test('a line that is wrong gives a reason, and never its content', () => {
   for (const [line, reason] of expected) assert.equal(fails(line), reason, line.toString().slice(0, 200));
 });
 
-test('keys that a reader does not know are ignored', () => {
+test('unknown keys are ignored', () => {
   assert.equal(fails(lineOf(MESSAGE).replace('{', '{"later":1,')), 'ok');
 });
 
-test('a header that is wrong gives a reason', () => {
+test('a malformed header gives a reason', () => {
   const reason = (line: string) => {
     const decoded = decodeHeader(Buffer.from(line));
     return decoded.ok ? 'ok' : decoded.reason;

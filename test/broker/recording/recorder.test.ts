@@ -52,27 +52,27 @@ function begin(t: TestContext) {
   return { file, recorder, failures };
 }
 
-test('a recording begins with its header, and can be read by its owner alone', (t) => {
+test('a recording begins with its header, and only its owner can read it', (t) => {
   const { file } = begin(t);
   assert.equal(readFileSync(file, 'utf8'), HEADER_LINE);
   assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-test('a message is in the file after the turn in which it arrived', async (t) => {
+test('a message is in the file after the event loop turn in which it arrived', async (t) => {
   const { file, recorder } = begin(t);
   assert.deepEqual(recorder.write(MESSAGE), { ok: true });
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(readFileSync(file, 'utf8').split('\n').length, 3);
 });
 
-test('what is pending does not grow without bound within one turn', (t) => {
+test('pending messages are bounded within one turn', (t) => {
   const { file, recorder } = begin(t);
   for (let written = 0; written < 100; written += 1)
     recorder.write({ ...MESSAGE, body: Buffer.alloc(50_000, 'a') });
   assert.ok(statSync(file).size > 3_900_000);
 });
 
-test('all that was written is replayed as it was', async (t) => {
+test('everything that was written is replayed unchanged', async (t) => {
   const { file, recorder, failures } = begin(t);
   const messages = Array.from({ length: 5000 }, (_, index) => ({
     ...MESSAGE,
@@ -92,7 +92,7 @@ test('all that was written is replayed as it was', async (t) => {
   assert.deepEqual(failures, []);
 });
 
-test('a message that cannot be kept is refused with a reason, and the next is recorded', (t) => {
+test('a message that cannot be encoded is refused with a reason, and the next one is recorded', (t) => {
   const { file, recorder } = begin(t);
   assert.deepEqual(recorder.write({ ...MESSAGE, headers: { a: undefined } }), {
     ok: false,
@@ -104,14 +104,14 @@ test('a message that cannot be kept is refused with a reason, and the next is re
   assert.equal(readFileSync(file, 'utf8').split('\n').length, 3);
 });
 
-test('nothing is recorded after the end', (t) => {
+test('nothing is recorded after close', (t) => {
   const { file, recorder } = begin(t);
   recorder.close();
   assert.deepEqual(recorder.write(MESSAGE), { ok: false, reason: 'the recording is closed' });
   assert.equal(readFileSync(file, 'utf8'), HEADER_LINE);
 });
 
-test('a file that cannot be created is an error with its code and the path', () => {
+test('a file that cannot be created is an error with a code and the path', () => {
   assert.throws(
     () => openRecorder({ ...OPTIONS, file: '/nowhere/at/all.ndjson' }),
     (error) => {
@@ -123,14 +123,14 @@ test('a file that cannot be created is an error with its code and the path', () 
   );
 });
 
-test('a file that is there is an error that names the remedy, and stays as it is', (t) => {
+test('an existing file is an error that names the remedy, and stays unchanged', (t) => {
   const file = path.join(folder(t), 'events.ndjson');
   writeFileSync(file, 'precious', { mode: 0o644 });
   assert.throws(() => openRecorder({ ...OPTIONS, file }), isExists);
   assert.equal(readFileSync(file, 'utf8'), 'precious');
 });
 
-test('no link is followed, whether there is something behind it or not', (t) => {
+test('links are not followed, whether they are dangling or not', (t) => {
   const at = folder(t);
   const [file, target] = [path.join(at, 'events.ndjson'), path.join(at, 'target')];
   symlinkSync(target, file);
@@ -143,7 +143,7 @@ test('no link is followed, whether there is something behind it or not', (t) => 
   assert.ok(lstatSync(file).isFile());
 });
 
-test('a file that is replaced is another one, which its owner alone can read', (t) => {
+test('a replaced file is a new one, which only its owner can read', (t) => {
   const at = folder(t);
   const file = path.join(at, 'events.ndjson');
   writeFileSync(file, 'everybody may read this', { mode: 0o644 });
@@ -164,13 +164,13 @@ test('a file that is replaced is another one, which its owner alone can read', (
   assert.deepEqual(readdirSync(at), ['events.ndjson']);
 });
 
-test('a file that is replaced need not be there', (t) => {
+test('a file to replace need not exist', (t) => {
   const file = path.join(folder(t), 'events.ndjson');
   openRecorder({ ...OPTIONS, file, replace: true }).close();
   assert.equal(readFileSync(file, 'utf8'), HEADER_LINE);
 });
 
-test('what is no regular file is not replaced', (t) => {
+test('only a regular file is replaced', (t) => {
   const at = folder(t);
   const pipe = path.join(at, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -184,7 +184,7 @@ test('what is no regular file is not replaced', (t) => {
   assert.deepEqual(readdirSync(at), ['pipe']);
 });
 
-test('a disk that is full from the beginning is an error too, and leaves what was there', (t) => {
+test('a full disk at the start is an error too, and leaves the existing file unchanged', (t) => {
   const at = folder(t);
   const [file, former] = [path.join(at, 'events.ndjson'), path.join(at, 'former')];
   writeFileSync(former, 'precious');
@@ -205,7 +205,7 @@ test('a disk that is full from the beginning is an error too, and leaves what wa
   assert.equal(readFileSync(former, 'utf8'), 'precious');
 });
 
-test('a file that cannot be written any more is told once, and nothing is thrown', async (t) => {
+test('a failed write is reported once, and nothing is thrown', async (t) => {
   const { file, recorder, failures } = begin(t);
   // As a disk that fills up cannot be had here, its descriptor is closed under its feet.
   const descriptors = readdirSync('/proc/self/fd');

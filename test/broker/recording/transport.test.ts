@@ -59,7 +59,7 @@ testConformance('a recording', {
   },
 });
 
-test('a recording that is over ends finished, and its clock stands at its last message', async (t) => {
+test('a recording ends as finished, and its clock stops at the last message', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(50));
   const { transport, session } = replay(t, path, '1000');
   assert.equal(transport.now(), 0, 'before the first message is known');
@@ -71,7 +71,7 @@ test('a recording that is over ends finished, and its clock stands at its last m
   assert.equal(transport.now(), BEGUN_MS + 50);
 });
 
-test('messages come at their pace, divided by the speed', async (t) => {
+test('messages are replayed at their original intervals, divided by the speed', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(4000), lineOf(10_000));
   const started = performance.now();
   const elapsed: number[] = [];
@@ -85,7 +85,7 @@ test('messages come at their pace, divided by the speed', async (t) => {
   assert.ok(third - first < 5000, `after ${elapsed}`);
 });
 
-test('between messages its clock runs, and does not overtake the next', async (t) => {
+test('between messages the clock runs, but never passes the next message', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(100_000), lineOf(3_600_000));
   const { transport, session } = replay(t, path, '1000');
   const seen: number[] = [];
@@ -106,7 +106,7 @@ test('between messages its clock runs, and does not overtake the next', async (t
   assert.equal(transport.now(), stoppedAt, 'time stands still after the end');
 });
 
-test('with speed=max nothing is waited for, and time is that of the message', async (t) => {
+test('with speed=max there are no waits, and the time is that of the message', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(86_400_000), lineOf(5000), lineOf(1e12));
   const transport = createRecordingTransport();
   const times: number[] = [];
@@ -118,7 +118,7 @@ test('with speed=max nothing is waited for, and time is that of the message', as
   assert.deepEqual(times, [0, 86_400_000, 86_400_000, 1e12]);
 });
 
-test('a message that is years away is waited for, and the wait can be ended', async (t) => {
+test('a message years later is waited for, and the wait can be stopped', async (t) => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => warnings.push(warning);
   process.on('warning', onWarning);
@@ -134,13 +134,13 @@ test('a message that is years away is waited for, and the wait can be ended', as
   assert.deepEqual(warnings, [], 'no timer was longer than timers can be');
 });
 
-test('a recording without messages is ready and finished', async (t) => {
+test('a recording without messages opens and finishes', async (t) => {
   const { session } = replay(t, fileOf(t, HEADER), '1');
   assert.deepEqual(await session.ended, { kind: 'finished' });
   assert.deepEqual(session.log.items, ['ready']);
 });
 
-test('the last line needs no line feed', async (t) => {
+test('the last line may lack a line feed', async (t) => {
   const path = join(folder(t), 'events.ndjson');
   writeFileSync(
     path,
@@ -152,14 +152,14 @@ ${lineOf(0)}`,
   assert.equal(messagesOf(session.log).length, 1);
 });
 
-test('a line that is wrong ends the replay with file and line, after what stands before it', async (t) => {
+test('a malformed line ends the replay with file and line number, after the messages before it', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(0), '{"half a li', lineOf(0));
   const { session } = replay(t, path, 'max');
   assert.deepEqual(await session.ended, { kind: 'unusable', reason: `${path}, line 4: is not JSON` });
   assert.equal(messagesOf(session.log).length, 2);
 });
 
-test('what is no recording is unusable, and says why', async (t) => {
+test('a file that is not a recording is unusable, with a reason', async (t) => {
   const unusable = async (path: string) => {
     const { session } = replay(t, path, 'max');
     const end = await session.ended;
@@ -180,7 +180,7 @@ test('what is no recording is unusable, and says why', async (t) => {
   assert.equal(await unusable(pipe), 'FILE is not a regular file');
 });
 
-test('a line without an end is refused before it fills the memory', async (t) => {
+test('an endless line is refused before it fills the memory', async (t) => {
   const path = join(folder(t), 'endless.ndjson');
   writeFileSync(
     path,
@@ -196,7 +196,7 @@ test('a line without an end is refused before it fills the memory', async (t) =>
   assert.ok(process.memoryUsage().rss - before < 400e6);
 });
 
-test('a long recording is read with bounded memory, and others get their turn meanwhile', async (t) => {
+test('a long recording is read in bounded memory and yields the event loop', async (t) => {
   const path = fileOf(t, HEADER, ...Array.from({ length: 100_000 }, (_, index) => lineOf(index)));
   let count = 0;
   let turns = 0;

@@ -15,7 +15,7 @@ function urlsOf(text: string): readonly AmqpUrl[] {
 
 const DEFAULT_TLS = { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true };
 
-test('several addresses are a list or a text with ; between them', () => {
+test('several addresses are a list, or a string with ; between them', () => {
   for (const url of ['amqp://a;amqps://b', '[amqp://a, amqps://b]']) {
     assert.deepEqual(
       urlsOf(withBroker(url)).map(({ label }) => label),
@@ -24,7 +24,7 @@ test('several addresses are a list or a text with ; between them', () => {
   }
 });
 
-test('a list of addresses in which one is wrong shows none of their passwords', () => {
+test('a list with one malformed address shows no password', () => {
   assert.deepEqual(mistakesOf(withBroker('[amqp://me:hunter2@a, amqp://me:hunter2@b:99999]')), [
     'celery.services.shop.broker_url (f:6) is "amqp://***@b:99999": expected a broker address ' +
       '(address 2 of 2: the port must be a whole number from 1 to 65535)',
@@ -38,7 +38,7 @@ test('a list of addresses in which one is wrong shows none of their passwords', 
   );
 });
 
-test('broker_use_ssl is TLS with the port of TLS, and verifies', () => {
+test('broker_use_ssl enables TLS on its default port, with verification', () => {
   const urls = urlsOf(withBroker('amqp://a;amqp://b:1;amqps://c', '      broker_use_ssl: true'));
   assert.deepEqual(
     urls.map(({ scheme, port, tls }) => ({ scheme, port, tls })),
@@ -46,7 +46,7 @@ test('broker_use_ssl is TLS with the port of TLS, and verifies', () => {
   );
 });
 
-test('broker_use_ssl takes what ssl.wrap_socket of Python does', () => {
+test('broker_use_ssl accepts the arguments of Python’s ssl.wrap_socket', () => {
   const [url] = urlsOf(
     withBroker(
       'amqp://a',
@@ -72,7 +72,7 @@ test('broker_use_ssl takes what ssl.wrap_socket of Python does', () => {
   }
 });
 
-test('false and an empty map are no TLS, but an address with amqps has it still', () => {
+test('false and an empty map mean no TLS, except for an amqps address', () => {
   for (const setting of ['false', '{}']) {
     assert.deepEqual(
       urlsOf(withBroker('amqp://a;amqps://b', `      broker_use_ssl: ${setting}`)).map(({ tls }) => tls),
@@ -81,7 +81,7 @@ test('false and an empty map are no TLS, but an address with amqps has it still'
   }
 });
 
-test('an address with ssl_ keys has its own settings, and none of broker_use_ssl', () => {
+test('an address with ssl_ keys uses its own settings only', () => {
   const [own, other] = urlsOf(
     withBroker(
       'amqp://a?ssl_cert_reqs=none;amqp://b',
@@ -92,7 +92,7 @@ test('an address with ssl_ keys has its own settings, and none of broker_use_ssl
   assert.deepEqual(other?.tls, { ...DEFAULT_TLS, caFile: FILES.certificate });
 });
 
-test('a map of which every address has settings of its own is a mistake, and true is not', () => {
+test('a broker_use_ssl map that no address uses is a mistake, and true is not', () => {
   const own = 'amqp://a?ssl_cert_reqs=none;amqps://b?ssl_ca_certs=/x';
   const map = `      broker_use_ssl: { ca_certs: ${FILES.certificate} }`;
   assert.deepEqual(mistakesOf(withBroker(own, map)), [
@@ -110,7 +110,7 @@ test('a map of which every address has settings of its own is a mistake, and tru
   }
 });
 
-test('beside a recording, whatever is said of a broker is refused by its path', () => {
+test('broker settings of a recording are refused by their paths', () => {
   const nothing = 'expected no broker option with a recording: remove it, or listen to a broker';
   const rows = serviceRows().filter(([, { transport }]) => transport !== undefined);
   assert.deepEqual(
@@ -137,13 +137,13 @@ test('beside a recording, whatever is said of a broker is refused by its path', 
   }
 });
 
-test('what is said of the cluster is about a recording, too', () => {
+test('cluster settings apply to a recording too', () => {
   const cluster = serviceRows().filter(([, { scope }]) => scope === 'cluster');
   const lines = cluster.map(([key, { default: byDefault }]) => `      ${key}: ${byDefault}`).join('\n');
   configOf(withBroker('recording:x', lines));
 });
 
-test('what broker_use_ssl cannot be is a mistake by its path', () => {
+test('an invalid broker_use_ssl is a mistake by its path', () => {
   const at = 'celery.services.shop.broker_use_ssl';
   const cases: [setting: string, mistake: string][] = [
     ['yes please', `${at} (f:7): expected a map of ca_certs, certfile, keyfile, cert_reqs; or true or false`],
@@ -178,7 +178,7 @@ test('what broker_use_ssl cannot be is a mistake by its path', () => {
   }
 });
 
-test('every transport option is refused by its path, since none of AMQP is honoured', () => {
+test('every broker_transport_options key is refused by its path, since AMQP uses none', () => {
   assert.deepEqual(
     mistakesOf(withService('      broker_transport_options: { confirm_publish: true, max_retries: 3 }')),
     [

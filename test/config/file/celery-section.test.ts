@@ -18,7 +18,7 @@ const SHOP = '  services: { shop: { broker_url: "amqp://rabbit" } }';
 const scalar = (text: string): string =>
   /^-?\d+(\.\d+)?$|^(true|false)$/i.test(text) ? text : JSON.stringify(text);
 
-test('every option that a service has is read from its section as from a flag', () => {
+test('every option of a service is read from its section as from a flag', () => {
   for (const [key] of serviceRows()) {
     if (key === 'config') continue;
     for (const [text, value] of OPTION_CASES[key].good) {
@@ -40,7 +40,7 @@ test('every option that a service has is read from its section as from a flag', 
   }
 });
 
-test('what is malformed is refused by its path and line, whatever its type', () => {
+test('a malformed value is refused by its path and line, whatever its type', () => {
   for (const [key] of serviceRows()) {
     if (key === 'config') continue;
     for (const text of OPTION_CASES[key].bad) {
@@ -56,7 +56,7 @@ test('what is malformed is refused by its path and line, whatever its type', () 
   }
 });
 
-test('a value of another type is refused: true for a number, a number for a text, a map for either', () => {
+test('a value of another type is refused: true for a number, a number for a string, a map for either', () => {
   const cases: [line: string, mistake: RegExp][] = [
     ['worker_timeout: true', /worker_timeout \(f:7\) is "true": expected seconds/],
     ['tasks_max: 1.5', /tasks_max \(f:7\) is "1.5": expected a whole number/],
@@ -82,12 +82,12 @@ test('a value of another type is refused: true for a number, a number for a text
   }
 });
 
-test('a number may be a text, as a variable between quotes makes it', (t) => {
+test('a number may be a string, as from a quoted variable', (t) => {
   setVariables(t, { TEST_TASKS: '12' });
   assert.equal(configOf(withService(`      tasks_max: "\${TEST_TASKS}"`)).services[0].cluster.tasksMax, 12);
 });
 
-test('what is said of a service wins over what is said of all', () => {
+test('a setting of one service wins over the setting for all', () => {
   const { services } = configOf(
     withCelery(`  worker_timeout: 10
   tasks_max: 5
@@ -128,7 +128,7 @@ test("Celery's own names for exchanges and queues are kept, with Celery's defaul
   );
 });
 
-test('unknown keys are mistakes by their path, with what was probably meant', () => {
+test('unknown keys are mistakes by their paths, with a suggestion', () => {
   const cases: [text: string, mistake: string][] = [
     [
       withCelery(`${SHOP}\n  worker_timout: 5`),
@@ -154,7 +154,7 @@ test('unknown keys are mistakes by their path, with what was probably meant', ()
   }
 });
 
-test('there is at least one service, and each has a name and an address', () => {
+test('there is at least one service, each with a name and an address', () => {
   const name =
     'expected a service name: text on one line, at most 255 bytes, without leading or trailing spaces';
   const address = 'expected a value: a broker address, or several separated by ;';
@@ -194,7 +194,7 @@ test('there is at least one service, and each has a name and an address', () => 
   );
 });
 
-test('sections that are there and empty say nothing', () => {
+test('empty sections have no effect', () => {
   const { services, self } = configOf(
     withCelery(`  metrics:
   telemetry:
@@ -205,14 +205,14 @@ test('sections that are there and empty say nothing', () => {
   assert.equal(self.enabled, true);
 });
 
-test("the bridge's own metrics can be switched off", () => {
+test('the bridge’s own metrics can be disabled', () => {
   assert.equal(configOf(withCelery(`${SHOP}\n  telemetry: { enabled: false }`)).self.enabled, false);
   assert.deepEqual(mistakesOf(withCelery(`${SHOP}\n  telemetry: { enabled: 1 }`)), [
     'celery.telemetry.enabled (f:5) is "1": expected true or false',
   ]);
 });
 
-test('a variable of our section that is not set and has no default is a mistake, not a silent nothing', (t) => {
+test('an unset variable without a default in the celery section is a mistake', (t) => {
   setVariables(t, { TEST_EMPTY: '' });
   assert.deepEqual(
     mistakesOf(
@@ -233,12 +233,12 @@ test('a variable of our section that is not set and has no default is a mistake,
   );
 });
 
-test('in the sections of the standard such a variable is nothing, as the standard says', () => {
+test('in the standard’s sections an unset variable is empty, as specified', () => {
   const text = `file_format: "1.0"\nlog_level: info\nresource:\n  attributes_list: \${TEST_UNSET}\n${METER_PROVIDER}\n`;
   configOf(`${text}celery:\n${SHOP}\n`);
 });
 
-test('rules between options hold for each service, with what is said of all', () => {
+test('rules between options hold for each service, including the settings for all', () => {
   assert.deepEqual(
     mistakesOf(
       withCelery(`  worker_timeout: 700
@@ -257,7 +257,7 @@ test('rules between options hold for each service, with what is said of all', ()
   );
 });
 
-test('a mistake in what is said of all services is told once, whatever else is said', () => {
+test('a mistake in the settings for all services is reported once', () => {
   assert.deepEqual(
     mistakesOf(withCelery('  tasks_max: 0\n  services:\n    a: { broker_url: "amqp://a", tasks_max: 1 }'), {
       argv: ['--tasks-max=5'],

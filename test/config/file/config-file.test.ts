@@ -15,7 +15,7 @@ import {
 
 const SECRET = 'hunter2';
 
-test('a file that cannot be read is a mistake of the option that names it', (t) => {
+test('an unreadable file is a mistake of the option that names it', (t) => {
   const missing = fileWith('');
   rmSync(missing);
   const folder = fileWith('');
@@ -45,14 +45,14 @@ test('a file that cannot be read is a mistake of the option that names it', (t) 
   }
 });
 
-test('an empty file lacks what every file has', () => {
+test('an empty file lacks the required keys', () => {
   for (const text of ['', '# nothing\n', 'null\n']) {
     assert.match(mistakesOf(text).join('\n'), /^configuration file \(f:1\): expected file_format/m, text);
   }
   assert.match(mistakesOf('[1]\n').join('\n'), /^configuration file \(f:1\): expected a map of sections/m);
 });
 
-test('mistakes in the syntax are all that is told, each with its line', () => {
+test('syntax errors are reported alone, each with its line', () => {
   const cases: [text: string, mistakes: readonly string[]][] = [
     ['a: "open\n', ['f:2): expected valid YAML: a missing character']],
     ['a:\n\tb: 1\n', ['f:2): expected valid YAML: indentation with spaces, not tabs']],
@@ -73,7 +73,7 @@ test('mistakes in the syntax are all that is told, each with its line', () => {
   }
 });
 
-test('a key that is there twice is named, with its path and both lines', () => {
+test('a duplicate key is reported with its path and both lines', () => {
   const twice = (path: string, line: number, first: number) =>
     `${path} (f:${line}): expected each key only once (it is also on line ${first})`;
   const cases: [text: string, mistakes: readonly string[]][] = [
@@ -94,7 +94,7 @@ test('a key that is there twice is named, with its path and both lines', () => {
   for (const [text, expected] of cases) assert.deepEqual(mistakesOf(text), expected, text);
 });
 
-test('an alias within what it stands for is refused, and so are hundreds of them', () => {
+test('an alias within its own anchor is refused, and so are hundreds of them', () => {
   for (const text of [
     'resource: &r { k: *r }\n',
     'celery: &c { services: { a: *c } }\n',
@@ -108,7 +108,7 @@ test('an alias within what it stands for is refused, and so are hundreds of them
   assert.match(mistakesOf(many).join(), /fewer aliases/u);
 });
 
-test('aliases that would grow to gigabytes are refused', () => {
+test('aliases that would expand to gigabytes are refused', () => {
   const levels = Array.from({ length: 9 }, (_, level) => {
     const last = level === 0 ? 'x' : `*a${level - 1}`;
     return `a${level}: &a${level} [${Array.from({ length: 9 }, () => last).join(', ')}]`;
@@ -118,7 +118,7 @@ test('aliases that would grow to gigabytes are refused', () => {
   ]);
 });
 
-test('no piece of a malformed file is repeated: it may be a secret', () => {
+test('no part of a malformed file is quoted, since it may be a secret', () => {
   const texts = [
     `${SECRET}: 1\n${SECRET}: c: d\n`,
     `broker_url:amqp://me:${SECRET}@rabbit\nb: 1\n`,
@@ -145,7 +145,7 @@ test('a key that may be an address with a password is masked in paths', () => {
   assert.equal(said, 'celery.services.shop["***"] (f:7): expected a known key');
 });
 
-test('what looks like a reference and is none is a mistake with its line, beside all others', () => {
+test('a malformed variable reference is a mistake with its line, among all others', () => {
   const text = `file_format: "1.0"\nfoo: \${1X}\nbar: \${A:=b}\nresource: { attributes_list: "\${}" }\n`;
   const mistakes = mistakesOf(text);
   assert.equal(mistakes.filter((line) => line.includes(`every \${`)).length, 2, mistakes.join('\n'));
@@ -161,7 +161,7 @@ test('what looks like a reference and is none is a mistake with its line, beside
     );
 });
 
-test('variables are replaced as the standard says: with defaults, escapes, and types only without quotes', (t) => {
+test('variables are substituted as specified: defaults, escapes, and types without quotes only', (t) => {
   setVariables(t, { TEST_SECONDS: '45', TEST_HOST: 'rabbit', TEST_EMPTY: '' });
   const { services } = configOf(
     withService(
@@ -188,13 +188,13 @@ test('variables are replaced as the standard says: with defaults, escapes, and t
   assert.deepEqual(attributes, { text: '45', number: 45 });
 });
 
-test('variables come from the process, not from the environment that options are read from', (t) => {
+test('variables come from the process environment, not from that of the options', (t) => {
   setVariables(t, { TEST_SECONDS: '45' });
   const text = withService(`      worker_timeout: \${TEST_SECONDS}`);
   assert.equal(configOf(text, { env: { TEST_SECONDS: '50' } }).services[0].cluster.workerTimeoutMs, 45_000);
 });
 
-test('what the schema of the standard refuses and nothing else does is told with its path and line', () => {
+test('what only the standard’s schema refuses is reported with path and line', () => {
   const text = 'file_format: "1.0"\nresource: { attributes: [] }\n';
   const mistakes = mistakesOf(
     `${text}${METER_PROVIDER}\ncelery: { services: { shop: { broker_url: "amqp://a" } } }\n`,
@@ -204,7 +204,7 @@ test('what the schema of the standard refuses and nothing else does is told with
   ]);
 });
 
-test('aliases stand for what they name, which is where their mistakes are', () => {
+test('aliases have the value of their anchor, where mistakes are reported', () => {
   const services = (value: string) =>
     `file_format: "1.0"\n${METER_PROVIDER}\ncelery:\n  services:\n    a: &a { broker_url: "amqp://a", tasks_max: ${value} }\n    b: *a\n`;
   assert.deepEqual(
@@ -220,7 +220,7 @@ test('aliases stand for what they name, which is where their mistakes are', () =
   );
 });
 
-test('loading a file twice gives the same', () => {
+test('loading a file twice gives the same result', () => {
   const text = withService('');
   assert.deepEqual(load(text), load(text));
 });

@@ -16,7 +16,7 @@ const meterProvider = (exporter: string, more = '', reader = '') =>
 const otlp = (...parts: Parameters<typeof meterProvider>): Config['otlp'] =>
   configOf(meterProvider(...parts)).otlp;
 
-test('what is not said has the defaults of the standard', () => {
+test('missing keys have the defaults of the standard', () => {
   const streams = {
     temporality: 'cumulative',
     histograms: 'explicit_bucket_histogram',
@@ -45,7 +45,7 @@ test('what is not said has the defaults of the standard', () => {
   });
 });
 
-test('everything that an exporter can be told arrives', () => {
+test('every exporter setting is read', () => {
   const both = `headers: [ { name: X-Key, value: a }, { name: b, value: }, { name: c, value: list } ],
           headers_list: "c=less,d=e", compression: gzip, timeout: 5000, temporality_preference: low_memory,
           default_histogram_aggregation: base2_exponential_bucket_histogram`;
@@ -97,7 +97,7 @@ test('an endpoint has the form of its protocol', () => {
   assert.match(secret, /is "http:\/\/\*\*\*@c": .*no user or password in it/);
 });
 
-test('a time-out of 0 is no limit but that of the next export, and none is longer', () => {
+test('a time-out of 0 means the export interval, and none is longer', () => {
   assert.equal(otlp('otlp_grpc', '', 'interval: 20000, timeout: 0').schedule.timeoutMs, 20_000);
   assert.equal(otlp('otlp_grpc', 'timeout: 0', 'interval: 20000, timeout: 7000').exporter.timeoutMs, 7000);
   assert.deepEqual(otlp('otlp_grpc', '', 'interval: 20000').schedule.timeoutMs, 20_000);
@@ -106,14 +106,14 @@ test('a time-out of 0 is no limit but that of the next export, and none is longe
   ]);
 });
 
-test('the interval is no shorter than a millisecond', () => {
+test('the interval is at least a millisecond', () => {
   assert.match(
     mistakesOf(meterProvider('otlp_grpc', '', 'interval: 0')).join('\n'),
     /periodic\.interval \(f:5\) is "0": expected milliseconds, a whole number from 1 to/,
   );
 });
 
-test('whoever writes a unit into a number is told which one it is in', () => {
+test('a number with a unit is refused, and the error names the unit', () => {
   const reader = meterProvider('otlp_grpc', '', 'interval: 5s, timeout: 1s');
   const exporter = meterProvider('otlp_grpc', 'timeout: 2 s', '');
   const said = [...mistakesOf(reader), ...mistakesOf(exporter)];
@@ -127,7 +127,7 @@ test('whoever writes a unit into a number is told which one it is in', () => {
   assert.equal(said.length, 3);
 });
 
-test('limits are those of a kind, else the default, else 2000, and two at the least', () => {
+test('limits are per instrument kind, else the default, else 2000, and at least two', () => {
   const limits = (text: string) => otlp('otlp_grpc', '', `cardinality_limits: { ${text} }`).streams.limits;
   assert.deepEqual(limits('counter: 5'), { counter: 5, histogram: 2000, gauge: 2000 });
   assert.deepEqual(limits('default: 7, histogram: 9, observable_gauge: 8'), {
@@ -144,7 +144,7 @@ test('limits are those of a kind, else the default, else 2000, and two at the le
   }
 });
 
-test('a certificate of the client and its key are asked for each other, and files must be there', () => {
+test('a client certificate requires its key and the reverse, and files must exist', () => {
   const tls = (text: string) =>
     mistakesOf(meterProvider('otlp_http', `endpoint: "https://c", tls: { ${text} }`));
   const at = 'meter_provider.readers[0].periodic.exporter.otlp_http.tls';
@@ -157,7 +157,7 @@ test('a certificate of the client and its key are asked for each other, and file
   assert.match(tls(`ca_file: ${FILES.missing}`).join('\n'), /ca_file \(f:7\) is .* cannot be read: ENOENT/);
 });
 
-test('files for TLS are mistakes where the endpoint is one without it', () => {
+test('TLS files for an endpoint without TLS are a mistake', () => {
   const file = `tls: { ca_file: ${FILES.certificate}`;
   for (const [exporter, settings] of [
     ['otlp_grpc', `${file} }`],
@@ -172,7 +172,7 @@ test('files for TLS are mistakes where the endpoint is one without it', () => {
   }
 });
 
-test('insecure is about an endpoint without a scheme; beside one it may not say the opposite', () => {
+test('insecure applies to an endpoint without a scheme, and must not contradict one', () => {
   const tls = (endpoint: string, insecure: boolean) =>
     meterProvider('otlp_grpc', `${endpoint}tls: { insecure: ${insecure} }`);
   for (const [endpoint, insecure, expected] of [
@@ -187,14 +187,14 @@ test('insecure is about an endpoint without a scheme; beside one it may not say 
   }
 });
 
-test('a header is given once, whatever its case', () => {
+test('a header is set only once, ignoring case', () => {
   const headers = 'headers: [ { name: api-key, value: one }, { name: API-Key, value: two } ]';
   const [mistake, ...others] = mistakesOf(meterProvider('otlp_http', headers));
   assert.match(mistake ?? '', /headers\[1\] \(f:7\).*each header only once/u);
   assert.deepEqual(others, []);
 });
 
-test('a variable that is not set is a mistake wherever the exporter has it, quoted or not', () => {
+test('an unset variable is a mistake anywhere in the exporter, quoted or not', () => {
   const exporter = (line: string) =>
     withMeterProvider(`  readers:
     - periodic:
@@ -215,7 +215,7 @@ test('a variable that is not set is a mistake wherever the exporter has it, quot
   assert.deepEqual(configOf(exporter(`headers_list: \${CELERY_OTEL_UNSET:-}`)).otlp.exporter.headers, {});
 });
 
-test('headers that no request can carry are mistakes, and neither their names nor their values are repeated', () => {
+test('invalid headers are mistakes, reported without names and values', () => {
   const cases: [headers: string, fault: RegExp][] = [
     [
       'headers: [ { name: "hunter2 x", value: y } ]',

@@ -24,7 +24,7 @@ function ours(text: string): unknown {
   return rest;
 }
 
-test('a document becomes what the parser of the standard makes of it', (t) => {
+test('a document is substituted as by the standard’s parser', (t) => {
   setVariables(t, {
     S_TEXT: 'text: with # things',
     S_NUMBER: '0x1F',
@@ -79,7 +79,7 @@ test('a document becomes what the parser of the standard makes of it', (t) => {
   assert.ok(malformed > 20 && malformed < 500, `${malformed} of 600 were malformed`);
 });
 
-test('variables that are not set, or empty, are told where they have no default', (t) => {
+test('unset and empty variables without a default are reported', (t) => {
   setVariables(t, { S_EMPTY: '', S_TEXT: 'x' });
   const document = parseDocument(`a: \${S_UNSET}-\${S_EMPTY}-\${S_TEXT}\nb: \${S_UNSET:-x}\${S_EMPTY:-}\n`);
   const { unset, variables } = substitute(document);

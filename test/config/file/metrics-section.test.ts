@@ -6,7 +6,7 @@ import { configOf, mistakesOf, withCelery } from '../configuration-files.ts';
 const OPT_IN = 'celery.task.prefetch_time/celery.worker.name';
 const byDefault = METRIC_NAMES.filter((name) => METRICS[name].enabled);
 
-test('metrics are switched for all services and for one, where the closest entry of the service wins', () => {
+test('metrics are enabled for all services or for one, and the service’s most specific entry wins', () => {
   const [shop, billing] = configOf(
     withCelery(`  metrics:
     celery.worker.load: { enabled: true }
@@ -33,7 +33,7 @@ test('metrics are switched for all services and for one, where the closest entry
   assert.deepEqual(billing?.choice.optIns, new Set([OPT_IN]));
 });
 
-test('what cannot be said of metrics is a mistake by its path', () => {
+test('invalid settings of metrics are mistakes by their paths', () => {
   const cases: [entry: string, mistake: RegExp][] = [
     [
       'celery.task.snt: { enabled: true }',

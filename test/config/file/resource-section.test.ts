@@ -9,7 +9,7 @@ const SERVICES =
 const withResource = (resource: string, celery = SERVICES) =>
   `file_format: "1.0"\n${METER_PROVIDER}\n${celery}\nresource:\n${resource}\n`;
 
-test('attributes have the types that the standard gives them, and are those of all services and of the bridge', () => {
+test('attributes have the types of the standard, and apply to all services and the bridge', () => {
   const config = configOf(
     withResource(`  attributes:
     - { name: text, value: "5" }
@@ -45,7 +45,7 @@ test('attributes have the types that the standard gives them, and are those of a
   );
 });
 
-test('a value that has not its type is a mistake', () => {
+test('a value of the wrong type is a mistake', () => {
   const cases: [entry: string, mistake: string][] = [
     ['{ name: a, value: 5 }', 'resource.attributes[0].value (f:6) is 5: expected a string, or a type'],
     [
@@ -78,14 +78,14 @@ test('a value that has not its type is a mistake', () => {
   }
 });
 
-test('an attribute that is named twice is a mistake, one that the list has too is not', () => {
+test('a duplicate attribute is a mistake, but the list may repeat one', () => {
   const twice = '  attributes:\n    - { name: a, value: x }\n    - { name: a, value: y }';
   assert.deepEqual(mistakesOf(withResource(twice)), [
     'resource.attributes[1].value (f:7): expected each attribute only once',
   ]);
 });
 
-test('service.name is no attribute where services have their names as keys', () => {
+test('service.name is not an attribute if services have keys as names', () => {
   const hint = 'expected no service.name: the keys of celery.services name the services';
   assert.deepEqual(
     mistakesOf(
@@ -97,14 +97,14 @@ test('service.name is no attribute where services have their names as keys', () 
   );
 });
 
-test('a malformed list of attributes names its entries by number', () => {
+test('mistakes in a list of attributes name the entry by number', () => {
   assert.match(
     mistakesOf(withResource('  attributes_list: a=b,c')).join('\n'),
     /^resource\.attributes_list \(f:5\) is "a=b,c": expected a percent-encoded list key=value.*: entry 2 is not key=value/,
   );
 });
 
-test('a service has attributes of its own, with the types of their values, and they win', () => {
+test('a service has its own typed attributes, which win', () => {
   const celery = `celery:
   services:
     shop:
@@ -130,7 +130,7 @@ test('a service has attributes of its own, with the types of their values, and t
   assert.deepEqual(config.self.attributes, { a: 'common', b: 'common' });
 });
 
-test('an attribute of a service is a scalar or a list of one kind, and not its name', () => {
+test('an attribute of a service is a scalar or a list of one type, and not service.name', () => {
   const cases: [attribute: string, mistake: RegExp][] = [
     [
       'service.name: x',

@@ -68,7 +68,7 @@ test('every key of the standard has a row, and every row is a key of the standar
   assert.deepEqual(paths.toSorted(), Object.keys(STANDARD).sort());
 });
 
-test('what is not honoured is refused by its path, with a reason', () => {
+test('an unsupported key is refused by its path, with a reason', () => {
   const refused = Object.entries(STANDARD).filter(([, { kind }]) => kind === 'refused');
   assert.ok(refused.length > 10);
   for (const [row, verdict] of refused) {
@@ -152,7 +152,7 @@ const SCALARS = Object.entries(STANDARD).flatMap(([row, verdict]) =>
   verdict.kind === 'scalar' ? [{ row, verdict }] : [],
 );
 
-test('every key that is honoured makes a difference', () => {
+test('every supported key has an effect', () => {
   assert.deepEqual(SCALARS.map(({ row }) => row).sort(), Object.keys(SAMPLES).sort());
   for (const [row, [one, other]] of Object.entries(SAMPLES)) {
     const config = configOf(documentWith(row, one));
@@ -160,7 +160,7 @@ test('every key that is honoured makes a difference', () => {
   }
 });
 
-test('every key that is honoured refuses what has another type, by its path', () => {
+test('every supported key refuses a value of another type, by its path', () => {
   for (const { row } of SCALARS) {
     for (const value of [{}, [1], 'no value of any key \n']) {
       // Texts of any kind are right for some.
@@ -178,7 +178,7 @@ test('every key that is honoured refuses what has another type, by its path', ()
   }
 });
 
-test('a key without a value is as one that is not there, unless it is required', () => {
+test('a key without a value is like a missing one, unless it is required', () => {
   const required = SCALARS.filter(({ verdict }) => verdict.required !== undefined).map(({ row }) => row);
   assert.deepEqual(required.sort(), [
     'file_format',
@@ -197,7 +197,7 @@ test('a key without a value is as one that is not there, unless it is required',
   }
 });
 
-test('an unknown key is a mistake, with what was probably meant, and only what is honoured is listed', () => {
+test('an unknown key is a mistake with a suggestion, and only supported keys are listed', () => {
   const text = (extra: string) => `file_format: "1.0"\n${extra}\n`;
   const cases: [text: string, mistake: string][] = [
     [
@@ -234,7 +234,7 @@ test('an unknown key is a mistake, with what was probably meant, and only what i
   }
 });
 
-test('what is required is missed by its path, with what to add', () => {
+test('a missing required key is reported by its path, with what to add', () => {
   const [format, provider, ...more] = mistakesOf('celery: { services: { a: { broker_url: "amqp://a" } } }\n');
   assert.deepEqual(more, []);
   assert.equal(format, 'file_format (f:1): expected a value: "1.0" or "1.1", in quotes');
@@ -254,7 +254,7 @@ test('what is required is missed by its path, with what to add', () => {
   ]);
 });
 
-test('a version of the format that is a number, or another one, is refused', () => {
+test('a file_format that is a number, or another version, is refused', () => {
   for (const [version, value] of [
     ['1.0', '"1"'],
     ['"0.4"', '"0.4"'],

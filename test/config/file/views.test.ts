@@ -18,7 +18,7 @@ const wrong = (...views: readonly string[]): readonly string[] => mistakesOf(wit
 /** Without what is undefined. */
 const said = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('every criterion of a selector and everything of a stream arrives', () => {
+test('every criterion of a selector and every setting of a stream is read', () => {
   const [view] = viewsOf(
     '{ selector: { instrument_name: "celery.task.runtime", instrument_type: histogram, unit: s, meter_name: celery-otel, ' +
       `meter_version: "${VERSION}" }, stream: { name: n, description: d, aggregation_cardinality_limit: 5, ` +
@@ -41,7 +41,7 @@ test('every criterion of a selector and everything of a stream arrives', () => {
   });
 });
 
-test('all six aggregations arrive, with the defaults of the specification', () => {
+test('all six aggregations are read, with the defaults of the specification', () => {
   const aggregations = viewsOf(
     '{ selector: { instrument_name: celery.task.sent }, stream: { aggregation: { sum: } } }',
     '{ selector: { instrument_name: celery.worker.up }, stream: { aggregation: { last_value: {} } } }',
@@ -66,7 +66,7 @@ test('all six aggregations arrive, with the defaults of the specification', () =
   ]);
 });
 
-test('what is not said is not there', () => {
+test('missing settings are undefined', () => {
   assert.deepEqual(said(viewsOf('{ selector: { instrument_type: counter }, stream: {} }')), [
     { selector: { instrumentKind: 'counter' }, stream: {} },
   ]);
@@ -80,7 +80,7 @@ test('a view without a criterion is a mistake', () => {
   }
 });
 
-test('a pattern of our metrics that matches no metric is a mistake, with what was probably meant', () => {
+test('a pattern for our metrics that matches none is a mistake, with a suggestion', () => {
   const cases: [name: string, mistake: string][] = [
     [
       'celery.task.snt',
@@ -100,7 +100,7 @@ test('a pattern of our metrics that matches no metric is a mistake, with what wa
   }
 });
 
-test('what may be about the metrics of the SDK is let pass, and case does not matter', () => {
+test('a pattern that may match metrics of the SDK is accepted, and case does not matter', () => {
   viewsOf('{ selector: { instrument_name: otel.sdk.exporter.* }, stream: { aggregation: { drop: } } }');
   viewsOf('{ selector: { instrument_name: otel.sdk.x }, stream: { name: y } }');
   viewsOf('{ selector: { instrument_name: Celery.TASK.sen? }, stream: {} }');
@@ -109,7 +109,7 @@ test('what may be about the metrics of the SDK is let pass, and case does not ma
   );
 });
 
-test('what can be about no metric at all is a mistake, though it names none', () => {
+test('a pattern that can match no metric at all is a mistake', () => {
   const at = 'meter_provider.views[0].selector (f:6): expected criteria that all match one metric';
   for (const selector of [
     'instrument_type: gauge',
@@ -135,7 +135,7 @@ test('what can be about no metric at all is a mistake, though it names none', ()
   }
 });
 
-test('beside the aggregation drop nothing is said of a stream', () => {
+test('other stream settings together with the aggregation drop are a mistake', () => {
   const at = 'meter_provider.views[0].stream';
   assert.deepEqual(
     wrong(
@@ -150,7 +150,7 @@ test('beside the aggregation drop nothing is said of a stream', () => {
   );
 });
 
-test('criteria that no metric meets together are a mistake that says what the metric is', () => {
+test('criteria that no metric meets are a mistake that names the metric’s own values', () => {
   for (const criterion of [
     'instrument_type: histogram',
     'unit: s',
@@ -165,7 +165,7 @@ test('criteria that no metric meets together are a mistake that says what the me
   }
 });
 
-test('every metric of the catalog can be selected by its name, kind and unit', () => {
+test('every metric of the catalog can be selected by name, instrument type and unit', () => {
   const kinds = { counter: 'counter', histogram: 'histogram', gauge: 'observable_gauge' } as const;
   const views = Object.entries({ ...METRICS, ...SELF_METRICS }).map(
     ([name, { instrument, unit }]) =>
@@ -174,7 +174,7 @@ test('every metric of the catalog can be selected by its name, kind and unit', (
   assert.equal(viewsOf(...views).length, views.length);
 });
 
-test('an aggregation fits everything that is selected', () => {
+test('an aggregation must fit all selected instruments', () => {
   const fitting = {
     'celery.task.sent': ['default', 'drop', 'sum'],
     'celery.task.runtime': [
@@ -211,7 +211,7 @@ test('an aggregation fits everything that is selected', () => {
   );
 });
 
-test('an attribute of ours that nothing selected has is a mistake, with what was probably meant', () => {
+test('one of our attributes that no selected metric has is a mistake, with a suggestion', () => {
   const keys = (text: string) =>
     `{ selector: { instrument_name: celery.task.sent }, stream: { attribute_keys: { ${text} } } }`;
   const at = 'meter_provider.views[0].stream.attribute_keys';
@@ -237,7 +237,7 @@ test('an attribute of ours that nothing selected has is a mistake, with what was
   );
 });
 
-test('boundaries ascend and are finite', () => {
+test('boundaries must ascend and be finite', () => {
   const boundaries = (text: string) =>
     wrong(
       `{ selector: { instrument_name: celery.task.runtime }, stream: { aggregation: { explicit_bucket_histogram: { boundaries: ${text} } } } }`,
@@ -260,7 +260,7 @@ test('boundaries ascend and are finite', () => {
   );
 });
 
-test('sizes and scales have the range of the schema', () => {
+test('sizes and scales must be in the range of the schema', () => {
   for (const setting of [
     'max_size: 1',
     'max_size: 16385',
@@ -277,7 +277,7 @@ test('sizes and scales have the range of the schema', () => {
   }
 });
 
-test('a name is that of one stream of one metric', () => {
+test('a stream name is used once, for one metric', () => {
   const tasks = Object.keys(METRICS).filter((name) => name.startsWith('celery.task.')).length;
   const named = (selector: string, name: string) =>
     `{ selector: { ${selector} }, stream: { name: ${name} } }`;
@@ -306,7 +306,7 @@ test('a name is that of one stream of one metric', () => {
   }
 });
 
-test('a metric becomes two streams only under two names', () => {
+test('a metric can have two streams only under two names', () => {
   const all =
     '{ selector: { instrument_name: celery.task.* }, stream: { aggregation_cardinality_limit: 5 } }';
   const one = (stream: string) =>

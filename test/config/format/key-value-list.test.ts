@@ -8,7 +8,7 @@ import { attributeList, headerList } from '../../../src/config/format/key-value-
 /** Lists as people write them, often wrong. */
 const list = fc.string({ maxLength: 30, unit: fc.constantFrom(...'abK=,; %20F-.é') });
 
-test('headers that are accepted are read as the exporters read them', () => {
+test('accepted headers are parsed as by the exporters', () => {
   let accepted = 0;
   fc.assert(
     fc.property(list, (text) => {
@@ -26,7 +26,7 @@ test('headers that are accepted are read as the exporters read them', () => {
   assert.ok(accepted > 50, `only ${accepted} lists were accepted`);
 });
 
-test('resource attributes that are accepted are read as the SDK reads them', (t) => {
+test('accepted resource attributes are parsed as by the SDK', (t) => {
   const before = process.env['OTEL_RESOURCE_ATTRIBUTES'];
   t.after(() => {
     if (before === undefined) delete process.env['OTEL_RESOURCE_ATTRIBUTES'];
@@ -47,7 +47,7 @@ test('resource attributes that are accepted are read as the SDK reads them', (t)
   assert.ok(accepted > 50, `only ${accepted} lists were accepted`);
 });
 
-test('every wrong entry is named by its number and none is repeated', () => {
+test('every malformed entry is named by its number and none is quoted', () => {
   const reading = headerList.read('a=1,secret,b=2,secret=,c%=secret');
   assert.deepEqual(reading, {
     ok: false,

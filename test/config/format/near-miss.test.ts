@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { editDistance, nearest } from '../../../src/config/format/near-miss.ts';
 
-test('letters added, dropped, replaced and swapped are one slip each', () => {
+test('a letter added, dropped, replaced or swapped is one edit', () => {
   const cases: [from: string, to: string, count: number][] = [
     ['run', 'run', 0],
     ['runn', 'run', 1],
@@ -16,7 +16,7 @@ test('letters added, dropped, replaced and swapped are one slip each', () => {
   for (const [from, to, count] of cases) assert.equal(editDistance(from, to), count, `${from} → ${to}`);
 });
 
-test('editDistance count the same both ways, and none only where nothing differs', () => {
+test('editDistance is symmetric, and 0 only for equal texts', () => {
   const word = fc.string({ maxLength: 12, unit: fc.constantFrom('a', 'b', '-') });
   fc.assert(
     fc.property(word, word, (a, b) => {
@@ -27,7 +27,7 @@ test('editDistance count the same both ways, and none only where nothing differs
   );
 });
 
-test('the nearest is found if it is near', () => {
+test('the nearest name is found if it is near', () => {
   const words = ['warn', 'info', 'silent'] as const;
   assert.equal(nearest('wran', words), 'warn');
   assert.equal(nearest('silence', words), 'silent');

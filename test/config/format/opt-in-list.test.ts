@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { optInList } from '../../../src/config/format/metric-list.ts';
 import { METRICS, type MetricRow, OPT_INS, optInOf } from '../../../src/meter/catalog.ts';
 
-test('what can be asked for are the opt-in attributes of the catalog, each with its metric', () => {
+test('the possible entries are the opt-in attributes of the catalog, each with its metric', () => {
   const rows: readonly [string, MetricRow][] = Object.entries(METRICS);
   const pairs = rows.flatMap(([name, { optInAttributes = [] }]) =>
     optInAttributes.map((key) => `${name}/${key}`),
@@ -13,17 +13,17 @@ test('what can be asked for are the opt-in attributes of the catalog, each with 
   assert.equal(optInOf('celery.task.prefetch_time', 'celery.worker.name'), pairs[0]);
 });
 
-test('each can be asked for by itself, and all together, in any order and more than once', () => {
+test('each can be requested alone or with others, in any order, repeatedly', () => {
   for (const optIn of OPT_INS) assert.deepEqual(optInList.read(optIn), { ok: true, value: [optIn] });
   const all = [...OPT_INS, ...OPT_INS].reverse().join(' , ');
   assert.deepEqual(optInList.read(all), { ok: true, value: OPT_INS });
 });
 
-test('what the list expects has each of them as it is to be written', () => {
+test('the expected format shows each of them as it is written', () => {
   for (const optIn of OPT_INS) assert.ok(optInList.expects.includes(optIn), optIn);
 });
 
-test('all entries that are none are named, with what was probably meant', () => {
+test('all unknown entries are named, with suggestions', () => {
   const reading = optInList.read(
     'celery.task.prefetch_tme/celery.worker.name,celery.task.prefetch_time/celery.worker.name,queue,\u001b[2J',
   );

@@ -80,7 +80,7 @@ const BASE: Cases = {
   bad: [...HTTP.bad, 'https://collector/x?key=1'],
 };
 
-test('each protocol takes its own addresses, in the form in which they are used', () => {
+test('each protocol accepts its own addresses, and normalises them', () => {
   for (const [protocol, base, cases] of [
     ['grpc', false, GRPC],
     ['grpc', true, GRPC],
@@ -102,7 +102,7 @@ test('each protocol takes its own addresses, in the form in which they are used'
   }
 });
 
-test('the default of each protocol is an address of it', () => {
+test('the default of each protocol is a valid address', () => {
   for (const protocol of OTLP_PROTOCOLS) {
     const value = defaultEndpoint(protocol);
     assert.deepEqual(readEndpoint(protocol, value), { ok: true, value });

@@ -16,7 +16,7 @@ function said(argv: readonly string[], env: Record<string, string>): string {
   return loaded.mistakes.map(describeMistake).join('\n');
 }
 
-test('no secret of a malformed broker address is repeated', () => {
+test('no secret of a malformed broker address is shown', () => {
   const addresses = [
     `amqp://me:${SECRET}@rabbit:wrong//`,
     `amqp://me:${SECRET}`,
@@ -43,7 +43,7 @@ test('no secret of a malformed broker address is repeated', () => {
   }
 });
 
-test('no secret of malformed headers is repeated, not even where a key would be', () => {
+test('no secret of malformed headers is shown, not even in place of a key', () => {
   const headers = [
     `${SECRET}`,
     `${SECRET}=`,
@@ -61,7 +61,7 @@ test('no secret of malformed headers is repeated, not even where a key would be'
   }
 });
 
-test('no secret that strayed on the command line is repeated', () => {
+test('no secret in a stray argument is shown', () => {
   const lines = [
     [`--brokr-url=amqp://me:${SECRET}@rabbit`],
     ['--brokr-url', `amqp://me:${SECRET}@rabbit`],
@@ -78,7 +78,7 @@ test('no secret that strayed on the command line is repeated', () => {
   }
 });
 
-test('a mistake elsewhere repeats nothing of secrets that are right', () => {
+test('a mistake elsewhere shows no correct secret', () => {
   const env = {
     CELERY_BROKER_URL: `amqp://me:${SECRET}@rabbit`,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=${SECRET}`,
@@ -86,7 +86,7 @@ test('a mistake elsewhere repeats nothing of secrets that are right', () => {
   assert.ok(!said([], env).includes(SECRET));
 });
 
-test('what is masked shows the host of an address and no password, whatever it is', () => {
+test('a masked address shows its host and no password', () => {
   assert.equal(maskUrl('amqp://me:secret@rabbit:5672//'), '"amqp://***@rabbit:5672"');
   const password = fc.string({ minLength: 4, unit: 'binary' });
   fc.assert(
@@ -98,7 +98,7 @@ test('what is masked shows the host of an address and no password, whatever it i
   );
 });
 
-test('what is quoted stays on one line, cannot steer a terminal and is bounded', () => {
+test('a quoted value is on one line, escaped and bounded', () => {
   assert.equal(quote('a\u001b[31m\n\u009b\u202e"'), '"a\\u001b[31m\\n\\u009b\\u202e\\""');
   assert.ok(quote('x'.repeat(1000)).length < 200);
 });

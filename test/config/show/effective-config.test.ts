@@ -73,7 +73,7 @@ function lineOf(lines: readonly string[], path: string): string | undefined {
   return lines.find((line) => line.startsWith(`${path}: `))?.slice(path.length + 2);
 }
 
-test('every value is told once, with the line, the flag or the variable that gave it, or as a default', () => {
+test('every value is printed once, with its line, flag or variable, or as a default', () => {
   const lines = linesOf({
     argv: ['--config', fileWith(FULL), '--tasks-max=7'],
     env: { CELERY_OTEL_WORKERS_MAX: '8' },
@@ -125,7 +125,7 @@ test('every value is told once, with the line, the flag or the variable that gav
   assert.ok(paths.length > 2 * METRIC_NAMES.length);
 });
 
-test('beside a recording, nothing is told of a broker', () => {
+test('with a recording, no broker settings are printed', () => {
   const lines = linesOf({ argv: ['--config', fileWith(FULL)], env: {} });
   const told = lines.filter((line) => /^celery\.services\.replay\.(broker|event|control|task_d)/.test(line));
   assert.deepEqual(
@@ -179,7 +179,7 @@ function* changes(value: unknown, path: string): Generator<readonly [path: strin
   else if (typeof value === 'string') yield [path, `${value}x`];
 }
 
-test('no value of a configuration can change without a change in what is printed, but for secrets', () => {
+test('every change of a value changes the output, except secrets', () => {
   const origins = new Origins();
   // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so here it has none. What is about a broker is of no use to the second service, which is a recording.
   const hidden =
@@ -215,7 +215,7 @@ test('no secret is printed', (t) => {
   assert.ok(!effectiveConfig(config, origins).includes(SECRET));
 });
 
-test('an address in the place of something else does not bring its password into what is printed', () => {
+test('an address in a wrong place does not show its password', () => {
   const lines = linesOf({
     argv: ['--event-exchange', `amqp://me:${SECRET}@rabbit`],
     env: { CELERY_BROKER_URL: 'amqp://[::1]', OTEL_SERVICE_NAME: 'shop' },
@@ -230,7 +230,7 @@ test('an address in the place of something else does not bring its password into
   );
 });
 
-test('opt-in attributes are told of every metric that has some, whether they are asked for or not', () => {
+test('opt-in attributes are printed for every metric that has some, requested or not', () => {
   const lines = linesOf({ argv: [], env: { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' } });
   const told = lines.filter((line) => /\.attributes: \[\] {2}# default$/.test(line));
   assert.equal(told.length, new Set(OPT_INS.map((optIn) => optIn.split('/')[0])).size);

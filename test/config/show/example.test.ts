@@ -7,7 +7,7 @@ import { assertGeneratedFile } from '../../contract/generated-block.ts';
 import { configOf, EXAMPLE, EXAMPLE_FILE, mistakesOf, setVariables } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 
-test('it loads once its variables are set: two services on brokers of their own, with views', (t) => {
+test('it loads with its variables set: two services on their own brokers, with views', (t) => {
   setVariables(t, { SHOP_BROKER_URL: 'amqp://shop', BILLING_BROKER_URL: 'amqp://billing' });
   const { services, otlp, self } = configOf(EXAMPLE);
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('it loads once its variables are set: two services on brokers of their own,
   assert.equal(self.enabled, true);
 });
 
-test('the example in docs/configuration.md is one too', (t) => {
+test('the example in docs/configuration.md loads too', (t) => {
   setVariables(t, { SHOP_BROKER_URL: 'amqp://shop' });
   const document = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
   const [, text = ''] = /## One configuration file[\s\S]*?```yaml\n([\s\S]*?)```/.exec(document) ?? [];
@@ -62,7 +62,7 @@ test('the example in docs/configuration.md is one too', (t) => {
   );
 });
 
-test('without its variables it says which are missing', () => {
+test('without its variables it reports the missing ones', () => {
   const mistakes = mistakesOf(EXAMPLE);
   assert.equal(mistakes.length, 2);
   assert.match(
@@ -72,7 +72,7 @@ test('without its variables it says which are missing', () => {
   assert.match(mistakes[1] ?? '', /broker_url\[0\] .*\(not set in the environment: BILLING_BROKER_URL\)$/);
 });
 
-test('it has every option that a file can say of services, explained, with its default (UPDATE=1 rewrites them)', () => {
+test('it has every option of services, with an explanation and the default (UPDATE=1 rewrites them)', () => {
   const lines = EXAMPLE.split('\n');
   for (const [key, { doc, default: byDefault }] of [
     ...serviceRows(),

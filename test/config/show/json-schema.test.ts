@@ -15,11 +15,11 @@ const SCHEMA = JSON.parse(celerySchema());
 const wrongIn = (celery: unknown): readonly string[] => violations(SCHEMA, { celery });
 const withService = (more: object) => ({ services: { shop: { broker_url: 'amqp://a', ...more } } });
 
-test('schema/celery.schema.json is made from the tables (UPDATE=1 rewrites it)', () => {
+test('schema/celery.schema.json is generated from the tables (UPDATE=1 rewrites it)', () => {
   assertGeneratedFile(new URL('../../../schema/celery.schema.json', import.meta.url), celerySchema());
 });
 
-test('every option of a service is described, for it and, if it is about clusters, for all', () => {
+test('every option of a service is described, and for all services too if it is about clusters', () => {
   const { celery, service } = SCHEMA.$defs;
   for (const [key, { doc, scope, default: byDefault }] of serviceRows()) {
     assert.equal(service.properties[key].description, doc, key);
@@ -31,7 +31,7 @@ test('every option of a service is described, for it and, if it is about cluster
   assert.deepEqual(Object.keys(SCHEMA.$defs.metrics.properties), METRIC_NAMES);
 });
 
-test('what is right by the options is right by the schema', () => {
+test('values that the options accept are valid by the schema', () => {
   for (const [key, { format }] of serviceRows()) {
     if (key === 'config') continue;
     for (const [text] of OPTION_CASES[key].good) {
@@ -41,7 +41,7 @@ test('what is right by the options is right by the schema', () => {
   }
 });
 
-test('what has a wrong type, is out of range or is none of a list is wrong by the schema too', () => {
+test('values of a wrong type, out of range or not in a list are invalid by the schema too', () => {
   for (const [key, { format }] of serviceRows()) {
     const isText = format.schema.type === 'string';
     for (const value of [isText ? 5 : 'many', true, {}, null, isText ? '' : -1, isText ? [] : 1e12]) {
@@ -50,7 +50,7 @@ test('what has a wrong type, is out of range or is none of a list is wrong by th
   }
 });
 
-test('sections that are right by the reader are right by the schema', () => {
+test('sections that the reader accepts are valid by the schema', () => {
   const entry = { enabled: true };
   const right: readonly unknown[] = [
     null,
@@ -68,7 +68,7 @@ test('sections that are right by the reader are right by the schema', () => {
   for (const celery of right) assert.deepEqual(wrongIn(celery), [], JSON.stringify(celery));
 });
 
-test('sections that are wrong by the reader are wrong by the schema, where they are', () => {
+test('sections that the reader refuses are invalid by the schema, at the same path', () => {
   const wrong: readonly [celery: unknown, path: string][] = [
     [[], '$.celery'],
     [{ worker_timout: 5 }, '$.celery.worker_timout'],
@@ -92,6 +92,6 @@ test('sections that are wrong by the reader are wrong by the schema, where they 
     assert.ok(wrongIn(celery).includes(path), `${path}: ${wrongIn(celery)}`);
 });
 
-test('the example is right by the schema, before the environment is in it', () => {
+test('the example is valid by the schema, before substitution', () => {
   assert.deepEqual(violations(SCHEMA, parse(EXAMPLE)), []);
 });

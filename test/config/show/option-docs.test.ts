@@ -46,7 +46,7 @@ test('docs/configuration.md has the table of options (UPDATE=1 rewrites it)', ()
   assertGenerated(DOCUMENT, 'options', optionsTable());
 });
 
-test('the README has the options that people need, each with its first sentence', () => {
+test('the README has the most important options, each with its first sentence', () => {
   const rows = COMMON.map((key) => {
     const { env, default: value, doc } = OPTIONS[key];
     const [variable = flagOf(key)] = env.toReversed();
@@ -57,7 +57,7 @@ test('the README has the options that people need, each with its first sentence'
   assertGenerated(README, 'common-options', markdownTable(['variable', 'default', 'meaning'], rows));
 });
 
-test('the table has a line for every option, with its variables, flag and default', () => {
+test('the table has a row for every option, with its variables, flag and default', () => {
   const lines = optionsTable().split('\n');
   for (const [key, row] of optionRows()) {
     const line = lines.find((candidate) => candidate.startsWith(`| \`${key}\` |`));
@@ -72,7 +72,7 @@ test('the table has a line for every option, with its variables, flag and defaul
   assert.deepEqual([...new Set(cells)], [7], 'every line has the same number of cells');
 });
 
-test('the help of a command has a paragraph for each of its options and for no other', () => {
+test('the help of a command has a paragraph for each of its options and no other', () => {
   for (const command of ['run', 'config', 'record', 'metrics'] as const) {
     const paragraphs = optionsHelp(command).split(/\n(?= {2}--)/);
     const rows = optionRows(command);
@@ -92,7 +92,7 @@ test('the help of a command has a paragraph for each of its options and for no o
   }
 });
 
-test('the help of everything says which options belong to one command only', () => {
+test('the general help says which options belong to one command only', () => {
   const paragraphs = optionsHelp().split(/\n(?= {2}--)/);
   assert.equal(paragraphs.length, optionRows().length);
   for (const [index, [key, row]] of optionRows().entries()) {

@@ -29,7 +29,7 @@ function refused(): string {
   return markdownTable(['refused', 'because'], rows);
 }
 
-test('docs/configuration.md has what is honoured of the standard and what is refused (UPDATE=1 rewrites it)', () => {
+test('docs/configuration.md lists the supported and refused keys of the standard (UPDATE=1 rewrites it)', () => {
   assertGenerated(
     DOCUMENT,
     'standard',

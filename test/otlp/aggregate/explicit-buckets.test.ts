@@ -16,7 +16,7 @@ test('a value on a bound is in the bucket below it', () => {
   });
 });
 
-test('bounds are put in order, and infinite ones are those that every histogram has', () => {
+test('bounds are sorted, and infinite ones are dropped, since every histogram has them', () => {
   const aggregation = explicitBuckets([Infinity, 3, 1, -Infinity]);
   assert.equal(aggregation.buckets, 3);
   const buckets = aggregation.begin();
@@ -24,7 +24,7 @@ test('bounds are put in order, and infinite ones are those that every histogram 
   assert.deepEqual(buckets.value().buckets, { boundaries: [1, 3], counts: [0, 1, 0] });
 });
 
-test('what was taken is not changed by what is measured afterwards', () => {
+test('a collected point does not change with later measurements', () => {
   const buckets = explicitBuckets([1]).begin();
   buckets.measure(1);
   const before = buckets.value();
@@ -33,7 +33,7 @@ test('what was taken is not changed by what is measured afterwards', () => {
   assert.equal(before.sum, 1);
 });
 
-test('without extremes a point has everything else', () => {
+test('without min and max a point has everything else', () => {
   const aggregation = explicitBuckets([1], { recordMinMax: false });
   const buckets = aggregation.begin();
   buckets.measure(3);
@@ -43,7 +43,7 @@ test('without extremes a point has everything else', () => {
   assert.deepEqual(buckets.value(), { buckets: { boundaries: [1], counts: [1, 1] }, count: 2, sum: 4 });
 });
 
-test('what is taken back is as if it had been measured there', () => {
+test('a merge of an unsent point is as if its values had been measured here', () => {
   // Eighths add up exactly in whatever order, and are often on a bound.
   const value = fc.nat(100).map((eighths) => eighths / 8);
   for (const recordMinMax of [true, false])
@@ -55,7 +55,7 @@ test('what is taken back is as if it had been measured there', () => {
     );
 });
 
-test('what was taken back stays as it was', () => {
+test('a merged point is unchanged', () => {
   const [first, second] = [explicitBuckets([1]).begin(), explicitBuckets([1]).begin()];
   first.measure(1);
   const unsent = first.value();
@@ -64,12 +64,12 @@ test('what was taken back stays as it was', () => {
   assert.deepEqual(unsent, first.value());
 });
 
-test('before anything is measured there are no extremes', () => {
+test('before the first measurement there is no min or max', () => {
   const { min, max, count, sum } = explicitBuckets([1]).begin().value();
   assert.deepEqual([min, max, count, sum], [undefined, undefined, 0, 0]);
 });
 
-test('what the sum could not hold is not measured, and what is taken back is cut off there', () => {
+test('a value that would overflow the sum is refused, and a merge is clamped', () => {
   const aggregation = explicitBuckets([1]);
   const [buckets, other] = [aggregation.begin(), aggregation.begin()];
   for (const each of [buckets, other]) {

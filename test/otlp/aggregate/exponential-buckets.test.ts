@@ -86,7 +86,7 @@ function bucketOf(one: number, maxScale: number): number {
   return positive.offset;
 }
 
-test('values are in the buckets that the data model says', () => {
+test('values are in the buckets that the data model defines', () => {
   // Just above and just below the bounds of its table for scale 3.
   assert.deepEqual(
     [1.091, 1.19, 1.297, 1.415, 1.543, 1.682, 1.835].map((above) => bucketOf(above, 3)),
@@ -108,7 +108,7 @@ test('values are in the buckets that the data model says', () => {
   });
 });
 
-test('a power of two is in the bucket below it at each scale, and its neighbours are on either side', () => {
+test('a power of two is in the bucket below it at each scale, and its neighbours on either side', () => {
   for (let maxScale = -10; maxScale <= 20; maxScale += 1) {
     const buckets = 2 ** maxScale;
     for (let exponent = -1022; exponent <= 1023; exponent += maxScale === 20 ? 1 : 7) {
@@ -140,7 +140,7 @@ test('a value is greater than the lower bound of its bucket and at most the uppe
   );
 });
 
-test('subnormal values count as the smallest normal one, and stay what they are in the extremes', () => {
+test('subnormal values count as the smallest normal one, but not in min and max', () => {
   const smallest = bucketOf(SMALLEST_NORMAL, 20);
   assert.equal(smallest, -1022 * 2 ** 20 - 1);
   for (const subnormal of [Number.MIN_VALUE, SMALLEST_NORMAL / 2]) {
@@ -149,7 +149,7 @@ test('subnormal values count as the smallest normal one, and stay what they are 
   }
 });
 
-test('the scale is the one that the specification calls ideal for a range of values', () => {
+test('the scale is the ideal one by the specification', () => {
   const ranges = [
     { from: 0.001, to: 0.004, scale: 6 },
     { from: 0.001, to: 0.02, scale: 5 },
@@ -165,7 +165,7 @@ test('the scale is the one that the specification calls ideal for a range of val
   assert.equal(measured([5, 5, 5]).scale, 20);
 });
 
-test('whatever is measured, a receiver reads what it reads of the SDK', async () => {
+test('for any measurements, a receiver reads the same as from the SDK', async () => {
   await fc.assert(
     fc.asyncProperty(values, maxSize, fc.boolean(), async (all, size, recordMinMax) => {
       fc.pre(hasSum(all));
@@ -180,7 +180,7 @@ test('whatever is measured, a receiver reads what it reads of the SDK', async ()
   );
 });
 
-test('zeros alone leave the scale where it begins, so that it never rises', () => {
+test('zeros alone keep the initial scale', () => {
   const buckets = exponentialBuckets({ maxScale: 8 }).begin();
   buckets.measure(0);
   assert.equal(buckets.value().scale, 8);
@@ -188,7 +188,7 @@ test('zeros alone leave the scale where it begins, so that it never rises', () =
   assert.equal(buckets.value().scale, 8);
 });
 
-test('there are never more buckets than allowed, and neither the first nor the last is empty', () => {
+test('there are never more buckets than the limit, and the first and last are not empty', () => {
   fc.assert(
     fc.property(fc.array(value), maxSize, (all, size) => {
       const { bucketCounts } = measured(all, { maxSize: size }).positive;
@@ -199,7 +199,7 @@ test('there are never more buckets than allowed, and neither the first nor the l
   );
 });
 
-test('what is taken back is as if it had been measured there', () => {
+test('a merge of an unsent point is as if its values had been measured here', () => {
   const options = fc.record({
     maxSize,
     maxScale: fc.constantFrom(20, 20, 3, -2),
@@ -219,7 +219,7 @@ test('what is taken back is as if it had been measured there', () => {
   );
 });
 
-test('zeros that are taken back cost no resolution', () => {
+test('a merge of zeros costs no resolution', () => {
   const [zeros, buckets] = [exponentialBuckets().begin(), exponentialBuckets().begin()];
   zeros.measure(0);
   buckets.measure(5);
@@ -228,7 +228,7 @@ test('zeros that are taken back cost no resolution', () => {
   assert.equal(buckets.value().zeroCount, 1);
 });
 
-test('what was taken is not changed by what is measured or taken back afterwards', () => {
+test('a collected point does not change with later measurements and merges', () => {
   const aggregation = exponentialBuckets();
   const [first, second] = [aggregation.begin(), aggregation.begin()];
   first.measure(5);
@@ -239,25 +239,25 @@ test('what was taken is not changed by what is measured or taken back afterwards
   assert.deepEqual(taken, before);
 });
 
-test('without extremes a point has everything else', () => {
+test('without min and max a point has everything else', () => {
   const { min, max, ...rest } = measured([1, 2]);
   assert.deepEqual([min, max], [1, 2]);
   assert.deepEqual(measured([1, 2], { recordMinMax: false }), rest);
 });
 
-test('a size or a scale with which no row of buckets could be made is refused', () => {
+test('a size or a scale that gives no valid buckets is refused', () => {
   for (const size of [1, 0, 2.5, NaN, Infinity])
     assert.throws(() => exponentialBuckets({ maxSize: size }), { code: 'CONFIG_INVALID' });
   for (const maxScale of [-11, 21, 0.5, NaN])
     assert.throws(() => exponentialBuckets({ maxScale }), { code: 'CONFIG_INVALID' });
 });
 
-test('before anything is measured there are no extremes', () => {
+test('before the first measurement there is no min or max', () => {
   const { min, max, count, sum } = exponentialBuckets().begin().value();
   assert.deepEqual([min, max, count, sum], [undefined, undefined, 0, 0]);
 });
 
-test('what the sum could not hold is not measured, and what is taken back is cut off there', () => {
+test('a value that would overflow the sum is refused, and a merge is clamped', () => {
   const aggregation = exponentialBuckets();
   const [buckets, other] = [aggregation.begin(), aggregation.begin()];
   for (const each of [buckets, other]) {

@@ -4,14 +4,14 @@ import fc from 'fast-check';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { bothWays, stepsWith } from './absorption.ts';
 
-test('a sum is of all that was measured', () => {
+test('a sum adds up all measurements', () => {
   const sum = MONOTONIC_SUM.begin();
   assert.equal(sum.value(), 0);
   for (const value of [1, 0, 2.5]) sum.measure(value);
   assert.equal(sum.value(), 3.5);
 });
 
-test('what a sum takes back is as if it had been measured there', () => {
+test('a merge of an unsent point is as if its values had been measured here', () => {
   // Eighths add up exactly in whatever order.
   const value = fc.nat(1000).map((eighths) => eighths / 8);
   fc.assert(
@@ -22,7 +22,7 @@ test('what a sum takes back is as if it had been measured there', () => {
   );
 });
 
-test('what a sum could not hold is not in it, and what is taken back is cut off there', () => {
+test('a value that would overflow is refused, and a merge is clamped', () => {
   for (const [aggregation, sign] of [
     [MONOTONIC_SUM, 1],
     [UP_DOWN_SUM, 1],

@@ -36,7 +36,7 @@ function clocked(make: (typeof STREAMS)[keyof typeof STREAMS], options: StreamOp
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
-  test(`${kind}: what is collected in the millisecond in which it was measured has begun before`, () => {
+  test(`${kind}: a point collected in the millisecond of its first measurement still starts before it`, () => {
     for (const temporality of [CUMULATIVE, DELTA]) {
       const { measure, read } = clocked(make, { temporality });
       measure(1);
@@ -44,7 +44,7 @@ for (const kind of KINDS_OF_STREAM) {
     }
   });
 
-  test(`${kind}: under delta intervals go on from one another, though the clock stands still`, () => {
+  test(`${kind}: with delta temporality, intervals are contiguous while the clock stands still`, () => {
     const { measure, read, pass } = clocked(make, { temporality: DELTA });
     const found = [1, 2, 3].flatMap((value) => {
       measure(value);
@@ -67,7 +67,7 @@ for (const kind of KINDS_OF_STREAM) {
     ['cumulative', CUMULATIVE],
     ['delta', DELTA],
   ] as const) {
-    test(`${kind}: of a series that nobody knows yet, the start is told anew when the clock was set back (${under})`, () => {
+    test(`${kind}: an unsent series gets a new start when the clock was set back (${under})`, () => {
       const { measure, read, attempt, pass, set } = clocked(make, { temporality });
       measure(1);
       pass(2000);
@@ -80,7 +80,7 @@ for (const kind of KINDS_OF_STREAM) {
     });
   }
 
-  test(`${kind}: one that is known ends in its own time, and begins anew by the clock as it is now`, () => {
+  test(`${kind}: a sent series ends in its own time, and begins anew by the current clock`, () => {
     const { measure, read, attempt, pass, set } = clocked(make);
     measure(1);
     pass(60_000);
@@ -100,7 +100,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[8, anewMs, anewMs + 120_000]]);
   });
 
-  test(`${kind}: one that is known begins anew, too, if nothing is measured any more`, () => {
+  test(`${kind}: a sent series begins anew even without further measurements`, () => {
     const { measure, read, pass, set } = clocked(make);
     measure(1);
     pass(1000);
@@ -112,7 +112,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[0, 2000 - HOUR_MS, 3000 - HOUR_MS]]);
   });
 
-  test(`${kind}: one begins anew, too, if nobody looked at its last point`, () => {
+  test(`${kind}: a series begins anew even if its last point was never read`, () => {
     const { measure, read, pass, collected } = clocked(make);
     measure(1);
     pass(1000);
@@ -126,7 +126,7 @@ for (const kind of KINDS_OF_STREAM) {
     );
   });
 
-  test(`${kind}: one that is older than the clock was set back by goes on`, () => {
+  test(`${kind}: a series older than the step of the clock goes on`, () => {
     const { measure, read, pass, set } = clocked(make);
     measure(1);
     pass(2 * HOUR_MS);
@@ -137,7 +137,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[3, 0, HOUR_MS + 1000]]);
   });
 
-  test(`${kind}: set forward and back again, it follows the clock`, () => {
+  test(`${kind}: a clock set forward and back is followed`, () => {
     for (const temporality of [CUMULATIVE, DELTA]) {
       const { measure, read, pass, set } = clocked(make, { temporality });
       measure(1);
@@ -159,7 +159,7 @@ for (const kind of KINDS_OF_STREAM) {
     }
   });
 
-  test(`${kind}: a clock that was set back by less than a second is waited for`, () => {
+  test(`${kind}: a clock set back by less than a second is waited for`, () => {
     const { measure, read, pass, set } = clocked(make);
     measure(1);
     pass(100);
@@ -171,7 +171,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[1, 0, 250]]);
   });
 
-  test(`${kind}: one that is retired while it begins anew ends`, () => {
+  test(`${kind}: a series retired while it begins anew ends`, () => {
     const { measure, read, pass, set } = clocked(make);
     measure(1, { worker: 'w1' });
     pass(1000);
@@ -184,7 +184,7 @@ for (const kind of KINDS_OF_STREAM) {
   });
 }
 
-test('what also falls does not begin anew: it is what it is', () => {
+test('a non-monotonic series does not begin anew', () => {
   const { measure, read, pass, set } = clocked(STREAMS['up-down counter']);
   measure(5);
   pass(1000);
@@ -209,7 +209,7 @@ for (const [name, aggregation, temporality] of [
   ['delta', MONOTONIC_SUM, DELTA],
   ['cumulative and falls', UP_DOWN_SUM, CUMULATIVE],
 ] as const) {
-  test(`whenever the clock is set and whatever arrives, starts are before ends and all arrives once (${name})`, () => {
+  test(`whenever the clock is set, starts are before ends and all measurements arrive once (${name})`, () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 10, maxLength: 60 }), (steps) => {
         const clock = { wallMs: T0_MS, steadyMs: 0 };

@@ -52,7 +52,7 @@ function combineAll(values: readonly number[], combination: GaugeStreamOptions['
 }
 
 for (const combination of ['sum', 'max', 'last'] as const) {
-  test(`whatever is observed and left out, points are what the definition makes of it: ${combination}`, () => {
+  test(`for any observations, points follow the definition: ${combination}`, () => {
     fc.assert(
       fc.property(rounds, keptKeys, (chosen, kept) => {
         const { observe, read } = gaugeOf({ combination, keeps: (key) => kept.includes(key) });
@@ -78,7 +78,7 @@ const ofWorkers = fc.array(
 );
 const sum = (values: Iterable<number>): number => [...values].reduce((total, each) => total + each, 0);
 
-test('whoever comes and goes, there are never more points than the limit, and those with a place have what was said', () => {
+test('there are never more points than the limit, and each admitted series has its own values', () => {
   fc.assert(
     fc.property(ofWorkers, fc.integer({ min: 1, max: 5 }), (chosen, limit) => {
       const { observe, read } = gaugeOf({ combination: 'sum', limit });

@@ -8,7 +8,7 @@ import { readTotals, whole } from './reading.ts';
 
 const frozen = (worker: string): Attributes => Object.freeze({ worker });
 
-test('what was observed are its points, at the time of the collection, which has no beginning', () => {
+test('points have the observed values and the time of the collection, and no start', () => {
   const { observe, collect } = gaugeOf();
   observe(1, { worker: 'w1' });
   observe(-0.5, { worker: 'w2' });
@@ -27,7 +27,7 @@ test('what was observed are its points, at the time of the collection, which has
   ]);
 });
 
-test('what is not observed any more has no point', () => {
+test('a series that is no longer observed has no point', () => {
   const { observe, read } = gaugeOf();
   for (const attributes of [frozen('w1'), frozen('w2')]) observe(1, attributes);
   assert.equal(read().length, 2);
@@ -36,14 +36,14 @@ test('what is not observed any more has no point', () => {
   assert.deepEqual(read(), []);
 });
 
-test('what is no finite number is not observed, and that is told', () => {
+test('a value that is not finite is dropped, and reported', () => {
   const { observe, read, tally } = gaugeOf();
   for (const value of [Number.NaN, Infinity, -Infinity]) observe(value, { worker: 'w1' });
   assert.deepEqual(read(), []);
   assert.equal(tally().refused, 3);
 });
 
-test('what is beyond its type is left out, by itself or combined, also in the overflow', () => {
+test('a value out of range of its type is dropped, alone, combined or in the overflow', () => {
   const { observe, read, tally } = gaugeOf({
     descriptor: { name: 'g', description: '', unit: '', valueType: ValueType.INT },
     combination: 'sum',
@@ -62,7 +62,7 @@ test('what is beyond its type is left out, by itself or combined, also in the ov
   assert.equal(tally().refused, 6);
 });
 
-test('of a whole number the fraction is cut off', () => {
+test('fractions of an integer gauge are cut off', () => {
   const { observe, read } = gaugeOf({
     descriptor: { name: 'g', description: '', unit: '', valueType: ValueType.INT },
   });
@@ -74,7 +74,7 @@ test('of a whole number the fraction is cut off', () => {
   ]);
 });
 
-test('an object that is changed afterwards is another reading, and does not change the one before', () => {
+test('an object changed afterwards is another series, and does not change the first one', () => {
   const { observe, read } = gaugeOf();
   const attributes: Attributes = { worker: 'w1' };
   observe(1, attributes);
@@ -86,7 +86,7 @@ test('an object that is changed afterwards is another reading, and does not chan
   ]);
 });
 
-test('a metric that was collected stays as it is, cut anywhere, while the next one is observed', () => {
+test('a collected metric does not change, in any split, during the next observations', () => {
   const { observe, collect, read } = gaugeOf();
   const workers = ['w1', 'w2', 'w3'].map(frozen);
   for (const attributes of workers) observe(1, attributes);
@@ -104,7 +104,7 @@ test('a metric that was collected stays as it is, cut anywhere, while the next o
 const COMBINED = { sum: 6, max: 3, last: 2 } as const;
 
 for (const combination of ['sum', 'max', 'last'] as const) {
-  test(`what a view puts together is combined: ${combination}`, () => {
+  test(`series merged by a view are combined: ${combination}`, () => {
     const { observe, read } = gaugeOf({ combination, keeps: (key) => key === 'queue' });
     for (const [value, worker] of [
       [1, 'w1'],
@@ -121,7 +121,7 @@ for (const combination of ['sum', 'max', 'last'] as const) {
     assert.deepEqual(read(), [[{ queue: 'q' }, -4]], 'nothing of before is in it');
   });
 
-  test(`what has no place is combined in the overflow: ${combination}`, () => {
+  test(`overflowing series are combined: ${combination}`, () => {
     const { observe, read, tally } = gaugeOf({ combination, limit: 2 });
     observe(9, frozen('w0'));
     for (const [value, worker] of [
@@ -137,7 +137,7 @@ for (const combination of ['sum', 'max', 'last'] as const) {
     assert.deepEqual(tally(), { live: 2, retired: 0, overflowed: 3, refused: 0 });
   });
 
-  test(`of a limit of 1 all is in the overflow: ${combination}`, () => {
+  test(`with a limit of 1 everything is in the overflow: ${combination}`, () => {
     const { observe, read } = gaugeOf({ combination, limit: 1 });
     for (const [value, worker] of [
       [1, 'w1'],
@@ -149,7 +149,7 @@ for (const combination of ['sum', 'max', 'last'] as const) {
   });
 }
 
-test('who comes with the attributes of the overflow makes no second point of it', () => {
+test('a series with the attributes of the overflow makes no second overflow point', () => {
   const { observe, read } = gaugeOf({ combination: 'sum', limit: 2 });
   observe(1, OVERFLOW);
   for (const worker of ['w1', 'w2']) observe(2, frozen(worker));
@@ -159,7 +159,7 @@ test('who comes with the attributes of the overflow makes no second point of it'
   ]);
 });
 
-test('one with a place keeps it while others come and go, and leaves it when it goes', () => {
+test('an admitted series keeps its place while others change, and gives it up when it ends', () => {
   const { observe, read } = gaugeOf({ limit: 3 });
   observe(1, frozen('steady'));
   read();
@@ -180,7 +180,7 @@ test('one with a place keeps it while others come and go, and leaves it when it 
   );
 });
 
-test('one that was away for a while is a single point, by whatever object it is observed', () => {
+test('a returning series has one point, whatever object it is observed with', () => {
   const { observe, read } = gaugeOf({ combination: 'sum' });
   const kept = frozen('w1');
   observe(1, kept);
@@ -192,7 +192,7 @@ test('one that was away for a while is a single point, by whatever object it is 
   assert.deepEqual(read(), [[{ worker: 'w1' }, 5]]);
 });
 
-test('one that was away for a while has lost its place, and there are no more points for it', () => {
+test('a returning series has lost its place, and the limit holds', () => {
   const { observe, read } = gaugeOf({ limit: 2 });
   const [first, second] = [frozen('first'), frozen('second')];
   observe(1, first);
@@ -206,7 +206,7 @@ test('one that was away for a while has lost its place, and there are no more po
   ]);
 });
 
-test('what overflows is combined in the order in which it was observed, and each observation of it is counted', () => {
+test('overflowing values are combined in order of observation, and each is counted', () => {
   const { observe, read, tally } = gaugeOf({ combination: 'last', limit: 3 });
   for (const [index, worker] of ['a', 'b', 'c', 'd', 'd', 'e'].entries()) observe(index, { worker });
   assert.deepEqual(read(), [

@@ -237,7 +237,7 @@ const TEMPORALITIES = {
 
 for (const [under, temporality] of Object.entries(TEMPORALITIES)) {
   for (const limit of [1, 2, 4]) {
-    test(`${under} and a limit of ${limit}, counters give their places to others, within the limit and exact`, () => {
+    test(`${under} and a limit of ${limit}, idle counters make room for new ones, within the limit and exactly`, () => {
       assertHolds(MONOTONIC_SUM, temporality, limit);
     });
     test(`${under} and a limit of ${limit}, so do histograms, with count, sum and each bucket`, () => {
@@ -249,6 +249,6 @@ for (const [under, temporality] of Object.entries(TEMPORALITIES)) {
   }
 }
 
-test('up-down counters keep theirs, within the limit and exact', () => {
+test('up-down counters never make room, and stay within the limit and exact', () => {
   assertHolds(UP_DOWN_SUM, AggregationTemporality.CUMULATIVE, 4);
 });

@@ -32,7 +32,7 @@ const workersIn = (points: readonly (readonly [Attributes, number])[]) =>
   points.map(([{ worker = 'overflow' }]) => worker);
 
 for (const kind of KINDS_OF_STREAM) {
-  test(`${kind}: the one that was idle longest is exported once more and gives its place to a new one`, () => {
+  test(`${kind}: the series idle for longest is exported once more and replaced by a new one`, () => {
     const { read, clock, measureAll, tally } = idleStream(kind);
     measureAll('a', 'b');
     read();
@@ -59,7 +59,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: where nobody was refused, none ends, however long it was idle`, () => {
+  test(`${kind}: without overflow no series ends, however long it is idle`, () => {
     const { read, clock, measureAll } = idleStream(kind);
     measureAll('a', 'b');
     for (let round = 0; round < 5; round += 1) {
@@ -68,7 +68,7 @@ for (const kind of KINDS_OF_STREAM) {
     }
   });
 
-  test(`${kind}: where somebody is refused, one that was measured lately keeps its place`, () => {
+  test(`${kind}: with overflow a recently measured series keeps its place`, () => {
     const { read, clock, measureAll } = idleStream(kind);
     for (let round = 0; round < 5; round += 1) {
       measureAll('a', 'b', 'new');
@@ -80,7 +80,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(workersIn(read()), ['a', 'b', 'overflow']);
   });
 
-  test(`${kind}: no more give way than were refused, however often each was measured`, () => {
+  test(`${kind}: no more series end than overflowed, however often each was measured`, () => {
     const { read, clock, measure, measureAll } = idleStream(kind, { limit: 6 });
     measureAll('a', 'b', 'c', 'd', 'e');
     read();
@@ -93,7 +93,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(workersIn(read()), ['c', 'd', 'e', 'overflow']);
   });
 
-  test(`${kind}: who is refused by the same object again and again is heard once one is idle`, () => {
+  test(`${kind}: a series that overflows repeatedly with the same object is admitted once another is idle`, () => {
     const { bind, read, clock, measure, measureAll } = idleStream(kind, { limit: 2 });
     const shared = frozen('new');
     const bound = bind(frozen('bound'));
@@ -113,7 +113,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(workersIn(read()), ['overflow', 'bound']);
   });
 
-  test(`${kind}: it stays until it has arrived, and no other ends in its place meanwhile`, () => {
+  test(`${kind}: it stays until its last point has arrived, and no other ends instead meanwhile`, () => {
     const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind);
     measureAll('a', 'b');
     read();
@@ -133,7 +133,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: in an export of which a part arrives, only what arrived ends`, () => {
+  test(`${kind}: in a partly failed export, only series that arrived end`, () => {
     const { attemptTotals, exported, clock, measureAll, tally } = idleStream(kind);
     measureAll('a', 'b');
     attemptTotals();
@@ -152,7 +152,7 @@ for (const kind of KINDS_OF_STREAM) {
     ['while its last point is under way', false],
     ['after its last point did not arrive', true],
   ] as const) {
-    test(`${kind}: one that is measured ${when} keeps its place`, () => {
+    test(`${kind}: a series measured ${when} keeps its place`, () => {
       const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind, { limit: 2 });
       measureAll('a');
       read();
@@ -170,7 +170,7 @@ for (const kind of KINDS_OF_STREAM) {
     });
   }
 
-  test(`${kind}: one that is measured after it ended begins anew, also where it is bound`, () => {
+  test(`${kind}: a series measured after its end begins anew, also if it is bound`, () => {
     const { bind, collect, clock, measureAll } = idleStream(kind, { limit: 2 });
     const bound = bind(frozen('a'));
     bound(5);
@@ -188,7 +188,7 @@ for (const kind of KINDS_OF_STREAM) {
     });
   });
 
-  test(`${kind}: a place that is free already, of a worker that is forgotten, is taken before another ends`, () => {
+  test(`${kind}: a free place, of a forgotten worker, is used before another series ends`, () => {
     const { read, clock, measureAll } = idleStream(kind);
     measureAll('a', 'b');
     read();
@@ -199,14 +199,14 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(workersIn(read()), ['a', 'overflow', 'new']);
   });
 
-  test(`${kind}: the overflow never gives way`, () => {
+  test(`${kind}: the overflow never ends`, () => {
     const { read, measureAll } = idleStream(kind, { retentionMs: 0 });
     measureAll('a', 'b', 'c', 'd', 'e');
     read();
     for (let round = 0; round < 3; round += 1) assert.deepEqual(read(), [[OVERFLOW, 3]]);
   });
 
-  test(`${kind}: under delta what is idle has no place anyway, and what is owed keeps its own`, () => {
+  test(`${kind}: with delta temporality idle series have no place anyway, and unsent ones keep theirs`, () => {
     const temporality = AggregationTemporality.DELTA;
     const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind, { temporality });
     measureAll('a', 'b', 'x');
@@ -224,7 +224,7 @@ for (const kind of KINDS_OF_STREAM) {
   });
 }
 
-test('what also falls keeps its place: it would begin anew at 0', () => {
+test('a non-monotonic series never ends for idleness, since it would begin anew at 0', () => {
   const { read, clock, measureAll } = idleStream('up-down counter', { limit: 2 });
   measureAll('a');
   read();
@@ -234,7 +234,7 @@ test('what also falls keeps its place: it would begin anew at 0', () => {
   assert.deepEqual(workersIn(read()), ['a', 'overflow']);
 });
 
-test('by default none ends because it is idle', () => {
+test('by default no series ends for idleness', () => {
   const { read, clock, measureAll } = idleStream('counter', { limit: 2, retentionMs: undefined });
   measureAll('a');
   read();
@@ -265,7 +265,7 @@ function leastMs(work: () => void): number {
   return Math.min(...times);
 }
 
-test(`of ${MANY} series, each idle for another time, the idlest are found within a turn`, (t) => {
+test(`the idlest of ${MANY} series are found within one event loop turn`, (t) => {
   let nowMs = 0;
   const table = new SeriesTable({
     ...{ limit: MANY + 1, keeps: undefined, begin: () => MONOTONIC_SUM.begin() },
@@ -289,7 +289,7 @@ test(`of ${MANY} series, each idle for another time, the idlest are found within
   assert.ok(tookMs < TURN_MS, `${tookMs} ms`);
 });
 
-test('of those that were idle for the same time, so many are taken as are wanted', () => {
+test('of equally idle series, only as many end as are needed', () => {
   const table = new SeriesTable({
     ...{ limit: 20, keeps: undefined, begin: () => MONOTONIC_SUM.begin() },
     start: (key) => ({ wallMs: 0, steadyMs: key.length % 2, isTold: false }),

@@ -219,13 +219,13 @@ for (const { preference, limit } of [
   { preference: 'delta', limit: 4 },
   { preference: 'lowmemory', limit: 2 },
 ] as const) {
-  test(`whatever is measured and whenever it is collected, points are the SDK’s (${preference}, limit ${limit})`, async (t) => {
+  test(`for any measurements and collections, points equal the SDK’s (${preference}, limit ${limit})`, async (t) => {
     await assertAlike(t, fc.constant({ preference, limit, views: [] }));
   });
 }
 
 for (const preference of ['cumulative', 'delta'] as const) {
-  test(`whatever views there are, streams are the SDK’s (${preference})`, async (t) => {
+  test(`for any views, streams equal the SDK’s (${preference})`, async (t) => {
     const views = fc.subarray([...VIEWS]);
     await assertAlike(t, fc.record({ preference: fc.constant(preference), limit: fc.constant(2000), views }));
   });

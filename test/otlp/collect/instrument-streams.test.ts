@@ -22,7 +22,7 @@ const seriesOf = (scopes: readonly ScopeMetrics[]) =>
     metrics.flatMap((metric) => pointsOf(metric).map(({ attributes }) => attributes)),
   );
 
-test('instruments of two scopes are told apart, those of one scope are one stream', async () => {
+test('equal instruments of two scopes are separate, those of one scope share a stream', async () => {
   const { meter, read } = collectingStreams();
   meter('a', '1').createHistogram('h', SECONDS).record(1);
   meter('a', '1').createHistogram('H', SECONDS).record(2);
@@ -37,7 +37,7 @@ test('instruments of two scopes are told apart, those of one scope are one strea
   ]);
 });
 
-test('a scope without a version is the one with an empty one', async () => {
+test('a missing scope version equals an empty one', async () => {
   const { meter, read } = collectingStreams();
   meter('a').createCounter('c').add(1);
   meter('a', '').createCounter('c').add(2);
@@ -45,7 +45,7 @@ test('a scope without a version is the one with an empty one', async () => {
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[7]]]]);
 });
 
-test('of one name, another kind, unit or type of value is another instrument', async () => {
+test('the same name with another kind, unit or value type is another instrument', async () => {
   const { meter, read } = collectingStreams();
   meter('a').createCounter('Of anything').add(1);
   meter('a').createCounter('of anything').add(2);
@@ -61,21 +61,21 @@ test('of one name, another kind, unit or type of value is another instrument', a
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[3], [4], [8], [16], [64]]]]);
 });
 
-test('a histogram that is asked for again keeps the buckets it has', async () => {
+test('a histogram that is created again keeps its buckets', async () => {
   const { meter, read } = collectingStreams();
   meter('a').createHistogram('h', SECONDS).record(1);
   meter('a').createHistogram('h', { unit: 's' }).record(2);
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[3]]]]);
 });
 
-test('a scope of which there is nothing to export is left out', async () => {
+test('a scope without points is omitted', async () => {
   const { meter, read } = collectingStreams();
   meter('quiet').createCounter('c');
   meter('loud').createCounter('c').add(1);
   assert.deepEqual(totals(await read()), [[{ name: 'loud' }, [[1]]]]);
 });
 
-test('each kind of instrument has the limit of its own, and a view one for its stream', async () => {
+test('each kind of instrument has its own limit, and a view sets that of its stream', async () => {
   const narrow: View = { selector: { instrumentName: 'narrow' }, stream: { cardinalityLimit: 2 } };
   const wide: View = { selector: { instrumentName: 'wide' }, stream: { cardinalityLimit: 9 } };
   const other: View = { selector: { instrumentName: 'h' }, stream: { description: 'Without a limit.' } };
@@ -106,7 +106,7 @@ test('each kind of instrument has the limit of its own, and a view one for its s
   assert.deepEqual(tally(), { live: 23, retired: 0, overflowed: 18 + 19 + 12 + 17 + 3 * 16, refused: 0 });
 });
 
-test('of each stream it is told after a collection that something had no place, and whether that is new', async () => {
+test('after a collection each overflowing stream is reported, and whether that is new', async () => {
   const renamed: View = { selector: { instrumentName: 'c' }, stream: { name: 'd', cardinalityLimit: 2 } };
   const told: Overflow[] = [];
   const { meter, read } = collectingStreams({
@@ -134,7 +134,7 @@ test('of each stream it is told after a collection that something had no place, 
   assert.deepEqual(told, []);
 });
 
-test('under lowmemory counters and histograms are deltas', async () => {
+test('with lowmemory, counters and histograms have delta temporality', async () => {
   const { meter, read } = collectingStreams({ settings: { temporality: 'lowmemory' } });
   meter('a').createCounter('c').add(1);
   meter('a').createHistogram('h', SECONDS).record(1);
@@ -142,7 +142,7 @@ test('under lowmemory counters and histograms are deltas', async () => {
   assert.deepEqual(totals(await read()), []);
 });
 
-test('retiring ends the series of all instruments of all scopes, and of no other key or value', async () => {
+test('retiring ends the series of one attribute value in all instruments of all scopes', async () => {
   const { meter, read, retire, tally } = collectingStreams();
   const workers = ['w1', 'w2', 'w3'].map((worker) => ({ worker }));
   const measure = () => {
@@ -168,7 +168,7 @@ test('retiring ends the series of all instruments of all scopes, and of no other
   assert.equal(seriesOf(await read()).at(-1)?.length, 3, 'what came back stays');
 });
 
-test('what is first heard of a worker after it was retired, but before the collection, ends too', async () => {
+test('measurements of a retired worker before the collection end too', async () => {
   const { meter, read, retire, tally } = collectingStreams();
   const counter = meter('a').createCounter('c');
   const gauge = meter('a').createObservableGauge('gauge');
@@ -183,7 +183,7 @@ test('what is first heard of a worker after it was retired, but before the colle
   assert.deepEqual(await read(), []);
 });
 
-test('a worker that is retired while nothing arrives ends with the first export that does, and comes back whole', async () => {
+test('a worker retired during an outage ends with the next successful export, and can return completely', async () => {
   const { meter, attempt, read, retire } = collectingStreams();
   const counter = meter('a').createCounter('c');
   counter.add(1, { worker: 'w1' });
@@ -196,7 +196,7 @@ test('a worker that is retired while nothing arrives ends with the first export 
     assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[2]]]]);
 });
 
-test('a callback that throws is told, and the rest is collected as if it was not there', async () => {
+test('a failing callback is reported, and the rest is collected without it', async () => {
   const { meter, read, failures } = collectingStreams();
   const error = new Error('no gauges today');
   meter('a')

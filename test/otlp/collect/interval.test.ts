@@ -5,24 +5,24 @@ import { endMs, isSetBack, retold, type Start } from '../../../src/otlp/collect/
 const START: Start = { wallMs: 5000, steadyMs: 100, isTold: true };
 const now = (wallMs: number, steadyMs: number) => ({ wallMs, steadyMs });
 
-test('an interval ends now, and its start is what it was', () => {
+test('an interval ends now and keeps its start', () => {
   assert.equal(endMs(START, now(5001, 101)), 5001);
   assert.equal(retold(START, now(5001, 101)), START);
   assert.ok(!isSetBack(START, now(5001, 101)));
 });
 
-test('one that is looked at in the millisecond in which it began takes one', () => {
+test('an interval read in the millisecond of its start takes one millisecond', () => {
   assert.equal(endMs(START, now(5000, 100)), 5001);
   assert.deepEqual(retold(START, now(5000, 100)), { wallMs: 4999, steadyMs: 100, isTold: false });
 });
 
-test('where the clock was set back, it takes as long as the steady clock says, before now or after its start', () => {
+test('if the clock was set back, its length is by the monotonic clock, before now or after its start', () => {
   const later = now(2000, 130.5);
   assert.equal(endMs(START, later), 5031);
   assert.deepEqual(retold(START, later), { wallMs: 1969, steadyMs: 100, isTold: false });
 });
 
-test('a clock that was set back by less than a second is waited for', () => {
+test('a clock set back by less than a second is waited for', () => {
   assert.ok(!isSetBack(START, now(4001, 100)));
   assert.ok(isSetBack(START, now(4000, 100)));
 });

@@ -23,7 +23,7 @@ function observing() {
   };
 }
 
-test('each callback is asked for the observables it was added to', async () => {
+test('each callback is called for its own observables', async () => {
   const { observable, ask } = observing();
   const [one, other] = [observable('one'), observable('other')];
   one.addCallback((result) => result.observe(1, { worker: 'w1' }));
@@ -41,7 +41,7 @@ test('each callback is asked for the observables it was added to', async () => {
   });
 });
 
-test('a callback of several observables is asked for each of them, and for one of them once', async () => {
+test('a callback of several observables is called for each, and once for each', async () => {
   const { observable, ask } = observing();
   let asked = 0;
   const callback = (result: { observe: (value: number) => void }): void => {
@@ -61,7 +61,7 @@ test('a callback of several observables is asked for each of them, and for one o
   one.removeCallback(callback);
 });
 
-test('a batch callback says what it was registered for; the rest is disregarded', async () => {
+test('a batch callback may only observe its registered observables', async () => {
   const { callbacks, observable, ask } = observing();
   const strangers = observing();
   const [one, other, third] = [observable('one'), observable('other'), observable('third')];
@@ -79,7 +79,7 @@ test('a batch callback says what it was registered for; the rest is disregarded'
   assert.ok(callbacks.has(one) && !callbacks.has(stranger));
 });
 
-test('a batch callback is registered once for the same observables, in whatever order, and apart for others', async () => {
+test('a batch callback is registered once for the same observables in any order, and separately for others', async () => {
   const { callbacks, observable, ask } = observing();
   const [one, other] = [observable('one'), observable('other')];
   const callback: BatchObservableCallback = (result) => {
@@ -100,7 +100,7 @@ test('a batch callback is registered once for the same observables, in whatever 
   assert.deepEqual(await names(), []);
 });
 
-test('one that fails is told and takes nothing from the others, and what it had said counts', async () => {
+test('a failing callback is reported, does not affect others, and its earlier observations count', async () => {
   const { callbacks, observable, ask } = observing();
   const one = observable('one');
   const failures = ['single', 'single, later', 'batch', 'batch, later'].map((name) => new Error(name));
@@ -132,7 +132,7 @@ test('one that fails is told and takes nothing from the others, and what it had 
   assert.equal((await ask()).failures.length, 4, 'they are asked again');
 });
 
-test('what takes its time is waited for', async () => {
+test('an asynchronous callback is awaited', async () => {
   const { observable, ask } = observing();
   observable('one').addCallback(async (result) => {
     await nextTurn();
@@ -141,7 +141,7 @@ test('what takes its time is waited for', async () => {
   assert.deepEqual((await ask()).said, [['one', 1, undefined]]);
 });
 
-test('callbacks that come and go while all are asked harm nobody', async () => {
+test('callbacks can be added and removed during a collection', async () => {
   const { callbacks, observable, ask } = observing();
   const one = observable('one');
   const added: BatchObservableCallback = (result) => result.observe(one, 2);
@@ -162,7 +162,7 @@ test('callbacks that come and go while all are asked harm nobody', async () => {
   );
 });
 
-test('of a callback that was removed nothing is kept', async () => {
+test('a removed callback leaves nothing in memory', async () => {
   const { callbacks, observable } = observing();
   const one = observable('one');
   const gone = (() => {

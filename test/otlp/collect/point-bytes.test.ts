@@ -64,11 +64,11 @@ const attributes: fc.Arbitrary<Attributes> = fc.dictionary(
 );
 const value = fc.double({ min: 0, max: Number.MAX_VALUE, noNaN: true });
 
-test('whatever its attributes are, a sum takes no more than was expected', () => {
+test('a sum never exceeds the estimated size, whatever its attributes', () => {
   fc.assert(fc.property(value, attributes, (each, of) => assertNotMore(MONOTONIC_SUM, [each], of)));
 });
 
-test('a histogram with explicit buckets takes no more than was expected, without any bucket too', () => {
+test('a histogram with explicit buckets, or without any, never exceeds the estimated size', () => {
   const bounds = fc.uniqueArray(fc.double({ min: 0, max: 1e9, noNaN: true }), { maxLength: 20 });
   fc.assert(
     fc.property(fc.array(value), attributes, bounds, (values, of, boundaries) =>
@@ -77,7 +77,7 @@ test('a histogram with explicit buckets takes no more than was expected, without
   );
 });
 
-test('a histogram with exponential buckets takes no more than was expected', () => {
+test('a histogram with exponential buckets never exceeds the estimated size', () => {
   fc.assert(
     fc.property(fc.array(value), attributes, fc.integer({ min: 2, max: 200 }), (values, of, maxSize) =>
       assertNotMore(exponentialBuckets({ maxSize }), values, of),
@@ -85,7 +85,7 @@ test('a histogram with exponential buckets takes no more than was expected', () 
   );
 });
 
-test('an attribute that is a list takes no more than was expected', () => {
+test('a list attribute never exceeds the estimated size', () => {
   for (const list of [
     ['', ''],
     Array(1000).fill(1),
@@ -96,13 +96,13 @@ test('an attribute that is a list takes no more than was expected', () => {
     assertNotMore(MONOTONIC_SUM, [1], { list });
 });
 
-test('buckets with bounds and counts of many digits take no more than was expected', () => {
+test('bounds and counts with many digits never exceed the estimated size', () => {
   const boundaries = Array.from({ length: 160 }, (_, index) => (index + 1) / 3e-7);
   const values = boundaries.flatMap((bound) => Array<number>(20).fill(bound));
   assertNotMore(explicitBuckets(boundaries), values, {});
 });
 
-test('many attributes of next to nothing take no more than was expected', () => {
+test('many tiny attributes never exceed the estimated size', () => {
   const keys = Array.from({ length: 300 }, (_, index) => String.fromCharCode(0x4e00 + index));
   for (const value of ['', true, 0])
     assertNotMore(MONOTONIC_SUM, [1], Object.fromEntries(keys.map((key) => [key, value])));

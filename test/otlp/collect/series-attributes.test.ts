@@ -11,7 +11,7 @@ const attributes: fc.Arbitrary<Attributes> = fc.dictionary(
   { maxKeys: 4 },
 );
 
-test('the order of attributes is of no importance to their key', () => {
+test('the key does not depend on the order of attributes', () => {
   fc.assert(
     fc.property(attributes, (given) => {
       const turned = Object.fromEntries(Object.entries(given).reverse());
@@ -20,7 +20,7 @@ test('the order of attributes is of no importance to their key', () => {
   );
 });
 
-test('attributes that differ have different keys', () => {
+test('different attributes have different keys', () => {
   fc.assert(
     fc.property(attributes, attributes, (one, other) => {
       const sorted = (of: Attributes) => Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -39,7 +39,7 @@ test('attributes that differ have different keys', () => {
   }
 });
 
-test('what a view leaves is exactly what it keeps, and the given object stays as it was', () => {
+test('a view keeps exactly its attributes, and the given object is unchanged', () => {
   fc.assert(
     fc.property(attributes, fc.array(text), (given, names) => {
       const before = JSON.stringify(given);
@@ -58,7 +58,7 @@ test('what a view leaves is exactly what it keeps, and the given object stays as
   assert.equal(keptAttributes(given, undefined), given);
 });
 
-test('a frozen object is kept as it is, and of any other a copy', () => {
+test('a frozen object is stored as it is, any other one is copied', () => {
   const fixed = Object.freeze({ a: 1 });
   assert.equal(frozen(fixed), fixed);
   const open = { a: 1 };

@@ -11,7 +11,7 @@ const frozen = (worker: string): Attributes => Object.freeze({ worker });
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
-  test(`${kind}: a series that is bound is the one that its attributes have, and is not looked up again`, () => {
+  test(`${kind}: a bound series is the one of its attributes, and not looked up again`, () => {
     let reads = 0;
     const watched = new Proxy(Object.freeze({ worker: 'w1' }), {
       ownKeys(target) {
@@ -34,7 +34,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: it begins with what is measured first, not when it is bound`, () => {
+  test(`${kind}: it begins with its first measurement, not when it is bound`, () => {
     let nowMs = 1000;
     const { bind, collect } = make({ nowMs: () => nowMs });
     const bound = bind(frozen('w1'));
@@ -44,7 +44,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(collect(3000), [{ attributes: { worker: 'w1' }, total: 1, startMs: 2000, endMs: 3000 }]);
   });
 
-  test(`${kind}: one that has ended begins anew with what is measured next`, () => {
+  test(`${kind}: an ended series begins anew with its next measurement`, () => {
     let nowMs = 1000;
     const { bind, collect, tally } = make({ nowMs: () => nowMs });
     const bound = bind(frozen('w1'));
@@ -57,7 +57,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.equal(tally().retired, 1);
   });
 
-  test(`${kind}: under delta it goes on in each interval in which it is measured`, () => {
+  test(`${kind}: with delta temporality it is in each interval with measurements`, () => {
     const { bind, read } = make({ temporality: DELTA });
     const bound = bind(frozen('w1'));
     for (const value of [1, 2, 3]) {
@@ -67,7 +67,7 @@ for (const kind of KINDS_OF_STREAM) {
     }
   });
 
-  test(`${kind}: one that had no place has one as soon as there is one`, () => {
+  test(`${kind}: an overflowing series gets a place once one is free`, () => {
     const { bind, read, tally } = make({ limit: 2 });
     const [first, second] = [bind(frozen('w1')), bind(frozen('w2'))];
     first(1);
@@ -86,7 +86,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.equal(tally().overflowed, 2);
   });
 
-  test(`${kind}: attributes that are changed afterwards are not its own`, () => {
+  test(`${kind}: later changes of the attributes object have no effect`, () => {
     const { bind, read } = make();
     const attributes: Attributes = { worker: 'w1' };
     const bound = bind(attributes);
@@ -95,7 +95,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[{ worker: 'w1' }, 1]]);
   });
 
-  test(`${kind}: nothing is measured that no point could have, and that is told`, () => {
+  test(`${kind}: an invalid value is dropped and reported`, () => {
     const { bind, read, tally } = make();
     const bound = bind(frozen('w1'));
     for (const value of [Number.NaN, Infinity, -Infinity, -1]) bound(value);

@@ -64,18 +64,18 @@ const TEMPORALITIES = {
 
 for (const [under, temporality] of Object.entries(TEMPORALITIES)) {
   for (const limit of [1, 4, 2000]) {
-    test(`${under} and a limit of ${limit}, a counter is never above it and all that was counted arrives once`, () => {
+    test(`${under} and a limit of ${limit}, a counter stays within it and everything counted arrives once`, () => {
       assertHolds(MONOTONIC_SUM, temporality, limit);
     });
-    test(`${under} and a limit of ${limit}, so it is with a histogram and each of its buckets`, () => {
+    test(`${under} and a limit of ${limit}, so does a histogram with each of its buckets`, () => {
       assertHolds(explicitBuckets([0, 0.5, 2, 8]), temporality, limit);
     });
-    test(`${under} and a limit of ${limit}, so it is with exponential buckets`, () => {
+    test(`${under} and a limit of ${limit}, so does an exponential histogram`, () => {
       assertHolds(exponentialBuckets({ maxSize: 4 }), temporality, limit);
     });
   }
 }
 
-test('so it is with an up-down counter', () => {
+test('so does an up-down counter', () => {
   assertHolds(UP_DOWN_SUM, AggregationTemporality.CUMULATIVE, 4);
 });

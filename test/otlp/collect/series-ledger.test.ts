@@ -11,7 +11,7 @@ const frozen = (worker: string): Attributes => Object.freeze({ worker });
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
-  test(`${kind}: the limit holds with new series in every interval, and nothing is lost in it`, () => {
+  test(`${kind}: the limit holds with new series in every interval, and nothing is lost`, () => {
     const { measure, collect } = make({ limit: 10 });
     const shared = Array.from({ length: 50 }, (_, index) => Object.freeze({ task: `t${index}` }));
     let measured = 0;
@@ -31,7 +31,7 @@ for (const kind of KINDS_OF_STREAM) {
     }
   });
 
-  test(`${kind}: under delta what overflowed once has a place of its own in an interval with room`, () => {
+  test(`${kind}: with delta temporality an overflowing series gets a place in an interval with room`, () => {
     const { measure, read } = make({ temporality: DELTA, limit: 3 });
     const attributes = ['a', 'b', 'c'].map((task) => Object.freeze({ task }));
     for (const each of attributes) measure(1, each);
@@ -51,7 +51,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), []);
   });
 
-  test(`${kind}: a cumulative series starts with its first measurement; a delta goes on from the last collection`, () => {
+  test(`${kind}: a cumulative series starts with its first measurement, a delta one at the last collection`, () => {
     const spans = (temporality: AggregationTemporality): readonly string[] => {
       let nowMs = 1000;
       const { measure, collect } = make({ temporality, nowMs: () => nowMs });
@@ -73,7 +73,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(spans(DELTA), ['1000–2000', '2000–3000', 'none', '4500–5000']);
   });
 
-  test(`${kind}: a retired series without news is gone at once, one with news after they were collected`, () => {
+  test(`${kind}: a retired series without changes ends at once, a changed one after it was collected`, () => {
     const { measure, read } = make();
     for (const worker of ['w1', 'w2', 'w3']) measure(1, frozen(worker));
     read();
@@ -85,7 +85,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[{ worker: 'w3' }, 1]]);
   });
 
-  test(`${kind}: a retired series stays until what was measured of it has been exported`, () => {
+  test(`${kind}: a retired series stays until its measurements have been exported`, () => {
     const { measure, attemptTotals: attempt, exported } = make();
     const isRetired = ofWorker('w1');
     measure(1, frozen('w1'));
@@ -96,7 +96,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(attempt(), []);
   });
 
-  test(`${kind}: a retired series that is measured while it is exported goes on`, () => {
+  test(`${kind}: a retired series that is measured during its export goes on`, () => {
     const { measure, attemptTotals: attempt, exported } = make();
     measure(1, frozen('w1'));
     assert.deepEqual(attempt(ofWorker('w1')), [[{ worker: 'w1' }, 1]]);
@@ -108,14 +108,14 @@ for (const kind of KINDS_OF_STREAM) {
     }
   });
 
-  test(`${kind}: a series that is new has news, even if it is 0`, () => {
+  test(`${kind}: a new series counts as changed, even if it is 0`, () => {
     const { measure, read } = make();
     measure(0, frozen('w1'));
     assert.deepEqual(read(ofWorker('w1')), [[{ worker: 'w1' }, 0]]);
     assert.deepEqual(read(), []);
   });
 
-  test(`${kind}: a retired series that comes back starts anew, by the same object too`, () => {
+  test(`${kind}: a returning series starts anew, also with the same object`, () => {
     let nowMs = 1000;
     const { measure, collect } = make({ nowMs: () => nowMs });
     const attributes = frozen('w1');
@@ -129,7 +129,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(collect(6000), [{ ...again, endMs: 6000 }], 'it is retired no longer');
   });
 
-  test(`${kind}: the place of a retired series is free, also for one that has overflowed, whose past stays there`, () => {
+  test(`${kind}: the place of a retired series is free, also for an overflowing one, whose past stays in the overflow`, () => {
     const { measure, read } = make({ limit: 3 });
     const all = ['w1', 'w2', 'w3', 'w4'].map(frozen);
     for (const attributes of all) measure(1, attributes);
@@ -146,7 +146,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: the point of the overflow never ends, and what is in it stays`, () => {
+  test(`${kind}: the overflow point never ends, and keeps its content`, () => {
     const { measure, read } = make({ limit: 2 });
     for (const worker of ['w1', 'w2']) measure(1, frozen(worker));
     read();
@@ -160,7 +160,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[OVERFLOW, 2]]);
   });
 
-  test(`${kind}: under delta retiring changes nothing`, () => {
+  test(`${kind}: with delta temporality retiring has no effect`, () => {
     const { measure, read } = make({ temporality: DELTA });
     const attributes = frozen('w1');
     measure(1, attributes);
@@ -170,7 +170,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(ofWorker('w1')), [[attributes, 2]]);
   });
 
-  test(`${kind}: of what was exported in part, only what arrived is settled`, () => {
+  test(`${kind}: after a partly failed export, only points that arrived are settled`, () => {
     const { measure, attemptTotals, exported, tally } = make();
     const isRetired = ofWorker('w1', 'w2');
     for (const worker of ['w1', 'w2', 'w3']) measure(1, frozen(worker));
@@ -186,7 +186,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(tally(), { live: 1, retired: 2, overflowed: 0, refused: 0 });
   });
 
-  test(`${kind}: under delta, what did not arrive is in the next export, from its first beginning, and once`, () => {
+  test(`${kind}: with delta temporality, an unsent point is in the next export once, from its first start`, () => {
     let nowMs = 1000;
     const { measure, attempt, exported } = make({ temporality: DELTA, nowMs: () => nowMs });
     const spans = (points: ReturnType<typeof attempt>) =>
@@ -217,7 +217,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(attempt(6000), []);
   });
 
-  test(`${kind}: under delta, what is measured while it is exported is in the next one`, () => {
+  test(`${kind}: with delta temporality, measurements during an export are in the next one`, () => {
     const { measure, attemptTotals, exported } = make({ temporality: DELTA });
     measure(1, frozen('w1'));
     assert.deepEqual(attemptTotals(), [[{ worker: 'w1' }, 1]]);
@@ -226,7 +226,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(attemptTotals(), [[{ worker: 'w1' }, 2]]);
   });
 
-  test(`${kind}: under delta, what was exported is settled, also where nobody looked at it before`, () => {
+  test(`${kind}: with delta temporality, an exported point is settled even if it was never read`, () => {
     const { measure, collected, attemptTotals } = make({ temporality: DELTA });
     measure(1, frozen('w1'));
     measure(1, frozen('w2'));
@@ -238,7 +238,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: under delta the limit holds while nothing arrives, and all of it arrives in the end`, () => {
+  test(`${kind}: with delta temporality the limit holds during an outage, and everything arrives in the end`, () => {
     const { measure, attemptTotals, read } = make({ temporality: DELTA, limit: 5 });
     for (let interval = 0; interval < 50; interval += 1) {
       for (const worker of [1, 2, 3]) measure(1, frozen(`w${interval}-${worker}`));
@@ -255,7 +255,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[{ worker: 'w50-1' }, 1]]);
   });
 
-  test(`${kind}: it tells how many points there were, how many series ended and what had no place`, () => {
+  test(`${kind}: it reports the numbers of points, ended series and overflowing series`, () => {
     const { measure, read, tally } = make({ limit: 3 });
     assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 0, refused: 0 });
     for (const worker of ['w1', 'w2', 'w3', 'w3', 'w4']) measure(1, frozen(worker));
@@ -267,7 +267,7 @@ for (const kind of KINDS_OF_STREAM) {
   });
 }
 
-test('workers that come and go for ever overflow nothing if they are retired', () => {
+test('constantly changing workers cause no overflow if they are retired', () => {
   const { measure, read } = STREAMS.counter({ limit: 20 });
   for (let index = 0; index < 10_000; index += 1) {
     measure(1, frozen(`w${index}`));

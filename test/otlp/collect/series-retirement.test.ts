@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SeriesRetirement } from '../../../src/otlp/collect/series-retirement.ts';
 
-test('all that was retired is, by key and value, at the next collection and no later one', () => {
+test('all retired keys and values are reported at the next collection, once', () => {
   const retirement = new SeriesRetirement();
   const given = new Set(['w1']);
   retirement.add('worker', given);
@@ -20,7 +20,7 @@ test('all that was retired is, by key and value, at the next collection and no l
   assert.ok(isRetiredNext({ worker: 'w9' }));
 });
 
-test('only a text is such a value, and only what the attributes have themselves', () => {
+test('only the attributes’ own strings can be retired', () => {
   const retirement = new SeriesRetirement();
   retirement.add('otel.metric.overflow', new Set(['true']));
   retirement.add('constructor', new Set(['w1']));

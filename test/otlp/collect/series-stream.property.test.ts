@@ -22,7 +22,7 @@ function attributesOf({ worker, isShared }: { worker: number; isShared: boolean 
   return isShared ? (WORKERS[worker] ?? {}) : { worker: `w${worker}` };
 }
 
-test('without retirement the first series of a cumulative counter keep their points', () => {
+test('without retirement, the first series of a cumulative counter keep their points', () => {
   fc.assert(
     fc.property(fc.array(added), (chosen) => {
       const counter = STREAMS.counter({ limit: LIMIT });
@@ -41,7 +41,7 @@ test('without retirement the first series of a cumulative counter keep their poi
   );
 });
 
-test('a delta counter is the same with and without retirement', () => {
+test('a delta counter does not depend on retirement', () => {
   const steps = fc.array(
     fc.oneof(
       { weight: 6, arbitrary: added },
@@ -152,15 +152,15 @@ for (const [under, temporality] of [
   ['cumulative', CUMULATIVE],
   ['delta', DELTA],
 ] as const) {
-  test(`whatever attributes are left out, sums are of all that was counted (${under})`, () => {
+  test(`whatever attributes are removed, sums include all measurements (${under})`, () => {
     assertReaggregated(MONOTONIC_SUM, temporality);
   });
 
-  test(`whatever attributes are left out, histograms are those of all that was measured (${under})`, () => {
+  test(`whatever attributes are removed, histograms include all measurements (${under})`, () => {
     assertReaggregated(explicitBuckets([0, 1, 2, 8]), temporality);
   });
 
-  test(`whatever attributes are left out, so are those with exponential buckets (${under})`, () => {
+  test(`whatever attributes are removed, exponential histograms include all measurements (${under})`, () => {
     assertReaggregated(exponentialBuckets({ maxSize: 4 }), temporality);
   });
 }

@@ -20,7 +20,7 @@ function warnings(t: TestContext): readonly string[] {
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
-  test(`${kind}: what is not a number or not finite is left out, also as the first of a series`, () => {
+  test(`${kind}: a value that is not a finite number is dropped, also as the first of a series`, () => {
     const { measure, read } = make();
     for (const value of [Number.NaN, Infinity]) measure(value, { task: 'a' });
     assert.deepEqual(read(), []);
@@ -29,7 +29,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[{ task: 'a' }, 1]]);
   });
 
-  test(`${kind}: negative values are left out with a warning, fractions of whole numbers cut off with another`, (t) => {
+  test(`${kind}: negative values are dropped with a warning, fractions of integers cut off with another`, (t) => {
     const told = warnings(t);
     const instrument = kind === 'counter' ? 'counter' : 'histogram';
     const { measure, read } = make({
@@ -47,7 +47,7 @@ for (const kind of KINDS_OF_STREAM) {
     );
   });
 
-  test(`${kind}: equal attributes are one series, in whatever order and object`, () => {
+  test(`${kind}: equal attributes are one series, in any order and object`, () => {
     const { measure, read } = make();
     const first = Object.freeze({ task: 'a', queue: 'q' });
     for (const attributes of [first, { ...first }, { queue: 'q', task: 'a' }, first]) measure(1, attributes);
@@ -58,7 +58,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: an object that is changed afterwards changes neither that series nor stays in it`, () => {
+  test(`${kind}: later changes of an attributes object neither change the series nor stay in it`, () => {
     const { measure, read } = make();
     const attributes: Attributes = { task: 'a' };
     measure(1, attributes);
@@ -71,7 +71,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: what a view leaves out tells no series apart, and all that was measured is in what is left`, () => {
+  test(`${kind}: attributes removed by a view do not separate series, and no measurement is lost`, () => {
     const { measure, read } = make({ keeps: (key) => key === 'task' });
     const frozen = Object.freeze({ task: 'a', worker: 'w1' });
     for (const attributes of [frozen, { worker: 'w2', task: 'a' }, frozen, { task: 'b' }, { worker: 'w1' }])
@@ -84,7 +84,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: a collected metric is cut anywhere, and what is measured meanwhile is not in it`, () => {
+  test(`${kind}: a collected metric can be split anywhere, without later measurements`, () => {
     const { measure, collected } = make();
     for (const worker of [1, 2, 3]) measure(worker, { worker });
     const metric = collected();
@@ -103,7 +103,7 @@ for (const kind of KINDS_OF_STREAM) {
   });
 }
 
-test('an up-down counter falls, too, and is still nothing but finite', () => {
+test('an up-down counter can fall, and stays finite', () => {
   const { measure, read } = STREAMS['up-down counter']({
     descriptor: { name: 'busy', description: '', unit: '', valueType: ValueType.INT },
   });

@@ -13,7 +13,7 @@ function tableOf(limit: number, keeps?: (key: string) => boolean) {
 const OVERFLOW = { 'otel.metric.overflow': true };
 const found = (table: SeriesTable<number>) => [...table.all()].map(({ attributes }) => attributes);
 
-test('equal attributes are one series, in whatever object and order', () => {
+test('equal attributes are one series, in any object and order', () => {
   const table = tableOf(10);
   const series = table.of({ a: 1, b: 2 });
   assert.equal(table.of({ b: 2, a: 1 }), series);
@@ -22,7 +22,7 @@ test('equal attributes are one series, in whatever object and order', () => {
   assert.deepEqual(found(table), [{ a: 1, b: 2 }, { a: 1 }]);
 });
 
-test('a new series has the start that its key is given, and nothing measured', () => {
+test('a new series has the start of its key, and no measurements', () => {
   const series = tableOf(10).of({ a: 1 });
   assert.equal(series.start.wallMs, series.key.length);
   assert.equal(series.accumulation.value(), 0);
@@ -35,7 +35,7 @@ test('a new series has the start that its key is given, and nothing measured', (
 });
 
 for (const limit of [1, 2, 5]) {
-  test(`of ${limit} places one is the overflow’s, whoever comes, and it is one series`, () => {
+  test(`of ${limit} places one is for the overflow, which is one series`, () => {
     const table = tableOf(limit);
     const series = Array.from({ length: 20 }, (_, worker) => table.of({ worker }));
     assert.equal(new Set(series).size, limit);
@@ -47,20 +47,20 @@ for (const limit of [1, 2, 5]) {
   });
 }
 
-test('exactly as many as have a place of their own make no overflow', () => {
+test('exactly as many series as there are places cause no overflow', () => {
   const table = tableOf(4);
   for (const worker of [1, 2, 3]) table.of({ worker });
   assert.deepEqual(found(table), [{ worker: 1 }, { worker: 2 }, { worker: 3 }]);
 });
 
-test('who comes with the attributes of the overflow is in it, and takes no place of another', () => {
+test('a series with the attributes of the overflow is in it, and takes no other place', () => {
   const table = tableOf(2);
   assert.ok(table.of(OVERFLOW).isOverflow);
   assert.ok(!table.of({ worker: 1 }).isOverflow);
   assert.equal(table.of({ worker: 2 }), table.of(OVERFLOW));
 });
 
-test('those that end free their places, and are found no more by the objects that found them', () => {
+test('ended series free their places, and are no longer found by their objects', () => {
   const table = tableOf(3);
   const [first, second, third] = [1, 2, 3].map((worker) => Object.freeze({ worker }));
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
@@ -74,7 +74,7 @@ test('those that end free their places, and are found no more by the objects tha
   assert.ok(table.of(first).isOverflow, 'and for the first one there is none');
 });
 
-test('those that have no place are counted once each, since they were last asked for', () => {
+test('overflowing series are counted once each since the last query', () => {
   const table = tableOf(3);
   const kept = Object.freeze({ worker: 5 });
   for (const worker of [1, 2, 3, 4, 3, 5]) table.of({ worker });
@@ -86,7 +86,7 @@ test('those that have no place are counted once each, since they were last asked
   assert.equal(table.takeRefused(), 1, 'also by an object that was looked up before');
 });
 
-test('who has got a place, or is the overflow itself, is not counted', () => {
+test('a series that got a place, or is the overflow itself, is not counted', () => {
   const table = tableOf(2);
   const first = table.of({ worker: 1 });
   table.of({ worker: 2 });
@@ -98,13 +98,13 @@ test('who has got a place, or is the overflow itself, is not counted', () => {
   assert.equal(table.takeRefused(), 0);
 });
 
-test('of those that have no place, a thousand are told apart', () => {
+test('up to a thousand overflowing series are counted individually', () => {
   const table = tableOf(2);
   for (let worker = 0; worker < 3000; worker += 1) table.of({ worker });
   assert.equal(table.takeRefused(), 1000);
 });
 
-test('what is left out tells no series apart', () => {
+test('removed attributes do not separate series', () => {
   const table = tableOf(10, (key) => key !== 'worker');
   const series = table.of({ task: 't', worker: 1 });
   assert.equal(table.of(Object.freeze({ worker: 2, task: 't' })), series);
@@ -112,7 +112,7 @@ test('what is left out tells no series apart', () => {
   assert.deepEqual(found(table), [{ task: 't' }]);
 });
 
-test('an object that is not frozen is looked up anew each time', () => {
+test('an object that is not frozen is looked up each time', () => {
   const table = tableOf(10);
   const attributes = { worker: 1 };
   const first = table.of(attributes);

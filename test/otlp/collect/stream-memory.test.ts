@@ -30,7 +30,7 @@ function growthBytes(collect: (collection: number) => void): number {
   return heapBytes() - beforeBytes;
 }
 
-test('gauges of 100,000 workers that come and go take no memory, and new ones have their places', () => {
+test('gauges of 100,000 changing workers take no memory, and new ones get places', () => {
   const { observe, read } = gaugeOf({ combination: 'sum', limit: LIMIT });
   const grown = growthBytes((collection) => {
     const workers = workersOf(collection);
@@ -43,7 +43,7 @@ test('gauges of 100,000 workers that come and go take no memory, and new ones ha
   assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
 });
 
-test('gauges behind a view keep little of those that are gone, though whoever observed them keeps their attributes', () => {
+test('gauges behind a view keep little of ended series, even if their attributes stay in memory', () => {
   const limit = PER_COLLECTION + 1;
   const { observe, read } = gaugeOf({ combination: 'sum', limit, keeps: (key) => key === 'worker' });
   const kept = Array.from({ length: WORKERS / PER_COLLECTION }, (_, collection) => workersOf(collection));
@@ -58,7 +58,7 @@ test('gauges behind a view keep little of those that are gone, though whoever ob
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
-  test(`${kind}: 100,000 workers that come and are retired take no memory, and new ones have their places`, () => {
+  test(`${kind}: 100,000 workers that are retired take no memory, and new ones get places`, () => {
     const { measure, read, tally } = make({ limit: PER_COLLECTION * 2 + 1 });
     const grown = growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
@@ -76,7 +76,7 @@ for (const kind of KINDS_OF_STREAM) {
     });
   });
 
-  test(`${kind}: 100,000 workers that nobody retires take no memory beyond their limit`, () => {
+  test(`${kind}: 100,000 workers that are never retired take no memory beyond their limit`, () => {
     const { measure, read } = make({ limit: LIMIT });
     const grown = growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
@@ -85,7 +85,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
   });
 
-  test(`${kind}: under delta 100,000 workers that come and go take no memory, and have their places`, () => {
+  test(`${kind}: with delta temporality 100,000 changing workers take no memory, and get places`, () => {
     const { measure, read } = make({ temporality: AggregationTemporality.DELTA, limit: PER_COLLECTION + 1 });
     const grown = growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
@@ -94,7 +94,7 @@ for (const kind of KINDS_OF_STREAM) {
     assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
   });
 
-  test(`${kind}: under delta 100,000 workers take no memory while nothing arrives`, () => {
+  test(`${kind}: with delta temporality 100,000 workers take no memory during an outage`, () => {
     const { measure, attemptTotals } = make({ temporality: AggregationTemporality.DELTA, limit: LIMIT });
     const grown = growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
@@ -104,7 +104,7 @@ for (const kind of KINDS_OF_STREAM) {
   });
 }
 
-test('retiring 100,000 workers takes no memory while nothing arrives', async () => {
+test('retiring 100,000 workers takes no memory during an outage', async () => {
   const { meter, attempt, retire } = collectingStreams();
   meter('celery-otel').createCounter('celery.task.sent').add(1, { queue: 'orders' });
   const beforeBytes = heapBytes();

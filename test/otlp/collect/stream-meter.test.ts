@@ -22,7 +22,7 @@ function meterOf(t: TestContext, options: CollectingOptions = {}) {
   };
 }
 
-test('counters, up-down counters, histograms and observable gauges are ours, with what was said of them', async (t) => {
+test('counters, up-down counters, histograms and observable gauges are ours, with their options', async (t) => {
   const { meter, ours, sdkNames } = meterOf(t);
   meter.createCounter('c', { unit: '{task}', description: 'Tasks.' }).add(2, { queue: 'q' });
   meter.createUpDownCounter('u').add(-2);
@@ -49,7 +49,7 @@ test('counters, up-down counters, histograms and observable gauges are ours, wit
   assert.deepEqual(await sdkNames(), []);
 });
 
-test('every other instrument is the SDK’s', async (t) => {
+test('all other instruments are the SDK’s', async (t) => {
   const { meter, ourNames, sdkNames } = meterOf(t);
   meter.createGauge('gauge').record(1);
   const observables = [
@@ -70,7 +70,7 @@ test('every other instrument is the SDK’s', async (t) => {
   assert.equal(calls, 1);
 });
 
-test('a batch of both kinds is asked by each owner for its own, and removed from both', async (t) => {
+test('a batch with both kinds of observables is called by each owner for its own, and removed from both', async (t) => {
   const { meter, ourNames, sdkNames } = meterOf(t);
   const observables: readonly Observable[] = [
     meter.createObservableCounter('theirs'),
@@ -86,7 +86,7 @@ test('a batch of both kinds is asked by each owner for its own, and removed from
   assert.deepEqual(await ourNames(), []);
 });
 
-test('what a callback measures at a collection is part of it', async (t) => {
+test('measurements made by a callback are in the same collection', async (t) => {
   const { meter, ours } = meterOf(t);
   const histogram = meter.createHistogram('h');
   const counter = meter.createCounter('c');
@@ -116,7 +116,7 @@ function measureAll(meter: Meter): void {
   });
 }
 
-test('what is dropped measures nothing and makes no point', async (t) => {
+test('a dropped instrument measures nothing and has no points', async (t) => {
   const { meter, ourNames, sdkNames } = meterOf(t, {
     settings: { views: [view({ aggregation: { kind: 'drop' } })] },
   });
@@ -125,7 +125,7 @@ test('what is dropped measures nothing and makes no point', async (t) => {
   assert.deepEqual(await sdkNames(), []);
 });
 
-test('an instrument that two views select is two streams, and each has all that was measured', async (t) => {
+test('an instrument selected by two views is two streams, each with all measurements', async (t) => {
   const { meter, ours } = meterOf(t, {
     combination: () => 'sum',
     settings: {
@@ -153,7 +153,7 @@ test('an instrument that two views select is two streams, and each has all that 
   );
 });
 
-test('what is bound to a series is measured in each stream of its instrument, and in none where there is none', async (t) => {
+test('a bound series is measured in each stream of its instrument, or in none', async (t) => {
   for (const [views, expected] of [
     [[], [[1], [2]]],
     [
@@ -172,7 +172,7 @@ test('what is bound to a series is measured in each stream of its instrument, an
   }
 });
 
-test('a gauge is combined as its instrument says, whatever its name becomes', async (t) => {
+test('a gauge is combined as its instrument says, whatever name a view gives it', async (t) => {
   const asked: string[] = [];
   const { meter, ours } = meterOf(t, {
     combination(instrument) {

@@ -97,7 +97,7 @@ const KINDS: readonly (readonly [InstrumentKind, InstrumentType, keyof StreamSet
 for (const [kind, type, limit] of KINDS) {
   const asked = { ...RUNTIME, type };
 
-  test(`an instrument of the kind ${kind} is selected as such and as nothing else`, () => {
+  test(`the instrument type ${kind} selects its own instruments only`, () => {
     const found = KINDS.map(([instrumentKind]) => instrumentKind).filter((instrumentKind) => {
       const settings = settingsOf(view({ name: 'seen' }, { instrumentKind }));
       return streamPlans(asked, settings)[0]?.name === 'seen';
@@ -105,7 +105,7 @@ for (const [kind, type, limit] of KINDS) {
     assert.deepEqual(found, [kind]);
   });
 
-  test(`an instrument of the kind ${kind} has the limit of its view, else the reader’s of a ${limit}`, () => {
+  test(`the instrument type ${kind} has the limit of its view, else the reader’s for a ${limit}`, () => {
     const limitWith = (...views: readonly View[]) => streamPlans(asked, settingsOf(...views))[0]?.limit;
     const { limits } = settingsOf();
     assert.equal(limitWith(), limits[limit]);
@@ -114,7 +114,7 @@ for (const [kind, type, limit] of KINDS) {
   });
 }
 
-test('without a view that selects it an instrument is one stream, as it was asked for', () => {
+test('without a matching view an instrument is one stream with its own settings', () => {
   const plan = {
     name: 'celery.task.runtime',
     description: 'How long a task ran.',
@@ -128,7 +128,7 @@ test('without a view that selects it an instrument is one stream, as it was aske
   assert.deepEqual(streamPlans(RUNTIME, settingsOf(view({}))), [plan], 'a view that says nothing of it');
 });
 
-test('each view that selects it makes a stream of its own, in their order, and those that drop it make none', () => {
+test('each matching view makes one stream, in order, unless it drops the instrument', () => {
   const plans = streamPlans(
     RUNTIME,
     settingsOf(
@@ -147,7 +147,7 @@ test('each view that selects it makes a stream of its own, in their order, and t
   );
 });
 
-test('an instrument that is dropped is no stream at all', () => {
+test('a dropped instrument has no stream', () => {
   assert.deepEqual(streamPlans(RUNTIME, settingsOf(view({ aggregation: { kind: 'drop' } }))), []);
 });
 
@@ -168,7 +168,7 @@ const KEPT: readonly (readonly [AttributeKeyChoice, readonly string[]])[] = [
 ];
 
 for (const [attributeKeys, expected] of KEPT) {
-  test(`of the attributes, ${JSON.stringify(attributeKeys)} leaves what it says`, () => {
+  test(`attribute_keys ${JSON.stringify(attributeKeys)} keep the right attributes`, () => {
     const keeps = streamPlans(RUNTIME, settingsOf(view({ attributeKeys })))[0]?.keeps;
     assert.deepEqual(
       KEYS.filter((key) => keeps?.(key)),
@@ -224,14 +224,14 @@ function said(value: unknown): object {
 }
 
 for (const [choice, advised, explicit, exponentially] of HISTOGRAMS) {
-  test(`a histogram of ${JSON.stringify(choice)} that advises ${JSON.stringify(advised)} has its buckets`, () => {
+  test(`a histogram of ${JSON.stringify(choice)} with the advice ${JSON.stringify(advised)} has the right buckets`, () => {
     assert.deepEqual(said(histogramOf(choice, advised, 'explicit_bucket_histogram')), explicit);
     assert.deepEqual(said(histogramOf(choice, advised, 'base2_exponential_bucket_histogram')), exponentially);
   });
 }
 
 for (const recordMinMax of [true, false]) {
-  test(`a view with recordMinMax ${recordMinMax} has its way, with explicit and with exponential buckets`, () => {
+  test(`a view’s recordMinMax ${recordMinMax} applies to explicit and exponential buckets`, () => {
     for (const choice of [
       { kind: 'explicit_bucket_histogram', boundaries: undefined, recordMinMax },
       { kind: 'base2_exponential_bucket_histogram', maxScale: 20, maxSize: 160, recordMinMax },

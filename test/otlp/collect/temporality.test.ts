@@ -29,7 +29,7 @@ const EXPECTED = {
 } as const;
 
 for (const preference of ['cumulative', 'delta', 'lowmemory'] as const) {
-  test(`the preference ${preference} is the specification’s, and gauges are never kept beyond their end`, () => {
+  test(`the preference ${preference} follows the specification, and gauges never outlive their series`, () => {
     const found = Object.values(InstrumentType).map((kind) => [
       kind,
       temporalityOf(kind, preference) === AggregationTemporality.DELTA ? 'D' : 'C',

@@ -39,7 +39,7 @@ async function runCycle(
   return { told: told.sort(), reasons, defects, failed: namesOf(failed) };
 }
 
-test('all sources are exported, each is told, and none has failed', async () => {
+test('all sources are exported and reported, without a failure', async () => {
   const sources = sourcesOf(10, [1, 1]);
   const exporter = new ScriptedExporter();
   const { told, defects, failed } = await runCycle(sources, exporter);
@@ -56,7 +56,7 @@ test('without sources there is nothing to do', async () => {
   assert.deepEqual((await runCycle([], new ScriptedExporter())).failed, []);
 });
 
-test('four requests are under way at once, and never more', async () => {
+test('at most four requests are in flight', async () => {
   const exporter = new ScriptedExporter(async () => {
     await nextTurn();
     return SUCCESS;
@@ -66,7 +66,7 @@ test('four requests are under way at once, and never more', async () => {
   assert.equal(exporter.mostAtOnce, 4);
 });
 
-test('one that hangs holds up none of the others', async () => {
+test('a source that hangs delays no other', async () => {
   const hanging = Promise.withResolvers<typeof SUCCESS>();
   const exporter = new ScriptedExporter((request) => (request === 's0 0' ? hanging.promise : SUCCESS));
   const sources = sourcesOf(20);
@@ -77,7 +77,7 @@ test('one that hangs holds up none of the others', async () => {
   assert.deepEqual((await ended).failed, []);
 });
 
-test('sources that are refused, however many, keep none from being exported', async () => {
+test('refused sources, however many, keep no other from being exported', async () => {
   const sources = sourcesOf(20);
   const exporter = new ScriptedExporter((request) => (request.endsWith('9 0') ? SUCCESS : REFUSED));
   const { told, failed } = await runCycle(sources, exporter);
@@ -89,7 +89,7 @@ test('sources that are refused, however many, keep none from being exported', as
   );
 });
 
-test('once the backend is away, no more is sent than is under way anyway, and the rest is told so', async () => {
+test('once the backend is unavailable, only requests in flight finish, and the other sources are reported so', async () => {
   const sources = sourcesOf(100, [1, 1]);
   const exporter = new ScriptedExporter(() => UNAVAILABLE);
   const { told, reasons, failed } = await runCycle(sources, exporter);
@@ -101,7 +101,7 @@ test('once the backend is away, no more is sent than is under way anyway, and th
   assert.match(reasons.get('s99') ?? '', /not tried.*nobody is at home/u);
 });
 
-test('a backend that is away now and then is tried on', async () => {
+test('a backend that is unavailable now and then is used further', async () => {
   const sources = sourcesOf(40);
   const exporter = new ScriptedExporter((request) =>
     Number(request.slice(1).split(' ')[0]) % 3 === 0 ? UNAVAILABLE : SUCCESS,
@@ -111,13 +111,13 @@ test('a backend that is away now and then is tried on', async () => {
   assert.equal(failed.length, 14);
 });
 
-test('of few sources each is tried, though the backend is away', async () => {
+test('with few sources each is tried, even if the backend is unavailable', async () => {
   const exporter = new ScriptedExporter(() => UNAVAILABLE);
   assert.equal((await runCycle(sourcesOf(3), exporter)).failed.length, 3);
   assert.equal(exporter.sent.length, 3);
 });
 
-test('after its time nothing is collected or sent any more, and what was under way counts', async () => {
+test('after its deadline nothing is collected or sent, and requests in flight count', async () => {
   const sources = sourcesOf(10, [1, 1]);
   let untilMs = Infinity;
   const exporter = new ScriptedExporter(async () => {
@@ -135,7 +135,7 @@ test('after its time nothing is collected or sent any more, and what was under w
   for (const reason of reasons.values()) assert.match(reason, /time .* is over/u);
 });
 
-test('a source that cannot be collected is a defect, and takes nothing from the others', async () => {
+test('a source that cannot be collected is an internal error and does not affect the others', async () => {
   const broken = new BrokenSource();
   const sources = [broken, ...sourcesOf(9), broken, broken, broken, broken];
   const { told, defects, failed } = await runCycle(sources, new ScriptedExporter());
@@ -144,7 +144,7 @@ test('a source that cannot be collected is a defect, and takes nothing from the 
   assert.deepEqual(failed, ['broken'], 'once, however often it failed');
 });
 
-test('an exporter that fails instead of answering is a defect, and the source is to be tried again', async () => {
+test('an exporter that throws is an internal error, and the source is retried', async () => {
   const error = new Error('that should not happen');
   const exporter = new ScriptedExporter(async () => {
     throw error;

@@ -9,7 +9,7 @@ const FAILED = { outcome: 'failure', points: 0, rejectedPoints: 0 } as const;
 const HALF_FAILED = { outcome: 'failure', points: 3, rejectedPoints: 0 } as const;
 const NOTHING = { outcome: 'success', points: 0, rejectedPoints: 0 } as const;
 
-test('the first export that arrives after failures says how many they were, and since when', () => {
+test('the first success after failures reports their number and the time of the first', () => {
   const { note } = createExportHistory();
   assert.equal(note('shop', ARRIVED, 0), undefined);
   assert.equal(note('shop', FAILED, 1000), undefined);
@@ -20,7 +20,7 @@ test('the first export that arrives after failures says how many they were, and 
   assert.deepEqual(note('shop', IN_PART, 7000), { failures: 1, afterMs: 1000 });
 });
 
-test('an export of nothing puts no end to failures: nobody was asked', () => {
+test('an empty export does not end failures, since no backend was involved', () => {
   const { note } = createExportHistory();
   note('shop', FAILED, 0);
   assert.equal(note('shop', NOTHING, 1000), undefined);
@@ -34,7 +34,7 @@ test('each source has its own history', () => {
   assert.deepEqual([hasArrived('shop'), hasArrived('mail')], [false, true]);
 });
 
-test('something has arrived once a backend took points, if not all of them', () => {
+test('an export has arrived once a backend accepted some points', () => {
   const { note, hasArrived } = createExportHistory();
   note('shop', NOTHING, 0);
   note('shop', FAILED, 1000);
@@ -43,7 +43,7 @@ test('something has arrived once a backend took points, if not all of them', () 
   assert.equal(hasArrived('shop'), true);
 });
 
-test('where every point is rejected nothing has arrived, and no failures are over', () => {
+test('if every point is rejected, nothing has arrived and failures go on', () => {
   const { note, hasArrived } = createExportHistory();
   note('shop', FAILED, 0);
   assert.equal(note('shop', REJECTED, 1000), undefined);
@@ -52,7 +52,7 @@ test('where every point is rejected nothing has arrived, and no failures are ove
   assert.equal(hasArrived('shop'), true);
 });
 
-test('points are rejected until an export arrives of which none is', () => {
+test('a source is rejected until an export without rejections', () => {
   const { note, isRejected } = createExportHistory();
   const told = [NOTHING, ARRIVED, IN_PART, NOTHING, FAILED, REJECTED, HALF_FAILED, IN_PART, ARRIVED].map(
     (outcome) => {

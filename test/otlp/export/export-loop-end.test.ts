@@ -24,7 +24,7 @@ function outcomeOf<T>(promise: Promise<T>, nowMs: () => number) {
 
 const forEver = (): Promise<ExportResult> => new Promise(() => {});
 
-test('stopped between two exports it is over at once, and there is none any more', async (t) => {
+test('a stop between two exports ends at once, and no export follows', async (t) => {
   const { start, stop, time, sent } = loopOf(t);
   start([new FakeSource('shop')]);
   await time.pass(1500);
@@ -35,7 +35,7 @@ test('stopped between two exports it is over at once, and there is none any more
   assert.equal(sent.length, 1);
 });
 
-test('stopped while it waits to try again it is over at once', async (t) => {
+test('a stop during a wait for a retry ends at once', async (t) => {
   const { start, stop, time, sent } = loopOf(t, { intervalMs: 5000, answer: () => UNAVAILABLE });
   start([new FakeSource('shop')]);
   await time.pass(5500);
@@ -46,14 +46,14 @@ test('stopped while it waits to try again it is over at once', async (t) => {
   assert.equal(sent.length, 1);
 });
 
-test('it can be stopped without having been started', async (t) => {
+test('it can be stopped without a start', async (t) => {
   const { stop, time } = loopOf(t);
   const outcome = outcomeOf(stop(5000), time.nowMs);
   await time.pass(1);
   assert.equal(outcome.value, true);
 });
 
-test('stopped while it exports it is over when the requests under way are, and begins no other', async (t) => {
+test('a stop during an export waits for the requests in flight, and starts no other', async (t) => {
   const { start, stop, time, sent, outcomes } = loopOf(t, {
     async answer() {
       await delay(700);
@@ -74,7 +74,7 @@ test('stopped while it exports it is over when the requests under way are, and b
   );
 });
 
-test('a stop that keeps exports from sending anything tells no failures', async (t) => {
+test('exports that a stop prevents are not reported as failures', async (t) => {
   const { start, stop, flush, time, outcomes } = loopOf(t, { answer: () => delay(100, SUCCESS) });
   const sources = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => new FakeSource(name));
   start(sources);
@@ -90,7 +90,7 @@ test('a stop that keeps exports from sending anything tells no failures', async 
   );
 });
 
-test('an export that does not end holds a stop up until the deadline, and that is told', async (t) => {
+test('an export that never ends delays a stop until the deadline, and is reported', async (t) => {
   const { start, stop, time } = loopOf(t, { answer: forEver });
   start([new FakeSource('shop')]);
   await time.pass(1000);
@@ -101,7 +101,7 @@ test('an export that does not end holds a stop up until the deadline, and that i
   assert.equal(outcome.value, false);
 });
 
-test('flushing exports at once, after a stop too, and leaves nobody', async (t) => {
+test('a flush exports at once, also after a stop, and leaves no source out', async (t) => {
   const { start, stop, flush, time, sent } = loopOf(t);
   const sources = ['a', 'b'].map((name) => new FakeSource(name, [1, 1]));
   start(sources);
@@ -116,7 +116,7 @@ test('flushing exports at once, after a stop too, and leaves nobody', async (t) 
   assert.equal(sent.length, 4);
 });
 
-test('flushing tries what failed again, after 100, 200, 400 … ms, and nothing else', async (t) => {
+test('a flush retries only failed exports, after 100, 200, 400 … ms', async (t) => {
   let failing = 4;
   const { flush, time, sent } = loopOf(t, {
     intervalMs: 60_000,
@@ -135,7 +135,7 @@ test('flushing tries what failed again, after 100, 200, 400 … ms, and nothing 
   );
 });
 
-test('what cannot be flushed is told no later than the deadline, and who it is', async (t) => {
+test('sources that cannot be flushed are reported by the deadline', async (t) => {
   const { flush, time, sent } = loopOf(t, {
     intervalMs: 60_000,
     answer: (request) => (request === 'a 0' ? SUCCESS : UNAVAILABLE),
@@ -150,7 +150,7 @@ test('what cannot be flushed is told no later than the deadline, and who it is',
   assert.equal(sent.length, 9);
 });
 
-test('what hangs when it is stopped is not flushed, and the others are', async (t) => {
+test('a source that hangs at the stop is not flushed, and the others are', async (t) => {
   const { start, stop, flush, time } = loopOf(t, {
     answer: (request) => (request === 'hanging 0' ? new Promise(() => {}) : SUCCESS),
   });
@@ -165,7 +165,7 @@ test('what hangs when it is stopped is not flushed, and the others are', async (
   assert.deepEqual(namesOf(flushed.value ?? []), ['hanging']);
 });
 
-test('without a deadline what is slow is waited for', async (t) => {
+test('without a deadline slow exports are awaited', async (t) => {
   const slow = Promise.withResolvers<typeof SUCCESS>();
   const { flush, stop, time } = loopOf(t, { answer: () => slow.promise });
   assert.equal(await stop(Infinity), true);
@@ -177,7 +177,7 @@ test('without a deadline what is slow is waited for', async (t) => {
   assert.deepEqual(outcome.value, []);
 });
 
-test('a request that is never answered holds a flush up until the deadline, and counts against nobody else', async (t) => {
+test('a request without a response delays a flush until the deadline, and counts against no other source', async (t) => {
   const { flush, time } = loopOf(t, {
     answer: (request) => (request === 'c 0' ? forEver() : SUCCESS),
   });
@@ -216,11 +216,11 @@ async function exitCodeOf(rest: string): Promise<unknown> {
   return code;
 }
 
-test('a loop keeps no process alive, neither between two exports nor after a failure', async () => {
+test('a loop keeps no process alive, between two exports or after a failure', async () => {
   assert.equal(await exitCodeOf(''), 0);
   assert.equal(await exitCodeOf('while (source.collections < 3) await new Promise(setImmediate);'), 0);
 });
 
-test('a stop and a flush that are over keep no process alive until their deadlines', async () => {
+test('a finished stop and flush keep no process alive', async () => {
   assert.equal(await exitCodeOf('await loop.stop(60_000); await loop.flush([], 60_000);'), 0);
 });

@@ -5,14 +5,14 @@ import type { ExportRequest } from '../../../src/otlp/export/export-request.ts';
 import { ALMOST_1, loopOf } from './looping.ts';
 import { FakeSource, REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
-test('the first export is one interval after the start, and then one at each interval', async (t) => {
+test('the first export is one interval after the start, then one follows at each interval', async (t) => {
   const { start, time, sentAtMs } = loopOf(t);
   start([new FakeSource('shop')]);
   await time.pass(4500);
   assert.deepEqual(sentAtMs(), [1000, 2000, 3000, 4000]);
 });
 
-test('before the first large request what serialises it is made warm, and the requests are the same', async (t) => {
+test('before the first large request the serialiser is warmed up, and requests do not change', async (t) => {
   const { start, time, sent } = loopOf(t);
   const source = new FakeSource('shop', [150]);
   start([source]);
@@ -24,7 +24,7 @@ test('before the first large request what serialises it is made warm, and the re
   );
 });
 
-test('how long exports take delays none of the next ones', async (t) => {
+test('slow exports delay no later ones', async (t) => {
   const { start, time, sentAtMs } = loopOf(t, {
     async answer() {
       await delay(300);
@@ -36,7 +36,7 @@ test('how long exports take delays none of the next ones', async (t) => {
   assert.deepEqual(sentAtMs(), [1000, 2000, 3000, 4000, 5000]);
 });
 
-test('an export that takes longer than the interval is alone: those that were missed are not made up for', async (t) => {
+test('exports do not overlap: missed intervals are skipped', async (t) => {
   const { start, time, sentAtMs, exporter } = loopOf(t, {
     async answer() {
       await delay(2300);
@@ -49,7 +49,7 @@ test('an export that takes longer than the interval is alone: those that were mi
   assert.equal(exporter.mostAtOnce, 1);
 });
 
-test('a source that a backend leaves waiting costs the others none of their exports', async (t) => {
+test('a source whose backend is slow costs the others no export', async (t) => {
   const { start, time, sent } = loopOf(t, {
     answer: (request) => (request.startsWith('hanging') ? new Promise(() => {}) : SUCCESS),
   });
@@ -63,7 +63,7 @@ test('a source that a backend leaves waiting costs the others none of their expo
   assert.equal(sent.filter(([, request]) => request.startsWith('hanging')).length, 4, 'once each');
 });
 
-test('where exports take long, none has its second turn before all others have had their first', async (t) => {
+test('if exports are slow, every source has its first export before any has its second', async (t) => {
   const { start, time, sent } = loopOf(t, {
     async answer() {
       await delay(900);
@@ -82,7 +82,7 @@ test('where exports take long, none has its second turn before all others have h
   }
 });
 
-test('who was not tried, since the backend did not answer the others, comes first at the next interval', async (t) => {
+test('a source that was skipped because of an unavailable backend is first at the next interval', async (t) => {
   const { start, time, sent } = loopOf(t, { random: () => ALMOST_1, answer: () => UNAVAILABLE });
   start(Array.from({ length: 8 }, (_, index) => new FakeSource(`s${index}`)));
   await time.pass(2500);
@@ -98,7 +98,7 @@ for (const [random, factor] of [
   [0.5, 0.875],
   [ALMOST_1, 1],
 ] as const) {
-  test(`what failed is tried again after 1, 2, 4 … seconds, times ${factor}, beside the intervals`, async (t) => {
+  test(`a failed export is retried after 1, 2, 4 … seconds, times ${factor}, besides the intervals`, async (t) => {
     const { start, time, sentAtMs } = loopOf(t, {
       intervalMs: 16_000,
       random: () => random,
@@ -128,7 +128,7 @@ test('the wait is never longer than the interval', async (t) => {
   assert.deepEqual(sentAtMs(), [3000, 3750, 5250, 6000, 8250, 9000, 11_250, 12_000, 14_250, 15_000]);
 });
 
-test('a timer that is up a little early makes no attempt just before the one at the interval', async (t) => {
+test('a timer that fires a little early makes no attempt just before the interval', async (t) => {
   const { start, time, sentAtMs } = loopOf(t, {
     intervalMs: 16_000,
     behindMs: (nowMs) => (nowMs > 0 && nowMs % 16_000 === 0 ? 0.9 : 0),
@@ -140,7 +140,7 @@ test('a timer that is up a little early makes no attempt just before the one at 
   assert.ok(Math.min(...gaps) > 500, `gaps of ${gaps.join(', ')}`);
 });
 
-test('only what failed is tried again, until it has arrived', async (t) => {
+test('only failed sources are retried, until they succeed', async (t) => {
   let failing = 3;
   const { start, time, sent, outcomes } = loopOf(t, {
     intervalMs: 16_000,
@@ -159,7 +159,7 @@ test('only what failed is tried again, until it has arrived', async (t) => {
   assert.equal(outcomes.at(-1), 'b success');
 });
 
-test('after a success the waits begin anew', async (t) => {
+test('after a success the waits are reset', async (t) => {
   let requests = 0;
   const { start, time, sentAtMs } = loopOf(t, {
     intervalMs: 10_000,
@@ -193,7 +193,7 @@ class SlowSource extends FakeSource {
   }
 }
 
-test('however long it takes to collect, all of it is sent, and the next export begins at the next interval', async (t) => {
+test('however long a collection takes, all of it is sent, and the next export begins on time', async (t) => {
   const { start, time, sentAtMs, outcomes } = loopOf(t, { intervalMs: 1000 });
   const source = new SlowSource('shop', 2300, [1, 1]);
   start([source]);
@@ -203,7 +203,7 @@ test('however long it takes to collect, all of it is sent, and the next export b
   assert.equal(source.mostAtOnce, 1);
 });
 
-test('a source that takes long to be collected costs the others none of their exports', async (t) => {
+test('a source that is slow to collect costs the others no export', async (t) => {
   const { start, time, sent } = loopOf(t);
   start([new SlowSource('slow', 60_000), new FakeSource('shop')]);
   await time.pass(5500);
@@ -213,7 +213,7 @@ test('a source that takes long to be collected costs the others none of their ex
   );
 });
 
-test('behind a slow backend an export goes on while its requests are answered, and its last ones arrive too', async (t) => {
+test('with a slow backend an export goes on while requests are answered, and its last ones arrive too', async (t) => {
   const { start, time, sent, outcomes, exporter } = loopOf(t, {
     async answer() {
       await delay(400);
@@ -232,7 +232,7 @@ test('behind a slow backend an export goes on while its requests are answered, a
   assert.equal(exporter.mostAtOnce, 1);
 });
 
-test('the first request of a long export that is not answered ends it, but none that is refused', async (t) => {
+test('an unanswered request ends a long export, a refused one does not', async (t) => {
   const { start, time, sent, outcomes } = loopOf(t, {
     intervalMs: 10_000,
     async answer(request) {
@@ -249,7 +249,7 @@ test('the first request of a long export that is not answered ends it, but none 
   assert.deepEqual(outcomes, ['shop failure']);
 });
 
-test('two exports are never under way, whatever is tried again in between', async (t) => {
+test('two exports never overlap, even with retries in between', async (t) => {
   const { start, time, exporter } = loopOf(t, {
     intervalMs: 700,
     async answer(request) {

@@ -79,7 +79,7 @@ for (const [instrument, { histograms, boundaries }] of Object.entries(INSTRUMENT
   }
 }
 
-test('ordinary points fill a request by their number, not by what they were feared to take', async () => {
+test('ordinary points fill a request by their number, not by their estimated size', async () => {
   const provider = createProvider({
     name: 'shop',
     resource: serviceResource('shop', {}),
@@ -98,7 +98,7 @@ test('ordinary points fill a request by their number, not by what they were fear
   );
 });
 
-test('requests of the SDK’s own metrics are below 4 MiB, too, whatever their attributes are', async () => {
+test('requests with the SDK’s own metrics are below 4 MiB too, whatever their attributes', async () => {
   const provider = createProvider({
     name: 'shop',
     resource: serviceResource('shop', {}),

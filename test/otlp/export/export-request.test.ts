@@ -32,7 +32,7 @@ function scopesOf(chosen: readonly (readonly number[])[]): readonly FakeScope[] 
   }));
 }
 
-test('whatever there is, each point is in one request, in their order, and none has more than was asked for', () => {
+test('each point is in one request, in order, and no request exceeds the limit', () => {
   fc.assert(
     fc.property(sizes, fc.integer({ min: 1, max: 10 }), (chosen, pointsMax) => {
       const requests = exportRequests(emptyResource(), scopesOf(chosen), pointsMax);
@@ -51,7 +51,7 @@ test('whatever there is, each point is in one request, in their order, and none 
   );
 });
 
-test('whatever there is, a request that arrived settles its points and no others', () => {
+test('a request that arrived settles exactly its points', () => {
   fc.assert(
     fc.property(sizes, fc.integer({ min: 1, max: 10 }), fc.nat(), (chosen, pointsMax, which) => {
       const scopes = scopesOf(chosen);
@@ -66,7 +66,7 @@ test('whatever there is, a request that arrived settles its points and no others
   );
 });
 
-test('a request has each scope and each metric once, as they are described, under the resource', () => {
+test('a request has each scope and metric once, under the resource', () => {
   const resource = serviceResource('shop', { team: 'checkout' });
   const scopes = [
     {
@@ -111,7 +111,7 @@ test('without points there is no request', () => {
   assert.deepEqual(exportRequests(emptyResource(), [{ scope: { name: 'a' }, metrics: [] }]), []);
 });
 
-test('whatever there is, the parts of a request have its points in their order, and none more than was asked for', () => {
+test('the parts of a request have its points in order, and none exceeds the limit', () => {
   fc.assert(
     fc.property(
       sizes,
@@ -137,7 +137,7 @@ test('whatever there is, the parts of a request have its points in their order, 
   );
 });
 
-test('a request has 1000 points at most, whoever asks for more or for nothing', () => {
+test('a request has at most 1000 points, whatever limit is requested', () => {
   const scopes = [{ scope: { name: 'a' }, metrics: [fakeMetric('m', 2200)] }];
   for (const pointsMax of [undefined, 3000, Infinity])
     assert.deepEqual(
@@ -148,7 +148,7 @@ test('a request has 1000 points at most, whoever asks for more or for nothing', 
 
 const MIB = 1024 * 1024;
 
-test('whatever the points take, a request has less than 4 MiB of them unless one point alone has more', () => {
+test('a request has less than 4 MiB unless a single point has more', () => {
   const bytes = fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: MIB / 2, max: 5 * MIB }));
   fc.assert(
     fc.property(fc.array(fc.array(bytes, { minLength: 1 }), { maxLength: 3 }), (chosen) => {

@@ -92,7 +92,7 @@ const settledOf = (source: FakeSource): readonly string[] =>
   source.told.filter((told) => told.startsWith('exported ')).map((told) => told.slice('exported '.length));
 
 for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) {
-  test(`${what}: that is told, and what arrived is settled`, async () => {
+  test(`${what}: it is reported, and points that arrived are settled`, async () => {
     const source = new FakeSource(
       'shop',
       answers.map((_, index) => 2 ** index),
@@ -113,7 +113,7 @@ for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) 
   });
 }
 
-test('a request is built when the one before it has been answered, and settled before the next', async () => {
+test('each request is built after the response to the one before, and settled before the next', async () => {
   const source = new FakeSource('shop', [1, 1]);
   const exporter = new ScriptedExporter(async () => SUCCESS);
   await exportSource(source, exporter, allow);
@@ -121,7 +121,7 @@ test('a request is built when the one before it has been answered, and settled b
   assert.equal(exporter.mostAtOnce, 1);
 });
 
-test('a source that may not be exported is not even collected', async () => {
+test('a source that must not be exported is not collected', async () => {
   const source = new FakeSource('shop');
   const exporter = new ScriptedExporter();
   const { outcome, unavailable } = await exportSource(source, exporter, () => stop('not now'));
@@ -130,7 +130,7 @@ test('a source that may not be exported is not even collected', async () => {
   assert.deepEqual([exporter.sent, source.told], [[], []]);
 });
 
-test('once no more may be sent, the rest stays with the source', async () => {
+test('after the deadline the remaining points stay with the source', async () => {
   const source = new FakeSource('shop', [1, 2, 4]);
   const exporter = new ScriptedExporter();
   const { outcome, unavailable } = await exportSource(source, exporter, () =>
@@ -143,7 +143,7 @@ test('once no more may be sent, the rest stays with the source', async () => {
   assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
 });
 
-test('that time is over after the last request is no failure', async () => {
+test('a deadline after the last request is no failure', async () => {
   const source = new FakeSource('shop', [1]);
   const exporter = new ScriptedExporter();
   const { outcome } = await exportSource(source, exporter, () =>
@@ -152,7 +152,7 @@ test('that time is over after the last request is no failure', async () => {
   assert.equal(outcome?.outcome, 'success');
 });
 
-test('stopped before anything arrived it has no outcome, and later that of what arrived', async () => {
+test('a stop before anything arrived has no outcome, a later one that of the points that arrived', async () => {
   for (const [answers, expected] of [
     [[], undefined],
     [[SUCCESS], ['success', 1, 0]],

@@ -43,7 +43,7 @@ const without = (points: number, bad: ReadonlySet<number>): readonly number[] =>
   Array.from({ length: points }, (_, point) => point).filter((point) => !bad.has(point));
 
 for (const points of [FULL, 3 * FULL]) {
-  test(`of ${points} points one is refused for ever: all others arrive, and that it was refused is told`, async () => {
+  test(`with one of ${points} points refused, all others arrive, and the refusal is reported`, async () => {
     for (const point of [0, 1, 600, FULL - 1]) {
       const bad = new Set([point]);
       const { sent, sizes, settled } = await sendTo(points, refusing(bad));
@@ -58,12 +58,12 @@ for (const points of [FULL, 3 * FULL]) {
   });
 }
 
-test('what is refused comes after all others', async () => {
+test('refused points are sent after all others', async () => {
   const { sizes } = await sendTo(3 * FULL, refusing(new Set([0])));
   assert.deepEqual(sizes.slice(0, 7), [FULL, FULL, FULL, 250, 250, 250, 250]);
 });
 
-test('whatever is refused, the bound on requests holds, and each point that arrives is settled once', async () => {
+test('whatever is refused, requests are bounded, and each point that arrives is settled once', async () => {
   const points = 4 * FULL;
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(fc.nat(points - 1), { maxLength: 40 }), async (chosen) => {
@@ -83,7 +83,7 @@ test('whatever is refused, the bound on requests holds, and each point that arri
   );
 });
 
-test('a backend that takes no requests of that size gets smaller ones, and nothing has failed', async () => {
+test('a backend that refuses large requests gets smaller ones, which is no failure', async () => {
   const { sent, settled } = await sendTo(2 * FULL, ({ length }) => (length > 300 ? REFUSED : SUCCESS));
   const { waitedMs, ...outcome } = sent;
   assert.deepEqual(outcome, {
@@ -93,14 +93,14 @@ test('a backend that takes no requests of that size gets smaller ones, and nothi
   assert.equal(settled.length, 2 * FULL);
 });
 
-test('a backend that refuses everything is asked once whether it takes less', async () => {
+test('a backend that refuses everything is tried once with a smaller request', async () => {
   const { sent, sizes } = await sendTo(4 * FULL, () => REFUSED);
   assert.deepEqual(sizes, [FULL, FULL, FULL, FULL, 250, 250, 250, 250]);
   assert.equal(sent.points, 0);
   assert.equal(sent.refused.length, 7);
 });
 
-test('a backend that goes away is not sent what it refused before', async () => {
+test('a backend that becomes unavailable is not sent the refused points again', async () => {
   let requests = 0;
   const { sent, sizes } = await sendTo(
     3 * FULL,
@@ -110,7 +110,7 @@ test('a backend that goes away is not sent what it refused before', async () => 
   assert.deepEqual(sent.stop, UNAVAILABLE);
 });
 
-test('once no more may be sent, neither are the parts of what was refused', async () => {
+test('after the deadline, parts of refused requests are not sent', async () => {
   const bad = new Set([0]);
   const { sent, sizes } = await sendTo(2 * FULL, refusing(bad), (sent) =>
     sent < 4 ? undefined : { kind: 'given-up', reason: 'over' },

@@ -16,7 +16,7 @@ async function requestOf(points: number): Promise<{ request: ExportRequest; told
 const parts = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, part) => `built 0/${part}`);
 
-test('1000 points of large requests are serialised, in parts of 50, and then no more', async () => {
+test('1000 points of large requests are serialised in parts of 50, and then no more', async () => {
   const warmUp = createWarmUp();
   const [first, second, third] = [await requestOf(600), await requestOf(1000), await requestOf(1000)];
   await warmUp(first.request);
@@ -27,7 +27,7 @@ test('1000 points of large requests are serialised, in parts of 50, and then no 
   assert.deepEqual(third.told, []);
 });
 
-test('what is small warms up by being sent', async () => {
+test('small requests warm up by being sent', async () => {
   const warmUp = createWarmUp();
   for (let requests = 0; requests < 19; requests += 1) {
     const { request, told } = await requestOf(50);
@@ -39,7 +39,7 @@ test('what is small warms up by being sent', async () => {
   assert.deepEqual(told, parts(1));
 });
 
-test('each part has a turn of its own, also where several are to be sent at once, who wait for one another', async () => {
+test('each part has its own event loop turn, even if several requests wait for each other', async () => {
   const warmUp = createWarmUp();
   const all = await Promise.all([requestOf(300), requestOf(400), requestOf(1000), requestOf(1000)]);
   const built = () => all.reduce((sum, { told }) => sum + told.length, 0);
@@ -60,7 +60,7 @@ test('each part has a turn of its own, also where several are to be sent at once
   );
 });
 
-test('what cannot be serialised keeps nobody waiting', async () => {
+test('a request that cannot be serialised delays no other', async () => {
   const warmUp = createWarmUp();
   const { request } = await requestOf(100);
   const broken: ExportRequest = {

@@ -57,7 +57,7 @@ const CASES: readonly Case[] = [
 ];
 
 for (const { protocol, endpoint, insecure = false, to, label } of CASES) {
-  test(`${endpoint}${insecure ? ', insecure' : ''}, is told as ${label}`, () => {
+  test(`${endpoint}${insecure ? ', insecure' : ''}, is shown as ${label}`, () => {
     const found = backendAddress({ protocol, endpoint, insecure });
     assert.deepEqual([found.isTls, found.host, found.port, found.path], to);
     assert.equal(found.label, label);

@@ -42,7 +42,7 @@ function pointsByName({ scopeMetrics }: ResourceMetrics): readonly (readonly [st
 }
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: the SDK’s metrics of exporters are recorded for whoever wants to see them`, async (t) => {
+  test(`${protocol}: the SDK’s exporter metrics are recorded if requested`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { timeoutMs: 300 }));
     const { meterProvider, points, stop } = observer();
@@ -87,7 +87,7 @@ for (const { protocol, start } of BACKENDS) {
     ]);
   });
 
-  test(`${protocol}: closing ends what is under way, closes all connections and may be done twice`, async (t) => {
+  test(`${protocol}: closing ends requests in flight, closes all connections and may be repeated`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { timeoutMs: 60_000 }));
     // HTTP has two connections then, of which one is idle in the end.
@@ -113,7 +113,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.requests.length, 3);
   });
 
-  test(`${protocol}: what cannot be encoded is refused, not thrown`, async (t) => {
+  test(`${protocol}: a request that cannot be encoded is refused, not thrown`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
     const { resource, scopeMetrics } = sampleMetrics();

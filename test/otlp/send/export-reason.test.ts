@@ -6,12 +6,12 @@ import { createReasonText } from '../../../src/otlp/send/export-reason.ts';
 
 const hide = (secret: string, text: string): string => createReasonText([secret])(text);
 
-test('a value of four characters or more is hidden wherever it stands', () => {
+test('a value of four characters or more is masked anywhere', () => {
   assert.equal(hide('s3cr', 'xs3cry, s3cr'), 'x***y, ***');
   assert.equal(hide('Bearer abcdefgh', 'Bearer abcdefgh, Bearer xabcdefghx'), '***, Bearer x***x');
 });
 
-test('a shorter value is hidden where it stands by itself', () => {
+test('a shorter value is masked where it stands alone', () => {
   for (const [text, left] of [
     ['dev', '***'],
     ['the key dev is weak', 'the key *** is weak'],
@@ -22,7 +22,7 @@ test('a shorter value is hidden where it stands by itself', () => {
     assert.equal(hide('dev', text), left);
 });
 
-test('what it is but a part of stays readable: words, paths, hosts, and numbers with dots', () => {
+test('words, paths, hosts and numbers with dots that only contain it stay readable', () => {
   for (const text of [
     'the device of a developer, dev_1, dev-1, pre-dev',
     'Dev and DEV',
@@ -33,26 +33,26 @@ test('what it is but a part of stays readable: words, paths, hosts, and numbers 
   assert.equal(hide('1a', 'connect ECONNREFUSED 10.1a.1:4317'), 'connect ECONNREFUSED 10.1a.1:4317');
 });
 
-test('a single character and a short number are nobody’s secret, and statuses and times are numbers', () => {
+test('a single character or a short number is no secret, and statuses and times stay readable', () => {
   for (const secret of ['a', '1', '42', '503', '!!']) {
     const text = `HTTP 503: retry in 42 s, 1 of 3 ${secret}`;
     assert.equal(hide(secret, text), text);
   }
 });
 
-test('a short token behind the name of its scheme is hidden, and the name is not', () => {
+test('a short token after its scheme is masked, and the scheme is not', () => {
   assert.equal(hide('Bearer abc12', 'no Bearer like abc12'), 'no Bearer like ***');
   assert.equal(hide('Bearer 1234', 'token 1234, at 12:34'), 'token ***, at 12:34');
   // Words of a sentence are words of other sentences, too.
   assert.equal(hide('the shop in town', 'an error in the shop'), 'an error in the shop');
 });
 
-test('characters that mean something in a pattern are taken as they are', () => {
+test('regular-expression characters are taken literally', () => {
   for (const secret of ['a.c', 'a*', '(a', 'a]', '$a', '^a', 'a|', 'a\\', '{a', 'a?', 'a+', '-a', 'a/'])
     assert.equal(hide(secret, `is ${secret} or abc`), 'is *** or abc');
 });
 
-test('whatever a value of two characters or more with a letter is, it does not stand in a text by itself', () => {
+test('a value of two characters or more with a letter never stands alone in a text', () => {
   const printable = fc.string({
     unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)),
   });
@@ -66,7 +66,7 @@ test('whatever a value of two characters or more with a letter is, it does not s
   );
 });
 
-test('of what OpenSSL says its words are left', () => {
+test('of an OpenSSL error only its message remains', () => {
   const reasonText = createReasonText([]);
   const thread = 'C0CC4B4FFA7F0000:error:0A000';
   assert.equal(

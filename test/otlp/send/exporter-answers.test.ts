@@ -107,7 +107,7 @@ function judged(result: ExportResult): readonly [Kind, words: string] {
   ];
 }
 
-test('every gRPC status has the meaning that OTLP gives it, and is named beside the backend’s words', async (t) => {
+test('every gRPC status is handled as OTLP specifies, and named with the backend’s message', async (t) => {
   for (const [status, name, kind] of GRPC_STATUSES) {
     const result = await grpcResult(t, { status, message: 'because of this' });
     assert.deepEqual(judged(result), [kind, `${name} (${status}): because of this`]);
@@ -115,11 +115,11 @@ test('every gRPC status has the meaning that OTLP gives it, and is named beside 
   }
 });
 
-test('a gRPC status that does not exist is a refusal', async (t) => {
+test('an unknown gRPC status is a refusal', async (t) => {
   assert.equal((await grpcResult(t, { status: 17 })).kind, 'refused');
 });
 
-test('RESOURCE_EXHAUSTED is for a while only if the backend says when to come again', async (t) => {
+test('RESOURCE_EXHAUSTED is temporary only with a retry delay', async (t) => {
   const kindOf = async (details: Uint8Array) => (await grpcResult(t, { status: 8, details })).kind;
   assert.equal(await kindOf(statusBytes({})), 'refused');
   assert.equal(await kindOf(statusBytes({ retryDelayMs: 2500 })), 'unavailable');
@@ -128,7 +128,7 @@ test('RESOURCE_EXHAUSTED is for a while only if the backend says when to come ag
 });
 
 for (const protocol of ['http/protobuf', 'http/json'] as const) {
-  test(`${protocol}: every HTTP status has the meaning that OTLP gives it, and is named`, async (t) => {
+  test(`${protocol}: every HTTP status is handled as OTLP specifies, and named`, async (t) => {
     for (const [status, name, kind] of HTTP_STATUSES) {
       const result = await httpResult(t, protocol, { status });
       assert.deepEqual(judged(result), [kind, `HTTP ${status} ${name}`]);
@@ -138,7 +138,7 @@ for (const protocol of ['http/protobuf', 'http/json'] as const) {
     assert.deepEqual(await httpResult(t, protocol, { status: 599 }), { kind: 'refused', reason: 'HTTP 599' });
   });
 
-  test(`${protocol}: the words of a backend are found in whatever it answers with`, async (t) => {
+  test(`${protocol}: the backend’s message is found in any kind of response`, async (t) => {
     const json = (value: unknown): Said => ({
       contentType: 'application/json; charset=utf-8',
       body: JSON.stringify(value),
@@ -167,7 +167,7 @@ for (const protocol of ['http/protobuf', 'http/json'] as const) {
     }
   });
 
-  test(`${protocol}: an answer that is no response of OTLP is a success if its status is one`, async (t) => {
+  test(`${protocol}: a response that is not OTLP is a success if its status is one`, async (t) => {
     const json = 'application/json';
     const protobuf = 'application/x-protobuf';
     const bodies: readonly Said[] = [
@@ -186,7 +186,7 @@ for (const protocol of ['http/protobuf', 'http/json'] as const) {
   });
 }
 
-test('http: a web page is no answer of a backend, though its status says that all is well', async (t) => {
+test('http: a web page is no response of a backend, even with a success status', async (t) => {
   for (const page of ['<!DOCTYPE html><title>Log in</title>', '\n <html lang="en">Welcome', '<HTML>']) {
     const result = await httpResult(t, 'http/protobuf', { contentType: 'text/html', body: page });
     assert.deepEqual(judged(result), ['refused', 'HTTP 200 OK: a web page']);
@@ -194,7 +194,7 @@ test('http: a web page is no answer of a backend, though its status says that al
 });
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: what the backend did not take is told in its own words, and sent once`, async (t) => {
+  test(`${protocol}: rejected points are reported with the backend’s message, and sent once`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
     const outcome = (partial: { rejectedDataPoints?: number; errorMessage?: string }) => {
@@ -222,7 +222,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.requests.length, 5);
   });
 
-  test(`${protocol}: what a backend says is cut to one line of bounded length`, async (t) => {
+  test(`${protocol}: a backend’s message is cut to one line of bounded length`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
     const message = `a\n\tb\u0000\u001b[31m\u2028c ${'x'.repeat(5000)}`;
@@ -238,7 +238,7 @@ for (const { protocol, start } of BACKENDS) {
     lineOf(partial.message);
   });
 
-  test(`${protocol}: a backend that repeats a header does not bring its value into the log`, async (t) => {
+  test(`${protocol}: a backend that echoes a header does not bring its value into the log`, async (t) => {
     const backend = await backendOf(t, start);
     const headers = { authorization: 'Bearer abcdefghij', 'x-team-key': 's3cret', 'x-stage': 'x' };
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { headers }));
@@ -254,7 +254,7 @@ for (const { protocol, start } of BACKENDS) {
     });
   });
 
-  test(`${protocol}: a request to retry later is honoured, and exports go on after that`, async (t) => {
+  test(`${protocol}: a requested retry delay is honoured, and exports go on after it`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
     backend.answer({ kind: 'busy', message: 'overloaded', retryAfterS: 1 });
@@ -272,7 +272,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.requests.length, 2);
   });
 
-  test(`${protocol}: a busy backend that names no delay is tried again at once`, async (t) => {
+  test(`${protocol}: a busy backend without a retry delay is retried at once`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
     backend.answer({ kind: 'busy', message: 'overloaded' });

@@ -232,7 +232,7 @@ for (const asked of CASES) {
   });
 }
 
-test('a name that nobody has is told as that', async (t) => {
+test('an unknown host name is reported as such', async (t) => {
   for (const [protocol, path] of [
     ['grpc', ''],
     ['http/json', '/v1/metrics'],
@@ -246,7 +246,7 @@ test('a name that nobody has is told as that', async (t) => {
   }
 });
 
-test('a password in the endpoint is in nothing that is told', async (t) => {
+test('a password in the endpoint is never shown', async (t) => {
   const { port, stop } = await webServer(() =>
     http.createServer((request, response) => {
       const [, sent = ''] = (request.headers.authorization ?? '').split(' ');
@@ -263,7 +263,7 @@ test('a password in the endpoint is in nothing that is told', async (t) => {
   assert.doesNotMatch(exporter.backend, /hunt|me:/u);
 });
 
-test('an aborted handshake never suggests a certificate that is set, nor plain text', async (t) => {
+test('an aborted handshake suggests neither a certificate that is set nor plain text', async (t) => {
   const { port, stop } = await webServer(() => createServer((socket) => socket.destroy()))();
   t.after(stop);
   const set = {

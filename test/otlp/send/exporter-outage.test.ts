@@ -45,7 +45,7 @@ async function untilTaken(exporter: Exporter<ResourceMetrics>, everyMs: number):
 for (const { protocol, start } of BACKENDS) {
   const path = protocol === 'grpc' ? '' : '/v1/metrics';
 
-  test(`${protocol}: where nobody listens an export fails at once, by address or by name`, async (t) => {
+  test(`${protocol}: a closed port fails at once, by address or by name`, async (t) => {
     const port = await freePort();
     for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
       const settings = exporterSettings(protocol, `http://${host}:${port}${path}`, { timeoutMs: 10_000 });
@@ -59,7 +59,7 @@ for (const { protocol, start } of BACKENDS) {
     }
   });
 
-  test(`${protocol}: a name that does not exist makes the backend unavailable, before the deadline`, async (t) => {
+  test(`${protocol}: an unknown host name makes the backend unavailable before the deadline`, async (t) => {
     // Too long for a name, so that nobody has to be asked whether there is one.
     const settings = exporterSettings(protocol, `http://${'x'.repeat(64)}:4318${path}`, {
       timeoutMs: 10_000,
@@ -70,7 +70,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.ok(tookMs < 5000, `${tookMs}`);
   });
 
-  test(`${protocol}: a backend that was away is reached again soon after its return`, async (t) => {
+  test(`${protocol}: a backend is reached again soon after an outage`, async (t) => {
     const first = await backendOf(t, start);
     const { port } = first;
     const exporter = exporterOf(t, exporterSettings(protocol, first.endpoint, { timeoutMs: 10_000 }));
@@ -90,7 +90,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.ok(tookMs < 2000, `${tookMs}`);
   });
 
-  test(`${protocol}: a backend that restarts between two exports costs one of them at most`, async (t) => {
+  test(`${protocol}: a backend that restarts between two exports costs at most one of them`, async (t) => {
     const first = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, first.endpoint));
     assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
@@ -102,7 +102,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
   });
 
-  test(`${protocol}: without an answer an export ends at its deadline, and the next has a new connection`, async (t) => {
+  test(`${protocol}: without a response an export ends at its deadline, and the next one has a new connection`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { timeoutMs: 300 }));
     assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
@@ -127,7 +127,7 @@ for (const { protocol, start } of BACKENDS) {
       'closes after the first bytes': (socket) => socket.once('data', () => socket.destroy()),
     };
     for (const [peer, treat] of Object.entries(peers)) {
-      test(`${protocol} by ${scheme}: a peer that ${peer} is unavailable, by the deadline`, async (t) => {
+      test(`${protocol} by ${scheme}: a peer that ${peer} is unavailable by the deadline`, async (t) => {
         const port = await rawPeer(t, treat);
         const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}${path}`, {
           timeoutMs: 300,
@@ -141,7 +141,7 @@ for (const { protocol, start } of BACKENDS) {
   }
 }
 
-test('http: an answer that begins and does not end has the meaning of its status', async (t) => {
+test('http: an incomplete response is handled by its status', async (t) => {
   const receiver = await startHttpReceiver();
   t.after(() => receiver.stop());
   const settings = exporterSettings('http/json', `http://127.0.0.1:${receiver.port}/v1/metrics`, {
@@ -170,7 +170,7 @@ test('http: an answer that begins and does not end has the meaning of its status
   assert.deepEqual(cut.result, { kind: 'refused', reason: 'HTTP 400 Bad Request: so far' });
 });
 
-test('http: of ten megabytes as an answer little is read, and the status counts', async (t) => {
+test('http: of a response of ten megabytes little is read, and the status counts', async (t) => {
   const receiver = await startHttpReceiver();
   t.after(() => receiver.stop());
   const exporter = exporterOf(
@@ -192,7 +192,7 @@ test('http: of ten megabytes as an answer little is read, and the status counts'
   );
 });
 
-test('grpc: of ten megabytes as an answer little is read', async (t) => {
+test('grpc: of a response of ten megabytes little is read', async (t) => {
   const receiver = await startGrpcReceiver();
   t.after(() => receiver.stop());
   receiver.answerWith((stream) => {
@@ -214,7 +214,7 @@ test('grpc: of ten megabytes as an answer little is read', async (t) => {
   );
 });
 
-test('http: kept connections that the backend closed while they were used again cost no export', async (t) => {
+test('http: idle connections that the backend closes during reuse cost no export', async (t) => {
   const receiver = await startHttpReceiver();
   t.after(() => receiver.stop());
   const settings = exporterSettings('http/protobuf', `http://127.0.0.1:${receiver.port}/v1/metrics`);
@@ -234,7 +234,7 @@ test('http: kept connections that the backend closed while they were used again 
   assert.equal(used.size, 2);
 });
 
-test('http: a connection that is closed before it was ever answered on is not tried again', async (t) => {
+test('http: a connection closed before its first response is not retried', async (t) => {
   const receiver = await startHttpReceiver({ answer: (response) => response.destroy() });
   t.after(() => receiver.stop());
   const settings = exporterSettings('http/protobuf', `http://127.0.0.1:${receiver.port}/v1/metrics`);
@@ -244,7 +244,7 @@ test('http: a connection that is closed before it was ever answered on is not tr
   assert.equal(receiver.requests.length, 1);
 });
 
-test('http: a request that is answered before its end is not sent to its end', async (t) => {
+test('http: a request answered early is not sent to its end', async (t) => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const port = await rawPeer(t, (socket) => {
     socket.once('data', () => {

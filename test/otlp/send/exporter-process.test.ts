@@ -77,7 +77,7 @@ function telling(elsewhere: number, caFile: string): NodeJS.ProcessEnv {
 }
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: no variable of the environment changes a request, nor whom it goes to`, async (t) => {
+  test(`${protocol}: environment variables change neither a request nor its destination`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'celery-otel-environment-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const { caFile, certFile, keyFile } = makeCertificates(join(folder, 'tls'));
@@ -115,7 +115,7 @@ for (const { protocol, start } of BACKENDS) {
   });
 
   for (const scheme of ['http', 'https']) {
-    test(`${protocol} by ${scheme}: a process ends by itself, too, where a silent peer held an export up`, async (t) => {
+    test(`${protocol} by ${scheme}: a process ends by itself even if a silent peer delayed an export`, async (t) => {
       const { port } = await silentPeer(t);
       const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}/`, { timeoutMs: 300 });
       const timedOut = await exportInChild(settings);

@@ -50,7 +50,7 @@ async function exportOfficially(t: TestContext, exporter: PushMetricExporter): P
 
 for (const { protocol, start } of BACKENDS) {
   for (const compression of ['gzip', 'none'] as const) {
-    test(`${protocol}, compression ${compression}: a request is that of the official exporter`, async (t) => {
+    test(`${protocol}, compression ${compression}: a request equals that of the official exporter`, async (t) => {
       const backend = await backendOf(t, start);
       await exportOfficially(t, officialExporter(protocol, backend.endpoint, compression === 'gzip'));
       const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { compression }));
@@ -86,7 +86,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.ok(userAgent.startsWith(`celery-otel/${VERSION} `), userAgent);
   });
 
-  test(`${protocol}: a header that cannot be sent is a mistake in the configuration, told without its value`, () => {
+  test(`${protocol}: an invalid header is a configuration mistake, reported without its value`, () => {
     for (const headers of [{ 'x-key': 'two\r\nlines s3cret' }, { 'x key': 's3cret' }]) {
       assert.throws(
         () =>
@@ -105,7 +105,7 @@ for (const { protocol, start } of BACKENDS) {
   });
 }
 
-test('http: the whole path of the endpoint is kept, and its query', async (t) => {
+test('http: the whole path and query of the endpoint are kept', async (t) => {
   const [, http] = BACKENDS;
   assert.ok(http !== undefined);
   const backend = await backendOf(t, http.start);
@@ -115,7 +115,7 @@ test('http: the whole path of the endpoint is kept, and its query', async (t) =>
   assert.equal(backend.requests[0]?.headers['content-length'], String(backend.requests[0]?.body.length));
 });
 
-test('http: an endpoint that is no URL of HTTP is a mistake in the configuration', () => {
+test('http: an endpoint that is not an HTTP URL is a configuration mistake', () => {
   for (const endpoint of ['localhost:4318', 'ftp://localhost/v1/metrics', '']) {
     assert.throws(() => createExporter(exporterSettings('http/json', endpoint), SIGNALS.metrics), {
       code: 'CONFIG_INVALID',
@@ -123,7 +123,7 @@ test('http: an endpoint that is no URL of HTTP is a mistake in the configuration
   }
 });
 
-test('grpc: without a scheme `insecure` decides about TLS, and the address may be a socket of this host', async (t) => {
+test('grpc: without a scheme `insecure` decides about TLS, and the address may be a Unix socket', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-grpc-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'collector.sock');
@@ -140,7 +140,7 @@ test('grpc: without a scheme `insecure` decides about TLS, and the address may b
 });
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: requests go to the port that is written, port 80 too, and to that of the scheme without one`, async (t) => {
+  test(`${protocol}: requests go to the given port, also 80, or the default port of the scheme`, async (t) => {
     const backend = await backendOf(t, start);
     const dialled: string[] = [];
     // Nobody but root listens on port 80, so what is dialled is noted, and connected with the backend instead.
@@ -184,7 +184,7 @@ test('grpc: a header whose name ends in -bin carries bytes', async (t) => {
 });
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: sixty-four exports at once arrive, and none is dropped`, async (t) => {
+  test(`${protocol}: sixty-four concurrent exports all arrive`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
     const results = await Promise.all(Array.from({ length: 64 }, () => exporter.export(sampleMetrics())));
@@ -201,7 +201,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.accepted(), 2);
   });
 
-  test(`${protocol}: one export after the other goes over one connection`, async (t) => {
+  test(`${protocol}: consecutive exports use one connection`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
     for (let count = 0; count < 3; count += 1) await exporter.export(sampleMetrics());

@@ -24,7 +24,7 @@ const serverOf = ({ certFile, keyFile }: Files) => ({
 });
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: with an authority of one’s own the backend is verified, and without it not trusted`, async (t) => {
+  test(`${protocol}: a backend is trusted only with the configured CA`, async (t) => {
     const files = certificates(t);
     const backend = await backendOf(t, start, { tls: serverOf(files) });
     const trusting = exporterSettings(protocol, backend.endpoint, { certificateFile: files.caFile });
@@ -48,7 +48,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.requests.length, 0);
   });
 
-  test(`${protocol}: a client certificate is shown where the backend demands one`, async (t) => {
+  test(`${protocol}: a client certificate is sent if the backend requires one`, async (t) => {
     const files = certificates(t);
     const { caFile: certificateFile, certFile, keyFile } = files;
     const demanding = { ...serverOf(files), ca: readFileSync(certificateFile), requestCert: true };
@@ -79,7 +79,7 @@ for (const { protocol, start } of BACKENDS) {
     assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' }, 'over a new connection');
   });
 
-  test(`${protocol}: a file that cannot be used is a mistake in the configuration`, (t) => {
+  test(`${protocol}: an unusable file is a configuration mistake`, (t) => {
     const { certFile, keyFile, folder } = certificates(t);
     const noPem = join(folder, 'no.pem');
     writeFileSync(noPem, '-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----\n');

@@ -196,7 +196,7 @@ for (const [endpoint, symptom, expected] of CASES) {
   });
 }
 
-test('a backend that has taken requests is restarted now and then, and not asked for in a wrong way', () => {
+test('for a backend that has accepted requests, no configuration mistake is suggested', () => {
   const closed = none('ECONNRESET socket hang up');
   for (const endpoint of [HTTP, HTTPS, 'http://collector:4317/v1/metrics']) {
     const address = backendAddress({ protocol: 'http/protobuf', endpoint, insecure: false });
@@ -214,7 +214,7 @@ const tlsCause = (said: string, more: Partial<typeof NEW>): string => {
   return likelyCause(none(said), { ...NEW, ...more, address }) ?? '';
 };
 
-test('a certificate of ours that is set and refused is not asked for, but is not trusted', () => {
+test('a configured certificate is not suggested, but may be untrusted', () => {
   for (const alert of ['unknown ca', 'bad certificate', 'certificate required']) {
     const said = `EPROTO tlsv1 alert ${alert}`;
     assert.match(tlsCause(said, { hasClientCertificate: true }), /rejects the client certificate: /u);
@@ -230,7 +230,7 @@ test('a certificate of ours that is set and refused is not asked for, but is not
   assert.match(tlsCause(closed, { hasClientCertificate: true }), /does not trust otlp_client_certificate/u);
 });
 
-test('nobody who has headers or credentials is advised to send them in plain text', () => {
+test('plain text is never suggested with headers or credentials', () => {
   for (const said of ['ECONNRESET socket hang up', `EPROTO ${WRONG_VERSION}`]) {
     assert.match(tlsCause(said, {}), /does not speak TLS.*http:/u);
     assert.match(tlsCause(said, { hasSecrets: true }), /does not speak TLS/u);
@@ -238,7 +238,7 @@ test('nobody who has headers or credentials is advised to send them in plain tex
   }
 });
 
-test('what is asked for is called by the signal that is sent', () => {
+test('the advice names the signal that is sent', () => {
   const signal = { name: 'traces', httpPath: '/v1/traces' };
   const address = backendAddress({ protocol: 'http/json', endpoint: HTTP, insecure: false });
   assert.match(

@@ -11,7 +11,7 @@ const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 const read = (response: Uint8Array, encoding: Encoding | undefined) =>
   readPartialSuccess(response, encoding, SIGNALS.metrics);
 
-test('both encodings say the same', () => {
+test('both encodings give the same result', () => {
   for (const partial of [
     { rejectedDataPoints: 3, errorMessage: 'zu alt' },
     { rejectedDataPoints: 3 },
@@ -26,7 +26,7 @@ test('both encodings say the same', () => {
   }
 });
 
-test('a response that says nothing is a full success', () => {
+test('an empty response is a full success', () => {
   for (const response of [undefined, {}, { rejectedDataPoints: 0, errorMessage: '' }]) {
     assert.equal(read(responseBytes(response), 'protobuf'), undefined);
     assert.equal(read(json({ partialSuccess: response }), 'json'), undefined);
@@ -35,7 +35,7 @@ test('a response that says nothing is a full success', () => {
   assert.equal(read(json({ partialSuccess: { rejectedDataPoints: 3 } }), undefined), undefined);
 });
 
-test('whatever a backend answers with, reading it ends with a count and a text, or with nothing', () => {
+test('any response gives a count and a text, or nothing', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     fc.json().map((text) => Buffer.from(text)),
@@ -54,7 +54,7 @@ test('whatever a backend answers with, reading it ends with a count and a text, 
   );
 });
 
-test('each signal has a name of its own for what was rejected', () => {
+test('each signal has its own name for rejected items', () => {
   const response = json({ partialSuccess: { rejectedDataPoints: 3, rejectedSpans: 2 } });
   const ofSpans = { ...SIGNALS.metrics, rejectedField: 'rejectedSpans' };
   assert.equal(readPartialSuccess(response, 'json', ofSpans)?.rejectedPoints, 2);

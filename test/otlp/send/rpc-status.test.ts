@@ -5,7 +5,7 @@ import { readRpcStatus } from '../../../src/otlp/send/rpc-status.ts';
 import { processorMs } from '../../processor-time.ts';
 import { statusBytes } from './backend-messages.ts';
 
-test('the message and the retry delay of a status are read', () => {
+test('the message and the retry delay of a status are decoded', () => {
   assert.deepEqual(readRpcStatus(statusBytes({ message: 'zu groß' })), {
     message: 'zu groß',
     retryDelayMs: undefined,
@@ -19,7 +19,7 @@ test('the message and the retry delay of a status are read', () => {
   assert.deepEqual(readRpcStatus(new Uint8Array()), { message: '', retryDelayMs: undefined });
 });
 
-test('a status cut off anywhere is read or rejected, and nothing is thrown', () => {
+test('a truncated status is decoded or rejected, without a throw', () => {
   const whole = statusBytes({ message: 'later', retryDelayMs: 1500 });
   for (let length = 0; length < whole.length; length += 1) {
     const cut = readRpcStatus(whole.subarray(0, length));
@@ -27,7 +27,7 @@ test('a status cut off anywhere is read or rejected, and nothing is thrown', () 
   }
 });
 
-test('reading ends, whatever the bytes are', () => {
+test('decoding ends for any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       const status = readRpcStatus(bytes);
@@ -37,7 +37,7 @@ test('reading ends, whatever the bytes are', () => {
   assert.equal(readRpcStatus(new Uint8Array(1_000_000).fill(0x80)), undefined);
 });
 
-test('a megabyte of empty details is read in no time', () => {
+test('a megabyte of empty details is decoded quickly', () => {
   const fields = new Uint8Array(1_000_000);
   for (let at = 0; at < fields.length; at += 2) fields[at] = 0x1a;
   const tookMs = processorMs(() => {

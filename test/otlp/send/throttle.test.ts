@@ -5,11 +5,11 @@ import { createThrottle } from '../../../src/otlp/send/throttle.ts';
 const NOW_MS = 1_000_000;
 const FIVE_MINUTES_MS = 300_000;
 
-test('without a request to wait there is no throttle', () => {
+test('without a retry delay there is no throttle', () => {
   assert.equal(createThrottle().left(NOW_MS), undefined);
 });
 
-test('a throttle lasts as long as the backend asked, and keeps its reason', () => {
+test('a throttle lasts as long as requested, and keeps its reason', () => {
   const throttle = createThrottle();
   throttle.begin('overloaded', 1500, NOW_MS);
   assert.deepEqual(throttle.left(NOW_MS), { reason: 'overloaded', ms: 1500 });
@@ -18,7 +18,7 @@ test('a throttle lasts as long as the backend asked, and keeps its reason', () =
 });
 
 for (const askedMs of [FIVE_MINUTES_MS, FIVE_MINUTES_MS + 1, 86_400_000, Number.MAX_VALUE, Infinity]) {
-  test(`a backend that asks for ${askedMs} ms is sent something again after five minutes`, () => {
+  test(`a backend that requests ${askedMs} ms is retried after five minutes`, () => {
     const throttle = createThrottle();
     throttle.begin('for ever', askedMs, NOW_MS);
     assert.deepEqual(throttle.left(NOW_MS + FIVE_MINUTES_MS - 1), { reason: 'for ever', ms: 1 });
