@@ -1,11 +1,11 @@
 /**
- * `npm test`: installs the real programs that tests need, runs the tests, and is stricter than Node: a run without a test
- * fails, and with `CI=true` a skipped or todo test does too.
+ * `npm test`: installs the real programs that tests need, runs the tests, and is stricter than Node: a run without a
+ * test fails, and with `CI=true` a skipped or todo test does too.
  *
  *     npm test [-- [--fast] [--coverage] [--test-name-pattern=PATTERN] [file or folder …]]
  *
- * `--fast` (`npm run test:fast`) excludes tests that need a real program or take long; `--coverage` measures the coverage of
- * `src/` and fails if it is below the minimum.
+ * `--fast` (`npm run test:fast`) excludes tests that need a real program or take long; `--coverage` measures the
+ * coverage of `src/` and fails if it is below the minimum.
  */
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
@@ -33,7 +33,7 @@ const SLOW = [
 ];
 /** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|hearing|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp\/|real\//u;
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp\/|real\//u;
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[

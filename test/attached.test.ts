@@ -1,4 +1,4 @@
-/** Services attached to a MeterProvider of the program that embeds the bridge: what it gets, what it does not, and when. */
+/** Services attached to a MeterProvider of the application: what is recorded there, and when. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { AggregationTemporality, InstrumentType } from '@opentelemetry/sdk-metrics';
@@ -16,7 +16,7 @@ const PAY = run('shop.pay', 'w1@shop');
 const MAIL = run('mail.send', 'w1@mail');
 const NO_SELF = { enabled: false, attributes: {} } as const;
 
-/** The bridge is stopped when the test is over, if it was not before. */
+/** The bridge is stopped after the test unless it was before. */
 function bridgeOf(t: TestContext, options: BridgeOptions): { bridge: Bridge; told: readonly SelfEvent[] } {
   const told: SelfEvent[] = [];
   const bridge = createBridge({ ...options, tell: (event) => told.push(event) });
@@ -24,7 +24,7 @@ function bridgeOf(t: TestContext, options: BridgeOptions): { bridge: Bridge; tol
   return { bridge, told };
 }
 
-/** With no otlp, so that nothing can be exported by the bridge. */
+/** Without otlp, so that the bridge cannot export. */
 function attachedBridge(t: TestContext, service: BridgeService, { provider }: PlainSdk) {
   return bridgeOf(t, { services: [{ ...service, meterProvider: provider }], self: NO_SELF });
 }
@@ -189,7 +189,7 @@ test('the last counts are recorded when the bridge stops, and nothing after that
   await bridge.finished;
   const before = await plain.collect();
   assert.equal(sumOf(before, 'celery.worker.up'), 1);
-  // It waits to be put in order with what the recording does not tell any more.
+  // It is still in the reordering window, since no event follows it.
   assert.equal(sumOf(before, 'celery.task.succeeded'), 0);
   await bridge.stop(5000);
 

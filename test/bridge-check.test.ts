@@ -1,4 +1,4 @@
-/** The numbers of `createBridge`: each is checked, all at once, and told by its path. */
+/** The numeric options of `createBridge`: each is checked, and all mistakes are reported at once by path. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBridge } from '../src/bridge.ts';
@@ -7,7 +7,7 @@ import { CeleryOtelError } from '../src/errors.ts';
 import { otlpSettings } from './otlp/settings.ts';
 import { serviceAt } from './recorded-service.ts';
 
-/** Options in which every number there can be is there. */
+/** Options that set every possible number. */
 function options(): BridgeOptions {
   const otlp = otlpSettings('http://127.0.0.1:1');
   const histogram = { recordMinMax: true } as const;
@@ -70,7 +70,7 @@ function numbersIn(value: unknown, path = ''): readonly string[] {
   );
 }
 
-/** What may be 0, below it or without an end; everything else is more than 0. */
+/** Numbers that may be 0, negative or infinite; all others must be positive. */
 const ALSO: readonly [path: RegExp, values: readonly number[]][] = [
   [/\.heartbeatS$/u, [0]],
   [/\.speed$/u, [Number.POSITIVE_INFINITY]],

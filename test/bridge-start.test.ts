@@ -1,4 +1,4 @@
-/** A bridge of which one service cannot be started: nothing of it goes on. */
+/** A bridge with one service that cannot be started: nothing of it goes on. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -12,7 +12,7 @@ import { otlpSettings } from './otlp/settings.ts';
 import { plainSdk } from './plain-sdk.ts';
 import { serviceAt } from './recorded-service.ts';
 
-/** A broker that takes connections, says nothing, and knows who is still there. */
+/** A silent broker that knows which connections are open. */
 async function silentBroker(t: TestContext): Promise<LoopbackServer> {
   const server = createServer((socket) => socket.on('error', () => {}).resume());
   const broker = await listenOnLoopback(server, {});
@@ -20,7 +20,7 @@ async function silentBroker(t: TestContext): Promise<LoopbackServer> {
   return broker;
 }
 
-/** Of two addresses that are shuffled one is chosen at the start, by a chance that there is not. */
+/** `random` throws when the addresses are shuffled. */
 const noChance = (): number => {
   throw new Error('there is no chance');
 };

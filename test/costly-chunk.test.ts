@@ -1,4 +1,4 @@
-/** Costly bodies that come all at once: together they take longer than a turn may, and no turn does. */
+/** Costly bodies that arrive at once: together they take longer than an event loop turn may, but no turn does. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +56,7 @@ function listenAt(t: TestContext, url: string): Listening {
   return { service, of: (reason) => told.filter((each) => each === reason).length };
 }
 
-/** Each way to have them all at once; resolves once the service is at work, with how to begin. */
+/** Each way to send them at once; resolves once the service is connected, with a function to begin. */
 const WAYS: Readonly<Record<string, (t: TestContext) => Promise<{ url: string; begin?: () => void }>>> = {
   async 'one read of a socket'(t) {
     const { url, send } = await startScriptedBroker(t);

@@ -46,7 +46,7 @@ function shopService(more: Readonly<Record<string, string>> = {}): BridgeService
   return loaded.config.services[0];
 }
 
-/** A watch that says always the same, and how many there are. */
+/** A fake watch with constant readings, and the number of its instances. */
 function fakeWatches() {
   const watches = { begun: 0, read: 0, closed: 0 };
   const watch = (): ProcessWatch => {
@@ -94,7 +94,7 @@ function destinationsTo(sink: Receiver, self: BridgeOptions['self'], overrides: 
   return { destinations, told, watches };
 }
 
-/** An OpenTelemetry set-up that a program has of its own. */
+/** An application’s own OpenTelemetry setup. */
 function programsOwn(t: TestContext) {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
@@ -194,7 +194,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
       [...FED_FROM_TOTALS, ...FED_FROM_TOTALS].sort(),
       'of each mode of the CPU, or of both the service and the bridge',
     );
-    // Nanoseconds are no exact fractions of ms.
+    // Nanoseconds are not exact fractions of ms.
     for (const { metric, startMs } of first)
       assert.ok(Math.floor(startMs) <= begunMs, `${metric} starts too late`);
     const expectedMs = first.map(({ startMs, timeMs }) => (temporality === 'delta' ? timeMs : startMs));
@@ -403,14 +403,14 @@ test('after an abandoned start, nothing is exported or read', async (t) => {
   };
   await open(abandoned).abandon();
   const going = open(other);
-  // Of two with one interval, what the one does three times the other would have done by then.
+  // With the same interval, one would have exported three times by then.
   await other.waitFor('celery-otel', () => other.exports() >= 3, 5000);
   await going.close(5000);
   assert.equal(abandoned.exports(), 0);
   assert.deepEqual(watches, { begun: 1, read: 0, closed: 1 });
 });
 
-/** What is said of the metrics of `shop` when the destinations close, and what was told until then. */
+/** The report on the metrics of `shop` when the destinations close, and the self events until then. */
 async function closedWith(
   t: TestContext,
   { counts, refuses, intervalMs = 60_000 }: { counts: boolean; refuses: () => boolean; intervalMs?: number },

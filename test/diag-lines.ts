@@ -1,4 +1,4 @@
-/** What is passed to the diagnostics of the OpenTelemetry API while a test runs. */
+/** Captures the diagnostics of the OpenTelemetry API during a test. */
 import type { TestContext } from 'node:test';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 

@@ -1,4 +1,4 @@
-/** A provider of which one thing fails, whatever it is asked with; all else is that of a real one. */
+/** A real provider in which one method fails. */
 import type { MeterProvider } from '@opentelemetry/api';
 
 /** What may fail: a method of a provider, of a meter or of an instrument. */

@@ -1,4 +1,4 @@
-/** A service after a burst: everything that it brought becomes due at once, and nobody else is to notice. */
+/** A service after a burst: everything becomes due at once, which must not delay other services. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,10 +15,10 @@ import { type RecordedEvent, recordedService } from './recorded-service.ts';
 
 const TASKS = 50_000;
 const WORKERS = 5_000;
-/** Some hundreds where all of them are observed in one turn. */
+/** Some hundred ms if all of them are observed in one turn. */
 const TURN_MS_MAX = 100;
 
-/** Each task has a name of its own; half of them have begun, and every worker has spoken twice. */
+/** Each task has its own name; half of them have started, and every worker has sent two events. */
 function burst(): readonly RecordedEvent[] {
   const afterMs = 0;
   return Array.from({ length: TASKS }, (_, index): readonly RecordedEvent[] => {

@@ -1,4 +1,4 @@
-/** A name that forges a log line, clears the screen and turns the direction of writing, and what is shown of it. */
+/** A name that forges a log line, clears the screen and reverses the writing direction, and its escaped form. */
 export const HOSTILE =
   'w1@h\u001b[2J\r\n{"level":"error"}\u0000\u007f\u0085\u009b31m\u202egnp\u2066\u200f\u2028\u2029\ufeff\ud800.';
 export const HOSTILE_SHOWN =

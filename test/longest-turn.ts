@@ -1,9 +1,9 @@
-/** Measures how long work holds up everything else in its process. */
+/** Measures how long work blocks the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * The longest time that the event loop went without a turn for others while the work was done, in ms of this thread’s
- * processor time: what other processes, or other threads, take of a core is not counted.
+ * The longest event loop turn during the work, in ms of this thread’s processor time: time of other processes and
+ * threads is not counted.
  */
 export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
   let longestMs = 0;

@@ -1,4 +1,4 @@
-/** From the bytes of events to the bytes of exports: whatever numbers any field of any event holds, points stay sane. */
+/** From the bytes of events to the bytes of exports: whatever numbers the fields contain, points are valid. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -21,7 +21,7 @@ const SEED = 20_261_122;
 const T0_MS = 1_795_260_275_000;
 const TYPES = Object.keys(WIRE_EVENTS).filter((type): type is CeleryEvent['type'] => type in WIRE_EVENTS);
 
-/** As they stand in JSON; those beyond a double are infinite once they are parsed. */
+/** As in JSON; those beyond a double are infinite after parsing. */
 const numbers = fc.oneof(
   fc.double().map((value) => (Number.isFinite(value) ? String(value) : '1e999')),
   fc.integer().map(String),

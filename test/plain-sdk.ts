@@ -1,4 +1,4 @@
-/** A MeterProvider of the plain SDK, as a program has one that attaches the bridge to it; a test collects it when it wants to. */
+/** A MeterProvider of the plain SDK, as in an application that attaches the bridge; a test collects it on demand. */
 import type { Attributes } from '@opentelemetry/api';
 import {
   AggregationTemporality,
@@ -28,7 +28,7 @@ export interface PlainPoint {
 
 export interface PlainSdk {
   readonly provider: MeterProvider;
-  /** What an export would have. */
+  /** The content of an export. */
   collect(): Promise<readonly PlainPoint[]>;
   /** Of callbacks, in all collections. */
   readonly failures: readonly unknown[];

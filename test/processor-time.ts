@@ -1,4 +1,4 @@
-/** Measures work by the processor time of this thread: what other processes, or other threads, take of a core is not counted. */
+/** Measures work in processor time of this thread: time of other processes and threads is not counted. */
 
 /** @returns ms */
 export function processorMs(work: () => void): number {

@@ -1,4 +1,4 @@
-/** A Celery service whose messages a test writes itself, in a recording, instead of sending them through a broker. */
+/** A Celery service that replays messages written by a test, without a broker. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,14 +11,14 @@ import { type EventFields, event } from './e2e/publish.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
 
-/** One event, and how long after the recording began it happened and arrived. */
+/** One event, and when it happened and arrived, after the start of the recording. */
 export interface RecordedEvent {
   readonly afterMs: number;
   readonly type: string;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** The events of one run of a task that takes a quarter of a second. */
+/** The events of a run of a quarter of a second. */
 export function run(name: string, hostname: string, afterMs = 0): readonly RecordedEvent[] {
   const fields = { hostname, uuid: `${name} on ${hostname} after ${afterMs}`, name };
   return [
@@ -32,7 +32,7 @@ export function run(name: string, hostname: string, afterMs = 0): readonly Recor
   ];
 }
 
-/** A service that plays the events, as fast as it can unless another speed is given. */
+/** A service that replays the events, by default as fast as possible. */
 export function recordedService(
   t: TestContext,
   name: string,

@@ -16,7 +16,7 @@ import { event } from './e2e/publish.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
 
-/** A recording of these events, each a number of ms after the beginning, plain or in zstd. */
+/** A recording of these events, each with its time in ms, plain or compressed with zstd. */
 function recording(
   t: TestContext,
   events: readonly (readonly [fields: unknown, afterMs: number])[],
@@ -71,7 +71,7 @@ function serviceOn(t: TestContext, url: string) {
 
 test('it reports its connection state, and the size and limit of each table', async (t) => {
   const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
-  // Nothing comes for an hour after the first.
+  // Nothing follows for an hour.
   const url = recording(t, [
     [[sent, event('worker-heartbeat')], 0],
     [event('worker-heartbeat'), 3_600_000],

@@ -1,6 +1,6 @@
 /**
- * The yardstick: a consumer that takes Celery's events from RabbitMQ with the same client, parses their JSON and does
- * nothing more. Run as a process of its own; says on stdout how many events it has parsed.
+ * The baseline: a consumer that reads Celery's events from RabbitMQ with the same client and only parses their JSON.
+ * Runs in its own process, and prints on stdout how many events it has parsed.
  */
 import { connect } from 'amqplib';
 

@@ -1,4 +1,4 @@
-/** Makes the events of ordinary tasks as Celery's workers and clients send them, in bulk and already serialized. */
+/** Generates the serialised events of ordinary tasks in bulk, as Celery's workers and clients send them. */
 import { randomUUID } from 'node:crypto';
 
 const TASKS = 20;
@@ -6,7 +6,7 @@ const WORKERS = 4;
 /** sent, received, started, succeeded. */
 export const EVENTS_PER_TASK = 4;
 
-/** The bodies of `tasks` tasks' events, each a message of its own or in lists of so many. */
+/** The bodies of the events of `tasks` tasks, single or in lists of a given size. */
 export function bodies(tasks: number, eventsPerList: number | undefined): readonly Buffer[] {
   const events = Array.from({ length: tasks }, (_, index) => lifecycle(index)).flat();
   if (eventsPerList === undefined) return events.map((event) => Buffer.from(JSON.stringify(event)));

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const BENCH = fileURLToPath(new URL('./pure-rooms.ts', import.meta.url));
 const TIMEOUT_MS = 240_000;
 
-/** It ends with status 1, which rejects, where a bound is exceeded; its table is in the message then. */
+/** The script exits with 1 if a bound is exceeded, which rejects with its table as the message. */
 async function bench(only: 'cost' | 'memory'): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--only', only], {
     timeout: TIMEOUT_MS,

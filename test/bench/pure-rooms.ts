@@ -1,7 +1,7 @@
 /**
- * What the pure rooms (`celery/` and `cluster/`) cost an event and a task: a million tasks on a thousand workers that come
- * and go, without any socket. Ends with status 1 where memory grows with the tasks that have been, where an event costs
- * more the more there have been, or where a live task takes more memory than it may.
+ * Measures the cost of the pure rooms (`celery/` and `cluster/`) per event and task: a million tasks on a thousand
+ * changing workers, without sockets. Exits with 1 if memory grows with the number of past tasks, if the cost of an
+ * event does, or if a live task takes more memory than allowed.
  */
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
@@ -15,7 +15,7 @@ import { SETTINGS } from '../cluster/events.ts';
 const TASKS = 1_000_000;
 const BLOCK = 100_000;
 const WORKERS = 1_000;
-/** Of the thousand, so many are there at a time. */
+/** How many of the thousand are there at a time. */
 const WORKERS_AT_ONCE = 50;
 const TASKS_A_SECOND = 2_000;
 const TASKS_A_BATCH = 200;
@@ -24,7 +24,7 @@ const BLOCKS_COMPARED = 3;
 const EVENTS_PER_TASK = 4;
 /** What a usual export interval is. */
 const SECONDS_BETWEEN_COLLECTIONS = 10;
-/** Of the table that is full for the first time, to the same table after its entries have changed. */
+/** From the full table to the same table after all its entries have been replaced. */
 const HEAP_STEP_MAX = 1.15;
 /** From then on. */
 const HEAP_GROWTH_MAX = 1.03;
@@ -33,12 +33,12 @@ const LIVE_TASKS = 100_000;
 const BYTES_PER_LIVE_TASK_MAX = 400;
 const T0_MS = 1_795_260_275_000;
 
-/** How far a task has come that is remembered, by the number of its events. */
+/** The state of a remembered task, by the number of its events. */
 const STAGES = { 'is sent': 1, 'is received': 2, runs: 3, 'is over': 4 } as const;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' } } });
 
-// What `--expose-gc` does, without a flag that whoever runs this has to know of.
+// Like `--expose-gc`, but without a flag for the user to know.
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
@@ -72,9 +72,9 @@ function comeAndGo(): void {
 }
 
 /**
- * @param compared whether a cluster that has seen nothing takes its first block in turns with it: whatever else the
- * machine does meanwhile, it does to both
- * @returns µs an event, and how many times what it costs the other
+ * @param compared whether to alternate with a new cluster that gets its first block: other load on the machine then
+ * affects both
+ * @returns µs per event, and the ratio to the cost in the new cluster
  */
 function runBlock(
   cluster: Cluster,

@@ -1,7 +1,7 @@
 /**
- * CPU per event of the whole `celery-otel run` process, beside a bare consumer that only parses JSON: both take the same
- * messages from the same RabbitMQ at the same time, so their ratio says something on any machine. Ends with status 1
- * where a ratio is above its limit.
+ * Measures CPU per event of the whole `celery-otel run` process against a bare consumer that only parses JSON: both
+ * read the same messages from the same RabbitMQ at the same time, so the ratio is comparable across machines. Exits
+ * with 1 if a ratio exceeds its limit.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { bodies, EVENTS_PER_TASK } from './lifecycles.ts';
 
-/** The forms in which Celery sends events, and how many times the bare consumer's CPU the bridge may take. */
+/** The forms in which Celery sends events, and the limit on the ratio of CPU times. */
 const FORMS = [
   { name: 'single events', eventsPerList: undefined, ratioMax: 1.5 },
   { name: 'lists of ten', eventsPerList: 10, ratioMax: 4 },
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const tasks = Number(options.tasks);
 
-/** A process under test: its CPU so far, and how to wait until it has taken so many events. */
+/** A process under test: its CPU time so far, and a wait until it has read a number of events. */
 interface Consumer {
   cpuS(): number;
   until(events: number): Promise<void>;
@@ -91,7 +91,7 @@ async function startBridge(): Promise<Consumer> {
     CELERY_BROKER_URL: rabbitmq.url,
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    // More often than anybody exports, and still not what is measured here.
+    // An export interval that does not matter here.
     OTEL_METRIC_EXPORT_INTERVAL: '5000',
   });
   let log = '';
@@ -140,7 +140,7 @@ async function publish(messages: readonly Buffer[]): Promise<void> {
   await channel.waitForConfirms();
 }
 
-/** User and system time of a process by the kernel's account (proc(5), /proc/PID/stat, fields 14 and 15). */
+/** User and system time of a process (proc(5), /proc/PID/stat, fields 14 and 15). */
 function cpuSeconds(pid: number | undefined): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

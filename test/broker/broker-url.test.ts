@@ -1,4 +1,4 @@
-/** Addresses as Celery's users write them, by kombu's rules, and what a reason or a label must never show. */
+/** Addresses as Celery's users write them, by kombu's rules, and what a reason or a label must not show. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -77,7 +77,7 @@ test('TLS verifies the server unless the address explicitly disables it', () => 
   for (const reqs of ['none', 'CERT_NONE']) {
     assert.deepEqual(amqp(`amqps://h?ssl_cert_reqs=${reqs}`).tls, { ...none, verify: false });
   }
-  // To a client, Python's ssl.CERT_OPTIONAL means the same as CERT_REQUIRED.
+  // For a client, Python's ssl.CERT_OPTIONAL means CERT_REQUIRED.
   for (const reqs of ['required', 'CERT_REQUIRED', 'optional', 'CERT_OPTIONAL']) {
     assert.deepEqual(amqp(`amqps://h?ssl_cert_reqs=${reqs}`).tls, { ...none, verify: true });
   }
@@ -195,7 +195,7 @@ test('no label or reason contains a password, however malformed the address is',
       }
     }
   }
-  // Without a host after it, what was meant as a password is a port.
+  // Without a host after it, an intended password is parsed as a port.
   assert.doesNotMatch(reason('amqp://u:hunter2'), /hunter2/);
 });
 

@@ -1,6 +1,6 @@
 /**
- * What every transport must do, as a suite to be run against each: deliver what was sent byte by byte, be ready once,
- * stop whenever it is asked to, and end with a reason instead of an error.
+ * The test suite for every transport: deliver messages byte by byte, become ready once, stop at any time, and end with
+ * a reason instead of an error.
  */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
@@ -15,18 +15,18 @@ export type SentMessage = Omit<RawMessage, 'arrivedAtMs' | 'exchange'> & {
   readonly body: Buffer;
 };
 
-/** Somewhere to listen at. */
+/** A source to listen to. */
 export interface Source {
   readonly session: { readonly url: BrokerUrl } & Partial<SessionOptions>;
-  /** To be called once a session is ready; resolves when the messages are under way. */
+  /** Call it once a session is open; resolves when the messages have been sent. */
   send(): Promise<void>;
 }
 
 export interface TransportUnderTest {
   readonly create: () => Transport;
-  /** A source of exactly these messages, on an exchange `events`, that then stays silent without an end. */
+  /** A source of exactly these messages, on an exchange `events`, that then stays silent and open. */
   readonly open: (t: TestContext, messages: readonly SentMessage[]) => Promise<Source>;
-  /** An address at which there is nothing. */
+  /** An address without a source. */
   readonly absent: () => BrokerUrl;
 }
 

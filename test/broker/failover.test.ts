@@ -1,4 +1,4 @@
-/** The order of addresses and the waits, with given randomness. */
+/** The order of addresses and the waits, with fixed randomness. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -6,7 +6,7 @@ import { type AttemptOutcome, Failover } from '../../src/broker/failover.ts';
 
 const FULL_WAITS = () => 1;
 
-/** The address and the wait before it (ms), attempt by attempt, when each comes to the given outcome. */
+/** The address and the wait before it (ms) of each attempt, given the outcomes. */
 function walk(failover: Failover<string>, outcomes: readonly AttemptOutcome[]): string[] {
   const steps = [failover.url];
   for (const outcome of outcomes) {

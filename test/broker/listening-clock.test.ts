@@ -4,7 +4,7 @@ import { ListeningClock, PROOF_INTERVAL_MS } from '../../src/broker/listening-cl
 
 const WALL_MS = 1_795_260_275_000;
 
-/** A clock that is told of time in seconds since the beginning. */
+/** A listening clock with times in seconds since the beginning. */
 function clock() {
   const listening = new ListeningClock();
   const at = (s: number) => [s * 1_000, WALL_MS + s * 1_000] as const;

@@ -1,6 +1,6 @@
-/** Collects what happens while a test runs, and waits for conditions on it instead of for time. */
+/** Collects events during a test, and waits for conditions on them instead of for time. */
 
-/** Things that happened, in their order. */
+/** The events, in order. */
 export class Log<T> {
   readonly items: T[] = [];
   readonly #waiting = new Set<(item: T) => void>();
@@ -24,7 +24,7 @@ export class Log<T> {
     });
   }
 
-  /** Resolves once there are so many items. */
+  /** Resolves once there are this many events. */
   async reaches(count: number): Promise<readonly T[]> {
     if (this.items.length < count) await this.find(() => this.items.length >= count, this.items.length);
     return this.items;

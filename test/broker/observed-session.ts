@@ -1,4 +1,4 @@
-/** Runs one session of a transport and records what it does, for tests of any transport. */
+/** Runs one session of a transport and records it, for tests of any transport. */
 import type { TestContext } from 'node:test';
 import type {
   Deliver,
@@ -12,7 +12,7 @@ import { type BrokerUrl, parseBrokerUrls } from '../../src/broker/broker-url.ts'
 import { Log } from './log.ts';
 
 export interface ObservedSession {
-  /** What happened, in its order. */
+  /** The events, in order. */
   readonly log: Log<'ready' | RawMessage>;
   readonly ended: Promise<NotOpened | SessionEnd>;
   readonly stopping: AbortController;
@@ -24,7 +24,7 @@ export interface ObservedSession {
 
 export interface Given extends Partial<SessionOptions> {
   readonly url: BrokerUrl;
-  /** Else each is logged. */
+  /** By default each message is logged. */
   readonly deliver?: Deliver;
   /** Called instead of logging it. */
   readonly ready?: (exchange?: string) => void;

@@ -8,7 +8,7 @@ import { createYieldToLoop, runYielding } from '../../src/yielding.ts';
 
 const CHUNK_MS = 4;
 
-/** A stream with so many chunks at hand, read as amqplib reads: all that there is, and again when there is more. */
+/** A stream with that many chunks available, read as amqplib reads: until null, and again on 'readable'. */
 function readingOf(t: TestContext, chunks: number) {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
@@ -40,7 +40,7 @@ test('in a flood, each turn reads as much as its time allows, and everything is 
   }
   await ended;
   assert.deepEqual(seen, [...Array(20).keys()]);
-  // The third begins before the time is over; some turns of the loop see the reads of two.
+  // The third read begins before the time is over; some turns have reads of two.
   assert.ok(Math.max(...perTurn) <= 6, perTurn.join(' '));
   assert.ok(perTurn.length >= 3, perTurn.join(' '));
 });
@@ -113,7 +113,7 @@ test('the start of each chunk is always read, however little time there is', asy
   stream.destroy();
 });
 
-/** Of all the time that passes, in ms: that of a piece of work, and that of reading each of so many streams without an end. */
+/** The time spent in other work and in reading each of these endless streams, ms. */
 async function sharedTime(t: TestContext, streams: number, workMs: number) {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);

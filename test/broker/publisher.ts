@@ -1,12 +1,12 @@
-/** Publishes events as a Celery worker's dispatcher would, with amqplib and a connection of its own. */
+/** Publishes events like a Celery worker, with amqplib and its own connection. */
 import type { TestContext } from 'node:test';
 import { connect } from 'amqplib';
 import type { SentMessage } from './conformance.ts';
 
 export interface Publisher {
-  /** Resolves when the broker has them all. */
+  /** Resolves when the broker has confirmed all. */
   publish(exchange: string, messages: readonly SentMessage[]): Promise<void>;
-  /** An exchange as somebody else made it; resolves false where the broker refuses the declaration. */
+  /** Declares an exchange with other flags; resolves false if the broker refuses. */
   declare(exchange: string, type: string, flags: { durable: boolean; autoDelete: boolean }): Promise<boolean>;
 }
 

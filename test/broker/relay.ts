@@ -1,4 +1,4 @@
-/** A TCP relay before a server, that can fall silent as a network does that drops everything, or be cut. */
+/** A TCP relay in front of a server, which can go silent like a network that drops all packets, or be cut. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -6,13 +6,13 @@ import { freePort } from '../real/free-port.ts';
 
 export interface Relay {
   readonly port: number;
-  /** Carries nothing any more, in either direction, and closes nothing; new connections are taken and get no answer. */
+  /** Stops relaying in both directions without closing; new connections are accepted and get no reply. */
   silence(): void;
-  /** Takes nothing any more from either side, as a process that is stopped: senders have to wait. */
+  /** Stops reading from both sides, like a suspended process: senders have to wait. */
   stall(): void;
   /** Closes all connections, and new ones at once. */
   cut(): void;
-  /** Carries everything again, for new connections; those there were are closed. */
+  /** Relays again for new connections; existing ones are closed. */
   restore(): void;
   /** Resolves when all clients have closed their connections. */
   deserted(): Promise<void>;
@@ -60,7 +60,7 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
       state = 'silent';
       for (const socket of sockets) {
         socket.unpipe();
-        // Reading on is what shows that the other side has closed.
+        // Only reading shows that the other side has closed.
         socket.resume();
       }
     },

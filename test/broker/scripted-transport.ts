@@ -1,4 +1,4 @@
-/** A transport that does as a test tells it, and what a test sees of a listener that uses it. */
+/** A transport scripted by a test, and what the test observes of a listener that uses it. */
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type {
@@ -15,7 +15,7 @@ import type { SelfEvent } from '../../src/self/self-event.ts';
 import { AMQP } from './amqp/amqp-transport.ts';
 import { Log } from './log.ts';
 
-/** What comes of one attempt. */
+/** The result of one attempt. */
 export type Step = (options: SessionOptions) => Opening | Promise<Opening>;
 
 export const MESSAGE: RawMessage = {
@@ -34,14 +34,14 @@ export function opened(receive: Session['receive'], exchange?: string): Opening 
   return { kind: 'opened', session: { ...source, receive } };
 }
 
-/** Resolves when it is asked to stop. */
+/** Resolves when it is stopped. */
 export function untilStopped({ signal }: SessionOptions): Promise<{ readonly kind: 'stopped' }> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve({ kind: 'stopped' }), { once: true });
   });
 }
 
-/** Stays until it is asked to stop; `isOpen` says whether it gets that far. */
+/** Lasts until it is stopped; `isOpen` says whether it gets that far. */
 export function staying(isOpen: boolean): Step {
   return (options) => (isOpen ? opened(() => untilStopped(options)) : untilStopped(options));
 }
@@ -60,9 +60,9 @@ export interface Scripted {
   /** The label of the address of each probe. */
   readonly probes: Log<string>;
   readonly delivered: Log<RawMessage>;
-  /** Hosts at which something listens; none at first. */
+  /** Hosts that are reachable; none at first. */
   readonly listening: Set<string>;
-  /** Lets so much time pass, in steps of 50 ms between which everything settles. */
+  /** Advances the time in steps of 50 ms, between which everything settles. */
   pass(ms: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The loop that keeps messages coming, over a transport that does as it is told, in mocked time. */
+/** The session loop over a scripted transport, in mocked time. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
@@ -201,7 +201,7 @@ for (const [when, steps, ms] of STOPS) {
     const { listener, stopping, attempts, probes, told, pass } = listenScripted(t, steps);
     await pass(ms);
     stopping.abort();
-    // No time passes from here on.
+    // The time stands still from here on.
     assert.equal(await listener.done, 'stopped');
     assert.equal(listener.connected(), false);
     assert.deepEqual(getEventListeners(stopping.signal, 'abort'), []);

@@ -1,6 +1,6 @@
 /**
- * Compressed bodies of blocks that cost a decompressor the most, as large as they are asked for. Nothing is in them: what
- * they take, they take for themselves. No library writes them.
+ * Compressed bodies of the blocks that cost a decompressor the most, of any size. They expand to nothing; their cost is
+ * in the blocks themselves. No library writes them.
  */
 
 /** RFC 1951, 3.2.7: the order in which the lengths of the codes for lengths stand. */

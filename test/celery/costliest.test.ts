@@ -1,4 +1,4 @@
-/** What the costliest messages of each shape cost, in a process of its own. */
+/** The cost of the costliest messages of each shape, in a separate process. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';

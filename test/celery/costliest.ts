@@ -1,7 +1,6 @@
 /**
- * Decodes the messages that it is given, in a process of its own, and prints what they cost: processor time of its
- * thread, and how far its memory grew beyond what it was before. Its input is JSON: pairs of a compression and a body in
- * base64.
+ * Decodes messages in a separate process and prints their cost: processor time of the thread, and how far its memory
+ * grew. Its input is JSON: pairs of a compression and a body in base64. base64.
  */
 import { readFileSync } from 'node:fs';
 import { decode } from '../../src/celery/decode.ts';

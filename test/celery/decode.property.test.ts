@@ -1,6 +1,6 @@
 /**
- * Whatever arrives, decoding gives one event or one rejection for each element, all numbers in it are plausible, and it
- * never throws.
+ * For any input, decoding gives one event or one rejection for each element, all numbers are plausible, and it never
+ * throws.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { message, WIRE_EVENTS } from './wire.ts';
 
 const SEED = 20_261_121;
-/** Stands in payloads only, so that finding it anywhere else means that a payload leaked. */
+/** Occurs in payloads only: to find it elsewhere means that a payload leaked. */
 const SECRET = 'pa55word';
 
 const REASONS: ReadonlySet<string> = new Set(Object.keys(REJECTION_REASONS));
@@ -49,7 +49,10 @@ function assertBounded(value: unknown): void {
   else assert.ok(value === undefined || typeof value === 'boolean', `a ${typeof value}`);
 }
 
-/** A number of an event: the field that it was read from, how many of it are one of the field’s unit, and what else it may be. */
+/**
+ * A number of an event: the field that it was read from, how many of it are one of the field’s unit, and what else it
+ * may be.
+ */
 const READ_FROM: Readonly<Record<string, readonly [field: NumericField, perUnit: number, untold?: number]>> =
   {
     timestampMs: ['timestamp', 1000],

@@ -108,7 +108,7 @@ test('the routing key has no influence', () => {
   assert.equal(events[0]?.type, 'worker-heartbeat');
 });
 
-/** A text so long that the structure of what it is in is looked at. */
+/** A text long enough that the body’s structure is checked. */
 const padding = JSON.stringify('x'.repeat(BODY_LIMITS.unscanned.max));
 
 /** Text that no compression makes less than half as large. */

@@ -9,8 +9,8 @@ const STARTED = WIRE_EVENTS['task-started'];
 const BODY = Buffer.from(JSON.stringify(STARTED));
 
 /**
- * One task-started as Python's own zlib, bz2, lzma and pickle write it (`zlib.compress(json)` and so on, Python 3.11):
- * what kombu puts on the wire.
+ * A task-started compressed by Python's own zlib, bz2, lzma and pickle (`zlib.compress(json)` and so on, Python 3.11):
+ * what kombu sends.
  */
 const PYTHON = {
   zlib: 'eJwdjtEOwiAMRX9l6bMY6qgwn/wVBBqXiVtGpzHGfxf21nPvzUm/cJ+LPH1OcOngjddXhkMHm4SZuSSpqa68jLFeOJyNqxQec5gaY5tuewfGoGGmm9JMrEykoFxCr5C11564Z8SmljGnIj4vTWAHOvWIhEeryQ6uCeWz7M+IL5Oqy1VShN8fxWMvUA==',
@@ -34,7 +34,7 @@ interface Case {
   readonly title: string;
   readonly body: unknown;
   readonly with?: Overrides;
-  /** The reason of the rejection; without one an event is read. */
+  /** The rejection reason; undefined if the event is decoded. */
   readonly reason?: string;
 }
 
@@ -205,7 +205,7 @@ test('a body dropped by the transport is rejected for its size', () => {
 });
 
 const LARGE = Buffer.alloc(64 * 1024 * 1024);
-/** 64 MiB of nothing, from some kilobytes. */
+/** 64 MiB of zeros, compressed to some kilobytes. */
 const BOMBS = new Map([
   ['application/x-gzip', deflateSync(LARGE)],
   // At its default quality brotli takes seconds for this.

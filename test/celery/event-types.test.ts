@@ -13,7 +13,7 @@ const FIGURES = {
   softwareSystem: 'Linux',
 } as const;
 
-/** What the later rooms are to see of each event of the wire. */
+/** The expected decoded event for each type. */
 const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
   'task-sent': {
     type: 'task-sent',
@@ -127,7 +127,7 @@ for (const [type, expected] of Object.entries(READ)) {
 
 /** Not a value of the right type for any field. */
 const WRONG: readonly unknown[] = [null, true, [], {}, [[]], { __type__: 'decimal', __value__: '1.5' }];
-/** Fields without which an event says nothing, and the reason that their lack is counted under. */
+/** Required fields, and the reason under which a missing one is counted. */
 const NEEDED: Readonly<Record<string, string>> = {
   type: 'missing-type',
   hostname: 'missing-hostname',

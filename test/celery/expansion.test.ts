@@ -71,7 +71,7 @@ for (const [compression, compress] of COMPRESSIONS) {
     const lists = bodies(600, 24).map((list) => message(compress(list), { headers }));
     const listsPerS = 10_000 / 24;
     for (let index = 0; index < listsPerS * 60; index += 1) {
-      // They come in clusters: what a fifth of a second brings arrives in one instant.
+      // They arrive in bursts, one for each fifth of a second.
       const atMs = Math.floor(index / listsPerS / 0.2) * 200;
       const list = lists[index % lists.length] ?? assert.fail();
       const { reason } = decode(list, atMs, expansions).rejections[0] ?? {};

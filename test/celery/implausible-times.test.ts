@@ -1,4 +1,4 @@
-/** Implausible timestamps: the event is read, the arrival stands for its time, and that is noted. */
+/** Implausible timestamps: the event is decoded with its arrival time instead, and that is noted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode } from '../../src/celery/decode.ts';

@@ -1,4 +1,4 @@
-/** JSON texts of shapes that cost a parser the most, as large as they are asked for. No Celery sends any of them. */
+/** JSON texts of the shapes that cost a parser the most, of any size. Celery sends none of them. */
 
 /** Items up to a size and a number of tokens. */
 interface Room {

@@ -1,4 +1,4 @@
-/** Celery's events as they are on the wire, one of each type, and the messages that carry them. */
+/** Celery's events on the wire, one of each type, and messages that carry them. */
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decode } from '../../src/celery/decode.ts';
 import type { CeleryEvent } from '../../src/celery/event.ts';
@@ -19,7 +19,7 @@ const FIGURES = {
   sw_sys: 'Linux',
 };
 
-/** As Celery 5.7 with its prefork pool sent them; only the task-cancelled is written after its source code. */
+/** As sent by Celery 5.7 with its prefork pool; only the task-cancelled is derived from its source code. */
 export const WIRE_EVENTS: Readonly<Record<CeleryEvent['type'], WireEvent>> = {
   'task-sent': {
     hostname: 'gen13864@vm',
@@ -129,7 +129,7 @@ export const WIRE_EVENTS: Readonly<Record<CeleryEvent['type'], WireEvent>> = {
   },
 };
 
-/** A message with that body: bytes and texts as they are, anything else as JSON. */
+/** A message with that body: bytes and strings unchanged, anything else as JSON. */
 export function message(body: unknown, overrides: Partial<RawMessage> = {}): RawMessage {
   return {
     arrivedAtMs: 1_795_260_275_400,

@@ -1,4 +1,4 @@
-/** Whatever came from outside, a command neither steers the terminal with it nor shows it as lines of its own. */
+/** Untrusted text in the output of commands neither controls the terminal nor forges lines. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -72,7 +72,7 @@ test('an unexpected error prints its stack only', async () => {
 
 test('all commands print through this module', () => {
   const folder = path.resolve(import.meta.dirname, '../../src/cli');
-  // The log cleans its lines itself; the entry ends the process, and may run on a Node that is too old.
+  // The log escapes its lines itself; the entry point exits at once and may run on an unsupported Node.
   const others = readdirSync(folder).filter((name) => !['print.ts', 'main.ts'].includes(name));
   for (const name of others) {
     assert.doesNotMatch(

@@ -1,4 +1,4 @@
-/** A process around a command, for tests: everything that is written to it can be read, and signals are called. */
+/** A fake process for commands under test: its output can be read and its signals can be sent. */
 import { EventEmitter } from 'node:events';
 import { Writable } from 'node:stream';
 import type { CommandIo } from '../../src/cli/command-io.ts';
@@ -9,9 +9,9 @@ export interface ProcessIo {
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly send: (signal: StopSignal) => void;
-  /** Its parent ends, and it becomes the child of another process. */
+  /** Its parent exits, and another process becomes its parent. */
   readonly orphan: () => void;
-  /** npm ends, and the shell that it ran the script in goes on. */
+  /** npm exits, and the shell in which it ran the script goes on. */
   readonly killNpm: () => void;
   /** How many listeners signals have. */
   readonly listeners: () => number;

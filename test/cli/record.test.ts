@@ -11,7 +11,7 @@ import { processIo } from './process-io.ts';
 
 const FIRST_AT_MS = Date.UTC(2026, 0, 1);
 
-/** A folder with a recording of three messages, ten minutes apart, to be recorded again. */
+/** A folder with a recording of three messages, ten minutes apart, as the source. */
 function recordedFolder(t: TestContext): { source: string; out: string } {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-record-'));
   t.after(() => rmSync(folder, { recursive: true }));

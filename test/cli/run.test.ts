@@ -7,7 +7,7 @@ import { processIo } from './process-io.ts';
 
 const ENV = { CELERY_BROKER_URL: 'amqp://me:hunter2@rabbit', OTEL_SERVICE_NAME: 'shop' };
 
-/** Bridges that connect to nothing and remember what was asked of them. */
+/** Fake bridges that record their calls. */
 function fakeBridges() {
   const calls: string[] = [];
   const made: BridgeOptions[] = [];

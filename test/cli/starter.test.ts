@@ -10,7 +10,7 @@ import { processIo } from './process-io.ts';
 
 const SCRIPT = { npm_lifecycle_event: 'start' };
 
-/** How often it was noticed, in a minute, that the starter is gone. */
+/** How often the end of the parent was noticed, in a minute. */
 function noticed(
   t: TestContext,
   { io, ...ends }: ReturnType<typeof processIo>,
@@ -101,7 +101,7 @@ test('npm is found only as the parent of the shell that runs the script', (t) =>
   assert.equal(npmOf(42, '', folder), undefined);
   assert.equal(npmOf(42, undefined, folder), undefined);
   assert.equal(npmOf(43, 'celery-otel run', folder), undefined);
-  // npm itself, which calls itself by what it was asked for.
+  // npm itself, whose process title is its command line.
   writeFileSync(join(folder, '42/cmdline'), 'npm run celery-otel\0\0');
   assert.equal(npmOf(42, 'celery-otel', folder), undefined);
 });

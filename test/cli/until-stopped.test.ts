@@ -7,7 +7,7 @@ function unexpected(): never {
   assert.fail('its starter is there');
 }
 
-/** A job that ends when it is told to, and remembers the deadlines of its stops. */
+/** A job that ends when it is stopped, and records the deadlines of its stops. */
 function slowJob() {
   const finished = Promise.withResolvers<'over'>();
   const stopped = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ test('a job whose parent is gone is stopped once, within a second, with a log li
   t.mock.timers.tick(1000);
   await slow.stopping;
   t.mock.timers.tick(900);
-  // As of a supervisor that ends what is left of a group.
+  // As from a supervisor that kills the rest of a process group.
   send('SIGTERM');
   assert.deepEqual([gone, slow.deadlines, exits], [[0], [4000], []]);
   t.mock.timers.tick(2000);

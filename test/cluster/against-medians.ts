@@ -1,6 +1,6 @@
 /**
- * Numbers that are chosen against an algorithm which cuts at the median of the first, the middle and the last one: on its
- * way to the largest it leaves out only two of them with each pass.
+ * Worst-case numbers for quickselect with the median of the first, the middle and the last one as pivot: each pass
+ * excludes only two of them.
  */
 
 /** The numbers from 0 on, so many, each once. */

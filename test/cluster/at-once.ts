@@ -1,4 +1,4 @@
-/** Does work that is made to be done in steps at once, for those who have nothing to do in between. */
+/** Runs all steps at once, for callers with nothing to do in between. */
 import type { Steps } from '../../src/cluster/steps.ts';
 
 export function atOnce<Result>(steps: Steps<Result>): Result {

@@ -1,4 +1,4 @@
-/** Whatever order events come in, and whichever are lost or come twice, what is observed of them stays sane. */
+/** Whatever the order of events, and whichever are lost or duplicated, observations stay consistent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

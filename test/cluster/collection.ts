@@ -1,4 +1,4 @@
-/** What a service does with its cluster at each collection: it settles, then it views. */
+/** What a service does at each collection: settle, then view. */
 import type { Cluster } from '../../src/cluster/cluster.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
 import type { ClusterView } from '../../src/cluster/observation.ts';

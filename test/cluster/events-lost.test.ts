@@ -1,4 +1,4 @@
-/** Events that never reached us, known by what workers say that they have begun. */
+/** Lost events, detected by the counts that workers report. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
@@ -14,7 +14,7 @@ function tell(on: Watched, atMs: number, event: CeleryEvent): void {
 const heartbeat = (processed: number | undefined, pid = 17) =>
   signal('worker-heartbeat', { processed, active: 0, pid });
 
-/** What workers were found to have begun, and to have told in vain. */
+/** How many tasks workers have started, and how many of their events were lost. */
 function sums(on: Watched): { readonly processed: number; readonly lost: number } {
   const sum = { processed: 0, lost: 0 };
   for (const it of on.observed) {

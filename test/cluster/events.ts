@@ -1,4 +1,4 @@
-/** Makes events as decoding gives them, and says in one line what was observed of them. */
+/** Makes decoded events, and formats observations as lines. */
 import type * as celery from '../../src/celery/event.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
@@ -81,7 +81,7 @@ export interface Watched {
     /** @param listenedMs by default all the time was listened to */
     apply(event: celery.CeleryEvent, wallMs: number, listenedMs?: number): void;
     collect(wallMs: number, listenedMs?: number): Collected;
-    /** As it is done: in steps; all the time is listened to. */
+    /** In steps, as in production; all the time is listened to. */
     collectInSteps(now: number | (() => number)): Steps<Collected>;
     /** At once; nothing is settled before. */
     view(wallMs: number): ClusterView;

@@ -1,4 +1,4 @@
-/** Each run that has ended as one thing, for whoever asks for that. */
+/** Runs reported as one record each, for a subscriber. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';

@@ -1,4 +1,4 @@
-/** Events that were missed: what a worker ran before a gap may have ended in it. */
+/** Missed events: a task that ran before a gap may have ended in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { watch } from './events.ts';

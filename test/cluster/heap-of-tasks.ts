@@ -1,6 +1,6 @@
 /**
- * Fills a cluster with the tasks of one kind and prints what they take in memory after a full collection, and what the
- * cluster itself says that they take: to be run in a process of its own.
+ * Fills a cluster with tasks of one kind and prints their memory after a full collection, and the cluster’s own
+ * estimate. Run it in its own process.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

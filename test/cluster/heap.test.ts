@@ -1,4 +1,4 @@
-/** What tasks take in memory, usual ones and the heaviest that there can be; each kind in a process of its own. */
+/** The memory of tasks, usual ones and the heaviest possible; each kind in its own process. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';

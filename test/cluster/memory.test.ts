@@ -1,4 +1,4 @@
-/** What an enemy can make a cluster keep in memory: workers, what they say, and events that wait. */
+/** How much memory a hostile sender can fill: with workers, their events, and held events. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';

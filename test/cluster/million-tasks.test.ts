@@ -1,4 +1,4 @@
-/** A table with a million tasks, or of more runs than that: what is done with all gives others their turn again soon. */
+/** A table with a million tasks, or with more runs than that: work on all of them yields often. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { processorMs } from '../processor-time.ts';

@@ -1,4 +1,4 @@
-/** A table of tasks that is full of what nobody ever ends, by malice or by chance: honest tasks are counted as ever. */
+/** A task table full of tasks that never end, by malice or by chance: real tasks are counted as usual. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent, TaskEvent } from '../../src/celery/event.ts';

@@ -1,6 +1,6 @@
 /**
- * Whatever the order in which the events of a real cluster come within a second, every exported value is the same: a
- * real recording, three times one after the other, goes through all rooms, as it came and with each event delayed.
+ * The order of arrival within a second does not change any exported value: a real recording, three times in sequence,
+ * goes through all rooms, unchanged and with each event delayed.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { otlpSettings } from '../otlp/settings.ts';
 import { collectAt } from './collection.ts';
 
 const RECORDING = fileURLToPath(new URL('../../examples/demo/shop.ndjson', import.meta.url));
-/** What a user has who sets nothing. */
+/** The default options. */
 const SETTINGS = {
   tasksMax: 100_000,
   workersMax: 10_000,
@@ -38,8 +38,8 @@ const COPIES = 3;
 const TASKS_MIN = 2_000;
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 /**
- * What was on its way for some ms when it was recorded may come more than a window late, and a worker's last sign of life
- * is then taken for some ms later. With these seeds it is no worker's last one.
+ * What was on its way for some ms when it was recorded may come more than a window late, and a worker's last sign of
+ * life is then taken for some ms later. With these seeds it is no worker's last one.
  */
 const DELAY_MS_MAX = 1_000;
 /** Between two copies: a worker of the earlier one is given up while the later one runs. */
@@ -125,7 +125,9 @@ interface Exported {
   readonly sums: Readonly<Record<string, number>>;
 }
 
-/** Lets everything arrive and collects, as an export does, at each of these moments; gives what the last two collected. */
+/**
+ * Lets everything arrive and collects, as an export does, at each of these moments; gives what the last two collected.
+ */
 async function exported(
   arrivals: readonly Arrival[],
   collectAtMs: readonly number[],

@@ -1,4 +1,4 @@
-/** Stories of workers in seconds, and what is observed of who was lost and who left. */
+/** Scenarios of workers with times in seconds, and the observed losses and exits. */
 import type { CeleryEvent, WorkerSignal } from '../../src/celery/event.ts';
 import type { Observation } from '../../src/cluster/observation.ts';
 import { line, received, sent, signal, started, T0_MS, type Watched } from './events.ts';
@@ -19,7 +19,7 @@ export function upAt(on: Watched, atS: number, awayS = 0): readonly (readonly [s
   return workers.map(({ worker, up }) => [worker, up] as const);
 }
 
-/** What was lost or refuted, and who left, since the last call. */
+/** Losses, refuted losses and exits since the last call. */
 export function news(on: Watched): readonly string[] {
   const kinds: readonly Observation['kind'][] = ['task-lost', 'loss-refuted', 'worker-exited'];
   return on

@@ -1,6 +1,6 @@
 /**
- * Any row of processes under one name: each leaves once, what it ran is lost once, and nothing else is, in whatever order
- * events come within the window and whenever collections are made.
+ * Any sequence of processes under one name: each exits once, its running tasks are lost once, and nothing else is,
+ * whatever the order of arrival within the window and the times of collections.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

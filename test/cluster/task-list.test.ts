@@ -1,4 +1,4 @@
-/** Walks along a list that changes meanwhile, several at a time. */
+/** Several concurrent walks over a list that changes meanwhile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

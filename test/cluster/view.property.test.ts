@@ -1,4 +1,4 @@
-/** To view a cluster changes nothing: however often it is done and whatever happens between the steps. */
+/** A view changes nothing, however often it is made and whatever happens between its steps. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -84,7 +84,7 @@ const turns = fc.array(
   { maxLength: 60, size: 'max' },
 );
 
-/** All that anyone can learn of a cluster. */
+/** The complete state of a cluster. */
 function known(on: Watched, nowMs: number) {
   const { cluster, observed } = on;
   const before = [cluster.view(nowMs), cluster.tables(), cluster.beyondFixedBounds()];

@@ -1,4 +1,4 @@
-/** What is true at one moment: the ages of the oldest tasks, what workers hold, and what died with them. */
+/** The state at one moment: ages of the oldest tasks, tasks held by workers, and tasks lost with them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';

@@ -1,4 +1,4 @@
-/** How long a task waited for what: each run has its own times, from its own sending, receipt and start. */
+/** The waits of each run, from its own sending, receipt and start. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
@@ -10,8 +10,8 @@ const BITS = '0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.0.1';
 const delayed = { queue: '', routingKey: `${BITS}.orders` };
 
 /**
- * `queue 1` for each receipt, `wait 2 prefetch 1` for each start; `-` where it is not known. Each event reaches us when it
- * happens, but never before the one in front of it.
+ * `queue 1` for each receipt, `wait 2 prefetch 1` for each start; `-` where it is not known. Each event reaches us when
+ * it happens, but never before the one in front of it.
  */
 function times(events: readonly CeleryEvent[]): readonly string[] {
   const on = watch();
@@ -147,7 +147,7 @@ function round(seconds: number | undefined): string {
 const CLIENT = 'gen7@office';
 const WORKER = 'w1@cellar';
 
-/** Pairs of hosts between which a difference of clocks was noticed. */
+/** Pairs of hosts with a reported clock skew. */
 function skews(events: readonly CeleryEvent[]): readonly string[] {
   const on = watch();
   for (const event of events) on.cluster.apply(event, T0_MS);

@@ -1,4 +1,6 @@
-/** Configuration files for tests: written where nobody else writes, loaded, and told of without their folder. */
+/**
+ * Configuration files for tests: writes them to temporary folders, loads them, and reports mistakes without the folder.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,11 +14,11 @@ import type { OptionSources } from '../../src/config/read-options.ts';
 const FOLDER = mkdtempSync(join(tmpdir(), 'celery-otel-files-'));
 after(() => rmSync(FOLDER, { recursive: true }));
 
-/** What `celery-otel config --example` prints. */
+/** The output of `celery-otel config --example`. */
 export const EXAMPLE_FILE = new URL('../../otel-config/celery-otel.yaml', import.meta.url);
 export const EXAMPLE = readFileSync(EXAMPLE_FILE, 'utf8');
 
-/** The least there must be of the standard's part, on one line. */
+/** The required part of the standard’s sections, on one line. */
 export const METER_PROVIDER = 'meter_provider: { readers: [ { periodic: { exporter: { otlp_grpc: } } } ] }';
 const HEAD = `file_format: "1.0"\n${METER_PROVIDER}\n`;
 
@@ -49,22 +51,22 @@ export function mistakesOf(text: string, more?: Partial<OptionSources>): readonl
   );
 }
 
-/** A whole file whose third line is the first of the section `celery`, which is given with its indentation. */
+/** A complete file; the given section `celery`, with its indentation, begins on line 3. */
 export function withCelery(section: string): string {
   return `${HEAD}celery:\n${section}\n`;
 }
 
-/** A whole file with one service, and more of the section of that. Its first line is the fifth; six spaces are before it. */
+/** A complete file with one service; the given settings of the service begin on line 5, indented by six spaces. */
 export function withService(more: string): string {
   return withCelery(`  services:\n    shop:\n      broker_url: amqp://rabbit\n${more}`);
 }
 
-/** A whole file with a service and another `meter_provider`, which begins on line 3. */
+/** A complete file with a service and the given `meter_provider`, which begins on line 3. */
 export function withMeterProvider(section: string): string {
   return `file_format: "1.0"\ncelery: { services: { shop: { broker_url: "amqp://rabbit" } } }\nmeter_provider:\n${section}\n`;
 }
 
-/** Sets variables of the process until the end of the test, from which `\${NAME}` in a file come. */
+/** Sets process variables until the end of the test, for `\${NAME}` in a file. */
 export function setVariables(t: TestContext, variables: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(variables)) {
     const before = process.env[name];

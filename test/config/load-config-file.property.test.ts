@@ -1,4 +1,4 @@
-/** Whatever a file has where, there is an outcome: a configuration, or mistakes that can be printed. */
+/** For any value at any place of a file, the outcome is a configuration or printable mistakes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

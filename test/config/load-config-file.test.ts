@@ -1,4 +1,4 @@
-/** A file together with flags and variables: what wins, what is refused, and that all mistakes are told at once. */
+/** A file with flags and variables: what wins, what is refused, and that all mistakes are reported at once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig, loadRecordConfig } from '../../src/config/load-config.ts';

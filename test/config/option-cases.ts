@@ -1,4 +1,4 @@
-/** Texts for every option: what each must be read as, and what must be refused. Written from the specifications. */
+/** Valid and invalid texts for every option, from the specifications. */
 import type { OptionKey, OptionValues } from '../../src/config/options.ts';
 import { makeTlsFiles } from './tls-files.ts';
 

@@ -47,7 +47,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   format: 'md',
 };
 
-/** What must be set beside an option so that it is right by itself. */
+/** What an option requires to be valid alone. */
 const COMPANIONS: Partial<Record<OptionKey, Record<string, string>>> = {
   otlp_client_certificate: { OTEL_EXPORTER_OTLP_CLIENT_KEY: OPTION_CASES.otlp_client_key.good[0]?.[0] ?? '' },
   otlp_client_key: {

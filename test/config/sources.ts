@@ -1,4 +1,4 @@
-/** The least that a command needs, for tests that are about something else. */
+/** The minimal sources of a command, for tests about something else. */
 import type { OptionCommand } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 

@@ -1,11 +1,11 @@
-/** PEM files for tests of options; nothing is ever encrypted with them. */
+/** PEM files for tests of options; they are never used for TLS. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
-/** Self-signed, of CN=celery-otel.test, whose key was thrown away. */
+/** Self-signed for CN=celery-otel.test; its key was thrown away. */
 const CERTIFICATE_BASE64 =
   'MIIBjDCCATOgAwIBAgIUQrkQ4qnVxBdu9LwH8xyYIxjIBNAwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQY2VsZXJ5LW90ZWwudGVzdDAgFw0yNjExMjExMTIyMDJaGA8yMTI2MTAyODExMjIwMlowGzEZMBcGA1UEAwwQY2VsZXJ5LW90ZWwudGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABP5WfzoJetgVE8aKYcsKMombmZsYNVVhQ5SL03YTV5t9DiqRBOvj86cyCp6sbpoNrEnkrxfoe6oV5fsPfz7GreOjUzBRMB0GA1UdDgQWBBSzZEsOHUuTI0m9R949q7NGaSuPsjAfBgNVHSMEGDAWgBSzZEsOHUuTI0m9R949q7NGaSuPsjAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIFlQ18uPpsLmeLU3wvLQKBLFXlz8+c2DJkoobnFwfERSAiAilH9anB/2TJ9Hc33ceToYzwxpNXGIF2QY5XpaQU379g==';
 
@@ -20,7 +20,7 @@ export interface TlsFiles {
   readonly missing: string;
 }
 
-/** Writes the files into a folder that is gone when the tests of the calling file are done. */
+/** Writes the files into a temporary folder, which is removed after the tests of the file. */
 export function makeTlsFiles(): TlsFiles {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-config-'));
   after(() => rmSync(folder, { recursive: true }));

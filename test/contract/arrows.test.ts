@@ -1,4 +1,4 @@
-/** The table of rooms holds for the sources, and would notice if it did not. */
+/** The sources follow the table of rooms, and a breach would be detected. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findBreaches, findCycles } from './arrows.ts';
@@ -24,7 +24,7 @@ test('the scan finds the sources and their imports', () => {
   assert.deepEqual({ typeOnly: contract?.typeOnly }, { typeOnly: true });
 });
 
-/** A file, a text that breaks the table, and what the message must say. */
+/** A file, a text that breaks the table, and the expected message. */
 const BREACHES: readonly (readonly [path: string, text: string, says: RegExp])[] = [
   [
     'celery/a.ts',
@@ -92,7 +92,7 @@ for (const [file, text, says] of BREACHES) {
   });
 }
 
-/** Looks like a breach and is none. */
+/** Looks like a breach but is none. */
 const HARMLESS: readonly (readonly [path: string, text: string])[] = [
   ['celery/a.ts', `// import 'node:fs'; Date.now()`],
   ['celery/a.ts', `/* process.exit() */ const text = "import 'node:fs'"; const more = 'Date.now()';`],

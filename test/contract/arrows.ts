@@ -1,29 +1,29 @@
 /**
- * Where code may live, as one table: the rooms in the order in which data flows through them, and what each may reach.
- * A breach is a sentence that says where the code belongs. Pure: judges parsed sources, reads nothing.
+ * Where code may live, as one table: the rooms in the order of the data flow, and what each may import.
+ * A breach is a sentence that says where the code belongs. Pure: checks parsed sources, reads nothing.
  */
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import type { Import, SourceFile } from './sources.ts';
 
-/** What one folder or file may reach besides itself. Paths are relative to `src/`; a folder ends in a slash. */
+/** What one folder or file may use besides itself. Paths are relative to `src/`; a folder ends in a slash. */
 interface Room {
   readonly path: string;
-  /** What is at home there; ends up in the messages. */
+  /** What belongs there; shown in messages. */
   readonly holds: string;
   /** May be imported as types. */
   readonly types: readonly string[];
   /** May be imported, types included. */
   readonly values: readonly string[];
-  /** npm packages; `*` at the end stands for anything. */
+  /** npm packages; `*` at the end matches anything. */
   readonly packages: readonly string[];
   /** Modules of Node itself, without `node:`. */
   readonly builtins: readonly string[];
-  /** Time and chance come in as arguments. */
+  /** Time and randomness are arguments. */
   readonly pure: boolean;
 }
 
-/** Modules of Node that neither reach outside nor have a clock. */
+/** Node modules without I/O and without a clock. */
 const CALCULATING = [
   'assert',
   'assert/strict',
@@ -38,14 +38,14 @@ const TIMERS = ['timers', 'timers/promises', 'events', 'perf_hooks'];
 const FILES = ['fs', 'fs/promises', 'path', 'os', 'stream', 'stream/promises', 'readline'];
 const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
 
-/** The data's way. A room may import its left neighbour's types only. */
+/** The data flow. A room may only import its left neighbour's types. */
 const FLOW = ['broker/', 'celery/', 'cluster/', 'meter/', 'otlp/'];
 const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
-/** Imported by everybody: they import nothing but one another. */
+/** Imported by all; they import only each other. */
 const LEAVES = ['errors.ts', 'printable.ts', 'version.ts', 'yielding.ts', 'self/self-event.ts'];
 const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pure: false };
 
-/** The first row whose path fits decides. */
+/** The first row with a matching path decides. */
 const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
@@ -256,7 +256,7 @@ const ROOMS: readonly Room[] = [
   },
 ];
 
-/** Uses of globals that are barred, where, and what to do instead. `*` at the end stands for any member. */
+/** Forbidden uses of globals, where, and what to do instead. `*` at the end matches any member. */
 const BARRED_GLOBALS: readonly {
   readonly names: readonly string[];
   readonly barred: (room: Room) => boolean;
@@ -268,7 +268,7 @@ const BARRED_GLOBALS: readonly {
     instead: 'tell a self event (self/self-event.ts), or print in cli/',
   },
   {
-    // What is left (memoryUsage, hrtime …) tells of the process and changes nothing.
+    // The rest (memoryUsage, hrtime …) reads the process and changes nothing.
     names: ['process'].concat(
       [
         'exit',
@@ -367,7 +367,7 @@ function importBreach(room: Room, file: string, found: Import): string | undefin
   return `${room.path} is for ${room.holds}. Code that needs it belongs in ${homes((home) => matches(home.packages, specifier))}.`;
 }
 
-/** Every breach of the table, each as `file:line, what: where it belongs`. */
+/** Every breach of the table, as `file:line, what: where it belongs`. */
 export function findBreaches(sources: readonly SourceFile[]): readonly string[] {
   return sources.flatMap((source) => {
     const room = roomOf(source.path);

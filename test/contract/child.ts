@@ -1,4 +1,4 @@
-/** Runs a program to its end and keeps what it wrote. One that does not end by itself is killed, and told as such. */
+/** Runs a program to its end and captures its output. One that does not end by itself is killed and reported. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

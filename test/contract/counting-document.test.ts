@@ -1,4 +1,4 @@
-/** docs/counting.md has the tables of what is not counted, and of what is plausible. */
+/** docs/counting.md has the tables of dropped input and of plausible values. */
 import { test } from 'node:test';
 import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';

@@ -1,4 +1,4 @@
-/** The documents say what the code says, their links lead somewhere, and those to begin with are short. */
+/** The documents agree with the code, their links work, and the first ones to read are short. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -56,7 +56,7 @@ test('no link within the repository is dead', () => {
   );
 });
 
-/** Variables of others, and how Kubernetes derives some from our name. */
+/** Variables of other programs, and those that Kubernetes derives from our name. */
 const OTHER_VARIABLES = ['CELERY_OTEL_', 'CELERY_OTEL_PORT', 'CELERY_OTEL_SERVICE_HOST', 'OTEL_LOG_LEVEL'];
 
 test('files, metrics, attributes and variables named in documents exist', () => {

@@ -1,8 +1,8 @@
-/** Compares a document, or a part of one, with the table in the code that it is made from; `UPDATE=1` rewrites it. */
+/** Compares a document, or a part of one, with the table that it is generated from; `UPDATE=1` rewrites it. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** The part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`, which have to be there. */
+/** The part is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`, which must exist. */
 export function assertGenerated(file: URL, name: string, content: string): void {
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const document = readFileSync(file, 'utf8');
@@ -18,7 +18,7 @@ export function assertGenerated(file: URL, name: string, content: string): void 
   writeFileSync(file, document.slice(0, from) + wanted + document.slice(to));
 }
 
-/** The whole document is generated; one that is not there yet can be written. */
+/** The whole document is generated; it may not exist yet. */
 export function assertGeneratedFile(file: URL, content: string): void {
   if (existsSync(file) && readFileSync(file, 'utf8') === content) return;
   assert.equal(process.env['UPDATE'], '1', `${file.pathname} differs from the code; UPDATE=1 rewrites it`);

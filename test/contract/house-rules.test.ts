@@ -1,4 +1,4 @@
-/** The house rules hold for the sources, and would notice if they did not. */
+/** The sources follow the house rules, and a breach would be detected. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findGrowth, findLapses } from './house-rules.ts';

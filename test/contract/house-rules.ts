@@ -1,12 +1,12 @@
 /**
- * What every source file keeps to, whatever room it is in: it says what it is, stays short and has a name of the field.
- * Pure: judges texts, reads nothing.
+ * Rules for every source file, whatever its room: it opens with a comment, stays short and has a specific name.
+ * Pure: checks texts, reads nothing.
  */
 import path from 'node:path';
 
-/** A page that is longer hides a second subject. Tables are exempt: splitting one makes two lists of one thing. */
+/** A longer file has a second subject. Tables are exempt: splitting one would make two lists of one kind. */
 const LINES_MAX = 300;
-/** Names that say nothing about what is inside. */
+/** Names that say nothing about the content. */
 const EMPTY_NAMES = new Set([
   'utils',
   'util',
@@ -21,12 +21,12 @@ const EMPTY_NAMES = new Set([
 const OPENING_COMMENT = /^(?:#![^\n]*\n)?\s*(\/\*\*?[\s\S]*?\*\/|(?:\/\/[^\n]*\n)+)/;
 
 /**
- * Folder of `src/` → lines of all its files together. Whoever needs more takes something away first; whoever takes away
- * lowers it.
+ * Folder of `src/` → limit on the lines of all its files. To add code, remove some first; after a removal, lower the
+ * limit.
  */
 const SUMS_MAX: Readonly<Record<string, number>> = { '': 20_485, 'config/': 3972 };
 
-/** Every folder that has more lines than it may, each as a sentence. */
+/** Every folder that exceeds its limit, as a sentence. */
 export function findGrowth(
   files: readonly { readonly path: string; readonly text: string }[],
   sumsMax = SUMS_MAX,
@@ -38,7 +38,7 @@ export function findGrowth(
   });
 }
 
-/** Every rule that the file breaks, each as a sentence. */
+/** Every rule that the file breaks, as a sentence. */
 export function findLapses(file: { readonly path: string; readonly text: string }): readonly string[] {
   const lapses: string[] = [];
   const opening = OPENING_COMMENT.exec(file.text)?.[1];

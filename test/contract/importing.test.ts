@@ -1,4 +1,4 @@
-/** Importing any file of ours does nothing: no output, no timers, no handles. What it takes to see that is tested too. */
+/** Importing any of our files has no effect: no output, no timers, no handles. The detection itself is tested too. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { runChild } from './child.ts';
 import { IMPORTING, type Imported } from './importing.ts';
 import { ROOT, readSources } from './sources.ts';
 
-/** The command's entry is a program: it runs when it is loaded, that is what it is for. */
+/** The command's entry point is a program, which runs when it is loaded. */
 const PROGRAM = 'cli/main.ts';
 
 async function importAll(files: readonly string[]): Promise<Imported & { readonly stderr: string }> {
@@ -17,7 +17,7 @@ async function importAll(files: readonly string[]): Promise<Imported & { readonl
   const args = ['--input-type=module', '--eval', IMPORTING, ...modules];
   const ended = await runChild(process.execPath, args, { cwd: ROOT, env: {}, timeoutMs: 20_000 });
   assert.equal(ended.code, 0, `the process did not end by itself\n${ended.stderr}`);
-  // One line: a module that writes makes this fail.
+  // One line: a module with output makes this fail.
   const imported: Imported = JSON.parse(ended.stdout);
   return { ...imported, stderr: ended.stderr };
 }

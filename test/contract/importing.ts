@@ -1,6 +1,6 @@
 /**
- * A program that imports modules and reports, on standard output, whether anything but the names came of it: handles
- * that keep a process alive, timers that were started. It uses nothing of Node's test runner, which has both.
+ * A program that imports modules and reports on standard output whether that had effects: handles that keep a process
+ * alive, or started timers. It does not use Node's test runner, which has both.
  */
 export const IMPORTING = `
   const timers = [];
@@ -11,7 +11,7 @@ export const IMPORTING = `
       return start(...args);
     };
   }
-  // Looking at the standard streams opens them; the packages we build on do so to see whether they are terminals.
+  // Reading isTTY opens the standard streams, which the packages we use do.
   void [process.stdout, process.stderr];
   const before = process.getActiveResourcesInfo();
   const names = [];
@@ -22,7 +22,7 @@ export const IMPORTING = `
 `;
 
 export interface Imported {
-  /** What the modules export at run time, in alphabetical order. */
+  /** The run-time exports of the modules, in alphabetical order. */
   readonly names: readonly string[];
   readonly handles: readonly string[];
   readonly timers: readonly string[];

@@ -1,21 +1,21 @@
 /**
- * The links of a Markdown document that lead to a place in this repository, and what it sets as code. Reads nothing: the tree
- * is an argument.
+ * The links of a Markdown document to places in this repository, and its inline code. It reads no files: the tree is an
+ * argument.
  */
 import path from 'node:path';
 
-/** Lines of code, which may look like links, and what is set as code within a line. */
+/** Code blocks, which may look like links, and inline code. */
 const CODE = /^(```|~~~)[\s\S]*?^\1|`[^`\n]*`/gmu;
 const LINK = /\[(?:[^\]\\]|\\.)*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\[[^\]]+\]:\s*<?([^\s>]+)/gmu;
 const HEADING = /^#{1,6}\s+(.+?)\s*#*$/gmu;
 
-/** What is set as code within the lines of a document. */
+/** The inline code of a document. */
 export function codeSpans(text: string): readonly string[] {
   const lines = text.replaceAll(/^ *(```|~~~)[\s\S]*?^ *\1/gmu, '');
   return [...lines.matchAll(/`([^`\n]+)`/gu)].map(([, span = '']) => span);
 }
 
-/** The anchors that a document's headings get: `## Where to begin` → `where-to-begin`, the next one of its name `…-1`. */
+/** The anchors of a document's headings: `## Where to begin` → `where-to-begin`; a duplicate gets `…-1`. */
 function anchors(text: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const [, heading = ''] of text.replaceAll(/^(```|~~~)[\s\S]*?^\1/gmu, '').matchAll(HEADING)) {
@@ -29,7 +29,7 @@ function anchors(text: string): ReadonlySet<string> {
 }
 
 /**
- * Every link of a document that leads nowhere, as a sentence.
+ * Every dead link of a document, as a sentence.
  *
  * @param document path in the repository
  * @param readText the text of a file of the repository, '' of a folder, undefined of what is not there

@@ -1,4 +1,4 @@
-/** docs/metrics.md has what the command prints, the README names each metric, and resources have what is said of them. */
+/** docs/metrics.md has the command’s output, the README names each metric, and the documented resources are real. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * The package as its users get it: packed from git, installed into an empty folder, run and imported; and a clone that is
- * installed globally. Nothing is taken from the repository but what git would have.
+ * The package as users get it: packed from git, installed into an empty folder, run and imported; and a globally
+ * installed clone. Only files in git are used.
  */
 import assert from 'node:assert/strict';
 import {
@@ -23,11 +23,11 @@ import { runChild } from './child.ts';
 import { IMPORTING, type Imported } from './importing.ts';
 import { ROOT, readSources } from './sources.ts';
 
-/** Fetching and unpacking the dependencies, on a slow day. */
+/** Time to download and unpack the dependencies on a slow day. */
 const NPM_TIMEOUT_MS = 300_000;
 const RUN_TIMEOUT_MS = 20_000;
 
-/** What the package promises to export; a change here is a change for its users. */
+/** The promised exports; a change here affects users. */
 const PUBLIC_VALUES = [
   'CeleryOtelError',
   'ERROR_CODES',
@@ -80,11 +80,11 @@ const PUBLIC_TYPES = [
   'ViewStream',
 ];
 
-/** npm finds the registry by what the user has set, but not by what an npm that runs these tests has. */
+/** npm uses the user’s registry settings, but not the variables of the npm that runs these tests. */
 const NPM_ENV = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_TEST_CONTEXT$|NODE_ENV$)/iu.test(name)),
 );
-/** The variables of a shell that knows nothing of npm, of these tests or of telemetry. */
+/** The environment of a plain shell, without npm, these tests or telemetry. */
 const PLAIN_ENV = {
   PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
   HOME: process.env['HOME'],
@@ -120,7 +120,7 @@ async function done(command: string, cwd: string, ...args: string[]): Promise<st
   return ended.stdout;
 }
 
-/** Quick where the packages have been fetched before; npm 12 fetches nothing from git unless it is told to. */
+/** Fast if the packages are cached; npm 12 fetches nothing from git by default. */
 const npm = (cwd: string, ...args: string[]) =>
   done(
     'npm',
@@ -133,7 +133,7 @@ const npm = (cwd: string, ...args: string[]) =>
     '--allow-git=all',
   );
 
-/** A repository with one commit: what is in the folder now. */
+/** A repository with one commit: the current files. */
 async function makeClone(): Promise<string> {
   const clone = path.join(folder, 'clone');
   const listed = await done('git', ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard');
@@ -143,7 +143,7 @@ async function makeClone(): Promise<string> {
   await done('git', clone, 'add', '--all');
   const author = ['-c', 'user.name=test', '-c', 'user.email=test@localhost'];
   await done('git', clone, ...author, 'commit', '--quiet', '--message=all');
-  // How they get there: test/scripts/prepare.test.ts.
+  // They are installed by test/scripts/prepare.test.ts.
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(clone, 'node_modules'));
   return clone;
 }

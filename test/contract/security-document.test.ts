@@ -1,4 +1,4 @@
-/** SECURITY.md says what the table of limits says. */
+/** SECURITY.md agrees with the tables of limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HEADER_LIMITS } from '../../src/broker/header-limits.ts';

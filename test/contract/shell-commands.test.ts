@@ -1,6 +1,6 @@
 /**
- * Every shell command in the documents works as far as that can be seen without running it: npm scripts exist, and so do
- * the commands, flags and variables of celery-otel, with values that it takes. What is not ours is listed with a reason.
+ * Every shell command in the documents is valid, as far as that shows without running it: npm scripts exist, and so do
+ * the commands, flags and variables of celery-otel, with valid values. Other programs are listed with a reason.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { setVariables } from '../config/configuration-files.ts';
 import { type ShellCommand, shellCommands } from './shell-commands.ts';
 import { ROOT } from './sources.ts';
 
-/** Programs, or commands of npm, that are not checked, and why. */
+/** Programs and npm commands that are not checked, and why. */
 const UNCHECKED: Readonly<Record<string, string>> = {
   'npm install': 'fetches packages; test/contract/package.test.ts installs the tarball',
   cd: 'is the shell’s own',
@@ -30,7 +30,7 @@ const UNCHECKED: Readonly<Record<string, string>> = {
 /** Variables that look like ours or like those of OpenTelemetry. */
 const VARIABLE = /^(?:CELERY|OTEL|LOG)_/u;
 const UNCHECKED_VARIABLES = new Set(['CELERY_RESULT_BACKEND']);
-/** Stands for whatever a reader puts there. */
+/** A placeholder for the reader. */
 const PLACEHOLDER = /\b(?:FILE|NAME|VALUE)\b|…/u;
 
 interface Known {
@@ -61,7 +61,7 @@ async function knownFromHelp(): Promise<Known> {
   return { commands, variables: new Set(variables) };
 }
 
-/** Where a command stands. */
+/** The place of a command. */
 interface Place {
   readonly t: TestContext;
   /** Of the document. */

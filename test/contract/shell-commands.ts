@@ -1,6 +1,6 @@
 /**
- * The shell commands of a Markdown document: those in its `sh` blocks, and code within a line that begins like one of ours.
- * It reads texts and runs nothing.
+ * The shell commands of a Markdown document: those in `sh` blocks, and inline code that begins like one of ours.
+ * It parses texts and runs nothing.
  */
 
 export interface ShellCommand {
@@ -10,19 +10,19 @@ export interface ShellCommand {
   readonly env: ReadonlyMap<string, string>;
   /** The program and its arguments, without quotes; empty where only variables are assigned. */
   readonly words: readonly string[];
-  /** Stands in a line of prose, which need not say all that it takes. */
+  /** In prose, where required arguments may be missing. */
   readonly isMentioned: boolean;
 }
 
 const BLOCK = /^( *)```sh\n([\s\S]*?)^ *```$/gmu;
 const ANY_BLOCK = /^ *(```|~~~)[\s\S]*?^ *\1$/gmu;
 const OURS_IN_A_LINE = /`((?:npm (?:run|test)|npx celery-otel|celery-otel) [^`]+)`/gu;
-/** A quoted text, what separates two commands, a comment up to the end of its line, or a plain word. */
+/** A quoted string, a separator of commands, a comment up to the end of the line, or a plain word. */
 const TOKEN =
   /[^\S\n]*(?:(?<between>&&|\|\|?|;|&|\n)|(?<comment>(?<=\s|^)#[^\n]*)|(?<word>(?:'[^']*'|"[^"]*"|[^\s;|&'"])+))/gu;
 const ASSIGNMENT = /^([A-Za-z_]\w*)=([\s\S]*)$/u;
 
-/** Every command of a document, in its order; what is in a line comes last. */
+/** Every command of a document, in order; inline ones come last. */
 export function shellCommands(document: string): readonly ShellCommand[] {
   const blocks = [...document.matchAll(BLOCK)].map(([, , code = '']) => code);
   const spans = [...document.replaceAll(ANY_BLOCK, '').matchAll(OURS_IN_A_LINE)].map(([, code = '']) => code);

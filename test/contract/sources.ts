@@ -1,6 +1,6 @@
 /**
- * The source files of the package as the contract tests see them: what each imports, which globals it uses, how it
- * begins. Reads files; judges nothing.
+ * The source files of the package for the contract tests: the imports, used globals and first comment of each. Reads
+ * files; checks nothing.
  */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ export const ROOT = path.resolve(import.meta.dirname, '../..');
 export interface Import {
   /** As written: `node:fs`, `pino`, `../broker/broker.ts`. */
   readonly specifier: string;
-  /** Vanishes when types are stripped, so that nothing is loaded. */
+  /** A type-only import: nothing is loaded. */
   readonly typeOnly: boolean;
   readonly line: number;
 }
@@ -30,7 +30,7 @@ export interface SourceFile {
   readonly globals: readonly GlobalUse[];
 }
 
-/** Globals that reach the clock, chance, the process or the outside. `Date` and `Math` also have harmless uses. */
+/** Globals for the clock, randomness, the process or I/O. `Date` and `Math` also have harmless uses. */
 const GLOBALS = new Set([
   ...[
     'Date',
@@ -78,11 +78,11 @@ function globalsOf(tokens: readonly Token[]): GlobalUse[] {
   tokens.forEach(({ kind, text, line }, index) => {
     if (kind !== 'word' || !GLOBALS.has(text)) return;
     const [before, dot, member] = [index - 1, index + 1, index + 2].map((at) => tokens[at]?.text);
-    // `x.process` and `{ process: … }` are somebody else's names.
+    // `x.process` and `{ process: … }` are other names.
     if (before === '.' || before === '?.' || dot === ':') return;
     if (dot === '.' || dot === '?.') found.push({ name: `${text}.${member}`, line });
     else if (text !== 'Date') found.push({ name: text, line });
-    // The type, and `new Date(ms)`, are not the clock; `new Date()` and an alias of it are.
+    // The type and `new Date(ms)` do not read the clock; `new Date()` and an alias of it do.
     else if ((dot === '(' && member === ')') || before === '=') found.push({ name: 'Date()', line });
   });
   return found;

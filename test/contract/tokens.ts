@@ -1,11 +1,11 @@
 /**
- * Splits TypeScript into tokens, just far enough to find imports and uses of globals with certainty: comments, strings,
- * regular expressions and the text of templates are never mistaken for code. It does not parse.
+ * Splits TypeScript into tokens, as far as needed to find imports and globals reliably: comments, strings, regular
+ * expressions and template texts are never mistaken for code. It does not parse.
  */
 
 export interface Token {
   readonly kind: 'word' | 'string' | 'punctuation' | 'literal';
-  /** As written; of a string what it holds, with its escapes left as they are. */
+  /** As written; for a string its content, with escapes unchanged. */
   readonly text: string;
   /** From 1. */
   readonly line: number;
@@ -14,9 +14,9 @@ export interface Token {
 const LEXEME =
   /(?<skip>\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<string>'(?:[^'\\\n]|\\[\s\S])*'|"(?:[^"\\\n]|\\[\s\S])*")|(?<word>[\p{L}_$#][\p{L}\p{N}_$]*)|(?<number>\d[\w.]*)|(?<punctuation>\?\.(?!\d)|\.{3}|=>|[\s\S])/uy;
 const REGULAR_EXPRESSION = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/uy;
-/** From the opening backtick or the end of a substitution up to the next substitution or the closing backtick. */
+/** From the opening backtick or a substitution’s end up to the next substitution or the closing backtick. */
 const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?<end>`|\$\{)/uy;
-/** After these words an expression begins, so that a slash starts a regular expression. */
+/** An expression follows these words, so a slash begins a regular expression. */
 const BEFORE_EXPRESSION = new Set([
   'return',
   'case',
@@ -41,7 +41,7 @@ function divides(previous: Token | undefined): boolean {
   return previous.kind !== 'punctuation' || [')', ']', '}'].includes(previous.text);
 }
 
-/** The tokens of a source text in order, without comments. @throws Error where a string or template does not end */
+/** The tokens of a source text in order, without comments. @throws Error if a string or template does not end */
 export function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = [];
   /** For each template that is open: how many braces are open in its substitution. */

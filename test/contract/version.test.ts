@@ -1,4 +1,4 @@
-/** The version is written twice, since a constant needs no file at run time; here the two are held together. */
+/** The version is in two places, since a constant needs no file at run time; this test keeps them equal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import manifest from '../../package.json' with { type: 'json' };

@@ -9,7 +9,7 @@ import { eventCounts, readShopReport } from '../real/shop-report.ts';
 
 const DEMO = new URL('../../examples/demo/', import.meta.url);
 
-/** What the demo printed, and how it ended. */
+/** The demo’s output and exit. */
 let demo: { readonly code: unknown; readonly stdout: string };
 
 before(async () => {
@@ -25,7 +25,7 @@ before(async () => {
   demo = { code, stdout };
 });
 
-/** The lines of the table that begins with that column: first cell → column → cell. */
+/** The rows of the table whose header begins with that column: first cell → column → cell. */
 function table(first: string): ReadonlyMap<string, Readonly<Record<string, string>>> {
   const lines = demo.stdout.split('\n');
   const from = lines.findIndex((line) => line.startsWith(`${first} `));
@@ -46,7 +46,7 @@ function table(first: string): ReadonlyMap<string, Readonly<Record<string, strin
 
 const number = (cell: string | undefined): number => (cell === '·' ? 0 : Number(cell));
 
-/** The events of the recording, read without any of the code that is tested. */
+/** The events of the recording, read without the tested code. */
 function recordedEvents(): readonly Readonly<Record<string, unknown>>[] {
   const [, ...messages] = readFileSync(new URL('shop.ndjson', DEMO), 'utf8').trimEnd().split('\n');
   return messages.flatMap((line) => {

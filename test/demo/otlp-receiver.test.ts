@@ -1,4 +1,4 @@
-/** The receiver of the demo, on which most tests wait: what it says when it was waited for in vain. */
+/** The receiver of the demo, which most tests wait for: what it reports after a time-out. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-grpc';
@@ -67,7 +67,7 @@ test('the report has a bounded length', async (t) => {
     'shop',
     Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`metric_${index}`, 1])),
   );
-  // As a function may be whose text is long.
+  // Like a function with a long text.
   const condition = () =>
     'x'.length ===
     'a text that goes on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on and on'

@@ -1,4 +1,4 @@
-/** Runs the real command as a user does, `celery-otel run`, in a process of its own. */
+/** Runs the real command `celery-otel run` as a user does, in its own process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
@@ -20,10 +20,10 @@ export interface BridgeProcess {
 }
 
 /**
- * Starts it with these environment variables and nothing else of this process’s but the PATH.
+ * Starts it with these environment variables and PATH only.
  * @param args the command and its flags
- * @param nodeOptions of Node itself
- * @param main the command as it was built; by default, its TypeScript
+ * @param nodeOptions Node’s own options
+ * @param main the built command; by default its TypeScript
  */
 export function startBridge(
   t: TestContext,

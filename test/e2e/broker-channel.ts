@@ -1,17 +1,17 @@
-/** A channel to the broker that a test has beside the bridge, and whose broker may go first. */
+/** A channel to the broker for a test, which may outlive the broker. */
 import { type Channel, connect } from 'amqplib';
 
 export interface BrokerChannel {
   readonly channel: Channel;
   connected(): boolean;
-  /** Does nothing where the connection is gone already. */
+  /** Does nothing if the connection is gone. */
   close(): Promise<void>;
 }
 
 export async function openBrokerChannel(url: string): Promise<BrokerChannel> {
   const connection = await connect(url);
   let connected = true;
-  // Also where the broker goes first, at the end of a test that failed.
+  // The broker may also stop first, after a failed test.
   connection
     .on('error', () => undefined)
     .on('close', () => {

@@ -1,4 +1,4 @@
-/** Builds the command as it is shipped: what runs from its TypeScript needs 20 to 60 MiB more. It runs nothing. */
+/** Builds the command as shipped: run from TypeScript it needs 20 to 60 MiB more. It runs nothing. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { runChild } from '../contract/child.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface BuiltMain {
-  /** Of `main.js`. It is within the repository, where its dependencies are found. */
+  /** The path of `main.js`, in the repository, where its dependencies are found. */
   readonly path: string;
   remove(): void;
 }

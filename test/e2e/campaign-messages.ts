@@ -1,6 +1,6 @@
 /**
- * Makes the messages of a campaign against a bridge, from a seed: all that an enemy may think of, each with what it has to
- * be counted as. That is decided by how a message was made, not by the code that is tested. It publishes nothing.
+ * Generates hostile messages of all kinds from a seed, each with how it must be counted. That follows from how a
+ * message was made, not from the tested code. It publishes nothing.
  */
 import { brotliCompressSync, constants, deflateSync, zstdCompressSync } from 'node:zlib';
 import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
@@ -12,13 +12,13 @@ import type { Random } from './seeded.ts';
 
 export interface CampaignMessage {
   readonly kind: string;
-  /** With bytes for headers where no library would write them. */
+  /** Headers as raw bytes that no library would write. */
   readonly message: RawPublish | { readonly headerBytes: Buffer; readonly event: object };
-  /** `dropped <reason>`, `implausible <field>`, `events <type>` and names of metrics; once for each time. */
+  /** `dropped <reason>`, `implausible <field>`, `events <type>` and metric names; once for each count. */
   readonly counted: readonly string[];
 }
 
-/** What there is to make a message of. */
+/** The context for making a message. */
 interface Making {
   readonly random: Random;
   /** No two messages have the same. */
@@ -43,13 +43,13 @@ const BOMBS = ['['.repeat(BOMB_BYTES), `[${'{},'.repeat(BOMB_BYTES / 3)}{}]`].fl
     headers: { compression: 'application/x-brotli' },
   },
 ]);
-/** Below what is looked at before it is parsed. */
+/** Below the size from which the structure is checked. */
 const WIDE_BYTES = 60_000;
 const NAMES = [HOSTILE, '__proto__', 'constructor', '支払い', 'x'.repeat(5000), '\ud800', '<b>"\'\\', ''];
 const YEARS_S = [1, 4711, 4_102_444_800, 9_999_999_999];
 const MOMENTS = ['0001-01-01T00:00:00', '9999-12-31T23:59:59.999999+00:00', '1970-01-01T00:00:00Z'];
 
-/** Types that have the field, and what is never plausible in it. */
+/** Types that have the field, and a value that is never plausible in it. */
 const WRONG_FIELDS: readonly (readonly [
   field: string,
   types: readonly string[],
@@ -66,7 +66,7 @@ const WRONG_FIELDS: readonly (readonly [
   ['loadavg', ['worker-heartbeat'], [[1], 'high', [1, 2, '3'], [1, 2, -3]]],
 ];
 
-/** Of a hundred thousand messages so many, and how each is made. */
+/** The number of each kind per hundred thousand messages, and how it is made. */
 const KINDS: Readonly<Record<string, readonly [share: number, make: Make]>> = {
   'what is rejected': [
     30_000,
@@ -243,7 +243,7 @@ const ALL_SHARES = SHARES.reduce((sum, { share }) => sum + share, 0);
 
 export const CAMPAIGN_KINDS: readonly string[] = Object.keys(KINDS);
 
-/** The next message; of a given kind, or of any, each as often as its share says. */
+/** The next message; of a given kind, or of any kind by weight. */
 export function campaignMessage(making: Making, only?: string): CampaignMessage {
   let at = making.random() * ALL_SHARES;
   const found =
@@ -256,7 +256,7 @@ export function campaignMessage(making: Making, only?: string): CampaignMessage 
   return { kind: found.kind, ...found.make(making) };
 }
 
-/** An event that Celery might have sent, of a task of its own. */
+/** A valid event of its own task. */
 export function eventOf(
   type: string,
   { index, nowS }: Pick<Making, 'index' | 'nowS'>,

@@ -1,8 +1,8 @@
-/** What a receiver holds, in the form in which `real/shop-report.ts` says what has to be there. */
+/** The received metrics, in the form of the expected counts in `real/shop-report.ts`. */
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import type { Counts, EventCounts } from '../real/shop-report.ts';
 
-/** Task name → its counters, each summed over everything that is not told apart. */
+/** Task name → its counters, summed over all other attributes. */
 export function countedTasks(points: readonly Point[]): Readonly<Record<string, EventCounts>> {
   const tasks = new Set(points.flatMap((point) => point.attributes['celery.task.name'] ?? []));
   return Object.fromEntries([...tasks].map((task) => [task, countedTask(points, task)]));

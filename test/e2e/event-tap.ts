@@ -1,4 +1,4 @@
-/** Listens to what is published beside the bridge and counts it: a second opinion on what there was. */
+/** Counts the published events independently of the bridge. */
 import { openBrokerChannel } from './broker-channel.ts';
 
 export interface EventTap {

@@ -17,7 +17,7 @@ const ORDERS = 150;
 const TASKS_MIN = 300;
 const WITHHELD = 37;
 
-/** A minute of a real cluster: what its broker delivered, and what Celery itself said of it. */
+/** A minute of a real cluster: the delivered events, and Celery’s own report. */
 interface Recorded {
   readonly header: string;
   readonly messages: readonly string[];
@@ -38,7 +38,7 @@ async function recordCluster(t: TestContext, folder: string): Promise<Recorded> 
   );
   t.after(() => Promise.all(workers.map((worker) => worker.kill())));
   const report = await placeOrders({ ...cluster, orders: ORDERS, seed: 11 });
-  // In its farewell a worker says how many tasks it has begun, as it does in a heartbeat.
+  // A worker-offline has the number of started tasks, like a heartbeat.
   await Promise.all(workers.map((worker) => worker.stop()));
   recorder.signal('SIGTERM');
   assert.equal((await recorder.ended(10_000)).code, 0);
@@ -62,7 +62,7 @@ function startsIn(messages: readonly string[]): number {
   return messages.flatMap(eventsOf).filter(isStart).length;
 }
 
-/** The messages without so many of their `task-started`, evenly from the first to the last. */
+/** The messages without that many of their `task-started`, evenly distributed. */
 function withheld(messages: readonly string[], count: number): readonly string[] {
   const starts = startsIn(messages);
   let start = -1;
@@ -87,7 +87,7 @@ function withEvents(line: string, events: readonly unknown[]): string {
   return written.line;
 }
 
-/** What a receiver holds after the process has played these messages to their end. */
+/** The received metrics after the process has replayed these messages. */
 async function played(t: TestContext, file: string): Promise<readonly Point[]> {
   const sink = await startReceiver();
   t.after(() => sink.stop());
@@ -109,7 +109,7 @@ function byWorker(points: readonly Point[], metric: string): Counts {
   );
 }
 
-/** What is counted of tasks but for their starts. */
+/** The counters of tasks except for their starts. */
 function endsIn(points: readonly Point[]): Counts {
   const counters = ['sent', 'received', 'succeeded', 'failed', 'retried', 'rejected', 'revoked', 'lost'];
   return Object.fromEntries(counters.map((counter) => [counter, total(points, `celery.task.${counter}`)]));

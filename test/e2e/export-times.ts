@@ -1,13 +1,13 @@
-/** Notes when the exports of each service were collected, to find those that are missing. It forgets nothing. */
+/** Records when the exports of each service were collected, to find missing ones. It forgets nothing. */
 import type { Point } from '../../examples/demo/otlp-points.ts';
 
 export interface ExportTimes {
   take(points: readonly Point[]): void;
-  /** How many exports of a service there were. */
+  /** The number of exports of a service. */
   count(service: string): number;
   /**
-   * Between two exports of a service, one after the other, in a span of time, with its ends; by another clock: what it shows
-   * at a time since the epoch.
+   * The intervals between the exports of a service in a period, including its ends; by another clock, given as the time
+   * it shows at an epoch time.
    */
   longestGapWithin(service: string, fromMs: number, toMs: number, clock: (atMs: number) => number): number;
 }

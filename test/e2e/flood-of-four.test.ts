@@ -1,6 +1,6 @@
 /**
- * Four services of one bridge are flooded at once, with more names and workers than have series, while tasks of theirs live
- * and end: each of them is exported all the time, nothing that was told is counted as unknown, and no turn is long.
+ * Four services of one bridge are flooded at once with more names and workers than fit, while real tasks run: each
+ * service is exported in time, nothing known is counted as unknown, and no event loop turn is long.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const SERVICES = ['shop', 'billing', 'mail', 'search'];
 const INTERVAL_MS = 1000;
 const GAP_MAX_MS = 3 * INTERVAL_MS;
 const TURN_MS_MAX = 50;
-/** Of new names, each with a worker of its own. */
+/** New names, each with its own worker. */
 const PORTION = 1500;
 const PORTION_MS = 750;
 const PORTIONS = 20;
@@ -40,7 +40,7 @@ test('in a flood into four services, every service is exported in time, no queue
   const sink = await startReceiver({
     onExport({ points }) {
       totals.take(points);
-      // One metric of each export, for each has a time of its own.
+      // One metric per export, since each export has its own time.
       times.take(points.filter(({ metric }) => metric === 'celery.task.succeeded'));
       for (const { metric, resource, attributes } of points) {
         if (attributes['celery.task.name'] === 'unknown')
@@ -54,7 +54,7 @@ test('in a flood into four services, every service is exported in time, no queue
   const reportTurns = import.meta.resolve('./report-turns.ts');
   const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', reportTurns]);
   await bridge.logged(/(?:connected to[\s\S]*){4}/u, 15_000);
-  // What is compiled for the first time, and exported for the first time, is no matter of this test.
+  // The first export and just-in-time compilation are not measured.
   await publishAll(urls, -1);
   await delay(3 * INTERVAL_MS);
   bridge.signal('SIGUSR2');
@@ -109,7 +109,7 @@ function newNames(portion: number): readonly RawPublish[] {
   );
 }
 
-/** How each began is told after how it ended, in another message. */
+/** Each start arrives after its end, in another message. */
 function liveTasks(portion: number): readonly RawPublish[] {
   const begun: EventFields[] = [];
   const ended: EventFields[] = [];

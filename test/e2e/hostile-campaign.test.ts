@@ -1,6 +1,6 @@
 /**
- * A campaign of hostile messages of all kinds against a bridge with 256 MB of heap, while honest tasks live and end: it
- * goes on, every honest event is counted under its own name, every hostile one as what it is, and no export is late.
+ * Hostile messages of all kinds against a bridge with a heap of 256 MB, while real tasks run: it survives, every real
+ * event is counted under its own name, every hostile one as what it is, and no export is late.
  * CAMPAIGN_MESSAGES=1000000 makes it ten times as long.
  */
 import assert from 'node:assert/strict';
@@ -30,11 +30,11 @@ const INTERVAL_MS = 1000;
 const LATE_MS_MAX = 3000;
 const TURN_MS_MAX = 50;
 const TICK_MS = 100;
-/** Published and not yet counted; it stays below what the queue has room for. */
+/** Published and not yet counted; below the limit of the queue. */
 const AHEAD_MAX = 20_000;
 const CAUGHT_UP_MS = 30_000;
 
-/** How often what is to be counted as what. */
+/** How often each count is expected. */
 type Expected = Map<string, number>;
 
 test(`among ${MESSAGES} hostile messages, real tasks are counted, each message is counted, and no export is late`, {
@@ -67,7 +67,7 @@ test(`among ${MESSAGES} hostile messages, real tasks are counted, each message i
   const expected: Expected = new Map();
   const campaign = await campaignOn(rabbitmq.url, expected);
 
-  // The honest series are there before; and what is done for the first time is no matter of this test.
+  // The real series exist before; and first-time work is not measured.
   campaign.tasks(NAMES.length);
   for (let round = 0; round < 20; round += 1) {
     for (const kind of CAMPAIGN_KINDS) campaign.hostile(kind);
@@ -86,7 +86,7 @@ test(`among ${MESSAGES} hostile messages, real tasks are counted, each message i
     const portion = Math.min((MESSAGES_A_SECOND * TICK_MS) / 1000, MESSAGES - messages);
     for (let each = 0; each < portion; each += 1) campaign.hostile();
     messages += portion;
-    // At the beginning of a long one those are still enough that were there before it.
+    // At the start of a long one, enough of the earlier ones remain.
     const due = Math.max(tasks, Math.floor((TASKS * messages) / MESSAGES));
     campaign.tasks(due - tasks);
     tasks = due;
@@ -102,7 +102,7 @@ test(`among ${MESSAGES} hostile messages, real tasks are counted, each message i
   await campaign.close();
   const lives = NAMES.map((name, at) => [name, ...Array(4).fill(Math.ceil((TASKS - at) / NAMES.length))]);
   await within(CAUGHT_UP_MS, () => isCounted() && isDeepStrictEqual(honest(), lives));
-  // What is counted too often is so by then.
+  // A double count would show by now.
   await delay(2 * INTERVAL_MS);
   assert.ok(bridge.alive(), bridge.log().slice(-3000));
   bridge.signal('SIGUSR2');
@@ -142,7 +142,7 @@ test(`among ${MESSAGES} hostile messages, real tasks are counted, each message i
   }
 });
 
-/** Of what is counted once for each message or event in it. */
+/** The counts made once for each message or event in it. */
 function sumOf(expected: Expected): number {
   return [...expected].reduce(
     (sum, [key, count]) => sum + (/^(?:dropped|events) /u.test(key) ? count : 0),
@@ -150,13 +150,13 @@ function sumOf(expected: Expected): number {
   );
 }
 
-/** Waits until it is so, or the time is up. */
+/** Waits until the condition holds or the time is up. */
 async function within(timeoutMs: number, isSo: () => boolean): Promise<void> {
   const endMs = performance.now() + timeoutMs;
   while (!isSo() && performance.now() < endMs) await delay(TICK_MS);
 }
 
-/** How many tasks of that name were sent, received, begun and ended. */
+/** The number of sent, received, started and ended tasks of that name. */
 function countsOf(points: Parameters<typeof total>[0], name: string): readonly number[] {
   return ['sent', 'received', 'started', 'succeeded'].map((what) =>
     total(points, `celery.task.${what}`, { 'celery.task.name': name }),
@@ -166,14 +166,14 @@ function countsOf(points: Parameters<typeof total>[0], name: string): readonly n
 async function campaignOn(url: string, expected: Expected) {
   const random = seeded(SEED);
   const model = await connect(url);
-  // Where the test fails, the broker goes first.
+  // If the test fails, the broker stops first.
   model.on('error', () => undefined);
   const channel: ConfirmChannel = await model.createConfirmChannel();
   const raw: RawPublisher = await rawPublisher(url);
   let index = 0;
   let task = 0;
   let clock = 0;
-  /** The events that come with the next portions: a task is received, and ends two ticks later. */
+  /** The events of the next portions: a task is received, and ends two ticks later. */
   const ahead: EventFields[][] = [[], []];
 
   function expect(keys: readonly string[]): void {
@@ -192,7 +192,7 @@ async function campaignOn(url: string, expected: Expected) {
       if ('headerBytes' in message) raw.publish(message.headerBytes, message.event);
       else publish(message);
     },
-    /** So many tasks more are sent and received, and those before go on. */
+    /** This many more tasks are sent and received, and earlier ones continue. */
     tasks(count: number): void {
       const nowS = Date.now() / 1000;
       const [begun = [], ended = []] = ahead;

@@ -1,6 +1,6 @@
 /**
- * Makes messages that no Celery ever sends, from a seed, and says under which reason each has to be counted: that is
- * decided by how a message was made, not by the code that is tested.
+ * Generates messages that no Celery sends, from a seed, each with its expected reason, which follows from how it was
+ * made, not from the tested code.
  */
 import { randomBytes } from 'node:crypto';
 import { deflateSync, zstdCompressSync } from 'node:zlib';
@@ -13,7 +13,7 @@ const JSON_TYPE = { contentType: 'application/json', contentEncoding: 'utf-8' } 
 
 type Make = (random: Random, index: number) => RawPublish;
 
-/** For each reason the ways to be counted under it. */
+/** For each reason the kinds of messages that have it. */
 const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
   'empty-batch': [() => json('[]'), () => json(' [ ] ')],
   'unknown-type': [
@@ -30,7 +30,7 @@ const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
     () => ({ ...json(''), body: large, headers: { compression: 'application/x-gzip' } }),
   ],
   'expands-too-far': [
-    // A few bytes on the wire that would fill the memory.
+    // A few bytes that would expand to fill the memory.
     () => ({ ...json(''), body: bomb, headers: { compression: 'application/x-gzip' } }),
     () => ({ ...json(''), body: zstdBomb, headers: { compression: 'application/zstd' } }),
   ],
@@ -99,7 +99,7 @@ const zstdBomb = zstdCompressSync(Buffer.alloc(17 * 1024 * 1024));
 /** Text that no compression makes much smaller, so that it is too large and no bomb. */
 const large = deflateSync(Buffer.from(randomBytes(BODY_LIMITS.body.max).toString('hex')), { level: 1 });
 
-/** Messages of megabytes fill the broker's queue, and bombs and long lists cost time, so there are few of them. */
+/** There are few large messages, bombs and long lists, since they fill the broker's queue or cost time. */
 const RARE: ReadonlySet<string> = new Set<RejectionReason>([
   'body-too-large',
   'expands-too-far',
@@ -108,7 +108,7 @@ const RARE: ReadonlySet<string> = new Set<RejectionReason>([
   'batch-too-long',
 ]);
 
-/** Any of them, and under which reason it is to be counted. */
+/** Any of them, with its expected reason. */
 export function hostileMessage(random: Random, index: number): { reason: string; message: RawPublish } {
   const reasons = Object.entries(MAKERS);
   let [reason, makers] = pick(random, reasons);

@@ -27,7 +27,7 @@ test('100,000 hostile messages leave it running, each counted under its reason',
   await bridge.logged(/connected to/u, 10_000);
 
   const { messages, expected } = hostileMessages(SEED, MESSAGES);
-  // In portions below the bound of the bridge's queue, so that RabbitMQ has no reason to drop any.
+  // In portions below the limit of the bridge's queue, so that RabbitMQ drops none.
   for (let from = 0; from < messages.length; from += 20_000) {
     await publishRaw(rabbitmq.url, messages.slice(from, from + 20_000));
     const until = Math.min(from + 20_000, messages.length);

@@ -1,4 +1,6 @@
-/** Bodies of 100 MiB on a real RabbitMQ: each is counted, none is held, and the session goes on, also of a recording. */
+/**
+ * Bodies of 100 MiB on a real RabbitMQ: each is counted, none is kept, and the session goes on, also while recording.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +16,7 @@ import type { MemoryReport } from './report-memory.ts';
 const MIB = 1024 * 1024;
 const BODIES = 10;
 const BODY = Buffer.alloc(100 * MIB, ' ');
-/** What is read of a socket becomes garbage, and the engine lets 64 MiB of it pile up. */
+/** Chunks read from a socket become garbage, of which the engine collects up to 64 MiB. */
 const GARBAGE_MAX = 80 * MIB;
 const HELD_MAX = 4 * MIB;
 const REPORT_MEMORY = import.meta.resolve('./report-memory.ts');

@@ -1,6 +1,6 @@
 /**
- * A hundred Celery services in one process, with exchanges of their own on one broker: how fast they are there, that all of
- * them are exported every interval, how long that takes, and what each costs while nothing happens.
+ * A hundred Celery services in one process, with their own exchanges on one broker: how fast they connect, that all are
+ * exported every interval, how long that takes, and what an idle service costs.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,10 +17,10 @@ import { event } from './publish.ts';
 import { ownTime, turnReports } from './turn-reports.ts';
 
 const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
-/** Eight series each, with the counters and histograms of one life. */
+/** Eight series each: the counters and histograms of one run. */
 const TASKS = 25;
 const INTERVAL_MS = 4000;
-/** Of the bridge’s own time: what others take of its core is not counted. */
+/** The bridge’s own time: time of other processes is not counted. */
 const START_MAX_MS = 5000;
 const CYCLE_MAX_MS = 1000;
 /** Of processor time. */

@@ -1,6 +1,6 @@
 /**
- * Real Celery: three applications on one RabbitMQ, two of which share a virtual host by names of their own for all that they
- * use of it, and one has a virtual host and Celery's defaults. One bridge listens to all, and counts each as if it were alone.
+ * Real Celery: three applications on one RabbitMQ, two of them in one virtual host with their own names for everything,
+ * one in its own virtual host with Celery's defaults. One bridge listens to all, and counts each as if it were alone.
  */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
@@ -20,11 +20,11 @@ const NODENAME = `celery@${hostname()}`;
 const SOON_MS = 15_000;
 const [flavour] = celeryFlavours();
 
-/** A Celery application, and what is asked of it. */
+/** A Celery application, and its orders. */
 interface Application {
   readonly name: string;
   readonly cluster: Cluster;
-  /** Whether its exchanges and queues are called after it. */
+  /** Whether its exchanges and queues are named after it. */
   readonly isApart: boolean;
   readonly orders: number;
   /** A kind of `place_orders.py`. */
@@ -101,7 +101,7 @@ async function employ(t: TestContext, { name, cluster, isApart }: Application): 
   t.after(() => worker.kill());
 }
 
-/** Places its orders, and returns what Celery says of them. */
+/** Places its orders and returns Celery’s report. */
 async function order({ name, cluster, isApart, orders, only }: Application): Promise<ShopReport> {
   if (!isApart) return placeOrders({ ...cluster, flavour, orders, only });
   const document = await runPython(

@@ -1,6 +1,6 @@
 /**
- * One service of two is flooded with garbage and with names: what that costs is told and counted of this one, and the other,
- * on the same broker, has all its counts, all its exports and all its series.
+ * One of two services is flooded with garbage and names: that is logged and counted for this one, and the other, on the
+ * same broker, has all its counts, exports and series.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const PORTIONS = 40;
 const PORTION_MS = 250;
 const MESSAGES = 20_000;
 const NAMES = 100_000;
-/** More, of as many workers, as fast as they can be sent; then there is silence, in which all of them become due at once. */
+/** More, from as many workers, as fast as possible; then silence, in which all of them become due at once. */
 const BURST = 100_000;
 const NAMES_A_MESSAGE = 50;
 const PACE_HZ = 200;
@@ -125,7 +125,7 @@ test('a flood of garbage and names into one service costs the other no count, no
   assert.equal((await bridge.ended(10_000)).code, 0);
 });
 
-/** Lists of events as a worker would send them, each of a task that nobody has heard of. */
+/** Lists of events as from a worker, each of a new task. */
 function unknownNames(
   from: number,
   count: number,

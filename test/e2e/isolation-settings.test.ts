@@ -1,4 +1,4 @@
-/** Two services that listen to the very same events: all that is different about them is what the file says of each. */
+/** Two services that receive the same events: they differ only in their settings in the file. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
@@ -79,7 +79,7 @@ test('in a file, settings of one service apply to it, and settings for all to th
     assert.equal(resource['service.namespace'], 'money');
   }
 
-  // Nothing is heard of the worker from now on.
+  // The worker is silent from now on.
   await sink.waitFor('shop', isUp(0), SHORT_TIMEOUT_S * 1000 + SOON_MS);
   const exported = sink.exports();
   await sink.waitFor('shop', () => sink.exports() > exported + 6, SOON_MS);

@@ -1,6 +1,6 @@
 /**
- * Six services of one bridge: three that share a broker in different ways, and three whose brokers are no good, each in its
- * way. What fails is told and counted under its own name, and the others are exported as if they were alone.
+ * Six services of one bridge: three share a broker in different ways, and three have brokers that fail in different
+ * ways. A failure is logged and counted under its own name, and the others are exported as if they were alone.
  */
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
@@ -21,7 +21,7 @@ import { ownTime, turnReports } from './turn-reports.ts';
 const INTERVAL_MS = 1000;
 /** With characters that a URL has to encode. */
 const PASSWORD = 'pa55:w@rd';
-/** For what is soon there, on a busy machine. */
+/** For short waits, on a busy machine. */
 const SOON_MS = 15_000;
 
 /** What each lives through in how many rounds, and the rest of its resource. */
@@ -130,7 +130,7 @@ async function servicesOn(
   const withPassword = (port: number) => `amqp://guest:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}//`;
   const mailOwn = { event_exchange: HEALTHY.mail.exchange, event_queue_prefix: 'mail.celeryev' };
   return {
-    // The failing ones are first, so that whoever waited for them would be late.
+    // The failing ones come first, so that waiting for them would show.
     gone: { broker_url: withPassword(await freePort()) },
     silent: { broker_url: withPassword(await silentPort(t)), broker_connection_timeout: 1 },
     wrong: { broker_url: withPassword(rabbitmq.port) },
@@ -220,7 +220,7 @@ function assertOwnMetrics(points: readonly Point[]): void {
   for (const name of NAMES) assert.equal(ownMetric(points, name, 'events'), eventsOf(name), name);
 }
 
-/** What failed again and again is in the log once. */
+/** A repeated failure is logged once. */
 function assertLog(bridge: BridgeProcess): void {
   const lines = bridge.log().trimEnd().split('\n').map(parseLine);
   const told = (service: string) =>
@@ -246,7 +246,7 @@ function parseLine(text: string): Readonly<Record<'kind' | 'service' | 'level' |
   return { kind: field('kind'), service: field('service'), level: field('level'), msg: field('msg') };
 }
 
-/** Of a life there are four, and the worker says hello in each round. */
+/** A run has four events, and the worker comes online in each round. */
 function eventsOf(name: Healthy): number {
   const { lives: each, rounds } = HEALTHY[name];
   return rounds * (4 * each + 1);

@@ -9,10 +9,10 @@ import { type Order, sendTasks } from './shop-tasks.ts';
 
 const WORKER_TIMEOUT_S = 3;
 const LOST_TIMEOUT_S = 6;
-/** Long enough for the killed worker to come back before it is forgotten, on a busy machine too. */
+/** Long enough for the killed worker to return before it is forgotten, on a busy machine too. */
 const SERIES_RETENTION_S = 15;
 const EXPORT_INTERVAL_MS = 500;
-/** For what is late on a busy machine: timers, the export itself. */
+/** For delays on a busy machine: timers, the export itself. */
 const MARGIN_MS = 20_000;
 const LONG = 'shop.write_daily_report';
 const RUNNING = 3;
@@ -23,7 +23,7 @@ function times<Item>(count: number, item: Item): readonly Item[] {
   return Array.from({ length: count }, () => item);
 }
 
-/** What makes a series: its metric and its attributes. */
+/** The identity of a series: its metric and its attributes. */
 function seriesOf(points: readonly Point[], worker: string): ReadonlySet<string> {
   return new Set(
     points

@@ -1,6 +1,6 @@
 /**
- * How much memory the process takes at most, as the operating system sees it: with an honest cluster of a hundred thousand
- * tasks and ten thousand series, and with whatever texts, workers and processes a sender can make up.
+ * The most memory that the process takes, as the operating system sees it: with an ordinary cluster of a hundred
+ * thousand tasks and ten thousand series, and with any texts, workers and processes that a sender can make up.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,9 +17,9 @@ const HONEST_MIB_MAX = 200;
 const HOSTILE_MIB_MAX = 512;
 const CAUGHT_UP_MS = 60_000;
 const INTERVAL_MS = 1000;
-/** Events: the broker keeps as many. */
+/** The broker keeps as many events. */
 const AHEAD_MAX = 10_000;
-/** Celery's own lists have as many at most. */
+/** The most events in Celery's own lists. */
 const EVENTS_A_MESSAGE = 24;
 const HONEST = { portions: 100, tasks: 1000, names: 195, workers: 10, portionMs: 200 } as const;
 const SERIES = 10_000;
@@ -121,7 +121,7 @@ function messagesOf(events: readonly EventFields[]) {
   });
 }
 
-/** Whole lives, as Celery tells of them. */
+/** Complete runs, as Celery reports them. */
 function honest(portion: number): readonly EventFields[] {
   return Array.from({ length: HONEST.tasks }, (_, index) => {
     const task = portion * HONEST.tasks + index;
@@ -154,7 +154,7 @@ function wide(text: string): string {
   return `${text} `.padEnd(255, '漢');
 }
 
-/** Each of another task, sender and queue, or of another process of a worker; none is told of again. */
+/** Each with another task, sender and queue, or another worker process; none occurs twice. */
 function newcomers(portion: number): readonly EventFields[] {
   return Array.from({ length: HOSTILE_PORTION }, (_, index) => {
     const one = portion * HOSTILE_PORTION + index;

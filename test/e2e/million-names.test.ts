@@ -1,6 +1,6 @@
 /**
- * A flood of names through the running bridge: a million tasks that all are called differently, on a hundred thousand
- * workers. The limit holds at every export, the sums are exact, and the heap does not grow.
+ * A flood of names through the running bridge: a million tasks with different names, on a hundred thousand workers. The
+ * limit holds at every export, the sums are exact, and the heap does not grow.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,10 +17,10 @@ const NAMES = 1_000_000;
 const WORKERS = 100_000;
 const LIMIT = 2000;
 const TASKS_A_MESSAGE = 50;
-/** Lists that the broker holds at most; it would drop more than it is allowed to keep. */
+/** The most lists in the broker’s queue; beyond its limit it would drop some. */
 const MESSAGES_AHEAD = 200;
 const HEAP_GROWTH_MAX = 1.1;
-/** After each of them the heap is looked at, when nothing waits to be counted any more. */
+/** The heap is measured after each of them, when all events are counted. */
 const PARTS = 10;
 const REPORT_HEAP = import.meta.resolve('./report-heap.ts');
 const HEAP = /^([\d.]+) MB of heap$/gmu;
@@ -76,7 +76,7 @@ test('a million task names and 100,000 worker names stay within the limit, are e
   const heaps = [...bridge.log().matchAll(HEAP)].map(([, left]) => Number(left));
   t.diagnostic(`MB left of the heap by full collections: ${heaps.join(' ')}`);
   assert.equal(heaps.length, PARTS);
-  // What finds series fast is let go of whenever there is too much of it, so it goes up and down by some MB.
+  // The caches of series are cleared when they are too large, so the heap varies by some MB.
   const [before, last] = [Math.max(...heaps.slice(0, PARTS / 2)), Math.max(...heaps.slice(PARTS / 2))];
   assert.ok(last <= before * HEAP_GROWTH_MAX, `the heap grew from ${before} to ${last} MB`);
 });

@@ -1,6 +1,6 @@
 /**
- * A backend that is away while the cluster works on: five minutes of it at a thousand events a second, compressed in time,
- * in each of the ways in which backends are away. Nothing that was counted is lost, nothing is counted twice.
+ * A backend outage while the cluster works: five minutes at a thousand events a second, compressed in time, in each of
+ * the ways in which backends fail. Nothing that was counted is lost or counted twice.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -12,11 +12,11 @@ import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 
-/** As many as five minutes have at a thousand a second. */
+/** The number in five minutes at a thousand a second. */
 const EVENTS = 300_000;
 const PORTIONS = 30;
 const TASKS = 50;
-/** A request may take as long: on a busy machine too, none that arrived is taken for one that failed, and sent again. */
+/** The time for a request: even on a busy machine, none that arrived is taken for failed and sent again. */
 const EXPORT_INTERVAL_MS = 1000;
 
 type Away = 'nobody listens' | 'UNAVAILABLE' | 'INVALID_ARGUMENT' | 'RESOURCE_EXHAUSTED';
@@ -27,7 +27,7 @@ const REFUSALS = {
   RESOURCE_EXHAUSTED: { code: status.RESOURCE_EXHAUSTED, details: 'too much' },
 } as const;
 
-/** A backend that can be away in several ways, on one port. */
+/** A backend that can fail in several ways, on one port. */
 async function openBackend(t: TestContext, onExport: NonNullable<ReceiverOptions['onExport']>) {
   let away: Away | undefined;
   const refuse = () => (away === undefined || away === 'nobody listens' ? undefined : REFUSALS[away]);
@@ -87,7 +87,7 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
       ];
       for (const way of ways) {
         await backend.be(way);
-        // What was under way when it went may have arrived.
+        // Requests in flight at that time may have arrived.
         await bridge.logged(/export to \S+ \(grpc\) failed/u, 10_000);
         const before = sent();
         const share = EVENTS / ways.length;

@@ -15,7 +15,7 @@ const ORDERS = 420;
 const TASKS_MIN = 1000;
 const INTERVAL_MS = 1000;
 const SETTLED_WITHIN_MS = 30_000;
-/** The threads pool of Celery 5.2 loses some of its own events before they are sent, so nobody can count them. */
+/** The threads pool of Celery 5.2 loses some of its own events before they are sent, so they cannot be counted. */
 const QUICK_POOL = { debian: 'prefork', newest: 'threads' } as const;
 
 const clusterOf = shopClusters();
@@ -53,7 +53,7 @@ describe('outcomes', { concurrency: 2 }, () => {
       const isCounted = (points: readonly Point[]) => isDeepStrictEqual(countedTasks(points), counts);
       const endMs = performance.now() + SETTLED_WITHIN_MS;
       while (!isCounted(sink.latest('shop')) && performance.now() < endMs) await delay(100);
-      // What is counted too often is so by then.
+      // A double count would show by now.
       await delay(2 * INTERVAL_MS);
       const points = sink.latest('shop');
 

@@ -1,4 +1,4 @@
-/** Reads what the bridge tells of one of its services in metrics of its own. */
+/** Reads the bridge’s own metrics about one of its services. */
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 
 /** @param metric without the `celery_otel.` that all of them begin with */

@@ -1,6 +1,6 @@
 /**
- * What a user of Prometheus sees: Celery → bridge → the real Collector, as `otel-config/` has it → the real Prometheus. The
- * names, types, labels and values of one run of the shop, and a rate while workers and the bridge itself come and go.
+ * What a user of Prometheus sees: Celery → bridge → the real Collector with `otel-config/` → the real Prometheus. The
+ * names, types, labels and values of one run of the shop, and a rate while workers and the bridge restart.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -26,8 +26,8 @@ const WINDOW_MS = 60_000;
 /** Of Prometheus' rate, in which a new series counts from its second sample on only. */
 const TOLERANCE = 0.02;
 /**
- * Once of two times: what has been counted before a series has its first sample is more where others keep the machine busy in
- * that very moment.
+ * Once of two times: what has been counted before a series has its first sample is more where others keep the machine
+ * busy in that very moment.
  */
 const isNear = (rate = 0): boolean => Math.abs(rate / PACE_HZ - 1) <= TOLERANCE;
 /** Over a few seconds the beginning and the end of a series weigh more. */

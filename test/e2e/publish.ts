@@ -4,7 +4,7 @@ import { connect } from 'amqplib';
 
 export type EventFields = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** An event of that type with everything it must have. */
+/** A valid event of that type. */
 export function event(type: string, fields: Readonly<Record<string, unknown>> = {}): EventFields {
   const common = { type, hostname: 'w1@test', pid: 17, clock: 1, utcoffset: 0, timestamp: Date.now() / 1000 };
   return type.startsWith('worker-') ? { ...common, ...fields } : { ...common, uuid: randomUUID(), ...fields };

@@ -1,4 +1,4 @@
-/** Publishes JSON messages with any bytes for headers, past the library that would not write them. */
+/** Publishes JSON messages with arbitrary bytes as headers, bypassing the library, which would not write them. */
 import { Duplex } from 'node:stream';
 import { connect } from 'amqplib';
 import { content, method, short, shortText } from '../broker/amqp/frames.ts';

@@ -1,6 +1,6 @@
 /**
- * Adds up what a receiver got over all exports, as a backend does: the newest value of each life of a cumulative series, or
- * all differences of a delta one. It forgets nothing, whatever ended in between.
+ * Adds up all exports like a backend: the newest value of each cumulative series from each start, or all deltas. It
+ * forgets nothing, whatever has ended.
  */
 import type { Point } from '../../examples/demo/otlp-points.ts';
 

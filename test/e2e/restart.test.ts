@@ -69,7 +69,7 @@ function sent(name: string, amount: number) {
   return Array.from({ length: amount }, () => event('task-sent', { name, queue: 'orders' }));
 }
 
-/** Publishes all the time, also while the broker is away, when nothing also comes from it. */
+/** Publishes all the time, also during outages of the broker. */
 function underLoad(t: TestContext, url: string): { flowing(): Promise<void>; stop(): Promise<void> } {
   const stopping = new AbortController();
   let portions = 0;
@@ -79,7 +79,7 @@ function underLoad(t: TestContext, url: string): { flowing(): Promise<void>; sto
         await publish(url, sent('load', 50));
         portions += 1;
       } catch {
-        // The broker is away, as this test wants it; the next portion tries again.
+        // The broker is unavailable, as intended; the next portion tries again.
         await delay(50);
       }
     }

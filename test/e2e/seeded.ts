@@ -1,4 +1,4 @@
-/** Chance that is the same at every run. */
+/** Reproducible random numbers. */
 
 /** Gives the next number in [0, 1). */
 export type Random = () => number;

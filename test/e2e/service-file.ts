@@ -1,4 +1,4 @@
-/** Writes configuration files with several services, as their users do. It starts nothing. */
+/** Writes configuration files with several services. It starts nothing. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ type Settings = Readonly<Record<string, unknown>>;
 export interface ServiceFile {
   /** By `service.name`. */
   readonly services: Readonly<Record<string, Settings>>;
-  /** What the section `celery` says of all of them. */
+  /** The settings for all services. */
   readonly common?: Settings;
   /** Where an OTLP/gRPC receiver listens. */
   readonly endpoint: string;
@@ -27,7 +27,7 @@ export function serviceFile(t: TestContext, { services, common, endpoint, interv
     meter_provider: { readers: [{ periodic }] },
   };
   const path = join(folder, 'celery-otel.yaml');
-  // What is JSON is YAML as well.
+  // JSON is YAML too.
   writeFileSync(path, JSON.stringify(document, undefined, 2));
   return path;
 }

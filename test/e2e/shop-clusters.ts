@@ -1,6 +1,6 @@
 /**
- * A RabbitMQ and a Redis for all tests of a file, and on them as many clusters as they ask for, none of which meets another.
- * It starts no worker.
+ * One RabbitMQ and one Redis for all tests of a file, with as many isolated clusters on them as the tests request. It
+ * starts no worker.
  */
 import { after, before } from 'node:test';
 import type { CeleryFlavour, Cluster } from '../real/celery.ts';

@@ -1,5 +1,5 @@
 /**
- * Sends single tasks of the example shop and asks Celery about them. It knows nothing of what celery-otel counts.
+ * Sends single tasks of the example shop and asks Celery about them, independently of celery-otel.
  */
 import { join } from 'node:path';
 import { runPython, SHOP_FOLDER } from '../real/celery.ts';
@@ -30,7 +30,7 @@ export interface HeldTasks {
   readonly scheduled: readonly string[];
 }
 
-/** Sends the tasks one right after the other. */
+/** Sends the tasks in quick succession. */
 export async function sendTasks(
   cluster: ShopCluster,
   orders: readonly Order[],
@@ -45,7 +45,7 @@ export async function sendTasks(
   return list(sent).map((each) => ({ id: String(get(each, 'id')), dueS: Number(get(each, 'due')) }));
 }
 
-/** What `inspect` says that the worker has. */
+/** The tasks that the worker has, by `inspect`. */
 export async function heldBy(cluster: ShopCluster, nodename: string): Promise<HeldTasks> {
   const held = await ask(cluster, 'held', nodename);
   const ids = (what: keyof HeldTasks): readonly string[] => list(get(held, what)).map(String);
@@ -58,7 +58,7 @@ export async function endsOf(cluster: ShopCluster, tasks: readonly SentTask[]): 
 }
 
 function ask(cluster: ShopCluster, ...args: readonly string[]): Promise<unknown> {
-  // The script is no part of the shop, which is where Python looks only because it is told so.
+  // The script is not part of the shop; Python finds the shop only through its path.
   return runPython(cluster.flavour, SCRIPT, args, cluster, { env: { PYTHONPATH: SHOP_FOLDER } });
 }
 

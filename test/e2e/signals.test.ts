@@ -23,7 +23,7 @@ async function receiver(t: TestContext): Promise<Receiver> {
 }
 
 const NEVER_IN_THIS_TEST_MS = '3600000';
-/** Five seconds are promised, and held by test/cli/until-stopped.test.ts; these are for a busy machine. */
+/** The promise of five seconds is tested in test/cli/until-stopped.test.ts; this allows for a busy machine. */
 const EXIT_DEADLINE_MS = 15_000;
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -49,7 +49,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-/** A server that takes connections and never says a word. */
+/** A server that accepts connections and never responds. */
 async function silentServer(t: TestContext): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');

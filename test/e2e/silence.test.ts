@@ -1,5 +1,5 @@
 /**
- * Silence that is no death, with real workers: the bridge was away, or held up; a worker shut down in an orderly way, or
+ * Silence without a death, with real workers: the bridge was disconnected or suspended; a worker shut down warmly, or
  * was busy with one task. All time-outs are shorter than each silence.
  */
 import assert from 'node:assert/strict';

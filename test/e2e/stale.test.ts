@@ -1,6 +1,6 @@
 /**
- * Gauges as Prometheus sees them through the Collector’s exporter, which keeps what is no longer sent for minutes: whatever
- * ends must be said to be 0 before it vanishes.
+ * Gauges in Prometheus through the Collector’s exporter, which keeps unsent series for minutes: a series that ends must
+ * be exported as 0 first.
  */
 import { test } from 'node:test';
 import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';

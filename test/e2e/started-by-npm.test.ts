@@ -1,6 +1,6 @@
 /**
- * A bridge that npm started, by the real npm: whatever way it is asked to end, its last export arrives and nobody is left
- * over. What npm does then differs by its shell: dash stays between the two, bash puts the command in its own place.
+ * A bridge started by the real npm: however it is stopped, its last export arrives and no process is left. npm’s
+ * behaviour depends on its shell: dash stays between the two, bash replaces itself with the command.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -26,7 +26,7 @@ const SCRIPTS = {
   'bridge:nohup': 'nohup celery-otel run & sleep 3',
 };
 
-/** A user's folder: a project with the command in it, a script that runs it, and a recording that does not end for an hour. */
+/** A user's project with the command, a script that runs it, and a recording of an hour. */
 function userFolder(t: TestContext): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-npm-'));
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
@@ -58,11 +58,11 @@ function userFolder(t: TestContext): string {
 interface Started {
   readonly sink: Awaited<ReturnType<typeof startReceiver>>;
   log(): string;
-  /** Ends the starter alone, or all that it started too, as a terminal or a supervisor does. */
+  /** Ends npm only, or all its processes, as a terminal or a supervisor does. */
   signal(signal: NodeJS.Signals, whom: 'starter' | 'all'): void;
   /** Resolves when the starter has ended. */
   starterEnded(): Promise<unknown>;
-  /** Resolves when nobody is left who could write to the log. @throws after a while */
+  /** Resolves when no process is left that could write to the log. @throws after a while */
   allEnded(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
-/** Publishes the events of tasks at an even pace, as one worker after the other would. Nothing runs any task. */
+/** Publishes task events at a steady rate, from one worker after the other. No task really runs. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openBrokerChannel } from './broker-channel.ts';
 import { event } from './publish.ts';
 
 export interface SteadyTasks {
-  /** From now on this worker has them; the one before says goodbye. */
+  /** Switches to this worker; the one before goes offline. */
   runOn(worker: string): void;
   stop(): Promise<void>;
 }

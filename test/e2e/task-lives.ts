@@ -1,8 +1,8 @@
-/** Events of tasks that live and end well, as one worker tells them, and what has to be counted of them. */
+/** The events of successful tasks of one worker, and their expected counts. */
 import type { EventCounts } from '../real/shop-report.ts';
 import { type EventFields, event } from './publish.ts';
 
-/** The worker of all of them, whatever cluster it is in: what tells clusters apart is not the names of their workers. */
+/** The worker of all of them, in any cluster: clusters are not distinguished by the names of workers. */
 export const WORKER = 'celery@pod';
 
 /** From `task-sent` to `task-succeeded`; the same numbers have the same ids, whatever the tasks are called. */

@@ -1,4 +1,4 @@
-/** Two services on two brokers with one file: one broker is stopped for a while, and the other service notices nothing. */
+/** Two services on two brokers with one file: one broker stops for a while, and the other service is not affected. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -98,7 +98,7 @@ function configFile(t: TestContext, brokers: Readonly<Record<string, string>>, e
   return file;
 }
 
-/** Publishes an event every now and then; `stop` says how many. */
+/** Publishes an event now and then; `stop` returns how many. */
 function startPulse(url: string): { stop(): Promise<number> } {
   const stopping = new AbortController();
   let published = 0;

@@ -1,4 +1,4 @@
-/** Messages whose headers amqplib cannot decode, among honest ones, on a real RabbitMQ: nobody misses anything else. */
+/** Messages whose headers amqplib cannot decode, among valid ones, on a real RabbitMQ: nothing else is missed. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const DEEP = [
 ];
 const LONG = field('build', longInteger(2n ** 40n));
 
-/** As a program may that has the dispatcher of Celery add headers of its own. */
+/** Like a program whose Celery dispatcher adds headers. */
 const WITH_LONG_HEADER = `
 import json, sys
 from kombu import Connection, Exchange, Producer

@@ -7,12 +7,14 @@ import { startBridge } from './bridge-process.ts';
 import { shopClusters } from './shop-clusters.ts';
 import { endsOf, heldBy, sendTasks } from './shop-tasks.ts';
 
-/** Seconds of each; the first lasts until everybody has been asked about what waits behind it. */
+/** Seconds of each; the first lasts until the tasks behind it have been inspected. */
 const SLEEPS_S = [10, 1, 1, 1];
 /** Due when the worker is free again. */
 const REMINDER_COUNTDOWN_S = 17;
 const SHORT_COUNTDOWN_S = 2;
-/** For what a free process adds: from the broker to the worker to its process. Far below any wait or countdown here. */
+/**
+ * For the delay without waiting: from the broker to the worker to its process. Far below all waits and countdowns here.
+ */
 const OVERHEAD_S = 0.5;
 type Attributes = Readonly<Record<string, string>>;
 const SLEEPER = { 'celery.task.name': 'shop.write_daily_report', 'celery.queue.name': 'reports' };
@@ -32,7 +34,7 @@ function find(points: readonly Point[], metric: string, attributes: Attributes) 
   );
 }
 
-/** All seconds that a histogram has measured. */
+/** The sum of a histogram, seconds. */
 function secondsOf(points: readonly Point[], metric: string, attributes: Attributes): number {
   return add(find(points, metric, attributes).map((point) => point.sum));
 }
@@ -42,7 +44,7 @@ function beginningOf(age: Point | undefined): number {
   return age === undefined ? Number.NaN : age.timeMs / 1000 - age.value;
 }
 
-/** @param tasks of how many tasks the two are sums */
+/** @param tasks the number of tasks in both sums */
 function assertNear(actual: number, expected: number, what: string, tasks = 1): void {
   assert.ok(Math.abs(actual - expected) <= tasks * OVERHEAD_S, `${what}: ${actual} s, not ${expected} s`);
 }
@@ -96,7 +98,7 @@ describe('waiting tasks', { concurrency: 2 }, () => {
       const [info] = find(busy, 'celery.worker.info', { 'celery.worker.name': worker.nodename });
       assert.equal(info?.attributes['celery.version'], flavour.version);
 
-      // The result of a task says when it ended, so when it started and how long it had waited follow from that.
+      // A task’s result has its end, from which its start and its wait follow.
       const ends = await endsOf(cluster, sleepers);
       const starts = ends.map((endS, index) => endS - (SLEEPS_S[index] ?? 0));
       const waitsS = add(starts) - add(sleepers.map(({ dueS }) => dueS));
@@ -105,7 +107,7 @@ describe('waiting tasks', { concurrency: 2 }, () => {
       assertNear(beginningOf(oldestWaiting), sleepers[1]?.dueS ?? 0, 'the oldest that waits');
       const [last] = await sendTasks(cluster, [{ ...reminder, countdown: SHORT_COUNTDOWN_S }]);
       const reminders = [sent.at(-1), last].filter((task) => task !== undefined);
-      // Celery's timer may be a second late, so it is asked how late it was.
+      // Celery's timer may be a second late, so the real time is read.
       const latenessS = add(await endsOf(cluster, reminders)) - add(reminders.map(({ dueS }) => dueS));
       t.diagnostic(`Celery began tasks with an ETA ${latenessS.toFixed(3)} s late, all together`);
       const done = await until(
@@ -125,7 +127,7 @@ describe('waiting tasks', { concurrency: 2 }, () => {
       }
       const measured = (metric: string, of: Attributes): number =>
         secondsOf(done, `celery.task.${metric}`, of);
-      // They are all in the worker at once, so that is where they wait.
+      // All are in the worker at once, so they wait there.
       assertNear(measured('wait_time', SLEEPER), waitsS, 'wait_time', SLEEPS_S.length);
       assertNear(measured('prefetch_time', SLEEPER), waitsS, 'prefetch_time', SLEEPS_S.length);
       assertNear(measured('queue_time', SLEEPER), 0, 'queue_time', SLEEPS_S.length);

@@ -17,7 +17,7 @@ const WAIT_MS = 30_000;
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** With nothing of this process’s environment that is about OpenTelemetry or Celery. */
+/** Without the OpenTelemetry and Celery variables of this process. */
 function startExample(endpoint: string, env: Readonly<Record<string, string>> = {}): Child {
   return spawn(process.execPath, [fileURLToPath(new URL('attach/attach.ts', EXAMPLES))], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -46,13 +46,15 @@ async function ended(child: Child): Promise<Ended> {
   return { code, signal, stdout, stderr };
 }
 
-/** The example with the whole recording, ended by SIGTERM once that is over and all that it has beside counts has arrived. */
+/**
+ * The example with the whole recording, stopped by SIGTERM once that has ended and all expected points have arrived.
+ */
 let example: Ended & {
   /** When the example was asked to end. */
   readonly running: readonly Point[];
   /** After its last export. */
   readonly final: readonly Point[];
-  /** Everything that anybody exported. */
+  /** Everything that was exported. */
   readonly all: readonly Point[];
 };
 

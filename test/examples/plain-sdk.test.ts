@@ -1,6 +1,6 @@
 /**
- * What the plain SDK does with metrics that are attached to it, and what the views and the exporter of the example do about
- * it. Where one of these fails after the SDK was brought up to date, a row of the table in docs/embedding.md can go, and its remedy.
+ * What the plain SDK does with attached metrics, and how the views and the exporter of the example help. If one of
+ * these fails after an upgrade of the SDK, a row of the table in docs/embedding.md, and its remedy, can go.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -26,14 +26,14 @@ const meterOf = ({ provider }: PlainSdk): Meter => provider.getMeter('celery-ote
 
 const delta = (): AggregationTemporality => AggregationTemporality.DELTA;
 
-/** As the exporter of the example asks for it. */
+/** Temporality as in the exporter of the example. */
 function currentGauges(t: TestContext): (instrument: InstrumentType) => AggregationTemporality {
   const exporter = new CurrentGaugesExporter({ temporalityPreference: 1 });
   t.after(() => exporter.shutdown());
   return (instrument) => exporter.selectAggregationTemporality(instrument);
 }
 
-/** A gauge of the workers that there are at the moment. */
+/** A gauge of the current workers. */
 function workersUp(plain: PlainSdk): (workers: readonly string[]) => void {
   let there: readonly string[] = [];
   const gauge = meterOf(plain).createObservableGauge('celery.worker.up', { valueType: ValueType.INT });
@@ -45,7 +45,7 @@ function workersUp(plain: PlainSdk): (workers: readonly string[]) => void {
   };
 }
 
-/** Plays the services to their end and stops. */
+/** Replays the services to their end and stops. */
 async function play(services: readonly BridgeService[], { provider }: PlainSdk): Promise<void> {
   const bridge = createBridge({
     services: services.map((service) => ({ ...service, meterProvider: provider })),
@@ -56,7 +56,7 @@ async function play(services: readonly BridgeService[], { provider }: PlainSdk):
   await bridge.stop(5000);
 }
 
-/** How many points a counter has after some intervals, each with two tasks on workers that were not there before. */
+/** The number of points of a counter after some intervals, each with two tasks on new workers. */
 async function pointsAfter(intervals: number, plain: PlainSdk): Promise<readonly string[]> {
   const counter = meterOf(plain).createCounter('celery.task.succeeded');
   let points: readonly string[] = [];
@@ -179,7 +179,7 @@ test('counts during an outage of the backend are lost with delta temporality, an
   assert.deepEqual(await arrived(AggregationTemporality.CUMULATIVE), [11]);
 });
 
-/** What arrives at a backend that is away at first. */
+/** What arrives at a backend after an outage at the start. */
 class InterruptedExporter {
   isAway = true;
   readonly values: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Instruments whose series are found once: what is counted is there at once, and nothing is handed over. */
+/** Instruments with bound series: counts are recorded at once, and nothing is handed over. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Attributes, Meter } from '@opentelemetry/api';
@@ -17,7 +17,7 @@ const TABLE = {
   measured: { ...FACTS, instrument: 'histogram', unit: 's', valueType: 'double', buckets: [1, 2] },
 } as const satisfies Record<string, InstrumentRow>;
 
-/** A meter of the SDK whose instruments can be bound, and what is done with them. */
+/** An SDK meter whose instruments can be bound, and a log of their use. */
 function bindableMeter(t: TestContext): {
   meter: Meter;
   done: readonly string[];

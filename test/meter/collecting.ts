@@ -1,4 +1,4 @@
-/** A meter of the real SDK whose metrics a test collects when it wants to. */
+/** A meter of the real SDK whose metrics a test collects on demand. */
 import type { TestContext } from 'node:test';
 import type { Meter, ValueType } from '@opentelemetry/api';
 import {
@@ -25,7 +25,7 @@ export interface Collected {
   readonly sum: number;
 }
 
-/** More than our own provider has room for with a hundred services. */
+/** More than the limit of our own provider with a hundred services. */
 const POINTS_MAX = 5000;
 
 export function collectingMeter(t: TestContext): {

@@ -6,7 +6,7 @@ import { createRecorder, type MetricChoice } from '../../src/meter/recorder.ts';
 import type { Pace } from '../../src/yielding.ts';
 import { type Collected, collectingMeter } from './collecting.ts';
 
-/** Everything, but none of the attributes that have to be asked for. */
+/** All metrics, without opt-in attributes. */
 const ALL: MetricChoice = { metrics: new Set(METRIC_NAMES), optIns: new Set() };
 const RUN = { task: 'shop.pay', queue: 'orders', worker: 'w1@host' } as const;
 const OF = { run: RUN } as const;
@@ -20,7 +20,7 @@ const noWorkers = (): ClusterView => NOTHING;
 /** The attributes of a point, and what it has: the value of a sum or a gauge, the one measurement of a histogram. */
 type Point = readonly [attributes: Readonly<Record<string, unknown>>, amount: number];
 
-/** Each kind of observation, and the points that it alone makes: written from the catalog of metrics in the design. */
+/** Each kind of observation, and the points of it alone. */
 const CASES: readonly { observation: Observation; points: Readonly<Record<string, Point>> }[] = [
   {
     observation: { kind: 'task-sent', run: { task: 'shop.pay', queue: 'orders', worker: '' } },
@@ -94,7 +94,7 @@ const CASES: readonly { observation: Observation; points: Readonly<Record<string
     points: { 'celery.worker.tasks.processed': [WORKER, 7], 'celery.worker.events.lost': [WORKER, 2] },
   },
   {
-    // That none is lost is told, so that there is a 0 to look at.
+    // 0 lost is recorded too, so that the series exists.
     observation: { kind: 'worker-progressed', worker: 'w1@host', processed: 7, eventsLost: 0 },
     points: { 'celery.worker.tasks.processed': [WORKER, 7], 'celery.worker.events.lost': [WORKER, 0] },
   },
@@ -106,12 +106,12 @@ const CASES: readonly { observation: Observation; points: Readonly<Record<string
     observation: { kind: 'worker-exited', worker: 'w1@host', reason: 'restarted' },
     points: { 'celery.worker.exits': [{ ...WORKER, 'celery.worker.exit.reason': 'restarted' }, 1] },
   },
-  // They are about the measuring: the bridge tells them of itself.
+  // They are about the measurement, so they are in the bridge’s own metrics.
   { observation: { kind: 'loss-refuted', ...OF }, points: {} },
   { observation: { kind: 'clock-skewed', senderHost: 'web1', workerHost: 'host' }, points: {} },
 ];
 
-/** All points by their metric, of which each has one at most. */
+/** All points by metric, of which each has at most one. */
 function byMetric(collected: readonly Collected[]): Readonly<Record<string, Point>> {
   const points = collected.map(({ metric, attributes, value, boundaries, sum }): [string, Point] => {
     if (boundaries.length === 0) return [metric, [attributes, value]];
@@ -123,7 +123,7 @@ function byMetric(collected: readonly Collected[]): Readonly<Record<string, Poin
 }
 
 for (const { observation, points } of CASES) {
-  // JSON has no undefined, which is what some of these are about.
+  // JSON has no undefined, which some of these need.
   const title = JSON.stringify(observation, (_, value) => (value === undefined ? 'not known' : value));
   test(`${title} gives exactly its points`, async (t) => {
     const { meter, collect } = collectingMeter(t);
@@ -165,7 +165,7 @@ test('a worker that appears has a 0 for each exit reason, so that the first exit
   ]);
 });
 
-/** One that is up and has told everything, so that none of its gauges is without a point. */
+/** A worker that is up with all figures, so that all its gauges have points. */
 const TALKATIVE: WorkerReading = {
   worker: 'w1@host',
   up: true,
@@ -194,7 +194,7 @@ function viewOf(workers: readonly WorkerReading[], queues: readonly QueueReading
 
 const EVERYTHING = viewOf([TALKATIVE], [ORDERS]);
 
-/** Each point as text: its metric, what its attributes are in the order of the catalog's row, its value. */
+/** Each point as text: its metric, its attributes in the order of the catalog, its value. */
 function lines(collected: readonly Collected[]): readonly string[] {
   return collected
     .map(({ metric, attributes, value }) => [metric, ...Object.values(attributes), value].join(' '))
@@ -304,7 +304,7 @@ for (const off of METRIC_NAMES) {
   });
 }
 
-/** Of each attribute that has to be asked for, what it is on the points of the cases above. */
+/** For each opt-in attribute, its value on the points of the cases above. */
 const OPTED_IN: ReadonlyMap<OptIn, string> = new Map([
   ['celery.task.prefetch_time/celery.worker.name', 'w1@host'],
 ]);

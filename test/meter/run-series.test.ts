@@ -1,4 +1,4 @@
-/** What is kept of the series of runs: each is looked for once, within a bound. */
+/** The cache of the series of runs: each is looked up once, within a limit. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RunIdentity } from '../../src/cluster/observation.ts';
@@ -6,7 +6,7 @@ import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { createRecorder } from '../../src/meter/recorder.ts';
 import { collectingMeter } from './collecting.ts';
 
-/** How often a series is looked for while each of so many runs with long names is received. */
+/** The number of lookups while this many runs with long names are received. */
 function lookups(t: TestContext): (runs: number) => number {
   const { meter } = collectingMeter(t);
   let bound = 0;

@@ -45,7 +45,7 @@ const EXPORTED = {
   reason: 'out of order',
 } as const;
 
-/** What happened, and all that is exported of it. */
+/** An event, and all points of it. */
 const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
   {
     event: {
@@ -184,7 +184,7 @@ test('the lag of an event is the time until it arrived, and 0 if its clock is ah
   for (const agoMs of [250, 0, -5000, 90_000]) {
     count({ type: 'task-sent', timestampMs: arrivedAtMs - agoMs, implausibleMs: undefined }, arrivedAtMs);
   }
-  // Of an event that does not tell its time there is none.
+  // An event without a timestamp has none.
   count({ type: 'task-sent', timestampMs: arrivedAtMs, implausibleMs: 86_400_000 }, arrivedAtMs);
   const point = (await collect()).find(({ metric }) => metric === 'celery_otel.event.lag');
   assert.deepEqual(point?.attributes, { 'celery_otel.service': 'shop' });
@@ -313,7 +313,7 @@ const TABLES = ['tasks', 'workers', 'reordering_window', 'clock_skews', 'fixed_b
 const PLACES = ['transport', 'deliver', 'between', 'look', 'export', 'attached_provider', 'stop'] as const;
 const ENDS = ['stopped', 'finished', 'unreachable', 'refused', 'unusable', 'lost'] as const;
 
-/** All that can happen to a service, but for the clocks of its hosts, whose names are without a bound of ours. */
+/** All events of a service except clock skews, whose host names are unbounded. */
 function everythingThatHappens(service: string): readonly SelfEvent[] {
   const broker = 'amqp://h';
   return [
@@ -334,7 +334,7 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
   ];
 }
 
-/** The attributes of a row are all on the point, and each value is one of those that are listed. */
+/** A point has all attributes of its row, with allowed values only. */
 function faults({ metric, attributes }: Collected): readonly string[] {
   const rows: Readonly<Record<string, { readonly attributes: readonly AttributeKey[] }>> = SELF_METRICS;
   const rowsOfAttributes: Readonly<Record<string, AttributeRow>> = ATTRIBUTES;
@@ -369,6 +369,6 @@ test('with a hundred services every metric has points, within the limit and as d
     [],
     'without a point',
   );
-  // Beyond the limit an SDK puts points together under an attribute of its own.
+  // Beyond the limit an SDK merges points under an attribute of its own.
   assert.deepEqual([...new Set(points.flatMap(faults))], []);
 });

@@ -1,4 +1,4 @@
-/** The Collector's configuration that users begin with, run by a real Collector and scraped by a real Prometheus. */
+/** The example configuration of the Collector, run by a real Collector and scraped by a real Prometheus. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,9 +18,9 @@ import {
 import { type Prometheus, startPrometheus } from '../real/prometheus.ts';
 
 const TEXT = readFileSync(COLLECTOR_CONFIG_FILE, 'utf8');
-/** With all that is commented out. Prose has one space behind its #. */
+/** With the commented-out parts. Prose has one space after its #. */
 const UNCOMMENTED = TEXT.replaceAll(/^( {2,})#(?=\S| {2})/gm, '$1');
-/** A backend that writes down what it gets. */
+/** A backend that records its requests. */
 const BACKEND = `
 receivers: { otlp: { protocols: { grpc: { endpoint: "\${env:OTLP_GRPC_ENDPOINT}" } } } }
 exporters: { file: { path: "\${env:RECEIVED}", flush_interval: 100ms } }

@@ -1,6 +1,6 @@
 /**
- * `otel-config/celery-otel.yaml`, the file that users begin with, as it is: two services on a real broker, one of them with
- * TLS, exported to a receiver that looks at all that the file says.
+ * `otel-config/celery-otel.yaml` unchanged: two services on a real broker, one with TLS, exported to a receiver that
+ * checks all settings of the file.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

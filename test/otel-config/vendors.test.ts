@@ -1,6 +1,6 @@
 /**
- * The configuration files that users begin with: each loads as it is, refuses to run without its secrets, and sends what
- * its backend asks for. The backends are receivers on loopback; the files are not changed for it.
+ * The example configuration files: each loads unchanged, refuses to run without its secrets, and sends what its backend
+ * requires. The backends are receivers on loopback; the files are not changed for them.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ interface Vendor {
   readonly file: string;
   readonly endpoint: { readonly variable: string; readonly byDefault: string };
   readonly headers: Readonly<Record<string, string>>;
-  /** Metrics that the file's views let tell the worker of a task. */
+  /** Task metrics that keep the worker by the file's views. */
   readonly workerOf: (point: Point) => boolean;
 }
 
@@ -52,7 +52,7 @@ const VENDORS: readonly Vendor[] = [
   },
 ];
 
-/** Something for each variable without which a file is refused. */
+/** A value for each required variable. */
 const REQUIRED: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map([
   ['celery-otel.yaml', { SHOP_BROKER_URL: 'amqp://rabbit', BILLING_BROKER_URL: 'amqp://rabbit' }],
   ['datadog.yaml', { CELERY_BROKER_URL: 'amqp://rabbit', DD_API_KEY: 'datadog-secret' }],
@@ -61,7 +61,9 @@ const REQUIRED: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(
 
 const required = (file: string): Readonly<Record<string, string>> => REQUIRED.get(file) ?? {};
 
-/** Loads a file with these variables only, of those that it takes: they are read from the environment of this process. */
+/**
+ * Loads a file with these variables only, of those that it takes: they are read from the environment of this process.
+ */
 function load(file: string, env: Readonly<Record<string, string>>): LoadedConfig {
   const previous = { ...process.env };
   const references = readFileSync(join(FOLDER, file), 'utf8').matchAll(/\$\{(?:env:)?(\w+)/g);
@@ -116,7 +118,7 @@ test('every file and every vendor is tested here', () => {
   );
 });
 
-/** What the file sends of the demo's recording, whose broker and whose backend alone are others. */
+/** What the file sends for the demo's recording, with only the broker and the backend replaced. */
 async function play(vendor: Vendor): Promise<readonly HttpRequest[]> {
   const receiver = await startHttpReceiver();
   const loaded = load(vendor.file, {
@@ -173,7 +175,7 @@ for (const vendor of VENDORS) {
         new Set(['sum', 'gauge', 'exponentialHistogram']),
       );
       const isTotal = ({ kind, temporality }: Point): boolean => kind !== 'gauge' && temporality !== 'delta';
-      // What goes up and down is sent as a total whatever is preferred.
+      // UpDownCounters are cumulative with any preference.
       const goesUpAndDown = ({ kind, monotonic }: Point): boolean => kind === 'sum' && !monotonic;
       assert.deepEqual(
         points.filter((point) => isTotal(point) && !goesUpAndDown(point)),

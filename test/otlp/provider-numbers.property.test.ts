@@ -1,4 +1,4 @@
-/** Whatever numbers are measured and whichever exports fail, each point that leaves has what its type says. */
+/** Whatever numbers are measured and whichever exports fail, each exported point is valid for its type. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
@@ -98,7 +98,7 @@ function instrumentsOf(temporality: 'cumulative' | 'delta', clock: { nowMs: numb
   };
 }
 
-/** What JSON has under these keys is a whole number from 0, in digits. */
+/** The values of these JSON keys are non-negative integers. */
 const COUNTS = ['count', 'zeroCount', 'bucketCounts'];
 const DIGITS = /^-?\d+$/;
 

@@ -36,7 +36,7 @@ const steps = fc.array(
 
 const LIMIT = 4;
 
-/** What a backend makes of all that arrived: the sum of each metric. */
+/** What a backend adds up: the sum of each metric. */
 class Backend implements Pick<Exporter<ResourceMetrics>, 'export'> {
   readonly #last = new Map<string, { readonly metric: string; readonly total: number }>();
   answers: ExportResult[] = [];

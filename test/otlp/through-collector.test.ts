@@ -1,6 +1,6 @@
 /**
- * What a real Collector makes differences of: `cumulativetodelta` as it is by default drops a first point that starts when
- * it ends, or before the Collector began, since it cannot know what of it has been counted already.
+ * What a real Collector converts to deltas: by default, `cumulativetodelta` drops a first point that starts when it
+ * ends, or before the Collector did, since it cannot know what has been counted already.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -38,7 +38,7 @@ interface Received {
   readonly timeNs: bigint;
 }
 
-/** As the Collector writes it down: a request of OTLP a line. */
+/** The Collector’s output: one OTLP request per line. */
 function readReceived(file: string): readonly Received[] {
   const requests = readFileSync(file, 'utf8')
     .split('\n')
@@ -74,7 +74,7 @@ function list(holder: unknown, key: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A bridge, as far as it exports: it lives for some intervals, counts one of the steady task in each, and another once. */
+/** A simulated bridge: it runs for some intervals, counts a steady task in each, and another one once. */
 async function live(endpoint: string, temporality: 'cumulative' | 'delta'): Promise<void> {
   const pipeline = createPipeline({
     settings: otlpSettings(endpoint, {

@@ -1,6 +1,6 @@
 /**
- * Last acts of the test process: what must happen when it exits, whoever forgot to clean up. One listener for all, so
- * that many servers raise no warning about listeners. It cannot help against SIGKILL (see `server-process.ts`).
+ * Cleanup when the test process exits, for tests that did not clean up. One listener for all, so that many servers
+ * raise no warning about listeners. It cannot help against SIGKILL (see `server-process.ts`).
  */
 const acts = new Set<() => void>();
 

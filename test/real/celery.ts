@@ -1,6 +1,6 @@
 /**
- * Runs real Celery: workers of the example shop, and Python scripts beside them, with Debian's Celery or the newest one.
- * Installing them is the work of `install.ts`.
+ * Runs real Celery: workers of the example shop, and Python scripts, with Debian's Celery or the newest one.
+ * `install.ts` installs both.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { runToEnd, type ServerProcess, startServerProcess } from './server-proce
 /** Where the example application lives: `shop.py` and `place_orders.py`. */
 export const SHOP_FOLDER = resolve(import.meta.dirname, '../../examples/shop');
 
-/** util-linux; only root may do so without more. */
+/** util-linux; it needs root. */
 const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'];
 
 const READY_TIMEOUT_MS = 60_000;
@@ -22,7 +22,7 @@ const STOP_TIMEOUT_MS = 60_000;
 export interface CeleryFlavour {
   readonly name: 'debian' | 'newest';
   readonly version: string;
-  /** The Python interpreter that has it. */
+  /** The Python interpreter with that Celery. */
   readonly python: string;
 }
 
@@ -41,14 +41,14 @@ export interface WorkerOptions extends Cluster {
   readonly pool?: CeleryPool;
   /** Default 2. */
   readonly concurrency?: number;
-  /** Whether it is told to send task events (`-E`); default true. Where not, its application decides. */
+  /** Whether it gets `-E` to send task events; default true. If not, its application decides. */
   readonly taskEvents?: boolean;
   /** Default: all queues of the shop. */
   readonly queues?: readonly string[];
   /** More arguments of `celery worker`. */
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
-  /** As in a container: with process ids of its own, so that each process that is started in it is number 1. */
+  /** As in a container: with its own process ids, so that the first process is number 1. */
   readonly inContainer?: boolean;
   /** The folder of the application; default: the example shop's. */
   readonly folder?: string;
@@ -63,7 +63,7 @@ export interface CeleryWorker {
   log(): string;
   /** Warm shutdown: resolves when running tasks are done, `worker-offline` is sent and the process gone. */
   stop(): Promise<void>;
-  /** SIGKILL to the worker and its pool: no farewell, nothing left behind. */
+  /** SIGKILL to the worker and its pool: no `worker-offline`, no process left. */
   kill(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
     env: environment(options, options.env),
     cwd: options.folder ?? SHOP_FOLDER,
     logFile: join(folder, 'log'),
-    // A cold shutdown, in which the worker ends its pool as well.
+    // A cold shutdown, which also ends the pool.
     signalIfWeDie: 'QUIT',
   });
   const worker = new Worker(nodename, server, () => {

@@ -1,6 +1,6 @@
 /**
  * Makes a certificate authority and a server certificate for loopback, for tests of TLS. Never used outside of tests:
- * the keys lie unencrypted beside the certificates.
+ * the keys are stored unencrypted next to the certificates.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -5,15 +5,15 @@ import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
 /*
- * Below Linux' ephemeral range (32768–60999) on purpose. A server that is restarted must get its port back, and an
- * outgoing connection could have taken it meanwhile; worse, a client that keeps knocking at a closed ephemeral port
- * of its own host meets itself in the end (TCP simultaneous open) and believes that it is connected.
+ * Below Linux' ephemeral range (32768–60999) on purpose. A restarted server needs its port again, which an outgoing
+ * connection could have taken meanwhile; worse, a client that keeps connecting to a closed ephemeral port of its own
+ * host may connect to itself (TCP simultaneous open).
  */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const ATTEMPTS_MAX = 100;
 
-/** A loopback TCP port at which nothing listens. Rejects when a hundred random ones are all taken. */
+/** A loopback TCP port without a listener. Rejects if a hundred random ones are all taken. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const port = randomInt(FIRST_PORT, LAST_PORT);

@@ -1,17 +1,17 @@
 /**
- * Sees to it that the real programs that tests run are there: RabbitMQ, Redis, Celery and Prometheus from Debian's
- * packages, and the newest Celery from PyPI in a virtual environment of the project's own. Done once; instant when all is
- * there. The Collector is built by `scripts/otelcol.ts`. Runnable, for all of them: `node test/real/install.ts`.
+ * Installs the real programs for the tests: RabbitMQ, Redis, Celery and Prometheus from Debian's packages, and the
+ * newest Celery from PyPI in a virtual environment of the project. Done once; instant when all is installed. The
+ * Collector is built by `scripts/otelcol.ts`. Run it for all of them: `node test/real/install.ts`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { builtOtelcol, ensureOtelcol, type OtelcolBuild } from '../../scripts/otelcol.ts';
 
-/** Debian's interpreter, whatever other Python comes first on the PATH. */
+/** Debian's interpreter, even if another Python is first on the PATH. */
 export const DEBIAN_PYTHON = '/usr/bin/python3';
 
-/** What is installed beside Debian's Celery. Without the extra, kombu misses `packaging` when it connects. */
+/** Installed next to Debian's Celery. Without the extra, kombu lacks `packaging` when it connects. */
 const NEWEST_CELERY = ['celery[redis]==5.7.*', 'gevent==26.*'];
 const VENV_FOLDER = resolve(import.meta.dirname, '../../.cache/celery-newest');
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
@@ -21,7 +21,7 @@ interface Part {
   readonly isThere: () => boolean;
 }
 
-/** One row a Debian package. Tests start their own servers: the packages' services are not used. */
+/** One row per Debian package. Tests start their own servers: the packages' services are not used. */
 const PARTS: readonly Part[] = [
   { package: 'rabbitmq-server', isThere: () => isCommand('rabbitmq-server') },
   { package: 'redis-server', isThere: () => isCommand('redis-server') },
@@ -37,7 +37,7 @@ export type NewestCelery =
   | { readonly available: false; readonly reason: string };
 
 /**
- * Installs what is missing, which takes root and apt-get. Throws with the exact command to run where we may not.
+ * Installs missing packages, which needs root and apt-get. Throws with the command to run if that is not possible.
  */
 export function ensureRealParts(): void {
   const missing = PARTS.filter((part) => !part.isThere()).map((part) => part.package);
@@ -56,8 +56,8 @@ export function ensureRealParts(): void {
 }
 
 /**
- * Installs the newest Celery into the project's cache folder, once. Where PyPI cannot be reached it is left out with a
- * reason; in CI (`CI=true`) that is an error.
+ * Installs the newest Celery into the project's cache folder, once. If PyPI is not available, returns the reason; in CI
+ * (`CI=true`) that is an error.
  */
 export function ensureNewestCelery(): NewestCelery {
   const found = newestCelery();
@@ -80,7 +80,7 @@ export function ensureNewestCelery(): NewestCelery {
   return { available: false, reason };
 }
 
-/** Looks whether the newest Celery is installed; installs nothing. */
+/** Whether the newest Celery is installed; installs nothing. */
 export function newestCelery(): NewestCelery {
   if (!existsSync(markerFile()))
     return { available: false, reason: 'it is not installed: node test/real/install.ts' };
@@ -92,7 +92,7 @@ export function newestCelery(): NewestCelery {
 export function partVersions(newest: NewestCelery, collector: OtelcolBuild = builtOtelcol()): string {
   const version = (name: string) => {
     const { stdout } = spawnSync('dpkg-query', ['--show', name], { encoding: 'utf8' });
-    // One line: the name, a tab, the version. null where there is no dpkg.
+    // One line: the name, a tab, the version. null without dpkg.
     return stdout?.trim().split('\t').at(1) ?? 'of another origin than Debian';
   };
   return [
@@ -107,12 +107,12 @@ export function partVersions(newest: NewestCelery, collector: OtelcolBuild = bui
   ].join('\n');
 }
 
-/** Named after what is asked for, so that other requirements make another installation. */
+/** Named after a hash of the requirements, so that other requirements cause another installation. */
 function markerFile(): string {
   return join(VENV_FOLDER, `installed-${NEWEST_CELERY.join('-').replaceAll(/[^\w.=-]/g, '_')}`);
 }
 
-/** Debian's packages ask this file whether they may start their service; ours says no, and is removed again. */
+/** Debian's packages call this file before they start their service; ours refuses, and is removed again. */
 function withoutStartingServices(action: () => void): void {
   const ours = !existsSync(POLICY_FILE);
   if (ours) writeFileSync(POLICY_FILE, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
@@ -129,7 +129,7 @@ function aptGet(args: readonly string[]): void {
   if (status !== 0) throw new Error(`apt-get ${args.join(' ')} ended with ${status}`);
 }
 
-/** Runs the command; undefined if it succeeded, else the last line that it wrote. */
+/** Runs the command; undefined if it succeeded, else the last line of its output. */
 function attempt(command: string, args: readonly string[]): string | undefined {
   const { status, stderr, error } = spawnSync(command, args, {
     encoding: 'utf8',

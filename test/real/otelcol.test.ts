@@ -1,4 +1,4 @@
-/** The real Collector is built as asked for, runs, hangs, ends and comes back as a test wants it. */
+/** The real Collector is built, started, suspended, stopped and replaced as a test needs it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -65,7 +65,7 @@ describe('a real Collector', { skip: skipWithoutOtelcol() }, () => {
   });
 });
 
-/** What stands in for Go: it says what it is asked for, and makes a Collector that knows its version only. */
+/** A fake Go: it records its calls, and makes a Collector that only knows its version. */
 const FAKE_GO = `#!/bin/sh
 echo "$1 $2" >> "$GO_LOG"
 case "$1 $GO_FAILS" in
@@ -76,14 +76,14 @@ esac
 
 interface Workshop {
   readonly goModFile: string;
-  /** What was done with Go since the last look. */
+  /** The calls of Go since the last check. */
   newCalls(): readonly string[];
   builds(): readonly string[];
-  /** Runs the code with the script's functions at hand. */
+  /** Runs the code with the script's functions in scope. */
   run(code: string, env?: NodeJS.ProcessEnv): { status: number | null; stdout: string; stderr: string };
 }
 
-/** A copy of the script with a cache folder of its own, and no Go but the one that stands in for it. */
+/** A copy of the script with its own cache folder and the fake Go only. */
 function workshop(t: TestContext): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'workshop-'));
   t.after(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 /**
- * Starts real OpenTelemetry Collectors for tests, each on its own loopback ports: those of `otel-config/collector.yaml`,
- * which takes them from the environment, or one of a test's own. The binary is built by `scripts/otelcol.ts`.
+ * Starts real OpenTelemetry Collectors for tests, each on its own loopback ports: with `otel-config/collector.yaml`,
+ * which reads them from the environment, or with a test's own configuration. `scripts/otelcol.ts` builds the binary.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { atExit } from './at-exit.ts';
 import { freePort, isPortOpen } from './free-port.ts';
 import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
 
-/** The configuration that users begin with. */
+/** The example configuration. */
 export const COLLECTOR_CONFIG_FILE = resolve(import.meta.dirname, '../../otel-config/collector.yaml');
 
 const START_TIMEOUT_MS = 30_000;
@@ -36,30 +36,30 @@ export interface OtelcolOptions {
   readonly configText?: string;
   /** More variables for the configuration. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Those of a Collector that was stopped, to take its place. */
+  /** The ports of a stopped Collector, to take its place. */
   readonly ports?: OtelcolPorts;
 }
 
-/** A Collector of our own, as its configuration makes it. */
+/** A running Collector. */
 export interface Otelcol {
   readonly ports: OtelcolPorts;
   /** Whether its health check says that its pipelines run. */
   isHealthy(): Promise<boolean>;
-  /** What Prometheus would scrape: its text format, with what was received. */
+  /** The text that Prometheus would scrape, with the received metrics. */
   metricsText(): Promise<string>;
-  /** Resolves once that has this line, labels in the order of the alphabet; rejects with all of it after 15 s. */
+  /** Resolves once that text has this line, with sorted labels; rejects with all of it after 15 s. */
   untilMetricsLine(line: string): Promise<void>;
-  /** All that it has logged so far; also after `stop()`. */
+  /** Its log so far; also after `stop()`. */
   log(): string;
-  /** SIGSTOP and SIGCONT make it hang for a while; SIGHUP makes it read its configuration again. */
+  /** SIGSTOP and SIGCONT suspend it for a while; SIGHUP makes it read its configuration again. */
   signal(signal: NodeJS.Signals): void;
-  /** Resolves when what it holds is sent, its process gone and its ports closed; removes its folder. May be called twice. */
+  /** Resolves when its data is sent, its process gone and its ports closed; removes its folder. May be called twice. */
   stop(): Promise<void>;
 }
 
 /**
- * For the `skip` of a test: why there is no Collector here, or false if there is one. Builds it if need be, which takes
- * minutes. Throws in CI, where it has to be there.
+ * For the `skip` of a test: why no Collector is available, or false. Builds it if necessary, which takes
+ * minutes. Throws in CI if there is none.
  */
 export function skipWithoutOtelcol(): string | false {
   const build = ensureOtelcol();
@@ -91,7 +91,9 @@ export async function startOtelcol(options: OtelcolOptions = {}): Promise<Otelco
   }
 }
 
-/** Resolves if the Collector would start with this configuration (as in `OtelcolOptions`); rejects with what is wrong. */
+/**
+ * Resolves if the Collector would start with this configuration (as in `OtelcolOptions`); rejects with what is wrong.
+ */
 export async function validateOtelcolConfig(
   options: Pick<OtelcolOptions, 'configText' | 'env'> = {},
 ): Promise<void> {
@@ -147,7 +149,7 @@ class Collector implements Otelcol {
 
   async stop(): Promise<void> {
     if (this.#lastLog !== undefined) return;
-    // One that was made to hang hears nothing else.
+    // A suspended process ignores other signals.
     this.signal('SIGCONT');
     try {
       await this.#server.end('SIGTERM', STOP_TIMEOUT_MS);
@@ -171,7 +173,7 @@ async function freePorts(): Promise<OtelcolPorts> {
   };
 }
 
-/** The ports under the names by which a configuration asks for them: `${env:OTLP_GRPC_ENDPOINT}`. */
+/** The ports by their variables in a configuration: `${env:OTLP_GRPC_ENDPOINT}`. */
 function portVariables(ports: OtelcolPorts): Readonly<Record<string, string>> {
   return {
     OTLP_GRPC_ENDPOINT: `127.0.0.1:${ports.otlpGrpc}`,

@@ -1,6 +1,6 @@
 /**
- * Starts Prometheus servers for tests, each on its own loopback port with its own data folder, scraping what it is told
- * to. It never touches the system's own Prometheus service.
+ * Starts Prometheus servers for tests, each on its own loopback port with its own data folder and targets. It never
+ * touches the system's own Prometheus service.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,12 +19,12 @@ const READY = 'Server is ready to receive web requests.';
 /** What to scrape. Labels that the target sends win over those of the scrape (`honor_labels`), as from a Collector. */
 export interface Scrape {
   readonly job: string;
-  /** `host:port`; `/metrics` is asked for. */
+  /** `host:port`, scraped at `/metrics`. */
   readonly targets: readonly string[];
   readonly intervalMs: number;
 }
 
-/** Label name → value, with `__name__` where there is a name. */
+/** Label name → value, with `__name__` if there is a name. */
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
@@ -32,19 +32,19 @@ export interface Sample {
   readonly value: number;
 }
 
-/** A Prometheus server of our own. */
+/** A running Prometheus server. */
 export interface Prometheus {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly port: number;
-  /** The instant vector that the expression yields now. Rejects with Prometheus' own words if it is wrong, or no vector. */
+  /** The current instant vector of the expression. Rejects with Prometheus' error if it is invalid, or no vector. */
   query(promql: string): Promise<readonly Sample[]>;
   /**
    * The same, as soon as it is not empty; rejects after 20 s. A target is scraped for the first time about five seconds
    * after the start.
    */
   untilSamples(promql: string): Promise<readonly Sample[]>;
-  /** The series that a selector finds, `{job="shop"}`, whether they still get samples or not. */
+  /** The series of a selector, `{job="shop"}`, whether they still get samples or not. */
   series(selector: string): Promise<readonly Labels[]>;
   /** Resolves when its process is gone and its port closed; removes its folder. May be called twice. */
   stop(): Promise<void>;
@@ -117,7 +117,10 @@ function configuration(scrape: readonly Scrape[]): string {
   });
 }
 
-/** Asks the HTTP API (https://prometheus.io/docs/prometheus/latest/querying/api/). @returns the `data` of the answer */
+/**
+ * Queries the HTTP API (https://prometheus.io/docs/prometheus/latest/querying/api/). @returns the `data` of the
+ * response
+ */
 async function ask(url: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
   const response = await fetch(url, { method: 'POST', body: new URLSearchParams(parameters) });
   const answer = readRecord(await response.json());

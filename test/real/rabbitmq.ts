@@ -14,8 +14,8 @@ import { freePort, isPortOpen } from './free-port.ts';
 import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
 
 /*
- * Debian's `rabbitmq-server` on the PATH is a wrapper that changes user through `su`: a signal to it ends the wrapper
- * and leaves the broker running. The scripts behind it can be executed directly.
+ * Debian's `rabbitmq-server` on the PATH is a wrapper that changes the user with `su`: a signal ends the wrapper and
+ * leaves the broker running. The scripts behind it can be executed directly.
  */
 const DEBIAN_SCRIPTS = '/usr/lib/rabbitmq/bin';
 const START_TIMEOUT_MS = 60_000;
@@ -27,26 +27,26 @@ export interface RabbitMqOptions {
   readonly tls?: boolean;
 }
 
-/** A RabbitMQ node of our own; user and password are `guest`. */
+/** A RabbitMQ node; user and password are `guest`. */
 export interface RabbitMq {
-  /** As Celery takes it: `amqp://guest:guest@127.0.0.1:PORT//`, virtual host `/`. */
+  /** For Celery: `amqp://guest:guest@127.0.0.1:PORT//`, virtual host `/`. */
   readonly url: string;
   readonly port: number;
   /** `amqps://guest:guest@localhost:PORT//`; undefined without `tls`. */
   readonly tlsUrl: string | undefined;
   /** PEM file of the CA that signed the node's certificate (names: localhost, 127.0.0.1); undefined without `tls`. */
   readonly caFile: string | undefined;
-  /** Starts a stopped or killed node on the same ports with the same data; resolves when AMQP is answered. */
+  /** Starts a stopped or killed node on the same ports with the same data; resolves when AMQP works. */
   start(): Promise<void>;
-  /** Shuts the node down in an orderly way; resolves when its process is gone and its port closed. Keeps the data. */
+  /** Shuts the node down cleanly; resolves when its process is gone and its port closed. Keeps the data. */
   stop(): Promise<void>;
   /** SIGKILL; resolves when the process is gone and the port closed. Keeps the data. */
   kill(): Promise<void>;
   /** stop(), then start(). */
   restart(): Promise<void>;
-  /** Runs `rabbitmqctl` against this node and returns what it printed (takes a second or two). */
+  /** Runs `rabbitmqctl` for this node and returns its output (takes a second or two). */
   ctl(...args: string[]): Promise<string>;
-  /** Makes a virtual host in which `guest` may do all; resolves with its URL. */
+  /** Creates a virtual host with all permissions for `guest`; resolves with its URL. */
   addVhost(name: string): Promise<string>;
   /** Stops the node if it runs and removes its folder. Without it the folder goes when the process exits. */
   remove(): Promise<void>;
@@ -142,7 +142,7 @@ class Node implements RabbitMq {
   }
 
   async addVhost(name: string): Promise<string> {
-    // Logins are accepted a moment before the node takes orders.
+    // Logins work shortly before other operations do.
     await this.ctl('await_startup');
     await this.ctl('add_vhost', name);
     await this.ctl('set_permissions', '-p', name, 'guest', '.*', '.*', '.*');
@@ -224,7 +224,7 @@ function environment(folder: string, ports: Ports): NodeJS.ProcessEnv {
     // One scheduler boots faster than several on a small machine; distribution listens on loopback only.
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 -kernel inet_dist_use_interface {127,0,0,1}',
     ERL_EPMD_ADDRESS: '127.0.0.1',
-    // The start script then becomes the Erlang machine instead of watching over it, so our child is the broker.
+    // The start script then replaces itself with the Erlang VM, so our child is the broker.
     RUNNING_UNDER_SYSTEMD: 'true',
   };
 }

@@ -27,7 +27,7 @@ after(async () => {
   assert.equal(await isPortOpen(redis.port), false);
 });
 
-/** How many messages wait in the queue; with `message`, one more is sent there before. */
+/** The number of messages in the queue; with `message`, one is sent there first. */
 async function messagesIn(url: string, message?: string): Promise<number> {
   const connection = await connect(url.replace(/\/\/$/, '/%2F'));
   const channel = await connection.createConfirmChannel();
@@ -104,7 +104,7 @@ test('a killed worker sends no worker-offline and leaves no process behind, even
   assert.equal(isGroupAlive(worker.pid), true);
   await worker.kill();
   assert.doesNotMatch(worker.log(), /shutdown/i);
-  // The pool's processes are no children of ours: the system collects them a moment after they died.
+  // The pool's processes are not our children: the system reaps them shortly after they died.
   await t.waitFor(() => assert.equal(isGroupAlive(worker.pid), false), { timeout: GROUP_GONE_TIMEOUT_MS });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Starts Redis servers for tests, each on its own loopback port and without persistence: whatever it holds is gone when
- * it stops. It never touches the system's own Redis service.
+ * Starts Redis servers for tests, each on its own loopback port and without persistence: their data is gone when they
+ * stop. It never touches the system's own Redis service.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { startServerProcess } from './server-process.ts';
 const START_TIMEOUT_MS = 15_000;
 const STOP_TIMEOUT_MS = 10_000;
 
-/** A Redis server of our own, without a password. */
+/** A running Redis server without a password. */
 export interface Redis {
   /** `redis://127.0.0.1:PORT/0` */
   readonly url: string;

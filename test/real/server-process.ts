@@ -1,6 +1,6 @@
 /**
- * Runs a program of a real server as a child whose life is tied to ours: whatever way the test process ends, the child
- * ends too. It knows no server by name.
+ * Runs a real server as a child process that never outlives the test process, however that ends. It knows no server by
+ * name.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,29 +17,29 @@ export interface ServerProcessOptions {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Takes stdout and stderr; appended to, so that a restarted server keeps its story. */
+  /** For stdout and stderr; appended to, so that a restarted server keeps its log. */
   readonly logFile: string;
-  /** The system user to run as; only root may give one. */
+  /** The system user to run as; needs root. */
   readonly user?: string | undefined;
-  /** What the kernel sends to the program if we die without a word; default SIGKILL. */
+  /** The signal that the kernel sends to the program if we are killed; default SIGKILL. */
   readonly signalIfWeDie?: 'KILL' | 'QUIT';
 }
 
-/** A started program and whatever it has forked in its process group. */
+/** A running program with its process group. */
 export interface ServerProcess {
   readonly pid: number;
   /** Resolves, never rejects, with how the program ended. */
   readonly exited: Promise<string>;
   isRunning(): boolean;
-  /** All that it has written so far. */
+  /** Its output so far. */
   log(): string;
   /** The end of the log, for error messages. */
   logTail(): string;
   /** Resolves when the log holds `text`; rejects if the program ends before, or after `timeoutMs`. */
   untilLog(text: string, timeoutMs: number): Promise<void>;
   /**
-   * Sends the signal (SIGKILL to the whole process group) and resolves when the program is gone; rejects if it outlives
-   * `timeoutMs`, after a SIGKILL.
+   * Sends the signal (SIGKILL to the whole process group) and resolves when the program is gone; rejects if it runs
+   * longer than `timeoutMs`, after a SIGKILL.
    */
   end(signal: NodeJS.Signals, timeoutMs: number): Promise<void>;
 }
@@ -48,7 +48,8 @@ export interface ServerProcess {
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const { command, args } = tiedToUs(options);
   const log = openSync(options.logFile, 'a');
-  // Files instead of pipes: daemons that a server leaves behind (epmd) would keep a pipe open. Detached: its own group.
+  // Files instead of pipes: daemons that a server leaves behind (epmd) would keep a pipe open. Detached, for its own
+  // group.
   const child = spawn(command, args, {
     env: options.env,
     cwd: options.cwd,
@@ -60,7 +61,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   return new OwnedProcess(child, options);
 }
 
-/** Runs the program once to its end and returns what it wrote to stdout; rejects with its stderr if it fails. */
+/** Runs the program to its end and returns its stdout; rejects with its stderr if it fails. */
 export async function runToEnd(
   options: Pick<ServerProcessOptions, 'command' | 'args' | 'env' | 'user' | 'cwd'>,
 ): Promise<string> {
@@ -144,14 +145,14 @@ class OwnedProcess implements ServerProcess {
   }
 
   #killGroup(): void {
-    // The group's number is its first member's pid, and stays reserved until that member has been waited for.
+    // The group id is the pid of its first member, and reserved until that has been waited for.
     if (this.isRunning()) process.kill(-this.pid, 'SIGKILL');
   }
 }
 
 /*
- * An exit handler does not run when we are killed. Linux can signal a child when its parent dies; `setpriv` asks for
- * that, changes the user on the way, and then becomes the program itself, so the child's pid is the program's.
+ * Exit handlers do not run after a SIGKILL. Linux can signal a child when its parent dies; `setpriv` requests
+ * that, changes the user, and then becomes the program itself, so the child's pid is the program's.
  */
 function tiedToUs(options: Pick<ServerProcessOptions, 'command' | 'args' | 'user' | 'signalIfWeDie'>): {
   command: string;

@@ -1,6 +1,6 @@
 /**
- * What the example shop printed after a run of orders: Celery's own word on every task, in a typed form, and the counts of
- * events that follow from it. It knows nothing of what celery-otel counted.
+ * The output of the example shop after its orders: Celery's own report on every task, and the counts of events that
+ * follow from it. It is independent of celery-otel.
  */
 import { type CeleryFlavour, type Cluster, runPython } from './celery.ts';
 
@@ -8,13 +8,13 @@ export type Counts = Readonly<Record<string, number>>;
 
 /** One task name. */
 export interface TaskReport {
-  /** How many task ids there were. */
+  /** The number of task ids. */
   readonly ids: number;
   /** Final state in the result backend → how many ids. */
   readonly states: Counts;
   /** Class of the exception of those in state FAILURE → how many ids. */
   readonly errors: Counts;
-  /** Why retried → how many retries, all ids together. */
+  /** Reason → number of retries, of all ids. */
   readonly retries: Counts;
 }
 
@@ -31,13 +31,13 @@ export interface ShopReport {
 }
 
 /**
- * How often each event must have happened for one task name, over all workers, while no worker left: what a worker holds
- * when it goes is received again by another one, or expires in the broker.
+ * How often each event must occur for one task name, over all workers, if no worker leaves: tasks held by a leaving
+ * worker are received again by another one, or expire in the broker.
  */
 export interface EventCounts {
   readonly sent: number;
   readonly received: number;
-  /** By `inspect stats`: without the runs of workers that are gone. */
+  /** By `inspect stats`: without the runs of workers that have left. */
   readonly started: number;
   readonly succeeded: number;
   readonly failed: Counts;
@@ -50,17 +50,17 @@ export interface OrdersOptions extends Cluster {
   readonly flavour: CeleryFlavour;
   readonly orders: number;
   readonly seed?: number;
-  /** Spread over so many seconds; default: no pause. */
+  /** Evenly distributed over this many seconds; default: no pause. */
   readonly seconds?: number;
   /** Only orders of this kind of `place_orders.py`. */
   readonly only?: string;
-  /** How long to wait for the last result, seconds. */
+  /** Time to wait for the last result, seconds. */
   readonly timeoutS?: number;
   readonly env?: NodeJS.ProcessEnv;
   readonly folder?: string;
 }
 
-/** Places orders, waits until all of them are at their end and returns what Celery says. Rejects if the script fails. */
+/** Places orders, waits until all have ended and returns Celery's report. Rejects if the script fails. */
 export async function placeOrders(options: OrdersOptions): Promise<ShopReport> {
   const { orders, seed = 1, seconds = 0, only, timeoutS = 60, env, folder } = options;
   const args = ['--orders', orders, '--seed', seed, '--seconds', seconds, '--timeout', timeoutS].map(String);
@@ -72,7 +72,7 @@ export async function placeOrders(options: OrdersOptions): Promise<ShopReport> {
   return readShopReport(document);
 }
 
-/** Checks the parsed JSON document; throws with the path of what is missing or wrong. */
+/** Checks the parsed JSON document; throws with the path of an invalid value. */
 export function readShopReport(document: unknown): ShopReport {
   const report = record(document, 'report');
   return {
@@ -92,7 +92,7 @@ export function readShopReport(document: unknown): ShopReport {
   };
 }
 
-/** Task name → how often each of its events happened, as it follows from what Celery reported. */
+/** Task name → how often each of its events must occur, by Celery's report. */
 export function eventCounts(report: ShopReport): Readonly<Record<string, EventCounts>> {
   return Object.fromEntries(
     Object.entries(report.tasks).map(([name, task]) => [name, eventCountsOf(name, task, report)]),
@@ -134,7 +134,7 @@ function eventCountsOf(name: string, task: TaskReport, report: ShopReport): Even
   const retries = sum(task.retries);
   return {
     sent: task.ids + retries,
-    // RabbitMQ drops an expired message without a word, so its state stays PENDING.
+    // RabbitMQ drops an expired message silently, so its state stays PENDING.
     received: task.ids + retries - (task.states['PENDING'] ?? 0),
     started: sum(Object.values(report.workers).map((total) => total[name] ?? 0)),
     succeeded: task.states['SUCCESS'] ?? 0,

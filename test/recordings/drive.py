@@ -20,12 +20,12 @@ from celery import chain, chord, group
 import scenarios as s
 
 TIMEOUT_S = 45
-# Long enough for several heartbeats that say that nothing runs.
+# Long enough for several heartbeats without active tasks.
 IDLE_S = 7
 
 
 class Story:
-    """What happens besides the sending of tasks."""
+    """Actions other than sending tasks."""
 
     def __init__(self):
         names = [name for name in os.environ["SCENARIOS_WORKERS"].split(",") if name]
@@ -64,13 +64,13 @@ class Story:
         self.until("running", lambda: {*early, late} <= held(one.active()))
         waiting = {s.nap.delay(0.1).id for _ in range(2)}
         self.until("waiting", lambda: waiting <= held(one.reserved()))
-        # Celery's heart beats every two seconds: the last beat is to tell of all of them.
+        # Celery's heartbeat interval is two seconds; the last one reports all of them.
         time.sleep(2.5)
         stats = one.stats()[victim]
         running = held(one.active())
         self.killed_totals[victim] = stats["total"]
         os.killpg(stats["pid"], signal.SIGKILL)
-        # What was acknowledged before it began comes back to nobody.
+        # Tasks acknowledged before their start are not redelivered.
         self.lost = {task: victim for task in running & set(early)}
         s.app.control.add_consumer("slow", destination=self.living().destination, reply=True, timeout=5)
 
@@ -129,7 +129,7 @@ class Story:
             s.nap.delay(0.5)
 
     def delays(self):
-        """Retries and ETAs that the broker holds back itself, given in whole seconds."""
+        """Retries and ETAs delayed by the broker, in whole seconds."""
         for _ in range(3):
             s.add.delay(1, 1)
         s.add.apply_async((2, 2), countdown=1)
@@ -139,7 +139,7 @@ class Story:
 
 
 def held(reply):
-    """The ids of the tasks in an answer to inspect."""
+    """The task ids in a reply to inspect."""
     entries = [entry for entries in (reply or {}).values() for entry in entries]
     return {entry.get("request", entry)["id"] for entry in entries}
 
@@ -162,13 +162,13 @@ def is_idle(story):
 
 
 def reported(story):
-    """Celery's own word, task name by task name."""
+    """Celery's own report by task name."""
     tasks = defaultdict(lambda: defaultdict(Counter))
     names = {}
     for line in journal():
         tasks[line["name"]][line["what"]][line.get("why", "times")] += 1
         if line["what"] == "published":
-            # A task that is replaced goes on under the same id and another name.
+            # A replaced task continues with the same id and another name.
             names[line["id"]] = line["name"]
     for task, name in names.items():
         result = s.app.AsyncResult(task)
@@ -181,7 +181,7 @@ def reported(story):
 
 
 def expected(tasks, workers):
-    """How often each event must have happened, as it follows from what Celery reported."""
+    """How often each event must occur, by Celery's report."""
     is_new = tuple(map(int, celery.__version__.split(".")[:2])) >= (5, 7)
     counters = {}
     for name, said in tasks.items():

@@ -1,11 +1,11 @@
 /**
- * Makes the recordings of this folder anew: a real RabbitMQ, real workers, known scenarios, and beside each recording
- * what Celery itself reported. It reads no event, so nothing of ours is in what is expected.
+ * Records all files of this folder again: a real RabbitMQ, real workers, known scenarios, and next to each recording
+ * Celery's own report. It reads no events, so expected values are independent of our code.
  *
  *     node test/recordings/make.ts [--home FOLDER] [NAME …]
  *
- * Needs what `node test/real/install.ts` installs. Celery runs from a home folder that must not exist (default: a
- * temporary one), so that tracebacks in the recordings show that path and no other.
+ * It needs what `node test/real/install.ts` installs. Celery runs from a home folder that must not exist (default: a
+ * temporary one), so that tracebacks in the recordings show no other path.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ import { runToEnd, type ServerProcess, startServerProcess } from '../real/server
 import { RECORDED_CLUSTERS, type RecordedCluster, workersOf } from './recorded-clusters.ts';
 
 const COMMAND = resolve(import.meta.dirname, '../../src/cli/main.ts');
-/** Needed by one recording only, and nearly abandoned: it is not installed with the other parts. */
+/** Needed by one recording only, and hardly maintained: not installed with the other programs. */
 const EVENTLET = 'eventlet==0.41.*';
 const RECORDER_READY_TIMEOUT_MS = 20_000;
 const RECORDER_END_TIMEOUT_MS = 10_000;
@@ -36,19 +36,19 @@ interface Studio {
   readonly flavours: ReadonlyMap<CeleryFlavour['name'], CeleryFlavour>;
 }
 
-/** What one recording is made with. */
+/** The environment of one recording. */
 interface Stage {
   readonly name: string;
   readonly row: RecordedCluster;
   readonly flavour: CeleryFlavour;
-  /** A virtual host of its own, so that nothing of the recording before is in it. */
+  /** Its own virtual host, without data of the recording before. */
   readonly brokerUrl: string;
   readonly backendUrl: string;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Makes the recordings of that name, one after another; both files of each, or neither. */
+/** Makes the recordings of that name, one after another; both files of each, or none. */
 async function makeRecordings(names: readonly string[], home: string): Promise<void> {
   const [broker, redis] = await Promise.all([startRabbitmq(), startRedis()]);
   try {
@@ -71,12 +71,12 @@ async function makeRecording(studio: Studio, name: string): Promise<void> {
   await recorder.end('SIGTERM', RECORDER_END_TIMEOUT_MS);
   const end = await recorder.exited;
   if (end !== 'exit code 0') throw new Error(`the recorder ended with ${end}:\n${recorder.logTail()}`);
-  // Not a copy, which would keep the permissions of a recording: those of its owner alone.
+  // Not a copy, which would keep the permissions of a recording: only its owner may read it.
   writeFileSync(join(import.meta.dirname, `${name}.ndjson`), readFileSync(out));
   writeFileSync(join(import.meta.dirname, `${name}.expected.json`), `${JSON.stringify(report, null, 2)}\n`);
 }
 
-/** Runs the workers, plays the scenarios, and returns what Celery said of them once the workers have left. */
+/** Runs the workers and the scenarios, and returns Celery's report once the workers have left. */
 async function play({ row, flavour, brokerUrl, backendUrl, home, env }: Stage): Promise<unknown> {
   const cluster = { broker: brokerUrl, backend: backendUrl };
   const started = await Promise.allSettled(
@@ -133,10 +133,10 @@ async function setUp(studio: Studio, name: string): Promise<Stage> {
   };
 }
 
-/** Copies the application into the home folder, with the newest Celery beside it. */
+/** Copies the application to the home folder, with the newest Celery. */
 function furnish(home: string): Studio['flavours'] {
   for (const file of ['scenarios.py', 'drive.py']) cpSync(join(import.meta.dirname, file), join(home, file));
-  // Names of hosts that mean something to a reader, and nothing of the host that this runs on.
+  // Meaningful host names instead of the name of this machine.
   writeFileSync(
     join(home, 'sitecustomize.py'),
     'import os, socket\nsocket.gethostname = lambda: os.environ["SCENARIOS_HOST"]\n',
@@ -156,7 +156,7 @@ async function installEventlet(flavour: CeleryFlavour, folder: string): Promise<
   await runToEnd({ command: flavour.python, args: [...install, EVENTLET], env });
 }
 
-/** Starts `celery-otel record` and resolves once its queue is there, so that nothing is missed. */
+/** Starts `celery-otel record` and resolves once its queue exists, so that nothing is missed. */
 async function startRecorder(broker: RabbitMq, stage: Stage, out: string): Promise<ServerProcess> {
   const recorder = await startServerProcess({
     command: process.execPath,
@@ -184,7 +184,7 @@ const { values, positionals } = parseArgs({
   options: { home: { type: 'string' } },
   allowPositionals: true,
 });
-// A new folder in any case, for it is removed at the end.
+// Always a new folder, since it is removed at the end.
 const home = values.home ?? mkdtempSync(join(tmpdir(), 'scenarios-'));
 if (values.home !== undefined) mkdirSync(home);
 try {

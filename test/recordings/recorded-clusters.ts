@@ -1,6 +1,5 @@
 /**
- * The table of recordings: one row a file, with the cluster it is of and the scenarios of `drive.py` that were played in
- * it. It starts nothing.
+ * The table of recordings: one row per file, with its cluster and the scenarios of `drive.py`. It starts nothing.
  */
 import type { CeleryFlavour, CeleryPool } from '../real/celery.ts';
 
@@ -15,11 +14,11 @@ export interface RecordedCluster {
   readonly concurrency?: number;
   /** More arguments of `celery worker`. */
   readonly args?: readonly string[];
-  /** Whether whoever sends a task tells so; default true. */
+  /** Whether clients send `task-sent`; default true. */
   readonly sentEvents?: boolean;
   /** Quorum queues, and with them native delayed delivery. */
   readonly quorum?: boolean;
-  /** Celery itself loses events here, on their way from several threads into one batch. */
+  /** Celery itself loses events here, when several threads add to one batch. */
   readonly lossy?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Holds what is observed of recorded clusters against what Celery itself reported of them when they were recorded, and
- * against what Celery's own `State` makes of the same recording.
+ * Compares the observations of recorded clusters with Celery's own reports from the recording, and
+ * with what Celery's own `State` derives from the same recording.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -59,7 +59,7 @@ const SETTINGS = {
   heldMax: 10_000,
   skewPairsMax: 10,
 };
-/** What is in the recordings besides events of Celery: those of tasks' own making, and the empty batches of Celery 5.2. */
+/** Other messages in the recordings: custom events of tasks, and the empty batches of Celery 5.2. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['unknown-type', 'empty-batch']);
 const SECOND_OPINION_TIMEOUT_MS = 30_000;
 
@@ -71,14 +71,14 @@ function readExpected(name: string): Expected {
   return JSON.parse(readFileSync(pathOf(`${name}.expected.json`), 'utf8'));
 }
 
-/** A cluster that was told a recording, and what was observed of it until no worker of it can be alive. */
+/** A cluster after a recording, and its observations until all its workers must be gone. */
 interface Replayed {
   readonly cluster: Cluster;
   readonly observed: readonly Observation[];
   readonly finished: readonly FinishedRun[];
-  /** As it was a while after the last event, before any worker was given up. */
+  /** The state some time after the last event, before any worker timed out. */
   readonly atRest: ClusterView;
-  /** When none of its workers can be alive. */
+  /** When all its workers must be gone. */
   readonly inTheEnd: ClusterView;
 }
 
@@ -108,7 +108,7 @@ function replay(name: string): Replayed {
   return { cluster, observed, finished, atRest, inTheEnd };
 }
 
-/** An observation of a task, with its name and queue. */
+/** A task observation with its name and queue. */
 type TaskObservation = Extract<Observation, { kind: `task-${string}` }> & { task: string; queue: string };
 
 function ofTasks({ observed }: Replayed): readonly TaskObservation[] {
@@ -117,7 +117,7 @@ function ofTasks({ observed }: Replayed): readonly TaskObservation[] {
   });
 }
 
-/** The line of an observation, as `expectedTally` writes them too. */
+/** An observation as a line, in the format of `expectedTally`. */
 function counted(it: TaskObservation): string {
   switch (it.kind) {
     case 'task-sent':
@@ -156,7 +156,7 @@ function countedEnd({ run, outcome, errorType }: FinishedRun): string {
   }
 }
 
-/** Line → how often; what never happened is not in it. */
+/** Line → count; without zeros. */
 function tally(lines: Iterable<string>): Counts {
   const counts = new Map<string, number>();
   for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
@@ -167,7 +167,7 @@ function sorted(counts: Iterable<readonly [string, number]>): Counts {
   return Object.fromEntries([...counts].filter(([, times]) => times > 0).sort());
 }
 
-/** What Celery reported. */
+/** The expected counts from Celery's report. */
 function expectedTally(expected: Expected): Counts {
   return sorted(
     Object.entries(expected.expected).flatMap(([task, counters]) =>
@@ -180,7 +180,7 @@ function expectedTally(expected: Expected): Counts {
   );
 }
 
-/** The end as `State` shows it; undefined where it shows none. */
+/** The outcome in `State`; undefined if it has none. */
 function stateOf(it: TaskObservation, { celery }: RecordedCluster): string | undefined {
   switch (it.kind) {
     case 'task-succeeded':
@@ -190,21 +190,21 @@ function stateOf(it: TaskObservation, { celery }: RecordedCluster): string | und
     case 'task-revoked':
       return `${it.task} REVOKED`;
     case 'task-rejected':
-      // Newer Celery tells a rejection as a failure first; `State` shows none that follows a start.
+      // Newer Celery reports a rejection as a failure first; `State` shows none after a start.
       return celery === 'newest' && !it.requeue ? `${it.task} FAILURE` : undefined;
     default:
       return undefined;
   }
 }
 
-/** In CI it is there: nothing else runs the tests then. */
+/** In CI it is installed, so these tests run there at least. */
 const newest = newestCelery();
 
 function countedLines(name: string): Counts {
   return tally(ofTasks(replay(name)).map(counted));
 }
 
-/** Where every event that Celery meant to send is in the recording. */
+/** Recordings with every event that Celery sent. */
 function compareExactly(name: string, row: RecordedCluster): void {
   test(`${name}: every task is counted as often as Celery reported it`, () => {
     assert.deepEqual(countedLines(name), expectedTally(readExpected(name)));
@@ -245,7 +245,7 @@ function compareExactly(name: string, row: RecordedCluster): void {
   });
 }
 
-/** Where Celery lost some on its way: nothing is invented. */
+/** Recordings in which Celery lost events: nothing is made up. */
 function compareWithLosses(name: string): void {
   test(`${name}: nothing is counted more often than Celery reported it`, () => {
     const expected = expectedTally(readExpected(name));

@@ -27,7 +27,7 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
 )
 if os.environ["SCENARIOS_QUORUM"] == "1":
-    # Quorum queues turn native delayed delivery on, which takes exchanges that are not direct (Celery 5.5).
+    # Quorum queues enable native delayed delivery, which needs exchanges that are not direct (Celery 5.5).
     app.conf.update(task_default_queue_type="quorum", task_default_exchange_type="topic")
 
 
@@ -67,14 +67,14 @@ def on_revoked(request, sender, terminated, expired, **_):
 
 
 class Declined(Exception):
-    """An exception that prints itself in its own way."""
+    """An exception with its own __repr__."""
 
     def __repr__(self):
         return f"<Declined: {self}>"
 
 
 class Busy(Exception):
-    """Worth another try."""
+    """A temporary error."""
 
 
 # --- plain ends -------------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def lack_as_expected(key):
 
 @app.task(bind=True)
 def tell_progress(self):
-    """Sends an event of its own making."""
+    """Sends a custom event."""
     self.send_event("task-progress", done=1)
 
 
@@ -151,14 +151,14 @@ def reject(self):
 
 @app.task(bind=True)
 def reject_too_late(self):
-    """Its message is acknowledged already. Only newer Celery tells that anything happened."""
+    """Its message is already acknowledged. Only newer Celery reports it."""
     note("rejected", self.request.id, self.name, why="dropped")
     raise Reject("no", requeue=False)
 
 
 @app.task(bind=True, acks_late=True)
 def hand_back(self):
-    """Rejected into its queue once."""
+    """Rejected once, with requeue."""
     if not self.request.delivery_info["redelivered"]:
         note("rejected", self.request.id, self.name, why="requeued")
         raise Reject("not now", requeue=True)

@@ -17,7 +17,7 @@ from celery.events.state import State
 
 
 def events(path):
-    """The events of a recording in their order of arrival, as a receiver of Celery would hand them over."""
+    """The events of a recording in order of arrival, as Celery's receiver yields them."""
     with open(path, encoding="utf-8") as lines:
         next(lines)
         for line in lines:

@@ -1,4 +1,4 @@
-/** The audit judges what npm reports; here an `npm` that only pretends does. */
+/** The audit of npm's report, with a fake `npm`. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ function audit(t: TestContext, answer: string) {
   return { status, stdout };
 }
 
-/** As npm reports it, of packages with these severities. */
+/** npm's report on packages with these severities. */
 function reportOf(severities: Readonly<Record<string, string>>): string {
   const vulnerabilities = Object.fromEntries(
     Object.entries(severities).map(([name, severity]) => [name, { name, severity, via: [], range: '*' }]),

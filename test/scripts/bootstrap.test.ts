@@ -1,6 +1,6 @@
 /**
- * The bootstrap installs once, whoever asks at the same time, and passes everything through. Each test has a project of
- * its own with an `npm` that only pretends; the real one is driven by the command that started these tests.
+ * The bootstrap installs once, even if several commands run at once, and passes everything through. Each test has its
+ * own project with a fake `npm`; the real one runs with the command that started these tests.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -21,7 +21,9 @@ import { type TestContext, test } from 'node:test';
 
 const BOOTSTRAP = path.resolve(import.meta.dirname, '../../scripts/bootstrap.mjs');
 
-/** Notes that it was called, takes its time and leaves what npm leaves: a pinned Node and a copy of the lock file. */
+/**
+ * The fake npm: records its call, takes a while and leaves what npm leaves: a pinned Node and a copy of the lock file.
+ */
 const PRETENDED_NPM = `#!/bin/sh
 echo "$@" >> npm-calls
 sleep 0.3
@@ -217,7 +219,9 @@ test('the exit code shows which signal killed the script', async (t) => {
   assert.equal(ended.code, 128 + 9);
 });
 
-/** Starts a script from a shell that is killed once the script runs, and resolves with what the script says then. */
+/**
+ * Starts a script from a shell that is killed once the script runs, and resolves with the script's output after that.
+ */
 async function orphaned(t: TestContext, lifecycleEvent: string | undefined): Promise<string> {
   const project = createProject(t);
   const script = writeScript(
@@ -227,7 +231,7 @@ async function orphaned(t: TestContext, lifecycleEvent: string | undefined): Pro
      setTimeout(() => process.stdout.write(' undisturbed', () => process.exit()), 5000);`,
   );
   const { npm_lifecycle_event: _, ...env } = process.env;
-  // As npm has its scripts run; something after it, so that no shell puts the command in its own place.
+  // As npm runs scripts; with another command after it, so that the shell does not replace itself with it.
   const shell = spawn('/bin/sh', ['-c', `"$0" scripts/bootstrap.mjs ${script}; true`, process.execPath], {
     cwd: project.folder,
     env: {

@@ -1,4 +1,4 @@
-/** What npm runs to install from a clone or from git, in a project with an `npm` and a build that only pretend. */
+/** Installation from a clone or from git, in a project with a fake `npm` and a fake build. */
 import assert from 'node:assert/strict';
 import {
   chmodSync,
@@ -22,10 +22,10 @@ const PRETENDED_BUILD = `
 import { appendFileSync } from 'node:fs';
 appendFileSync('calls', 'build ' + (process.env.npm_config_global ?? '') + '\\n');
 `;
-/** As `npm install --global` has it. */
+/** The environment of `npm install --global`. */
 const GLOBAL = { npm_config_global: 'true', npm_config_location: 'global', npm_config_cache: '/cache' };
 
-/** How it ends, and what it has called. */
+/** Its exit code, and its calls. */
 async function prepare(t: TestContext, env: NodeJS.ProcessEnv, packages: readonly string[] = []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'prepare-'));
   t.after(() => rmSync(folder, { recursive: true }));

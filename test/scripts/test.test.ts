@@ -1,4 +1,4 @@
-/** The runner of the tests is strict: what did not run is not taken for something that passed. */
+/** The test runner is strict: tests that did not run do not count as passed. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ interface Run {
   readonly output: string;
 }
 
-/** Runs the runner over a folder that holds one file per text. */
+/** Runs the test runner over a folder with one file per text. */
 async function runOver(
   t: TestContext,
   texts: readonly string[],

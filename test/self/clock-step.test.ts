@@ -4,7 +4,7 @@ import { clockStepDetector } from '../../src/self/clock-step.ts';
 
 const EPOCH_MS = 1_790_000_000_000;
 
-/** By how many ms more or less than the other clock the wall clock moves until each look, and what is found then. */
+/** The differences between the wall clock and the monotonic clock at each check, ms, and the findings. */
 const CASES: readonly (readonly [what: string, offBy: readonly number[], found: readonly number[]])[] = [
   ['goes as it should', [0, 0, 0], [0, 0, 0]],
   ['is set back by an hour', [0, -3_600_000, 0, 0], [0, -3_600_000, 0, 0]],

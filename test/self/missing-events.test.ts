@@ -1,4 +1,4 @@
-/** What a service finds missing, by tables of what comes in which second. */
+/** Reports of missing events, by tables of the input in each second. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Finding, MissingEvents } from '../../src/self/missing-events.ts';
@@ -19,7 +19,7 @@ const taskEvent =
 const unreadable: Heard = (missing) => missing.noteUnreadable();
 const gap: Heard = (missing) => missing.gap();
 
-/** What is heard in each second, and what is found, each with the second in which that was. */
+/** The input in each second, and the reports, each with its second. */
 function play(
   seconds: number,
   at: (second: number) => readonly Heard[],
@@ -78,7 +78,7 @@ test('a heartbeat a minute is no silence, and neither is a task event', () => {
   );
 });
 
-/** What a worker does that has no task event to send, or sends all that it has. */
+/** Input of a worker that sends all its task events, or has none to send. */
 const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readonly Heard[]])[] = [
   ['is idle', (second) => (beats(second) ? [heartbeat(7)] : [])],
   [
@@ -107,7 +107,7 @@ const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readon
     'has a single thread, and says nothing while it runs a task an hour long',
     (second) => {
       if (second <= 30) return beats(second) ? [heartbeat(second === 30 ? 8 : 7)] : [];
-      // Its heartbeat goes out before what it has gathered of the task.
+      // Its heartbeat is sent before the buffered task events.
       return second === 704 ? [heartbeat(9)] : second === 705 ? [taskEvent()] : [];
     },
   ],

@@ -17,7 +17,7 @@ function blockMs(ms: number): void {
   while (performance.now() < endMs);
 }
 
-/** The first reading that has samples of the event loop. */
+/** The first reading with samples of the event loop. */
 async function sampled(watched: ProcessWatch): Promise<NonNullable<ProcessReading['eventLoopDelayS']>> {
   for (;;) {
     const { eventLoopDelayS } = watched.read();
@@ -50,7 +50,7 @@ test('memory is in bytes, and its parts do not exceed the total', (t) => {
 test('an event loop delay is in the next reading only', async (t) => {
   const watched = watch(t);
   await sampled(watched);
-  // A collection is such a moment: it begins with a reading and goes on for a while.
+  // During a collection, for example, which begins with a reading and takes a while.
   blockMs(500);
   const held = await sampled(watched);
   assert.ok(held.max >= 0.44 && held.max < 30, `${held.max} s`);

@@ -27,7 +27,7 @@ const EXPORTED = {
   reason: 'out of order',
 } as const;
 
-/** One of each kind, of each end of a session and of each outcome of an export. */
+/** One event of each kind, each end of a session and each outcome of an export. */
 const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   { event: { kind: 'service-stopping', service: 'shop' }, level: 'info', says: /stopping shop/u },
   {
@@ -305,7 +305,7 @@ test('a line is one JSON object with level, time, kind, service and text', () =>
   });
 });
 
-/** One of each kind that has something from outside in it. */
+/** One event of each kind with untrusted text. */
 const FORGED: readonly SelfEvent[] = [
   { kind: 'clock-skewed', service: 'shop', senderHost: HOSTILE, workerHost: HOSTILE },
   { kind: 'loss-refuted', service: 'shop', task: HOSTILE, worker: HOSTILE },
@@ -335,13 +335,13 @@ test('untrusted text stays on its line and cannot control a terminal', async () 
     await new Promise((resolve) => setImmediate(resolve));
     const lines = stripVTControlCharacters(forPeople.lines().join('\n')).split('\n');
     assert.match(lines[0] ?? '', /\\u202egnp/u);
-    // What is below are the fields of the line, one each.
+    // The rest are the fields, one per line.
     for (const shown of lines.slice(1)) assert.match(shown, /^ {4}service: /u);
     for (const shown of lines) assert.doesNotMatch(shown, UNPRINTABLE);
   }
 });
 
-/** A name that ends a quotation, and goes on as we would. */
+/** A name that closes the quotation and continues like a log line. */
 const IMITATING = 'node7" (worker) differ: the password of shop has expired; "';
 
 test('log-like text in a name is quoted', () => {

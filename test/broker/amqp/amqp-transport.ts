@@ -1,4 +1,4 @@
-/** AMQP transports for tests, with Celery’s defaults for whatever a test says nothing of. */
+/** AMQP transports for tests, with Celery’s defaults. */
 import { createAmqpTransport } from '../../../src/broker/amqp/transport.ts';
 import type { AmqpSettings, Transport } from '../../../src/broker/broker.ts';
 import { ListeningClock } from '../../../src/broker/listening-clock.ts';

@@ -1,4 +1,4 @@
-/** Bodies that are larger than any that is read, against a broker that hands over any frames: they are dropped as they come. */
+/** Oversized bodies from a broker that sends any frames: they are dropped as they arrive. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
@@ -78,7 +78,7 @@ test('an oversized body with undecodable headers is dropped too', async (t) => {
   assert.deepEqual(await receive(frames), [undefined, 2]);
 });
 
-/** A connection of amqplib as far as it is read, with frames of several channels. */
+/** The reading part of an amqplib connection, with frames of several channels. */
 function readFrames(bytes: Buffer): readonly unknown[] {
   const connection = {
     rest: bytes,
@@ -126,7 +126,7 @@ test('frames of other channels in between are unchanged', () => {
   ]);
 });
 
-/** The size that is announced, when more or less than that comes. */
+/** The announced size, if it differs from the real one. */
 const LIES: readonly (readonly [what: string, header: Buffer, frames: readonly Buffer[]])[] = [
   [
     'more comes than was announced',

@@ -1,4 +1,4 @@
-/** Which end an error of amqplib is, and peers that behave as no broker does. */
+/** How amqplib’s errors are classified, and peers that do not behave like a broker. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -58,7 +58,7 @@ test('only a number is a reply code', () => {
     assert.equal(replyCode(error), undefined);
 });
 
-/** How a session ends with a peer that does this to each connection. */
+/** How a session ends with a peer that handles each connection so. */
 async function endWith(t: TestContext, behave: (socket: Socket) => void) {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -88,10 +88,10 @@ test('a peer that closes the connection is unreachable', async (t) => {
 test('a peer with another protocol gives a reason, whatever it sends', async (t) => {
   const answers = [
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
-    // The header of a broker that speaks AMQP 1.0 only.
+    // The protocol header of a broker for AMQP 1.0 only.
     'AMQP\x00\x01\x00\x00',
     Buffer.alloc(100_000, 0xff),
-    // A frame of a method that does not exist.
+    // A frame with an unknown method.
     Buffer.from('0100000000000400ff00ffce', 'hex'),
     // A frame on a channel other than 0.
     Buffer.from('01000700000004000a000ace', 'hex'),

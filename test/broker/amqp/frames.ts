@@ -1,7 +1,7 @@
-/** Writes AMQP frames byte by byte, also those that no client library would write. It reads none. */
+/** Writes AMQP frames byte by byte, including invalid ones that no client library would write. */
 
 const JSON_HEADERS = 0x8000 | 0x4000 | 0x2000;
-/** RabbitMQ's least frame_max, less what is around a payload. */
+/** RabbitMQ's smallest frame_max, less the frame overhead. */
 const BODY_BYTES_MAX = 131_064;
 
 export function frame(type: number, channel: number, payload: Buffer): Buffer {
@@ -16,7 +16,7 @@ export function method(channel: number, classId: number, methodId: number, ...ar
   return frame(1, channel, Buffer.concat([short(classId), short(methodId), ...args]));
 }
 
-/** The frames of a JSON message after the method that announces it. */
+/** The frames of a JSON message after its method frame. */
 export function content(channel: number, headers: Buffer, body: Buffer): Buffer {
   const properties = [shortText('application/json'), shortText('utf-8'), long(headers.length), headers];
   return Buffer.concat([

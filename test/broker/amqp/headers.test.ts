@@ -1,4 +1,4 @@
-/** Headers that amqplib cannot decode, against a broker that hands over any bytes: none of them ends the session. */
+/** Headers that amqplib cannot decode, from a broker that sends any bytes: none of them ends the session. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ async function subscribed(t: TestContext) {
   let expected = 0;
   return {
     ...session,
-    /** Delivers them, and an honest message after each; resolves with what came of them. */
+    /** Delivers them, each followed by a valid message; resolves with the results. */
     async receive(frames: readonly Buffer[], chunkBytes = 65_536): Promise<readonly RawMessage[]> {
       const from = expected;
       const bytes = Buffer.concat(frames.flatMap((each) => [broker.deliver(each), broker.deliver(HONEST)]));
@@ -77,7 +77,7 @@ test('long integers are decoded as py-amqp encodes them, at any position', async
       field('build', longInteger(-(2n ** 33n))),
     ]),
     field('L', sized('A', Buffer.concat([long40, sized('F', field('L', long40)), tagged('V'), long40]))),
-    // Beyond what is looked at only where amqplib failed.
+    // Longer than what is checked only after amqplib failed.
     Buffer.concat([field('text', sized('S', Buffer.alloc(1000, 'L'))), field('build', long40)]),
   ];
   const messages = await receive(tables.map((table) => content(CHANNEL, table, Buffer.from('{}'))));
@@ -146,7 +146,7 @@ test('headers are decoded up to 1,000 values, in whatever tables they are', asyn
   }
 });
 
-/** Each cannot be decoded, by whatever is read of it. */
+/** Each cannot be decoded, for a different reason. */
 const MALFORMED: Readonly<Record<string, Buffer>> = {
   'a type that nobody knows': content(CHANNEL, field('k', tagged('?', long(0))), Buffer.from('{}')),
   'a type that nobody knows, after much else': content(
@@ -245,7 +245,7 @@ test('with any bytes in place of headers, the session goes on with the next mess
   await fc.assert(run, { seed: SEED, numRuns: 100, endOnFailure: true });
 });
 
-/** Of these nobody can say what they mean. */
+/** Values with an undefined meaning. */
 const BREACHES: Readonly<Record<string, Buffer>> = {
   'a method that does not exist': method(CHANNEL, 60, 999),
   'a method whose arguments are missing': method(CHANNEL, 60, 60),

@@ -1,4 +1,4 @@
-/** Chunks with many messages, each of which takes long, from a broker that hands over any bytes. */
+/** Chunks with many slow messages, from a broker that sends any bytes. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +13,7 @@ const MESSAGE_MS = 10;
 const TURN_MS_MAX = 50;
 const CHANNEL = 1;
 
-/** What is done with each message takes so much processor time. */
+/** Processor time per message. */
 async function slowReader(t: TestContext) {
   const broker = await startScriptedBroker(t);
   const received: number[] = [];

@@ -1,4 +1,4 @@
-/** Listening to a real RabbitMQ that comes and goes: what is published while it is there is delivered. */
+/** Listening to a real RabbitMQ that restarts: messages published while it is connected are delivered. */
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -47,7 +47,7 @@ function listenTo(t: TestContext, addresses: string) {
   return { listener, told, bodies, connected };
 }
 
-/** Publishes events 1, 2, 3 … one after the other, over every outage, until the test is over. */
+/** Publishes events 1, 2, 3 … until the end of the test, through every outage. */
 function publishForever(t: TestContext, exchange: string): { readonly last: () => number } {
   let number = 0;
   let over = false;
@@ -69,7 +69,7 @@ function publishForever(t: TestContext, exchange: string): { readonly last: () =
       try {
         await publishWhileConnected();
       } catch {
-        // The broker is away: that is what this is about.
+        // The broker is unavailable, as intended.
         await delay(50);
       }
     }
@@ -81,7 +81,7 @@ function publishForever(t: TestContext, exchange: string): { readonly last: () =
   return { last: () => number };
 }
 
-/** One that waits for a broker that is not there yet. */
+/** A listener that waits for a broker that does not run yet. */
 async function listenTooEarly(t: TestContext) {
   const early = listenTo(t, rabbitmq.url);
   const first = await early.told.find(() => true);

@@ -1,4 +1,4 @@
-/** A broker that lets a client subscribe, and then delivers the very bytes that a test gives it. */
+/** A broker that accepts a subscription and then sends exactly the bytes that a test gives it. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -10,11 +10,11 @@ const CONSUME = '60.20';
 
 export interface ScriptedBroker {
   readonly url: string;
-  /** Hands the client a message: the method that announces it, and these frames. */
+  /** Sends a message: its method frame, then these frames. */
   deliver(frames: Buffer): Buffer;
   /** Sends bytes to all clients. */
   send(bytes: Buffer): void;
-  /** And hangs up. */
+  /** Closes the connection. */
   sendLast(bytes: Buffer): void;
 }
 
@@ -24,7 +24,7 @@ export function deliver(frames: Buffer): Buffer {
   return Buffer.concat([method(CHANNEL, 60, 60, ...announced), frames]);
 }
 
-/** What is answered to a method, by class and method. The handshake begins with what the client sends first. */
+/** The reply to a method, by class and method. The handshake begins with the client’s header. */
 const ANSWERS = new Map<string, (channel: number) => Buffer>([
   ['10.11', () => method(0, 10, 30, short(2047), long(131_072), short(0))],
   ['10.40', () => method(0, 10, 41, shortText(''))],
@@ -38,7 +38,7 @@ const ANSWERS = new Map<string, (channel: number) => Buffer>([
   [CONSUME, (channel) => method(channel, 60, 21, shortText('tag'))],
 ]);
 
-/** @param first sent in one packet with the answer to the subscription */
+/** @param first sent together with the reply to the subscription */
 export async function startScriptedBroker(t: TestContext, first = Buffer.alloc(0)): Promise<ScriptedBroker> {
   const clients = new Set<Socket>();
   const server = createServer((socket) => {
@@ -50,7 +50,7 @@ export async function startScriptedBroker(t: TestContext, first = Buffer.alloc(0
   await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('it has no port');
-  // Whoever is still connected leaves by himself.
+  // Clients that are still connected close by themselves.
   t.after(() => void server.close());
   return {
     url: `amqp://127.0.0.1:${address.port}`,

@@ -1,4 +1,6 @@
-/** The AMQP transport against a real RabbitMQ: what every transport does, and what it finds, makes and is refused. */
+/**
+ * The AMQP transport against a real RabbitMQ: what every transport must do, what it declares, and how it is refused.
+ */
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { freePort } from '../../real/free-port.ts';
@@ -40,7 +42,7 @@ testConformance('AMQP', {
   },
 });
 
-/** A session at that address, on an exchange of its own name. */
+/** A session at that address, on its own exchange. */
 function session(t: TestContext, url: string, eventExchange = 'celeryev', connectTimeoutMs = 5000) {
   return observeSession(t, amqpTransport({ eventExchange }), {
     url: addressOf(url),
@@ -48,7 +50,7 @@ function session(t: TestContext, url: string, eventExchange = 'celeryev', connec
   });
 }
 
-/** The address of the node with another user, password, host or virtual host in it. */
+/** The node’s address with another user, password, host or virtual host. */
 function address(change: {
   user?: string;
   password?: string;
@@ -105,7 +107,7 @@ test('our queue is exclusive, bounded and deleted with us, and our connection ha
   assert.equal(queues.length, 1);
   assert.match(queues[0].name, /^celeryev\.celery-otel\.[0-9a-f-]{36}$/);
   const { name: _, arguments: queueArguments, ...flags } = queues[0];
-  // Not durable and exclusive: RabbitMQ 4.3 denies those that are neither.
+  // Not durable but exclusive: RabbitMQ 4.3 denies queues that are neither.
   assert.deepEqual(flags, { durable: false, auto_delete: true, exclusive: true });
   assert.deepEqual(argumentsOf(queueArguments), {
     'x-max-length': 100_000,
@@ -129,7 +131,7 @@ test('the broker limits our queue in bytes and drops the oldest messages', async
   relay.stall();
   const publisher = await startPublisher(t, rabbitmq.port);
   const big: SentMessage = { ...EVENT, body: Buffer.alloc(4 * MIB) };
-  // What the sockets take, and what RabbitMQ hands to a connection before it waits for it: 200 messages.
+  // What the sockets buffer, and what RabbitMQ sends to a connection before it waits: 200 messages.
   await publisher.publish('unread', Array(4).fill(big));
   await publisher.publish('unread', Array(200).fill(EVENT));
   await publisher.publish('unread', Array(40).fill(big));
@@ -241,7 +243,7 @@ test('a server certificate is accepted only with the configured CA', async (t) =
 
 test('a silent peer is detected by missing heartbeats, and its socket is closed', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
-  // It takes longer than the connect timeout, which is over and done with once the session is ready.
+  // Longer than the connect timeout, which no longer applies once the session is open.
   const { ready, ended } = session(t, address({ port: relay.port, query: '?heartbeat=1' }), 'celeryev', 1000);
   await ready();
   relay.silence();
@@ -289,7 +291,7 @@ test('a flood leaves time for other work in each turn of the event loop', async 
   const { ready } = observeSession(t, amqpTransport({ eventExchange: 'flood' }), {
     url: addressOf(rabbitmq.url),
     deliver() {
-      // What is sent while the first is dealt with is there all at once.
+      // What is sent while the first message is handled arrives at once.
       busy(deliveredAt.length === 0 ? 300 : 1);
       deliveredAt.push(turn);
       if (deliveredAt.length === FLOOD) done.resolve();
@@ -300,6 +302,6 @@ test('a flood leaves time for other work in each turn of the event loop', async 
   await done.promise;
   const inOneTurn = Map.groupBy(deliveredAt, (each) => each);
   const most = Math.max(...Array.from(inOneTurn.values(), ({ length }) => length));
-  // Ten milliseconds in the poll and ten after it, and each time what is left of a chunk of 64 KiB.
+  // Ten milliseconds in the poll phase and ten after it, and each time the rest of a chunk of 64 KiB.
   assert.ok(most < 60, `${most} messages in one turn`);
 });

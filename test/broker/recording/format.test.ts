@@ -1,4 +1,4 @@
-/** The text of recordings: nothing is lost on the way there and back, and nothing that a file holds is thrown. */
+/** The format of recordings: nothing is lost by encoding and decoding, and no file content throws. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

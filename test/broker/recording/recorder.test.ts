@@ -1,4 +1,4 @@
-/** Recording: what is written can be replayed, all of it, and a file that cannot be written is an error. */
+/** Recording: everything written can be replayed, and an unwritable file is an error. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs, {
@@ -151,7 +151,7 @@ test('a replaced file is a new one, which only its owner can read', (t) => {
   t.after(() => closeSync(reader));
   const recorder = openRecorder({ ...OPTIONS, file, replace: true });
   recorder.write(MESSAGE);
-  // It has its name from the beginning, where a process that is killed leaves it.
+  // The file has its final name from the start, so a killed process leaves it there.
   assert.equal(readFileSync(file, 'utf8'), HEADER_LINE);
   recorder.close();
   assert.equal(readFileSync(file, 'utf8').split('\n').length, 3);
@@ -207,7 +207,7 @@ test('a full disk at the start is an error too, and leaves the existing file unc
 
 test('a failed write is reported once, and nothing is thrown', async (t) => {
   const { file, recorder, failures } = begin(t);
-  // As a disk that fills up cannot be had here, its descriptor is closed under its feet.
+  // A full disk cannot be simulated here, so the file descriptor is closed.
   const descriptors = readdirSync('/proc/self/fd');
   closeSync(Number(descriptors.find((name) => linkOf(name) === file)));
   recorder.write(MESSAGE);
@@ -224,7 +224,7 @@ function linkOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
   } catch {
-    // The one that the folder itself was read with is gone.
+    // Except the descriptor with which the folder itself was read.
     return '';
   }
 }

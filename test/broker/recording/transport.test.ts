@@ -1,4 +1,4 @@
-/** Replaying: what every transport does, and pace, clock and damage, which only a recording has. */
+/** Replaying: what every transport must do, and speed, clock and damage, which only a recording has. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { getEventListeners } from 'node:events';
@@ -53,7 +53,7 @@ testConformance('a recording', {
   create: createRecordingTransport,
   absent: () => addressOf('recording:/nowhere/at/all.ndjson'),
   async open(t, messages) {
-    // An hour of silence follows, so that the session does not end by itself.
+    // An hour of silence follows, so the session does not end by itself.
     const path = fileOf(t, HEADER, ...messages.map((message) => lineOf(0, message)), lineOf(3_600_000));
     return { session: { url: addressOf(`recording:${path}`) }, send: async () => undefined };
   },

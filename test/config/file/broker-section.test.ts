@@ -1,4 +1,4 @@
-/** What only a file says of a broker. What kombu does with it: kombu/connection.py, kombu/transport/pyamqp.py. */
+/** Broker settings that only a file has. kombu’s behaviour: kombu/connection.py, kombu/transport/pyamqp.py. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AmqpUrl } from '../../../src/broker/broker-url.ts';

@@ -1,4 +1,4 @@
-/** The section `celery`: its keys, their types and what they come to. */
+/** The section `celery`: its keys, their types and their effect. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serviceRows } from '../../../src/config/options.ts';
@@ -14,7 +14,7 @@ import { OPTION_CASES } from '../option-cases.ts';
 
 const SHOP = '  services: { shop: { broker_url: "amqp://rabbit" } }';
 
-/** A text as a scalar of YAML that is of the type the text looks like. */
+/** A text as a YAML scalar of the type it looks like. */
 const scalar = (text: string): string =>
   /^-?\d+(\.\d+)?$|^(true|false)$/i.test(text) ? text : JSON.stringify(text);
 

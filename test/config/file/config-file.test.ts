@@ -1,4 +1,4 @@
-/** What is wrong with a file before anybody asks what it means. */
+/** Mistakes in a file that are found before its content is interpreted. */
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync } from 'node:fs';
 import { test } from 'node:test';

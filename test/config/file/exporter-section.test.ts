@@ -1,4 +1,4 @@
-/** `meter_provider`: where to, how often, as what. */
+/** `meter_provider`: endpoint, interval and format. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../../src/config/config.ts';

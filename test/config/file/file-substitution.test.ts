@@ -6,7 +6,7 @@ import { parseDocument } from 'yaml';
 import { substitute } from '../../../src/config/file/file-substitution.ts';
 import { fileWith, setVariables } from '../configuration-files.ts';
 
-/** What the standard's parser makes of a document of its own part, with our section in it. */
+/** Substitution as by the standard's parser, with our section in the document. */
 function theirs(text: string): unknown {
   try {
     return { ...parseConfigFile(fileWith(text)) };

@@ -1,4 +1,4 @@
-/** The schema of the standard's configuration file, as the package that validates by it carries it. */
+/** The JSON schema of the standard's configuration file, from the package that validates with it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
@@ -9,7 +9,7 @@ export interface SchemaNode {
   readonly items?: SchemaNode;
 }
 
-/** Every path of the schema, with [] for an index; what is beneath a path for which `stop` holds is left out. */
+/** Every path of the schema, with [] for an index; paths below one for which `stop` holds are omitted. */
 export function standardPaths(stop: (path: string) => boolean): readonly string[] {
   const root = readSchema();
   const resolve = (node: SchemaNode): SchemaNode => {

@@ -1,4 +1,4 @@
-/** Everything that the standard's file can say is honoured or refused, and by the table. */
+/** Every key of the standard's file is supported or refused, as the table says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { STANDARD } from '../../../src/config/file/standard-table.ts';
@@ -12,7 +12,7 @@ type Node = Record<string, unknown>;
 
 const METRIC = 'celery.task.runtime';
 
-/** A document that is right, with a value at the path of a row, and what goes with it there. */
+/** A valid document with a value at the path of a row, and what else it requires. */
 function documentWith(row: string, value: unknown): string {
   const http = row.includes('.otlp_http');
   const isSelector = row.startsWith('meter_provider.views[].selector.');
@@ -38,7 +38,7 @@ function documentWith(row: string, value: unknown): string {
   return `${JSON.stringify(document, null, 1)}\n`;
 }
 
-/** What must stand beside a key so that it is right. */
+/** What a key requires to be valid. */
 const COMPANIONS: readonly [end: string, beside: readonly [key: string, value: string]][] = [
   ['cert_file', ['key_file', FILES.key]],
   ['key_file', ['cert_file', FILES.certificate]],

@@ -1,4 +1,4 @@
-/** Views: what a file says of them, and what the metrics there are have to say to it. */
+/** Views in a file, checked against the metrics. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { METRICS, SELF_METRICS } from '../../../src/meter/catalog.ts';
@@ -226,7 +226,8 @@ test('one of our attributes that no selected metric has is a mistake, with a sug
   assert.deepEqual(wrong(keys('excluded: [5]')), [
     `${at}.excluded[0] (f:6) is "5": expected text on one line, at most 255 bytes, in quotes`,
   ]);
-  // Of what is certainly ours, every attribute is known; of what may be the SDK's, only those that are called as ours are.
+  // Of what is certainly ours, every attribute is known; of what may be the SDK's, only those that are called as ours
+  // are.
   assert.deepEqual(wrong(keys('included: [worker, error.type]')), [
     `${at}.included[0] (f:6): expected an attribute of the selected metrics, or a pattern that matches one`,
     `${at}.included[1] (f:6): expected an attribute of the selected metrics, or a pattern that matches one`,

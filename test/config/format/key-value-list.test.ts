@@ -5,7 +5,7 @@ import { detectResources, envDetector } from '@opentelemetry/resources';
 import fc from 'fast-check';
 import { attributeList, headerList } from '../../../src/config/format/key-value-list.ts';
 
-/** Lists as people write them, often wrong. */
+/** Lists as people write them, often malformed. */
 const list = fc.string({ maxLength: 30, unit: fc.constantFrom(...'abK=,; %20F-.é') });
 
 test('accepted headers are parsed as by the exporters', () => {

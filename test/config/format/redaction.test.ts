@@ -9,7 +9,7 @@ import { sources } from '../sources.ts';
 
 const SECRET = 'hunter2';
 
-/** Everything that is said about a configuration that carries the secret and is wrong. */
+/** All output about an invalid configuration that contains the secret. */
 function said(argv: readonly string[], env: Record<string, string>): string {
   const loaded = loadConfig(sources('run', { argv, env: { ...env, CELERY_OTEL_TASKS_MAX: 'wrong' } }));
   assert.ok(!loaded.ok);

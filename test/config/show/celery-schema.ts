@@ -1,6 +1,6 @@
 /**
- * A JSON schema of the section `celery`, made from the tables that the section is read by: for editors, which complete and
- * explain by it. What is not a matter of one value alone is checked when the file is read.
+ * A JSON schema of the section `celery` for editors, generated from the tables that the section is read with. Checks of
+ * several values together are made only when the file is read.
  */
 
 import { BROKER_SSL } from '../../../src/config/file/broker-section.ts';
@@ -11,11 +11,11 @@ import { METRIC_NAMES, METRICS } from '../../../src/meter/catalog.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A reference to the environment stands for whatever comes in its place. */
+/** A variable reference is valid for any type. */
 const REFERENCE = { $ref: '#/$defs/reference' };
 const TEXT = { type: 'string', minLength: 1 };
 
-/** The document, with a newline at its end; a list of words is on one line. */
+/** The document, with a final newline; a list of strings is on one line. */
 export function celerySchema(): string {
   const text = JSON.stringify(schema(), null, 2);
   const words = /\[\s+("[^"\n]*"(?:,\s+"[^"\n]*")*)\s+\]/g;

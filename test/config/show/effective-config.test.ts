@@ -1,4 +1,4 @@
-/** What is printed of a configuration: all of it but secrets, with where each value came from. */
+/** The printed configuration: all of it except secrets, with the origin of each value. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../../src/config/config.ts';
@@ -13,7 +13,7 @@ import { FILES } from '../option-cases.ts';
 
 const SECRET = 'hunter2';
 
-/** Has something of everything. */
+/** Sets at least one of everything. */
 const FULL = `file_format: "1.0"
 log_level: warn
 resource: { attributes: [ { name: common, value: [a, b], type: string_array } ] }
@@ -181,7 +181,8 @@ function* changes(value: unknown, path: string): Generator<readonly [path: strin
 
 test('every change of a value changes the output, except secrets', () => {
   const origins = new Origins();
-  // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so here it has none. What is about a broker is of no use to the second service, which is a recording.
+  // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
+  // here it has none. What is about a broker is of no use to the second service, which is a recording.
   const hidden =
     /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file)$|\.headers\.|^\.services\[1\]\.(broker\.(amqp\.)?\w+$|controlExchange|taskDefaultQueue)/;
   const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];

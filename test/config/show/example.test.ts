@@ -1,4 +1,4 @@
-/** The example of a configuration file is one. */
+/** The example is a valid configuration file. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** As much of JSON Schema as our schema uses, to hold documents against it; a keyword it does not know is an error. */
+/** Validates documents by the subset of JSON Schema that our schema uses; an unknown keyword is an error. */
 import assert from 'node:assert/strict';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ const KNOWN = new Set([
   ...['properties', 'patternProperties', 'additionalProperties', 'minProperties', 'maxProperties'],
 ]);
 
-/** Paths at which a value is not as the schema says. */
+/** Paths of values that are invalid by the schema. */
 export function violations(root: Json, value: unknown): readonly string[] {
   return check(root, root, value, '$');
 }

@@ -1,4 +1,4 @@
-/** The schema that editors explain and complete by says what the tables say. */
+/** The JSON schema for editors agrees with the tables. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';

@@ -7,7 +7,7 @@ import { assertGenerated, markdownTable } from '../../contract/generated-block.t
 const DOCUMENT = new URL('../../../docs/configuration.md', import.meta.url);
 const README = new URL('../../../README.md', import.meta.url);
 
-/** What nearly everybody sets sooner or later. */
+/** The options that most users set. */
 const COMMON: readonly OptionKey[] = [
   'broker_url',
   'service_name',

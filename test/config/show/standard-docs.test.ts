@@ -1,11 +1,11 @@
-/** docs/configuration.md says of each key of the standard what the table says. */
+/** docs/configuration.md agrees with the table about each key of the standard. */
 import { test } from 'node:test';
 import { STANDARD } from '../../../src/config/file/standard-table.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
 const DOCUMENT = new URL('../../../docs/configuration.md', import.meta.url);
 
-/** Keys by the map that they are in, which is what is read together. */
+/** Keys grouped by their parent. */
 function honoured(): string {
   const isLeaf = (path: string): boolean =>
     !Object.keys(STANDARD).some((other) => /^[.[]/.test(other.slice(path.length)) && other.startsWith(path));

@@ -1,6 +1,6 @@
 /**
- * What is measured in turns into several accumulations, of which now and then one takes back what another had, and the
- * same measured into a single one. Whatever an aggregation makes of it, both have to be equal.
+ * Measures alternately into several accumulations, some of which are merged now and then, and the same into a single
+ * one. Whatever the aggregation, both must be equal.
  */
 import fc from 'fast-check';
 import type { Accumulation, Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
@@ -21,7 +21,7 @@ export const stepsWith = (value: fc.Arbitrary<number>): fc.Arbitrary<readonly St
     { maxLength: 60 },
   );
 
-/** Where something is taken from begins anew; in the end all is taken by the first. */
+/** A merged accumulation begins anew; at the end all are merged into the first. */
 export function bothWays<V>(aggregation: Aggregation<V>, steps: readonly Step[]) {
   const alone = aggregation.begin();
   const parts: Accumulation<V>[] = Array.from({ length: ACCUMULATIONS }, () => aggregation.begin());

@@ -1,4 +1,4 @@
-/** Points of a series whose wall clock is set: their times are sane, and all that was measured arrives once. */
+/** Points of a series while the wall clock is set: their times are valid, and all measurements arrive once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
@@ -12,7 +12,7 @@ const { CUMULATIVE, DELTA } = AggregationTemporality;
 const HOUR_MS = 3_600_000;
 const T0_MS = 1_700_000_000_000;
 
-/** A stream, and the two clocks that it is told of. */
+/** A stream with its two clocks. */
 function clocked(make: (typeof STREAMS)[keyof typeof STREAMS], options: StreamOptions = {}) {
   const clock = { wallMs: T0_MS, steadyMs: 5000.25 };
   const stream = make({ nowMs: () => clock.wallMs, steadyMs: () => clock.steadyMs, ...options });
@@ -219,7 +219,7 @@ for (const [name, aggregation, temporality] of [
           nowMs: () => Math.floor(clock.wallMs),
           steadyMs: () => clock.steadyMs,
         });
-        /** Of each series, by its start under cumulative, as backends tell them apart. */
+        /** For each series by its start with cumulative temporality, as in backends. */
         const arrived = new Map<string, number>();
         let measured = 0;
         const collect = (arrives: boolean): readonly number[] => {

@@ -23,7 +23,7 @@ function streamOf<V>(options: StreamOptions & Pick<SeriesStreamOptions<V>, 'aggr
     ...options,
   });
   let last: CollectedMetric | undefined;
-  /** What is collected for an export of which it is not known yet how it ends. */
+  /** A collection for an export whose result is not known yet. */
   const attempt = (atMs = 0, isRetired: IsRetired = NONE): readonly ReadPoint[] => {
     last = stream.collect(atMs, isRetired);
     return pointsOf(whole(last));
@@ -59,7 +59,7 @@ function streamOf<V>(options: StreamOptions & Pick<SeriesStreamOptions<V>, 'aggr
   };
 }
 
-/** The same stream with each aggregation: it may not matter to it which. */
+/** The same stream with each aggregation, since its behaviour must not depend on it. */
 export const STREAMS = {
   counter: (options: StreamOptions = {}) => streamOf({ ...options, aggregation: MONOTONIC_SUM }),
   'up-down counter': (options: StreamOptions = {}) => streamOf({ ...options, aggregation: UP_DOWN_SUM }),
@@ -68,7 +68,7 @@ export const STREAMS = {
     streamOf({ ...options, aggregation: exponentialBuckets() }),
 } as const;
 
-/** Those that only grow. */
+/** The monotonic ones. */
 export const KINDS_OF_STREAM = ['counter', 'histogram', 'exponential histogram'] as const;
 
 export const OVERFLOW: Attributes = { 'otel.metric.overflow': true };

@@ -1,4 +1,4 @@
-/** The streams of all instruments, collected when a test wants to, as the SDK would hand them over. */
+/** The streams of all instruments, collected on demand, as the SDK would receive them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createNoopMeter, type Meter } from '@opentelemetry/api';
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
@@ -20,9 +20,9 @@ export interface CollectingOptions extends Partial<Omit<ScopeStreamsOptions, 'se
 
 export interface CollectingStreams extends Pick<InstrumentStreams, 'retire' | 'tally'> {
   meter(name: string, version?: string, schemaUrl?: string): StreamMeter;
-  /** What there is, for an export that fails. */
+  /** Collects for an export that fails. */
   attempt(): Promise<readonly ScopeMetrics[]>;
-  /** What there is, and it is exported. */
+  /** Collects and exports. */
   read(): Promise<readonly ScopeMetrics[]>;
   /** Of observable callbacks. */
   readonly failures: readonly unknown[];
@@ -63,7 +63,7 @@ function settle(scopes: readonly CollectedScope[]): void {
   for (const { metrics } of scopes) for (const metric of metrics) metric.exported(0, metric.points);
 }
 
-/** What an exporter reads of it: the SDK's descriptors have more. */
+/** The fields that an exporter reads; the SDK's descriptors have more. */
 export function asExported(scopes: readonly ScopeMetrics[]) {
   return scopes.flatMap(({ scope, metrics }) =>
     metrics.map(({ descriptor: { name, description, unit, valueType }, ...metric }) => ({

@@ -16,7 +16,7 @@ const observation = fc.record({
 const rounds = fc.array(fc.array(observation, { maxLength: 20 }), { maxLength: 8 });
 const keptKeys = fc.subarray(['task', 'queue', 'worker']);
 
-/** Everything that was said of each series in turn, by the definition. */
+/** All observations of each series in order, by the definition. */
 function combinedByDefinition(
   round: readonly { readonly attributes: Attributes; readonly value: number }[],
   kept: readonly string[],

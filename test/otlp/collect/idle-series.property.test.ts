@@ -1,6 +1,6 @@
 /**
- * Whatever is measured, retired, exported and refused, and however much time goes by: there are never more series than the
- * limit, and what arrived of those that ended, what the others have and what is in the overflow is what was measured.
+ * Whatever is measured, retired, exported and refused, at any times: there are never more series than the limit, and
+ * the ended series that arrived, the other series and the overflow add up to what was measured.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

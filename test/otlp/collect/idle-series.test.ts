@@ -1,4 +1,4 @@
-/** What becomes of series that are idle while others have no place. */
+/** Idle series while others overflow. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
@@ -254,7 +254,7 @@ const dueOf = (series: Series<number>): Due<number> => ({
 /** Of what is looked through at once. */
 const TURN_MS = 50;
 
-/** Processor time of this thread at best: other processes and the garbage of other tests are not counted. */
+/** The best processor time of this thread: other processes and garbage of other tests are not counted. */
 function leastMs(work: () => void): number {
   const times = Array.from({ length: 5 }, () => {
     const before = process.threadCpuUsage();

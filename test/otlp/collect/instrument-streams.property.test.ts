@@ -29,7 +29,7 @@ const HISTOGRAMS = [
 
 const UP_DOWN_COUNTERS = [{ name: 'busy', unit: '{worker}', valueType: ValueType.INT }] as const;
 
-/** Some equal, some only alike; one object is used again and again, the others are made anew for each measurement. */
+/** Some equal, some similar; one object is reused, the others are created for each measurement. */
 const USED_AGAIN: Attributes = Object.freeze({ task: 'a', queue: 'q' });
 const attributes = fc.oneof(
   fc.constant(USED_AGAIN),
@@ -68,7 +68,7 @@ const steps = fc.array(
   { minLength: 30, maxLength: 90 },
 );
 
-/** The same of the SDK, which applies a limit to a view only if the view says it. */
+/** The same for the SDK, which applies a limit to a view only if the view has one. */
 const VIEWS: readonly { readonly ours: View; readonly theirs: ViewOptions }[] = [
   {
     ours: {
@@ -176,7 +176,7 @@ function byName(scopes: Parameters<typeof asExported>[0]): readonly object[] {
 
 function createAll(meter: Meter, limit: number): ReadonlyMap<string, Measure> {
   const measures = new Map<string, Measure>();
-  // Of the SDK under cumulative, which these always are, no limit is reached: there it holds for one interval only.
+  // With cumulative temporality, no limit is reached in the SDK: there it holds for one interval only.
   for (const { name, ...options } of limit < 2000 ? [] : UP_DOWN_COUNTERS) {
     const counter = meter.createUpDownCounter(name, options);
     measures.set(name, (amount, of) => counter.add(amount, of));
@@ -213,7 +213,7 @@ async function assertAlike(t: TestContext, compared: fc.Arbitrary<Compared>): Pr
 }
 
 for (const { preference, limit } of [
-  // Under cumulative the limit would not be the SDK’s, as above.
+  // With cumulative temporality the limit would differ from the SDK’s, as above.
   { preference: 'cumulative', limit: 2000 },
   { preference: 'delta', limit: 2000 },
   { preference: 'delta', limit: 4 },

@@ -1,4 +1,4 @@
-/** What the heap holds once all garbage is gone. */
+/** The used heap after a full garbage collection. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

@@ -1,6 +1,6 @@
 /**
- * What was collected, as tests compare it: of our streams, whose metrics come in pieces, and of the real SDK, through a
- * reader that collects when a test wants to.
+ * Collected metrics in a comparable form: of our streams, whose metrics come in pieces, and of the real SDK, with a
+ * reader that collects on demand.
  */
 import type { Attributes } from '@opentelemetry/api';
 import { hrTimeToMilliseconds } from '@opentelemetry/core';

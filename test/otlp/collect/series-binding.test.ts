@@ -1,4 +1,4 @@
-/** What is measured through a series that was found once: it is the same as what is measured with its attributes. */
+/** Measurements through a bound series equal those with its attributes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';

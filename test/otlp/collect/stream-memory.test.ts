@@ -10,7 +10,7 @@ import { heapBytes } from './memory.ts';
 const WORKERS = 100_000;
 const PER_COLLECTION = 100;
 const LIMIT = 10;
-/** What is kept of each worker would be more than 20 of them. */
+/** Data kept for each worker would exceed 20 of them. */
 const GROWTH_BYTES_MAX = 1024 * 1024;
 
 const workersOf = (collection: number): readonly Attributes[] =>
@@ -18,7 +18,7 @@ const workersOf = (collection: number): readonly Attributes[] =>
     Object.freeze({ worker: `celery@worker-${collection}-${index}`, queue: 'orders' }),
   );
 
-/** How much more there is in memory after most collections than after the first ones. */
+/** The growth of the heap from the first collections to the later ones. */
 function growthBytes(collect: (collection: number) => void): number {
   const collections = WORKERS / PER_COLLECTION;
   const warmUp = collections / 10;

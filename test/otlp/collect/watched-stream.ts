@@ -1,6 +1,6 @@
 /**
- * A stream beside the backend that it is exported to: what has arrived there is compared with all that was measured, after
- * whatever was exported, refused and retired. It holds for every aggregation and either temporality.
+ * A stream with its backend: what arrived there is compared with all that was measured, after any exports, refusals and
+ * retirements, for every aggregation and both temporalities.
  */
 import assert from 'node:assert/strict';
 import { type Attributes, ValueType } from '@opentelemetry/api';
@@ -12,7 +12,7 @@ import { SeriesRetirement } from '../../../src/otlp/collect/series-retirement.ts
 import { createSeriesStream, type SeriesStream } from '../../../src/otlp/collect/series-stream.ts';
 import { OVERFLOW } from './collected-stream.ts';
 
-/** What a backend has, or is sent, of one series. */
+/** One series at the backend, or in a request. */
 interface Seen<V> {
   readonly key: string;
   readonly value: V;
@@ -30,22 +30,22 @@ export class WatchedStream<V> {
   readonly #isDelta: boolean;
   readonly #limit: number;
   readonly #stream: SeriesStream;
-  /** The same, but that what it collected is asked for only after more was measured, and not at all where nothing arrives. */
+  /** The same, but collected points are read only after further measurements, and not at all if nothing arrives. */
   readonly #late: SeriesStream;
   readonly #retirement = new SeriesRetirement();
   /** All that was measured, as one series. */
   readonly #measured: Accumulation<V>;
-  /** All points that arrived, each by itself: by their beginning under cumulative, the last one of each. */
+  /** All points that arrived: with cumulative temporality the last one of each start. */
   readonly #arrived = new Map<string, Seen<V>>();
   /** Of the last collection, by their key. */
   #last: ReadonlyMap<string, Seen<V> & { readonly hasArrived: boolean }> = new Map();
   /** Retired since the last collection. */
   #retired = new Set<string>();
-  /** Retired, and still to arrive a last time. */
+  /** Retired, and still to arrive once more. */
   readonly #leaving = new Set<string>();
-  /** Those of which no point may be there until they are measured again. */
+  /** Series that must have no point until they are measured again. */
   readonly #gone = new Set<string>();
-  /** Those that may begin anew. */
+  /** Series that may begin anew. */
   readonly #over = new Set<string>();
   /** Measured since they were collected for a point that arrived. */
   readonly #owed = new Set<string>();
@@ -82,7 +82,7 @@ export class WatchedStream<V> {
       stream.measure(value, isShared ? SHARED[worker] : { worker: `w${worker}` });
     this.#measured.measure(value);
     this.#gone.delete(`w${worker}`);
-    // It has come back before it was gone.
+    // It returned before it had ended.
     this.#leaving.delete(`w${worker}`);
     this.#owed.add(`w${worker}`);
   }
@@ -95,8 +95,8 @@ export class WatchedStream<V> {
 
   /**
    * Collects, checks what is to be exported, and exports it in pieces.
-   * @param arrives of each piece in turn, whether it arrives; its length is that of the pieces
-   * @param meanwhile what happens while it is under way
+   * @param arrives whether each piece arrives; its length is the number of pieces
+   * @param meanwhile what happens during the export
    */
   collect(arrives: readonly boolean[], meanwhile: () => void): void {
     this.#clockMs += 1;
@@ -117,7 +117,7 @@ export class WatchedStream<V> {
     this.#arrive(arrived, unsent);
   }
 
-  /** Who owes nothing is gone at once, the others once they have arrived. */
+  /** A series without unsent data ends at once, the others once they have arrived. */
   #depart(due: readonly Seen<V>[]): void {
     for (const worker of this.#retired) {
       const isStillThere = this.#owed.has(worker) && due.some(({ key }) => key === worker);
@@ -133,7 +133,7 @@ export class WatchedStream<V> {
       this.#leaving.delete(worker);
       this.#end(worker);
     }
-    // What has no place of its own is in the overflow, and owed by nobody.
+    // An overflowing series is in the overflow.
     for (const worker of unsent) if (this.#last.get(worker)?.hasArrived === false) this.#owed.add(worker);
   }
 

@@ -1,6 +1,6 @@
 /**
- * A process that exports once, and tells how long it held its event loop up at most while it did: nothing that an export
- * needs has run before. The export is described by its only argument, as JSON. It is run with `--single-threaded-gc`.
+ * A process that exports once, with no code warmed up, and reports its longest event loop turn. Its only argument
+ * describes the export, as JSON. It is run with `--single-threaded-gc`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExportOutcome } from '../../../src/otlp/export/export-source.ts';
@@ -66,7 +66,7 @@ const provider = pipeline.open('shop', serviceResource('shop', {}), { combinatio
 record(provider, series);
 await nextTurn();
 const told: ColdExportTold = {
-  // A turn never waits but for the garbage collector’s threads, so the process is to be run without those.
+  // Run it without the garbage collector’s threads, for which a turn would wait.
   longestTurnMs: await longestTurnMs(() => pipeline.close([[provider]], EXPORT_MS_MAX)),
   outcomes,
 };

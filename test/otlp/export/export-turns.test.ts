@@ -10,12 +10,12 @@ const CHILD_TIMEOUT_MS = 60_000;
 const SERIES = 10_000;
 const TURN_MS_MAX = 50;
 /**
- * Of so many processes the best one counts. Each of them is as cold as the others, and only their own time is measured; but a
- * core does less in a ms while others use its caches, or the other half of it.
+ * The best of several processes counts. All are equally cold, and only their own time is measured; but a core is slower
+ * while others use its caches or its other hyper-thread.
  */
 const RUNS_MAX = 2;
 
-/** Of each two columns, every value of the one is there with every value of the other. */
+/** For each two columns, all pairs of values are tested. */
 const CASES = [
   ['grpc', 'explicit_bucket_histogram', 'cumulative', 'none'],
   ['grpc', 'base2_exponential_bucket_histogram', 'delta', 'gzip'],
@@ -28,7 +28,7 @@ const CASES = [
 async function exportCold(asked: ColdExport): Promise<ColdExportTold> {
   const { code, stdout, stderr } = await runChild(
     process.execPath,
-    // All garbage is collected by the thread whose time is measured.
+    // Garbage is collected by the measured thread.
     ['--single-threaded-gc', CHILD, JSON.stringify(asked)],
     { cwd: import.meta.dirname, env: {}, timeoutMs: CHILD_TIMEOUT_MS },
   );

@@ -1,4 +1,4 @@
-/** A metric that was collected from nowhere, and remembers which of its points have been exported. */
+/** A fake collected metric, which remembers which of its points have been exported. */
 import { ValueType } from '@opentelemetry/api';
 import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics';
 import type { CollectedMetric } from '../../../src/otlp/collect/collected-metric.ts';

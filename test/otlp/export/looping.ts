@@ -1,4 +1,4 @@
-/** A loop of exports in mocked time, through an exporter that answers as a test says. */
+/** An export loop in mocked time, with a scripted exporter. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { createExportLoop, type ExportLoopOptions } from '../../../src/otlp/export/export-loop.ts';

@@ -1,13 +1,13 @@
-/** Time that passes when a test says so, for timers, the date and `performance.now()` alike. */
+/** Mocked time for timers, the date and `performance.now()`. */
 import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface MockedTime {
   nowMs(): number;
-  /** Lets time pass, a millisecond after the other, and whatever is due happen. */
+  /** Advances the time by single milliseconds and runs whatever is due. */
   pass(ms: number): Promise<void>;
-  /** Lets time pass until it happens. @throws after so many milliseconds */
+  /** Advances the time until it happens. @throws after this many milliseconds */
   passUntil(happened: () => boolean, ms: number): Promise<void>;
 }
 

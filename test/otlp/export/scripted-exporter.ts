@@ -1,4 +1,4 @@
-/** An exporter that answers as a test says, and sources that remember what became of what they had. */
+/** An exporter with scripted responses, and sources that record what happened to their requests. */
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { ExportRequest } from '../../../src/otlp/export/export-request.ts';
@@ -41,7 +41,7 @@ export class FakeSource implements ExportSource {
   readonly #points: readonly number[];
   /** How often it was asked what there is. */
   collections = 0;
-  /** What became of it, in order: `built 0`, `exported 0` of its requests, `built 0/1` of a part of one. */
+  /** Its history: `built 0`, `exported 0` of its requests, `built 0/1` of a part of one. */
   readonly told: string[] = [];
   #exportedPoints = 0;
 
@@ -56,7 +56,7 @@ export class FakeSource implements ExportSource {
     return this.#points.map((points, index) => this.#request(String(index), points));
   }
 
-  /** Whether all that it had has arrived. */
+  /** Whether everything has arrived. */
   isExported(): boolean {
     return this.#exportedPoints === this.#points.reduce((sum, points) => sum + points, 0);
   }

@@ -1,4 +1,4 @@
-/** How large a request really becomes, in each encoding that there is. */
+/** The real size of a request in each encoding. */
 import {
   type ISerializer,
   JsonMetricsSerializer,

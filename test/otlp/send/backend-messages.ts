@@ -1,5 +1,5 @@
 /**
- * What OTLP backends answer, encoded from the published definitions (opentelemetry/proto/collector/metrics/v1/
+ * Responses of OTLP backends, encoded from the published definitions (opentelemetry/proto/collector/metrics/v1/
  * metrics_service.proto, google/rpc/status.proto, google/rpc/error_details.proto).
  */
 import protobuf from 'protobufjs';

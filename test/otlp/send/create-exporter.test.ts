@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
 
-/** A meter provider whose points can be looked at. */
+/** A meter provider with readable points. */
 function observer() {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1e6 });
@@ -90,7 +90,7 @@ for (const { protocol, start } of BACKENDS) {
   test(`${protocol}: closing ends requests in flight, closes all connections and may be repeated`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { timeoutMs: 60_000 }));
-    // HTTP has two connections then, of which one is idle in the end.
+    // HTTP then has two connections, one of them idle at the end.
     await Promise.all([exporter.export(sampleMetrics()), exporter.export(sampleMetrics())]);
     backend.answer({ kind: 'nothing' });
     const underWay = exporter.export(sampleMetrics());

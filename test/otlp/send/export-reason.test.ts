@@ -1,4 +1,4 @@
-/** What is left of a backend's words once the values of headers are hidden in them. */
+/** A backend's message after the values of headers are masked. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

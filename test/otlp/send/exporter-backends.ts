@@ -1,5 +1,5 @@
 /**
- * The protocols of the exporter as one table, each with a backend that can be told what to answer: what holds for all
+ * The protocols of the exporter as one table, each with a scripted backend: every test runs for each row.
  * of them is tested for each row.
  */
 
@@ -18,7 +18,7 @@ import { type HttpReceiver, startHttpReceiver } from './http-receiver.ts';
 
 export type Protocol = ExporterSettings['protocol'];
 
-/** What any backend can be told to answer. */
+/** The responses that any backend can be told to give. */
 export type BackendAnswer =
   | { readonly kind: 'take'; readonly partial?: PartialSuccessMessage }
   /** As an overloaded backend, which may say when to retry, s. */
@@ -135,7 +135,7 @@ export function exporterOf(t: TestContext, settings: ExporterSettings): Exporter
   return exporter;
 }
 
-/** One counter and one histogram with a point each, and of all kinds of attributes one. */
+/** A counter and a histogram with one point each, and one attribute of each type. */
 export function sampleMetrics(): ResourceMetrics {
   const startTime: [number, number] = [1_700_000_000, 1];
   const endTime: [number, number] = [1_700_000_060, 999_999_999];

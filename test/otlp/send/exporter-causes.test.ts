@@ -1,4 +1,4 @@
-/** What is told of an export to the wrong place, by servers that are no backends of it, as they really answer. */
+/** The log of an export to a wrong endpoint: real servers that are not OTLP backends. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import * as http from 'node:http';
@@ -26,7 +26,7 @@ const tls = () => ({ cert: readFileSync(files.certFile), key: readFileSync(files
 
 type Started = () => Promise<{ readonly port: number; readonly stop: () => unknown }>;
 
-/** A gRPC server that has never heard of OTLP. */
+/** A gRPC server without OTLP. */
 const grpcServer =
   (credentials: () => ServerCredentials): Started =>
   async () => {

@@ -1,8 +1,8 @@
 /**
- * A process that exports once with the settings it is given as JSON, closes its exporter and ends by itself if nothing
- * is left open. It says how the export ended. For what only a process of its own shows: its environment, and its end.
+ * A process that exports once with the given settings (JSON), closes its exporter, and ends by itself if nothing is
+ * left open. It prints the result. Its environment and its end need a separate process.
  *
- * With `close-under-way` it closes the exporter as soon as there is a connection, and waits for the result only then.
+ * With `close-under-way` it closes the exporter once there is a connection, and only then awaits the result.
  */
 
 import type { ExporterSettings } from '../../../src/otlp/otlp-settings.ts';

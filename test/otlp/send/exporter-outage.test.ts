@@ -11,7 +11,7 @@ import { startGrpcReceiver } from './grpc-receiver.ts';
 import { startHttpReceiver } from './http-receiver.ts';
 import { portOf } from './loopback-server.ts';
 
-/** Timers and the event loop of a machine that does other things too. */
+/** Allowance for timers and the event loop of a busy machine. */
 const MARGIN_MS = 5000;
 
 async function timed<T>(work: Promise<T>): Promise<{ readonly result: T; readonly tookMs: number }> {
@@ -20,7 +20,7 @@ async function timed<T>(work: Promise<T>): Promise<{ readonly result: T; readonl
   return { result, tookMs: performance.now() - beganMs };
 }
 
-/** A peer that does to each connection what it is told to. */
+/** A peer that handles each connection as scripted. */
 async function rawPeer(t: TestContext, treat: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -60,7 +60,7 @@ for (const { protocol, start } of BACKENDS) {
   });
 
   test(`${protocol}: an unknown host name makes the backend unavailable before the deadline`, async (t) => {
-    // Too long for a name, so that nobody has to be asked whether there is one.
+    // Too long for a host name, so no name server is asked.
     const settings = exporterSettings(protocol, `http://${'x'.repeat(64)}:4318${path}`, {
       timeoutMs: 10_000,
     });
@@ -250,7 +250,7 @@ test('http: a request answered early is not sent to its end', async (t) => {
     socket.once('data', () => {
       socket.pause();
       socket.write('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\n\r\n');
-      // Only who reads learns that the other side has closed.
+      // Only reading shows that the other side has closed.
       setTimeout(() => socket.resume(), 200);
     });
     socket.on('close', resolve);

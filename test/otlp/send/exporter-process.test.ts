@@ -13,7 +13,7 @@ import { BACKENDS, backendOf, exporterSettings } from './exporter-backends.ts';
 import { portOf } from './loopback-server.ts';
 
 const CHILD = fileURLToPath(import.meta.resolve('./exporter-child.ts'));
-/** Of a process that starts, exports once and ends by itself. */
+/** The time for a process that starts, exports once and ends by itself. */
 const CHILD_TIMEOUT_MS = 20_000;
 /** Of a request in a process that is to end long before. */
 const LONG_MS = 60_000;
@@ -42,7 +42,9 @@ async function silentPeer(t: TestContext): Promise<{ readonly port: number; read
   return { port: portOf(server.address()), server };
 }
 
-/** Every variable that the specification, the SDK's exporters, grpc-js or Node read, and that would change an export. */
+/**
+ * Every variable that the specification, the SDK's exporters, grpc-js or Node read, and that would change an export.
+ */
 function telling(elsewhere: number, caFile: string): NodeJS.ProcessEnv {
   const ofEachSignal = {
     ENDPOINT: `http://127.0.0.1:${elsewhere}`,

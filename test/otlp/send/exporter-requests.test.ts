@@ -143,7 +143,8 @@ for (const { protocol, start } of BACKENDS) {
   test(`${protocol}: requests go to the given port, also 80, or the default port of the scheme`, async (t) => {
     const backend = await backendOf(t, start);
     const dialled: string[] = [];
-    // Nobody but root listens on port 80, so what is dialled is noted, and connected with the backend instead.
+    // Only root can listen on port 80, so the requested port is recorded, and the connection goes to the backend
+    // instead.
     const { connect } = Socket.prototype;
     t.mock.method(Socket.prototype, 'connect', function (this: Socket, ...given: unknown[]) {
       const [options, ...others] = Array.isArray(given[0]) ? given[0] : given;
@@ -158,7 +159,7 @@ for (const { protocol, start } of BACKENDS) {
       ['http://127.0.0.1:443', 443],
     ] as const) {
       const endpoint = readEndpoint(protocol, `${written}${path}`);
-      // Without a port an address for gRPC is refused, but it might come from a program.
+      // Our configuration refuses a gRPC address without a port, but an embedding application may use one.
       const settings = exporterSettings(protocol, endpoint.ok ? endpoint.value : written);
       const exporter = exporterOf(t, settings);
       assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' }, written);

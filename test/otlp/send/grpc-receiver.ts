@@ -1,6 +1,6 @@
 /**
- * A backend of OTLP over gRPC inside this process, made of HTTP/2 alone: keeps every request as it came on the wire and
- * answers as it is told, also as no gRPC library would. It listens on loopback only, and judges nothing.
+ * An OTLP/gRPC backend in this process, on plain HTTP/2: records every request as received and gives any response,
+ * including invalid ones. It listens on loopback only and checks nothing.
  */
 import * as http2 from 'node:http2';
 import type { TlsOptions } from 'node:tls';
@@ -42,7 +42,7 @@ export async function startGrpcReceiver(options: GrpcReceiverOptions = {}): Prom
   let answer: Answer = options.answer ?? ((stream) => respondGrpc(stream, {}));
 
   const server = options.tls === undefined ? http2.createServer() : http2.createSecureServer(options.tls);
-  // A client that goes away is none of the receiver's business.
+  // Clients may disconnect at any time.
   server.on('sessionError', () => {});
   server.on('stream', (stream, headers) => {
     stream.on('error', () => {});

@@ -1,6 +1,6 @@
 /**
- * A backend of OTLP over HTTP inside this process: keeps every request as it came and answers as it is told. It listens
- * on loopback only, and judges nothing.
+ * An OTLP/HTTP backend in this process: records every request as received and gives scripted responses. It listens on
+ * loopback only and checks nothing.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -19,7 +19,7 @@ export interface HttpRequest {
 
 export interface HttpReceiverOptions extends Omit<LoopbackPlace, 'path'> {
   readonly tls?: TlsOptions;
-  /** Called once a request is there as a whole; an empty 200 otherwise. */
+  /** Called once a request is complete; by default an empty 200. */
   readonly answer?: (response: http.ServerResponse, request: HttpRequest) => void;
 }
 
@@ -47,7 +47,7 @@ export async function startHttpReceiver(options: HttpReceiverOptions = {}): Prom
   }
 
   const listener: http.RequestListener = (request, response) => {
-    // A client that goes away while it sends is none of the receiver's business.
+    // Clients may disconnect while sending.
     receive(request, response).catch(() => response.destroy());
   };
   const server =

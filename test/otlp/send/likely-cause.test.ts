@@ -1,4 +1,4 @@
-/** Each row of the table, and what is not to be explained. */
+/** Each row of the table, and cases without an explanation. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,13 +1,13 @@
 /**
- * What receivers of any protocol have in common: a server that listens on loopback only, knows its connections, and ends
- * whatever is under way. It knows nothing of what comes.
+ * The common part of all receivers: a server that listens on loopback only, knows its connections, and closes them. It
+ * knows nothing of the protocol.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 /** Where to listen. */
 export interface LoopbackPlace {
-  /** 0: a free one. */
+  /** 0 picks a free port. */
   readonly port?: number;
   /** Another address of loopback than 127.0.0.1. */
   readonly host?: string;
@@ -22,7 +22,7 @@ export interface LoopbackServer {
   connections(): number;
   /** Connections that were ever made. */
   accepted(): number;
-  /** Closes all connections, whatever is under way. */
+  /** Closes all connections, even during requests. */
   stop(): Promise<void>;
 }
 

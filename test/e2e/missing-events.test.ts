@@ -1,4 +1,4 @@
-/** What a new user gets wrong, with a real broker and real workers: nothing comes, or no task events, and that is said. */
+/** Common mistakes of new users, with a real broker and real workers: no events, or no task events; the log says so. */
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { createNoopMeter } from '@opentelemetry/api';
@@ -22,7 +22,7 @@ before(async () => {
 
 after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
 
-/** A service that is told of what it misses after so many ms instead of a minute. */
+/** A service that reports missing events after this many ms instead of a minute. */
 async function listening(t: TestContext, url: string, eventExchange: string, quietMs: number) {
   const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', CELERY_EVENT_EXCHANGE: eventExchange };
   const loaded = loadConfig({ argv: [], env });
@@ -99,7 +99,7 @@ test('workers without task events are named in the log, those with them are not,
       application,
     );
 
-  // For longer than it takes until something is missing; of a single thread nothing comes meanwhile.
+  // Longer than the time until missing events are reported, which a single blocked thread cannot send.
   const long = script(
     'tasks = [sent("check_stock", queue, "cup", 6) for queue in ("emails", "reports") for _ in range(2)]',
     'for task in tasks: task.get(timeout=60)',
