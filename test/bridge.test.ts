@@ -298,7 +298,7 @@ test('a change of the wall clock is reported while the bridge runs, also without
 });
 
 for (const listens of [false, true]) {
-  test(`where ${listens ? 'somebody' : 'nobody'} is told, the diagnostics of the API get ${listens ? 'nothing' : 'what is wrong'}`, async (t) => {
+  test(`${listens ? 'with an observer of events' : 'without an observer of events'}, the diagnostics of the API get ${listens ? 'nothing' : 'all warnings'}`, async (t) => {
     const lines = diagLines(t);
     const sink = await receiver(t);
     const file = recording(

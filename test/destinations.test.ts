@@ -437,9 +437,9 @@ async function closedWith(
 }
 
 for (const [what, counts, refused, expected] of [
-  ['all that was counted has arrived', true, false, 'flushed'],
-  ['nothing was counted, and the backend is there', false, false, 'empty'],
-  ['nothing was counted, and the backend is away', false, true, 'empty'],
+  ['all counts have arrived', true, false, 'flushed'],
+  ['nothing was counted, and the backend is available', false, false, 'empty'],
+  ['nothing was counted, and the backend is unavailable', false, true, 'empty'],
   ['nothing has ever arrived', true, true, 'unheard'],
 ] as const) {
   test(`when it closes and ${what}, its metrics are ${expected}`, async (t) => {

@@ -32,7 +32,7 @@ const SHAPES: readonly {
   },
   { title: 'an empty list', body: [], types: [], reasons: ['empty-batch'] },
   {
-    title: 'a list in which some elements are bad, which takes nothing from the good ones',
+    title: 'a list with some invalid elements',
     body: [null, STARTED, 17, { ...STARTED, uuid: null }, [STARTED], SUCCEEDED, 'task-started', {}],
     types: ['task-started', 'task-succeeded'],
     reasons: ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
@@ -76,7 +76,7 @@ const SHAPES: readonly {
     reasons: ['unknown-type'],
   },
   {
-    title: 'types that every object has as a member',
+    title: 'types named like built-in properties',
     body: ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type) => ({ ...STARTED, type })),
     types: [],
     reasons: ['unknown-type', 'unknown-type', 'unknown-type', 'unknown-type'],

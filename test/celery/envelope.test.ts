@@ -48,12 +48,12 @@ const CASES: readonly Case[] = [
     reason: 'unsafe-serializer',
   },
   {
-    title: 'JSON that calls itself pickle',
+    title: 'JSON declared as pickle',
     body: BODY,
     with: { contentType: 'application/x-python-serialize' },
     reason: 'unsafe-serializer',
   },
-  { title: 'pickle that calls itself JSON', body: fromPython('pickle'), reason: 'invalid-text' },
+  { title: 'pickle declared as JSON', body: fromPython('pickle'), reason: 'invalid-text' },
   {
     title: 'YAML',
     body: YAML,
@@ -74,13 +74,13 @@ const CASES: readonly Case[] = [
   },
   { title: 'no content type', body: BODY, with: { contentType: '' }, reason: 'unsupported-serializer' },
   {
-    title: 'a content type named like a member of every object',
+    title: 'a content type named like a built-in property',
     body: BODY,
     with: { contentType: '__proto__' },
     reason: 'unsupported-serializer',
   },
   { title: 'no encoding', body: BODY, with: { contentEncoding: '' } },
-  { title: 'UTF-8 under another of its names', body: BODY, with: { contentEncoding: 'UTF8' } },
+  { title: 'UTF-8 under another name', body: BODY, with: { contentEncoding: 'UTF8' } },
   { title: 'ASCII', body: BODY, with: { contentEncoding: 'us-ascii' } },
   { title: 'binary', body: BODY, with: { contentEncoding: 'binary' } },
   {
@@ -90,7 +90,7 @@ const CASES: readonly Case[] = [
     reason: 'missing-type',
   },
   {
-    title: 'Latin-1 that calls itself UTF-8',
+    title: 'Latin-1 declared as UTF-8',
     body: Buffer.from('{"é":1}', 'latin1'),
     reason: 'invalid-text',
   },

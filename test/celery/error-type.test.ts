@@ -180,7 +180,7 @@ const TABLE: readonly Case[] = [
   { what: 'a class alone, and no traceback', exception: 'Declined', is: 'Declined' },
   // What the traceback alone tells.
   { what: 'a hard time limit', exception: WRAPPED, traceback: TIME_LIMIT, is: 'TimeLimitExceeded' },
-  { what: 'the same told again', exception: WRAPPED, traceback: TIME_LIMIT_AGAIN, is: 'TimeLimitExceeded' },
+  { what: 'the same repeated', exception: WRAPPED, traceback: TIME_LIMIT_AGAIN, is: 'TimeLimitExceeded' },
   { what: 'a lost child', exception: WRAPPED, traceback: WORKER_LOST, is: 'WorkerLostError' },
   {
     what: 'a builtin with a message',

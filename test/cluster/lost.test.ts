@@ -175,7 +175,7 @@ test('two processes with one nodename and pid and alternating counts do not prov
     }
     tell(on, [[60, succeeded(of('u1'))]]);
     upAt(on, 62);
-    assert.deepEqual(news(on), [], greets ? 'with a greeting' : 'without a greeting');
+    assert.deepEqual(news(on), [], greets ? 'with a worker-online' : 'without a worker-online');
   }
 });
 

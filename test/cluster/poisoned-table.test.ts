@@ -73,7 +73,7 @@ const POISONS: Readonly<Record<string, (uuid: string) => TaskEvent>> = {
   'were received by a client': (uuid) => received({ uuid, hostname: 'gen9@x' }),
   'have started': (uuid) => started({ uuid, hostname: 'w9@x' }),
   'are retried': (uuid) => retried('KeyError', { uuid, hostname: 'w9@x' }),
-  'were given back to their queue': (uuid) => rejected(true, { uuid, hostname: 'w9@x' }),
+  'were requeued': (uuid) => rejected(true, { uuid, hostname: 'w9@x' }),
 };
 
 for (const [what, poison] of Object.entries(POISONS)) {

@@ -225,8 +225,8 @@ function deliveredAgain(greets: boolean, backS: number): Watched {
 }
 
 for (const [what, greets, backS] of [
-  ['with a greeting', true, 0],
-  ['without a greeting', false, 0],
+  ['with a worker-online', true, 0],
+  ['without a worker-online', false, 0],
   ['by a clock that was set back', true, 5],
 ] as const) {
   test(`a task that is delivered to the restarted process, ${what}, is not lost, and waits there`, () => {

@@ -50,7 +50,7 @@ const PREFORK: readonly Life[] = [
     observed: [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
   },
   {
-    what: 'it exceeds the hard time limit (5.7, which tells it twice)',
+    what: 'it exceeds the hard time limit (5.7, which reports it twice)',
     events: [S, R, B, failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
     observed: [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
   },
@@ -127,7 +127,7 @@ const PREFORK: readonly Life[] = [
     ],
   },
   {
-    what: 'it retries, and is received before the retry is told',
+    what: 'it retries, and is received before the retry event',
     events: [S, R, B, S1, R1, retried('KeyError'), B, failed('ValueError')],
     observed: [
       ...BEGUN,
@@ -139,7 +139,7 @@ const PREFORK: readonly Life[] = [
     ],
   },
   {
-    what: 'it retries, and is started before the retry is told',
+    what: 'it retries, and is started before the retry event',
     events: [S, R, B, S1, R1, B, retried('KeyError'), OK],
     observed: [...BEGUN, SENT, RECEIVED, STARTED, of('retried', 'KeyError', '4s'), SUCCEEDED],
   },
@@ -156,7 +156,7 @@ const PREFORK: readonly Life[] = [
     ],
   },
   {
-    what: 'it retries twice of itself',
+    what: 'it retries itself twice',
     events: [
       S,
       R,
@@ -206,7 +206,7 @@ const PREFORK: readonly Life[] = [
     observed: [...BEGUN, of('revoked', 'terminated')],
   },
   {
-    what: 'it is terminated, and the signal is told as a failure too (billiard 4.3.0)',
+    what: 'it is terminated, and the signal is reported as a failure too (billiard 4.3.0)',
     events: [S, R, B, revoked({ terminated: true }), failed('SystemExit')],
     observed: [...BEGUN, of('revoked', 'terminated')],
   },
@@ -234,7 +234,7 @@ const PREFORK: readonly Life[] = [
 
 const OTHER_POOLS: readonly Life[] = [
   {
-    what: 'it is terminated and goes on to its end (gevent)',
+    what: 'it is terminated but runs to its end (gevent)',
     events: [S, R, B, revoked({ terminated: true }), OK],
     observed: [...BEGUN, of('revoked', 'terminated')],
   },

@@ -118,15 +118,15 @@ test('a task has at most eight open runs and eight sendings, beyond which the ol
 const [S, R, B, OK] = [sent(), received(), started(), succeeded()];
 /** What had been heard of a task when it was forgotten, and whether that is a loss. */
 const FORGOTTEN: readonly { what: string; events: readonly TaskEvent[]; lost: number }[] = [
-  { what: 'it was sent and nobody has received it', events: [S], lost: 1 },
+  { what: 'it was sent and not received', events: [S], lost: 1 },
   { what: 'it waits in a worker', events: [S, R], lost: 1 },
   { what: 'it runs', events: [S, R, B], lost: 1 },
-  { what: 'it runs, and nothing was heard before', events: [B], lost: 1 },
+  { what: 'it runs, and has no earlier events', events: [B], lost: 1 },
   { what: 'it waits for its retry', events: [R, B, retried('KeyError')], lost: 1 },
   { what: 'it was given back to its queue', events: [R, B, rejected(true)], lost: 1 },
   { what: 'it runs a second time', events: [R, B, OK, R], lost: 1 },
   { what: 'it has succeeded', events: [S, R, B, OK], lost: 0 },
-  { what: 'it has succeeded, and nothing was heard before', events: [OK], lost: 0 },
+  { what: 'it has succeeded, and has no earlier events', events: [OK], lost: 0 },
   { what: 'it has failed', events: [R, B, failed('KeyError'), failed('KeyError')], lost: 0 },
   { what: 'it was rejected', events: [R, B, rejected(false)], lost: 0 },
   { what: 'it was revoked', events: [S, R, revoked()], lost: 0 },

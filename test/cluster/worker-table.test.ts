@@ -57,7 +57,7 @@ const GONE = { up: false, active: 0 };
 const TABLE: readonly Case[] = [
   { what: 'it has come online', heard: [[0, online()]], atMs: windowMs, reading: { up: true, active: 0 } },
   {
-    what: 'its heartbeat tells of tasks',
+    what: 'its heartbeat reports active tasks',
     heard: [[0, heartbeat(3)]],
     atMs: windowMs,
     reading: { up: true, active: 3 },
@@ -78,7 +78,7 @@ const TABLE: readonly Case[] = [
     reading: { up: true, active: 1 },
   },
   {
-    what: 'a heartbeat without figures leaves what was told',
+    what: 'a heartbeat without figures keeps the last ones',
     heard: [
       [0, heartbeat(3)],
       [2_000, answer()],
@@ -87,13 +87,13 @@ const TABLE: readonly Case[] = [
     reading: { up: true, active: 3 },
   },
   {
-    what: 'it has told no figures at all',
+    what: 'it has reported no figures',
     heard: [[0, answer()]],
     atMs: windowMs,
     reading: { up: true, active: undefined },
   },
   {
-    what: 'a task of it was heard of, and no heartbeat',
+    what: 'it sent a task event and no heartbeat',
     heard: [[0, received()]],
     atMs: 0,
     reading: { up: true, active: undefined },
@@ -106,7 +106,7 @@ const TABLE: readonly Case[] = [
   },
   { what: 'it is silent for longer', heard: [[0, heartbeat(3)]], atMs: workerTimeoutMs + 1, reading: GONE },
   {
-    what: 'it tells of tasks and sends no heartbeat, as in a long solo task',
+    what: 'it sends task events and no heartbeat, as in a long solo task',
     heard: [
       [0, heartbeat(1)],
       [workerTimeoutMs, succeeded()],
@@ -115,7 +115,7 @@ const TABLE: readonly Case[] = [
     reading: { up: true, active: 1 },
   },
   {
-    what: 'it is heard of again after the timeout',
+    what: 'it sends an event after the timeout',
     heard: [
       [0, heartbeat(3)],
       [workerTimeoutMs * 2, heartbeat(2)],
@@ -124,7 +124,7 @@ const TABLE: readonly Case[] = [
     reading: { up: true, active: 2 },
   },
   {
-    what: 'it has said goodbye, with a task still running',
+    what: 'it has gone offline with a task still running',
     heard: [
       [0, heartbeat(1)],
       [1_000, offline()],
@@ -133,7 +133,7 @@ const TABLE: readonly Case[] = [
     reading: GONE,
   },
   {
-    what: 'it has said goodbye, and might only be reconnecting',
+    what: 'it has just gone offline, and may be reconnecting',
     heard: [
       [0, heartbeat(1)],
       [1_000, offline()],
@@ -142,7 +142,7 @@ const TABLE: readonly Case[] = [
     reading: { up: true, active: 1 },
   },
   {
-    what: 'it ends its last task after its goodbye, as in a warm shutdown',
+    what: 'it ends its last task after its worker-offline, as in a warm shutdown',
     heard: [
       [0, heartbeat(1)],
       [1_000, offline()],
@@ -152,7 +152,7 @@ const TABLE: readonly Case[] = [
     reading: GONE,
   },
   {
-    what: 'it was never heard of but for its goodbye',
+    what: 'it only sent a worker-offline',
     heard: [[0, offline()]],
     atMs: GOODBYE_MS,
     reading: GONE,
@@ -169,7 +169,7 @@ const TABLE: readonly Case[] = [
     reading: { up: true, active: 1 },
   },
   {
-    what: 'it sends a heartbeat after its goodbye',
+    what: 'it sends a heartbeat after its worker-offline',
     heard: [
       [0, offline()],
       [2_000, heartbeat(2)],
@@ -190,13 +190,13 @@ const TABLE: readonly Case[] = [
     reading: undefined,
   },
   {
-    what: 'it has said goodbye for just the retention',
+    what: 'its worker-offline is exactly as old as the retention',
     heard: [[0, offline()]],
     atMs: seriesRetentionMs,
     reading: GONE,
   },
   {
-    what: 'it has said goodbye for longer than the retention',
+    what: 'its worker-offline is older than the retention',
     heard: [[0, offline()]],
     atMs: seriesRetentionMs + 1,
     reading: undefined,

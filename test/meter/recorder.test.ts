@@ -203,7 +203,7 @@ function lines(collected: readonly Collected[]): readonly string[] {
 
 const GAUGES: readonly { title: string; view: ClusterView; points: readonly string[] }[] = [
   {
-    title: 'a worker that is up and has told everything',
+    title: 'a worker that is up and has reported all figures',
     view: viewOf([TALKATIVE]),
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',
@@ -218,7 +218,7 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
     ],
   },
   {
-    title: 'a worker that has told nothing but that it is there',
+    title: 'a worker that has reported no figures',
     view: viewOf([SILENT]),
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',
@@ -228,7 +228,7 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
     ],
   },
   {
-    title: 'a worker that is not up, whatever it told before',
+    title: 'a worker that is down, whatever it reported before',
     view: viewOf([GONE]),
     points: [
       'celery.worker.heartbeat.age w1@host 31',
@@ -240,7 +240,7 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
     ],
   },
   {
-    title: 'a worker that tells its version and not its system',
+    title: 'a worker that reports its version and not its system',
     view: viewOf([{ ...SILENT, versions: [{ version: '5.2.6', system: '' }] }]),
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',

@@ -6,10 +6,10 @@ const EPOCH_MS = 1_790_000_000_000;
 
 /** The differences between the wall clock and the monotonic clock at each check, ms, and the findings. */
 const CASES: readonly (readonly [what: string, offBy: readonly number[], found: readonly number[]])[] = [
-  ['goes as it should', [0, 0, 0], [0, 0, 0]],
+  ['is steady', [0, 0, 0], [0, 0, 0]],
   ['is set back by an hour', [0, -3_600_000, 0, 0], [0, -3_600_000, 0, 0]],
   ['is set forward, or the machine was suspended', [0, 90_000, 0], [0, 90_000, 0]],
-  ['is set and set right again', [3000, 0, -3000, 0], [3000, 0, -3000, 0]],
+  ['is set and reset', [3000, 0, -3000, 0], [3000, 0, -3000, 0]],
   ['is slewed for hours', Array.from({ length: 5000 }, () => 2.5), Array.from({ length: 5000 }, () => 0)],
   ['is corrected by less than two seconds', [1900, -1900], [0, 0]],
 ];

@@ -129,7 +129,7 @@ test('frames of other channels in between are unchanged', () => {
 /** The announced size, if it differs from the real one. */
 const LIES: readonly (readonly [what: string, header: Buffer, frames: readonly Buffer[]])[] = [
   [
-    'more comes than was announced',
+    'the body is longer than announced',
     contentHeader(CHANNEL, 100_001, 0, NO_HEADERS),
     bodyFrames(CHANNEL, Buffer.alloc(100_002)),
   ],

@@ -148,8 +148,8 @@ test('headers are decoded up to 1,000 values, in whatever tables they are', asyn
 
 /** Each cannot be decoded, for a different reason. */
 const MALFORMED: Readonly<Record<string, Buffer>> = {
-  'a type that nobody knows': content(CHANNEL, field('k', tagged('?', long(0))), Buffer.from('{}')),
-  'a type that nobody knows, after much else': content(
+  'an unknown type': content(CHANNEL, field('k', tagged('?', long(0))), Buffer.from('{}')),
+  'an unknown type after many values': content(
     CHANNEL,
     Buffer.concat([field('text', sized('S', Buffer.alloc(1000))), field('k', tagged('?', long(0)))]),
     Buffer.from('{}'),
@@ -166,9 +166,9 @@ const MALFORMED: Readonly<Record<string, Buffer>> = {
     field('k', tagged('A', Buffer.concat([long(2000), Buffer.alloc(1000, 'V')]))),
     Buffer.from('{}'),
   ),
-  'properties that are not there': contentHeader(CHANNEL, 0, 0xfffc, Buffer.alloc(0)),
-  'a table that is not there': contentHeader(CHANNEL, 0, 0x2000, Buffer.alloc(3)),
-  'no flags': frame(2, CHANNEL, Buffer.from('003c00000000000000000000', 'hex')),
+  'missing properties': contentHeader(CHANNEL, 0, 0xfffc, Buffer.alloc(0)),
+  'a missing table': contentHeader(CHANNEL, 0, 0x2000, Buffer.alloc(3)),
+  'missing flags': frame(2, CHANNEL, Buffer.from('003c00000000000000000000', 'hex')),
 };
 
 for (const [what, frames] of Object.entries(MALFORMED)) {

@@ -31,21 +31,21 @@ const WELL = { rejectedPoints: 0, reason: '', unavailable: false };
 
 const CASES: readonly Case[] = [
   {
-    ...{ what: 'all arrive', answers: [SUCCESS, SUCCESS, SUCCESS], outcome: 'success', ...WELL },
+    ...{ what: 'all points arrive', answers: [SUCCESS, SUCCESS, SUCCESS], outcome: 'success', ...WELL },
     ...{ points: 7, sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
   },
   {
-    ...{ what: 'there is nothing', answers: [], outcome: 'success', ...WELL },
+    ...{ what: 'there are no points', answers: [], outcome: 'success', ...WELL },
     ...{ points: 0, sent: [], settled: [] },
   },
   {
-    what: 'some points will never be taken',
+    what: 'some points are rejected',
     answers: [partial(1, 'a bad name'), SUCCESS, partial(2, 'another bad name')],
     ...{ outcome: 'partial', points: 7, rejectedPoints: 3, reason: 'a bad name', unavailable: false },
     ...{ sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
   },
   {
-    what: 'some points will never be taken, and it is not told why',
+    what: 'some points are rejected without a reason',
     answers: [partial(1, ''), SUCCESS],
     ...{ outcome: 'partial', points: 3, rejectedPoints: 1, reason: '', unavailable: false },
     ...{ sent: ['0', '1'], settled: ['0', '1'] },
@@ -57,7 +57,7 @@ const CASES: readonly Case[] = [
     ...{ sent: ['0', '1', '2', '1/0', '1/1'], settled: ['0', '2'] },
   },
   {
-    what: 'several are refused, of which the first is told',
+    what: 'several are refused, and the first is reported',
     answers: [REFUSED, { kind: 'refused', reason: 'nor like that' }, partial(1, 'a bad name')],
     ...{
       outcome: 'failure',
@@ -69,19 +69,19 @@ const CASES: readonly Case[] = [
     ...{ sent: ['0', '1', '2', '1/0', '1/1'], settled: ['2'] },
   },
   {
-    what: 'the backend is away from the second on',
+    what: 'the backend is unavailable from the second on',
     answers: [SUCCESS, UNAVAILABLE, SUCCESS],
     ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
     ...{ sent: ['0', '1'], settled: ['0'] },
   },
   {
-    what: 'the backend is away for the last one',
+    what: 'the backend is unavailable for the last one',
     answers: [SUCCESS, UNAVAILABLE],
     ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
     ...{ sent: ['0', '1'], settled: ['0'] },
   },
   {
-    what: 'one is refused, and then the backend is away',
+    what: 'one is refused, and then the backend is unavailable',
     answers: [REFUSED, UNAVAILABLE, SUCCESS],
     ...{ outcome: 'failure', points: 0, rejectedPoints: 0, reason: 'not like that', unavailable: true },
     ...{ sent: ['0', '1'], settled: [] },

@@ -81,7 +81,7 @@ const SERVERS = {
   'a backend that wants credentials': webServer(() => http.createServer(status(401))),
   'a proxy': webServer(() => http.createServer(page(502))),
   'a proxy with HTTP/2': webServer(() => http2.createServer((_, response) => status(503)(_, response))),
-  nobody: async () => ({ port: await freePort(), stop: () => {} }),
+  'a closed port': async () => ({ port: await freePort(), stop: () => {} }),
 } satisfies Record<string, Started>;
 
 type Protocol = ExporterSettings['protocol'];
@@ -101,8 +101,8 @@ const HTTP = ['http/protobuf', 'http'] as const;
 const HTTP_TLS = ['http/json', 'https'] as const;
 
 const CASES: readonly Case[] = [
-  { to: 'nobody', by: GRPC, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
-  { to: 'nobody', by: HTTP, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
+  { to: 'a closed port', by: GRPC, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
+  { to: 'a closed port', by: HTTP, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
   {
     to: 'a web server',
     by: GRPC,
