@@ -1,6 +1,6 @@
 /**
- * Words that come late or in disorder, and processes that begin anew when a clock has just been set, the worker's or ours:
- * the ones are no restart, the others are.
+ * Events that arrive late or out of order, and restarts just after a clock was set, the worker's or ours: the former
+ * are no restarts, the latter are.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,13 +19,13 @@ interface Told {
   readonly atS: number;
   readonly event: CeleryEvent;
   readonly lateS?: number;
-  /** How far off the clock of its worker is. */
+  /** The error of its worker's clock. */
   readonly offMs?: number;
-  /** How far off ours is when it comes. */
+  /** The error of our clock when it arrives. */
   readonly ownOffMs?: number;
 }
 
-/** What was lost and who left, with times as decoding gives them. */
+/** Losses and exits, with times as decoding gives them. */
 function outcome(told: readonly Told[], collectS: number): readonly string[] {
   const on = watch();
   const comesS = ({ atS, lateS = 0 }: Told): number => atS + lateS;
@@ -43,7 +43,10 @@ function outcome(told: readonly Told[], collectS: number): readonly string[] {
   return news(on);
 }
 
-/** A worker that greets, begins a task, and beats every two seconds; what it tells comes some seconds late. */
+/**
+ * A worker that comes online, starts a task, and sends heartbeats every two seconds; its events arrive some seconds
+ * late.
+ */
 function alive(
   untilS: number,
   clocks: Pick<Told, 'offMs' | 'ownOffMs'>,
@@ -61,7 +64,7 @@ function alive(
   return told;
 }
 
-/** A process of the same pid, that begins four tasks at once; its greeting may be missed. */
+/** A process with the same pid, which starts four tasks at once; its worker-online may be missed. */
 function begunAnew(
   fromS: number,
   greets: boolean,
@@ -106,7 +109,7 @@ for (const [clock, offMs] of Object.entries(CLOCK_IS)) {
   }
 }
 
-/** How far the worker's clock was off before and after, and ours. */
+/** The errors of the worker's clock before and after, and of ours. */
 const CLOCKS_SET: Readonly<Record<string, readonly [before: Partial<Told>, after: Partial<Told>]>> = {
   'the clock of the worker was set back by a second': [{}, { offMs: -1_000 }],
   'the clock of the worker was set back by five seconds': [{}, { offMs: -5_000 }],

@@ -78,7 +78,7 @@ function inTime(life: readonly TaskEvent[], uuid: string, gapsMs: readonly numbe
   });
 }
 
-/** A logical clock belongs to a process, not to a task: what is told later has a higher one. */
+/** A logical clock belongs to a process, not to a task: later events have a higher one. */
 function clockAt(timestampMs: number): number {
   return (timestampMs - T0_MS) * 100;
 }
@@ -141,7 +141,7 @@ test('any events in any order: no more ends than runs that started or ended unse
       }
       for (const [uuid, own] of uuids) {
         for (const { type, timestampMs } of own) {
-          // A run begins with its receipt, or with its start where that was lost.
+          // A run begins with its receipt, or with its start if that was lost.
           if (type === 'task-received' || type === 'task-started')
             begun.set(uuid, (begun.get(uuid) ?? 0) + 1);
           else if (type !== 'task-sent')
@@ -156,10 +156,10 @@ test('any events in any order: no more ends than runs that started or ended unse
   );
 });
 
-/** A task that is retried some times and then ends for good; it tells some of its ends twice, as Celery does. */
+/** A task that is retried some times and then ends for good; some of its ends are reported twice, as Celery does. */
 interface Life {
   readonly events: readonly TaskEvent[];
-  /** The ends to be observed, in their order. */
+  /** The expected ends, in order. */
   readonly ends: readonly string[];
 }
 
@@ -180,7 +180,7 @@ const AGAIN: readonly { readonly end: string; readonly event: TaskEvent }[] = [
 
 const lives: fc.Arbitrary<Life> = fc
   .record({
-    /** The runs before the last: how they ended, and whether the receipt of the next came before that was told. */
+    /** The runs before the last: how they ended, and whether the next receipt arrived before that. */
     before: fc.array(
       fc.record({ again: fc.constantFrom(...AGAIN), early: fc.boolean(), startLost: fc.boolean() }),
       {
@@ -252,7 +252,7 @@ test('for interleaved tasks, each run is observed to end once, with the right ou
   );
 });
 
-/** What is measured of events that reach the cluster at these times, whatever the order in which it is observed. */
+/** The observations of events that arrive at these times, in any order. */
 function outcome(events: readonly (readonly [event: CeleryEvent, arrivedAtMs: number])[], endMs: number) {
   const on = watch();
   const arrivals = events.toSorted(([, one], [, other]) => one - other);
@@ -302,7 +302,7 @@ test('the order of arrival within the window does not change what is observed', 
   );
 });
 
-/** Of so many of a task's last events it is known that they were. */
+/** The number of last events of a task that are remembered. */
 const EVENTS_REMEMBERED = 12;
 
 test('exact duplicates, within the window or later, count once', () => {

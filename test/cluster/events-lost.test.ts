@@ -28,7 +28,7 @@ function sums(on: Watched): { readonly processed: number; readonly lost: number 
 }
 
 interface Work {
-  /** Tasks that the worker has begun before it is first heard of. */
+  /** Tasks that the worker has started before its first event. */
   readonly before?: number;
   readonly tasks: number;
   readonly everyMs: number;
@@ -37,7 +37,7 @@ interface Work {
   readonly fromMs?: number;
 }
 
-/** A worker that begins tasks at a steady rate, with a heartbeat every two seconds and one after the end. */
+/** A worker that starts tasks at a steady rate, with a heartbeat every two seconds and one at the end. */
 function work(
   on: Watched,
   { before = 0, tasks, everyMs, withheld = () => false, pid = 17, fromMs = 0 }: Work,
@@ -102,7 +102,7 @@ test('lost events of a busy worker show while it is busy, except those of the la
 test('a start that arrives before or after the heartbeat that counts it is not lost', () => {
   const on = watch();
   tell(on, 0, signal('worker-online', { processed: 0 }));
-  // Counted by the heartbeat and stamped after it, as in pools of threads; it reaches us within the window.
+  // Counted by the heartbeat but stamped after it, as in thread pools; it arrives within the window.
   tell(on, 2_000, heartbeat(2));
   on.cluster.apply(started({ uuid: 'u1', timestampMs: T0_MS + 2_030 }), T0_MS + 2_030);
   on.cluster.apply(started({ uuid: 'u2', timestampMs: T0_MS + 1_990 }), T0_MS + 2_000 + windowMs - 1);

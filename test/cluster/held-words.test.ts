@@ -7,7 +7,7 @@ import { received, SETTINGS, signal, T0_MS, type Watched, watch } from './events
 const { windowMs } = SETTINGS;
 
 interface Speaker {
-  /** It says at that time that it has begun so many tasks. */
+  /** A heartbeat at that time with this count of started tasks. */
   says(processed: number, atMs: number, arrivedAtMs?: number): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Clocks that are years off, of workers and of clients: what they tell is counted, in its order, and no duration and no
- * age is made of it.
+ * Clocks that are wrong by years, of workers and of clients: their events are counted, in order, and give no duration
+ * and no age.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ import {
   watch,
 } from './events.ts';
 
-/** How far off the clock is, ms. */
+/** The error of the clock, ms. */
 const CLOCKS = { 1970: 86_400_000 - T0_MS, 2100: 4_102_444_800_000 - T0_MS } as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const YEAR_9999_MS = 253_402_300_800_000;
@@ -30,13 +30,13 @@ const YEAR_1_MS = -62_135_596_800_000;
 interface Told {
   /** When it happened, s since the beginning. */
   readonly atS: number;
-  /** By how much later it came. */
+  /** Its delay. */
   readonly lateMs?: number;
-  /** How far off the clock of its emitter is; 0 is right. */
+  /** The error of its sender's clock; 0 is right. */
   readonly offMs?: number;
 }
 
-/** An event as decoding gives it, and when it comes. */
+/** A decoded event, and when it arrives. */
 function telling(
   { atS, lateMs = 0, offMs = 0 }: Told,
   event: CeleryEvent,
@@ -137,7 +137,7 @@ for (const [year, offMs] of Object.entries(CLOCKS)) {
   });
 }
 
-/** Which events of the task the worker told before its clock was set right. */
+/** The events of the task before the worker's clock was corrected. */
 for (const wrong of [3, 2, 1]) {
   const what = wrong === 3 ? 'whose clock is wrong' : `whose clock is set right after ${wrong} events`;
   test(`the events of a worker ${what} are ordered, whatever their order of arrival within the window`, () => {
@@ -167,7 +167,10 @@ for (const wrong of [3, 2, 1]) {
   });
 }
 
-/** A worker that begins ten tasks a second, with a heartbeat every two; each start comes late, up to almost a window. */
+/**
+ * A worker that starts ten tasks a second, with a heartbeat every two seconds; each start arrives up to almost a window
+ * late.
+ */
 function beginning(tasks: number, isWrong: (atS: number) => boolean, withheld = 0) {
   const events: (readonly [number, CeleryEvent])[] = [];
   const offOf = (atS: number) => (isWrong(atS) ? CLOCKS[1970] : 0);

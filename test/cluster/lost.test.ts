@@ -1,4 +1,6 @@
-/** What died with its worker, and what only seemed to: silence is no death, and a loss cannot be taken back. */
+/**
+ * Tasks that died with their worker, and those that only seem so: silence is no death, and a loss cannot be taken back.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -50,13 +52,13 @@ test('time while not listening is no silence, and the state stays as it was', ()
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1)]);
   upAt(on, 11);
-  const awayS = 3_600;
-  assert.deepEqual(upAt(on, 11 + awayS, awayS), [[WORKER, true]]);
+  const disconnectedS = 3_600;
+  assert.deepEqual(upAt(on, 11 + disconnectedS, disconnectedS), [[WORKER, true]]);
   on.cluster.gap();
-  assert.deepEqual(upAt(on, 12 + awayS, awayS), [[WORKER, true]]);
-  tell(on, heartbeats(13 + awayS, 19 + awayS, 1), awayS);
-  tell(on, [[20 + awayS, succeeded(of('u1'))]], awayS);
-  assert.deepEqual(upAt(on, 22 + awayS, awayS), [[WORKER, true]]);
+  assert.deepEqual(upAt(on, 12 + disconnectedS, disconnectedS), [[WORKER, true]]);
+  tell(on, heartbeats(13 + disconnectedS, 19 + disconnectedS, 1), disconnectedS);
+  tell(on, [[20 + disconnectedS, succeeded(of('u1'))]], disconnectedS);
+  assert.deepEqual(upAt(on, 22 + disconnectedS, disconnectedS), [[WORKER, true]]);
   assert.deepEqual(news(on), []);
   assert.deepEqual(on.observed.slice(-1).map(line), ['succeeded shop.pay orders w1@shop 0.25s']);
 });
@@ -73,7 +75,7 @@ test('after worker-offline a task of a warm shutdown may take any time', () => {
   assert.deepEqual(news(on), []);
   upAt(on, 300 + RETENTION_S);
   assert.deepEqual(news(on), []);
-  // Nothing more is heard of the other, and the worker is forgotten.
+  // The other one is silent from now on, and the worker is forgotten.
   assert.deepEqual(upAt(on, 300.1 + RETENTION_S), []);
   assert.deepEqual(news(on), [LOST]);
 });
@@ -228,7 +230,7 @@ test('an end after the loss counts as that end, and refutes the loss', () => {
     'loss-refuted shop.pay orders w1@shop',
     'failed shop.pay orders w1@shop KeyError 151s',
   ]);
-  // It may be lost for good another time.
+  // It may be lost again.
   tell(on, [...running('u1', 200), ...heartbeats(202, 204, 1)]);
   upAt(on, 205 + LOST_S);
   assert.deepEqual(news(on), [LOST, SILENCE]);

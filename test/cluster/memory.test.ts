@@ -8,19 +8,19 @@ import { WorkerTable } from '../../src/cluster/worker-table.ts';
 import { heapBytes } from '../otlp/collect/memory.ts';
 import { failed, received, SETTINGS, signal, started, T0_MS, watch } from './events.ts';
 
-/** The options’ own values. */
+/** The default values of the options. */
 const DEFAULTS = { ...SETTINGS, tasksMax: 100_000, workersMax: 10_000, windowMs: 1_000, heldMax: 100_000 };
 const MB = 1e6;
-/** The longest that decoding lets through. */
+/** The longest that decoding accepts. */
 const CHARS = 255;
 const VERSION_CHARS = 64;
 
-/** A text that shares its memory with no other, as each message brings its own. */
+/** A text with its own memory, as in each message. */
 function long(beginning: string, chars = CHARS): string {
   return Buffer.from(beginning.padEnd(chars, '一'), 'utf16le').toString('utf16le');
 }
 
-/** By how much the heap has grown with that. */
+/** The growth of the heap by that. */
 function heldMb(work: () => void): number {
   const before = heapBytes();
   work();
@@ -31,7 +31,7 @@ function newCluster(): Cluster {
   return createCluster(DEFAULTS, () => {});
 }
 
-/** Of as many processes as fit under one name. */
+/** The number of processes that fit under one name. */
 function sayMuch(cluster: Cluster, workers: number, words: number): void {
   for (let worker = 0; worker < workers; worker += 1) {
     for (let pid = 1; pid <= 8; pid += 1) {

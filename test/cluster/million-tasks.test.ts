@@ -7,7 +7,7 @@ import { received, sent, signal, started, T0_MS, type Watched, watch } from './e
 
 const TASKS = 1_000_000;
 const DELIVERED_TASKS = 200_000;
-/** As many as are remembered of one task. */
+/** The most that are remembered of one task. */
 const DELIVERIES = 8;
 const LATER_MS = T0_MS + 60_000;
 /** Of the thread’s own time: what others take of a core is not counted. */

@@ -26,7 +26,7 @@ function tell({ cluster }: Watched, event: TaskEvent, atMs: number): void {
   cluster.apply({ ...event, timestampMs: atMs }, atMs);
 }
 
-/** Fills the table; nothing else of these tasks is ever told. */
+/** Fills the table; these tasks have no further events. */
 function flood(on: Watched, from: number, to: number, atMs: number, of: (uuid: string) => TaskEvent): void {
   for (let index = from; index < to; index += 1) tell(on, of(`x${index}`), atMs + index / 1_000);
 }
@@ -35,7 +35,7 @@ function honestBeat(clock: number, timestampMs: number): CeleryEvent {
   return signal('worker-heartbeat', { active: HONEST, processed: HONEST, clock, timestampMs });
 }
 
-/** Tasks, 50 a second, each of which fails two seconds after its start and tells it again three seconds later. */
+/** Tasks, 50 a second, each of which fails two seconds after its start and reports that again three seconds later. */
 function failTwice(on: Watched, tag: string, fromMs: number): number {
   const events: (readonly [atMs: number, TaskEvent])[] = [];
   for (let index = 0; index < HONEST; index += 1) {
@@ -53,7 +53,7 @@ function failTwice(on: Watched, tag: string, fromMs: number): number {
   return fromMs + HONEST * 20 + 10 * SECOND_MS;
 }
 
-/** How often the failures were counted, and of how many the wait was known. */
+/** The number of counted failures, and of known waits. */
 function failures(on: Watched): { failed: number; waited: number; unknown: number } {
   const news = on.news();
   const ends = news.flatMap((it) => (it.kind === 'task-failed' ? [it] : []));

@@ -6,7 +6,7 @@ import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
 import { failed, received, retried, revoked, SETTINGS, started, succeeded, T0_MS } from './events.ts';
 
 const { windowMs } = SETTINGS;
-/** What is held a little longer than the window, because a sending is stamped late. */
+/** Events are held a little longer than the window, because the timestamp of task-sent is late. */
 const HELD_MS = windowMs + 100;
 
 const instance = (nodename: string, pid = 17) =>
@@ -21,7 +21,7 @@ const W1 = instance('w1@shop');
 interface Watched {
   readonly window: ReorderingWindow;
   hold(event: WorkerTaskEvent, task: Task, nowMs: number, by?: WorkerInstance): void;
-  /** What came out since the last call: type and clock. */
+  /** The events released since the last call: type and clock. */
   out(): readonly string[];
 }
 
@@ -131,7 +131,7 @@ test('beyond its bound the event that arrived first is released early, after ear
   assert.deepEqual(out(), ['received 1', 'started 2']);
   assert.equal(window.releasedEarly, 1);
   assert.ok(window.size <= 3);
-  // The receipt went with the start: to take it out of the queue hurries nobody.
+  // The receipt was released with the start; removing it from the queue releases nothing else.
   hold(received({ clock: 5 }), new Task(3), 4);
   assert.deepEqual(out(), []);
   assert.equal(window.releasedEarly, 1);

@@ -38,22 +38,22 @@ const COPIES = 3;
 const TASKS_MIN = 2_000;
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 /**
- * What was on its way for some ms when it was recorded may come more than a window late, and a worker's last sign of
- * life is then taken for some ms later. With these seeds it is no worker's last one.
+ * An event with a delay of some ms in the recording may arrive more than a window late, and a worker's last event then
+ * counts as some ms later. With these seeds it is no worker's last one.
  */
 const DELAY_MS_MAX = 1_000;
-/** Between two copies: a worker of the earlier one is given up while the later one runs. */
+/** Between two copies: a worker of the earlier one times out while the later one runs. */
 const PAUSE_MS = 5_000;
 /** After the last event, when workers are still up. */
 const AT_REST_MS = 5_000;
-/** Until all of them are given up. */
+/** Until all of them have timed out. */
 const GIVEN_UP_MS = AT_REST_MS + SETTINGS.workerTimeoutMs;
 /** Floating-point addition depends on its order. */
 const SUM_TOLERANCE = 1e-9;
-/** Series in a message about what differs. */
+/** The most series in a message about differences. */
 const SHOWN_MAX = 20;
 
-/** One event in a message of its own. */
+/** One event per message. */
 interface Arrival {
   readonly atMs: number;
   readonly message: RawMessage;
@@ -75,7 +75,7 @@ function eventsOf({ body }: RawMessage): readonly RawFields[] {
   return list.filter(isRawFields);
 }
 
-/** The same event of another task on another host, so much later. */
+/** The same event of another task on another host, later by this much. */
 function copied(event: RawFields, copy: number, laterMs: number): RawFields {
   const { uuid, hostname, timestamp, eta, expires } = event;
   return {
@@ -108,7 +108,7 @@ function threeTimes(): readonly Arrival[] {
   }).flat();
 }
 
-/** Each event comes up to a second later than it did. */
+/** Each event arrives up to a second later than in the recording. */
 function shuffled(arrivals: readonly Arrival[], seed: number): readonly Arrival[] {
   const random = seeded(seed);
   return arrivals
@@ -119,14 +119,14 @@ function shuffled(arrivals: readonly Arrival[], seed: number): readonly Arrival[
     .sort((one, other) => one.atMs - other.atMs);
 }
 
-/** Series → what was exported of it, sums of histograms apart. */
+/** Series → its exported value, sums of histograms separately. */
 interface Exported {
   readonly values: Readonly<Record<string, unknown>>;
   readonly sums: Readonly<Record<string, number>>;
 }
 
 /**
- * Lets everything arrive and collects, as an export does, at each of these moments; gives what the last two collected.
+ * Delivers everything and collects at each of these times, like an export; returns the last two collections.
  */
 async function exported(
   arrivals: readonly Arrival[],
@@ -166,7 +166,7 @@ async function exported(
   return collected.slice(-2);
 }
 
-/** All that there is to export now, taken as exported. */
+/** Everything to export, taken as exported. */
 async function metricsOf(provider: Provider): Promise<readonly MetricData[]> {
   const requests = await provider.collect();
   return requests.flatMap((request) => {
@@ -199,7 +199,7 @@ function assertSame(exports: readonly Exported[], expected: readonly Exported[])
   assert.equal(exports.length, expected.length);
   for (const [index, { values, sums }] of exports.entries()) {
     const others = expected[index]?.values ?? {};
-    // Only what differs: to show where two objects of a thousand entries do takes a minute.
+    // Only the differences: a diff of two objects with a thousand entries takes a minute.
     const differing = Object.keys({ ...others, ...values })
       .filter((series) => !isDeepStrictEqual(values[series], others[series]))
       .slice(0, SHOWN_MAX);
@@ -221,7 +221,7 @@ function totalOf({ values }: Exported | undefined = { values: {}, sums: {} }, me
 const ARRIVALS = threeTimes();
 const LAST_MS = ARRIVALS.at(-1)?.atMs ?? 0;
 const IN_THE_END = [LAST_MS + AT_REST_MS, LAST_MS + GIVEN_UP_MS];
-/** Exports while it goes on settle what has become of runs without an end. */
+/** Exports meanwhile settle runs without an end. */
 const EVERY_10_S = Array.from(
   { length: Math.floor((LAST_MS - (ARRIVALS[0]?.atMs ?? 0)) / 10_000) },
   (_, index) => (ARRIVALS[0]?.atMs ?? 0) + (index + 1) * 10_000,

@@ -6,7 +6,7 @@ import { againstMedians } from './against-medians.ts';
 import { atOnce } from './at-once.ts';
 
 const SEED = 20_261_122;
-/** Of the thread’s own time, which is told in steps of 4 ms on some machines. */
+/** Time of this thread, which some machines report in steps of 4 ms. */
 const STEP_CPU_MS_MAX = 12;
 
 test('the result is the same as by sorting', () => {
@@ -22,7 +22,7 @@ test('the result is the same as by sorting', () => {
       const count = 1 + (any % given.length);
       const expected = Float64Array.from(given).sort()[count - 1];
       const found = atOnce(largestOfSmallest(Float64Array.from(given), count));
-      // 0 and -0 are as old as each other.
+      // 0 and -0 are equal.
       assert.equal(found + 0, (expected ?? Number.NaN) + 0);
     }),
     { numRuns: 3_000, seed: SEED },

@@ -1,6 +1,6 @@
 /**
- * Collections of thousands of tasks and workers with events applied between their steps: they are to come to what they come to
- * at once, whatever becomes meanwhile of the tasks and workers that they have still to look at.
+ * Collections of thousands of tasks and workers with events applied between their steps: they must give the same result
+ * as at once, whatever happens meanwhile to the tasks and workers that they have not read yet.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,15 +25,15 @@ import {
 const TASKS = 8_000;
 const WORKERS = 300;
 const TASKS_A_SECOND = 500;
-/** Of so many one never ends. */
+/** One in this many never ends. */
 const ENDLESS = 2;
 const EVENTS_A_STEP = 40;
 const EVENTS_A_SURVEY = 500;
-/** After so much silence a worker is forgotten, and what it ran is lost. */
+/** After this silence a worker is forgotten, and its running tasks are lost. */
 const FORGOTTEN_AFTER_MS = SETTINGS.workerTimeoutMs + SETTINGS.seriesRetentionMs + 1;
 const LARGE = { tasksMax: 10_000, workersMax: 1_000 };
 
-/** Of tasks that take two seconds, but for those that never end, and of their workers; in the order of their times. */
+/** Events of tasks that take two seconds, except those that never end, and of their workers; in order of time. */
 function manyEvents(): readonly CeleryEvent[] {
   const events: CeleryEvent[] = [];
   for (let index = 0; index < TASKS; index += 1) {
@@ -54,7 +54,7 @@ function manyEvents(): readonly CeleryEvent[] {
   return events.toSorted((one, other) => one.timestampMs - other.timestampMs);
 }
 
-/** Applies the events with collections among them, each as `collect` does it; it may apply some of the next meanwhile. */
+/** Applies the events with collections among them, made by `collect`, which may apply some of the next events. */
 function play(on: Watched, collect: (nowMs: number, applyNext: () => void) => void): { lastMs: number } {
   const waiting = [...manyEvents()].reverse();
   let nowMs = T0_MS;
@@ -71,7 +71,7 @@ function play(on: Watched, collect: (nowMs: number, applyNext: () => void) => vo
   return { lastMs: nowMs };
 }
 
-/** @returns what came out of it, and how many steps it took */
+/** @returns the result, and the number of steps */
 function between(steps: Steps<Collected>, act: () => void): { collected: Collected; steps: number } {
   for (let count = 1; ; count += 1) {
     const step = steps.next();
@@ -80,7 +80,7 @@ function between(steps: Steps<Collected>, act: () => void): { collected: Collect
   }
 }
 
-/** Everything that was observed of the whole, and what is true when everything is over. */
+/** All observations, and the view at the end. */
 function outcome(
   on: Watched,
   lastMs: number,
@@ -107,7 +107,7 @@ test('a collection with events between its steps gives the same observations and
 });
 
 test('tasks that end, are forgotten or replaced between the steps are neither lost nor counted twice', () => {
-  // So few are remembered that most of those a collection has still to look at are others by then.
+  // So few are remembered that most of those a collection has not read yet are replaced by then.
   const on = watch({ tasksMax: 1_500, workersMax: 1_000 });
   const { lastMs } = play(on, (nowMs, applyNext) => {
     const { collected } = between(on.cluster.collectInSteps(nowMs), applyNext);
@@ -130,7 +130,7 @@ test('tasks that end, are forgotten or replaced between the steps are neither lo
 test('the bound on tasks holds if a collection meets tasks that were forgotten meanwhile', () => {
   const tasksMax = 3_000;
   const on = watch({ tasksMax });
-  // Is over, but for a second delivery.
+  // Has ended, except for a second delivery.
   for (let index = 0; index < tasksMax; index += 1) {
     const of = { uuid: `u${index}`, hostname: 'w1@shop' };
     on.cluster.apply(received(of), T0_MS);
@@ -172,7 +172,7 @@ test('a run that ends during the collection is not lost with its worker', () => 
   let ended = 0;
   between(on.cluster.collectInSteps(T0_MS + FORGOTTEN_AFTER_MS), () => {
     for (const observation of on.news()) open.delete(endOf(observation) ?? '');
-    // As if its end had been in the queue for all that time.
+    // As if its end had been queued for all that time.
     for (const name of [...open].slice(0, 30)) {
       on.cluster.apply(succeeded(of(name)), T0_MS);
       open.delete(name);
@@ -191,7 +191,7 @@ test('a worker that is forgotten and returns between the steps is a new one', ()
   const old = Array.from({ length: workersMax }, (_, index) => `w${index}@shop`);
   const others = Array.from({ length: workersMax }, (_, index) => `other${index}@shop`);
   const laterMs = T0_MS + SETTINGS.workerTimeoutMs + SETTINGS.seriesRetentionMs + 1;
-  /** In the pause after so many steps, each of the workers is pushed out by another, and comes back. */
+  /** In the pause after this many steps, each worker is evicted by another one, and returns. */
   function comeBackAfter(pause: number): { readonly up: number; readonly steps: number } {
     const on = watch({ workersMax });
     const greet = (nodenames: readonly string[], nowMs: number): void => {

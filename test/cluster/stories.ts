@@ -3,19 +3,19 @@ import type { CeleryEvent, WorkerSignal } from '../../src/celery/event.ts';
 import type { Observation } from '../../src/cluster/observation.ts';
 import { line, received, sent, signal, started, T0_MS, type Watched } from './events.ts';
 
-/** Events with the time, in seconds since the beginning, at which they happen and reach us. */
+/** Events with the time in seconds at which they happen and arrive. */
 export type Story = readonly (readonly [atS: number, event: CeleryEvent])[];
 
-/** @param awayS for how long nobody listened before */
-export function tell(on: Watched, story: Story, awayS = 0): void {
+/** @param disconnectedS time without a connection before */
+export function tell(on: Watched, story: Story, disconnectedS = 0): void {
   for (const [atS, event] of story) {
     const timestampMs = T0_MS + atS * 1_000;
-    on.cluster.apply({ ...event, timestampMs }, timestampMs, timestampMs - awayS * 1_000);
+    on.cluster.apply({ ...event, timestampMs }, timestampMs, timestampMs - disconnectedS * 1_000);
   }
 }
 
-export function upAt(on: Watched, atS: number, awayS = 0): readonly (readonly [string, boolean])[] {
-  const { workers } = on.cluster.collect(T0_MS + atS * 1_000, T0_MS + (atS - awayS) * 1_000);
+export function upAt(on: Watched, atS: number, disconnectedS = 0): readonly (readonly [string, boolean])[] {
+  const { workers } = on.cluster.collect(T0_MS + atS * 1_000, T0_MS + (atS - disconnectedS) * 1_000);
   return workers.map(({ worker, up }) => [worker, up] as const);
 }
 
@@ -28,7 +28,7 @@ export function news(on: Watched): readonly string[] {
     .map(line);
 }
 
-/** How many tasks workers were found to have begun, and how many of those starts were missed, in all. */
+/** The total numbers of started tasks and of lost starts. */
 export function progress(on: Watched): { readonly processed: number; readonly lost: number } {
   const all = on.observed.filter((it) => it.kind === 'worker-progressed');
   return {

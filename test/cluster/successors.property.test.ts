@@ -25,7 +25,10 @@ const processes = fc.record({
 type Process = typeof processes extends fc.Arbitrary<infer P> ? P : never;
 type Make = (by: Pick<EventBase, 'pid' | 'clock' | 'timestampMs'>) => CeleryEvent;
 
-/** What one process tells: it greets, beats, runs a first short task and others, and says goodbye or is killed. */
+/**
+ * The events of one process: it comes online, sends heartbeats, runs a short task and others, and goes offline or is
+ * killed.
+ */
 function lifeOf({ beats, saysGoodbye, tasks }: Process, beginMs: number, name: string) {
   const endMs = beginMs + beats * BEAT_MS + 900;
   const runs = [{ atMs: 300, lengthMs: 20 }, ...tasks]

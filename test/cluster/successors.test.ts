@@ -1,4 +1,4 @@
-/** Processes that follow one another under one name, or share it: each of them leaves once, for the right reason. */
+/** Processes that replace each other under one name, or share it: each exits once, for the right reason. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
@@ -200,7 +200,7 @@ test('a warm shutdown that overlaps with its successor loses nothing', () => {
   }
 });
 
-/** A container that dies with a task and begins anew; its greeting may be missed, or its clock have been set back. */
+/** A container that dies with a task and restarts; its worker-online may be missed, or its clock be set back. */
 function deliveredAgain(greets: boolean, backS: number): Watched {
   const on = watch();
   const again = (atS: number, event: CeleryEvent): void =>
@@ -239,7 +239,7 @@ for (const [what, greets, backS] of [
   });
 }
 
-/** How far the successor's clock is off, and since when and how far ours. */
+/** The error of the successor's clock, and that of ours and since when. */
 const CLOCKS: Readonly<Record<string, { offMs?: number; setAtS?: number; setMs?: number }>> = {
   'all clocks are right': {},
   'the clock of the successor is ten seconds behind': { offMs: -10_000 },

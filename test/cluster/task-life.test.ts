@@ -23,7 +23,7 @@ import {
 /** S, R, ▶ and ✓ of a run: sent, received, started and succeeded; R1 and S1 are those of the first retry. */
 const [S, R, B, OK] = [sent(), received(), started(), succeeded()];
 const [S1, R1, R2] = [sent({ retries: 1 }), received({ retries: 1 }), received({ retries: 2 })];
-/** Celery 5.7 tells a rejection without requeue as a failure. */
+/** Celery 5.7 reports a rejection without requeue as a failure. */
 const REJECTION = failed('Reject', { rejection: true });
 const OTHER = { name: 'shop.ship', queue: 'parcels' };
 const [S_OTHER, R_OTHER] = [sent(OTHER), received({ name: OTHER.name })];
@@ -36,7 +36,7 @@ const BEGUN = [SENT, RECEIVED, STARTED];
 const of = (kind: string, ...rest: string[]) => [kind, 'shop.pay orders w1@shop', ...rest].join(' ');
 
 interface Life {
-  /** What the task does, and where that sequence was seen. */
+  /** What the task does, and where that sequence was observed. */
   readonly what: string;
   readonly events: readonly TaskEvent[];
   readonly observed: readonly string[];
@@ -427,7 +427,7 @@ test('the runtime of a failure is by the worker’s clock and never negative', (
   later.cluster.apply(setBack, begun.timestampMs + 5_000);
   later.cluster.flush();
   assert.deepEqual(later.news().map(line).slice(1), ['failed unknown unknown w1@shop KeyError 0s']);
-  // The bridge hears of both at once and much later: its own clock plays no part.
+  // Both events arrive at once and much later: the bridge's clock plays no part.
   const on = watch();
   for (const event of [begun, end]) on.cluster.apply(event, T0_MS + 900_000);
   on.cluster.flush();

@@ -12,7 +12,7 @@ const TASKS = 6;
 interface Walk {
   readonly steps: Steps;
   readonly visited: number[];
-  /** Those that it has still to visit, in their order. */
+  /** The tasks that it has not visited yet, in order. */
   expected: number[];
 }
 

@@ -30,7 +30,7 @@ const INSTANCE = new WorkerInstance(
 const PAY = { task: 'shop.pay', queue: 'orders', worker: 'w1@shop' };
 const SHIP = { ...PAY, task: 'shop.ship' };
 
-/** The uuids, the one of which no run has begun for longest first. */
+/** The uuids, the one without a new run for longest first. */
 function unfinished(table: TaskTable): readonly string[] {
   const uuids: string[] = [];
   atOnce(table.unfinished.walk(1, ({ uuid }) => uuids.push(uuid)));
@@ -116,7 +116,7 @@ test('a task has at most eight open runs and eight sendings, beyond which the ol
 });
 
 const [S, R, B, OK] = [sent(), received(), started(), succeeded()];
-/** What had been heard of a task when it was forgotten, and whether that is a loss. */
+/** The events of a task before it was forgotten, and whether that is a loss. */
 const FORGOTTEN: readonly { what: string; events: readonly TaskEvent[]; lost: number }[] = [
   { what: 'it was sent and not received', events: [S], lost: 1 },
   { what: 'it waits in a worker', events: [S, R], lost: 1 },
@@ -178,7 +178,7 @@ test('whatever the events, no bytes are left when all tasks are forgotten', () =
     busy.cluster.apply({ ...event, ...of, clock: index, timestampMs: T0_MS + index }, T0_MS + index);
     if (index % 500 === 0) busy.cluster.collect(T0_MS + index);
   }
-  // Then nothing is expected of any of them.
+  // Then no events are expected of any of them.
   const laterMs = T0_MS + 48 * 3_600_000;
   for (const { cluster } of [busy, fresh]) {
     cluster.flush();

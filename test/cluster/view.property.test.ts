@@ -132,7 +132,7 @@ test('settling again does not change the view', () => {
   );
 });
 
-/** So many that a view of them takes several steps. */
+/** Enough that a view of them takes several steps. */
 const TASKS = 6_000;
 const WORKERS = 300;
 
@@ -149,7 +149,7 @@ function* manyEvents(): Iterable<CeleryEvent> {
   }
 }
 
-/** @param between done after each event, and between the steps of each collection */
+/** @param between called after each event, and between the steps of each collection */
 function play(on: Watched, between: (nowMs: number) => void): ReturnType<typeof known> {
   let nowMs = T0_MS;
   let count = 0;

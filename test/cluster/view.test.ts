@@ -23,7 +23,7 @@ import {
 const { windowMs } = SETTINGS;
 const W2 = { hostname: 'w2@shop' };
 
-/** Events with the time, in seconds since the beginning, at which they happen and reach us. */
+/** Events with the time in seconds at which they happen and arrive. */
 type Story = readonly (readonly [atS: number, event: CeleryEvent])[];
 
 function tell(on: Watched, story: Story): void {
@@ -274,13 +274,13 @@ const lostLines = (on: Watched) =>
 
 test('a task that its worker no longer runs has ended unseen: it neither runs nor is lost', () => {
   const on = watch();
-  // `Ignore` tells of no end.
+  // `Ignore` sends no end event.
   tell(on, [...running('ignored', 0), [2, heartbeat(0)]]);
   assert.deepEqual(ages(collectAt(on, 3)), ['orders running 3'], 'an end might still be on its way');
   assert.deepEqual(ages(collectAt(on, 5)), []);
   collectAt(on, 60);
   assert.deepEqual(lostLines(on), []);
-  // To forget it is no loss.
+  // Forgetting it is no loss.
   const { size, evicted } = on.cluster.tables().tasks;
   assert.deepEqual({ size, evicted }, { size: 1, evicted: 0 });
 });
@@ -323,7 +323,7 @@ test('after a gap waiting tasks are doubted, and running ones are known from the
   on.cluster.gap();
   const doubtful = collectAt(on, 6);
   assert.deepEqual([held(doubtful), ages(doubtful)], [['w1@shop 0 0'], ['orders running 5']]);
-  // What is told of them later has their name, queue and times all the same.
+  // Their later events still have the name, queue and times.
   tell(on, [
     [7, received(of('u1'))],
     [8, started(of('u2'))],

@@ -10,8 +10,8 @@ const BITS = '0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.0.1';
 const delayed = { queue: '', routingKey: `${BITS}.orders` };
 
 /**
- * `queue 1` for each receipt, `wait 2 prefetch 1` for each start; `-` where it is not known. Each event reaches us when
- * it happens, but never before the one in front of it.
+ * `queue 1` for each receipt, `wait 2 prefetch 1` for each start; `-` if not known. Each event arrives when it
+ * happens, but never before the previous one.
  */
 function times(events: readonly CeleryEvent[]): readonly string[] {
   const on = watch();
@@ -19,7 +19,7 @@ function times(events: readonly CeleryEvent[]): readonly string[] {
   for (const event of events) {
     nowMs = Math.max(nowMs, event.timestampMs);
     on.cluster.apply(event, nowMs);
-    // What is listed behind a start comes after the window.
+    // Events listed after a start arrive after the window.
     if (event.type === 'task-started') nowMs += 2_000;
   }
   on.cluster.flush();
@@ -192,7 +192,7 @@ test('pairs of hosts are reported by name up to a limit, and all others together
 test('the queue of a task is that of its sending, else its last one, else the only one of its worker', () => {
   const queueOf = (events: readonly CeleryEvent[], consumed: readonly string[] = []): readonly string[] => {
     const on = watch();
-    // The worker has to be known before it can be known what it consumes.
+    // The worker must be known before its queues can be.
     on.cluster.apply(succeeded({ uuid: 'before' }), T0_MS);
     on.cluster.consumes('w1@shop', consumed);
     for (const event of events) on.cluster.apply(event, event.timestampMs);

@@ -17,7 +17,7 @@ import {
 } from './events.ts';
 
 const { windowMs, workerTimeoutMs, seriesRetentionMs } = SETTINGS;
-/** After so long no greeting follows any more. */
+/** After this time no worker-online follows any more. */
 const GOODBYE_MS = windowMs + 2_000;
 const W2 = 'w2@shop';
 
@@ -25,11 +25,11 @@ const online = (hostname = WORKER) => signal('worker-online', { hostname });
 const offline = (hostname = WORKER) => signal('worker-offline', { hostname, active: 1 });
 const heartbeat = (active: number | undefined, hostname = WORKER) =>
   signal('worker-heartbeat', { hostname, active });
-/** The answer to remote control tells no figures. */
+/** The reply to remote control has no figures. */
 const answer = () =>
   signal('worker-heartbeat', { active: undefined, processed: undefined, loadavg: undefined });
 
-/** Events by the time, since the beginning, at which they happen and reach us. */
+/** Events by the time at which they happen and arrive. */
 type Heard = readonly (readonly [atMs: number, event: CeleryEvent])[];
 
 function hear(on: Watched, heard: Heard): void {
@@ -48,7 +48,7 @@ interface Case {
   readonly what: string;
   readonly heard: Heard;
   readonly atMs: number;
-  /** Of the one worker; undefined if it is to be forgotten. */
+  /** The reading of the one worker; undefined if it is to be forgotten. */
   readonly reading: { readonly up: boolean; readonly active: number | undefined } | undefined;
 }
 
@@ -164,7 +164,7 @@ const TABLE: readonly Case[] = [
       [1_000, offline()],
       [1_020, online()],
     ],
-    // The goodbye is taken to heart at this moment, the greeting a little later.
+    // The worker-offline is applied at this moment, the worker-online a little later.
     atMs: 1_010 + windowMs,
     reading: { up: true, active: 1 },
   },

@@ -1,6 +1,5 @@
 /**
  * The protocols of the exporter as one table, each with a scripted backend: every test runs for each row.
- * of them is tested for each row.
  */
 
 import type { TestContext } from 'node:test';
