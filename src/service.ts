@@ -1,6 +1,6 @@
 /**
- * One Celery service, wired: its broker's messages through decoding and state to its instruments, on one call stack.
- * It holds the rooms together and has no logic of theirs.
+ * Wires one Celery service: messages of its broker go through decoding and state to its instruments, on one call stack.
+ * It connects the rooms and has none of their logic.
  */
 import type { Meter } from '@opentelemetry/api';
 import type { BrokerSettings, Deliver } from './broker/broker.ts';
@@ -32,40 +32,40 @@ export interface ServiceOptions {
   readonly name: string;
   readonly broker: BrokerSettings;
   readonly cluster: ClusterSettings;
-  /** What is recorded. */
+  /** Which metrics are recorded. */
   readonly choice: MetricChoice;
   /** Where its metrics are recorded. */
   readonly meter: Meter;
-  /** The series of these workers are to end. */
+  /** Ends the series of these workers. */
   readonly retire: (workers: readonly string[]) => void;
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
   readonly tell: Tell;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Waited for where there is much to do. */
+  /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
-  /** For how long something that ought to be heard must be missing before that is told, in ms; tests take less. */
+  /** After how long missing events are reported, ms; tests use less. */
   readonly quietMs?: number;
 }
 
 export interface ServiceState {
   readonly name: string;
-  /** `waiting` for its broker, whether it has been there or not; the others are for good. */
+  /** `waiting` for its broker, before the first connection or after a later one; `stopped` and the like are final. */
   readonly phase: 'waiting' | 'listening' | Awaited<Listener['done']>;
   readonly tables: ClusterTables;
 }
 
 export interface Service {
-  /** Resolves with true once it has been listening, with false if that ended before. Never rejects. */
+  /** Resolves with true once it has connected, or false if it ended before. Never rejects. */
   readonly ready: Promise<boolean>;
-  /** Resolves with why its listening ended for good: brokers never end by themselves, recordings do. Never rejects. */
+  /** Resolves with why it ended for good: recordings end by themselves, brokers never. Never rejects. */
   readonly done: Listener['done'];
   state(): ServiceState;
   /** For the bridge’s own metrics. */
   reading(): ServiceReading;
-  /** Tells what ought to be heard and is not; to be called every few seconds. */
+  /** Reports missing events; call it every few seconds. */
   look(): void;
-  /** Stops listening; what was counted stays to be exported. */
+  /** Stops listening; counts can still be exported. */
   stop(): Promise<void>;
   /** Detaches from its meter, after the last export. */
   close(): void;
@@ -90,7 +90,7 @@ export function startService(options: ServiceOptions): Service {
     options.choice,
     () => createPace(yieldToLoop),
   );
-  // Last, since nothing ends a listener but its service: whatever is thrown here is thrown before.
+  // Last, since only its service ends a listener: anything that throws must do so before.
   const listener: Listener = beginOrDetach(recorder, () =>
     listen({
       ...options.broker,
@@ -132,7 +132,7 @@ export function startService(options: ServiceOptions): Service {
   };
 }
 
-/** What an observation says of the measuring itself. */
+/** Reports observations about the measurement itself. */
 function tellOf({ name, tell }: ServiceOptions, observation: Observation): void {
   if (observation.kind === 'clock-skewed') tell({ ...observation, service: name });
   if (observation.kind !== 'loss-refuted') return;
@@ -140,7 +140,7 @@ function tellOf({ name, tell }: ServiceOptions, observation: Observation): void 
   tell({ kind: 'loss-refuted', service: name, task, worker });
 }
 
-/** @param onGap called each time it is ready again, after messages may have been missed */
+/** @param onGap called after each reconnect: messages may have been missed */
 function readiness(onGap: () => void) {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let wasReady = false;
@@ -155,7 +155,7 @@ function readiness(onGap: () => void) {
   };
 }
 
-/** What does not begin must not leave its recorder in a meter that may go on without it. */
+/** A service that fails to start must not leave its recorder in a meter that is used further. */
 function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
   try {
     return begin();
@@ -165,7 +165,7 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
   }
 }
 
-/** Settles what time has brought about and then says what is true, each time it is asked. */
+/** Settles, then views, each time it is called. */
 function viewer({ name, retire, tell, yieldToLoop }: ServiceOptions, cluster: Cluster, now: () => Moment) {
   const tellEvictions = evictionTeller(name, tell);
   let underWay: Promise<ClusterView> | undefined;
@@ -179,14 +179,14 @@ function viewer({ name, retire, tell, yieldToLoop }: ServiceOptions, cluster: Cl
       underWay = undefined;
     }
   }
-  // A provider that is not ours may have several readers, which collect side by side.
+  // An attached provider may have several readers, which collect concurrently.
   return (): Promise<ClusterView> => {
     underWay ??= settledView();
     return underWay;
   };
 }
 
-/** One message: decoded, counted and applied on one stack. */
+/** Decodes, counts and applies one message on one stack. */
 function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, missing: MissingEvents): Deliver {
   const countEvent = self.eventsOf(name);
   let reserve: ExpansionReserve | undefined;
@@ -214,7 +214,7 @@ function looker(
   listener: Listener,
   missing: MissingEvents,
 ): Service['look'] {
-  // The time of a recording is its own, and whoever plays it knows what is in it.
+  // A recording has its own time, and its user knows its content.
   if (broker.urls.some(({ scheme }) => scheme === 'recording')) return () => {};
   const { eventExchange: exchange } = broker.amqp;
   return () => {
@@ -246,7 +246,7 @@ function tableReading({ size: entries, bytes, bytesMax }: TableState, limit: num
   return { entries, limit, bytes, bytesMax };
 }
 
-/** Evictions are told in sums, once per collection: under a flood there are as many as events. */
+/** Reports evictions in sums, once per collection: in a flood there are as many as events. */
 function evictionTeller(service: string, tell: Tell): (cluster: Cluster) => void {
   const told = new Map<string, number>();
   return (cluster) => {
