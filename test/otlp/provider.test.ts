@@ -69,6 +69,29 @@ test('what was measured is in a request, under its resource and its scope', asyn
   ]);
 });
 
+for (const temporality of ['cumulative', 'delta'] as const) {
+  test(`what may have been taken, though no answer came in time, is sent again from its start (${temporality})`, async () => {
+    let nowMs = 0;
+    const { provider, meter, exportAll } = providerOf({ streams: { temporality }, nowMs: () => nowMs });
+    const counter = meter.createCounter('sent');
+    nowMs = 1000;
+    counter.add(3);
+    nowMs = 2000;
+    const unanswered = (await provider.collect()).map((request) => request.metrics());
+    counter.add(2);
+    nowMs = 3000;
+    const points = metricsOf([...unanswered, ...(await exportAll())]).flatMap(pointsOf);
+    assert.deepEqual(
+      points.map(({ startMs, endMs, total }) => [startMs, endMs, total]),
+      [
+        [1000, 2000, 3],
+        [1000, 3000, 5],
+      ],
+      'as totals the second replaces the first, as differences the 3 count twice',
+    );
+  });
+}
+
 test('times are those of the clock, when a series began and when it was collected', async () => {
   let nowMs = 1000;
   const { meter, exportAll } = providerOf({ nowMs: () => nowMs });
