@@ -13,6 +13,7 @@ import type { SelfEvent } from '../src/self/self-event.ts';
 import { diagLines } from './diag-lines.ts';
 import { event } from './e2e/publish.ts';
 import { receivedTotals } from './e2e/received-totals.ts';
+import { HOSTILE } from './hostile-text.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
 
@@ -108,6 +109,20 @@ test('a recording flows through the whole bridge, and all its metrics are export
     told.map(({ kind }) => kind).filter((kind) => kind.startsWith('service-')),
     ['service-started', 'service-stopping', 'service-stopped'],
   );
+});
+
+test('names are exported unchanged, also those that are escaped in the log', async (t) => {
+  const sink = await receiver(t);
+  const name = HOSTILE.toWellFormed();
+  const { bridge } = bridgeOn(
+    `recording:${recording(t, [message(event('task-sent', { name, queue: name }), 0)])}?speed=max`,
+    sink.url,
+  );
+  bridge.start();
+  await bridge.finished;
+  await bridge.stop(5000);
+  const attributes = { 'celery.task.name': name, 'celery.queue.name': name };
+  assert.equal(total(sink.latest('shop'), 'celery.task.sent', attributes), 1);
 });
 
 test('a worker that went silent in a recording is down by the time of the recording', async (t) => {

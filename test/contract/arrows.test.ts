@@ -67,6 +67,7 @@ const BREACHES: readonly (readonly [path: string, text: string, says: RegExp])[]
   ['otlp/a.ts', `import net from 'node:net';`, /belongs in broker\//],
   ['broker/a.ts', `import { credentials } from '@grpc/grpc-js';`, /belongs in otlp\//],
   ['broker/a.ts', `import lodash from 'lodash';`, /no room yet/],
+  ['broker/a.ts', `import { EventEmitter } from 'node:events';`, /imports node:events/],
   ['broker/a.ts', `process.once('SIGTERM', stop);`, /belong in cli\//],
   ['broker/a.ts', 'process.exit(1);', /belong in cli\//],
   ['broker/a.ts', `console.log('x');`, /tell a self event/],

@@ -34,7 +34,8 @@ const CALCULATING = [
   'util',
   'zlib',
 ];
-const TIMERS = ['timers', 'timers/promises', 'events', 'perf_hooks'];
+/** Not `events`: one message is one call stack. */
+const TIMERS = ['timers', 'timers/promises', 'perf_hooks'];
 const FILES = ['fs', 'fs/promises', 'path', 'os', 'stream', 'stream/promises', 'readline'];
 const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
 

@@ -16,6 +16,7 @@ import { ROOT } from './sources.ts';
 /** Programs and npm commands that are not checked, and why. */
 const UNCHECKED: Readonly<Record<string, string>> = {
   'npm install': 'fetches packages; test/contract/package.test.ts installs the tarball',
+  'npm pack': 'builds; test/contract/package.test.ts packs a clone, and from git',
   cd: 'is the shell’s own',
   curl: 'asks a Collector that runs',
   docker: 'needs Docker, which tests do not have',

@@ -69,6 +69,29 @@ test('measurements are in a request, under their resource and scope', async () =
   ]);
 });
 
+for (const temporality of ['cumulative', 'delta'] as const) {
+  test(`an export without a response in time is sent again from its start (${temporality})`, async () => {
+    let nowMs = 0;
+    const { provider, meter, exportAll } = providerOf({ streams: { temporality }, nowMs: () => nowMs });
+    const counter = meter.createCounter('sent');
+    nowMs = 1000;
+    counter.add(3);
+    nowMs = 2000;
+    const unanswered = (await provider.collect()).map((request) => request.metrics());
+    counter.add(2);
+    nowMs = 3000;
+    const points = metricsOf([...unanswered, ...(await exportAll())]).flatMap(pointsOf);
+    assert.deepEqual(
+      points.map(({ startMs, endMs, total }) => [startMs, endMs, total]),
+      [
+        [1000, 2000, 3],
+        [1000, 3000, 5],
+      ],
+      'cumulative: the second replaces the first; delta: the 3 count twice',
+    );
+  });
+}
+
 test('timestamps are by the clock: the start of the series and the collection', async () => {
   let nowMs = 1000;
   const { meter, exportAll } = providerOf({ nowMs: () => nowMs });

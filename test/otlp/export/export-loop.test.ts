@@ -159,6 +159,19 @@ test('only failed sources are retried, until they succeed', async (t) => {
   assert.equal(outcomes.at(-1), 'b success');
 });
 
+test('a refused export waits for the next interval', async (t) => {
+  const { start, time, sent } = loopOf(t, {
+    intervalMs: 16_000,
+    answer: (request) => (request === 'b 0' ? REFUSED : SUCCESS),
+  });
+  start(['a', 'b'].map((name) => new FakeSource(name)));
+  await time.pass(32_900);
+  assert.deepEqual(
+    sent.map(([atMs, request]) => `${Math.round(atMs / 1000)} ${request}`),
+    ['16 a 0', '16 b 0', '32 a 0', '32 b 0'],
+  );
+});
+
 test('after a success the waits are reset', async (t) => {
   let requests = 0;
   const { start, time, sentAtMs } = loopOf(t, {
