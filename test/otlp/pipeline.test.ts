@@ -9,6 +9,7 @@ import { createPipeline, type Pipeline } from '../../src/otlp/pipeline.ts';
 import type { Provider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { createTurns } from '../../src/turns.ts';
+import { observed } from './collect/observed.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
 
 const EXPORT_MS_MAX = 5000;
@@ -113,9 +114,7 @@ for (const temporality of TEMPORALITIES) {
       advice: { explicitBucketBoundaries: [0.5, 1] },
     });
     for (const value of [0.25, 0.5, 8]) histogram.record(value, { queue: 'q' });
-    meter
-      .createObservableGauge('celery.worker.up')
-      .addCallback((result) => result.observe(1, { worker: 'w1' }));
+    observed(meter, 'celery.worker.up', (observe) => observe(1, { worker: 'w1' }));
     await pipeline.close([[shop]], EXPORT_MS_MAX);
     const points = sink.latest('shop');
     assert.deepEqual(
@@ -195,12 +194,9 @@ test('an observable callback that throws is told with its provider, and the rest
   const { pipeline, defects, open } = pipelineTo(t, sink.url);
   const shop = open('shop');
   const error = new Error('no gauges today');
-  shop
-    .getMeter('celery-otel')
-    .createObservableGauge('broken')
-    .addCallback(() => {
-      throw error;
-    });
+  observed(shop.getMeter('celery-otel'), 'broken', () => {
+    throw error;
+  });
   count(shop, 1);
   assert.deepEqual(await pipeline.close([[shop]], EXPORT_MS_MAX), new Set());
   assert.deepEqual(defects, [['shop', error]]);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DataPointType, type MetricData, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
 import { createProvider, type ProviderOptions } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
+import { observed } from './collect/observed.ts';
 import { pointsOf } from './collect/reading.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
 
@@ -86,40 +87,7 @@ test('times are those of the clock, when a series began and when it was collecte
 test('without anything to export there is no request', async () => {
   const { meter, provider } = providerOf();
   meter.createCounter('sent');
-  meter.createGauge('gauge');
   assert.deepEqual(await provider.collect(), []);
-});
-
-test('the SDK’s instruments are exported with the same temporality, and in requests of the same size', async () => {
-  const { meter, provider, exportAll } = providerOf({ pointsPerRequestMax: 2 });
-  const gauge = meter.createGauge('gauge');
-  for (const worker of ['w1', 'w2', 'w3', 'w4']) gauge.record(1, { worker });
-  meter.createObservableCounter('observed').addCallback((result) => result.observe(7));
-  meter.createCounter('ours').add(1);
-  const requests = (await provider.collect()).map((request) => request.metrics());
-  assert.deepEqual(
-    metricsOf(requests).map((metric) => [
-      metric.descriptor.name,
-      DataPointType[metric.dataPointType],
-      metric.dataPoints.length,
-    ]),
-    [
-      ['ours', 'SUM', 1],
-      ['gauge', 'GAUGE', 1],
-      ['gauge', 'GAUGE', 2],
-      ['gauge', 'GAUGE', 1],
-      ['observed', 'SUM', 1],
-    ],
-  );
-  assert.deepEqual(summaryOf(await exportAll()).at(-1), ['observed', {}, 7], 'it is cumulative');
-});
-
-test('of the SDK’s metrics every point counts as one', async () => {
-  const { meter, provider } = providerOf();
-  const gauge = meter.createGauge('gauge');
-  for (const worker of ['w1', 'w2', 'w3', 'w4']) gauge.record(1, { worker });
-  meter.createCounter('ours').add(1);
-  assert.deepEqual(sizesOf(await provider.collect()), [5]);
 });
 
 test('a request has no more points than it may have', async () => {
@@ -177,8 +145,8 @@ test('gauges are combined by the name of their instrument; by default the last v
   ];
   for (const { meter } of both) {
     for (const name of ['length', 'age']) {
-      meter.createObservableGauge(name).addCallback((result) => {
-        for (const [worker, value] of [4, 2].entries()) result.observe(value, { worker });
+      observed(meter, name, (observe) => {
+        for (const [worker, value] of [4, 2].entries()) observe(value, { worker });
       });
     }
   }
@@ -191,20 +159,13 @@ test('gauges are combined by the name of their instrument; by default the last v
   ]);
 });
 
-test('an observable callback that throws is told, ours and the SDK’s, and takes nothing from the others', async () => {
+test('an observable callback that throws is told, and takes nothing from the others', async () => {
   const { meter, exportAll, failures } = providerOf();
-  const [ours, theirs] = [new Error('ours'), new Error('the SDK’s')];
-  meter.createObservableGauge('broken').addCallback(() => {
-    throw ours;
+  const failure = new Error('no gauges today');
+  observed(meter, 'broken', () => {
+    throw failure;
   });
-  meter.createObservableCounter('broken too').addCallback(() => {
-    throw theirs;
-  });
-  meter.createObservableGauge('fine').addCallback((result) => result.observe(1));
-  meter.createObservableCounter('fine too').addCallback((result) => result.observe(2));
-  assert.deepEqual(summaryOf(await exportAll()), [
-    ['fine', {}, 1],
-    ['fine too', {}, 2],
-  ]);
-  assert.deepEqual(failures, [ours, theirs]);
+  observed(meter, 'fine', (observe) => observe(1));
+  assert.deepEqual(summaryOf(await exportAll()), [['fine', {}, 1]]);
+  assert.deepEqual(failures, [failure]);
 });

@@ -1,7 +1,7 @@
 /**
  * All streams of one resource, scope by scope, collected together. It neither exports nor knows when.
  */
-import type { Meter } from '@opentelemetry/api';
+import type { MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { SeriesTally } from './collected-metric.ts';
 import { ObservableCallbacks } from './observable-callbacks.ts';
@@ -10,8 +10,8 @@ import { SeriesRetirement } from './series-retirement.ts';
 import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
 export interface InstrumentStreams {
-  /** Wraps the SDK’s meter of a scope. Instruments with the same kind, name and scope share their streams. */
-  meter(sdk: Meter, scope: InstrumentationScope): StreamMeter;
+  /** Instruments with the same kind, name and scope share their streams. */
+  getMeter(...scope: Parameters<MeterProvider['getMeter']>): StreamMeter;
   /**
    * Ends the series of counters and histograms whose attribute `key` has one of the values, once their last value has been
    * exported. A later measurement starts a new series.
@@ -32,15 +32,18 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
   const retirement = new SeriesRetirement();
   const callbacks = new ObservableCallbacks();
 
-  function streamsOf(scope: InstrumentationScope): ScopeStreams {
-    const key = JSON.stringify([scope.name, scope.version ?? '', scope.schemaUrl ?? '']);
-    const known = scopes.get(key) ?? new ScopeStreams(scope, options);
-    scopes.set(key, known);
-    return known;
-  }
-
   return {
-    meter: (sdk, scope) => createStreamMeter(sdk, streamsOf(scope), callbacks),
+    getMeter(name, version, { schemaUrl } = {}) {
+      const key = JSON.stringify([name, version ?? '', schemaUrl ?? '']);
+      const scope: InstrumentationScope = {
+        name,
+        ...(version === undefined ? {} : { version }),
+        ...(schemaUrl === undefined ? {} : { schemaUrl }),
+      };
+      const streams = scopes.get(key) ?? new ScopeStreams(scope, options);
+      scopes.set(key, streams);
+      return createStreamMeter(streams, callbacks);
+    },
     retire: (key, values) => retirement.add(key, values),
     async collect() {
       for (const failure of await callbacks.ask()) options.onFailure(failure);

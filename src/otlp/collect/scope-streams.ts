@@ -1,19 +1,16 @@
 /**
  * The streams of one instrumentation scope. Each instrument is opened once, as the views say.
  */
-
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
-import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
 import type { StreamSettings } from '../otlp-settings.ts';
 import type { CollectedMetric, Overflow, Stream } from './collected-metric.ts';
 import { createGaugeStream, type GaugeCombination, type GaugeStream } from './gauge-stream.ts';
 import { createSeriesStream, type SeriesStream } from './series-stream.ts';
-import type { Asked, OpenStreams } from './stream-meter.ts';
-import { openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
-import { temporalityOf } from './temporality.ts';
+import { type Asked, openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
 
 export interface ScopeStreamsOptions {
   readonly settings: StreamSettings;
@@ -38,7 +35,7 @@ export interface CollectedScope {
 /** Longest time to collect without yielding. */
 const TURN_MS = 10;
 
-export class ScopeStreams implements OpenStreams {
+export class ScopeStreams {
   readonly #scope: InstrumentationScope;
   readonly #options: ScopeStreamsOptions;
   readonly #series = new Map<string, readonly SeriesStream[]>();
@@ -90,9 +87,7 @@ export class ScopeStreams implements OpenStreams {
 
   gauge(asked: Asked): readonly GaugeStream[] {
     const combination = this.#options.combination(asked.name);
-    return this.#known(this.#gauges, asked, (plan) =>
-      createGaugeStream({ ...plan, descriptor: descriptorOf(asked, plan), combination }),
-    );
+    return this.#known(this.#gauges, asked, (plan) => createGaugeStream({ ...plan, combination }));
   }
 
   #tellOverflow(stream: Stream): void {
@@ -113,44 +108,25 @@ export class ScopeStreams implements OpenStreams {
     const identity = identityOf(asked);
     const known = instruments.get(identity);
     if (known !== undefined) return known;
-    const { name, version = '', schemaUrl = '' } = this.#scope;
-    const { description = '', unit = '' } = asked.options ?? {};
-    const instrument = {
-      ...{ type: asked.type, name: asked.name, description, unit },
-      ...{ meterName: name, meterVersion: version, meterSchemaUrl: schemaUrl },
-    };
-    const opened = streamPlans(instrument, this.#options.settings).map(open);
+    const opened = streamPlans(asked, this.#scope, this.#options.settings).map(open);
     instruments.set(identity, opened);
     return opened;
   }
 
-  #seriesStream<V>(
-    asked: Asked,
-    { limit, keeps, ...plan }: StreamPlan,
-    aggregation: Aggregation<V>,
-  ): SeriesStream {
+  #seriesStream<V>({ kind }: Asked, plan: StreamPlan, aggregation: Aggregation<V>): SeriesStream {
     const { settings, nowMs, steadyMs, retentionMs } = this.#options;
-    return createSeriesStream({
-      descriptor: descriptorOf(asked, plan),
-      aggregation,
-      temporality: temporalityOf(asked.type, settings.temporality),
-      ...{ limit, keeps, nowMs, steadyMs, retentionMs },
-    });
+    // `delta` and `lowmemory` differ only for kinds of instruments that we do not have.
+    const isCumulative = settings.temporality === 'cumulative' || kind === 'up_down_counter';
+    const temporality = isCumulative ? AggregationTemporality.CUMULATIVE : AggregationTemporality.DELTA;
+    return createSeriesStream({ ...plan, aggregation, temporality, nowMs, steadyMs, retentionMs });
   }
-}
-
-function descriptorOf(
-  { options }: Asked,
-  { name, description }: Pick<StreamPlan, 'name' | 'description'>,
-): MetricDescriptor {
-  return { name, description, unit: options?.unit ?? '', valueType: options?.valueType ?? ValueType.DOUBLE };
 }
 
 /** Equal for the same instrument: instrument names are case-insensitive. */
 function identityOf({
-  type,
+  kind,
   name,
   options: { unit = '', valueType = ValueType.DOUBLE } = {},
 }: Asked): string {
-  return JSON.stringify([type, name.toLowerCase(), unit, valueType]);
+  return JSON.stringify([kind, name.toLowerCase(), unit, valueType]);
 }

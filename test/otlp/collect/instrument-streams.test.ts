@@ -6,6 +6,7 @@ import type { Overflow } from '../../../src/otlp/collect/collected-metric.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { OVERFLOW } from './collected-stream.ts';
 import { collectingStreams } from './collecting-streams.ts';
+import { observed } from './observed.ts';
 import { pointsOf } from './reading.ts';
 
 const SECONDS = { unit: 's', advice: { explicitBucketBoundaries: [1, 2] } };
@@ -52,12 +53,8 @@ test('of one name, another kind, unit or type of value is another instrument', a
   meter('a').createCounter('of anything', { valueType: ValueType.INT }).add(4);
   meter('a').createCounter('of anything', { unit: 's' }).add(8);
   meter('a').createHistogram('of anything').record(16);
-  meter('a')
-    .createObservableGauge('of anything')
-    .addCallback((result) => result.observe(32));
-  meter('a')
-    .createObservableGauge('Of Anything')
-    .addCallback((result) => result.observe(64));
+  observed(meter('a'), 'of anything', (observe) => observe(32));
+  observed(meter('a'), 'Of Anything', (observe) => observe(64));
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[3], [4], [8], [16], [64]]]]);
 });
 
@@ -86,8 +83,8 @@ test('each kind of instrument has the limit of its own, and a view one for its s
   const workers = Array.from({ length: 20 }, (_, worker) => ({ worker }));
   for (const name of ['c', 'narrow', 'wide']) for (const of of workers) a.createCounter(name).add(1, of);
   for (const of of workers) a.createHistogram('h', SECONDS).record(1, of);
-  a.createObservableGauge('g').addCallback((result) => {
-    for (const of of workers) result.observe(1, of);
+  observed(a, 'g', (observe) => {
+    for (const of of workers) observe(1, of);
   });
   for (let interval = 0; interval < 3; interval += 1) {
     const [scope] = await read();
@@ -116,8 +113,8 @@ test('of each stream it is told after a collection that something had no place, 
   const a = meter('a');
   const workers = Array.from({ length: 4 }, (_, worker) => ({ worker }));
   let gauges = 9;
-  a.createObservableGauge('g').addCallback((result) => {
-    for (let worker = 0; worker < gauges; worker += 1) result.observe(1, { worker });
+  observed(a, 'g', (observe) => {
+    for (let worker = 0; worker < gauges; worker += 1) observe(1, { worker });
   });
   for (const of of workers) a.createCounter('c').add(1, of);
   for (const of of workers.slice(1)) a.createHistogram('h', SECONDS).record(1, of);
@@ -134,13 +131,20 @@ test('of each stream it is told after a collection that something had no place, 
   assert.deepEqual(told, []);
 });
 
-test('under lowmemory counters and histograms are deltas', async () => {
-  const { meter, read } = collectingStreams({ settings: { temporality: 'lowmemory' } });
-  meter('a').createCounter('c').add(1);
-  meter('a').createHistogram('h', SECONDS).record(1);
-  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1], [1]]]]);
-  assert.deepEqual(totals(await read()), []);
-});
+for (const [temporality, again] of [
+  ['cumulative', [[1], [1], [1]]],
+  ['delta', [[1]]],
+  ['lowmemory', [[1]]],
+] as const) {
+  test(`of temporality ${temporality}, up-down counters are cumulative all the same`, async () => {
+    const { meter, read } = collectingStreams({ settings: { temporality } });
+    meter('a').createCounter('c').add(1);
+    meter('a').createUpDownCounter('u').add(1);
+    meter('a').createHistogram('h', SECONDS).record(1);
+    assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1], [1], [1]]]]);
+    assert.deepEqual(totals(await read()), [[{ name: 'a' }, again]]);
+  });
+}
 
 test('retiring ends the series of all instruments of all scopes, and of no other key or value', async () => {
   const { meter, read, retire, tally } = collectingStreams();
@@ -171,13 +175,11 @@ test('retiring ends the series of all instruments of all scopes, and of no other
 test('what is first heard of a worker after it was retired, but before the collection, ends too', async () => {
   const { meter, read, retire, tally } = collectingStreams();
   const counter = meter('a').createCounter('c');
-  const gauge = meter('a').createObservableGauge('gauge');
-  const surveyOnce = (): void => {
+  const remove = observed(meter('a'), 'gauge', () => {
     retire('worker', new Set(['w1']));
     counter.add(1, { worker: 'w1' });
-    gauge.removeCallback(surveyOnce);
-  };
-  gauge.addCallback(surveyOnce);
+    remove();
+  });
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1]]]]);
   assert.equal(tally().retired, 1);
   assert.deepEqual(await read(), []);
@@ -199,15 +201,11 @@ test('a worker that is retired while nothing arrives ends with the first export 
 test('a callback that throws is told, and the rest is collected as if it was not there', async () => {
   const { meter, read, failures } = collectingStreams();
   const error = new Error('no gauges today');
-  meter('a')
-    .createObservableGauge('g')
-    .addCallback((result) => {
-      result.observe(1);
-      throw error;
-    });
-  meter('b')
-    .createObservableGauge('g')
-    .addCallback((result) => result.observe(2));
+  observed(meter('a'), 'g', (observe) => {
+    observe(1);
+    throw error;
+  });
+  observed(meter('b'), 'g', (observe) => observe(2));
   meter('b').createCounter('c').add(4);
   assert.deepEqual(totals(await read()), [
     [{ name: 'a' }, [[1]]],
