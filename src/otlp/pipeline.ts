@@ -4,19 +4,24 @@
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Turn } from '../turns.ts';
 import type { Overflow } from './collect/collected-metric.ts';
 import type { GaugeCombination } from './collect/gauge-stream.ts';
 import { createExportHistory, type Recovery } from './export/export-history.ts';
 import { createExportLoop } from './export/export-loop.ts';
 import type { ExportOutcome } from './export/export-source.ts';
+import { createWarmUp } from './export/warm-up.ts';
 import type { OtlpSettings, StreamSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
 import { createExporter } from './send/create-exporter.ts';
 import { SIGNALS } from './signals.ts';
 
 /** A finished export. */
-export interface EndedExport extends ExportOutcome {
+export interface EndedExport extends Omit<ExportOutcome, 'items' | 'rejectedItems'> {
+  /** Points that arrived, rejected ones included. */
+  readonly points: number;
+  readonly rejectedPoints: number;
   /** Endpoint and protocol, without secrets. */
   readonly backend: string;
   /** The series of failures that it ended, if any. */
@@ -83,15 +88,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const history = createExportHistory();
   const loop = createExportLoop({
     exporter: {
-      async export(metrics) {
+      async export(metrics: ResourceMetrics) {
         await turn();
         return exporter.export(metrics);
       },
     },
-    schedule,
+    warmUp: createWarmUp(SIGNALS.metrics.encode.protobuf),
+    intervalMs: schedule.intervalMs,
     onExport({ name }, outcome) {
       const recovery = history.note(name, outcome, performance.now());
-      onExport(name, { ...outcome, backend: exporter.backend, recovery });
+      const { items: points, rejectedItems: rejectedPoints, ...others } = outcome;
+      onExport(name, { ...others, points, rejectedPoints, backend: exporter.backend, recovery });
     },
     onDefect: ({ name }, reason) => onDefect(name, reason),
     random,

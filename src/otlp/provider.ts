@@ -4,17 +4,20 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Resource } from '@opentelemetry/resources';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import {
   createInstrumentStreams,
   type InstrumentStreams,
   type InstrumentStreamsOptions,
 } from './collect/instrument-streams.ts';
 import type { ScopeStreamsOptions } from './collect/scope-streams.ts';
-import { exportRequests } from './export/export-request.ts';
 import type { ExportSource } from './export/export-source.ts';
+import { metricRequests } from './metric-requests.ts';
 
 /** A MeterProvider, too. */
-export interface Provider extends ExportSource, Pick<InstrumentStreams, 'getMeter' | 'retire' | 'tally'> {}
+export interface Provider
+  extends ExportSource<ResourceMetrics>,
+    Pick<InstrumentStreams, 'getMeter' | 'retire' | 'tally'> {}
 
 /** By default, the last value of a gauge counts, and long work yields the event loop. */
 export interface ProviderOptions
@@ -39,7 +42,7 @@ export function createProvider(options: ProviderOptions): Provider {
     name,
     async collect() {
       await turn();
-      return exportRequests(resource, await streams.collect(), pointsPerRequestMax);
+      return metricRequests(resource, await streams.collect(), pointsPerRequestMax);
     },
   };
 }

@@ -117,15 +117,14 @@ const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
     path: 'otlp/export/',
-    holds: 'which requests are sent when, and what becomes of those that fail',
-    types: ['otlp/otlp-settings.ts', 'otlp/collect/', 'otlp/send/exporter.ts'],
-    packages: ['@opentelemetry/*'],
+    holds: 'which requests are sent when, and what becomes of those that fail, of any signal',
+    types: ['otlp/send/exporter.ts'],
     builtins: [...CALCULATING, ...TIMERS],
   },
   {
     ...NOTHING,
     path: 'otlp/send/',
-    holds: 'the wire: protocols, certificates, answers',
+    holds: 'the wire: protocols, certificates, answers, of any signal',
     types: ['otlp/otlp-settings.ts'],
     packages: [
       '@opentelemetry/api',
@@ -178,7 +177,13 @@ const ROOMS: readonly Room[] = [
     path: 'config/',
     holds: 'options: named, read and checked',
     types: [...FLOW, 'self/'],
-    values: ['broker/broker-url.ts', 'meter/catalog.ts', 'otlp/collect/wildcard.ts', 'self/log-level.ts'],
+    values: [
+      'broker/broker-url.ts',
+      'meter/catalog.ts',
+      'otlp/collect/wildcard.ts',
+      'otlp/signal-paths.ts',
+      'self/log-level.ts',
+    ],
     packages: ['@opentelemetry/configuration', '@opentelemetry/core', 'convict', 'yaml'],
     builtins: [...CALCULATING, 'fs', 'path', 'crypto'],
   },

@@ -4,8 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import type { ExportOutcome } from '../../src/otlp/export/export-source.ts';
-import { createPipeline, type Pipeline } from '../../src/otlp/pipeline.ts';
+import { createPipeline, type EndedExport, type Pipeline } from '../../src/otlp/pipeline.ts';
 import type { Provider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { createTurns } from '../../src/turns.ts';
@@ -23,7 +22,7 @@ async function receiver(t: TestContext, options: ReceiverOptions = {}): Promise<
 
 interface Told {
   readonly pipeline: Pipeline;
-  readonly outcomes: (ExportOutcome & { readonly name: string })[];
+  readonly outcomes: (EndedExport & { readonly name: string })[];
   readonly defects: unknown[];
   readonly open: (name: string) => Provider;
 }

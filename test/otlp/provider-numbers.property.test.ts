@@ -159,8 +159,8 @@ for (const temporality of ['cumulative', 'delta'] as const) {
           const requests = await provider.collect();
           meanwhile.forEach(measure);
           for (const request of requests) {
-            checkProtobuf(request.metrics());
-            checkJson(new TextDecoder().decode(serialised(request.metrics(), 'json')));
+            checkProtobuf(request.data());
+            checkJson(new TextDecoder().decode(serialised(request.data(), 'json')));
             if (arrives) request.exported();
           }
         }
@@ -186,7 +186,7 @@ test('what was refused is told, and what came after it still counts', async () =
     measure({ ...each, instrument: 'histogram', valueType: ValueType.DOUBLE, value });
   }
   const points = (await provider.collect()).flatMap((request) =>
-    decodePoints(serialised(request.metrics(), 'protobuf')),
+    decodePoints(serialised(request.data(), 'protobuf')),
   );
   assert.deepEqual(
     points.map(({ metric, value, sum }) => [metric, value, sum]),

@@ -29,7 +29,7 @@ function providerOf(
     /** As if all of it had arrived. */
     async exportAll(): Promise<readonly ResourceMetrics[]> {
       const requests = await provider.collect();
-      const sent = requests.map((request) => request.metrics());
+      const sent = requests.map((request) => request.data());
       for (const request of requests) request.exported();
       return sent;
     },
@@ -45,7 +45,7 @@ const summaryOf = (sent: readonly ResourceMetrics[]) =>
     pointsOf(metric).map(({ attributes, total }) => [metric.descriptor.name, attributes, total]),
   );
 
-const sizesOf = (requests: readonly ExportRequest[]) => requests.map(({ points }) => points);
+const sizesOf = (requests: readonly ExportRequest<unknown>[]) => requests.map(({ items }) => items);
 
 test('what was measured is in a request, under its resource and its scope', async () => {
   const { provider, meter, exportAll } = providerOf();
@@ -123,7 +123,7 @@ test('a worker that came back goes on, though another request of its provider is
   for (let interval = 0; interval < 4; interval += 1) {
     nowMs += 1000;
     for (const request of await provider.collect()) {
-      const points = metricsOf([request.metrics()]).flatMap(pointsOf);
+      const points = metricsOf([request.data()]).flatMap(pointsOf);
       const own = points.find(({ attributes }) => attributes['worker'] === 'w1');
       if (own === undefined) continue;
       starts.push(own.startMs);

@@ -9,7 +9,7 @@ type Reader = Pick<Signal<never>, 'decodeResponse' | 'rejectedField'>;
 
 export interface PartialSuccess {
   /** 0: everything was accepted, and `message` is a warning. */
-  readonly rejectedPoints: number;
+  readonly rejectedItems: number;
   /** '' if there is none. */
   readonly message: string;
 }
@@ -24,10 +24,10 @@ export function readPartialSuccess(
   { decodeResponse, rejectedField }: Reader,
 ): PartialSuccess | undefined {
   const partial = property(decode(response, encoding, decodeResponse), 'partialSuccess');
-  const rejectedPoints = count(property(partial, rejectedField));
+  const rejectedItems = count(property(partial, rejectedField));
   const said = property(partial, 'errorMessage');
   const message = typeof said === 'string' ? said : '';
-  return rejectedPoints === 0 && message === '' ? undefined : { rejectedPoints, message };
+  return rejectedItems === 0 && message === '' ? undefined : { rejectedItems, message };
 }
 
 function decode(

@@ -3,9 +3,8 @@
  * needs has run before. The export is described by its only argument, as JSON. It is run with `--single-threaded-gc`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ExportOutcome } from '../../../src/otlp/export/export-source.ts';
 import type { ExporterSettings, StreamSettings } from '../../../src/otlp/otlp-settings.ts';
-import { createPipeline } from '../../../src/otlp/pipeline.ts';
+import { createPipeline, type EndedExport } from '../../../src/otlp/pipeline.ts';
 import type { Provider } from '../../../src/otlp/provider.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
 import { createTurns } from '../../../src/turns.ts';
@@ -20,7 +19,7 @@ export interface ColdExport {
 }
 
 export interface ColdExportTold {
-  readonly outcomes: readonly ExportOutcome[];
+  readonly outcomes: readonly EndedExport[];
   readonly longestTurnMs: number;
 }
 
@@ -49,7 +48,7 @@ function record(provider: Provider, series: number): void {
 
 const { endpoint, series, exporter, streams }: ColdExport = JSON.parse(process.argv[2] ?? '');
 const limit = series + 1;
-const outcomes: ExportOutcome[] = [];
+const outcomes: EndedExport[] = [];
 const pipeline = createPipeline({
   settings: otlpSettings(endpoint, {
     exporter,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
 import { DataPointType } from '@opentelemetry/sdk-metrics';
-import { createProvider } from '../../../src/otlp/provider.ts';
-import { serviceResource } from '../../../src/otlp/resource.ts';
-import { observed } from '../collect/observed.ts';
-import { otlpSettings } from '../settings.ts';
-import { ENCODINGS, serialised } from './serialised.ts';
+import { createProvider } from '../../src/otlp/provider.ts';
+import { serviceResource } from '../../src/otlp/resource.ts';
+import { observed } from './collect/observed.ts';
+import { ENCODINGS, serialised } from './export/serialised.ts';
+import { otlpSettings } from './settings.ts';
 
 const RECEIVED_BYTES_MAX = 4 * 1024 * 1024;
 const SERIES = 2500;
@@ -64,7 +64,7 @@ for (const [instrument, { histograms, boundaries }] of Object.entries(INSTRUMENT
       }
       let points = 0;
       for (const request of await provider.collect()) {
-        const metrics = request.metrics();
+        const metrics = request.data();
         for (const encoding of ENCODINGS) {
           const { length } = serialised(metrics, encoding);
           assert.ok(length < RECEIVED_BYTES_MAX, `${length} bytes of ${encoding}`);
@@ -94,7 +94,7 @@ test('ordinary points fill a request by their number, not by what they were fear
   });
   for (let index = 0; index < 1500; index += 1) histogram.record(1, attributesOf(index));
   assert.deepEqual(
-    (await provider.collect()).map(({ points }) => points),
+    (await provider.collect()).map(({ items }) => items),
     [1000, 500],
   );
 });
@@ -111,8 +111,8 @@ test('requests of gauges are below 4 MiB, too, whatever their attributes are', a
   });
   let points = 0;
   for (const request of await provider.collect()) {
-    points += request.points;
-    const { length } = serialised(request.metrics(), 'protobuf');
+    points += request.items;
+    const { length } = serialised(request.data(), 'protobuf');
     assert.ok(length < RECEIVED_BYTES_MAX, `${length} bytes`);
   }
   assert.equal(points, 1000);
