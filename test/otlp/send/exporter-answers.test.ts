@@ -272,6 +272,21 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.requests.length, 2);
   });
 
+  test(`${protocol}: a backend that asks for a day is sent something again after five minutes`, async (t) => {
+    const backend = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
+    backend.answer({ kind: 'busy', message: 'overloaded', retryAfterS: 86_400 });
+    await exporter.export(sampleMetrics());
+    assert.match(
+      reasonOf(await exporter.export(sampleMetrics())),
+      /throttled by the backend for another 300 s$/u,
+    );
+    const nowMs = performance.now();
+    t.mock.method(performance, 'now', () => nowMs + 300_000);
+    backend.answer({ kind: 'take' });
+    assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
+  });
+
   test(`${protocol}: a busy backend that names no delay is tried again at once`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
