@@ -1,12 +1,11 @@
 /**
  * All streams of one resource, scope by scope, collected together. It neither exports nor knows when.
  */
-import type { MeterProvider } from '@opentelemetry/api';
+import type { Attributes, MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { SeriesTally } from './collected-metric.ts';
 import { ObservableCallbacks } from './observable-callbacks.ts';
 import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';
-import { SeriesRetirement } from './series-retirement.ts';
 import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
 export interface InstrumentStreams {
@@ -29,7 +28,11 @@ export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
 
 export function createInstrumentStreams(options: InstrumentStreamsOptions): InstrumentStreams {
   const scopes = new Map<string, ScopeStreams>();
-  const retirement = new SeriesRetirement();
+  /**
+   * Values by attribute, until the next collection. They are no marks on series: a measurement after a worker’s retirement
+   * may start a series, which has to end, too.
+   */
+  let retired: readonly (readonly [key: string, values: ReadonlySet<string>])[] = [];
   const callbacks = new ObservableCallbacks();
 
   return {
@@ -44,10 +47,18 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
       scopes.set(key, streams);
       return createStreamMeter(streams, callbacks);
     },
-    retire: (key, values) => retirement.add(key, values),
+    retire(key, values) {
+      retired = [...retired, [key, values]];
+    },
     async collect() {
       for (const failure of await callbacks.ask()) options.onFailure(failure);
-      const isRetired = retirement.take();
+      const leaving = retired;
+      retired = [];
+      const isRetired = (attributes: Attributes): boolean =>
+        leaving.some(([key, values]) => {
+          const value = attributes[key];
+          return typeof value === 'string' && values.has(value);
+        });
       const collected: CollectedScope[] = [];
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired));
       return collected.filter(({ metrics }) => metrics.length > 0);

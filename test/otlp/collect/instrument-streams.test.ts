@@ -172,6 +172,15 @@ test('retiring ends the series of all instruments of all scopes, and of no other
   assert.equal(seriesOf(await read()).at(-1)?.length, 3, 'what came back stays');
 });
 
+test('only a text is such a value, and only what the attributes have themselves', async () => {
+  const { meter, read, retire } = collectingStreams();
+  meter('a').createCounter('c').add(1, { flag: true });
+  retire('flag', new Set(['true']));
+  retire('constructor', new Set(['w1']));
+  await read();
+  assert.equal((await read()).length, 1);
+});
+
 test('what is first heard of a worker after it was retired, but before the collection, ends too', async () => {
   const { meter, read, retire, tally } = collectingStreams();
   const counter = meter('a').createCounter('c');
