@@ -5,13 +5,8 @@
  * Beyond the API, its counters and histograms can be bound to one series, which is then looked up once and not at each
  * measurement. `meter/` uses that if a meter has it.
  */
-import {
-  type Attributes,
-  type Counter,
-  createNoopMeter,
-  type Histogram,
-  type Meter,
-} from '@opentelemetry/api';
+import { type Attributes, createNoopMeter, type Meter } from '@opentelemetry/api';
+import type { BindableCounter, BindableHistogram } from '../../meter/bindable.ts';
 import type { ObservableCallbacks } from './observable-callbacks.ts';
 import type { ScopeStreams } from './scope-streams.ts';
 import type { Measure, MeasureSeries, SeriesStream } from './series-stream.ts';
@@ -19,14 +14,6 @@ import type { Measure, MeasureSeries, SeriesStream } from './series-stream.ts';
 export interface StreamMeter extends Meter {
   createCounter(...asked: Parameters<Meter['createCounter']>): BindableCounter;
   createHistogram(...asked: Parameters<Meter['createHistogram']>): BindableHistogram;
-}
-
-export interface BindableCounter extends Counter {
-  bind(attributes?: Attributes): { readonly add: MeasureSeries };
-}
-
-export interface BindableHistogram extends Histogram {
-  bind(attributes?: Attributes): { readonly record: MeasureSeries };
 }
 
 /** Has the kinds of instruments that nobody here records in. */
@@ -72,7 +59,7 @@ function measurer(streams: readonly SeriesStream[]): Measure {
   );
 }
 
-function seriesMeasurer(streams: readonly SeriesStream[], attributes: Attributes | undefined): MeasureSeries {
+function seriesMeasurer(streams: readonly SeriesStream[], attributes: Attributes): MeasureSeries {
   const measures = streams.map((stream) => stream.bind(attributes));
   return (
     only(measures) ??
