@@ -35,18 +35,12 @@ function decode(
   encoding: Encoding | undefined,
   decodeResponse: Reader['decodeResponse'],
 ): unknown {
-  switch (encoding) {
-    case undefined:
-      return undefined;
-    case 'json':
-      return parseJson(response);
-    case 'protobuf':
-      try {
-        return decodeResponse(response);
-      } catch {
-        // Not an OTLP response: some backends answer with text.
-        return undefined;
-      }
+  if (encoding === 'json') return parseJson(response);
+  try {
+    return encoding === 'protobuf' ? decodeResponse(response) : undefined;
+  } catch {
+    // Not an OTLP response: some backends answer with text.
+    return undefined;
   }
 }
 
