@@ -8,9 +8,10 @@ import { combinationOf, METER_NAME } from './meter/catalog.ts';
 import { guardedProvider } from './meter/guarded-provider.ts';
 import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
 import { createSelfRecorder, type SelfRecorder } from './meter/self-recorder.ts';
-import { createPipeline, type EndedExport, type OpenOptions, type Pipeline } from './otlp/pipeline.ts';
+import { createPipeline, type OpenOptions, type Pipeline } from './otlp/pipeline.ts';
 import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
+import type { EndedExport } from './otlp/signal-export.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
 import type { DefectPlace, SelfEvent, Tell } from './self/self-event.ts';
 import type { Turn } from './turns.ts';
@@ -212,11 +213,11 @@ function openPipeline(
 }
 
 function exportEvents(service: string, ended: EndedExport, intervalMs: number): readonly SelfEvent[] {
-  const { recovery, waitedMs, ...finished } = ended;
+  const { recovery, waitedMs, items: points, rejectedItems: rejectedPoints, ...finished } = ended;
   const { backend, durationMs, outcome } = finished;
   const isLate = outcome !== 'failure' && durationMs > intervalMs;
   return [
-    { kind: 'export-finished', service, ...finished },
+    { kind: 'export-finished', service, ...finished, points, rejectedPoints },
     ...(isLate ? [{ kind: 'export-late', service, durationMs, waitedMs, intervalMs } as const] : []),
     ...(recovery === undefined
       ? []

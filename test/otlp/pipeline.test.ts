@@ -4,9 +4,10 @@ import { type TestContext, test } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { createPipeline, type EndedExport, type Pipeline } from '../../src/otlp/pipeline.ts';
+import { createPipeline, type Pipeline } from '../../src/otlp/pipeline.ts';
 import type { Provider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
+import type { EndedExport } from '../../src/otlp/signal-export.ts';
 import { createTurns } from '../../src/turns.ts';
 import { observed } from './collect/observed.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
@@ -68,7 +69,7 @@ test('closing exports what was counted, under each resource, and leaves nobody',
   assert.equal(point?.resource['telemetry.sdk.name'], 'opentelemetry');
   assert.equal(total(sink.latest('billing'), 'celery.task.sent'), 7);
   assert.deepEqual(
-    outcomes.map(({ name, outcome, points }) => [name, outcome, points]),
+    outcomes.map(({ name, outcome, items }) => [name, outcome, items]),
     [
       ['shop', 'success', 1],
       ['billing', 'success', 1],
@@ -174,7 +175,7 @@ test('much is sent in several requests, and each arrives', async (t) => {
   for (let task = 0; task < 100; task += 1) counter.add(1, { task });
   assert.deepEqual(await pipeline.close([[shop]], EXPORT_MS_MAX), new Set());
   assert.deepEqual(sizes, [40, 40, 20]);
-  assert.equal(outcomes[0]?.points, 100);
+  assert.equal(outcomes[0]?.items, 100);
 });
 
 test('the exporter’s own metrics are recorded where it is said', async (t) => {

@@ -4,9 +4,10 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExporterSettings, StreamSettings } from '../../../src/otlp/otlp-settings.ts';
-import { createPipeline, type EndedExport } from '../../../src/otlp/pipeline.ts';
+import { createPipeline } from '../../../src/otlp/pipeline.ts';
 import type { Provider } from '../../../src/otlp/provider.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
+import type { EndedExport } from '../../../src/otlp/signal-export.ts';
 import { createTurns } from '../../../src/turns.ts';
 import { longestTurnMs } from '../../longest-turn.ts';
 import { otlpSettings } from '../settings.ts';
