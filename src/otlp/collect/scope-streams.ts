@@ -4,6 +4,7 @@
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { createPace, type Turn } from '../../turns.ts';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
 import type { StreamSettings } from '../otlp-settings.ts';
@@ -24,16 +25,13 @@ export interface ScopeStreamsOptions {
   /** Called at the next collection. */
   readonly onOverflow?: ((overflow: Overflow) => void) | undefined;
   /** Awaited after each long piece of work. */
-  readonly turn: () => Promise<void>;
+  readonly turn: Turn;
 }
 
 export interface CollectedScope {
   readonly scope: InstrumentationScope;
   readonly metrics: readonly CollectedMetric[];
 }
-
-/** Longest time to collect without yielding. */
-const TURN_MS = 10;
 
 export class ScopeStreams {
   readonly #scope: InstrumentationScope;
@@ -55,24 +53,19 @@ export class ScopeStreams {
   /** Collects them one by one, and yields the event loop in between. */
   async collect(isRetired: (attributes: Attributes) => boolean): Promise<CollectedScope> {
     const metrics: CollectedMetric[] = [];
-    let untilMs = performance.now() + TURN_MS;
+    const pace = createPace(this.#options.turn);
     for (const stream of this.all()) {
       const collected = stream.collect(this.#options.nowMs(), isRetired);
       if (collected !== undefined) metrics.push(collected);
       this.#tellOverflow(stream);
-      if (performance.now() < untilMs) continue;
-      await this.#options.turn();
-      untilMs = performance.now() + TURN_MS;
+      await pace();
     }
     return { scope: this.#scope, metrics };
   }
 
-  counter(asked: Asked): readonly SeriesStream[] {
-    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, MONOTONIC_SUM));
-  }
-
-  upDownCounter(asked: Asked): readonly SeriesStream[] {
-    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, UP_DOWN_SUM));
+  sum(asked: Asked): readonly SeriesStream[] {
+    const aggregation = asked.kind === 'counter' ? MONOTONIC_SUM : UP_DOWN_SUM;
+    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, aggregation));
   }
 
   histogram(asked: Asked): readonly SeriesStream[] {

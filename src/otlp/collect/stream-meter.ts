@@ -22,11 +22,11 @@ const NOOP = createNoopMeter();
 export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCallbacks): StreamMeter {
   return {
     createCounter(name, options) {
-      const opened = streams.counter({ kind: 'counter', name, options });
+      const opened = streams.sum({ kind: 'counter', name, options });
       return { add: measurer(opened), bind: (attributes) => ({ add: seriesMeasurer(opened, attributes) }) };
     },
     createUpDownCounter: (name, options) => ({
-      add: measurer(streams.upDownCounter({ kind: 'up_down_counter', name, options })),
+      add: measurer(streams.sum({ kind: 'up_down_counter', name, options })),
     }),
     createHistogram(name, options) {
       const opened = streams.histogram({ kind: 'histogram', name, options });
