@@ -70,7 +70,7 @@ export function createDestinations(
   };
   const pipeline = openPipeline(options, { ...context, told: tell });
   const self = options.self.enabled
-    ? openSelf({ ...options, self: guardedSelf(options, told) }, pipeline, watch, () => ({
+    ? openSelf(options, pipeline, told, watch, () => ({
         services: readServices(),
         series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
       }))
@@ -133,12 +133,15 @@ const NO_SELF: SelfDestination = {
 function openSelf(
   { self: { attributes, meterProvider }, services: observed }: BridgeOptions,
   pipeline: Pipeline | undefined,
+  told: Tell,
   watch: () => ProcessWatch,
   read: () => Omit<SelfReadings, 'process'>,
 ): SelfDestination {
   const watched = watch();
   function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
-    if (meterProvider !== undefined) return { recordedIn: meterProvider, exported: [] };
+    // Failures of our own metrics are not counted in them.
+    if (meterProvider !== undefined)
+      return { recordedIn: attached(meterProvider, SELF_NAME, told), exported: [] };
     const resource = {
       'service.instance.id': watched.instanceId,
       ...attributes,
@@ -174,12 +177,6 @@ function selfPlaces(services: readonly BridgeService[]): Omit<OpenOptions, 'comb
     // One for the overflow, and those about our own metrics.
     pointsMin: points.reduce((sum, each) => sum + each, 1 + SELF_POINTS_PER_SERVICE),
   };
-}
-
-/** Failures of our own metrics are not counted in them. */
-function guardedSelf({ self }: BridgeOptions, told: Tell): BridgeOptions['self'] {
-  if (self.meterProvider === undefined) return self;
-  return { ...self, meterProvider: attached(self.meterProvider, SELF_NAME, told) };
 }
 
 function attached(provider: MeterProvider, service: string, tell: Tell): MeterProvider {
