@@ -71,24 +71,16 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
     into.observations += observations;
   }
 
-  /** Series with a point keep it while they are observed; the others get the remaining ones, first come, first served. */
   function takePoints(): readonly Reading[] {
-    let free = limit - 1;
-    for (const key of observed.keys()) if (placed.has(key)) free -= 1;
-    const places = new Map<string, Reading>();
-    let overflow: Reading | undefined;
-    for (const [key, reading] of observed) {
-      const isNew = !placed.has(key);
-      if (key !== OVERFLOW_KEY && (!isNew || free > 0)) {
-        places.set(key, reading);
-        if (isNew) free -= 1;
-      } else if (overflow === undefined) overflow = { ...reading, attributes: OVERFLOW };
-      else combine(overflow, reading);
-    }
+    const { own, others } = place(observed, placed, limit - 1);
     observed = new Map();
-    placed = new Set(places.keys());
-    overflowed += overflow?.observations ?? 0;
-    return overflow === undefined ? [...places.values()] : [...places.values(), overflow];
+    placed = new Set(own.keys());
+    const [first, ...more] = others;
+    if (first === undefined) return [...own.values()];
+    const overflow = { ...first, attributes: OVERFLOW };
+    for (const reading of more) combine(overflow, reading);
+    overflowed += overflow.observations;
+    return [...own.values(), overflow];
   }
 
   return {
@@ -110,6 +102,23 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
     },
     tally: () => ({ live, retired: 0, overflowed, refused }),
   };
+}
+
+/** Series with a point keep it while they are observed; the others get the remaining ones, first come, first served. */
+function place(observed: ReadonlyMap<string, Reading>, placed: ReadonlySet<string>, most: number) {
+  let free = most;
+  for (const key of observed.keys()) if (placed.has(key)) free -= 1;
+  const own = new Map<string, Reading>();
+  const others: Reading[] = [];
+  for (const [key, reading] of observed) {
+    const isNew = !placed.has(key);
+    if (key === OVERFLOW_KEY || (isNew && free <= 0)) others.push(reading);
+    else {
+      own.set(key, reading);
+      if (isNew) free -= 1;
+    }
+  }
+  return { own, others };
 }
 
 function combined(combination: GaugeCombination, one: number, other: number): number {
