@@ -39,21 +39,28 @@ export interface GaugeStream extends Stream {
 /** A gauge has no start time, which is 0 on the wire. */
 const NO_TIME: HrTime = [0, 0];
 
+/** A series, until it is not observed between two collections, or has no place. */
 interface Reading {
   readonly attributes: Attributes;
+  /** Size of the attributes in a request. */
+  readonly bytes: number;
+  /** Observed with the attributes of the overflow: it never has a point of its own. */
+  readonly isOverflow: boolean;
   value: number;
-  /** Number of observations in it. */
+  /** Number of observations in it since the last collection. */
   observations: number;
+  /** Whether it has a point of its own. */
+  hasPlace: boolean;
 }
 
 export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const { descriptor, combination, limit, keeps } = options;
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
-  /** Since the last collection, by key. Their number is bounded by those who observe. */
-  let observed = new Map<string, Reading>();
-  /** Those that had a point of their own in the last collection. */
-  let placed: ReadonlySet<string> = new Set();
+  /** Their number is bounded by those who observe. */
+  const readings = new Map<string, Reading>();
+  /** Since the last collection. */
+  let observed: Reading[] = [];
   let live = 0;
   let overflowed = 0;
   let refused = 0;
@@ -65,22 +72,20 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
     return isWithin;
   }
 
-  function combine(into: Reading, { value, observations }: Omit<Reading, 'attributes'>): void {
+  function combine(into: Reading, value: number): void {
     const both = combined(combination, into.value, value);
     if (fits(both)) into.value = both;
-    into.observations += observations;
   }
 
   function takePoints(): readonly Reading[] {
-    const { own, others } = place(observed, placed, limit - 1);
-    observed = new Map();
-    placed = new Set(own.keys());
+    const { own, others } = place(observed, limit - 1);
+    observed = [];
     const [first, ...more] = others;
-    if (first === undefined) return [...own.values()];
-    const overflow = { ...first, attributes: OVERFLOW };
-    for (const reading of more) combine(overflow, reading);
-    overflowed += overflow.observations;
-    return [...own.values(), overflow];
+    if (first === undefined) return own;
+    const overflow = { ...first, attributes: OVERFLOW, bytes: attributesBytes(OVERFLOW) };
+    for (const { value } of more) combine(overflow, value);
+    overflowed += others.reduce((sum, { observations }) => sum + observations, 0);
+    return [...own, overflow];
   }
 
   return {
@@ -91,34 +96,59 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       if (!fits(value)) return;
       const kept = keptAttributes(attributes, keeps);
       const key = keyOf(kept);
-      const reading = observed.get(key);
-      if (reading === undefined) observed.set(key, { attributes: frozen(kept), value, observations: 1 });
-      else combine(reading, { value, observations: 1 });
+      const reading = readings.get(key) ?? newReading(key, kept);
+      if (reading.observations > 0) combine(reading, value);
+      else {
+        readings.set(key, reading);
+        reading.value = value;
+        observed.push(reading);
+      }
+      reading.observations += 1;
     },
     collect(collectedAtMs) {
       const points = takePoints();
       live = points.length;
-      return points.length === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
+      const metric = live === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
+      forgetAbsent(readings);
+      return metric;
     },
     tally: () => ({ live, retired: 0, overflowed, refused }),
   };
 }
 
+function newReading(key: string, kept: Attributes): Reading {
+  const attributes = frozen(kept);
+  return {
+    attributes,
+    bytes: attributesBytes(attributes),
+    isOverflow: key === OVERFLOW_KEY,
+    value: 0,
+    observations: 0,
+    hasPlace: false,
+  };
+}
+
 /** Series with a point keep it while they are observed; the others get the remaining ones, first come, first served. */
-function place(observed: ReadonlyMap<string, Reading>, placed: ReadonlySet<string>, most: number) {
+function place(observed: readonly Reading[], most: number) {
   let free = most;
-  for (const key of observed.keys()) if (placed.has(key)) free -= 1;
-  const own = new Map<string, Reading>();
+  for (const { hasPlace } of observed) if (hasPlace) free -= 1;
+  const own: Reading[] = [];
   const others: Reading[] = [];
-  for (const [key, reading] of observed) {
-    const isNew = !placed.has(key);
-    if (key === OVERFLOW_KEY || (isNew && free <= 0)) others.push(reading);
-    else {
-      own.set(key, reading);
-      if (isNew) free -= 1;
+  for (const reading of observed) {
+    if (!reading.hasPlace && free > 0 && !reading.isOverflow) {
+      reading.hasPlace = true;
+      free -= 1;
     }
+    (reading.hasPlace ? own : others).push(reading);
   }
   return { own, others };
+}
+
+function forgetAbsent(readings: Map<string, Reading>): void {
+  for (const [key, reading] of readings) {
+    if (reading.observations === 0 || !reading.hasPlace) readings.delete(key);
+    reading.observations = 0;
+  }
 }
 
 function combined(combination: GaugeCombination, one: number, other: number): number {
@@ -138,21 +168,19 @@ function handOver(
   descriptor: MetricDescriptor,
 ): CollectedMetric {
   const endTime = millisToHrTime(collectedAtMs);
-  const pointOf = ({ attributes, value }: Reading): DataPoint<number> => ({
-    attributes,
-    startTime: NO_TIME,
-    endTime,
-    value,
-  });
+  // Copied now: the same readings are reused at the next collection.
+  const points = readings.map(
+    ({ attributes, value }): DataPoint<number> => ({ attributes, startTime: NO_TIME, endTime, value }),
+  );
   return {
-    points: readings.length,
-    bytesOf: (point) => pointBytes(attributesBytes(readings[point]?.attributes ?? {}), 0),
+    points: points.length,
+    bytesOf: (point) => pointBytes(readings[point]?.bytes ?? 0, 0),
     slice: (from, to) => ({
       descriptor,
       // A gauge has none, but the field is required.
       aggregationTemporality: AggregationTemporality.CUMULATIVE,
       dataPointType: DataPointType.GAUGE,
-      dataPoints: readings.slice(from, to).map(pointOf),
+      dataPoints: points.slice(from, to),
     }),
     // An old value of a gauge is not worth a retry.
     exported: () => {},
