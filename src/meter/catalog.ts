@@ -442,8 +442,8 @@ export const SELF_METRICS = {
   },
 } as const satisfies Record<string, InstrumentRow>;
 
-/** How the values of a gauge are combined; for gauges not in the catalog, the last value wins. */
-export function combinationOf(instrument: string): 'sum' | 'max' | 'last' {
+/** How the values of a gauge are combined; those of gauges not in the catalog by their maximum. */
+export function combinationOf(instrument: string): 'sum' | 'max' {
   const tables: Readonly<Record<string, InstrumentRow>> = { ...METRICS, ...SELF_METRICS };
-  return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'last';
+  return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'max';
 }

@@ -19,7 +19,7 @@ export interface Provider
   extends ExportSource<ResourceMetrics>,
     Pick<InstrumentStreams, 'getMeter' | 'retire' | 'tally'> {}
 
-/** By default, the last value of a gauge counts, and long work yields the event loop. */
+/** By default, gauges are combined by their maximum, and long work yields the event loop. */
 export interface ProviderOptions
   extends Partial<Omit<ScopeStreamsOptions, 'settings'>>,
     Pick<InstrumentStreamsOptions, 'settings' | 'onFailure'> {
@@ -32,7 +32,7 @@ export interface ProviderOptions
 export function createProvider(options: ProviderOptions): Provider {
   const { name, resource, pointsPerRequestMax, turn = nextTurn } = options;
   const streams = createInstrumentStreams({
-    combination: () => 'last',
+    combination: () => 'max',
     nowMs: () => Date.now(),
     ...options,
     turn,

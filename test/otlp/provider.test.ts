@@ -135,7 +135,7 @@ test('a worker that came back goes on, though another request of its provider is
   assert.deepEqual(starts, [1000, 2500, 2500, 2500]);
 });
 
-test('gauges are combined by the name of their instrument; by default the last value is taken', async () => {
+test('gauges are combined by the name of their instrument; by default the highest value is taken', async () => {
   const streams: SettingsOverrides['streams'] = {
     views: [{ selector: { instrumentName: '*' }, stream: { attributeKeys: { excluded: ['worker'] } } }],
   };
@@ -154,7 +154,7 @@ test('gauges are combined by the name of their instrument; by default the last v
     both.map(async ({ exportAll }) => summaryOf(await exportAll()).map((point) => point[2])),
   );
   assert.deepEqual(totals, [
-    [2, 2],
+    [4, 4],
     [6, 4],
   ]);
 });

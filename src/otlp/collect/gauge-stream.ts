@@ -21,7 +21,7 @@ import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-
 import { maxOf } from './value-range.ts';
 
 /** How several observations become one value, if a view drops the attribute that differs, or in the overflow. */
-export type GaugeCombination = 'sum' | 'max' | 'last';
+export type GaugeCombination = 'sum' | 'max';
 
 export interface GaugeStreamOptions {
   readonly descriptor: MetricDescriptor;
@@ -73,7 +73,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   }
 
   function combine(into: Reading, value: number): void {
-    const both = combined(combination, into.value, value);
+    const both = combination === 'sum' ? into.value + value : Math.max(into.value, value);
     if (fits(both)) into.value = both;
   }
 
@@ -148,17 +148,6 @@ function forgetAbsent(readings: Map<string, Reading>): void {
   for (const [key, reading] of readings) {
     if (reading.observations === 0 || !reading.hasPlace) readings.delete(key);
     reading.observations = 0;
-  }
-}
-
-function combined(combination: GaugeCombination, one: number, other: number): number {
-  switch (combination) {
-    case 'sum':
-      return one + other;
-    case 'max':
-      return Math.max(one, other);
-    case 'last':
-      return other;
   }
 }
 

@@ -18,7 +18,7 @@ export interface ExportOutcome {
   readonly durationMs: number;
   /** The part of it spent waiting for the backend, ms. */
   readonly waitedMs: number;
-  /** Points that arrived, rejected ones included. */
+  /** Items that arrived, rejected ones included. */
   readonly items: number;
   readonly rejectedItems: number;
   /** The backend’s message, or why it failed; '' if all is well. */

@@ -20,7 +20,7 @@ export interface Backend<Data> {
 }
 
 export interface Sent<Data> {
-  /** Points that arrived, rejected ones included. */
+  /** Items that arrived, rejected ones included. */
   items: number;
   rejectedItems: number;
   /** Spent waiting for answers while the event loop was idle, ms. */
@@ -40,7 +40,7 @@ interface Refused<Data> {
 
 /** A refused request is split into so many. */
 const PARTS = 4;
-/** Such parts per export, at most. Enough to find the one point among 1000 that the backend refuses. */
+/** Such parts per export, at most. Enough to find the one item among 1000 that the backend refuses. */
 const PARTS_MAX = 32;
 
 export function nothingSent<Data>(stop?: Sent<Data>['stop']): Sent<Data> {

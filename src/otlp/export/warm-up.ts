@@ -9,19 +9,19 @@ import type { ExportRequest } from './export-request.ts';
 export type WarmUp<Data> = (request: ExportRequest<Data>) => Promise<void>;
 
 /** After so many items the serialiser is compiled. */
-const COLD_POINTS = 1000;
+const COLD_ITEMS = 1000;
 /** Serialised without yielding, which takes 10 ms at first. */
-const TURN_POINTS = 50;
+const TURN_ITEMS = 50;
 
 /** @param serialise as for protobuf: JSON is native code */
 export function createWarmUp<Data>(serialise: (data: Data) => unknown): WarmUp<Data> {
-  let coldPoints = COLD_POINTS;
+  let coldItems = COLD_ITEMS;
   let last = Promise.resolve();
 
   async function warmUp(request: ExportRequest<Data>): Promise<void> {
-    for (const part of request.parts(TURN_POINTS)) {
-      if (coldPoints <= 0) return;
-      coldPoints -= part.items;
+    for (const part of request.parts(TURN_ITEMS)) {
+      if (coldItems <= 0) return;
+      coldItems -= part.items;
       // The request itself is this small, so sending it takes no longer.
       if (part.items === request.items) return;
       await nextTurn();
@@ -34,7 +34,7 @@ export function createWarmUp<Data>(serialise: (data: Data) => unknown): WarmUp<D
   }
 
   return (request) => {
-    if (coldPoints > 0) last = last.then(() => warmUp(request));
+    if (coldItems > 0) last = last.then(() => warmUp(request));
     return last;
   };
 }

@@ -30,7 +30,7 @@ export function collectingStreams(options: CollectingOptions = {}): CollectingSt
   const failures: unknown[] = [];
   const streams = createInstrumentStreams({
     settings: otlpSettings('', { streams: settings }).streams,
-    combination: () => 'last',
+    combination: () => 'max',
     nowMs: () => Date.now(),
     onFailure: (reason) => failures.push(reason),
     turn: nextTurn,

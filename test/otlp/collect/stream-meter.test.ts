@@ -146,7 +146,7 @@ test('a gauge is combined as its instrument says, whatever its name becomes', as
   const { meter, collect } = meterOf({
     combination(instrument) {
       asked.push(instrument);
-      return instrument === 'g' ? 'max' : 'last';
+      return instrument === 'g' ? 'max' : 'sum';
     },
     settings: { views: [view({ name: 'renamed', attributeKeys: { included: [] } })] },
   });

@@ -62,7 +62,7 @@ const pipeline = createPipeline({
   random: () => 0,
   turn: createTurns(),
 });
-const provider = pipeline.open('shop', serviceResource('shop', {}), { combination: () => 'last' });
+const provider = pipeline.open('shop', serviceResource('shop', {}), { combination: () => 'max' });
 record(provider, series);
 await nextTurn();
 const told: ColdExportTold = {
