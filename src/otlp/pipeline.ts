@@ -5,18 +5,14 @@
 import type { Resource } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Overflow } from './collect/collected-metric.ts';
-import type { GaugeCombination } from './collect/gauge-stream.ts';
+import type { ScopeStreamsOptions } from './collect/scope-streams.ts';
 import type { OtlpSettings, StreamSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
 import { createSignalExport, type SignalExport, type SignalExportOptions } from './signal-export.ts';
 import { SIGNALS } from './signals.ts';
 
 /** Options of one provider. */
-export interface OpenOptions {
-  /** How gauges of an instrument are combined, by its name. */
-  readonly combination: (instrument: string) => GaugeCombination;
-  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
-  readonly retentionMs?: number;
+export interface OpenOptions extends Pick<ScopeStreamsOptions, 'combination' | 'retentionMs'> {
   /** Raises the settings’ cardinality limits to at least this, but not those of views. */
   readonly pointsMin?: number;
 }

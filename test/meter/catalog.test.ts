@@ -128,7 +128,7 @@ test('a name is of the catalog only if it has a row there', () => {
     assert.ok(!isMetricName(name));
 });
 
-test('the values of a gauge are combined as its row says, and of one that has no row the last is taken', () => {
+test('the values of a gauge are combined as its row says, and of one that has no row the highest is taken', () => {
   assert.equal(combinationOf('celery.worker.tasks.active'), 'sum');
   assert.equal(combinationOf('celery.worker.heartbeat.age'), 'max');
   assert.equal(combinationOf('celery_otel.table.entries'), 'sum');

@@ -18,17 +18,14 @@ import {
 import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { attributesBytes, pointBytes } from './point-bytes.ts';
 import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
+import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
 /** How several observations become one value, if a view drops the attribute that differs, or in the overflow. */
 export type GaugeCombination = 'sum' | 'max';
 
-export interface GaugeStreamOptions {
-  readonly descriptor: MetricDescriptor;
+export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
   readonly combination: GaugeCombination;
-  /** The cardinality limit, the overflow point included. */
-  readonly limit: number;
-  readonly keeps?: ((key: string) => boolean) | undefined;
 }
 
 export interface GaugeStream extends Stream {

@@ -10,18 +10,14 @@ import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
 import type { StreamSettings } from '../otlp-settings.ts';
 import type { CollectedMetric, Overflow, Stream } from './collected-metric.ts';
 import { createGaugeStream, type GaugeCombination, type GaugeStream } from './gauge-stream.ts';
-import { createSeriesStream, type SeriesStream } from './series-stream.ts';
+import { createSeriesStream, type SeriesStream, type SeriesStreamOptions } from './series-stream.ts';
 import { type Asked, openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
 
-export interface ScopeStreamsOptions {
+export interface ScopeStreamsOptions
+  extends Pick<SeriesStreamOptions<never>, 'nowMs' | 'steadyMs' | 'retentionMs'> {
   readonly settings: StreamSettings;
   /** How gauges of an instrument are combined, by its name. */
   readonly combination: (instrument: string) => GaugeCombination;
-  readonly nowMs: () => number;
-  /** A monotonic clock; by default that of the process. */
-  readonly steadyMs?: (() => number) | undefined;
-  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
-  readonly retentionMs?: number | undefined;
   /** Called at the next collection. */
   readonly onOverflow?: ((overflow: Overflow) => void) | undefined;
   /** Awaited after each long piece of work. */

@@ -33,7 +33,7 @@ export interface StreamPlan {
   /** The cardinality limit, the overflow point included. */
   readonly limit: number;
   /** Whether an attribute key is kept; undefined: all are. */
-  readonly keeps: ((key: string) => boolean) | undefined;
+  readonly keeps?: ((key: string) => boolean) | undefined;
 }
 
 /**
