@@ -8,9 +8,10 @@ import { combinationOf, METER_NAME } from './meter/catalog.ts';
 import { guardedProvider } from './meter/guarded-provider.ts';
 import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
 import { createSelfRecorder, type SelfRecorder } from './meter/self-recorder.ts';
-import { createPipeline, type EndedExport, type OpenOptions, type Pipeline } from './otlp/pipeline.ts';
+import { createPipeline, type OpenOptions, type Pipeline } from './otlp/pipeline.ts';
 import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
+import type { EndedExport } from './otlp/signal-export.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
 import type { DefectPlace, SelfEvent, Tell } from './self/self-event.ts';
 import { VERSION } from './version.ts';
@@ -69,7 +70,7 @@ export function createDestinations(
   };
   const pipeline = openPipeline(options, { ...context, told: tell });
   const self = options.self.enabled
-    ? openSelf({ ...options, self: guardedSelf(options, told) }, pipeline, watch, () => ({
+    ? openSelf(options, pipeline, told, watch, () => ({
         services: readServices(),
         series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
       }))
@@ -132,12 +133,15 @@ const NO_SELF: SelfDestination = {
 function openSelf(
   { self: { attributes, meterProvider }, services: observed }: BridgeOptions,
   pipeline: Pipeline | undefined,
+  told: Tell,
   watch: () => ProcessWatch,
   read: () => Omit<SelfReadings, 'process'>,
 ): SelfDestination {
   const watched = watch();
   function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
-    if (meterProvider !== undefined) return { recordedIn: meterProvider, exported: [] };
+    // Failures of our own metrics are not counted in them.
+    if (meterProvider !== undefined)
+      return { recordedIn: attached(meterProvider, SELF_NAME, told), exported: [] };
     const resource = {
       'service.instance.id': watched.instanceId,
       ...attributes,
@@ -175,12 +179,6 @@ function selfPlaces(services: readonly BridgeService[]): Omit<OpenOptions, 'comb
   };
 }
 
-/** Failures of our own metrics are not counted in them. */
-function guardedSelf({ self }: BridgeOptions, told: Tell): BridgeOptions['self'] {
-  if (self.meterProvider === undefined) return self;
-  return { ...self, meterProvider: attached(self.meterProvider, SELF_NAME, told) };
-}
-
 function attached(provider: MeterProvider, service: string, tell: Tell): MeterProvider {
   return guardedProvider(provider, (reason) => tell(defect(service, 'attached_provider', reason)));
 }
@@ -212,11 +210,11 @@ function openPipeline(
 }
 
 function exportEvents(service: string, ended: EndedExport, intervalMs: number): readonly SelfEvent[] {
-  const { recovery, waitedMs, ...finished } = ended;
+  const { recovery, waitedMs, items: points, rejectedItems: rejectedPoints, ...finished } = ended;
   const { backend, durationMs, outcome } = finished;
   const isLate = outcome !== 'failure' && durationMs > intervalMs;
   return [
-    { kind: 'export-finished', service, ...finished },
+    { kind: 'export-finished', service, ...finished, points, rejectedPoints },
     ...(isLate ? [{ kind: 'export-late', service, durationMs, waitedMs, intervalMs } as const] : []),
     ...(recovery === undefined
       ? []

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DataPointType } from '@opentelemetry/sdk-metrics';
+import { DataPointType, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { combinationOf, METER_NAME } from '../src/meter/catalog.ts';
 import type { ExportRequest } from '../src/otlp/export/export-request.ts';
 import { createProvider } from '../src/otlp/provider.ts';
@@ -75,7 +75,7 @@ test(`${TASKS} names and ${WORKERS} workers in one burst: no event loop turn of 
   assert.equal(service.state().tables.reordering_window.size, TASKS * 1.5);
 
   for (let collection = 1; collection <= 3; collection += 1) {
-    let requests: readonly ExportRequest[] = [];
+    let requests: readonly ExportRequest<ResourceMetrics>[] = [];
     const turnMs = await longestTurnMs(async () => {
       requests = await provider.collect();
     });
@@ -86,9 +86,9 @@ test(`${TASKS} names and ${WORKERS} workers in one burst: no event loop turn of 
   }
 });
 
-function sumOf(requests: readonly ExportRequest[], metric: string): number {
+function sumOf(requests: readonly ExportRequest<ResourceMetrics>[], metric: string): number {
   return requests
-    .flatMap((request) => request.metrics().scopeMetrics.flatMap(({ metrics }) => metrics))
+    .flatMap((request) => request.data().scopeMetrics.flatMap(({ metrics }) => metrics))
     .filter(({ descriptor }) => descriptor.name === metric)
     .flatMap((data) => (data.dataPointType === DataPointType.SUM ? data.dataPoints : []))
     .reduce((sum, { value }) => sum + value, 0);

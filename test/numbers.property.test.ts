@@ -89,8 +89,8 @@ test('whatever numbers events contain, each exported point is finite, not negati
         async function exportAll(isTaken: boolean): Promise<void> {
           nowMs += 5_000;
           for (const request of await provider.collect()) {
-            checkPoints(serialised(request.metrics(), 'protobuf'));
-            const json = new TextDecoder().decode(serialised(request.metrics(), 'json'));
+            checkPoints(serialised(request.data(), 'protobuf'));
+            const json = new TextDecoder().decode(serialised(request.data(), 'json'));
             assert.doesNotMatch(json, /null|NaN|Infinity|"asInt":"?-?\d*[.e]/u);
             if (isTaken) request.exported();
           }

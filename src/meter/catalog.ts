@@ -38,14 +38,10 @@ export interface MetricRow extends InstrumentRow {
 /** The instrumentation scope of all metrics in these tables, for every resource. */
 export const METER_NAME = 'celery-otel';
 
-const ON = { enabled: true, stability: 'development' } as const;
-const OFF = { ...ON, enabled: false } as const;
-
 const TASK = ['celery.task.name', 'celery.queue.name'] as const;
 const TASK_ON_WORKER = [...TASK, 'celery.worker.name'] as const;
 const WORKER = ['celery.worker.name'] as const;
 
-const SELF = { stability: 'development' } as const;
 const SERVICE = ['celery_otel.service'] as const;
 
 /** Fine-grained below ten seconds, where most tasks end, and up to an hour. */
@@ -64,85 +60,67 @@ const LAG_BUCKETS_S = [
 /** From a local backend to the longest usual timeouts. */
 const EXPORT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
+const DEVELOPMENT = { stability: 'development' } as const;
+
+/** What most rows have in common. */
+const COUNTER = { instrument: 'counter', valueType: 'int', ...DEVELOPMENT } as const;
+const DURATION = { instrument: 'histogram', unit: 's', valueType: 'double', ...DEVELOPMENT } as const;
+const SUM_GAUGE = { instrument: 'gauge', combined: 'sum', valueType: 'int', ...DEVELOPMENT } as const;
+const MAX_GAUGE = { instrument: 'gauge', combined: 'max', valueType: 'double', ...DEVELOPMENT } as const;
+
+const ON = { enabled: true } as const;
+const TASK_COUNTER = { ...COUNTER, ...ON, unit: '{task}' } as const;
+
 /** Metrics of each Celery service, under its own resource. */
 export const METRICS = {
   'celery.task.sent': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: TASK,
     description: 'Tasks sent, by clients that send task-sent events (task_send_sent_event).',
   },
   'celery.task.received': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: TASK_ON_WORKER,
     description: 'Tasks received by a worker from its queue.',
   },
   'celery.task.started': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: TASK_ON_WORKER,
     description: 'Task runs started by a worker.',
   },
   'celery.task.succeeded': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: TASK_ON_WORKER,
     description: 'Task runs that succeeded.',
   },
   'celery.task.failed': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: [...TASK_ON_WORKER, 'error.type'],
     description:
       'Task runs that failed: they raised an exception, exceeded a time limit or lost their pool process.',
   },
   'celery.task.retried': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: [...TASK_ON_WORKER, 'error.type'],
     description: 'Task runs that ended in a retry.',
   },
   'celery.task.rejected': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: [...TASK_ON_WORKER, 'celery.task.requeue'],
     description: 'Task runs that were rejected, by the task itself or because its pool process was lost.',
   },
   'celery.task.revoked': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: [...TASK_ON_WORKER, 'celery.task.revocation'],
     description: 'Tasks that were revoked, were terminated or expired; each is counted once.',
   },
   'celery.task.cancelled': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: TASK_ON_WORKER,
     description: 'Task runs that a worker cancelled when it lost the connection to its broker.',
   },
   'celery.task.runtime': {
-    instrument: 'histogram',
-    unit: 's',
-    valueType: 'double',
+    ...DURATION,
     ...ON,
     attributes: TASK_ON_WORKER,
     optionalAttributes: ['error.type'],
@@ -151,9 +129,7 @@ export const METRICS = {
       'Runtime of tasks. For failures and retries it is computed from the worker’s timestamps, and has their error.type.',
   },
   'celery.task.wait_time': {
-    instrument: 'histogram',
-    unit: 's',
-    valueType: 'double',
+    ...DURATION,
     ...ON,
     attributes: TASK,
     buckets: WAIT_BUCKETS_S,
@@ -161,9 +137,7 @@ export const METRICS = {
       'Time from the sending of a task (or its ETA, if later) to its start: the whole waiting time.',
   },
   'celery.task.queue_time': {
-    instrument: 'histogram',
-    unit: 's',
-    valueType: 'double',
+    ...DURATION,
     ...ON,
     attributes: TASK,
     buckets: WAIT_BUCKETS_S,
@@ -171,9 +145,7 @@ export const METRICS = {
       'Time from the sending of a task to its receipt by a worker: the waiting time in the broker, without the delay of native delayed delivery.',
   },
   'celery.task.prefetch_time': {
-    instrument: 'histogram',
-    unit: 's',
-    valueType: 'double',
+    ...DURATION,
     ...ON,
     attributes: TASK,
     optInAttributes: WORKER,
@@ -182,110 +154,86 @@ export const METRICS = {
       'Time from the receipt of a task (or its ETA, if later) to its start: the waiting time in the worker.',
   },
   'celery.task.lost': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: TASK_ON_WORKER,
     description:
       'Tasks that were running when their worker died and were not delivered again; each is counted once. Counted soon if a successor of the worker proves the death, else after `lost_timeout`.',
   },
   'celery.task.oldest_age': {
-    instrument: 'gauge',
-    combined: 'max',
-    unit: 's',
-    valueType: 'double',
+    ...MAX_GAUGE,
     ...ON,
+    unit: 's',
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
       'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task that no worker reports within a day is no longer considered waiting.',
   },
   'celery.worker.up': {
-    instrument: 'gauge',
-    combined: 'sum',
-    unit: '{worker}',
-    valueType: 'int',
+    ...SUM_GAUGE,
     ...ON,
+    unit: '{worker}',
     attributes: WORKER,
     description: '1 while a worker is alive; 0 after its goodbye, or after `worker_timeout` of silence.',
   },
   'celery.worker.exits': {
-    instrument: 'counter',
-    unit: '{exit}',
-    valueType: 'int',
+    ...COUNTER,
     ...ON,
+    unit: '{exit}',
     attributes: [...WORKER, 'celery.worker.exit.reason'],
     description: 'Worker processes that ended, by reason: a deployment is a goodbye, a crash is not.',
   },
   'celery.worker.tasks.active': {
-    instrument: 'gauge',
-    combined: 'sum',
-    unit: '{task}',
-    valueType: 'int',
+    ...SUM_GAUGE,
     ...ON,
+    unit: '{task}',
     attributes: WORKER,
     description: 'Tasks that a worker is running, from its last heartbeat; 0 while it is not up.',
   },
   'celery.worker.tasks.prefetched': {
-    instrument: 'gauge',
-    combined: 'sum',
-    unit: '{task}',
-    valueType: 'int',
+    ...SUM_GAUGE,
     ...ON,
+    unit: '{task}',
     attributes: WORKER,
     description:
       'Tasks that a worker has received, that are due and that have not started; 0 while it is not up.',
   },
   'celery.worker.tasks.scheduled': {
-    instrument: 'gauge',
-    combined: 'sum',
-    unit: '{task}',
-    valueType: 'int',
+    ...SUM_GAUGE,
     ...ON,
+    unit: '{task}',
     attributes: WORKER,
     description: 'Tasks that a worker has received and whose ETA is in the future; 0 while it is not up.',
   },
   'celery.worker.tasks.processed': {
-    instrument: 'counter',
-    unit: '{task}',
-    valueType: 'int',
-    ...ON,
+    ...TASK_COUNTER,
     attributes: WORKER,
     description: 'Tasks that a worker has started since it was first seen, from its heartbeats.',
   },
   'celery.worker.events.lost': {
-    instrument: 'counter',
-    unit: '{event}',
-    valueType: 'int',
+    ...COUNTER,
     ...ON,
+    unit: '{event}',
     attributes: WORKER,
     description: 'Task starts that a worker’s heartbeats count, but for which no event arrived.',
   },
   'celery.worker.heartbeat.age': {
-    instrument: 'gauge',
-    combined: 'max',
-    unit: 's',
-    valueType: 'double',
+    ...MAX_GAUGE,
     ...ON,
+    unit: 's',
     attributes: WORKER,
     description:
       'Time since the last event from a worker; it does not grow without a connection to the broker.',
   },
   'celery.worker.load': {
-    instrument: 'gauge',
-    combined: 'max',
+    ...MAX_GAUGE,
+    enabled: false,
     unit: '{run}',
-    valueType: 'double',
-    ...OFF,
     attributes: [...WORKER, 'celery.worker.load.period'],
     description: 'Load averages of a worker’s host, from its last heartbeat; 0 while the worker is not up.',
   },
   'celery.worker.info': {
-    instrument: 'gauge',
-    combined: 'sum',
-    unit: '{worker}',
-    valueType: 'int',
+    ...SUM_GAUGE,
     ...ON,
+    unit: '{worker}',
     attributes: [...WORKER, 'celery.version', 'os.type'],
     description:
       '1 for the version of Celery that a worker reports while it is up; 0 while it is not up, and for its former versions.',
@@ -316,252 +264,186 @@ export const OPT_INS: readonly OptIn[] = METRIC_NAMES.flatMap((name) => {
 /** Self telemetry, under the resource `service.name=celery-otel`. */
 export const SELF_METRICS = {
   'celery_otel.up': {
-    instrument: 'gauge',
-    combined: 'sum',
+    ...SUM_GAUGE,
     unit: '{process}',
-    valueType: 'int',
-    ...SELF,
     attributes: [],
     description: '1 while celery-otel runs.',
   },
   'celery_otel.uptime': {
-    instrument: 'gauge',
-    combined: 'max',
+    ...MAX_GAUGE,
     unit: 's',
-    valueType: 'double',
-    ...SELF,
     attributes: [],
     description: 'Time since celery-otel was started.',
   },
   'celery_otel.events': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{event}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.event.type'],
     description: 'Celery events that were decoded and applied.',
   },
   'celery_otel.event.lag': {
-    instrument: 'histogram',
-    unit: 's',
-    valueType: 'double',
-    ...SELF,
+    ...DURATION,
     attributes: SERVICE,
     buckets: LAG_BUCKETS_S,
     description: 'Time from an event, by its sender’s clock, to its arrival; 0 if that is negative.',
   },
   'celery_otel.input.dropped': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{item}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.drop.reason', 'celery_otel.drop.intentional'],
     description: 'Messages, or events in them, that were dropped.',
   },
   'celery_otel.defects': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{defect}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.defect.where'],
     description: 'Internal errors, and errors of attached providers, that were caught and logged.',
   },
   'celery_otel.fields.implausible': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{field}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.event.field'],
     description: 'Fields with implausible values, which were treated as missing; their events were counted.',
   },
   'celery_otel.broker.connected': {
-    instrument: 'gauge',
-    combined: 'sum',
+    ...SUM_GAUGE,
     unit: '{connection}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description: '1 while there is a connection over which events can arrive, else 0.',
   },
   'celery_otel.broker.connections': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{connection}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description: 'Connections to a broker that were established; all but the first are reconnections.',
   },
   'celery_otel.broker.sessions': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{session}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.session.end'],
     description: 'Sessions with a broker that ended, and attempts that failed.',
   },
   'celery_otel.table.entries': {
-    instrument: 'gauge',
-    combined: 'sum',
+    ...SUM_GAUGE,
     unit: '{entry}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description:
       'Entries of a bounded table. Finished tasks are kept until their place is needed, so the table of tasks fills up over time.',
   },
   'celery_otel.table.limit': {
-    instrument: 'gauge',
-    combined: 'sum',
+    ...SUM_GAUGE,
     unit: '{entry}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description: 'Maximum number of entries of a bounded table.',
   },
   'celery_otel.table.size': {
-    instrument: 'gauge',
-    combined: 'sum',
+    ...SUM_GAUGE,
     unit: 'By',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description: 'Estimated memory of the entries of a bounded table; the estimate is conservative.',
   },
   'celery_otel.table.size_limit': {
-    instrument: 'gauge',
-    combined: 'sum',
+    ...SUM_GAUGE,
     unit: 'By',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description:
       'Maximum memory of the entries of a bounded table, derived from its limit on entries. Only names much longer than usual reach it first.',
   },
   'celery_otel.table.evictions': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{entry}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.table'],
     description: 'Entries that were removed from a full table while they were still needed.',
   },
   'celery_otel.clock.skews': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{measurement}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.sender.host', 'celery_otel.worker.host'],
     description: 'Negative waiting times, which were counted as 0, because the clocks of two hosts differ.',
   },
   'celery_otel.lost.refuted': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{task}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description:
       'Tasks that were counted as `celery.task.lost` but ended after all; their ends are counted too.',
   },
   'celery_otel.series': {
-    instrument: 'gauge',
-    combined: 'sum',
+    ...SUM_GAUGE,
     unit: '{series}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description: 'Points of all metrics of a resource in its last collection.',
   },
   'celery_otel.series.retired': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{series}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description:
       'Series that ended, because their worker was forgotten or because others needed their places while they were idle.',
   },
   'celery_otel.series.overflowed': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{measurement}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description:
       'Measurements of series beyond the cardinality limit, which are exported together under `otel.metric.overflow`.',
   },
   'celery_otel.measurements.refused': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{measurement}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description:
       'Measurements that were dropped, because they are negative, not finite, or too large for the sum of their series.',
   },
   'celery_otel.exports': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{export}',
-    valueType: 'int',
-    ...SELF,
     attributes: [...SERVICE, 'celery_otel.export.outcome'],
     description: 'Exports that ended, by outcome.',
   },
   'celery_otel.export.duration': {
-    instrument: 'histogram',
-    unit: 's',
-    valueType: 'double',
-    ...SELF,
+    ...DURATION,
     attributes: [...SERVICE, 'celery_otel.export.outcome'],
     buckets: EXPORT_BUCKETS_S,
     description: 'Duration of exports, with all their requests.',
   },
   'celery_otel.export.points': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{point}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description: 'Points that arrived at the backend, including those that it rejected.',
   },
   'celery_otel.export.points.rejected': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: '{point}',
-    valueType: 'int',
-    ...SELF,
     attributes: SERVICE,
     description: 'Points that arrived at the backend and were rejected for good.',
   },
   'celery_otel.event_loop.delay': {
-    instrument: 'gauge',
-    combined: 'max',
+    ...MAX_GAUGE,
     unit: 's',
-    valueType: 'double',
-    ...SELF,
     attributes: ['celery_otel.event_loop.statistic'],
     description:
       'Delay of timers since the previous collection, which shows how long the event loop was blocked.',
   },
   'celery_otel.cpu.time': {
-    instrument: 'counter',
+    ...COUNTER,
     unit: 's',
     valueType: 'double',
-    ...SELF,
     attributes: ['cpu.mode'],
     description: 'CPU time of the process since celery-otel was started.',
   },
   'celery_otel.memory.usage': {
-    instrument: 'gauge',
-    combined: 'max',
+    ...MAX_GAUGE,
     unit: 'By',
     valueType: 'int',
-    ...SELF,
     attributes: ['celery_otel.memory.type'],
     description: 'Memory of the process.',
   },
 } as const satisfies Record<string, InstrumentRow>;
 
-/** How the values of a gauge are combined; for gauges not in the catalog, the last value wins. */
-export function combinationOf(instrument: string): 'sum' | 'max' | 'last' {
+/** How the values of a gauge are combined; those of gauges not in the catalog by their maximum. */
+export function combinationOf(instrument: string): 'sum' | 'max' {
   const tables: Readonly<Record<string, InstrumentRow>> = { ...METRICS, ...SELF_METRICS };
-  return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'last';
+  return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'max';
 }

@@ -43,21 +43,16 @@ function guardedMeter(meter: Meter, attempt: Attempt): Meter {
       adding(attempt(() => meter.createUpDownCounter(name, options), NOOP.createUpDownCounter(name))),
     createHistogram: (name, options) =>
       recording(attempt(() => meter.createHistogram(name, options), NOOP.createHistogram(name))),
-    createGauge: (name, options) =>
-      recording(attempt(() => meter.createGauge(name, options), NOOP.createGauge(name))),
-    // Observables are not wrapped: the meter that made them expects its own objects.
+    // An observable is not wrapped: the meter that made it expects its own object.
     createObservableGauge: (name, options) =>
       attempt(() => meter.createObservableGauge(name, options), NOOP.createObservableGauge(name)),
-    createObservableCounter: (name, options) =>
-      attempt(() => meter.createObservableCounter(name, options), NOOP.createObservableCounter(name)),
-    createObservableUpDownCounter: (name, options) =>
-      attempt(
-        () => meter.createObservableUpDownCounter(name, options),
-        NOOP.createObservableUpDownCounter(name),
-      ),
     addBatchObservableCallback: (callback, observables) =>
       attempt(() => meter.addBatchObservableCallback(callback, observables), undefined),
     removeBatchObservableCallback: (callback, observables) =>
       attempt(() => meter.removeBatchObservableCallback(callback, observables), undefined),
+    // Neither the catalog nor the SDK’s exporter metrics have these.
+    createGauge: NOOP.createGauge,
+    createObservableCounter: NOOP.createObservableCounter,
+    createObservableUpDownCounter: NOOP.createObservableUpDownCounter,
   };
 }

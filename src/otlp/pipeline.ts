@@ -1,102 +1,44 @@
 /**
- * From instruments to one backend: a MeterProvider per resource, all exported by one loop through one exporter. It does not
- * know what is measured, nor for which resources.
+ * From instruments to one backend: a MeterProvider per resource, all exported together. It does not know what is measured,
+ * nor for which resources.
  */
-import type { MeterProvider } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
-import type { YieldToLoop } from '../yielding.ts';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Overflow } from './collect/collected-metric.ts';
-import type { GaugeCombination } from './collect/gauge-stream.ts';
-import { createExportHistory, type Recovery } from './export/export-history.ts';
-import { createExportLoop } from './export/export-loop.ts';
-import type { ExportOutcome } from './export/export-source.ts';
+import type { ScopeStreamsOptions } from './collect/scope-streams.ts';
 import type { OtlpSettings, StreamSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
-import { createExporter } from './send/create-exporter.ts';
+import { createSignalExport, type SignalExport, type SignalExportOptions } from './signal-export.ts';
 import { SIGNALS } from './signals.ts';
 
-/** A finished export. */
-export interface EndedExport extends ExportOutcome {
-  /** Endpoint and protocol, without secrets. */
-  readonly backend: string;
-  /** The series of failures that it ended, if any. */
-  readonly recovery: Recovery | undefined;
-}
-
 /** Options of one provider. */
-export interface OpenOptions {
-  /** How gauges of an instrument are combined, by its name. */
-  readonly combination: (instrument: string) => GaugeCombination;
-  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
-  readonly retentionMs?: number;
+export interface OpenOptions extends Pick<ScopeStreamsOptions, 'combination' | 'retentionMs'> {
   /** Raises the settings’ cardinality limits to at least this, but not those of views. */
   readonly pointsMin?: number;
 }
 
-export interface PipelineOptions {
+export interface PipelineOptions extends SignalExportOptions {
   readonly settings: OtlpSettings;
-  /** Called after each export of the provider with this name. */
-  readonly onExport: (name: string, ended: EndedExport) => void;
-  /** A bug, or an observable callback that threw. Everything else continues. */
-  readonly onDefect: (name: string, reason: unknown) => void;
   /** A metric of the provider with this name reached its cardinality limit. */
   readonly onOverflow?: (name: string, overflow: Overflow) => void;
-  /** In [0, 1), for the jitter of retries. */
-  readonly random: () => number;
-  /** Awaited before each long piece of work. */
-  readonly yieldToLoop: YieldToLoop;
 }
 
-export interface Pipeline {
+export interface Pipeline extends Omit<SignalExport<ResourceMetrics>, 'start'> {
   /**
    * A provider whose metrics are exported once the pipeline has started.
    * @param name for events and logs; it is not exported
    */
   open(name: string, resource: Resource, options: OpenOptions): Provider;
-  /** Records the SDK’s exporter metrics with this provider from now on. */
-  observe(meterProvider: MeterProvider): void;
   /** The first export is one interval from now. */
   start(): void;
-  /** Whether the backend ever accepted points of the provider with this name. */
-  hasArrived(name: string): boolean;
-  /** Whether the backend rejected points of the last export that arrived. */
-  isRejected(name: string): boolean;
-  /**
-   * Exports once more, group by group, each with a share of the time, and closes.
-   * @returns the names of the providers whose metrics did not all arrive
-   */
-  close(groups: readonly (readonly Provider[])[], deadlineMs: number): Promise<ReadonlySet<string>>;
 }
 
-/** Share of the time for exports still in progress. */
-const UNDER_WAY_SHARE = 0.25;
-/** Share of the remaining time for each group but the last, since the first group matters most. */
-const GROUP_SHARE = 0.75;
-
-export function createPipeline(options: PipelineOptions): Pipeline {
-  const { settings, onExport, onDefect, onOverflow, random, yieldToLoop } = options;
-  const { schedule, streams } = settings;
-  // A request must not outlive its export.
-  const timeoutMs = Math.min(settings.exporter.timeoutMs, schedule.timeoutMs);
-  const exporter = createExporter({ ...settings.exporter, timeoutMs }, SIGNALS.metrics);
+export function createPipeline({ settings, onOverflow, ...options }: PipelineOptions): Pipeline {
+  const { exporter, schedule, streams } = settings;
+  const exported = createSignalExport(SIGNALS.metrics, exporter, schedule, options);
   const providers: Provider[] = [];
-  const history = createExportHistory();
-  const loop = createExportLoop({
-    exporter: {
-      async export(metrics) {
-        await yieldToLoop();
-        return exporter.export(metrics);
-      },
-    },
-    schedule,
-    onExport({ name }, outcome) {
-      const recovery = history.note(name, outcome, performance.now());
-      onExport(name, { ...outcome, backend: exporter.backend, recovery });
-    },
-    onDefect: ({ name }, reason) => onDefect(name, reason),
-    random,
-  });
   return {
+    ...exported,
     open(name, resource, { pointsMin = 0, ...others }) {
       const provider = createProvider({
         name,
@@ -104,31 +46,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         settings: { ...streams, limits: atLeast(pointsMin, streams.limits) },
         pointsPerRequestMax: schedule.pointsPerRequestMax,
         ...others,
-        onFailure: (reason) => onDefect(name, reason),
+        onFailure: (reason) => options.onDefect(name, reason),
         onOverflow: (overflow) => onOverflow?.(name, overflow),
-        yieldToLoop,
+        yieldToLoop: options.yieldToLoop,
       });
       providers.push(provider);
       return provider;
     },
-    observe: exporter.observe,
-    start: () => loop.start(providers),
-    hasArrived: history.hasArrived,
-    isRejected: history.isRejected,
-    async close(groups, deadlineMs) {
-      const endMs = performance.now() + deadlineMs;
-      const leftMs = (): number => Math.max(0, endMs - performance.now());
-      const unsent = new Set<string>();
-      // A request that hangs must not take all the time.
-      await loop.stop(leftMs() * UNDER_WAY_SHARE);
-      for (const [index, group] of groups.entries()) {
-        const shareMs = index === groups.length - 1 ? leftMs() : leftMs() * GROUP_SHARE;
-        const left = await loop.flush(group, shareMs);
-        for (const { name } of left) unsent.add(name);
-      }
-      exporter.close();
-      return unsent;
-    },
+    start: () => exported.start(providers),
   };
 }
 

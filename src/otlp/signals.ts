@@ -8,6 +8,7 @@ import {
 } from '@opentelemetry/otlp-transformer';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Signal } from './send/signal.ts';
+import { SIGNAL_PATHS } from './signal-paths.ts';
 
 const metrics: Signal<ResourceMetrics> = {
   name: 'metrics',
@@ -18,7 +19,7 @@ const metrics: Signal<ResourceMetrics> = {
   decodeResponse: ProtobufMetricsSerializer.deserializeResponse,
   rejectedField: 'rejectedDataPoints',
   grpcMethod: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
-  httpPath: '/v1/metrics',
+  httpPath: SIGNAL_PATHS.metrics,
   observed: {
     grpc: (...where) =>
       createOtlpGrpcExporterMetrics('otlp_grpc_metric_exporter', MetricsExporterMetricsHelper, ...where),

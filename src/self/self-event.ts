@@ -16,10 +16,10 @@ export type DefectPlace =
   | 'attached_provider'
   | 'stop';
 
-export type SelfEvent =
+/** `service`: the name of a Celery service, or of the bridge itself. */
+export type SelfEvent = { readonly service: string } & (
   | {
       readonly kind: 'broker-connected';
-      readonly service: string;
       readonly broker: string;
       /** The exchange whose events arrive; a recording has none. */
       readonly exchange?: string;
@@ -28,13 +28,11 @@ export type SelfEvent =
   /** The exchange did not exist, so nobody can have published to it. */
   | {
       readonly kind: 'exchange-made';
-      readonly service: string;
       readonly broker: string;
       readonly exchange: string;
     }
   | {
       readonly kind: 'broker-session-ended';
-      readonly service: string;
       readonly broker: string;
       readonly end: SessionEndKind;
       readonly reason: string;
@@ -44,7 +42,6 @@ export type SelfEvent =
   /** A message, or an event in it, was dropped. `intentional`: by design, not a loss. */
   | {
       readonly kind: 'input-dropped';
-      readonly service: string;
       readonly reason: string;
       readonly intentional: boolean;
       readonly detail: string;
@@ -52,7 +49,6 @@ export type SelfEvent =
   /** A field of an event has an implausible value and was ignored; the event is counted. */
   | {
       readonly kind: 'field-implausible';
-      readonly service: string;
       /** One of a closed list. */
       readonly field: string;
       readonly detail: string;
@@ -60,14 +56,12 @@ export type SelfEvent =
   /** A full table evicted entries that were still needed. */
   | {
       readonly kind: 'table-evicted';
-      readonly service: string;
       readonly table: 'tasks' | 'workers' | 'reordering_window' | 'clock_skews' | 'fixed_bounds';
       readonly count: number;
     }
   /** A metric reached its cardinality limit since the last collection. */
   | {
       readonly kind: 'series-overflowed';
-      readonly service: string;
       readonly metric: string;
       /** Maximum number of points. */
       readonly limit: number;
@@ -77,20 +71,17 @@ export type SelfEvent =
   /** A waiting time was negative, because the clocks of two hosts differ. */
   | {
       readonly kind: 'clock-skewed';
-      readonly service: string;
       readonly senderHost: string;
       readonly workerHost: string;
     }
   /** A task that was counted as lost ended after all. */
   | {
       readonly kind: 'loss-refuted';
-      readonly service: string;
       readonly task: string;
       readonly worker: string;
     }
   | {
       readonly kind: 'export-finished';
-      readonly service: string;
       /** Where to and how, without secrets. */
       readonly backend: string;
       /** `partial`: the backend rejected some points for good. */
@@ -104,18 +95,16 @@ export type SelfEvent =
   /** Connected, but no event has arrived for `forMs`. */
   | {
       readonly kind: 'nothing-heard';
-      readonly service: string;
       readonly exchange: string;
       readonly forMs: number;
       /** Messages that arrived without a readable event. */
       readonly unread: number;
     }
   /** Events arrive again after `afterMs`. */
-  | { readonly kind: 'heard-again'; readonly service: string; readonly afterMs: number }
+  | { readonly kind: 'heard-again'; readonly afterMs: number }
   /** Workers run tasks, according to their heartbeats, but send no task events. */
   | {
       readonly kind: 'task-events-missing';
-      readonly service: string;
       /** Some of them. */
       readonly workers: readonly string[];
       /** How many more there are. */
@@ -124,11 +113,10 @@ export type SelfEvent =
   /** No such worker is left. */
   | { readonly kind: 'task-events-again'; readonly service: string }
   /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
-  | { readonly kind: 'clock-stepped'; readonly service: string; readonly byMs: number }
+  | { readonly kind: 'clock-stepped'; readonly byMs: number }
   /** The first successful export after failures. */
   | {
       readonly kind: 'exports-recovered';
-      readonly service: string;
       readonly backend: string;
       readonly failures: number;
       readonly afterMs: number;
@@ -136,17 +124,15 @@ export type SelfEvent =
   /** A successful export took longer than the interval, so that others were skipped. */
   | {
       readonly kind: 'export-late';
-      readonly service: string;
       readonly durationMs: number;
       /** The part of it spent waiting for the backend. */
       readonly waitedMs: number;
       readonly intervalMs: number;
     }
-  | { readonly kind: 'service-started'; readonly service: string; readonly brokers: readonly string[] }
+  | { readonly kind: 'service-started'; readonly brokers: readonly string[] }
   | { readonly kind: 'service-stopping'; readonly service: string }
   | {
       readonly kind: 'service-stopped';
-      readonly service: string;
       /**
        * `flushed`: everything counted was exported; `empty`: there was nothing to export. `rejected`: the backend rejected
        * points of the last export for good. `unsent`: the last export did not arrive; `unheard`: none ever did.
@@ -159,10 +145,10 @@ export type SelfEvent =
   /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */
   | {
       readonly kind: 'defect';
-      readonly service: string;
       readonly where: DefectPlace;
       readonly reason: string;
-    };
+    }
+);
 
 /** Takes a self event; must not throw. */
 export type Tell = (event: SelfEvent) => void;

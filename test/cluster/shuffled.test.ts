@@ -170,7 +170,7 @@ async function exported(
 async function metricsOf(provider: Provider): Promise<readonly MetricData[]> {
   const requests = await provider.collect();
   return requests.flatMap((request) => {
-    const { scopeMetrics } = request.metrics();
+    const { scopeMetrics } = request.data();
     request.exported();
     return scopeMetrics.flatMap(({ metrics }) => metrics);
   });

@@ -114,11 +114,11 @@ for (const [what, instrument, characters] of [
     const newest = createNewestPoints();
     let sent = 0;
     for (const request of await provider.collect()) {
-      assert.ok(request.points < FULL, 'it is cut by its size');
-      const bytes = ProtobufMetricsSerializer.serializeRequest(request.metrics());
+      assert.ok(request.items < FULL, 'it is cut by its size');
+      const bytes = ProtobufMetricsSerializer.serializeRequest(request.data());
       assert.ok(bytes !== undefined);
       newest.take(decodePoints(bytes), bytes.length);
-      sent += request.points;
+      sent += request.items;
       assert.equal(newest.of('shop').length, sent);
     }
     assert.equal(sent, 1200);

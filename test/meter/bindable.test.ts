@@ -84,7 +84,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
     record('measured', 1.5, ['A']);
     nowMs += 55_000;
     const metrics = (await provider.collect()).flatMap((request) =>
-      request.metrics().scopeMetrics.flatMap((scope) => scope.metrics),
+      request.data().scopeMetrics.flatMap((scope) => scope.metrics),
     );
     assert.deepEqual(
       metrics.map(({ descriptor, dataPoints: [point] }) => [
@@ -116,7 +116,7 @@ test('counts of a worker after it was retired are exported, and then end', async
   const points = async () => {
     const requests = await provider.collect();
     for (const request of requests) request.exported();
-    return requests.reduce((sum, request) => sum + request.points, 0);
+    return requests.reduce((sum, request) => sum + request.items, 0);
   };
   assert.equal(await points(), 1);
   close();

@@ -128,11 +128,10 @@ test('a name is in the catalog only if it has a row', () => {
     assert.ok(!isMetricName(name));
 });
 
-test('gauge values are combined as the row says, and without a row the last one is used', () => {
+test('the values of a gauge are combined as its row says, and of one that has no row the highest is taken', () => {
   assert.equal(combinationOf('celery.worker.tasks.active'), 'sum');
   assert.equal(combinationOf('celery.worker.heartbeat.age'), 'max');
   assert.equal(combinationOf('celery_otel.table.entries'), 'sum');
   assert.equal(combinationOf('celery_otel.memory.usage'), 'max');
-  for (const name of ['another.gauge', 'toString', '__proto__', ''])
-    assert.equal(combinationOf(name), 'last');
+  for (const name of ['another.gauge', 'toString', '__proto__', '']) assert.equal(combinationOf(name), 'max');
 });

@@ -8,8 +8,8 @@ import {
   MeterProvider,
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
-import { temporalityOf } from '../../src/otlp/collect/temporality.ts';
 import { ManualReader } from '../otlp/collect/reading.ts';
+import { temporalityOf } from '../otlp/collect/sdk-temporality.ts';
 
 export interface Collected {
   readonly metric: string;

@@ -4,11 +4,12 @@ import { type TestContext, test } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import type { ExportOutcome } from '../../src/otlp/export/export-source.ts';
 import { createPipeline, type Pipeline } from '../../src/otlp/pipeline.ts';
 import type { Provider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
+import type { EndedExport } from '../../src/otlp/signal-export.ts';
 import { createYieldToLoop } from '../../src/yielding.ts';
+import { observed } from './collect/observed.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
 
 const EXPORT_MS_MAX = 5000;
@@ -22,7 +23,7 @@ async function receiver(t: TestContext, options: ReceiverOptions = {}): Promise<
 
 interface Told {
   readonly pipeline: Pipeline;
-  readonly outcomes: (ExportOutcome & { readonly name: string })[];
+  readonly outcomes: (EndedExport & { readonly name: string })[];
   readonly defects: unknown[];
   readonly open: (name: string) => Provider;
 }
@@ -68,7 +69,7 @@ test('closing exports all counts, under each resource', async (t) => {
   assert.equal(point?.resource['telemetry.sdk.name'], 'opentelemetry');
   assert.equal(total(sink.latest('billing'), 'celery.task.sent'), 7);
   assert.deepEqual(
-    outcomes.map(({ name, outcome, points }) => [name, outcome, points]),
+    outcomes.map(({ name, outcome, items }) => [name, outcome, items]),
     [
       ['shop', 'success', 1],
       ['billing', 'success', 1],
@@ -113,9 +114,7 @@ for (const temporality of TEMPORALITIES) {
       advice: { explicitBucketBoundaries: [0.5, 1] },
     });
     for (const value of [0.25, 0.5, 8]) histogram.record(value, { queue: 'q' });
-    meter
-      .createObservableGauge('celery.worker.up')
-      .addCallback((result) => result.observe(1, { worker: 'w1' }));
+    observed(meter, 'celery.worker.up', (observe) => observe(1, { worker: 'w1' }));
     await pipeline.close([[shop]], EXPORT_MS_MAX);
     const points = sink.latest('shop');
     assert.deepEqual(
@@ -176,7 +175,7 @@ test('a large export is sent in several requests, and each arrives', async (t) =
   for (let task = 0; task < 100; task += 1) counter.add(1, { task });
   assert.deepEqual(await pipeline.close([[shop]], EXPORT_MS_MAX), new Set());
   assert.deepEqual(sizes, [40, 40, 20]);
-  assert.equal(outcomes[0]?.points, 100);
+  assert.equal(outcomes[0]?.items, 100);
 });
 
 test('the exporter’s own metrics are recorded in the given provider', async (t) => {
@@ -195,12 +194,9 @@ test('a failing observable callback is reported with its provider, and the rest 
   const { pipeline, defects, open } = pipelineTo(t, sink.url);
   const shop = open('shop');
   const error = new Error('no gauges today');
-  shop
-    .getMeter('celery-otel')
-    .createObservableGauge('broken')
-    .addCallback(() => {
-      throw error;
-    });
+  observed(shop.getMeter('celery-otel'), 'broken', () => {
+    throw error;
+  });
   count(shop, 1);
   assert.deepEqual(await pipeline.close([[shop]], EXPORT_MS_MAX), new Set());
   assert.deepEqual(defects, [['shop', error]]);

@@ -5,8 +5,10 @@ import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import fc from 'fast-check';
 import { decodePoints } from '../../examples/demo/otlp-points.ts';
+import type { Observe } from '../../src/otlp/collect/observable-callbacks.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
+import { observed } from './collect/observed.ts';
 import { serialised } from './export/serialised.ts';
 import { otlpSettings } from './settings.ts';
 
@@ -84,12 +86,13 @@ function instrumentsOf(temporality: 'cumulative' | 'delta', clock: { nowMs: numb
         isBound ? histogram.bind(attributes).record(value) : histogram.record(value, attributes),
       );
     }
-    let observed: (readonly [number, Attributes])[] = [];
-    measures.set(`gauge ${type}`, ({ value }, attributes) => observed.push([value, attributes]));
-    meter.createObservableGauge(`gauge ${type}`, { valueType }).addCallback((result) => {
-      for (const [value, attributes] of observed) result.observe(value, attributes);
-      observed = [];
-    });
+    let observations: (readonly [number, Attributes])[] = [];
+    measures.set(`gauge ${type}`, ({ value }, attributes) => observations.push([value, attributes]));
+    const observeAll = (observe: Observe) => {
+      for (const [value, attributes] of observations) observe(value, attributes);
+      observations = [];
+    };
+    observed(meter, `gauge ${type}`, observeAll, { valueType });
   }
   return {
     provider,
@@ -156,8 +159,8 @@ for (const temporality of ['cumulative', 'delta'] as const) {
           const requests = await provider.collect();
           meanwhile.forEach(measure);
           for (const request of requests) {
-            checkProtobuf(request.metrics());
-            checkJson(new TextDecoder().decode(serialised(request.metrics(), 'json')));
+            checkProtobuf(request.data());
+            checkJson(new TextDecoder().decode(serialised(request.data(), 'json')));
             if (arrives) request.exported();
           }
         }
@@ -183,7 +186,7 @@ test('refused values are reported, and later ones still count', async () => {
     measure({ ...each, instrument: 'histogram', valueType: ValueType.DOUBLE, value });
   }
   const points = (await provider.collect()).flatMap((request) =>
-    decodePoints(serialised(request.metrics(), 'protobuf')),
+    decodePoints(serialised(request.data(), 'protobuf')),
   );
   assert.deepEqual(
     points.map(({ metric, value, sum }) => [metric, value, sum]),

@@ -11,7 +11,7 @@ import { pointsOf } from './collect/reading.ts';
 import { REFUSED, SUCCESS, UNAVAILABLE } from './export/scripted-exporter.ts';
 import { otlpSettings } from './settings.ts';
 
-const PARTIAL: ExportResult = { kind: 'partial', rejectedPoints: 0, message: 'beware' };
+const PARTIAL: ExportResult = { kind: 'partial', rejectedItems: 0, message: 'beware' };
 
 const measurement = fc.record({
   name: fc.constantFrom('sent', 'cpu', 'runtime', 'wait'),
@@ -113,12 +113,15 @@ for (const temporality of ['cumulative', 'delta'] as const) {
             backend.answers = [...step.answers];
             const meanwhile = [...step.meanwhile];
             backend.onRequest = () => meanwhile.splice(0).forEach(measure);
-            await exportSource(provider, backend, () => undefined);
+            await exportSource(provider, { exporter: backend, mustStop: () => undefined });
           } else measure(step);
         }
         backend.answers = [];
         backend.onRequest = () => {};
-        assert.equal((await exportSource(provider, backend, () => undefined)).outcome?.outcome, 'success');
+        assert.equal(
+          (await exportSource(provider, { exporter: backend, mustStop: () => undefined })).outcome?.outcome,
+          'success',
+        );
         for (const [name, total] of Object.entries(measured))
           assert.equal(backend.totalOf(name), total, name);
         assert.ok(provider.tally().live <= 4 * LIMIT);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DataPointType, type MetricData, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
 import { createProvider, type ProviderOptions } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
+import { observed } from './collect/observed.ts';
 import { pointsOf } from './collect/reading.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
 
@@ -28,7 +29,7 @@ function providerOf(
     /** As if all of it had arrived. */
     async exportAll(): Promise<readonly ResourceMetrics[]> {
       const requests = await provider.collect();
-      const sent = requests.map((request) => request.metrics());
+      const sent = requests.map((request) => request.data());
       for (const request of requests) request.exported();
       return sent;
     },
@@ -44,7 +45,7 @@ const summaryOf = (sent: readonly ResourceMetrics[]) =>
     pointsOf(metric).map(({ attributes, total }) => [metric.descriptor.name, attributes, total]),
   );
 
-const sizesOf = (requests: readonly ExportRequest[]) => requests.map(({ points }) => points);
+const sizesOf = (requests: readonly ExportRequest<unknown>[]) => requests.map(({ items }) => items);
 
 test('measurements are in a request, under their resource and scope', async () => {
   const { provider, meter, exportAll } = providerOf();
@@ -77,7 +78,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
     nowMs = 1000;
     counter.add(3);
     nowMs = 2000;
-    const unanswered = (await provider.collect()).map((request) => request.metrics());
+    const unanswered = (await provider.collect()).map((request) => request.data());
     counter.add(2);
     nowMs = 3000;
     const points = metricsOf([...unanswered, ...(await exportAll())]).flatMap(pointsOf);
@@ -109,40 +110,7 @@ test('timestamps are by the clock: the start of the series and the collection', 
 test('without points there is no request', async () => {
   const { meter, provider } = providerOf();
   meter.createCounter('sent');
-  meter.createGauge('gauge');
   assert.deepEqual(await provider.collect(), []);
-});
-
-test('the SDK’s instruments are exported with the same temporality, and in requests of the same size', async () => {
-  const { meter, provider, exportAll } = providerOf({ pointsPerRequestMax: 2 });
-  const gauge = meter.createGauge('gauge');
-  for (const worker of ['w1', 'w2', 'w3', 'w4']) gauge.record(1, { worker });
-  meter.createObservableCounter('observed').addCallback((result) => result.observe(7));
-  meter.createCounter('ours').add(1);
-  const requests = (await provider.collect()).map((request) => request.metrics());
-  assert.deepEqual(
-    metricsOf(requests).map((metric) => [
-      metric.descriptor.name,
-      DataPointType[metric.dataPointType],
-      metric.dataPoints.length,
-    ]),
-    [
-      ['ours', 'SUM', 1],
-      ['gauge', 'GAUGE', 1],
-      ['gauge', 'GAUGE', 2],
-      ['gauge', 'GAUGE', 1],
-      ['observed', 'SUM', 1],
-    ],
-  );
-  assert.deepEqual(summaryOf(await exportAll()).at(-1), ['observed', {}, 7], 'it is cumulative');
-});
-
-test('every point of the SDK’s metrics counts as one', async () => {
-  const { meter, provider } = providerOf();
-  const gauge = meter.createGauge('gauge');
-  for (const worker of ['w1', 'w2', 'w3', 'w4']) gauge.record(1, { worker });
-  meter.createCounter('ours').add(1);
-  assert.deepEqual(sizesOf(await provider.collect()), [5]);
 });
 
 test('a request has at most the given number of points', async () => {
@@ -178,7 +146,7 @@ test('a returning worker goes on, though another request of its provider is alwa
   for (let interval = 0; interval < 4; interval += 1) {
     nowMs += 1000;
     for (const request of await provider.collect()) {
-      const points = metricsOf([request.metrics()]).flatMap(pointsOf);
+      const points = metricsOf([request.data()]).flatMap(pointsOf);
       const own = points.find(({ attributes }) => attributes['worker'] === 'w1');
       if (own === undefined) continue;
       starts.push(own.startMs);
@@ -190,7 +158,7 @@ test('a returning worker goes on, though another request of its provider is alwa
   assert.deepEqual(starts, [1000, 2500, 2500, 2500]);
 });
 
-test('gauges are combined by instrument name, and by default the last value is used', async () => {
+test('gauges are combined by the name of their instrument; by default the highest value is taken', async () => {
   const streams: SettingsOverrides['streams'] = {
     views: [{ selector: { instrumentName: '*' }, stream: { attributeKeys: { excluded: ['worker'] } } }],
   };
@@ -200,8 +168,8 @@ test('gauges are combined by instrument name, and by default the last value is u
   ];
   for (const { meter } of both) {
     for (const name of ['length', 'age']) {
-      meter.createObservableGauge(name).addCallback((result) => {
-        for (const [worker, value] of [4, 2].entries()) result.observe(value, { worker });
+      observed(meter, name, (observe) => {
+        for (const [worker, value] of [4, 2].entries()) observe(value, { worker });
       });
     }
   }
@@ -209,25 +177,18 @@ test('gauges are combined by instrument name, and by default the last value is u
     both.map(async ({ exportAll }) => summaryOf(await exportAll()).map((point) => point[2])),
   );
   assert.deepEqual(totals, [
-    [2, 2],
+    [4, 4],
     [6, 4],
   ]);
 });
 
-test('a failing observable callback, ours or the SDK’s, is reported and does not affect the others', async () => {
+test('an observable callback that throws is told, and takes nothing from the others', async () => {
   const { meter, exportAll, failures } = providerOf();
-  const [ours, theirs] = [new Error('ours'), new Error('the SDK’s')];
-  meter.createObservableGauge('broken').addCallback(() => {
-    throw ours;
+  const failure = new Error('no gauges today');
+  observed(meter, 'broken', () => {
+    throw failure;
   });
-  meter.createObservableCounter('broken too').addCallback(() => {
-    throw theirs;
-  });
-  meter.createObservableGauge('fine').addCallback((result) => result.observe(1));
-  meter.createObservableCounter('fine too').addCallback((result) => result.observe(2));
-  assert.deepEqual(summaryOf(await exportAll()), [
-    ['fine', {}, 1],
-    ['fine too', {}, 2],
-  ]);
-  assert.deepEqual(failures, [ours, theirs]);
+  observed(meter, 'fine', (observe) => observe(1));
+  assert.deepEqual(summaryOf(await exportAll()), [['fine', {}, 1]]);
+  assert.deepEqual(failures, [failure]);
 });

@@ -3,6 +3,7 @@
  * drops (a path, credentials) are rejected; for HTTP it is a whole URL.
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
+import { SIGNAL_PATHS } from '../../otlp/signal-paths.ts';
 import { type Format, format, type Reading } from './formats.ts';
 import { maskUrl, quote } from './redaction.ts';
 
@@ -36,11 +37,11 @@ export function readEndpoint(protocol: OtlpProtocol, text: string, base = false)
   const url = readUrl(text) ?? { ok: false, expected: EXPECTS_URL };
   if (!base || !url.ok) return url;
   if (url.value.includes('?')) return refuse(EXPECTS_URL, 'no query, because v1/metrics is appended');
-  return { ok: true, value: `${url.value.replace(/\/$/, '')}/v1/metrics` };
+  return { ok: true, value: url.value.replace(/\/$/, '') + SIGNAL_PATHS.metrics };
 }
 
 export function defaultEndpoint(protocol: OtlpProtocol): string {
-  return protocol === 'grpc' ? 'http://localhost:4317' : 'http://localhost:4318/v1/metrics';
+  return protocol === 'grpc' ? 'http://localhost:4317' : `http://localhost:4318${SIGNAL_PATHS.metrics}`;
 }
 
 function readUrl(text: string): Reading<string> | undefined {

@@ -4,7 +4,6 @@
  * times.
  */
 import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
-import { CeleryOtelError } from '../../errors.ts';
 import type { Accumulation, Aggregation } from './aggregation.ts';
 import { cutOff } from './cut-off.ts';
 import { FINEST_SCALE, ScaledCounts } from './exponential-scale.ts';
@@ -18,17 +17,11 @@ export interface ExponentialBucketsOptions {
   readonly recordMinMax?: boolean;
 }
 
-const COARSEST_SCALE = -10;
-
-/** @throws CeleryOtelError CONFIG_INVALID if the size or the scale is out of range */
 export function exponentialBuckets({
   maxSize = 160,
   maxScale = FINEST_SCALE,
   recordMinMax = true,
 }: ExponentialBucketsOptions = {}): Aggregation<ExponentialHistogram> {
-  if (!(Number.isInteger(maxSize) && maxSize >= 2)) refuse('max_size', maxSize, 'a whole number from 2');
-  if (!(Number.isInteger(maxScale) && maxScale >= COARSEST_SCALE && maxScale <= FINEST_SCALE))
-    refuse('max_scale', maxScale, `a whole number from ${COARSEST_SCALE} to ${FINEST_SCALE}`);
   return {
     instrument: 'histogram',
     buckets: maxSize,
@@ -40,13 +33,6 @@ export function exponentialBuckets({
       dataPoints,
     }),
   };
-}
-
-function refuse(key: string, value: number, expected: string): never {
-  throw new CeleryOtelError(
-    'CONFIG_INVALID',
-    `${key} of exponential buckets is ${value}: expected ${expected}`,
-  );
 }
 
 class ExponentialBuckets implements Accumulation<ExponentialHistogram> {

@@ -18,17 +18,14 @@ import {
 import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { attributesBytes, pointBytes } from './point-bytes.ts';
 import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
+import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
 /** How several observations become one value, if a view drops the attribute that differs, or in the overflow. */
-export type GaugeCombination = 'sum' | 'max' | 'last';
+export type GaugeCombination = 'sum' | 'max';
 
-export interface GaugeStreamOptions {
-  readonly descriptor: MetricDescriptor;
+export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
   readonly combination: GaugeCombination;
-  /** The cardinality limit, the overflow point included. */
-  readonly limit: number;
-  readonly keeps?: ((key: string) => boolean) | undefined;
 }
 
 export interface GaugeStream extends Stream {
@@ -39,164 +36,115 @@ export interface GaugeStream extends Stream {
 /** A gauge has no start time, which is 0 on the wire. */
 const NO_TIME: HrTime = [0, 0];
 
+/** A series, until it is not observed between two collections, or has no place. */
 interface Reading {
   readonly attributes: Attributes;
   /** Size of the attributes in a request. */
   readonly bytes: number;
+  /** Observed with the attributes of the overflow: it never has a point of its own. */
+  readonly isOverflow: boolean;
   value: number;
-  /** Number of observations in it. */
+  /** Number of observations in it since the last collection. */
   observations: number;
-  /** Number of its collection. */
-  round: number;
-  /** Whether it has a point of its own; a new one has none before its first collection. */
+  /** Whether it has a point of its own. */
   hasPlace: boolean;
 }
 
-const OVERFLOW_READING: Reading = {
-  attributes: OVERFLOW,
-  bytes: attributesBytes(OVERFLOW),
-  value: 0,
-  observations: 0,
-  round: 0,
-  hasPlace: true,
-};
-
 export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
-  const readings = new Readings(options);
-  const isInt = options.descriptor.valueType === ValueType.INT;
+  const { descriptor, combination, limit, keeps } = options;
+  const max = maxOf(descriptor);
+  const isInt = descriptor.valueType === ValueType.INT;
+  /** Their number is bounded by those who observe. */
+  const readings = new Map<string, Reading>();
+  /** Since the last collection. */
+  let observed: Reading[] = [];
   let live = 0;
   let overflowed = 0;
+  let refused = 0;
+
+  function fits(value: number): boolean {
+    // NaN does not.
+    const isWithin = Math.abs(value) <= max;
+    if (!isWithin) refused += 1;
+    return isWithin;
+  }
+
+  function combine(into: Reading, value: number): void {
+    const both = combination === 'sum' ? into.value + value : Math.max(into.value, value);
+    if (fits(both)) into.value = both;
+  }
+
+  function takePoints(): readonly Reading[] {
+    const { own, others } = place(observed, limit - 1);
+    observed = [];
+    const [first, ...more] = others;
+    if (first === undefined) return own;
+    const overflow = { ...first, attributes: OVERFLOW, bytes: attributesBytes(OVERFLOW) };
+    for (const { value } of more) combine(overflow, value);
+    overflowed += others.reduce((sum, { observations }) => sum + observations, 0);
+    return [...own, overflow];
+  }
+
   return {
-    metric: options.descriptor.name,
-    limit: options.limit,
-    observe(value, attributes) {
-      readings.observe(isInt ? Math.trunc(value) : value, attributes);
+    metric: descriptor.name,
+    limit,
+    observe(given, attributes) {
+      const value = isInt ? Math.trunc(given) : given;
+      if (!fits(value)) return;
+      const kept = keptAttributes(attributes, keeps);
+      const key = keyOf(kept);
+      const reading = readings.get(key) ?? newReading(key, kept);
+      if (reading.observations > 0) combine(reading, value);
+      else {
+        readings.set(key, reading);
+        reading.value = value;
+        observed.push(reading);
+      }
+      reading.observations += 1;
     },
     collect(collectedAtMs) {
-      const { points, beyond } = readings.takeAll();
-      overflowed += beyond;
+      const points = takePoints();
       live = points.length;
-      return points.length === 0 ? undefined : handOver(points, collectedAtMs, options.descriptor);
+      const metric = live === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
+      forgetAbsent(readings);
+      return metric;
     },
-    tally: () => ({ live, retired: 0, overflowed, refused: readings.refused }),
+    tally: () => ({ live, retired: 0, overflowed, refused }),
   };
 }
 
-/** The observations since the last collection, and the series that had a point in it. */
-class Readings {
-  readonly #options: GaugeStreamOptions;
-  readonly #max: number;
-  /** Number of values that no point can have, by themselves or combined. */
-  refused = 0;
-  readonly #byKey = new Map<string, Reading>();
-  /** The series observed in this round: those with a point, and those that may still get one. */
-  #observed: Reading[] = [];
-  /** The ones of them without a point. */
-  #newcomers = 0;
-  /** The combined value of all others. */
-  #overflow: number | undefined;
-  /** Observations without a point of their own. */
-  #beyond = 0;
-  #round = 1;
-
-  constructor(options: GaugeStreamOptions) {
-    this.#options = options;
-    this.#max = maxOf(options.descriptor);
-  }
-
-  observe(value: number, attributes: Attributes): void {
-    if (!this.#fits(value)) return;
-    const kept = keptAttributes(attributes, this.#options.keeps);
-    const key = keyOf(kept);
-    const reading = this.#byKey.get(key) ?? this.#admit(key, kept);
-    if (reading === undefined) {
-      this.#beyond += 1;
-      this.#overflow = this.#combined(this.#overflow, value);
-      return;
-    }
-    if (reading.round !== this.#round) {
-      reading.round = this.#round;
-      reading.value = value;
-      reading.observations = 1;
-      this.#observed.push(reading);
-      return;
-    }
-    reading.value = this.#combined(reading.value, value);
-    reading.observations += 1;
-  }
-
-  /** Series with a point keep it while they are observed; the others get the remaining ones, first come, first served. */
-  takeAll(): { points: readonly Reading[]; beyond: number } {
-    const points: Reading[] = [];
-    let overflow: number | undefined;
-    let free = this.#options.limit - 1 - (this.#observed.length - this.#newcomers);
-    for (const reading of this.#observed) {
-      if (!reading.hasPlace && free > 0) {
-        free -= 1;
-        reading.hasPlace = true;
-      }
-      if (reading.hasPlace) {
-        points.push(reading);
-      } else {
-        overflow = this.#combined(overflow, reading.value);
-        this.#beyond += reading.observations;
-      }
-    }
-    // These came after all that were kept individually.
-    if (this.#overflow !== undefined) overflow = this.#combined(overflow, this.#overflow);
-    if (overflow !== undefined) points.push({ ...OVERFLOW_READING, value: overflow });
-    const beyond = this.#beyond;
-    this.#forgetAbsent();
-    this.#begin();
-    return { points, beyond };
-  }
-
-  #begin(): void {
-    this.#observed = [];
-    this.#newcomers = this.#beyond = 0;
-    this.#overflow = undefined;
-    this.#round += 1;
-  }
-
-  #combined(one: number | undefined, other: number): number {
-    if (one === undefined) return other;
-    const value = combined(this.#options.combination, one, other);
-    return this.#fits(value) ? value : one;
-  }
-
-  #fits(value: number): boolean {
-    // NaN does not.
-    const fits = Math.abs(value) <= this.#max;
-    if (!fits) this.refused += 1;
-    return fits;
-  }
-
-  /** No more of those that are new than there are places, should all others be left; undefined beyond that. */
-  #admit(key: string, given: Attributes): Reading | undefined {
-    if (this.#newcomers >= this.#options.limit - 1 || key === OVERFLOW_KEY) return undefined;
-    this.#newcomers += 1;
-    const attributes = frozen(given);
-    const bytes = attributesBytes(attributes);
-    const reading = { attributes, bytes, value: 0, observations: 0, round: 0, hasPlace: false };
-    this.#byKey.set(key, reading);
-    return reading;
-  }
-
-  #forgetAbsent(): void {
-    for (const [key, reading] of this.#byKey) {
-      if (reading.round !== this.#round || !reading.hasPlace) this.#byKey.delete(key);
-    }
-  }
+function newReading(key: string, kept: Attributes): Reading {
+  const attributes = frozen(kept);
+  return {
+    attributes,
+    bytes: attributesBytes(attributes),
+    isOverflow: key === OVERFLOW_KEY,
+    value: 0,
+    observations: 0,
+    hasPlace: false,
+  };
 }
 
-function combined(combination: GaugeCombination, one: number, other: number): number {
-  switch (combination) {
-    case 'sum':
-      return one + other;
-    case 'max':
-      return Math.max(one, other);
-    case 'last':
-      return other;
+/** Series with a point keep it while they are observed; the others get the remaining ones, first come, first served. */
+function place(observed: readonly Reading[], most: number) {
+  let free = most;
+  for (const { hasPlace } of observed) if (hasPlace) free -= 1;
+  const own: Reading[] = [];
+  const others: Reading[] = [];
+  for (const reading of observed) {
+    if (!reading.hasPlace && free > 0 && !reading.isOverflow) {
+      reading.hasPlace = true;
+      free -= 1;
+    }
+    (reading.hasPlace ? own : others).push(reading);
+  }
+  return { own, others };
+}
+
+function forgetAbsent(readings: Map<string, Reading>): void {
+  for (const [key, reading] of readings) {
+    if (reading.observations === 0 || !reading.hasPlace) readings.delete(key);
+    reading.observations = 0;
   }
 }
 

@@ -1,17 +1,16 @@
 /**
  * All streams of one resource, scope by scope, collected together. It neither exports nor knows when.
  */
-import type { Meter } from '@opentelemetry/api';
+import type { Attributes, MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { SeriesTally } from './collected-metric.ts';
 import { ObservableCallbacks } from './observable-callbacks.ts';
 import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';
-import { SeriesRetirement } from './series-retirement.ts';
 import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
 export interface InstrumentStreams {
-  /** Wraps the SDK’s meter of a scope. Instruments with the same kind, name and scope share their streams. */
-  meter(sdk: Meter, scope: InstrumentationScope): StreamMeter;
+  /** Instruments with the same kind, name and scope share their streams. */
+  getMeter(...scope: Parameters<MeterProvider['getMeter']>): StreamMeter;
   /**
    * Ends the series of counters and histograms whose attribute `key` has one of the values, once their last value has been
    * exported. A later measurement starts a new series.
@@ -29,22 +28,37 @@ export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
 
 export function createInstrumentStreams(options: InstrumentStreamsOptions): InstrumentStreams {
   const scopes = new Map<string, ScopeStreams>();
-  const retirement = new SeriesRetirement();
+  /**
+   * Values by attribute, until the next collection. They are no marks on series: a measurement after a worker’s retirement
+   * may start a series, which has to end, too.
+   */
+  let retired: readonly (readonly [key: string, values: ReadonlySet<string>])[] = [];
   const callbacks = new ObservableCallbacks();
 
-  function streamsOf(scope: InstrumentationScope): ScopeStreams {
-    const key = JSON.stringify([scope.name, scope.version ?? '', scope.schemaUrl ?? '']);
-    const known = scopes.get(key) ?? new ScopeStreams(scope, options);
-    scopes.set(key, known);
-    return known;
-  }
-
   return {
-    meter: (sdk, scope) => createStreamMeter(sdk, streamsOf(scope), callbacks),
-    retire: (key, values) => retirement.add(key, values),
+    getMeter(name, version, { schemaUrl } = {}) {
+      const key = JSON.stringify([name, version ?? '', schemaUrl ?? '']);
+      const scope: InstrumentationScope = {
+        name,
+        ...(version === undefined ? {} : { version }),
+        ...(schemaUrl === undefined ? {} : { schemaUrl }),
+      };
+      const streams = scopes.get(key) ?? new ScopeStreams(scope, options);
+      scopes.set(key, streams);
+      return createStreamMeter(streams, callbacks);
+    },
+    retire(key, values) {
+      retired = [...retired, [key, values]];
+    },
     async collect() {
       for (const failure of await callbacks.ask()) options.onFailure(failure);
-      const isRetired = retirement.take();
+      const leaving = retired;
+      retired = [];
+      const isRetired = (attributes: Attributes): boolean =>
+        leaving.some(([key, values]) => {
+          const value = attributes[key];
+          return typeof value === 'string' && values.has(value);
+        });
       const collected: CollectedScope[] = [];
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired));
       return collected.filter(({ metrics }) => metrics.length > 0);

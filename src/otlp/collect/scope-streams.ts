@@ -1,33 +1,27 @@
 /**
  * The streams of one instrumentation scope. Each instrument is opened once, as the views say.
  */
-
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
-import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { createPace, type YieldToLoop } from '../../yielding.ts';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
 import type { StreamSettings } from '../otlp-settings.ts';
 import type { CollectedMetric, Overflow, Stream } from './collected-metric.ts';
 import { createGaugeStream, type GaugeCombination, type GaugeStream } from './gauge-stream.ts';
-import { createSeriesStream, type SeriesStream } from './series-stream.ts';
-import type { Asked, OpenStreams } from './stream-meter.ts';
-import { openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
-import { temporalityOf } from './temporality.ts';
+import { createSeriesStream, type SeriesStream, type SeriesStreamOptions } from './series-stream.ts';
+import { type Asked, openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
 
-export interface ScopeStreamsOptions {
+export interface ScopeStreamsOptions
+  extends Pick<SeriesStreamOptions<never>, 'nowMs' | 'steadyMs' | 'retentionMs'> {
   readonly settings: StreamSettings;
   /** How gauges of an instrument are combined, by its name. */
   readonly combination: (instrument: string) => GaugeCombination;
-  readonly nowMs: () => number;
-  /** A monotonic clock; by default that of the process. */
-  readonly steadyMs?: (() => number) | undefined;
-  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
-  readonly retentionMs?: number | undefined;
   /** Called at the next collection. */
   readonly onOverflow?: ((overflow: Overflow) => void) | undefined;
   /** Awaited after each long piece of work. */
-  readonly yieldToLoop: () => Promise<void>;
+  readonly yieldToLoop: YieldToLoop;
 }
 
 export interface CollectedScope {
@@ -35,10 +29,7 @@ export interface CollectedScope {
   readonly metrics: readonly CollectedMetric[];
 }
 
-/** Longest time to collect without yielding. */
-const TURN_MS = 10;
-
-export class ScopeStreams implements OpenStreams {
+export class ScopeStreams {
   readonly #scope: InstrumentationScope;
   readonly #options: ScopeStreamsOptions;
   readonly #series = new Map<string, readonly SeriesStream[]>();
@@ -58,24 +49,19 @@ export class ScopeStreams implements OpenStreams {
   /** Collects them one by one, and yields the event loop in between. */
   async collect(isRetired: (attributes: Attributes) => boolean): Promise<CollectedScope> {
     const metrics: CollectedMetric[] = [];
-    let untilMs = performance.now() + TURN_MS;
+    const pace = createPace(this.#options.yieldToLoop);
     for (const stream of this.all()) {
       const collected = stream.collect(this.#options.nowMs(), isRetired);
       if (collected !== undefined) metrics.push(collected);
       this.#tellOverflow(stream);
-      if (performance.now() < untilMs) continue;
-      await this.#options.yieldToLoop();
-      untilMs = performance.now() + TURN_MS;
+      await pace();
     }
     return { scope: this.#scope, metrics };
   }
 
-  counter(asked: Asked): readonly SeriesStream[] {
-    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, MONOTONIC_SUM));
-  }
-
-  upDownCounter(asked: Asked): readonly SeriesStream[] {
-    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, UP_DOWN_SUM));
+  sum(asked: Asked): readonly SeriesStream[] {
+    const aggregation = asked.kind === 'counter' ? MONOTONIC_SUM : UP_DOWN_SUM;
+    return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, aggregation));
   }
 
   histogram(asked: Asked): readonly SeriesStream[] {
@@ -90,9 +76,7 @@ export class ScopeStreams implements OpenStreams {
 
   gauge(asked: Asked): readonly GaugeStream[] {
     const combination = this.#options.combination(asked.name);
-    return this.#known(this.#gauges, asked, (plan) =>
-      createGaugeStream({ ...plan, descriptor: descriptorOf(asked, plan), combination }),
-    );
+    return this.#known(this.#gauges, asked, (plan) => createGaugeStream({ ...plan, combination }));
   }
 
   #tellOverflow(stream: Stream): void {
@@ -113,44 +97,25 @@ export class ScopeStreams implements OpenStreams {
     const identity = identityOf(asked);
     const known = instruments.get(identity);
     if (known !== undefined) return known;
-    const { name, version = '', schemaUrl = '' } = this.#scope;
-    const { description = '', unit = '' } = asked.options ?? {};
-    const instrument = {
-      ...{ type: asked.type, name: asked.name, description, unit },
-      ...{ meterName: name, meterVersion: version, meterSchemaUrl: schemaUrl },
-    };
-    const opened = streamPlans(instrument, this.#options.settings).map(open);
+    const opened = streamPlans(asked, this.#scope, this.#options.settings).map(open);
     instruments.set(identity, opened);
     return opened;
   }
 
-  #seriesStream<V>(
-    asked: Asked,
-    { limit, keeps, ...plan }: StreamPlan,
-    aggregation: Aggregation<V>,
-  ): SeriesStream {
+  #seriesStream<V>({ kind }: Asked, plan: StreamPlan, aggregation: Aggregation<V>): SeriesStream {
     const { settings, nowMs, steadyMs, retentionMs } = this.#options;
-    return createSeriesStream({
-      descriptor: descriptorOf(asked, plan),
-      aggregation,
-      temporality: temporalityOf(asked.type, settings.temporality),
-      ...{ limit, keeps, nowMs, steadyMs, retentionMs },
-    });
+    // `delta` and `lowmemory` differ only for kinds of instruments that we do not have.
+    const isCumulative = settings.temporality === 'cumulative' || kind === 'up_down_counter';
+    const temporality = isCumulative ? AggregationTemporality.CUMULATIVE : AggregationTemporality.DELTA;
+    return createSeriesStream({ ...plan, aggregation, temporality, nowMs, steadyMs, retentionMs });
   }
-}
-
-function descriptorOf(
-  { options }: Asked,
-  { name, description }: Pick<StreamPlan, 'name' | 'description'>,
-): MetricDescriptor {
-  return { name, description, unit: options?.unit ?? '', valueType: options?.valueType ?? ValueType.DOUBLE };
 }
 
 /** Equal for the same instrument: instrument names are case-insensitive. */
 function identityOf({
-  type,
+  kind,
   name,
   options: { unit = '', valueType = ValueType.DOUBLE } = {},
 }: Asked): string {
-  return JSON.stringify([type, name.toLowerCase(), unit, valueType]);
+  return JSON.stringify([kind, name.toLowerCase(), unit, valueType]);
 }

@@ -13,21 +13,17 @@ import type { Due, Series } from './series.ts';
 import { frozen, NO_ATTRIBUTES } from './series-attributes.ts';
 import { Differences, type LedgerOptions, type SeriesLedger, Totals } from './series-ledger.ts';
 import { SeriesTable } from './series-table.ts';
+import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
-export interface SeriesStreamOptions<V> {
-  readonly descriptor: MetricDescriptor;
+export interface SeriesStreamOptions<V> extends Omit<StreamPlan, 'aggregation'> {
   readonly aggregation: Aggregation<V>;
   readonly temporality: AggregationTemporality;
-  /** The cardinality limit, the overflow point included. */
-  readonly limit: number;
   /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
   readonly retentionMs?: number | undefined;
-  /** Whether an attribute key is kept; undefined: all are. */
-  readonly keeps?: ((key: string) => boolean) | undefined;
   /** Called once per new series. */
   readonly nowMs: () => number;
-  /** A monotonic clock, for durations. */
+  /** A monotonic clock, for durations; by default that of the process. */
   readonly steadyMs?: (() => number) | undefined;
 }
 

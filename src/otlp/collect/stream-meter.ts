@@ -1,22 +1,14 @@
 /**
- * A meter whose counters, up-down counters, histograms and observable gauges are our own streams. All other instruments stay
- * the SDK’s.
+ * The meter of a scope: its counters, up-down counters, histograms and observable gauges are streams. There are no others,
+ * and observables are observed by batch callbacks only: nothing else records in it but the SDK’s exporter metrics.
  *
  * Beyond the API, its counters and histograms can be bound to one series, which is then looked up once and not at each
  * measurement. `meter/` uses that if a meter has it.
  */
-import type {
-  Attributes,
-  BatchObservableCallback,
-  Counter,
-  Histogram,
-  Meter,
-  MetricOptions,
-  Observable,
-} from '@opentelemetry/api';
-import { InstrumentType } from '@opentelemetry/sdk-metrics';
-import type { GaugeStream } from './gauge-stream.ts';
+import { type Attributes, createNoopMeter, type Meter } from '@opentelemetry/api';
+import type { BindableCounter, BindableHistogram } from '../../meter/bindable.ts';
 import type { ObservableCallbacks } from './observable-callbacks.ts';
+import type { ScopeStreams } from './scope-streams.ts';
 import type { Measure, MeasureSeries, SeriesStream } from './series-stream.ts';
 
 export interface StreamMeter extends Meter {
@@ -24,72 +16,36 @@ export interface StreamMeter extends Meter {
   createHistogram(...asked: Parameters<Meter['createHistogram']>): BindableHistogram;
 }
 
-export interface BindableCounter extends Counter {
-  bind(attributes?: Attributes): { readonly add: MeasureSeries };
-}
+/** Has the kinds of instruments that nobody here records in. */
+const NOOP = createNoopMeter();
 
-export interface BindableHistogram extends Histogram {
-  bind(attributes?: Attributes): { readonly record: MeasureSeries };
-}
-
-/** Opens the streams of an instrument. */
-export interface OpenStreams {
-  counter(asked: Asked): readonly SeriesStream[];
-  upDownCounter(asked: Asked): readonly SeriesStream[];
-  histogram(asked: Asked): readonly SeriesStream[];
-  gauge(asked: Asked): readonly GaugeStream[];
-}
-
-/** An instrument as requested. */
-export interface Asked {
-  readonly type: InstrumentType;
-  readonly name: string;
-  readonly options: MetricOptions | undefined;
-}
-
-/**
- * @param sdk of the same scope
- * @param open of the same scope
- */
-export function createStreamMeter(
-  sdk: Meter,
-  open: OpenStreams,
-  callbacks: ObservableCallbacks,
-): StreamMeter {
+export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCallbacks): StreamMeter {
   return {
     createCounter(name, options) {
-      const streams = open.counter({ type: InstrumentType.COUNTER, name, options });
-      return { add: measurer(streams), bind: (attributes) => ({ add: seriesMeasurer(streams, attributes) }) };
+      const opened = streams.sum({ kind: 'counter', name, options });
+      return { add: measurer(opened), bind: (attributes) => ({ add: seriesMeasurer(opened, attributes) }) };
     },
     createUpDownCounter: (name, options) => ({
-      add: measurer(open.upDownCounter({ type: InstrumentType.UP_DOWN_COUNTER, name, options })),
+      add: measurer(streams.sum({ kind: 'up_down_counter', name, options })),
     }),
     createHistogram(name, options) {
-      const streams = open.histogram({ type: InstrumentType.HISTOGRAM, name, options });
+      const opened = streams.histogram({ kind: 'histogram', name, options });
       return {
-        record: measurer(streams),
-        bind: (attributes) => ({ record: seriesMeasurer(streams, attributes) }),
+        record: measurer(opened),
+        bind: (attributes) => ({ record: seriesMeasurer(opened, attributes) }),
       };
     },
     createObservableGauge(name, options) {
-      const streams = open.gauge({ type: InstrumentType.OBSERVABLE_GAUGE, name, options });
+      const opened = streams.gauge({ kind: 'observable_gauge', name, options });
       return callbacks.observable((value, attributes = {}) => {
-        for (const stream of streams) stream.observe(value, attributes);
+        for (const stream of opened) stream.observe(value, attributes);
       });
     },
-    createGauge: (name, options) => sdk.createGauge(name, options),
-    createObservableCounter: (name, options) => sdk.createObservableCounter(name, options),
-    createObservableUpDownCounter: (name, options) => sdk.createObservableUpDownCounter(name, options),
-    addBatchObservableCallback(callback, observables) {
-      const { ours, theirs } = byOwner(observables, callbacks);
-      if (ours.length > 0) callbacks.addBatch(callback, ours);
-      if (theirs.length > 0) sdk.addBatchObservableCallback(callback, theirs);
-    },
-    removeBatchObservableCallback(callback: BatchObservableCallback, observables: Observable[]) {
-      const { ours, theirs } = byOwner(observables, callbacks);
-      if (ours.length > 0) callbacks.removeBatch(callback, ours);
-      if (theirs.length > 0) sdk.removeBatchObservableCallback(callback, theirs);
-    },
+    addBatchObservableCallback: (callback) => callbacks.add(callback),
+    removeBatchObservableCallback: (callback) => callbacks.remove(callback),
+    createGauge: NOOP.createGauge,
+    createObservableCounter: NOOP.createObservableCounter,
+    createObservableUpDownCounter: NOOP.createObservableUpDownCounter,
   };
 }
 
@@ -103,7 +59,7 @@ function measurer(streams: readonly SeriesStream[]): Measure {
   );
 }
 
-function seriesMeasurer(streams: readonly SeriesStream[], attributes: Attributes | undefined): MeasureSeries {
+function seriesMeasurer(streams: readonly SeriesStream[], attributes: Attributes): MeasureSeries {
   const measures = streams.map((stream) => stream.bind(attributes));
   return (
     only(measures) ??
@@ -115,11 +71,4 @@ function seriesMeasurer(streams: readonly SeriesStream[], attributes: Attributes
 
 function only<T>(all: readonly T[]): T | undefined {
   return all.length === 1 ? all[0] : undefined;
-}
-
-function byOwner(observables: readonly Observable[], callbacks: ObservableCallbacks) {
-  return {
-    ours: observables.filter((observable) => callbacks.has(observable)),
-    theirs: observables.filter((observable) => !callbacks.has(observable)),
-  };
 }

@@ -2,7 +2,9 @@
  * Which streams an instrument has, by the views that select it (metrics SDK specification, "View" and "Measurement
  * processing"). It aggregates nothing itself. Pure.
  */
-import { InstrumentType } from '@opentelemetry/sdk-metrics';
+import { type MetricOptions, ValueType } from '@opentelemetry/api';
+import type { InstrumentationScope } from '@opentelemetry/core';
+import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { explicitBuckets } from '../aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../aggregate/exponential-buckets.ts';
@@ -10,74 +12,75 @@ import type { CardinalityLimits, StreamSettings } from '../otlp-settings.ts';
 import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View, ViewSelector } from './view.ts';
 import { wildcard } from './wildcard.ts';
 
+/** The kinds of instruments, each with its cardinality limit. */
+const LIMITS = {
+  counter: 'counter',
+  up_down_counter: 'counter',
+  histogram: 'histogram',
+  observable_gauge: 'gauge',
+} as const satisfies Partial<Record<InstrumentKind, keyof CardinalityLimits>>;
+
 /** An instrument as requested. */
-export interface AskedInstrument {
-  readonly type: InstrumentType;
+export interface Asked {
+  readonly kind: keyof typeof LIMITS;
   readonly name: string;
-  readonly description: string;
-  readonly unit: string;
-  readonly meterName: string;
-  readonly meterVersion: string;
-  readonly meterSchemaUrl: string;
+  readonly options: MetricOptions | undefined;
 }
 
 export interface StreamPlan {
-  readonly name: string;
-  readonly description: string;
+  readonly descriptor: MetricDescriptor;
   readonly aggregation: AggregationChoice;
   /** The cardinality limit, the overflow point included. */
   readonly limit: number;
   /** Whether an attribute key is kept; undefined: all are. */
-  readonly keeps: ((key: string) => boolean) | undefined;
+  readonly keeps?: ((key: string) => boolean) | undefined;
 }
-
-type Kinds = Readonly<
-  Record<InstrumentType, { readonly kind: InstrumentKind; readonly limit: keyof CardinalityLimits }>
->;
-
-const KINDS: Kinds = {
-  [InstrumentType.COUNTER]: { kind: 'counter', limit: 'counter' },
-  [InstrumentType.GAUGE]: { kind: 'gauge', limit: 'gauge' },
-  [InstrumentType.HISTOGRAM]: { kind: 'histogram', limit: 'histogram' },
-  [InstrumentType.UP_DOWN_COUNTER]: { kind: 'up_down_counter', limit: 'counter' },
-  [InstrumentType.OBSERVABLE_COUNTER]: { kind: 'observable_counter', limit: 'counter' },
-  [InstrumentType.OBSERVABLE_GAUGE]: { kind: 'observable_gauge', limit: 'gauge' },
-  [InstrumentType.OBSERVABLE_UP_DOWN_COUNTER]: { kind: 'observable_up_down_counter', limit: 'counter' },
-};
 
 /**
  * One per view that selects the instrument and does not drop it; with the defaults if no view selects it. The limit of a
  * view that sets none is the reader’s, as specified, and not 2000 as in the SDK (`MeterSharedState`).
  */
-export function streamPlans(asked: AskedInstrument, settings: StreamSettings): readonly StreamPlan[] {
-  const { kind, limit } = KINDS[asked.type];
-  const selecting = settings.views.filter(({ selector }) => selects(selector, asked, kind));
+export function streamPlans(
+  asked: Asked,
+  scope: InstrumentationScope,
+  settings: StreamSettings,
+): readonly StreamPlan[] {
+  const { description = '', unit = '', valueType = ValueType.DOUBLE } = asked.options ?? {};
+  const selecting = settings.views.filter(({ selector }) => selects(selector, asked, scope));
   const streams = selecting.length === 0 ? [{}] : selecting.map(({ stream }: View) => stream);
   return streams.flatMap((stream: View['stream']): StreamPlan[] => {
     const aggregation = stream.aggregation ?? { kind: 'default' };
     if (aggregation.kind === 'drop') return [];
     return [
       {
-        name: stream.name ?? asked.name,
-        description: stream.description ?? asked.description,
+        descriptor: {
+          name: stream.name ?? asked.name,
+          description: stream.description ?? description,
+          unit,
+          valueType,
+        },
         aggregation,
-        limit: stream.cardinalityLimit ?? settings.limits[limit],
+        limit: stream.cardinalityLimit ?? settings.limits[LIMITS[asked.kind]],
         keeps: stream.attributeKeys === undefined ? undefined : keeper(stream.attributeKeys),
       },
     ];
   });
 }
 
-function selects(selector: ViewSelector, asked: AskedInstrument, kind: InstrumentKind): boolean {
+function selects(
+  selector: ViewSelector,
+  { kind, name, options }: Asked,
+  scope: InstrumentationScope,
+): boolean {
   const { instrumentName, instrumentKind, unit, meterName, meterVersion, meterSchemaUrl } = selector;
-  const fits = (wanted: string | undefined, is: string) => wanted === undefined || wanted === is;
+  const fits = (wanted: string | undefined, is = '') => wanted === undefined || wanted === is;
   return (
-    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(asked.name)) &&
+    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(name)) &&
     fits(instrumentKind, kind) &&
-    fits(unit, asked.unit) &&
-    fits(meterName, asked.meterName) &&
-    fits(meterVersion, asked.meterVersion) &&
-    fits(meterSchemaUrl, asked.meterSchemaUrl)
+    fits(unit, options?.unit) &&
+    fits(meterName, scope.name) &&
+    fits(meterVersion, scope.version) &&
+    fits(meterSchemaUrl, scope.schemaUrl)
   );
 }
 

@@ -3,26 +3,24 @@
  * get all requests at once. If several in a row fail and nothing has arrived, the backend counts as unavailable, and the
  * rest is not tried. Nothing is kept from one cycle to the next.
  */
-
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
 import type { Stop } from './send-requests.ts';
 import type { WarmUp } from './warm-up.ts';
 
-export interface ExportCycleOptions {
-  readonly exporter: Pick<Exporter<ResourceMetrics>, 'export'>;
-  readonly onExport: (source: ExportSource, outcome: ExportOutcome) => void;
+export interface ExportCycleOptions<Data> {
+  readonly exporter: Pick<Exporter<Data>, 'export'>;
+  readonly onExport: (source: ExportSource<Data>, outcome: ExportOutcome) => void;
   /** Awaited before each request. */
-  readonly warmUp?: WarmUp;
+  readonly warmUp?: WarmUp<Data>;
   /** Called before a source is exported; false skips it. */
-  readonly begin?: (source: ExportSource) => boolean;
+  readonly begin?: (source: ExportSource<Data>) => boolean;
   /** Called before each request of a source is sent. */
-  readonly onSend?: (source: ExportSource) => void;
+  readonly onSend?: (source: ExportSource<Data>) => void;
   /** Called when the export of a source has ended, however it ended. */
-  readonly onEnd?: (source: ExportSource) => void;
+  readonly onEnd?: (source: ExportSource<Data>) => void;
   /** Collecting or exporting threw, which is a bug. */
-  readonly onDefect: (source: ExportSource, reason: unknown) => void;
+  readonly onDefect: (source: ExportSource<Data>, reason: unknown) => void;
   /** Why no more requests may be sent, if so. Asked before each request. */
   readonly mustStop: () => Stop | undefined;
 }
@@ -31,13 +29,13 @@ export interface ExportCycleOptions {
 const AT_ONCE = 4;
 
 /** @returns the sources worth retrying soon: what the backend refused, it would refuse again */
-export async function exportCycle(
-  sources: readonly ExportSource[],
-  options: ExportCycleOptions,
-): Promise<readonly ExportSource[]> {
+export async function exportCycle<Data>(
+  sources: readonly ExportSource<Data>[],
+  options: ExportCycleOptions<Data>,
+): Promise<readonly ExportSource<Data>[]> {
   const waiting = [...sources];
-  const untried = new Set<ExportSource>();
-  const again = new Set<ExportSource>();
+  const untried = new Set<ExportSource<Data>>();
+  const again = new Set<ExportSource<Data>>();
   // A refused request says nothing about other sources. Several in a row without an answer do.
   let unavailableInARow = 0;
   let arrived = false;
@@ -47,16 +45,20 @@ export async function exportCycle(
       ? { kind: 'given-up', reason: `not tried, since the backend is unavailable: ${lastReason}` }
       : options.mustStop();
 
-  async function exportOne(source: ExportSource): Promise<void> {
-    const exporter: ExportCycleOptions['exporter'] = {
-      export(metrics) {
+  async function exportOne(source: ExportSource<Data>): Promise<void> {
+    const exporter: ExportCycleOptions<Data>['exporter'] = {
+      export(data) {
         options.onSend?.(source);
-        return options.exporter.export(metrics);
+        return options.exporter.export(data);
       },
     };
     try {
-      const { outcome, unavailable, worthRetrying } = await exportSource(source, exporter, mustStop, options);
-      const hasArrived = outcome !== undefined && outcome.points > 0;
+      const { outcome, unavailable, worthRetrying } = await exportSource(source, {
+        ...options,
+        exporter,
+        mustStop,
+      });
+      const hasArrived = outcome !== undefined && outcome.items > 0;
       if (unavailable) lastReason = outcome?.reason ?? '';
       if (unavailable) unavailableInARow += 1;
       else if (hasArrived) unavailableInARow = 0;

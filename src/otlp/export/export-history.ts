@@ -15,23 +15,23 @@ export interface ExportHistory {
    * @returns the failures before it, if it is the first success after them
    */
   note(name: string, outcome: Noted, nowMs: number): Recovery | undefined;
-  /** Whether the backend ever accepted points of this source. */
+  /** Whether the backend ever accepted items of this source. */
   hasArrived(name: string): boolean;
-  /** Whether the backend rejected points of the last export that arrived. */
+  /** Whether the backend rejected items of the last export that arrived. */
   isRejected(name: string): boolean;
 }
 
-type Noted = Pick<ExportOutcome, 'outcome' | 'points' | 'rejectedPoints'>;
+type Noted = Pick<ExportOutcome, 'outcome' | 'items' | 'rejectedItems'>;
 
 export function createExportHistory(): ExportHistory {
   const arrived = new Set<string>();
   const rejected = new Set<string>();
   const failing = new Map<string, { failures: number; readonly sinceMs: number }>();
   return {
-    note(name, { outcome, points, rejectedPoints }, nowMs) {
-      const takes = points > rejectedPoints;
+    note(name, { outcome, items, rejectedItems }, nowMs) {
+      const takes = items > rejectedItems;
       if (takes) arrived.add(name);
-      if (rejectedPoints > 0) rejected.add(name);
+      if (rejectedItems > 0) rejected.add(name);
       else if (takes) rejected.delete(name);
       const streak = failing.get(name);
       if (outcome === 'failure') {

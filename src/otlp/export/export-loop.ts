@@ -3,26 +3,28 @@
  * keeps the process alive, and sends nothing itself.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ExportSchedule } from '../otlp-settings.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
 import type { Stop } from './send-requests.ts';
-import { createWarmUp } from './warm-up.ts';
 
-export interface ExportLoopOptions
-  extends Omit<ExportCycleOptions, 'mustStop' | 'warmUp' | 'begin' | 'onSend' | 'onEnd'> {
-  readonly schedule: ExportSchedule;
+export interface ExportLoopOptions<Data>
+  extends Omit<ExportCycleOptions<Data>, 'mustStop' | 'begin' | 'onSend' | 'onEnd'> {
+  /** From the start of one export to the start of the next. */
+  readonly intervalMs: number;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-type CycleOptions = Pick<ExportCycleOptions, 'mustStop' | 'onExport'>;
+type CycleOptions<Data> = Pick<ExportCycleOptions<Data>, 'mustStop' | 'onExport'>;
 
-type Cycle = (sources: readonly ExportSource[], more: CycleOptions) => Promise<readonly ExportSource[]>;
+type Cycle<Data> = (
+  sources: readonly ExportSource<Data>[],
+  more: CycleOptions<Data>,
+) => Promise<readonly ExportSource<Data>[]>;
 
-export interface ExportLoop {
+export interface ExportLoop<Data> {
   /** The first export is one interval from now. */
-  start(sources: readonly ExportSource[]): void;
+  start(sources: readonly ExportSource<Data>[]): void;
   /**
    * Ends the schedule. Exports in progress send no further request.
    * @returns whether they ended before the deadline; a source that is still being exported is not flushed
@@ -32,7 +34,7 @@ export interface ExportLoop {
    * Exports these sources now, and retries failed ones until the deadline. Call it after `stop`.
    * @returns the sources that were not exported completely
    */
-  flush(sources: readonly ExportSource[], deadlineMs: number): Promise<readonly ExportSource[]>;
+  flush(sources: readonly ExportSource<Data>[], deadlineMs: number): Promise<readonly ExportSource<Data>[]>;
 }
 
 /** Back-off after the first failure. It doubles with each further one, up to the interval. */
@@ -45,18 +47,17 @@ const FIRST_FLUSH_RETRY_MS = 100;
 const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
 const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export is up' };
 
-export function createExportLoop(options: ExportLoopOptions): ExportLoop {
-  const { intervalMs } = options.schedule;
+export function createExportLoop<Data>(options: ExportLoopOptions<Data>): ExportLoop<Data> {
+  const { intervalMs } = options;
   const stopping = new AbortController();
   /** Being exported: not collected again until that has ended. */
-  const underWay = new Set<ExportSource>();
+  const underWay = new Set<ExportSource<Data>>();
   /** All sources, least recently sent first, so that each gets its turn even if time is short. */
-  const turns = new Set<ExportSource>();
+  const turns = new Set<ExportSource<Data>>();
   const always = {
     ...options,
-    warmUp: createWarmUp(),
-    onSend: (source: ExportSource) => turns.delete(source) && turns.add(source),
-    onEnd: (source: ExportSource) => underWay.delete(source),
+    onSend: (source: ExportSource<Data>) => turns.delete(source) && turns.add(source),
+    onEnd: (source: ExportSource<Data>) => underWay.delete(source),
   };
   /** One per interval. They overlap if a backend is slow to answer some sources. */
   const rounds = new Set<Promise<void>>();
@@ -64,9 +65,9 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   let failures = 0;
   let newestTick = 0;
 
-  const cycle: Cycle = async (sources, more) => {
+  const cycle: Cycle<Data> = async (sources, more) => {
     const tick = newestTick;
-    const begin = (source: ExportSource): boolean => {
+    const begin = (source: ExportSource<Data>): boolean => {
       // A source that waited for longer than an interval is exported by the next tick instead.
       if (underWay.has(source) || tick !== newestTick) return false;
       underWay.add(source);
@@ -75,7 +76,7 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
     return exportCycle(sources, { ...always, ...more, begin });
   };
 
-  async function tryOnce(sources: readonly ExportSource[]): Promise<readonly ExportSource[]> {
+  async function tryOnce(sources: readonly ExportSource<Data>[]): Promise<readonly ExportSource<Data>[]> {
     // No time limit: the next attempt would begin with the same requests, and the last ones would never be sent.
     const mustStop = () => (stopping.signal.aborted ? STOPPED : undefined);
     const again = await cycle(sources, { mustStop, onExport: options.onExport });
@@ -84,7 +85,7 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   }
 
   /** Exports these and retries failed ones, with back-off, until the next tick exports all of them. */
-  async function round(sources: readonly ExportSource[], nextMs: number): Promise<void> {
+  async function round(sources: readonly ExportSource<Data>[], nextMs: number): Promise<void> {
     for (let again = await tryOnce(sources); again.length > 0; again = await tryOnce(again)) {
       const retryMs = performance.now() + retryAfterMs(FIRST_RETRY_MS, failures, options);
       if (retryMs >= nextMs) return;
@@ -120,22 +121,22 @@ export function createExportLoop(options: ExportLoopOptions): ExportLoop {
   };
 }
 
-async function flush(
-  sources: readonly ExportSource[],
+async function flush<Data>(
+  sources: readonly ExportSource<Data>[],
   deadlineMs: number,
-  options: ExportLoopOptions,
-  cycle: Cycle,
-): Promise<readonly ExportSource[]> {
+  options: ExportLoopOptions<Data>,
+  cycle: Cycle<Data>,
+): Promise<readonly ExportSource<Data>[]> {
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
-  const more: CycleOptions = {
+  const more: CycleOptions<Data> = {
     mustStop: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);
       options.onExport(source, outcome);
     },
   };
-  async function tryAgain(): Promise<readonly ExportSource[]> {
+  async function tryAgain(): Promise<readonly ExportSource<Data>[]> {
     for (let attempts = 1; left.size > 0; attempts += 1) {
       await cycle([...left], more);
       const retryMs = performance.now() + retryAfterMs(FIRST_FLUSH_RETRY_MS, attempts, options);
@@ -148,8 +149,12 @@ async function flush(
 }
 
 /** Exponential back-off with jitter, up to the interval. */
-function retryAfterMs(firstMs: number, failures: number, { schedule, random }: ExportLoopOptions): number {
-  const fullMs = Math.min(firstMs * 2 ** (failures - 1), schedule.intervalMs);
+function retryAfterMs(
+  firstMs: number,
+  failures: number,
+  { intervalMs, random }: Pick<ExportLoopOptions<never>, 'intervalMs' | 'random'>,
+): number {
+  const fullMs = Math.min(firstMs * 2 ** (failures - 1), intervalMs);
   // Several bridges must not retry the same backend at the same moment.
   return fullMs * (0.75 + random() / 4);
 }

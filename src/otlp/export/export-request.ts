@@ -1,89 +1,86 @@
 /**
- * Splits the collected metrics of one resource into requests that a backend accepts: limited in points, and below the
- * 4 MiB that gRPC servers accept by default. It sends nothing.
+ * Splits what was collected into requests that a backend accepts: limited in items (points, spans or log records), and below
+ * the 4 MiB that gRPC servers accept by default. It knows no signal, and sends nothing.
  */
-import type { InstrumentationScope } from '@opentelemetry/core';
-import type { Resource } from '@opentelemetry/resources';
-import type { MetricData, ResourceMetrics, ScopeMetrics } from '@opentelemetry/sdk-metrics';
-import type { CollectedMetric } from '../collect/collected-metric.ts';
-import type { CollectedScope } from '../collect/scope-streams.ts';
 
-export interface ExportRequest {
-  readonly points: number;
+export interface ExportRequest<Data> {
+  readonly items: number;
   /** Built on each call, so that only the request being sent is in memory. */
-  metrics(): ResourceMetrics;
+  data(): Data;
   /** To be called once the request has arrived. */
   exported(): void;
-  /** The same points in requests of at most `pointsMax` points. */
-  parts(pointsMax: number): readonly ExportRequest[];
+  /** The same items in requests of at most `itemsMax` items. */
+  parts(itemsMax: number): readonly ExportRequest<Data>[];
 }
 
-/** The points of a metric that go into one request. */
-interface Piece {
-  readonly scope: InstrumentationScope;
-  readonly metric: CollectedMetric;
+/** Items that were collected together, such as the points of a metric. */
+export interface Collected {
+  readonly items: number;
+  /** Upper bound of an item’s size in a request, in any encoding. */
+  bytesOf(item: number): number;
+  /** Acknowledges that the items from `from` to `to` (exclusive) have arrived. */
+  exported(from: number, to: number): void;
+}
+
+/** Those of them that go into one request. */
+export interface Piece<From extends Collected> {
+  readonly of: From;
   readonly from: number;
-  to: number;
+  readonly to: number;
 }
 
-/** Leaves room for what surrounds the points within 4 MiB (the Collector’s `max_recv_msg_size_mib`). */
+/** Leaves room for what surrounds the items within 4 MiB (the Collector’s `max_recv_msg_size_mib`). */
 const REQUEST_BYTES_MAX = 3.5 * 1024 * 1024;
 /** Serialising more at once would block the event loop for longer than a few milliseconds. */
-const REQUEST_POINTS_MAX = 1000;
+const REQUEST_ITEMS_MAX = 1000;
 
-export function exportRequests(
-  resource: Resource,
-  scopes: readonly CollectedScope[],
-  pointsMax = REQUEST_POINTS_MAX,
-): readonly ExportRequest[] {
-  const all = scopes.flatMap(({ scope, metrics }) =>
-    metrics.map((metric) => ({ scope, metric, from: 0, to: metric.points })),
-  );
-  return requestsOf(resource, all, Math.min(pointsMax, REQUEST_POINTS_MAX));
+export function exportRequests<From extends Collected, Data>(
+  collected: readonly From[],
+  dataOf: (pieces: readonly Piece<From>[]) => Data,
+  itemsMax = REQUEST_ITEMS_MAX,
+): readonly ExportRequest<Data>[] {
+  const all = collected.map((of) => ({ of, from: 0, to: of.items }));
+  return requestsOf(all, dataOf, Math.min(itemsMax, REQUEST_ITEMS_MAX));
 }
 
-function requestsOf(resource: Resource, all: readonly Piece[], pointsMax: number): readonly ExportRequest[] {
-  return cut(all, pointsMax).map((pieces) => ({
-    points: pieces.reduce((points, { from, to }) => points + to - from, 0),
-    metrics: () => ({ resource, scopeMetrics: scopeMetrics(pieces) }),
+function requestsOf<From extends Collected, Data>(
+  all: readonly Piece<From>[],
+  dataOf: (pieces: readonly Piece<From>[]) => Data,
+  itemsMax: number,
+): readonly ExportRequest<Data>[] {
+  return cut(all, itemsMax).map((pieces) => ({
+    items: pieces.reduce((items, { from, to }) => items + to - from, 0),
+    data: () => dataOf(pieces),
     exported() {
-      for (const { metric, from, to } of pieces) metric.exported(from, to);
+      for (const { of, from, to } of pieces) of.exported(from, to);
     },
-    parts: (fewer) => requestsOf(resource, pieces, fewer),
+    parts: (fewer) => requestsOf(pieces, dataOf, fewer),
   }));
 }
 
-function cut(all: readonly Piece[], pointsMax: number): readonly (readonly Piece[])[] {
-  const requests: Piece[][] = [];
-  let room = { points: 0, bytes: 0 };
-  for (const { scope, metric, from, to } of all) {
-    let piece: Piece | undefined;
-    for (let point = from; point < to; point += 1) {
-      const bytes = metric.bytesOf(point);
-      if (room.points < 1 || room.bytes < bytes || requests.length === 0) {
+function cut<From extends Collected>(
+  all: readonly Piece<From>[],
+  itemsMax: number,
+): readonly (readonly Piece<From>[])[] {
+  const requests: { of: From; from: number; to: number }[][] = [];
+  let room = { items: 0, bytes: 0 };
+  for (const { of, from, to } of all) {
+    let piece: { of: From; from: number; to: number } | undefined;
+    for (let item = from; item < to; item += 1) {
+      const bytes = of.bytesOf(item);
+      if (room.items < 1 || room.bytes < bytes || requests.length === 0) {
         requests.push([]);
-        room = { points: pointsMax, bytes: REQUEST_BYTES_MAX };
+        room = { items: itemsMax, bytes: REQUEST_BYTES_MAX };
         piece = undefined;
       }
       if (piece === undefined) {
-        piece = { scope, metric, from: point, to: point };
+        piece = { of, from: item, to: item };
         requests.at(-1)?.push(piece);
       }
-      piece.to = point + 1;
-      room.points -= 1;
+      piece.to = item + 1;
+      room.items -= 1;
       room.bytes -= bytes;
     }
   }
   return requests;
-}
-
-/** Each scope once, in the order of the pieces. */
-function scopeMetrics(pieces: readonly Piece[]): ScopeMetrics[] {
-  const scopes = new Map<InstrumentationScope, MetricData[]>();
-  for (const { scope, metric, from, to } of pieces) {
-    const metrics = scopes.get(scope) ?? [];
-    metrics.push(metric.slice(from, to));
-    scopes.set(scope, metrics);
-  }
-  return Array.from(scopes, ([scope, metrics]) => ({ scope, metrics }));
 }

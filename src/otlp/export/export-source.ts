@@ -6,10 +6,10 @@
 import type { ExportRequest } from './export-request.ts';
 import { type Backend, nothingSent, type Sent, sendRequests } from './send-requests.ts';
 
-export interface ExportSource {
+export interface ExportSource<Data> {
   readonly name: string;
   /** Collects what is to be exported now, split into requests. */
-  collect(): Promise<readonly ExportRequest[]>;
+  collect(): Promise<readonly ExportRequest<Data>[]>;
 }
 
 export interface ExportOutcome {
@@ -18,9 +18,9 @@ export interface ExportOutcome {
   readonly durationMs: number;
   /** The part of it spent waiting for the backend, ms. */
   readonly waitedMs: number;
-  /** Points that arrived, rejected ones included. */
-  readonly points: number;
-  readonly rejectedPoints: number;
+  /** Items that arrived, rejected ones included. */
+  readonly items: number;
+  readonly rejectedItems: number;
   /** The backend’s message, or why it failed; '' if all is well. */
   readonly reason: string;
 }
@@ -34,18 +34,14 @@ export interface SourceExport {
   readonly worthRetrying: boolean;
 }
 
-export async function exportSource(
-  source: ExportSource,
-  exporter: Backend['exporter'],
-  mustStop: Backend['mustStop'],
-  more: Pick<Backend, 'warmUp'> = {},
+export async function exportSource<Data>(
+  source: ExportSource<Data>,
+  backend: Backend<Data>,
 ): Promise<SourceExport> {
   const startedMs = performance.now();
-  const stop = mustStop();
+  const stop = backend.mustStop();
   const sent =
-    stop === undefined
-      ? await sendRequests(await source.collect(), { ...more, exporter, mustStop })
-      : nothingSent(stop);
+    stop === undefined ? await sendRequests(await source.collect(), backend) : nothingSent<Data>(stop);
   const outcome = outcomeOf(sent);
   return {
     outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },
@@ -55,22 +51,22 @@ export async function exportSource(
 }
 
 function outcomeOf({
-  points,
-  rejectedPoints,
+  items,
+  rejectedItems,
   waitedMs,
   remarks,
   refused,
   stop,
-}: Sent): Omit<ExportOutcome, 'durationMs'> | undefined {
+}: Sent<unknown>): Omit<ExportOutcome, 'durationMs'> | undefined {
   const isStopped = stop?.kind === 'stopped';
-  if (isStopped && points === 0 && refused.length === 0) return undefined;
+  if (isStopped && items === 0 && refused.length === 0) return undefined;
   const remark = remarks.find((said) => said !== '') ?? '';
   const failure = refused[0]?.reason ?? (isStopped ? undefined : stop?.reason);
   if (failure === undefined) {
     const outcome = remarks.length > 0 ? 'partial' : 'success';
-    return { outcome, points, rejectedPoints, waitedMs, reason: remark };
+    return { outcome, items, rejectedItems, waitedMs, reason: remark };
   }
   // Why it failed, and the message of the partial success before that.
   const reason = remark === '' ? failure : `${failure}; before that: ${remark}`;
-  return { outcome: 'failure', points, rejectedPoints, waitedMs, reason };
+  return { outcome: 'failure', items, rejectedItems, waitedMs, reason };
 }

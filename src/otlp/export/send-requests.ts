@@ -2,7 +2,6 @@
  * Sends requests one after the other, and refused ones again in smaller parts. It returns what the backend answered; what
  * that means for the export is decided elsewhere.
  */
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exporter } from '../send/exporter.ts';
 import type { ExportRequest } from './export-request.ts';
 import type { WarmUp } from './warm-up.ts';
@@ -13,48 +12,51 @@ export interface Stop {
   readonly reason: string;
 }
 
-export interface Backend {
-  readonly exporter: Pick<Exporter<ResourceMetrics>, 'export'>;
+export interface Backend<Data> {
+  readonly exporter: Pick<Exporter<Data>, 'export'>;
   /** Asked before each request. */
   readonly mustStop: () => Stop | undefined;
-  readonly warmUp?: WarmUp | undefined;
+  readonly warmUp?: WarmUp<Data> | undefined;
 }
 
-export interface Sent {
-  /** Points that arrived, rejected ones included. */
-  points: number;
-  rejectedPoints: number;
+export interface Sent<Data> {
+  /** Items that arrived, rejected ones included. */
+  items: number;
+  rejectedItems: number;
   /** Spent waiting for answers while the event loop was idle, ms. */
   waitedMs: number;
   /** The message of each partial success; '' if it has none. */
   readonly remarks: string[];
   /** Without those that were sent again in parts. */
-  refused: readonly Refused[];
+  refused: readonly Refused<Data>[];
   /** Why the rest was not sent. */
   stop: Stop | { readonly kind: 'unavailable'; readonly reason: string } | undefined;
 }
 
-interface Refused {
-  readonly request: ExportRequest;
+interface Refused<Data> {
+  readonly request: ExportRequest<Data>;
   readonly reason: string;
 }
 
 /** A refused request is split into so many. */
 const PARTS = 4;
-/** Such parts per export, at most. Enough to find the one point among 1000 that the backend refuses. */
+/** Such parts per export, at most. Enough to find the one item among 1000 that the backend refuses. */
 const PARTS_MAX = 32;
 
-export function nothingSent(stop?: Sent['stop']): Sent {
-  return { points: 0, rejectedPoints: 0, waitedMs: 0, remarks: [], refused: [], stop };
+export function nothingSent<Data>(stop?: Sent<Data>['stop']): Sent<Data> {
+  return { items: 0, rejectedItems: 0, waitedMs: 0, remarks: [], refused: [], stop };
 }
 
-export async function sendRequests(requests: readonly ExportRequest[], backend: Backend): Promise<Sent> {
-  const sent = nothingSent();
+export async function sendRequests<Data>(
+  requests: readonly ExportRequest<Data>[],
+  backend: Backend<Data>,
+): Promise<Sent<Data>> {
+  const sent = nothingSent<Data>();
   await sendEach(requests, backend, sent);
   for (let partsLeft = PARTS_MAX; sent.stop === undefined; ) {
     // If nothing was accepted, only one request is split, to see whether a smaller one is.
-    const most = sent.points > 0 ? Math.floor(partsLeft / PARTS) : partsLeft === PARTS_MAX ? 1 : 0;
-    const split = sent.refused.filter(({ request }) => request.points > 1).slice(0, most);
+    const most = sent.items > 0 ? Math.floor(partsLeft / PARTS) : partsLeft === PARTS_MAX ? 1 : 0;
+    const split = sent.refused.filter(({ request }) => request.items > 1).slice(0, most);
     if (split.length === 0) break;
     partsLeft -= split.length * PARTS;
     sent.refused = sent.refused.filter((each) => !split.includes(each));
@@ -63,14 +65,14 @@ export async function sendRequests(requests: readonly ExportRequest[], backend: 
   return sent;
 }
 
-function partsOf({ request }: Refused): readonly ExportRequest[] {
-  return request.parts(Math.ceil(request.points / PARTS));
+function partsOf<Data>({ request }: Refused<Data>): readonly ExportRequest<Data>[] {
+  return request.parts(Math.ceil(request.items / PARTS));
 }
 
-async function sendEach(
-  requests: readonly ExportRequest[],
-  { exporter, mustStop, warmUp }: Backend,
-  sent: Sent,
+async function sendEach<Data>(
+  requests: readonly ExportRequest<Data>[],
+  { exporter, mustStop, warmUp }: Backend<Data>,
+  sent: Sent<Data>,
 ): Promise<void> {
   for (const request of requests) {
     await warmUp?.(request);
@@ -80,7 +82,7 @@ async function sendEach(
       return;
     }
     const idleBeforeMs = idleMs();
-    const result = await exporter.export(request.metrics());
+    const result = await exporter.export(request.data());
     sent.waitedMs += idleMs() - idleBeforeMs;
     switch (result.kind) {
       case 'unavailable':
@@ -90,13 +92,13 @@ async function sendEach(
         sent.refused = [...sent.refused, { request, reason: result.reason }];
         break;
       case 'partial':
-        sent.rejectedPoints += result.rejectedPoints;
+        sent.rejectedItems += result.rejectedItems;
         sent.remarks.push(result.message);
-        sent.points += request.points;
+        sent.items += request.items;
         request.exported();
         break;
       case 'success':
-        sent.points += request.points;
+        sent.items += request.items;
         request.exported();
         break;
     }

@@ -3,43 +3,38 @@
  * the event loop meanwhile. It sends nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
 import type { ExportRequest } from './export-request.ts';
 
 /** Awaited before each request is sent. */
-export type WarmUp = (request: ExportRequest) => Promise<void>;
+export type WarmUp<Data> = (request: ExportRequest<Data>) => Promise<void>;
 
-/** After so many points the serialiser is compiled. */
-const COLD_POINTS = 1000;
+/** After so many items the serialiser is compiled. */
+const COLD_ITEMS = 1000;
 /** Serialised without yielding, which takes 10 ms at first. */
-const TURN_POINTS = 50;
+const TURN_ITEMS = 50;
 
-/** Only protobuf is warmed up, since JSON is native code. */
-export function createWarmUp(): WarmUp {
-  let coldPoints = COLD_POINTS;
+/** @param serialise as for protobuf: JSON is native code */
+export function createWarmUp<Data>(serialise: (data: Data) => unknown): WarmUp<Data> {
+  let coldItems = COLD_ITEMS;
   let last = Promise.resolve();
 
-  async function warmUp(request: ExportRequest): Promise<void> {
-    for (const part of request.parts(TURN_POINTS)) {
-      if (coldPoints <= 0) return;
-      coldPoints -= part.points;
+  async function warmUp(request: ExportRequest<Data>): Promise<void> {
+    for (const part of request.parts(TURN_ITEMS)) {
+      if (coldItems <= 0) return;
+      coldItems -= part.items;
       // The request itself is this small, so sending it takes no longer.
-      if (part.points === request.points) return;
+      if (part.items === request.items) return;
       await nextTurn();
-      serialise(part);
+      try {
+        serialise(part.data());
+      } catch {
+        // Sending it will fail in the same way, and that is reported.
+      }
     }
   }
 
   return (request) => {
-    if (coldPoints > 0) last = last.then(() => warmUp(request));
+    if (coldItems > 0) last = last.then(() => warmUp(request));
     return last;
   };
-}
-
-function serialise(request: ExportRequest): void {
-  try {
-    ProtobufMetricsSerializer.serializeRequest(request.metrics());
-  } catch {
-    // Sending it will fail in the same way, and that is reported.
-  }
 }

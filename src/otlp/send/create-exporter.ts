@@ -12,33 +12,15 @@ import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
 import { createReasonText } from './export-reason.ts';
 import type { Exporter, ExportResult } from './exporter.ts';
-import type { Answer, ExporterTransport, Failure } from './exporter-transport.ts';
+import type { Answer, Failure } from './exporter-transport.ts';
 import { createGrpcTransport } from './grpc-exporter.ts';
 import { createHttpTransport } from './http-exporter.ts';
 import { likelyCause } from './likely-cause.ts';
 import { readPartialSuccess } from './partial-success.ts';
-import type { Encoding, Signal } from './signal.ts';
-import { createThrottle } from './throttle.ts';
+import type { Signal } from './signal.ts';
 
-interface Protocol {
-  readonly encoding: Encoding;
-  readonly observed: keyof Signal<unknown>['observed'];
-  readonly open: (settings: ExporterSettings, signal: Pick<Signal<never>, 'grpcMethod'>) => ExporterTransport;
-}
-
-const PROTOCOLS: Readonly<Record<ExporterSettings['protocol'], Protocol>> = {
-  grpc: { encoding: 'protobuf', observed: 'grpc', open: createGrpcTransport },
-  'http/protobuf': {
-    encoding: 'protobuf',
-    observed: 'http',
-    open: (settings) => createHttpTransport(settings, 'protobuf'),
-  },
-  'http/json': {
-    encoding: 'json',
-    observed: 'http',
-    open: (settings) => createHttpTransport(settings, 'json'),
-  },
-};
+/** A backend that asks for more by mistake is not left without metrics for longer than this. */
+const THROTTLE_MAX_MS = 5 * 60_000;
 
 /**
  * Reads the files of the settings once, and connects with the first export.
@@ -46,8 +28,9 @@ const PROTOCOLS: Readonly<Record<ExporterSettings['protocol'], Protocol>> = {
  * @throws CeleryOtelError `CONFIG_INVALID` for an unusable endpoint, header or file
  */
 export function createExporter<Data>(settings: ExporterSettings, signal: Signal<Data>): Exporter<Data> {
-  const { encoding, open, observed } = PROTOCOLS[settings.protocol];
-  const transport = open(settings, signal);
+  const encoding = settings.protocol === 'http/json' ? 'json' : 'protobuf';
+  const isGrpc = settings.protocol === 'grpc';
+  const transport = isGrpc ? createGrpcTransport(settings, signal) : createHttpTransport(settings, encoding);
   const address = backendAddress(settings);
   const secrets = [...Object.values(settings.headers), ...urlSecrets(settings.endpoint)];
   const reasonText = createReasonText(secrets);
@@ -57,15 +40,16 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
     hasClientCertificate: settings.clientCertificateFile !== undefined,
     hasSecrets: secrets.length > 0,
   };
-  const throttle = createThrottle();
+  /** Until when the backend asked not to be sent anything, and why. */
+  let throttle = { untilMs: -Infinity, reason: '' };
   let hasWorked = false;
   let exporterMetrics: ExporterMetrics<Data> | undefined;
 
   async function ask(data: Data): Promise<Answer> {
-    const left = throttle.left(performance.now());
-    if (left !== undefined) {
+    const leftMs = throttle.untilMs - performance.now();
+    if (leftMs > 0) {
       return unavailable(
-        `${left.reason}; throttled by the backend for another ${Math.ceil(left.ms / 1000)} s`,
+        `${throttle.reason}; throttled by the backend for another ${Math.ceil(leftMs / 1000)} s`,
       );
     }
     try {
@@ -99,12 +83,13 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
       const result = resultOf(answer);
       hasWorked ||= answer.kind === 'taken';
       if (answer.kind === 'unavailable' && answer.retryAfterMs !== undefined) {
-        throttle.begin(answer.reason, answer.retryAfterMs, performance.now());
+        const forMs = Math.min(answer.retryAfterMs, THROTTLE_MAX_MS);
+        throttle = { untilMs: performance.now() + forMs, reason: answer.reason };
       }
       return result;
     },
     observe(meterProvider) {
-      exporterMetrics = signal.observed[observed](settings.endpoint, meterProvider);
+      exporterMetrics = signal.observed[isGrpc ? 'grpc' : 'http'](settings.endpoint, meterProvider);
     },
     close: transport.close,
   };

@@ -5,8 +5,8 @@ import type { MeterProvider } from '@opentelemetry/api';
 export type ExportResult =
   /** The backend accepted all of it. */
   | { readonly kind: 'success' }
-  /** The backend accepted it but for `rejectedPoints`; with 0, `message` is a warning. */
-  | { readonly kind: 'partial'; readonly rejectedPoints: number; readonly message: string }
+  /** The backend accepted it but for `rejectedItems`; with 0, `message` is a warning. */
+  | { readonly kind: 'partial'; readonly rejectedItems: number; readonly message: string }
   /** No answer, or a retryable status: the same request may succeed later. */
   | { readonly kind: 'unavailable'; readonly reason: string }
   /** A status that is not retryable: the backend would refuse the same request again. */

@@ -9,7 +9,7 @@ type Reader = Pick<Signal<never>, 'decodeResponse' | 'rejectedField'>;
 
 export interface PartialSuccess {
   /** 0: everything was accepted, and `message` is a warning. */
-  readonly rejectedPoints: number;
+  readonly rejectedItems: number;
   /** '' if there is none. */
   readonly message: string;
 }
@@ -24,10 +24,10 @@ export function readPartialSuccess(
   { decodeResponse, rejectedField }: Reader,
 ): PartialSuccess | undefined {
   const partial = property(decode(response, encoding, decodeResponse), 'partialSuccess');
-  const rejectedPoints = count(property(partial, rejectedField));
+  const rejectedItems = count(property(partial, rejectedField));
   const said = property(partial, 'errorMessage');
   const message = typeof said === 'string' ? said : '';
-  return rejectedPoints === 0 && message === '' ? undefined : { rejectedPoints, message };
+  return rejectedItems === 0 && message === '' ? undefined : { rejectedItems, message };
 }
 
 function decode(
@@ -35,18 +35,12 @@ function decode(
   encoding: Encoding | undefined,
   decodeResponse: Reader['decodeResponse'],
 ): unknown {
-  switch (encoding) {
-    case undefined:
-      return undefined;
-    case 'json':
-      return parseJson(response);
-    case 'protobuf':
-      try {
-        return decodeResponse(response);
-      } catch {
-        // Not an OTLP response: some backends answer with text.
-        return undefined;
-      }
+  if (encoding === 'json') return parseJson(response);
+  try {
+    return encoding === 'protobuf' ? decodeResponse(response) : undefined;
+  } catch {
+    // Not an OTLP response: some backends answer with text.
+    return undefined;
   }
 }
 

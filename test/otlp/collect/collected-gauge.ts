@@ -6,7 +6,7 @@ import { readTotals, whole } from './reading.ts';
 export function gaugeOf(options: Partial<GaugeStreamOptions> = {}) {
   const stream = createGaugeStream({
     descriptor: { name: 'g', description: 'A gauge.', unit: '{worker}', valueType: ValueType.DOUBLE },
-    combination: 'last',
+    combination: 'max',
     limit: 2000,
     ...options,
   });

@@ -1,6 +1,5 @@
 /** The streams of all instruments, collected on demand, as the SDK would receive them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createNoopMeter, type Meter } from '@opentelemetry/api';
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
 import {
   createInstrumentStreams,
@@ -14,8 +13,6 @@ import { wholeScopes } from './reading.ts';
 
 export interface CollectingOptions extends Partial<Omit<ScopeStreamsOptions, 'settings'>> {
   readonly settings?: Partial<StreamSettings>;
-  /** Of what is no stream of ours; none by default. */
-  readonly sdk?: Meter;
 }
 
 export interface CollectingStreams extends Pick<InstrumentStreams, 'retire' | 'tally'> {
@@ -29,11 +26,11 @@ export interface CollectingStreams extends Pick<InstrumentStreams, 'retire' | 't
 }
 
 export function collectingStreams(options: CollectingOptions = {}): CollectingStreams {
-  const { settings = {}, sdk = createNoopMeter(), ...others } = options;
+  const { settings = {}, ...others } = options;
   const failures: unknown[] = [];
   const streams = createInstrumentStreams({
     settings: otlpSettings('', { streams: settings }).streams,
-    combination: () => 'last',
+    combination: () => 'max',
     nowMs: () => Date.now(),
     onFailure: (reason) => failures.push(reason),
     yieldToLoop: nextTurn,
@@ -41,11 +38,7 @@ export function collectingStreams(options: CollectingOptions = {}): CollectingSt
   });
   return {
     meter: (name, version, schemaUrl) =>
-      streams.meter(sdk, {
-        name,
-        ...(version === undefined ? {} : { version }),
-        ...(schemaUrl === undefined ? {} : { schemaUrl }),
-      }),
+      streams.getMeter(name, version, schemaUrl === undefined ? {} : { schemaUrl }),
     retire: streams.retire,
     tally: streams.tally,
     failures,

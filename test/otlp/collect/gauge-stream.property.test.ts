@@ -46,12 +46,10 @@ function combineAll(values: readonly number[], combination: GaugeStreamOptions['
       return values.reduce((sum, value) => sum + value, 0);
     case 'max':
       return Math.max(...values);
-    case 'last':
-      return values.at(-1) ?? Number.NaN;
   }
 }
 
-for (const combination of ['sum', 'max', 'last'] as const) {
+for (const combination of ['sum', 'max'] as const) {
   test(`for any observations, points follow the definition: ${combination}`, () => {
     fc.assert(
       fc.property(rounds, keptKeys, (chosen, kept) => {

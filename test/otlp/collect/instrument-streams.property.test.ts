@@ -10,11 +10,11 @@ import {
   type ViewOptions,
 } from '@opentelemetry/sdk-metrics';
 import fc from 'fast-check';
-import { temporalityOf } from '../../../src/otlp/collect/temporality.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
 import { asExported, type CollectingStreams, collectingStreams } from './collecting-streams.ts';
 import { ManualReader } from './reading.ts';
+import { temporalityOf } from './sdk-temporality.ts';
 
 const COUNTERS = [
   { name: 'sent', unit: '{task}', description: 'Sent.', valueType: ValueType.INT },

@@ -6,6 +6,7 @@ import type { Overflow } from '../../../src/otlp/collect/collected-metric.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { OVERFLOW } from './collected-stream.ts';
 import { collectingStreams } from './collecting-streams.ts';
+import { observed } from './observed.ts';
 import { pointsOf } from './reading.ts';
 
 const SECONDS = { unit: 's', advice: { explicitBucketBoundaries: [1, 2] } };
@@ -52,12 +53,8 @@ test('the same name with another kind, unit or value type is another instrument'
   meter('a').createCounter('of anything', { valueType: ValueType.INT }).add(4);
   meter('a').createCounter('of anything', { unit: 's' }).add(8);
   meter('a').createHistogram('of anything').record(16);
-  meter('a')
-    .createObservableGauge('of anything')
-    .addCallback((result) => result.observe(32));
-  meter('a')
-    .createObservableGauge('Of Anything')
-    .addCallback((result) => result.observe(64));
+  observed(meter('a'), 'of anything', (observe) => observe(32));
+  observed(meter('a'), 'Of Anything', (observe) => observe(64));
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[3], [4], [8], [16], [64]]]]);
 });
 
@@ -86,8 +83,8 @@ test('each kind of instrument has its own limit, and a view sets that of its str
   const workers = Array.from({ length: 20 }, (_, worker) => ({ worker }));
   for (const name of ['c', 'narrow', 'wide']) for (const of of workers) a.createCounter(name).add(1, of);
   for (const of of workers) a.createHistogram('h', SECONDS).record(1, of);
-  a.createObservableGauge('g').addCallback((result) => {
-    for (const of of workers) result.observe(1, of);
+  observed(a, 'g', (observe) => {
+    for (const of of workers) observe(1, of);
   });
   for (let interval = 0; interval < 3; interval += 1) {
     const [scope] = await read();
@@ -116,8 +113,8 @@ test('after a collection each overflowing stream is reported, and whether that i
   const a = meter('a');
   const workers = Array.from({ length: 4 }, (_, worker) => ({ worker }));
   let gauges = 9;
-  a.createObservableGauge('g').addCallback((result) => {
-    for (let worker = 0; worker < gauges; worker += 1) result.observe(1, { worker });
+  observed(a, 'g', (observe) => {
+    for (let worker = 0; worker < gauges; worker += 1) observe(1, { worker });
   });
   for (const of of workers) a.createCounter('c').add(1, of);
   for (const of of workers.slice(1)) a.createHistogram('h', SECONDS).record(1, of);
@@ -134,13 +131,20 @@ test('after a collection each overflowing stream is reported, and whether that i
   assert.deepEqual(told, []);
 });
 
-test('with lowmemory, counters and histograms have delta temporality', async () => {
-  const { meter, read } = collectingStreams({ settings: { temporality: 'lowmemory' } });
-  meter('a').createCounter('c').add(1);
-  meter('a').createHistogram('h', SECONDS).record(1);
-  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1], [1]]]]);
-  assert.deepEqual(totals(await read()), []);
-});
+for (const [temporality, again] of [
+  ['cumulative', [[1], [1], [1]]],
+  ['delta', [[1]]],
+  ['lowmemory', [[1]]],
+] as const) {
+  test(`of temporality ${temporality}, up-down counters are cumulative all the same`, async () => {
+    const { meter, read } = collectingStreams({ settings: { temporality } });
+    meter('a').createCounter('c').add(1);
+    meter('a').createUpDownCounter('u').add(1);
+    meter('a').createHistogram('h', SECONDS).record(1);
+    assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1], [1], [1]]]]);
+    assert.deepEqual(totals(await read()), [[{ name: 'a' }, again]]);
+  });
+}
 
 test('retiring ends the series of one attribute value in all instruments of all scopes', async () => {
   const { meter, read, retire, tally } = collectingStreams();
@@ -168,16 +172,23 @@ test('retiring ends the series of one attribute value in all instruments of all 
   assert.equal(seriesOf(await read()).at(-1)?.length, 3, 'what came back stays');
 });
 
+test('only a text is such a value, and only what the attributes have themselves', async () => {
+  const { meter, read, retire } = collectingStreams();
+  meter('a').createCounter('c').add(1, { flag: true });
+  retire('flag', new Set(['true']));
+  retire('constructor', new Set(['w1']));
+  await read();
+  assert.equal((await read()).length, 1);
+});
+
 test('measurements of a retired worker before the collection end too', async () => {
   const { meter, read, retire, tally } = collectingStreams();
   const counter = meter('a').createCounter('c');
-  const gauge = meter('a').createObservableGauge('gauge');
-  const surveyOnce = (): void => {
+  const remove = observed(meter('a'), 'gauge', () => {
     retire('worker', new Set(['w1']));
     counter.add(1, { worker: 'w1' });
-    gauge.removeCallback(surveyOnce);
-  };
-  gauge.addCallback(surveyOnce);
+    remove();
+  });
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1]]]]);
   assert.equal(tally().retired, 1);
   assert.deepEqual(await read(), []);
@@ -199,15 +210,11 @@ test('a worker retired during an outage ends with the next successful export, an
 test('a failing callback is reported, and the rest is collected without it', async () => {
   const { meter, read, failures } = collectingStreams();
   const error = new Error('no gauges today');
-  meter('a')
-    .createObservableGauge('g')
-    .addCallback((result) => {
-      result.observe(1);
-      throw error;
-    });
-  meter('b')
-    .createObservableGauge('g')
-    .addCallback((result) => result.observe(2));
+  observed(meter('a'), 'g', (observe) => {
+    observe(1);
+    throw error;
+  });
+  observed(meter('b'), 'g', (observe) => observe(2));
   meter('b').createCounter('c').add(4);
   assert.deepEqual(totals(await read()), [
     [{ name: 'a' }, [[1]]],

@@ -1,35 +1,27 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import type { BatchObservableCallback, Meter, Observable } from '@opentelemetry/api';
-import { AggregationTemporality, DataPointType, MeterProvider } from '@opentelemetry/sdk-metrics';
+import { test } from 'node:test';
+import type { Meter } from '@opentelemetry/api';
+import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { type CollectingOptions, collectingStreams } from './collecting-streams.ts';
-import { ManualReader, pointsOf } from './reading.ts';
+import { observed } from './observed.ts';
+import { pointsOf } from './reading.ts';
 
-/** A meter, and what is collected of it: of ours, and of the SDK’s below it. */
-function meterOf(t: TestContext, options: CollectingOptions = {}) {
-  const reader = new ManualReader({ selectTemporality: () => AggregationTemporality.CUMULATIVE });
-  const provider = new MeterProvider({ readers: [reader] });
-  t.after(() => provider.shutdown());
-  const streams = collectingStreams({ ...options, sdk: provider.getMeter('shop') });
-  const namesOf = (scopes: Awaited<ReturnType<typeof reader.read>>) =>
-    scopes.flatMap(({ metrics }) => metrics.map(({ descriptor }) => descriptor.name));
-  return {
-    meter: streams.meter('shop'),
-    ours: async () => (await streams.read()).flatMap(({ metrics }) => metrics),
-    ourNames: async () => namesOf(await streams.read()),
-    sdkNames: async () => namesOf(await reader.read()),
-  };
+/** A meter, and what is collected of it. */
+function meterOf(options: CollectingOptions = {}) {
+  const streams = collectingStreams(options);
+  const collect = async () => (await streams.read()).flatMap(({ metrics }) => metrics);
+  return { meter: streams.meter('shop'), collect };
 }
 
-test('counters, up-down counters, histograms and observable gauges are ours, with their options', async (t) => {
-  const { meter, ours, sdkNames } = meterOf(t);
+test('counters, up-down counters, histograms and observable gauges are ours, with their options', async () => {
+  const { meter, collect } = meterOf();
   meter.createCounter('c', { unit: '{task}', description: 'Tasks.' }).add(2, { queue: 'q' });
   meter.createUpDownCounter('u').add(-2);
   meter.createHistogram('h', { unit: 's', advice: { explicitBucketBoundaries: [1, 2] } }).record(1.5);
   meter.createHistogram('default').record(6);
-  meter.createObservableGauge('g', { description: 'A gauge.' }).addCallback((result) => result.observe(-3));
-  const metrics = await ours();
+  observed(meter, 'g', (observe) => observe(-3), { description: 'A gauge.' });
+  const metrics = await collect();
   assert.deepEqual(
     metrics.map(({ descriptor: { name, unit, description }, dataPointType }) => [
       ...[name, unit, description, DataPointType[dataPointType]],
@@ -46,56 +38,34 @@ test('counters, up-down counters, histograms and observable gauges are ours, wit
     metrics.map((metric) => pointsOf(metric).map(({ attributes, total }) => [attributes, total])),
     [[[{ queue: 'q' }, 2]], [[{}, -2]], [[{}, 1.5]], [[{}, 6]], [[{}, -3]]],
   );
-  assert.deepEqual(await sdkNames(), []);
 });
 
-test('all other instruments are the SDK’s', async (t) => {
-  const { meter, ourNames, sdkNames } = meterOf(t);
+test('every other instrument takes measurements and exports none', async () => {
+  const { meter, collect } = meterOf();
   meter.createGauge('gauge').record(1);
-  const observables = [
-    meter.createObservableCounter('observable counter'),
-    meter.createObservableUpDownCounter('observable up-down'),
-  ];
-  let calls = 0;
-  const callback: BatchObservableCallback = (result) => {
-    calls += 1;
-    for (const observable of observables) result.observe(observable, 1);
-  };
-  meter.addBatchObservableCallback(callback, observables);
-  assert.deepEqual(await ourNames(), []);
-  assert.equal(calls, 0, 'we ask nobody on behalf of the SDK');
-  assert.deepEqual(await sdkNames(), ['gauge', 'observable counter', 'observable up-down']);
-  meter.removeBatchObservableCallback(callback, observables);
-  await sdkNames();
-  assert.equal(calls, 1);
+  meter.createObservableCounter('observable counter').addCallback((result) => result.observe(1));
+  meter.createObservableUpDownCounter('observable up-down').addCallback((result) => result.observe(1));
+  assert.deepEqual(await collect(), []);
 });
 
-test('a batch with both kinds of observables is called by each owner for its own, and removed from both', async (t) => {
-  const { meter, ourNames, sdkNames } = meterOf(t);
-  const observables: readonly Observable[] = [
-    meter.createObservableCounter('theirs'),
-    meter.createObservableGauge('ours'),
-  ];
-  const callback: BatchObservableCallback = (result) => {
-    for (const observable of observables) result.observe(observable, 1);
-  };
-  meter.addBatchObservableCallback(callback, [...observables]);
-  assert.deepEqual(await ourNames(), ['ours']);
-  assert.deepEqual(await sdkNames(), ['theirs']);
-  meter.removeBatchObservableCallback(callback, [...observables]);
-  assert.deepEqual(await ourNames(), []);
+test('a callback that was removed is not called', async () => {
+  const { meter, collect } = meterOf();
+  const remove = observed(meter, 'g', (observe) => observe(1));
+  assert.equal((await collect()).length, 1);
+  remove();
+  assert.deepEqual(await collect(), []);
 });
 
-test('measurements made by a callback are in the same collection', async (t) => {
-  const { meter, ours } = meterOf(t);
+test('measurements made by a callback are in the same collection', async () => {
+  const { meter, collect } = meterOf();
   const histogram = meter.createHistogram('h');
   const counter = meter.createCounter('c');
-  meter.createObservableGauge('gauge').addCallback(() => {
+  observed(meter, 'gauge', () => {
     histogram.record(1);
     counter.add(1);
   });
   assert.deepEqual(
-    (await ours()).map((metric) => pointsOf(metric).map(({ total }) => total)),
+    (await collect()).map((metric) => pointsOf(metric).map(({ total }) => total)),
     [[1], [1]],
   );
 });
@@ -111,22 +81,21 @@ function measureAll(meter: Meter): void {
     upDown.add(1, { worker });
     histogram.record(1, { worker });
   }
-  meter.createObservableGauge('g').addCallback((result) => {
-    for (const worker of ['w1', 'w2']) result.observe(1, { worker });
+  observed(meter, 'g', (observe) => {
+    for (const worker of ['w1', 'w2']) observe(1, { worker });
   });
 }
 
-test('a dropped instrument measures nothing and has no points', async (t) => {
-  const { meter, ourNames, sdkNames } = meterOf(t, {
+test('a dropped instrument measures nothing and has no points', async () => {
+  const { meter, collect } = meterOf({
     settings: { views: [view({ aggregation: { kind: 'drop' } })] },
   });
   measureAll(meter);
-  assert.deepEqual(await ourNames(), []);
-  assert.deepEqual(await sdkNames(), []);
+  assert.deepEqual(await collect(), []);
 });
 
-test('an instrument selected by two views is two streams, each with all measurements', async (t) => {
-  const { meter, ours } = meterOf(t, {
+test('an instrument selected by two views is two streams, each with all measurements', async () => {
+  const { meter, collect } = meterOf({
     combination: () => 'sum',
     settings: {
       views: [
@@ -141,7 +110,7 @@ test('an instrument selected by two views is two streams, each with all measurem
     [{ worker: 'w2' }, 1],
   ];
   assert.deepEqual(
-    (await ours()).map((metric) => [
+    (await collect()).map((metric) => [
       metric.descriptor.name,
       metric.descriptor.description,
       pointsOf(metric).map(({ attributes, total }) => [attributes, total]),
@@ -153,7 +122,7 @@ test('an instrument selected by two views is two streams, each with all measurem
   );
 });
 
-test('a bound series is measured in each stream of its instrument, or in none', async (t) => {
+test('a bound series is measured in each stream of its instrument, or in none', async () => {
   for (const [views, expected] of [
     [[], [[1], [2]]],
     [
@@ -162,29 +131,29 @@ test('a bound series is measured in each stream of its instrument, or in none', 
     ],
     [[view({ aggregation: { kind: 'drop' } })], []],
   ] as const) {
-    const { meter, ours } = meterOf(t, { settings: { views } });
+    const { meter, collect } = meterOf({ settings: { views } });
     meter.createCounter('c').bind({ worker: 'w1' }).add(1);
     meter.createHistogram('h').bind({ worker: 'w1' }).record(2);
     assert.deepEqual(
-      (await ours()).map((metric) => pointsOf(metric).map(({ total }) => total)),
+      (await collect()).map((metric) => pointsOf(metric).map(({ total }) => total)),
       expected,
     );
   }
 });
 
-test('a gauge is combined as its instrument says, whatever name a view gives it', async (t) => {
+test('a gauge is combined as its instrument says, whatever name a view gives it', async () => {
   const asked: string[] = [];
-  const { meter, ours } = meterOf(t, {
+  const { meter, collect } = meterOf({
     combination(instrument) {
       asked.push(instrument);
-      return instrument === 'g' ? 'max' : 'last';
+      return instrument === 'g' ? 'max' : 'sum';
     },
     settings: { views: [view({ name: 'renamed', attributeKeys: { included: [] } })] },
   });
-  meter.createObservableGauge('g').addCallback((result) => {
-    for (const [worker, value] of [1, 3, 2].entries()) result.observe(value, { worker });
+  observed(meter, 'g', (observe) => {
+    for (const [worker, value] of [1, 3, 2].entries()) observe(value, { worker });
   });
-  const [metric] = await ours();
+  const [metric] = await collect();
   assert.equal(metric?.descriptor.name, 'renamed');
   assert.deepEqual(
     pointsOf(metric).map(({ total }) => total),

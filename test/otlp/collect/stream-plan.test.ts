@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InstrumentType } from '@opentelemetry/sdk-metrics';
-import { type AskedInstrument, openHistogram, streamPlans } from '../../../src/otlp/collect/stream-plan.ts';
+import { ValueType } from '@opentelemetry/api';
+import { type Asked, openHistogram, streamPlans } from '../../../src/otlp/collect/stream-plan.ts';
 import type {
   AggregationChoice,
   AttributeKeyChoice,
@@ -13,15 +13,14 @@ import type {
 import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
 import { otlpSettings } from '../settings.ts';
 
-const RUNTIME: AskedInstrument = {
-  type: InstrumentType.HISTOGRAM,
+const RUNTIME: Asked = {
+  kind: 'histogram',
   name: 'celery.task.runtime',
-  description: 'How long a task ran.',
-  unit: 's',
-  meterName: 'celery-otel',
-  meterVersion: '1.2.3',
-  meterSchemaUrl: 'https://example.com/1',
+  options: { description: 'How long a task ran.', unit: 's' },
 };
+const SCOPE = { name: 'celery-otel', version: '1.2.3', schemaUrl: 'https://example.com/1' };
+
+const plansOf = (settings: StreamSettings, asked = RUNTIME) => streamPlans(asked, SCOPE, settings);
 
 const view = (stream: ViewStream, selector: ViewSelector = { instrumentName: '*' }): View => ({
   selector,
@@ -70,43 +69,45 @@ const SELECTS_NOT: readonly ViewSelector[] = [
 
 for (const selector of SELECTS) {
   test(`a view selects the instrument by ${JSON.stringify(selector)}`, () => {
-    assert.equal(streamPlans(RUNTIME, settingsOf(view({ name: 'seen' }, selector)))[0]?.name, 'seen');
+    assert.equal(plansOf(settingsOf(view({ name: 'seen' }, selector)))[0]?.descriptor.name, 'seen');
   });
 }
 
 for (const selector of SELECTS_NOT) {
   test(`a view does not select the instrument by ${JSON.stringify(selector)}`, () => {
-    const plans = streamPlans(RUNTIME, settingsOf(view({ name: 'seen' }, selector)));
+    const plans = plansOf(settingsOf(view({ name: 'seen' }, selector)));
     assert.deepEqual(
-      plans.map(({ name }) => name),
+      plans.map(({ descriptor }) => descriptor.name),
       ['celery.task.runtime'],
     );
   });
 }
 
-const KINDS: readonly (readonly [InstrumentKind, InstrumentType, keyof StreamSettings['limits']])[] = [
-  ['counter', InstrumentType.COUNTER, 'counter'],
-  ['gauge', InstrumentType.GAUGE, 'gauge'],
-  ['histogram', InstrumentType.HISTOGRAM, 'histogram'],
-  ['observable_counter', InstrumentType.OBSERVABLE_COUNTER, 'counter'],
-  ['observable_gauge', InstrumentType.OBSERVABLE_GAUGE, 'gauge'],
-  ['observable_up_down_counter', InstrumentType.OBSERVABLE_UP_DOWN_COUNTER, 'counter'],
-  ['up_down_counter', InstrumentType.UP_DOWN_COUNTER, 'counter'],
+const KINDS: readonly (readonly [Asked['kind'], keyof StreamSettings['limits']])[] = [
+  ['counter', 'counter'],
+  ['histogram', 'histogram'],
+  ['observable_gauge', 'gauge'],
+  ['up_down_counter', 'counter'],
 ];
 
-for (const [kind, type, limit] of KINDS) {
-  const asked = { ...RUNTIME, type };
+const ALL_KINDS: readonly InstrumentKind[] = [
+  ...KINDS.map(([kind]) => kind),
+  ...(['gauge', 'observable_counter', 'observable_up_down_counter'] as const),
+];
+
+for (const [kind, limit] of KINDS) {
+  const asked = { ...RUNTIME, kind };
 
   test(`the instrument type ${kind} selects its own instruments only`, () => {
-    const found = KINDS.map(([instrumentKind]) => instrumentKind).filter((instrumentKind) => {
+    const found = ALL_KINDS.filter((instrumentKind) => {
       const settings = settingsOf(view({ name: 'seen' }, { instrumentKind }));
-      return streamPlans(asked, settings)[0]?.name === 'seen';
+      return plansOf(settings, asked)[0]?.descriptor.name === 'seen';
     });
     assert.deepEqual(found, [kind]);
   });
 
   test(`the instrument type ${kind} has the limit of its view, else the reader’s for a ${limit}`, () => {
-    const limitWith = (...views: readonly View[]) => streamPlans(asked, settingsOf(...views))[0]?.limit;
+    const limitWith = (...views: readonly View[]) => plansOf(settingsOf(...views), asked)[0]?.limit;
     const { limits } = settingsOf();
     assert.equal(limitWith(), limits[limit]);
     assert.equal(limitWith(view({ description: 'Without one.' })), limits[limit]);
@@ -116,21 +117,24 @@ for (const [kind, type, limit] of KINDS) {
 
 test('without a matching view an instrument is one stream with its own settings', () => {
   const plan = {
-    name: 'celery.task.runtime',
-    description: 'How long a task ran.',
+    descriptor: {
+      name: 'celery.task.runtime',
+      description: 'How long a task ran.',
+      unit: 's',
+      valueType: ValueType.DOUBLE,
+    },
     aggregation: { kind: 'default' },
     limit: 12,
     keeps: undefined,
   };
-  assert.deepEqual(streamPlans(RUNTIME, settingsOf()), [plan]);
+  assert.deepEqual(plansOf(settingsOf()), [plan]);
   const other = view({ name: 'other' }, { instrumentName: 'celery.worker.*' });
-  assert.deepEqual(streamPlans(RUNTIME, settingsOf(other, other)), [plan]);
-  assert.deepEqual(streamPlans(RUNTIME, settingsOf(view({}))), [plan], 'a view that says nothing of it');
+  assert.deepEqual(plansOf(settingsOf(other, other)), [plan]);
+  assert.deepEqual(plansOf(settingsOf(view({}))), [plan], 'a view that says nothing of it');
 });
 
 test('each matching view makes one stream, in order, unless it drops the instrument', () => {
-  const plans = streamPlans(
-    RUNTIME,
+  const plans = plansOf(
     settingsOf(
       view({ name: 'first', description: 'The first one.' }),
       view({ name: 'unseen' }, { unit: 'ms' }),
@@ -139,7 +143,7 @@ test('each matching view makes one stream, in order, unless it drops the instrum
     ),
   );
   assert.deepEqual(
-    plans.map(({ name, description, limit }) => [name, description, limit]),
+    plans.map(({ descriptor: { name, description }, limit }) => [name, description, limit]),
     [
       ['first', 'The first one.', 12],
       ['celery.task.runtime', 'How long a task ran.', 7],
@@ -148,7 +152,7 @@ test('each matching view makes one stream, in order, unless it drops the instrum
 });
 
 test('a dropped instrument has no stream', () => {
-  assert.deepEqual(streamPlans(RUNTIME, settingsOf(view({ aggregation: { kind: 'drop' } }))), []);
+  assert.deepEqual(plansOf(settingsOf(view({ aggregation: { kind: 'drop' } }))), []);
 });
 
 const KEYS = ['celery.task.name', 'celery.queue.name', 'celery.worker.name', 'error.type'];
@@ -169,7 +173,7 @@ const KEPT: readonly (readonly [AttributeKeyChoice, readonly string[]])[] = [
 
 for (const [attributeKeys, expected] of KEPT) {
   test(`attribute_keys ${JSON.stringify(attributeKeys)} keep the right attributes`, () => {
-    const keeps = streamPlans(RUNTIME, settingsOf(view({ attributeKeys })))[0]?.keeps;
+    const keeps = plansOf(settingsOf(view({ attributeKeys })))[0]?.keeps;
     assert.deepEqual(
       KEYS.filter((key) => keeps?.(key)),
       expected,

@@ -8,7 +8,6 @@ import { hrTimeToMilliseconds } from '@opentelemetry/core';
 import { AggregationTemporality, type DataPoint } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
 import type { CollectedMetric } from '../../../src/otlp/collect/collected-metric.ts';
-import { SeriesRetirement } from '../../../src/otlp/collect/series-retirement.ts';
 import { createSeriesStream, type SeriesStream } from '../../../src/otlp/collect/series-stream.ts';
 import { OVERFLOW } from './collected-stream.ts';
 
@@ -32,7 +31,6 @@ export class WatchedStream<V> {
   readonly #stream: SeriesStream;
   /** The same, but collected points are read only after further measurements, and not at all if nothing arrives. */
   readonly #late: SeriesStream;
-  readonly #retirement = new SeriesRetirement();
   /** All that was measured, as one series. */
   readonly #measured: Accumulation<V>;
   /** All points that arrived: with cumulative temporality the last one of each start. */
@@ -88,9 +86,7 @@ export class WatchedStream<V> {
   }
 
   retire(workers: readonly number[]): void {
-    const retired = new Set(workers.map((worker) => `w${worker}`));
-    this.#retirement.add('worker', retired);
-    for (const worker of retired) this.#retired.add(worker);
+    for (const worker of workers) this.#retired.add(`w${worker}`);
   }
 
   /**
@@ -100,7 +96,8 @@ export class WatchedStream<V> {
    */
   collect(arrives: readonly boolean[], meanwhile: () => void): void {
     this.#clockMs += 1;
-    const isRetired = this.#retirement.take();
+    const retired = new Set(this.#retired);
+    const isRetired = ({ worker }: Attributes): boolean => retired.has(String(worker));
     const metric = this.#stream.collect(this.#clockMs, isRetired);
     const late = this.#late.collect(this.#clockMs, isRetired);
     const due = this.#read(metric);

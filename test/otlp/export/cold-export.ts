@@ -3,11 +3,11 @@
  * describes the export, as JSON. It is run with `--single-threaded-gc`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ExportOutcome } from '../../../src/otlp/export/export-source.ts';
 import type { ExporterSettings, StreamSettings } from '../../../src/otlp/otlp-settings.ts';
 import { createPipeline } from '../../../src/otlp/pipeline.ts';
 import type { Provider } from '../../../src/otlp/provider.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
+import type { EndedExport } from '../../../src/otlp/signal-export.ts';
 import { createYieldToLoop } from '../../../src/yielding.ts';
 import { longestTurnMs } from '../../longest-turn.ts';
 import { otlpSettings } from '../settings.ts';
@@ -20,7 +20,7 @@ export interface ColdExport {
 }
 
 export interface ColdExportTold {
-  readonly outcomes: readonly ExportOutcome[];
+  readonly outcomes: readonly EndedExport[];
   readonly longestTurnMs: number;
 }
 
@@ -49,7 +49,7 @@ function record(provider: Provider, series: number): void {
 
 const { endpoint, series, exporter, streams }: ColdExport = JSON.parse(process.argv[2] ?? '');
 const limit = series + 1;
-const outcomes: ExportOutcome[] = [];
+const outcomes: EndedExport[] = [];
 const pipeline = createPipeline({
   settings: otlpSettings(endpoint, {
     exporter,
@@ -62,7 +62,7 @@ const pipeline = createPipeline({
   random: () => 0,
   yieldToLoop: createYieldToLoop(),
 });
-const provider = pipeline.open('shop', serviceResource('shop', {}), { combination: () => 'last' });
+const provider = pipeline.open('shop', serviceResource('shop', {}), { combination: () => 'max' });
 record(provider, series);
 await nextTurn();
 const told: ColdExportTold = {

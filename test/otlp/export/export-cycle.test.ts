@@ -12,15 +12,15 @@ import {
   UNAVAILABLE,
 } from './scripted-exporter.ts';
 
-const sourcesOf = (count: number, points?: readonly number[]): readonly FakeSource[] =>
-  Array.from({ length: count }, (_, index) => new FakeSource(`s${index}`, points));
+const sourcesOf = (count: number, items?: readonly number[]): readonly FakeSource[] =>
+  Array.from({ length: count }, (_, index) => new FakeSource(`s${index}`, items));
 
-const namesOf = (sources: readonly ExportSource[]): readonly string[] =>
+const namesOf = (sources: readonly ExportSource<string>[]): readonly string[] =>
   sources.map(({ name }) => name).sort();
 
 async function runCycle(
-  sources: readonly ExportSource[],
-  exporter: ExportCycleOptions['exporter'],
+  sources: readonly ExportSource<string>[],
+  exporter: ExportCycleOptions<string>['exporter'],
   untilMs = () => Infinity,
 ) {
   const told: string[] = [];

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createExportHistory } from '../../../src/otlp/export/export-history.ts';
 
-const ARRIVED = { outcome: 'success', points: 7, rejectedPoints: 0 } as const;
-const IN_PART = { outcome: 'partial', points: 7, rejectedPoints: 2 } as const;
-const REJECTED = { outcome: 'partial', points: 7, rejectedPoints: 7 } as const;
-const FAILED = { outcome: 'failure', points: 0, rejectedPoints: 0 } as const;
-const HALF_FAILED = { outcome: 'failure', points: 3, rejectedPoints: 0 } as const;
-const NOTHING = { outcome: 'success', points: 0, rejectedPoints: 0 } as const;
+const ARRIVED = { outcome: 'success', items: 7, rejectedItems: 0 } as const;
+const IN_PART = { outcome: 'partial', items: 7, rejectedItems: 2 } as const;
+const REJECTED = { outcome: 'partial', items: 7, rejectedItems: 7 } as const;
+const FAILED = { outcome: 'failure', items: 0, rejectedItems: 0 } as const;
+const HALF_FAILED = { outcome: 'failure', items: 3, rejectedItems: 0 } as const;
+const NOTHING = { outcome: 'success', items: 0, rejectedItems: 0 } as const;
 
 test('the first success after failures reports their number and the time of the first', () => {
   const { note } = createExportHistory();
@@ -34,7 +34,7 @@ test('each source has its own history', () => {
   assert.deepEqual([hasArrived('shop'), hasArrived('mail')], [false, true]);
 });
 
-test('an export has arrived once a backend accepted some points', () => {
+test('something has arrived once a backend took items, if not all of them', () => {
   const { note, hasArrived } = createExportHistory();
   note('shop', NOTHING, 0);
   note('shop', FAILED, 1000);
@@ -52,7 +52,7 @@ test('if every point is rejected, nothing has arrived and failures go on', () =>
   assert.equal(hasArrived('shop'), true);
 });
 
-test('a source is rejected until an export without rejections', () => {
+test('items are rejected until an export arrives of which none is', () => {
   const { note, isRejected } = createExportHistory();
   const told = [NOTHING, ARRIVED, IN_PART, NOTHING, FAILED, REJECTED, HALF_FAILED, IN_PART, ARRIVED].map(
     (outcome) => {

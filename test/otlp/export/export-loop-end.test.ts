@@ -9,7 +9,7 @@ import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
 import { loopOf } from './looping.ts';
 import { FakeSource, REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
-const namesOf = (sources: readonly ExportSource[]): readonly string[] =>
+const namesOf = (sources: readonly ExportSource<string>[]): readonly string[] =>
   sources.map(({ name }) => name).sort();
 
 /** What it resolves with, once it does. */

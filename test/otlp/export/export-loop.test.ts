@@ -192,12 +192,12 @@ class SlowSource extends FakeSource {
   underWay = 0;
   mostAtOnce = 0;
 
-  constructor(name: string, collectMs: number, points?: readonly number[]) {
-    super(name, points);
+  constructor(name: string, collectMs: number, items?: readonly number[]) {
+    super(name, items);
     this.#collectMs = collectMs;
   }
 
-  override async collect(): Promise<readonly ExportRequest[]> {
+  override async collect(): Promise<readonly ExportRequest<string>[]> {
     this.underWay += 1;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.underWay);
     await delay(this.#collectMs);

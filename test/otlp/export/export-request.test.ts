@@ -1,174 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { InstrumentationScope } from '@opentelemetry/core';
-import { emptyResource } from '@opentelemetry/resources';
-import fc from 'fast-check';
-import { type ExportRequest, exportRequests } from '../../../src/otlp/export/export-request.ts';
-import { serviceResource } from '../../../src/otlp/resource.ts';
-import { type FakeMetric, fakeMetric } from './fake-metric.ts';
-
-interface FakeScope {
-  readonly scope: InstrumentationScope;
-  readonly metrics: readonly FakeMetric[];
-}
-
-/** Scope, metric and number of each point, in their order. */
-function pointsOf({ metrics }: ExportRequest): readonly string[] {
-  return metrics().scopeMetrics.flatMap(({ scope, metrics }) =>
-    metrics.flatMap(({ descriptor, dataPoints }) =>
-      dataPoints.map(({ attributes }) => `${scope.name} ${descriptor.name} ${attributes['point']}`),
-    ),
-  );
-}
-
-const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 3 }), {
-  maxLength: 3,
-});
-
-function scopesOf(chosen: readonly (readonly number[])[]): readonly FakeScope[] {
-  return chosen.map((metrics, scope) => ({
-    scope: { name: `s${scope}`, version: '1' },
-    metrics: metrics.map((points, metric) => fakeMetric(`m${metric}`, points)),
-  }));
-}
-
-test('each point is in one request, in order, and no request exceeds the limit', () => {
-  fc.assert(
-    fc.property(sizes, fc.integer({ min: 1, max: 10 }), (chosen, pointsMax) => {
-      const requests = exportRequests(emptyResource(), scopesOf(chosen), pointsMax);
-      const all = chosen.flatMap((metrics, scope) =>
-        metrics.flatMap((points, metric) =>
-          Array.from({ length: points }, (_, point) => `s${scope} m${metric} ${point}`),
-        ),
-      );
-      assert.deepEqual(requests.flatMap(pointsOf), all);
-      for (const request of requests) {
-        assert.equal(pointsOf(request).length, request.points);
-        assert.ok(request.points > 0 && request.points <= pointsMax);
-      }
-      assert.equal(requests.length, Math.ceil(all.length / pointsMax), 'and all but the last are full');
-    }),
-  );
-});
-
-test('a request that arrived settles exactly its points', () => {
-  fc.assert(
-    fc.property(sizes, fc.integer({ min: 1, max: 10 }), fc.nat(), (chosen, pointsMax, which) => {
-      const scopes = scopesOf(chosen);
-      const requests = exportRequests(emptyResource(), scopes, pointsMax);
-      const request = requests[which % Math.max(1, requests.length)];
-      request?.exported();
-      const settled = scopes.flatMap(({ scope, metrics }) =>
-        metrics.flatMap((metric, index) => metric.settled.map((point) => `${scope.name} m${index} ${point}`)),
-      );
-      assert.deepEqual(settled, request === undefined ? [] : pointsOf(request));
-    }),
-  );
-});
-
-test('a request has each scope and metric once, under the resource', () => {
-  const resource = serviceResource('shop', { team: 'checkout' });
-  const scopes = [
-    {
-      scope: { name: 'a', version: '1', schemaUrl: 'https://example.com' },
-      metrics: [fakeMetric('m', 3), fakeMetric('n', 2)],
-    },
-    { scope: { name: 'b' }, metrics: [fakeMetric('m', 2)] },
-  ];
-  const requests = exportRequests(resource, scopes, 4).map(({ metrics }) => metrics());
-  assert.deepEqual(
-    requests.map(({ scopeMetrics }) =>
-      scopeMetrics.map(({ scope, metrics }) => [
-        scope,
-        metrics.map(({ descriptor, dataPoints }) => [
-          descriptor.name,
-          descriptor.description,
-          dataPoints.length,
-        ]),
-      ]),
-    ),
-    [
-      [
-        [
-          { name: 'a', version: '1', schemaUrl: 'https://example.com' },
-          [
-            ['m', 'What m is.', 3],
-            ['n', 'What n is.', 1],
-          ],
-        ],
-      ],
-      [
-        [{ name: 'a', version: '1', schemaUrl: 'https://example.com' }, [['n', 'What n is.', 1]]],
-        [{ name: 'b' }, [['m', 'What m is.', 2]]],
-      ],
-    ],
-  );
-  for (const request of requests) assert.equal(request.resource, resource);
-});
-
-test('without points there is no request', () => {
-  assert.deepEqual(exportRequests(emptyResource(), []), []);
-  assert.deepEqual(exportRequests(emptyResource(), [{ scope: { name: 'a' }, metrics: [] }]), []);
-});
-
-test('the parts of a request have its points in order, and none exceeds the limit', () => {
-  fc.assert(
-    fc.property(
-      sizes,
-      fc.integer({ min: 1, max: 30 }),
-      fc.integer({ min: 1, max: 10 }),
-      (chosen, whole, part) => {
-        const scopes = scopesOf(chosen);
-        for (const request of exportRequests(emptyResource(), scopes, whole)) {
-          const parts = request.parts(part);
-          assert.deepEqual(parts.flatMap(pointsOf), pointsOf(request));
-          assert.equal(parts.length, Math.ceil(request.points / part));
-          for (const { points } of parts) assert.ok(points > 0 && points <= part);
-          for (const each of parts) each.exported();
-        }
-        for (const metric of scopes.flatMap(({ metrics }) => metrics)) {
-          assert.deepEqual(
-            metric.settled,
-            Array.from({ length: metric.points }, (_, point) => point),
-          );
-        }
-      },
-    ),
-  );
-});
-
-test('a request has at most 1000 points, whatever limit is requested', () => {
-  const scopes = [{ scope: { name: 'a' }, metrics: [fakeMetric('m', 2200)] }];
-  for (const pointsMax of [undefined, 3000, Infinity])
-    assert.deepEqual(
-      exportRequests(emptyResource(), scopes, pointsMax).map(({ points }) => points),
-      [1000, 1000, 200],
-    );
-});
+import { exportRequests } from '../../../src/otlp/export/export-request.ts';
+import { numbered, numbersIn } from './numbered.ts';
 
 const MIB = 1024 * 1024;
 
-test('a request has less than 4 MiB unless a single point has more', () => {
-  const bytes = fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: MIB / 2, max: 5 * MIB }));
-  fc.assert(
-    fc.property(fc.array(fc.array(bytes, { minLength: 1 }), { maxLength: 3 }), (chosen) => {
-      const metrics = chosen.map((each, index) =>
-        fakeMetric(`m${index}`, each.length, (point) => each[point] ?? 0),
-      );
-      const requests = exportRequests(emptyResource(), [{ scope: { name: 's' }, metrics }]);
-      for (const request of requests) {
-        const taken = request
-          .metrics()
-          .scopeMetrics.flatMap((scope) => scope.metrics)
-          .flatMap(({ descriptor, dataPoints }) =>
-            dataPoints.map(
-              ({ attributes }) =>
-                chosen[Number(descriptor.name.slice(1))]?.[Number(attributes['point'])] ?? 0,
-            ),
-          );
-        assert.ok(taken.length === 1 || taken.reduce((sum, each) => sum + each, 0) <= 3.5 * MIB);
-      }
-      assert.equal(requests.flatMap(pointsOf).length, chosen.flat().length);
-    }),
+test('items of any signal are in requests of so many, and a request that arrived settles its own', () => {
+  const [one, other] = [numbered(5), numbered(2)];
+  const requests = exportRequests([one, other], numbersIn, 3);
+  assert.deepEqual(
+    requests.map(({ items, data }) => [items, data()]),
+    [
+      [3, [0, 1, 2]],
+      [3, [3, 4, 0]],
+      [1, [1]],
+    ],
+  );
+  requests[1]?.exported();
+  assert.deepEqual([one.settled, other.settled], [[3, 4], [0]]);
+});
+
+test('an item that is large has a request of its own', () => {
+  const requests = exportRequests([numbered(4, (item) => (item === 1 ? 5 * MIB : 1))], numbersIn);
+  assert.deepEqual(
+    requests.map(({ data }) => data()),
+    [[0], [1], [2, 3]],
+  );
+});
+
+test('the parts of a request are requests of fewer items', () => {
+  const [request] = exportRequests([numbered(5)], numbersIn);
+  assert.deepEqual(
+    request?.parts(2).map(({ data }) => data()),
+    [[0, 1], [2, 3], [4]],
   );
 });

@@ -7,9 +7,9 @@ import { FakeSource, REFUSED, ScriptedExporter, SUCCESS, UNAVAILABLE } from './s
 
 const allow = (): undefined => undefined;
 const stop = (reason: string): Stop => ({ kind: 'given-up', reason });
-const partial = (rejectedPoints: number, message: string): ExportResult => ({
+const partial = (rejectedItems: number, message: string): ExportResult => ({
   kind: 'partial',
-  rejectedPoints,
+  rejectedItems,
   message,
 });
 
@@ -18,8 +18,8 @@ interface Case {
   /** To each request, of which the first has 1 point, the second 2, the third 4 … */
   readonly answers: readonly ExportResult[];
   readonly outcome: 'success' | 'partial' | 'failure';
-  readonly points: number;
-  readonly rejectedPoints: number;
+  readonly items: number;
+  readonly rejectedItems: number;
   readonly reason: string;
   readonly unavailable: boolean;
   /** Which requests were sent, and which of them are settled; a part is answered as its whole. */
@@ -27,33 +27,33 @@ interface Case {
   readonly settled: readonly string[];
 }
 
-const WELL = { rejectedPoints: 0, reason: '', unavailable: false };
+const WELL = { rejectedItems: 0, reason: '', unavailable: false };
 
 const CASES: readonly Case[] = [
   {
-    ...{ what: 'all points arrive', answers: [SUCCESS, SUCCESS, SUCCESS], outcome: 'success', ...WELL },
-    ...{ points: 7, sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
+    ...{ what: 'all arrive', answers: [SUCCESS, SUCCESS, SUCCESS], outcome: 'success', ...WELL },
+    ...{ items: 7, sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
   },
   {
-    ...{ what: 'there are no points', answers: [], outcome: 'success', ...WELL },
-    ...{ points: 0, sent: [], settled: [] },
+    ...{ what: 'there is nothing', answers: [], outcome: 'success', ...WELL },
+    ...{ items: 0, sent: [], settled: [] },
   },
   {
-    what: 'some points are rejected',
+    what: 'some items will never be taken',
     answers: [partial(1, 'a bad name'), SUCCESS, partial(2, 'another bad name')],
-    ...{ outcome: 'partial', points: 7, rejectedPoints: 3, reason: 'a bad name', unavailable: false },
+    ...{ outcome: 'partial', items: 7, rejectedItems: 3, reason: 'a bad name', unavailable: false },
     ...{ sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
   },
   {
-    what: 'some points are rejected without a reason',
+    what: 'some items will never be taken, and it is not told why',
     answers: [partial(1, ''), SUCCESS],
-    ...{ outcome: 'partial', points: 3, rejectedPoints: 1, reason: '', unavailable: false },
+    ...{ outcome: 'partial', items: 3, rejectedItems: 1, reason: '', unavailable: false },
     ...{ sent: ['0', '1'], settled: ['0', '1'] },
   },
   {
     what: 'one of them is refused, and its parts too',
     answers: [SUCCESS, REFUSED, SUCCESS],
-    ...{ outcome: 'failure', points: 5, rejectedPoints: 0, reason: 'not like that', unavailable: false },
+    ...{ outcome: 'failure', items: 5, rejectedItems: 0, reason: 'not like that', unavailable: false },
     ...{ sent: ['0', '1', '2', '1/0', '1/1'], settled: ['0', '2'] },
   },
   {
@@ -61,8 +61,8 @@ const CASES: readonly Case[] = [
     answers: [REFUSED, { kind: 'refused', reason: 'nor like that' }, partial(1, 'a bad name')],
     ...{
       outcome: 'failure',
-      points: 4,
-      rejectedPoints: 1,
+      items: 4,
+      rejectedItems: 1,
       reason: 'not like that; before that: a bad name',
       unavailable: false,
     },
@@ -71,19 +71,19 @@ const CASES: readonly Case[] = [
   {
     what: 'the backend is unavailable from the second on',
     answers: [SUCCESS, UNAVAILABLE, SUCCESS],
-    ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
+    ...{ outcome: 'failure', items: 1, rejectedItems: 0, reason: 'nobody is at home', unavailable: true },
     ...{ sent: ['0', '1'], settled: ['0'] },
   },
   {
     what: 'the backend is unavailable for the last one',
     answers: [SUCCESS, UNAVAILABLE],
-    ...{ outcome: 'failure', points: 1, rejectedPoints: 0, reason: 'nobody is at home', unavailable: true },
+    ...{ outcome: 'failure', items: 1, rejectedItems: 0, reason: 'nobody is at home', unavailable: true },
     ...{ sent: ['0', '1'], settled: ['0'] },
   },
   {
     what: 'one is refused, and then the backend is unavailable',
     answers: [REFUSED, UNAVAILABLE, SUCCESS],
-    ...{ outcome: 'failure', points: 0, rejectedPoints: 0, reason: 'not like that', unavailable: true },
+    ...{ outcome: 'failure', items: 0, rejectedItems: 0, reason: 'not like that', unavailable: true },
     ...{ sent: ['0', '1'], settled: [] },
   },
 ];
@@ -99,7 +99,7 @@ for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) 
     );
     const wholeOf = (request: string): number => Number.parseInt(request.slice('shop '.length), 10);
     const exporter = new ScriptedExporter((request) => answers[wholeOf(request)] ?? SUCCESS);
-    const found = await exportSource(source, exporter, allow);
+    const found = await exportSource(source, { exporter, mustStop: allow });
     assert.ok(found.outcome);
     const { durationMs, waitedMs, ...outcome } = found.outcome;
     assert.deepEqual(outcome, expected);
@@ -116,7 +116,7 @@ for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) 
 test('each request is built after the response to the one before, and settled before the next', async () => {
   const source = new FakeSource('shop', [1, 1]);
   const exporter = new ScriptedExporter(async () => SUCCESS);
-  await exportSource(source, exporter, allow);
+  await exportSource(source, { exporter, mustStop: allow });
   assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
   assert.equal(exporter.mostAtOnce, 1);
 });
@@ -124,7 +124,7 @@ test('each request is built after the response to the one before, and settled be
 test('a source that must not be exported is not collected', async () => {
   const source = new FakeSource('shop');
   const exporter = new ScriptedExporter();
-  const { outcome, unavailable } = await exportSource(source, exporter, () => stop('not now'));
+  const { outcome, unavailable } = await exportSource(source, { exporter, mustStop: () => stop('not now') });
   assert.deepEqual([outcome?.outcome, outcome?.reason, unavailable], ['failure', 'not now', false]);
   assert.equal(source.collections, 0);
   assert.deepEqual([exporter.sent, source.told], [[], []]);
@@ -133,11 +133,12 @@ test('a source that must not be exported is not collected', async () => {
 test('after the deadline the remaining points stay with the source', async () => {
   const source = new FakeSource('shop', [1, 2, 4]);
   const exporter = new ScriptedExporter();
-  const { outcome, unavailable } = await exportSource(source, exporter, () =>
-    exporter.sent.length < 2 ? undefined : stop('the time is over'),
-  );
+  const { outcome, unavailable } = await exportSource(source, {
+    exporter,
+    mustStop: () => (exporter.sent.length < 2 ? undefined : stop('the time is over')),
+  });
   assert.deepEqual(
-    [outcome?.outcome, outcome?.points, outcome?.reason, unavailable],
+    [outcome?.outcome, outcome?.items, outcome?.reason, unavailable],
     ['failure', 3, 'the time is over', false],
   );
   assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
@@ -146,9 +147,10 @@ test('after the deadline the remaining points stay with the source', async () =>
 test('a deadline after the last request is no failure', async () => {
   const source = new FakeSource('shop', [1]);
   const exporter = new ScriptedExporter();
-  const { outcome } = await exportSource(source, exporter, () =>
-    exporter.sent.length === 0 ? undefined : stop('over'),
-  );
+  const { outcome } = await exportSource(source, {
+    exporter,
+    mustStop: () => (exporter.sent.length === 0 ? undefined : stop('over')),
+  });
   assert.equal(outcome?.outcome, 'success');
 });
 
@@ -160,9 +162,11 @@ test('a stop before anything arrived has no outcome, a later one that of the poi
     [[REFUSED], ['failure', 0, 0]],
   ] as const) {
     const exporter = new ScriptedExporter(() => answers[exporter.sent.length - 1] ?? SUCCESS);
-    const { outcome } = await exportSource(new FakeSource('shop', [1, 1]), exporter, () =>
-      exporter.sent.length < answers.length ? undefined : { kind: 'stopped', reason: 'stopped' },
-    );
-    assert.deepEqual(outcome && [outcome.outcome, outcome.points, outcome.rejectedPoints], expected);
+    const { outcome } = await exportSource(new FakeSource('shop', [1, 1]), {
+      exporter,
+      mustStop: () =>
+        exporter.sent.length < answers.length ? undefined : { kind: 'stopped', reason: 'stopped' },
+    });
+    assert.deepEqual(outcome && [outcome.outcome, outcome.items, outcome.rejectedItems], expected);
   }
 });

@@ -49,7 +49,7 @@ for (const [protocol, histograms, temporality, compression] of CASES) {
         streams: { histograms, temporality },
       });
       assert.deepEqual(
-        outcomes.map(({ outcome, points }) => [outcome, points]),
+        outcomes.map(({ outcome, items }) => [outcome, items]),
         [['success', SERIES]],
       );
       turnsMs.push(longestTurnMs);

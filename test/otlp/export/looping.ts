@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { createExportLoop, type ExportLoopOptions } from '../../../src/otlp/export/export-loop.ts';
+import { createWarmUp } from '../../../src/otlp/export/warm-up.ts';
 import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
 import { mockTime } from './mocked-time.ts';
 import { ScriptedExporter, SUCCESS } from './scripted-exporter.ts';
@@ -26,12 +27,13 @@ export function loopOf(t: TestContext, scripted: Scripted = {}) {
     return answer?.(request) ?? SUCCESS;
   });
   const outcomes: string[] = [];
-  const options: ExportLoopOptions = {
+  const options: ExportLoopOptions<string> = {
     exporter,
-    schedule: { intervalMs, timeoutMs: intervalMs, pointsPerRequestMax: undefined },
+    intervalMs,
     onExport: ({ name }, { outcome }) => outcomes.push(`${name} ${outcome}`),
     onDefect: (_, reason) => assert.fail(String(reason)),
     random,
+    warmUp: createWarmUp(String),
   };
   const sentAtMs = () => sent.map(([atMs]) => atMs);
   return { ...createExportLoop(options), time, exporter, sent, sentAtMs, outcomes };

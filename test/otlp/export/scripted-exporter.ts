@@ -1,6 +1,4 @@
-/** An exporter with scripted responses, and sources that record what happened to their requests. */
-import { resourceFromAttributes } from '@opentelemetry/resources';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+/** An exporter that answers as a test says, and sources that remember what became of what they had. */
 import type { ExportRequest } from '../../../src/otlp/export/export-request.ts';
 import type { ExportSource } from '../../../src/otlp/export/export-source.ts';
 import type { Exporter, ExportResult } from '../../../src/otlp/send/exporter.ts';
@@ -12,7 +10,7 @@ export const REFUSED: ExportResult = { kind: 'refused', reason: 'not like that' 
 /** Which request of which source, as `shop 0`, or a part of it, as `shop 0/1`. */
 type Answer = (request: string) => ExportResult | Promise<ExportResult>;
 
-export class ScriptedExporter implements Pick<Exporter<ResourceMetrics>, 'export'> {
+export class ScriptedExporter implements Pick<Exporter<string>, 'export'> {
   readonly #answer: Answer;
   /** In the order in which they came. */
   readonly sent: string[] = [];
@@ -23,8 +21,7 @@ export class ScriptedExporter implements Pick<Exporter<ResourceMetrics>, 'export
     this.#answer = answer;
   }
 
-  async export(metrics: ResourceMetrics): Promise<ExportResult> {
-    const request = String(metrics.resource.attributes['request']);
+  async export(request: string): Promise<ExportResult> {
     this.sent.push(request);
     this.underWay += 1;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.underWay);
@@ -36,62 +33,59 @@ export class ScriptedExporter implements Pick<Exporter<ResourceMetrics>, 'export
   }
 }
 
-export class FakeSource implements ExportSource {
+export class FakeSource implements ExportSource<string> {
   readonly name: string;
-  readonly #points: readonly number[];
+  readonly #items: readonly number[];
   /** How often it was asked what there is. */
   collections = 0;
   /** Its history: `built 0`, `exported 0` of its requests, `built 0/1` of a part of one. */
   readonly told: string[] = [];
   #exportedPoints = 0;
 
-  /** @param points of each of its requests */
-  constructor(name: string, points: readonly number[] = [1]) {
+  /** @param items of each of its requests */
+  constructor(name: string, items: readonly number[] = [1]) {
     this.name = name;
-    this.#points = points;
+    this.#items = items;
   }
 
-  async collect(): Promise<readonly ExportRequest[]> {
+  async collect(): Promise<readonly ExportRequest<string>[]> {
     this.collections += 1;
-    return this.#points.map((points, index) => this.#request(String(index), points));
+    return this.#items.map((items, index) => this.#request(String(index), items));
   }
 
   /** Whether everything has arrived. */
   isExported(): boolean {
-    return this.#exportedPoints === this.#points.reduce((sum, points) => sum + points, 0);
+    return this.#exportedPoints === this.#items.reduce((sum, items) => sum + items, 0);
   }
 
-  #request(label: string, points: number): ExportRequest {
-    const part = (index: number, pointsMax: number): ExportRequest =>
-      this.#request(`${label}/${index}`, Math.min(pointsMax, points - index * pointsMax));
-    const request: ExportRequest = {
-      points,
-      metrics: () => {
+  #request(label: string, items: number): ExportRequest<string> {
+    const part = (index: number, itemsMax: number): ExportRequest<string> =>
+      this.#request(`${label}/${index}`, Math.min(itemsMax, items - index * itemsMax));
+    const request: ExportRequest<string> = {
+      items,
+      data: () => {
         this.told.push(`built ${label}`);
-        return {
-          resource: resourceFromAttributes({ request: `${this.name} ${label}` }),
-          scopeMetrics: [],
-        };
+        return `${this.name} ${label}`;
       },
       exported: () => {
         this.told.push(`exported ${label}`);
-        this.#exportedPoints += points;
+        this.#exportedPoints += items;
       },
-      parts: (pointsMax) =>
-        points <= pointsMax
+      parts: (itemsMax) =>
+        items <= itemsMax
           ? [request]
-          : Array.from({ length: Math.ceil(points / pointsMax) }, (_, index) => part(index, pointsMax)),
+          : Array.from({ length: Math.ceil(items / itemsMax) }, (_, index) => part(index, itemsMax)),
     };
     return request;
   }
 }
 
 /** Cannot be collected. */
-export class BrokenSource implements ExportSource {
+export class BrokenSource implements ExportSource<string> {
   readonly name = 'broken';
   readonly error = new Error('it cannot be collected');
 
-  async collect(): Promise<readonly ExportRequest[]> {
+  async collect(): Promise<readonly ExportRequest<string>[]> {
     throw this.error;
   }
 }

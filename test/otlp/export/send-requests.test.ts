@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emptyResource } from '@opentelemetry/resources';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import fc from 'fast-check';
 import { exportRequests } from '../../../src/otlp/export/export-request.ts';
 import { type Stop, sendRequests } from '../../../src/otlp/export/send-requests.ts';
 import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
-import { fakeMetric } from './fake-metric.ts';
+import { numbered, numbersIn } from './numbered.ts';
 import { REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
 /** Of a full request. */
@@ -14,46 +12,43 @@ const FULL = 1000;
 /** Requests of an export beside those that it would have anyway. */
 const MORE_MAX = 32;
 
-/** Sends as many points to a backend that judges each request by the numbers of its points. */
-async function sendTo(points: number, judge: (points: readonly number[]) => ExportResult, mustStop = allow) {
-  const metric = fakeMetric('m', points);
-  const requests = exportRequests(emptyResource(), [{ scope: { name: 's' }, metrics: [metric] }]);
+/** Sends as many items to a backend that judges each request by the numbers of its items. */
+async function sendTo(items: number, judge: (items: readonly number[]) => ExportResult, mustStop = allow) {
+  const collected = numbered(items);
+  const requests = exportRequests([collected], numbersIn);
   const sizes: number[] = [];
   const exporter = {
-    async export({ scopeMetrics }: ResourceMetrics): Promise<ExportResult> {
-      const numbers = scopeMetrics.flatMap(({ metrics }) =>
-        metrics.flatMap(({ dataPoints }) => dataPoints.map(({ attributes }) => Number(attributes['point']))),
-      );
+    async export(numbers: readonly number[]): Promise<ExportResult> {
       sizes.push(numbers.length);
       return judge(numbers);
     },
   };
   const sent = await sendRequests(requests, { exporter, mustStop: () => mustStop(sizes.length) });
-  return { sent, sizes, settled: metric.settled.toSorted((a, b) => a - b) };
+  return { sent, sizes, settled: collected.settled.toSorted((a, b) => a - b) };
 }
 
 const allow = (_sent: number): Stop | undefined => undefined;
 
 const refusing =
   (bad: ReadonlySet<number>) =>
-  (points: readonly number[]): ExportResult =>
-    points.some((point) => bad.has(point)) ? REFUSED : SUCCESS;
+  (items: readonly number[]): ExportResult =>
+    items.some((point) => bad.has(point)) ? REFUSED : SUCCESS;
 
-const without = (points: number, bad: ReadonlySet<number>): readonly number[] =>
-  Array.from({ length: points }, (_, point) => point).filter((point) => !bad.has(point));
+const without = (items: number, bad: ReadonlySet<number>): readonly number[] =>
+  Array.from({ length: items }, (_, point) => point).filter((point) => !bad.has(point));
 
-for (const points of [FULL, 3 * FULL]) {
-  test(`with one of ${points} points refused, all others arrive, and the refusal is reported`, async () => {
+for (const items of [FULL, 3 * FULL]) {
+  test(`of ${items} items one is refused for ever: all others arrive, and that it was refused is told`, async () => {
     for (const point of [0, 1, 600, FULL - 1]) {
       const bad = new Set([point]);
-      const { sent, sizes, settled } = await sendTo(points, refusing(bad));
-      assert.deepEqual(settled, without(points, bad));
-      assert.equal(sent.points, points - 1);
+      const { sent, sizes, settled } = await sendTo(items, refusing(bad));
+      assert.deepEqual(settled, without(items, bad));
+      assert.equal(sent.items, items - 1);
       assert.deepEqual(
         sent.refused.map(({ reason }) => reason),
         ['not like that'],
       );
-      assert.ok(sizes.length <= points / FULL + MORE_MAX, `${sizes.length} requests`);
+      assert.ok(sizes.length <= items / FULL + MORE_MAX, `${sizes.length} requests`);
     }
   });
 }
@@ -64,20 +59,20 @@ test('refused points are sent after all others', async () => {
 });
 
 test('whatever is refused, requests are bounded, and each point that arrives is settled once', async () => {
-  const points = 4 * FULL;
+  const items = 4 * FULL;
   await fc.assert(
-    fc.asyncProperty(fc.uniqueArray(fc.nat(points - 1), { maxLength: 40 }), async (chosen) => {
+    fc.asyncProperty(fc.uniqueArray(fc.nat(items - 1), { maxLength: 40 }), async (chosen) => {
       const bad = new Set(chosen);
-      const { sent, sizes, settled } = await sendTo(points, refusing(bad));
+      const { sent, sizes, settled } = await sendTo(items, refusing(bad));
       assert.equal(new Set(settled).size, settled.length);
       assert.ok(settled.every((point) => !bad.has(point)));
-      assert.equal(settled.length, sent.points);
+      assert.equal(settled.length, sent.items);
       assert.equal(
-        sent.points + sent.refused.reduce((sum, { request }) => sum + request.points, 0),
-        points,
+        sent.items + sent.refused.reduce((sum, { request }) => sum + request.items, 0),
+        items,
         'each is either there or told of',
       );
-      assert.ok(sizes.length <= points / FULL + MORE_MAX, `${sizes.length} requests`);
+      assert.ok(sizes.length <= items / FULL + MORE_MAX, `${sizes.length} requests`);
     }),
     { numRuns: 50 },
   );
@@ -87,7 +82,7 @@ test('a backend that refuses large requests gets smaller ones, which is no failu
   const { sent, settled } = await sendTo(2 * FULL, ({ length }) => (length > 300 ? REFUSED : SUCCESS));
   const { waitedMs, ...outcome } = sent;
   assert.deepEqual(outcome, {
-    ...{ points: 2 * FULL, rejectedPoints: 0, remarks: [], refused: [], stop: undefined },
+    ...{ items: 2 * FULL, rejectedItems: 0, remarks: [], refused: [], stop: undefined },
   });
   assert.ok(waitedMs >= 0);
   assert.equal(settled.length, 2 * FULL);
@@ -96,7 +91,7 @@ test('a backend that refuses large requests gets smaller ones, which is no failu
 test('a backend that refuses everything is tried once with a smaller request', async () => {
   const { sent, sizes } = await sendTo(4 * FULL, () => REFUSED);
   assert.deepEqual(sizes, [FULL, FULL, FULL, FULL, 250, 250, 250, 250]);
-  assert.equal(sent.points, 0);
+  assert.equal(sent.items, 0);
   assert.equal(sent.refused.length, 7);
 });
 
@@ -117,5 +112,5 @@ test('after the deadline, parts of refused requests are not sent', async () => {
   );
   assert.deepEqual(sizes, [FULL, FULL, 250, 250]);
   assert.deepEqual(sent.stop, { kind: 'given-up', reason: 'over' });
-  assert.equal(sent.points, FULL + 250);
+  assert.equal(sent.items, FULL + 250);
 });

@@ -6,8 +6,10 @@ import { createWarmUp } from '../../../src/otlp/export/warm-up.ts';
 import { FakeSource } from './scripted-exporter.ts';
 
 /** One request of a source, which is told what is made of it. */
-async function requestOf(points: number): Promise<{ request: ExportRequest; told: readonly string[] }> {
-  const source = new FakeSource('shop', [points]);
+async function requestOf(
+  items: number,
+): Promise<{ request: ExportRequest<string>; told: readonly string[] }> {
+  const source = new FakeSource('shop', [items]);
   const [request] = await source.collect();
   assert.ok(request !== undefined);
   return { request, told: source.told };
@@ -16,8 +18,8 @@ async function requestOf(points: number): Promise<{ request: ExportRequest; told
 const parts = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, part) => `built 0/${part}`);
 
-test('1000 points of large requests are serialised in parts of 50, and then no more', async () => {
-  const warmUp = createWarmUp();
+test('1000 items of large requests are serialised, in parts of 50, and then no more', async () => {
+  const warmUp = createWarmUp(String);
   const [first, second, third] = [await requestOf(600), await requestOf(1000), await requestOf(1000)];
   await warmUp(first.request);
   assert.deepEqual(first.told, parts(12));
@@ -28,7 +30,7 @@ test('1000 points of large requests are serialised in parts of 50, and then no m
 });
 
 test('small requests warm up by being sent', async () => {
-  const warmUp = createWarmUp();
+  const warmUp = createWarmUp(String);
   for (let requests = 0; requests < 19; requests += 1) {
     const { request, told } = await requestOf(50);
     await warmUp(request);
@@ -40,7 +42,7 @@ test('small requests warm up by being sent', async () => {
 });
 
 test('each part has its own event loop turn, even if several requests wait for each other', async () => {
-  const warmUp = createWarmUp();
+  const warmUp = createWarmUp(String);
   const all = await Promise.all([requestOf(300), requestOf(400), requestOf(1000), requestOf(1000)]);
   const built = () => all.reduce((sum, { told }) => sum + told.length, 0);
   let isOver = false;
@@ -61,14 +63,14 @@ test('each part has its own event loop turn, even if several requests wait for e
 });
 
 test('a request that cannot be serialised delays no other', async () => {
-  const warmUp = createWarmUp();
+  const warmUp = createWarmUp(String);
   const { request } = await requestOf(100);
-  const broken: ExportRequest = {
+  const broken: ExportRequest<string> = {
     ...request,
-    parts: (pointsMax) =>
-      request.parts(pointsMax).map((part) => ({
+    parts: (itemsMax) =>
+      request.parts(itemsMax).map((part) => ({
         ...part,
-        metrics() {
+        data() {
           throw new Error('there is no such metric');
         },
       })),

@@ -204,17 +204,17 @@ for (const { protocol, start } of BACKENDS) {
     const message = 'out of bounds:\n 2 samples older than an hour';
     assert.deepEqual(await outcome({ rejectedDataPoints: 2, errorMessage: message }), {
       kind: 'partial',
-      rejectedPoints: 2,
+      rejectedItems: 2,
       message: 'out of bounds: 2 samples older than an hour',
     });
     assert.deepEqual(await outcome({ rejectedDataPoints: 3 }), {
       kind: 'partial',
-      rejectedPoints: 3,
+      rejectedItems: 3,
       message: '',
     });
     assert.deepEqual(
       await outcome({ errorMessage: 'delta is deprecated' }),
-      { kind: 'partial', rejectedPoints: 0, message: 'delta is deprecated' },
+      { kind: 'partial', rejectedItems: 0, message: 'delta is deprecated' },
       'a warning',
     );
     assert.deepEqual(await outcome({}), { kind: 'success' });
@@ -249,7 +249,7 @@ for (const { protocol, start } of BACKENDS) {
     backend.answer({ kind: 'take', partial: { errorMessage: 's3cret is a weak key' } });
     assert.deepEqual(await exporter.export(sampleMetrics()), {
       kind: 'partial',
-      rejectedPoints: 0,
+      rejectedItems: 0,
       message: '*** is a weak key',
     });
   });
@@ -272,6 +272,21 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(backend.requests.length, 2);
   });
 
+  test(`${protocol}: a backend that asks for a day is sent something again after five minutes`, async (t) => {
+    const backend = await backendOf(t, start);
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
+    backend.answer({ kind: 'busy', message: 'overloaded', retryAfterS: 86_400 });
+    await exporter.export(sampleMetrics());
+    assert.match(
+      reasonOf(await exporter.export(sampleMetrics())),
+      /throttled by the backend for another 300 s$/u,
+    );
+    const nowMs = performance.now();
+    t.mock.method(performance, 'now', () => nowMs + 300_000);
+    backend.answer({ kind: 'take' });
+    assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
+  });
+
   test(`${protocol}: a busy backend without a retry delay is retried at once`, async (t) => {
     const backend = await backendOf(t, start);
     const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
@@ -286,7 +301,7 @@ test('http: a rejected count in JSON may be a string, as JSON writes 64-bit inte
   const body = '{"partialSuccess":{"rejectedDataPoints":"12","errorMessage":"no"}}';
   assert.deepEqual(await httpResult(t, 'http/json', { contentType: 'application/json', body }), {
     kind: 'partial',
-    rejectedPoints: 12,
+    rejectedItems: 12,
     message: 'no',
   });
 });

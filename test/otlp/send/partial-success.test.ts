@@ -18,7 +18,7 @@ test('both encodings give the same result', () => {
     { errorMessage: 'a warning' },
   ]) {
     const expected = {
-      rejectedPoints: partial.rejectedDataPoints ?? 0,
+      rejectedItems: partial.rejectedDataPoints ?? 0,
       message: partial.errorMessage ?? '',
     };
     assert.deepEqual(read(responseBytes(partial), 'protobuf'), expected);
@@ -48,7 +48,7 @@ test('any response gives a count and a text, or nothing', () => {
     fc.property(bytes, fc.constantFrom('json', 'protobuf'), (response, encoding) => {
       const partial = read(response, encoding);
       if (partial === undefined) return;
-      assert.ok(Number.isSafeInteger(partial.rejectedPoints) && partial.rejectedPoints >= 0);
+      assert.ok(Number.isSafeInteger(partial.rejectedItems) && partial.rejectedItems >= 0);
       assert.equal(typeof partial.message, 'string');
     }),
   );
@@ -57,5 +57,5 @@ test('any response gives a count and a text, or nothing', () => {
 test('each signal has its own name for rejected items', () => {
   const response = json({ partialSuccess: { rejectedDataPoints: 3, rejectedSpans: 2 } });
   const ofSpans = { ...SIGNALS.metrics, rejectedField: 'rejectedSpans' };
-  assert.equal(readPartialSuccess(response, 'json', ofSpans)?.rejectedPoints, 2);
+  assert.equal(readPartialSuccess(response, 'json', ofSpans)?.rejectedItems, 2);
 });

@@ -1,8 +1,8 @@
-/** OTLP's three temporality preferences (OTLP exporter specification, "Additional environment variable configuration"). */
+/** The temporality preferences of the OTLP exporter specification, for readers of the SDK. */
 import { AggregationTemporality, InstrumentType } from '@opentelemetry/sdk-metrics';
-import type { StreamSettings } from '../otlp-settings.ts';
+import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
 
-/** Gauges have no temporality on the wire, so theirs here does not matter. */
+/** A gauge has none on the wire; with delta, the SDK forgets those that are gone. */
 export function temporalityOf(
   instrument: InstrumentType,
   preference: StreamSettings['temporality'],

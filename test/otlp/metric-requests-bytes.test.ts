@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
 import { DataPointType } from '@opentelemetry/sdk-metrics';
-import { createProvider } from '../../../src/otlp/provider.ts';
-import { serviceResource } from '../../../src/otlp/resource.ts';
-import { otlpSettings } from '../settings.ts';
-import { ENCODINGS, serialised } from './serialised.ts';
+import { createProvider } from '../../src/otlp/provider.ts';
+import { serviceResource } from '../../src/otlp/resource.ts';
+import { observed } from './collect/observed.ts';
+import { ENCODINGS, serialised } from './export/serialised.ts';
+import { otlpSettings } from './settings.ts';
 
 const RECEIVED_BYTES_MAX = 4 * 1024 * 1024;
 const SERIES = 2500;
@@ -63,7 +64,7 @@ for (const [instrument, { histograms, boundaries }] of Object.entries(INSTRUMENT
       }
       let points = 0;
       for (const request of await provider.collect()) {
-        const metrics = request.metrics();
+        const metrics = request.data();
         for (const encoding of ENCODINGS) {
           const { length } = serialised(metrics, encoding);
           assert.ok(length < RECEIVED_BYTES_MAX, `${length} bytes of ${encoding}`);
@@ -93,24 +94,25 @@ test('ordinary points fill a request by their number, not by their estimated siz
   });
   for (let index = 0; index < 1500; index += 1) histogram.record(1, attributesOf(index));
   assert.deepEqual(
-    (await provider.collect()).map(({ points }) => points),
+    (await provider.collect()).map(({ items }) => items),
     [1000, 500],
   );
 });
 
-test('requests with the SDK’s own metrics are below 4 MiB too, whatever their attributes', async () => {
+test('requests of gauges are below 4 MiB, too, whatever their attributes are', async () => {
   const provider = createProvider({
     name: 'shop',
     resource: serviceResource('shop', {}),
     settings: otlpSettings('').streams,
     onFailure: assert.ifError,
   });
-  const gauge = provider.getMeter('celery-otel').createGauge('of the SDK');
-  for (let index = 0; index < 1000; index += 1) gauge.record(1, { worker: `${index}`.padEnd(10_000, 'é') });
+  observed(provider.getMeter('celery-otel'), 'celery.worker.up', (observe) => {
+    for (let index = 0; index < 1000; index += 1) observe(1, { worker: `${index}`.padEnd(10_000, 'é') });
+  });
   let points = 0;
   for (const request of await provider.collect()) {
-    points += request.points;
-    const { length } = serialised(request.metrics(), 'protobuf');
+    points += request.items;
+    const { length } = serialised(request.data(), 'protobuf');
     assert.ok(length < RECEIVED_BYTES_MAX, `${length} bytes`);
   }
   assert.equal(points, 1000);

@@ -1,7 +1,7 @@
 /** A fake collected metric, which remembers which of its points have been exported. */
 import { ValueType } from '@opentelemetry/api';
 import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics';
-import type { CollectedMetric } from '../../../src/otlp/collect/collected-metric.ts';
+import type { CollectedMetric } from '../../src/otlp/collect/collected-metric.ts';
 
 export interface FakeMetric extends CollectedMetric {
   /** Which points have been exported, one by one. */

@@ -1,0 +1,97 @@
+/**
+ * Exports sources of one signal to one backend: through one exporter, by one loop, with what became of each source. It does
+ * not know the signal, nor how it is collected.
+ */
+import type { MeterProvider } from '@opentelemetry/api';
+import type { YieldToLoop } from '../yielding.ts';
+import { createExportHistory, type ExportHistory, type Recovery } from './export/export-history.ts';
+import { createExportLoop } from './export/export-loop.ts';
+import type { ExportOutcome, ExportSource } from './export/export-source.ts';
+import { createWarmUp } from './export/warm-up.ts';
+import type { ExporterSettings, ExportSchedule } from './otlp-settings.ts';
+import { createExporter } from './send/create-exporter.ts';
+import type { Signal } from './send/signal.ts';
+
+/** A finished export. */
+export interface EndedExport extends ExportOutcome {
+  /** Endpoint and protocol, without secrets. */
+  readonly backend: string;
+  /** The series of failures that it ended, if any. */
+  readonly recovery: Recovery | undefined;
+}
+
+export interface SignalExportOptions {
+  /** Called after each export of the source with this name. */
+  readonly onExport: (name: string, ended: EndedExport) => void;
+  /** A bug, or a source that could not be collected. Everything else continues. */
+  readonly onDefect: (name: string, reason: unknown) => void;
+  /** In [0, 1), for the jitter of retries. */
+  readonly random: () => number;
+  /** Awaited before each long piece of work. */
+  readonly yieldToLoop: YieldToLoop;
+}
+
+export interface SignalExport<Data> extends Pick<ExportHistory, 'hasArrived' | 'isRejected'> {
+  /** Records the SDK’s exporter metrics with this provider from now on. */
+  observe(meterProvider: MeterProvider): void;
+  /** The first export is one interval from now. */
+  start(sources: readonly ExportSource<Data>[]): void;
+  /**
+   * Exports once more, group by group, each with a share of the time, and closes.
+   * @returns the names of the sources that did not arrive completely
+   */
+  close(groups: readonly (readonly ExportSource<Data>[])[], deadlineMs: number): Promise<ReadonlySet<string>>;
+}
+
+/** Share of the time for exports still in progress. */
+const UNDER_WAY_SHARE = 0.25;
+/** Share of the remaining time for each group but the last, since the first group matters most. */
+const GROUP_SHARE = 0.75;
+
+export function createSignalExport<Data>(
+  signal: Signal<Data>,
+  settings: ExporterSettings,
+  schedule: ExportSchedule,
+  { onExport, onDefect, random, yieldToLoop }: SignalExportOptions,
+): SignalExport<Data> {
+  // A request must not outlive its export.
+  const timeoutMs = Math.min(settings.timeoutMs, schedule.timeoutMs);
+  const exporter = createExporter({ ...settings, timeoutMs }, signal);
+  const history = createExportHistory();
+  const loop = createExportLoop<Data>({
+    exporter: {
+      async export(data) {
+        await yieldToLoop();
+        return exporter.export(data);
+      },
+    },
+    warmUp: createWarmUp(signal.encode.protobuf),
+    intervalMs: schedule.intervalMs,
+    onExport({ name }, outcome) {
+      const recovery = history.note(name, outcome, performance.now());
+      onExport(name, { ...outcome, backend: exporter.backend, recovery });
+    },
+    onDefect: ({ name }, reason) => onDefect(name, reason),
+    random,
+  });
+  return {
+    observe: exporter.observe,
+    start: loop.start,
+    hasArrived: history.hasArrived,
+    isRejected: history.isRejected,
+    async close(groups, deadlineMs) {
+      const endMs = performance.now() + deadlineMs;
+      const leftMs = (): number => Math.max(0, endMs - performance.now());
+      const unsent = new Set<string>();
+      // A request that hangs must not take all the time.
+      await loop.stop(leftMs() * UNDER_WAY_SHARE);
+      for (const [index, group] of groups.entries()) {
+        const shareMs = index === groups.length - 1 ? leftMs() : leftMs() * GROUP_SHARE;
+        const left = await loop.flush(group, shareMs);
+        for (const { name } of left) unsent.add(name);
+      }
+      exporter.close();
+      return unsent;
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { InstrumentationScope } from '@opentelemetry/core';
+import { emptyResource } from '@opentelemetry/resources';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import fc from 'fast-check';
+import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
+import { metricRequests } from '../../src/otlp/metric-requests.ts';
+import { serviceResource } from '../../src/otlp/resource.ts';
+import { type FakeMetric, fakeMetric } from './fake-metric.ts';
+
+interface FakeScope {
+  readonly scope: InstrumentationScope;
+  readonly metrics: readonly FakeMetric[];
+}
+
+/** Scope, metric and number of each point, in their order. */
+function pointsOf({ data }: ExportRequest<ResourceMetrics>): readonly string[] {
+  return data().scopeMetrics.flatMap(({ scope, metrics }) =>
+    metrics.flatMap(({ descriptor, dataPoints }) =>
+      dataPoints.map(({ attributes }) => `${scope.name} ${descriptor.name} ${attributes['point']}`),
+    ),
+  );
+}
+
+const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 3 }), {
+  maxLength: 3,
+});
+
+function scopesOf(chosen: readonly (readonly number[])[]): readonly FakeScope[] {
+  return chosen.map((metrics, scope) => ({
+    scope: { name: `s${scope}`, version: '1' },
+    metrics: metrics.map((points, metric) => fakeMetric(`m${metric}`, points)),
+  }));
+}
+
+test('whatever there is, each point is in one request, in their order, and none has more than was asked for', () => {
+  fc.assert(
+    fc.property(sizes, fc.integer({ min: 1, max: 10 }), (chosen, pointsMax) => {
+      const requests = metricRequests(emptyResource(), scopesOf(chosen), pointsMax);
+      const all = chosen.flatMap((metrics, scope) =>
+        metrics.flatMap((points, metric) =>
+          Array.from({ length: points }, (_, point) => `s${scope} m${metric} ${point}`),
+        ),
+      );
+      assert.deepEqual(requests.flatMap(pointsOf), all);
+      for (const request of requests) {
+        assert.equal(pointsOf(request).length, request.items);
+        assert.ok(request.items > 0 && request.items <= pointsMax);
+      }
+      assert.equal(requests.length, Math.ceil(all.length / pointsMax), 'and all but the last are full');
+    }),
+  );
+});
+
+test('whatever there is, a request that arrived settles its points and no others', () => {
+  fc.assert(
+    fc.property(sizes, fc.integer({ min: 1, max: 10 }), fc.nat(), (chosen, pointsMax, which) => {
+      const scopes = scopesOf(chosen);
+      const requests = metricRequests(emptyResource(), scopes, pointsMax);
+      const request = requests[which % Math.max(1, requests.length)];
+      request?.exported();
+      const settled = scopes.flatMap(({ scope, metrics }) =>
+        metrics.flatMap((metric, index) => metric.settled.map((point) => `${scope.name} m${index} ${point}`)),
+      );
+      assert.deepEqual(settled, request === undefined ? [] : pointsOf(request));
+    }),
+  );
+});
+
+test('a request has each scope and each metric once, as they are described, under the resource', () => {
+  const resource = serviceResource('shop', { team: 'checkout' });
+  const scopes = [
+    {
+      scope: { name: 'a', version: '1', schemaUrl: 'https://example.com' },
+      metrics: [fakeMetric('m', 3), fakeMetric('n', 2)],
+    },
+    { scope: { name: 'b' }, metrics: [fakeMetric('m', 2)] },
+  ];
+  const requests = metricRequests(resource, scopes, 4).map(({ data }) => data());
+  assert.deepEqual(
+    requests.map(({ scopeMetrics }) =>
+      scopeMetrics.map(({ scope, metrics }) => [
+        scope,
+        metrics.map(({ descriptor, dataPoints }) => [
+          descriptor.name,
+          descriptor.description,
+          dataPoints.length,
+        ]),
+      ]),
+    ),
+    [
+      [
+        [
+          { name: 'a', version: '1', schemaUrl: 'https://example.com' },
+          [
+            ['m', 'What m is.', 3],
+            ['n', 'What n is.', 1],
+          ],
+        ],
+      ],
+      [
+        [{ name: 'a', version: '1', schemaUrl: 'https://example.com' }, [['n', 'What n is.', 1]]],
+        [{ name: 'b' }, [['m', 'What m is.', 2]]],
+      ],
+    ],
+  );
+  for (const request of requests) assert.equal(request.resource, resource);
+});
+
+test('without points there is no request', () => {
+  assert.deepEqual(metricRequests(emptyResource(), []), []);
+  assert.deepEqual(metricRequests(emptyResource(), [{ scope: { name: 'a' }, metrics: [] }]), []);
+});
+
+test('whatever there is, the parts of a request have its points in their order, and none more than was asked for', () => {
+  fc.assert(
+    fc.property(
+      sizes,
+      fc.integer({ min: 1, max: 30 }),
+      fc.integer({ min: 1, max: 10 }),
+      (chosen, whole, part) => {
+        const scopes = scopesOf(chosen);
+        for (const request of metricRequests(emptyResource(), scopes, whole)) {
+          const parts = request.parts(part);
+          assert.deepEqual(parts.flatMap(pointsOf), pointsOf(request));
+          assert.equal(parts.length, Math.ceil(request.items / part));
+          for (const { items } of parts) assert.ok(items > 0 && items <= part);
+          for (const each of parts) each.exported();
+        }
+        for (const metric of scopes.flatMap(({ metrics }) => metrics)) {
+          assert.deepEqual(
+            metric.settled,
+            Array.from({ length: metric.points }, (_, point) => point),
+          );
+        }
+      },
+    ),
+  );
+});
+
+test('a request has 1000 points at most, whoever asks for more or for nothing', () => {
+  const scopes = [{ scope: { name: 'a' }, metrics: [fakeMetric('m', 2200)] }];
+  for (const pointsMax of [undefined, 3000, Infinity])
+    assert.deepEqual(
+      metricRequests(emptyResource(), scopes, pointsMax).map(({ items }) => items),
+      [1000, 1000, 200],
+    );
+});
+
+const MIB = 1024 * 1024;
+
+test('whatever the points take, a request has less than 4 MiB of them unless one point alone has more', () => {
+  const bytes = fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: MIB / 2, max: 5 * MIB }));
+  fc.assert(
+    fc.property(fc.array(fc.array(bytes, { minLength: 1 }), { maxLength: 3 }), (chosen) => {
+      const metrics = chosen.map((each, index) =>
+        fakeMetric(`m${index}`, each.length, (point) => each[point] ?? 0),
+      );
+      const requests = metricRequests(emptyResource(), [{ scope: { name: 's' }, metrics }]);
+      for (const request of requests) {
+        const taken = request
+          .data()
+          .scopeMetrics.flatMap((scope) => scope.metrics)
+          .flatMap(({ descriptor, dataPoints }) =>
+            dataPoints.map(
+              ({ attributes }) =>
+                chosen[Number(descriptor.name.slice(1))]?.[Number(attributes['point'])] ?? 0,
+            ),
+          );
+        assert.ok(taken.length === 1 || taken.reduce((sum, each) => sum + each, 0) <= 3.5 * MIB);
+      }
+      assert.equal(requests.flatMap(pointsOf).length, chosen.flat().length);
+    }),
+  );
+});
