@@ -3,11 +3,17 @@
  * more than all other work on an event.
  */
 
-/** The most free objects to keep: each may keep the data of its last use in memory. */
+/** Of objects that keep the data of their last use in memory. */
 const FREE_MAX = 2000;
 
 export class Pool<Item> {
   readonly #free: Item[] = [];
+  readonly #max: number;
+
+  /** @param max the most free objects to keep */
+  constructor(max = FREE_MAX) {
+    this.#max = max;
+  }
 
   /** A free object, with the data of its last use; undefined if there is none. */
   take(): Item | undefined {
@@ -16,6 +22,6 @@ export class Pool<Item> {
 
   /** Returns an object; it must not be used until it is taken again. */
   give(item: Item): void {
-    if (this.#free.length < FREE_MAX) this.#free.push(item);
+    if (this.#free.length < this.#max) this.#free.push(item);
   }
 }

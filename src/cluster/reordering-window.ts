@@ -23,6 +23,8 @@ const HELD_PER_TASK_MAX = 64;
 
 /** Measured: an event without its texts, but with a process that nothing else keeps. */
 const EVENT_BYTES = 750;
+/** As many as a burst leaves; each takes some 250 bytes. */
+const FREE_MAX = 50_000;
 /** Room for a nodename of eighty characters in each event, and a task name of that length in every other one. */
 const BYTES_PER_EVENT = 1024;
 
@@ -30,7 +32,9 @@ export class ReorderingWindow {
   readonly #settings: WindowSettings;
   readonly #apply: (event: HeldEvent) => void;
   readonly #names: Names;
-  readonly #free = new Pool<HeldEvent>();
+  readonly #free = new Pool<HeldEvent>(FREE_MAX);
+  /** What free events point to, so that they keep no other task or process in memory. */
+  #placeholder: Pick<HeldEvent, 'task' | 'instance'> | undefined;
   /** The bound on `bytes`. */
   readonly bytesMax: number;
   #bytes = 0;
@@ -73,6 +77,7 @@ export class ReorderingWindow {
 
   hold(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, nowMs: number): void {
     if (this.#size >= this.#settings.heldMax) this.#releaseFirst();
+    this.#placeholder ??= { task, instance };
     const held = this.#free.take() ?? new HeldEvent(task, instance);
     held.fill(event, task, instance, nowMs);
     if (held.name !== '') held.name = this.#names.intern(held.name);
@@ -141,6 +146,8 @@ export class ReorderingWindow {
     this.#size -= 1;
     this.#bytes -= bytesOf(first);
     // A pooled object must not keep other data in memory.
+    if (this.#placeholder !== undefined)
+      ({ task: first.task, instance: first.instance } = this.#placeholder);
     first.name = first.errorType = '';
     first.lineage = undefined;
     first.next = first.nextArrived = undefined;

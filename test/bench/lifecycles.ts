@@ -6,6 +6,14 @@ const WORKERS = 4;
 /** sent, received, started, succeeded. */
 export const EVENTS_PER_TASK = 4;
 
+let clock = 0;
+
+/** A logical clock never falls while its process lives. */
+function nextClock(): number {
+  clock += 1;
+  return clock;
+}
+
 /** The bodies of the events of `tasks` tasks, single or in lists of a given size. */
 export function bodies(tasks: number, eventsPerList: number | undefined): readonly Buffer[] {
   const events = Array.from({ length: tasks }, (_, index) => lifecycle(index)).flat();
@@ -31,11 +39,12 @@ function lifecycle(index: number): readonly object[] {
     eta: null,
     expires: null,
   };
-  const client = { hostname: 'gen4711@shop', utcoffset: 0, pid: 4711, clock: index };
-  const worker = { hostname: `worker-${index % WORKERS}@shop`, utcoffset: 0, pid: 17, clock: index };
+  const client = { hostname: 'gen4711@shop', utcoffset: 0, pid: 4711 };
+  const worker = { hostname: `worker-${index % WORKERS}@shop`, utcoffset: 0, pid: 17 };
   return [
     {
       ...client,
+      clock: nextClock(),
       ...task,
       queue: 'orders',
       exchange: '',
@@ -43,10 +52,11 @@ function lifecycle(index: number): readonly object[] {
       timestamp,
       type: 'task-sent',
     },
-    { ...worker, ...task, timestamp: timestamp + 0.002, type: 'task-received' },
-    { ...worker, uuid, timestamp: timestamp + 0.004, type: 'task-started' },
+    { ...worker, clock: nextClock(), ...task, timestamp: timestamp + 0.002, type: 'task-received' },
+    { ...worker, clock: nextClock(), uuid, timestamp: timestamp + 0.004, type: 'task-started' },
     {
       ...worker,
+      clock: nextClock(),
       uuid,
       result: "{'ok': True}",
       runtime: 0.0213,

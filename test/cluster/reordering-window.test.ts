@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
 import { type HeldEvent, Task, type WorkerTaskEvent } from '../../src/cluster/task.ts';
 import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
@@ -198,4 +201,20 @@ test('a reused event has only its own data', () => {
       ['task-succeeded', undefined, undefined],
     ],
   );
+});
+
+test('events that were released keep no worker in memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const { window, hold } = watched();
+  hold(received(), new Task(0), T0_MS);
+  const workers = Array.from({ length: 100 }, (_, index) => {
+    const worker = instance(`w${index}@shop`);
+    hold(started(), new Task(index + 1), T0_MS, worker);
+    return new WeakRef(worker);
+  });
+  window.flush();
+  await setImmediate();
+  collectGarbage();
+  assert.equal(workers.filter((worker) => worker.deref() !== undefined).length, 0);
 });
