@@ -8,7 +8,7 @@ import { type CelerySection, type FileService, readCelery } from './file/celery-
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { readMeterProvider } from './file/exporter-section.ts';
 import { isRelated, showPath } from './file/file-path.ts';
-import { FileValue } from './file/file-value.ts';
+import type { FileValue } from './file/file-value.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
 import { checkStandard } from './file/standard-section.ts';
 import { STANDARD_FORMATS } from './file/standard-table.ts';
@@ -88,13 +88,11 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
-  const opened = path === undefined ? undefined : openConfigFile(path.text, path.source);
+  const file = path === undefined ? undefined : openConfigFile(path.text, path.source, mistakes);
   // Unknown variables cannot be checked: the file may refer to them.
-  if (opened?.ok === false) return { ok: false, mistakes: [...mistakes, ...opened.mistakes] };
-  const file = opened?.file;
+  if (path !== undefined && file === undefined) return { ok: false, mistakes };
   if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
-  mistakes.push(...(file?.mistakes ?? []));
-  const root = file === undefined ? undefined : new FileValue([], file.data, file, mistakes);
+  const root = file?.root;
   const origins = new Origins(root);
   if (root !== undefined) checkStandard(root);
   const celery = readCelery(root?.get('celery'));
@@ -225,6 +223,11 @@ function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
   for (const { path, expected } of file.objections) {
     const shown = showPath(path);
     if (noted.some((other) => isRelated(shown, other))) continue;
-    mistakes.push({ path: shown || CONFIG_FILE, source: file.whereIs(path), value: undefined, expected });
+    mistakes.push({
+      path: shown || CONFIG_FILE,
+      source: file.root.nearest(path).source,
+      value: undefined,
+      expected,
+    });
   }
 }

@@ -59,7 +59,7 @@ export function readMeterProvider(root: FileValue, origins: Origins): MeterProvi
     given,
     place: (key) =>
       OPTIONS[key].scope === 'export'
-        ? { path: showPath(pathOf(key)), source: root.sourceOf(pathOf(key)) }
+        ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }
         : { path: key, source: undefined },
     headers: readHeaders(otlp, origins),
     views: readViews(root.find(['meter_provider', 'views'])),
