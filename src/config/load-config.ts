@@ -4,14 +4,12 @@
  */
 import type { Config, RecordConfig, ServiceConfig } from './config.ts';
 import { checkBrokerSsl } from './file/broker-section.ts';
-import { type CelerySection, type FileService, readCelery } from './file/celery-section.ts';
+import type { CelerySection, FileService } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { readMeterProvider } from './file/exporter-section.ts';
 import { isRelated, showPath } from './file/file-path.ts';
-import type { FileValue } from './file/file-value.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
-import { checkStandard } from './file/standard-section.ts';
-import { STANDARD_FORMATS } from './file/standard-table.ts';
+import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
 import { CONFIG_FILE, inOrder, type Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
@@ -94,17 +92,21 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
   const root = file?.root;
   const origins = new Origins(root);
-  if (root !== undefined) checkStandard(root);
-  const celery = readCelery(root?.get('celery'));
-  const common = readResource(root?.get('resource'), celery.services !== undefined);
-  const meter = root === undefined ? undefined : readMeterProvider(root, origins);
+  const read = readFile(root);
+  const { celery = { given: new Map(), metrics: [], services: undefined } } = read;
+  const common = readResource(read.resource, celery.services !== undefined);
+  const meter = root === undefined ? undefined : readMeterProvider(root, read.meter_provider, origins);
   if (file !== undefined) refuseFlags(flags.given, celery, meter?.exporter ?? '', file.name, mistakes);
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
   const rows = rowsFor(command, celery);
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
-  if (root !== undefined) setLogLevel(root, given);
+  const level = root?.get('log_level');
+  // The log level comes from the file if nothing else sets it.
+  if (level !== undefined && read.log_level !== undefined && !given.has('log_level')) {
+    given.set('log_level', { path: showPath(level.path), source: level.source, text: read.log_level });
+  }
   if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const { place } = meter ?? {};
   const options = checkOptions({ rows, given, mistakes, ...(place === undefined ? {} : { place }) });
@@ -161,14 +163,6 @@ function refuseFlags(
     const expected = `no such flag with ${fileName}; set ${inFile} there`;
     mistakes.push({ path: key, source: flagOf(key), value: undefined, expected });
   }
-}
-
-/** The log level comes from the file if nothing else sets it. */
-function setLogLevel(root: FileValue, given: Map<OptionKey, Given>): void {
-  const level = root.get('log_level');
-  const text = level?.peek(STANDARD_FORMATS.logLevel);
-  if (level === undefined || text === undefined || given.has('log_level')) return;
-  given.set('log_level', { path: showPath(level.path), source: level.source, text });
 }
 
 /** The only service is named by the resource of the file if flags and variables do not name it. */

@@ -105,13 +105,8 @@ export class FileValue {
     return false;
   }
 
-  /** Reports unknown keys. */
-  expectKeys(known: readonly string[]): void {
-    for (const [key, value] of this.entries()) if (!known.includes(key)) value.complainOfKey(known);
-  }
-
   /** Reports this value's key as unknown. @param shownKeys the keys to list */
-  complainOfKey(known: readonly string[], shownKeys = known): void {
+  complainOfKey(known: readonly string[], shownKeys: readonly string[]): void {
     const meant = hint(String(this.path.at(-1)), known);
     const shown =
       shownKeys.length <= KEYS_SHOWN_MAX ? ` (known keys: ${shownKeys.join(', ') || 'none'})` : '';
@@ -137,20 +132,13 @@ export class FileValue {
     return undefined;
   }
 
-  /** Like `read`, but reports nothing: the value was checked before. */
-  peek<T>(format: Format<T>): T | undefined {
-    const text = this.plain(format);
-    const reading = text === undefined ? undefined : format.read(text);
-    return reading?.ok === true ? reading.value : undefined;
-  }
-
   /** Like `text`, but reports nothing. */
   plain(format: Format<unknown>): string | undefined {
     return textOf(this.value, format) || undefined;
   }
 
   /** Reports a mistake. @param value safe to print */
-  complain(expected: string, value?: string): void {
+  complain(expected: string, value?: string): undefined {
     const unset = this.#unset;
     const hint = unset.length === 0 ? '' : ` (not set in the environment: ${unset.join(', ')})`;
     this.#file.mistakes.push({
