@@ -2,12 +2,12 @@
  * Flags, environment variables and an optional configuration file → the configuration of a command, or all mistakes. It
  * only combines them; each section of a file is read elsewhere.
  */
-import type { Config, RecordConfig, ServiceConfig } from './config.ts';
-import { checkBrokerSsl } from './file/broker-section.ts';
+import type { Config, RecordConfig } from './config.ts';
+import { urlsWithSsl } from './file/broker-section.ts';
 import type { CelerySection, FileService } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { readMeterProvider } from './file/exporter-section.ts';
-import { isRelated, showPath } from './file/file-path.ts';
+import { isRelated, parsePath, showPath } from './file/file-path.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
@@ -19,6 +19,7 @@ import {
   type KeyedRow,
   OPTIONS,
   type OptionKey,
+  type OptionScope,
   optionRows,
   serviceRows,
 } from './options.ts';
@@ -30,11 +31,11 @@ import {
   type Given,
   type GivenTexts,
   type OptionSources,
+  type Options,
   readOptions,
 } from './read-options.ts';
 import {
   brokerSettings,
-  noteProcess,
   onlyService,
   plainAttributes,
   type ServiceParts,
@@ -114,20 +115,19 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const services = celery.services?.map((one) => {
     const texts = new Map([...celery.given, ...one.given, ...clusters]);
     return readNamed(one, celery, common, texts, mistakes);
-  }) ?? [() => onlyService(options, common, celery.metrics)];
+  }) ?? [onlyService(options, common, celery.metrics)];
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) {
     return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') };
   }
-  noteProcess(options, origins);
-  const configOf = (service: () => ServiceParts): ServiceConfig => serviceConfig(service(), origins);
+  noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
   return {
     ok: true,
     origins,
     config: {
-      services: [configOf(first), ...others.map(configOf)],
-      otlp: otlpSettings(options, origins, meter),
+      services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
+      otlp: otlpSettings(options, meter),
       self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
       logLevel: options.need('log_level'),
     },
@@ -185,7 +185,7 @@ function readNamed(
   common: GivenAttributes,
   given: GivenTexts,
   mistakes: Mistake[],
-): () => ServiceParts {
+): ServiceParts {
   const options = checkOptions({
     rows: serviceRows(),
     given,
@@ -193,15 +193,26 @@ function readNamed(
     place: (key) => ({ path: showPath([...place.path, key]), source: place.source }),
   });
   const ssl = place.get('broker_use_ssl');
-  checkBrokerSsl(ssl, tls, { urls: options.value('broker_url'), text: options.text('broker_url') });
-  return () => ({
+  return {
     name,
     named: place.source,
     options,
+    urls: urlsWithSsl(ssl, tls, options),
     ...(tls === undefined ? {} : { tls: { settings: tls, source: ssl?.source ?? place.source } }),
     attributes: new Map([...common, ...resource]),
     metrics: [metrics, celery.metrics],
-  });
+  };
+}
+
+/** Notes the origins of options that are not about a service. */
+function noteOrigins(options: Options, scopes: readonly OptionScope[], origins: Origins): void {
+  const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
+  for (const [key, { scope }] of optionRows('run')) {
+    const path = parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
+    // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.
+    const at = key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path;
+    if (scopes.includes(scope)) origins.note(at, options.source(key));
+  }
 }
 
 /** The common attributes without `service.name`, for the bridge's own metrics. */

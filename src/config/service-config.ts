@@ -1,15 +1,15 @@
 /** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
-import { type BrokerTls, type BrokerUrls, parseBrokerUrls } from '../broker/broker-url.ts';
+import type { BrokerTls, BrokerUrls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-import { parsePath } from './file/file-path.ts';
+
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
 import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
-import { fileOf, type OptionKey, optionRows, serviceRows } from './options.ts';
+import { type OptionKey, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
 
@@ -18,6 +18,8 @@ export interface ServiceParts {
   /** The origin of the name. */
   readonly named: string;
   readonly options: Options;
+  /** With `broker_use_ssl`; undefined: those of the options. */
+  readonly urls?: BrokerUrls | undefined;
   /** `broker_use_ssl`, which only a file can have, and its origin. */
   readonly tls?: { readonly settings: BrokerTls; readonly source: string };
   readonly attributes: GivenAttributes;
@@ -27,7 +29,7 @@ export interface ServiceParts {
 
 export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceConfig {
   const { name, options, tls } = parts;
-  const broker = brokerSettings(options, tls?.settings);
+  const broker = brokerSettings(options, parts.urls);
   const chosen = chooseMetrics(parts.metrics);
   const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
@@ -69,11 +71,9 @@ export function onlyService(
   );
   const attributes = new Map<string, GivenAttribute>([...common, ...own]);
   const attribute = attributes.get(SERVICE_NAME);
-  const name = options.value('service_name') ?? attribute?.value;
-  if (typeof name !== 'string') throw new Error('a service without a name passed the rules');
   attributes.delete(SERVICE_NAME);
   return {
-    name,
+    name: String(options.value('service_name') ?? attribute?.value),
     named: options.source('service_name') ?? attribute?.source ?? '',
     options,
     attributes,
@@ -81,23 +81,15 @@ export function onlyService(
   };
 }
 
-/** Notes the origins of the options of the process. */
-export function noteProcess(options: Options, origins: Origins): void {
-  for (const [key, { scope }] of optionRows('run')) {
-    const file = scope === 'process' ? fileOf(key) : undefined;
-    if (file !== undefined) origins.note(parsePath(file), options.source(key));
-  }
-}
-
 /** fromEntries defines own properties, even for a key like __proto__. */
 export function plainAttributes(given: GivenAttributes): ResourceAttributes {
   return Object.fromEntries([...given].map(([key, { value }]) => [key, value]));
 }
 
-/** @param tls `broker_use_ssl`, which only a file can have */
-export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSettings {
+/** @param urls with the settings of the file, if any */
+export function brokerSettings(options: Options, urls = options.need('broker_url')): BrokerSettings {
   return {
-    urls: tls === undefined ? options.need('broker_url') : urlsWithTls(options, tls),
+    urls,
     failoverStrategy: options.need('broker_failover_strategy'),
     connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
     amqp: {
@@ -107,12 +99,6 @@ export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSetting
       heartbeatS: options.need('broker_heartbeat'),
     },
   };
-}
-
-function urlsWithTls(options: Options, tls: BrokerTls): BrokerUrls {
-  const parsed = parseBrokerUrls(options.text('broker_url') ?? '', tls);
-  if (!parsed.ok) throw new Error('a broker address became invalid with broker_use_ssl');
-  return parsed.urls;
 }
 
 function clusterSettings(options: Options): ClusterSettings {

@@ -10,7 +10,7 @@ import {
 } from '../../broker/broker-url.ts';
 import { type Format, oneOf } from '../format/formats.ts';
 import { certificateFile, keyFile } from '../format/pem-file.ts';
-import { isRecorded, NO_BROKER } from '../option-rules.ts';
+import { isRecorded, NO_BROKER, type OptionReader } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
 import { map, mapOf, present, refused, type Shape } from './shape.ts';
 
@@ -65,26 +65,23 @@ export const USE_SSL: Shape<BrokerTls> = {
 };
 
 /**
- * Reports a `broker_use_ssl` that has no effect. An address with `ssl_*` keys of its own uses TLS anyway, so `true` holds
- * for it; but the files and checks of a map are ignored, which the user would not expect.
+ * The addresses with `broker_use_ssl`. Reports one that has no effect. An address with `ssl_*` keys of its own uses TLS
+ * anyway, so `true` holds for it; but the files and checks of a map are ignored, which the user would not expect.
  * @param tls the parsed setting
- * @param broker the addresses, and their text
  */
-export function checkBrokerSsl(
+export function urlsWithSsl(
   ssl: FileValue | undefined,
   tls: BrokerTls | undefined,
-  broker: { readonly urls: BrokerUrls | undefined; readonly text: string | undefined },
-): void {
-  if (ssl === undefined || ssl.isNull || broker.urls === undefined) return;
-  if (isRecorded(broker.urls)) {
-    ssl.complain(NO_BROKER);
-    return;
-  }
-  if (tls === undefined || ssl.value === true) return;
-  const parsed = parseBrokerUrls(broker.text ?? '', tls);
-  const isUsed = parsed.ok && parsed.urls.some((url) => url.scheme !== 'recording' && url.tls === tls);
-  if (!isUsed)
-    ssl.complain('no map: every address of broker_url has ssl_ keys of its own, which take precedence');
+  options: OptionReader,
+): BrokerUrls | undefined {
+  const urls = options.value('broker_url');
+  if (ssl === undefined || ssl.isNull || urls === undefined) return urls;
+  if (isRecorded(urls)) return ssl.complain(NO_BROKER);
+  const parsed = tls === undefined ? undefined : parseBrokerUrls(options.text('broker_url') ?? '', tls);
+  if (parsed?.ok !== true) return urls;
+  const isUsed = parsed.urls.some((url) => url.scheme !== 'recording' && url.tls === tls);
+  if (isUsed || ssl.value === true) return parsed.urls;
+  return ssl.complain('no map: every address of broker_url has ssl_ keys of its own, which take precedence');
 }
 
 /** None is supported: the options of AMQP are those of py-amqp. */
