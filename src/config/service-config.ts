@@ -2,7 +2,6 @@
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { BrokerTls, BrokerUrls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
-import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
 
@@ -40,9 +39,9 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
   }
   origins.note([...at, 'resource', SERVICE_NAME], parts.named);
   for (const [key, { source }] of parts.attributes) origins.note([...at, 'resource', key], source);
-  for (const metric of METRIC_NAMES) {
-    origins.note([...at, 'metrics', metric, 'enabled'], chosen.switchedBy(metric));
-    origins.note([...at, 'metrics', metric, 'attributes'], chosen.attributesBy(metric));
+  for (const { name: metric, enabledBy, optInsBy } of chosen) {
+    origins.note([...at, 'metrics', metric, 'enabled'], enabledBy);
+    origins.note([...at, 'metrics', metric, 'attributes'], optInsBy);
   }
   return {
     name,
@@ -51,7 +50,10 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
     controlExchange: options.need('control_exchange'),
     taskDefaultQueue: options.need('task_default_queue'),
     cluster: clusterSettings(options),
-    choice: chosen.choice,
+    choice: {
+      metrics: new Set(chosen.flatMap(({ name: metric, isEnabled }) => (isEnabled ? [metric] : []))),
+      optIns: new Set(chosen.flatMap(({ optIns }) => optIns)),
+    },
   };
 }
 
