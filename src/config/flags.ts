@@ -49,7 +49,7 @@ function split(argument: string): readonly [flag: string, value: string | undefi
 }
 
 function wrongUse(key: OptionKey, expected: string): Mistake {
-  return { path: key, source: flagOf(key), value: undefined, expected };
+  return { path: key, source: flagOf(key), expected };
 }
 
 function unknownFlag(flag: string, command: OptionCommand): Mistake {
@@ -58,7 +58,6 @@ function unknownFlag(flag: string, command: OptionCommand): Mistake {
   return {
     path: COMMAND_LINE,
     source: /^--?[a-z][a-z0-9_-]{0,40}$/i.test(flag) ? flag : 'a flag',
-    value: undefined,
     expected:
       elsewhere === undefined
         ? `a flag of ${command}${hint(flag.toLowerCase(), known)}`
@@ -70,7 +69,6 @@ function strayArgument(index: number): Mistake {
   return {
     path: COMMAND_LINE,
     source: `argument ${index + 1} after the command`,
-    value: undefined,
     expected: 'only flags (quote values that contain spaces)',
   };
 }

@@ -161,7 +161,7 @@ function refuseFlags(
     const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
     if (inFile === undefined || !isThere) continue;
     const expected = `no such flag with ${fileName}; set ${inFile} there`;
-    mistakes.push({ path: key, source: flagOf(key), value: undefined, expected });
+    mistakes.push({ path: key, source: flagOf(key), expected });
   }
 }
 
@@ -231,7 +231,6 @@ function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
     mistakes.push({
       path: shown || CONFIG_FILE,
       source: file.root.nearest(path).source,
-      value: undefined,
       expected,
     });
   }

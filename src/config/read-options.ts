@@ -94,7 +94,7 @@ export function findGiven(
 export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Options {
   const refuse = (key: OptionKey, expected: string): void => {
     const found = given.get(key);
-    const { path, source } = found ?? place?.(key) ?? { path: key, source: undefined };
+    const { path, source } = found ?? place?.(key) ?? { path: key };
     // Already reported: a flag without a value, or an invalid item of a list.
     if (
       found === undefined &&

@@ -54,7 +54,6 @@ function mistakeIn(name: string): Mistake {
   return {
     path: ENVIRONMENT,
     source: PRINTABLE.test(name) ? name : `a variable ${PREFIX}…`,
-    value: undefined,
     expected: `a known variable${near === undefined ? '' : ` (did you mean ${near}?)`}`,
   };
 }

@@ -59,7 +59,6 @@ export function openConfigFile(path: string, source: string, mistakes: Mistake[]
     mistakes.push({
       path: showPath(at) || CONFIG_FILE,
       source: `${name}:${line}`,
-      value: undefined,
       expected,
     });
   };

@@ -152,7 +152,7 @@ export function readMeterProvider(
     place: (key) =>
       OPTIONS[key].scope === 'export'
         ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }
-        : { path: key, source: undefined },
+        : { path: key },
     headers: readHeaders(otlp, grpc ?? http, origins),
     views: meter?.views ?? [],
     limits: readLimits(root.find(READER), reader, origins),

@@ -5,7 +5,6 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Scalar } from 'yaml';
 import type { Format } from '../format/formats.ts';
 import { hint } from '../format/near-miss.ts';
-import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import { type FilePath, showPath } from './file-path.ts';
 import { keyText } from './yaml-document.ts';
@@ -91,17 +90,10 @@ export class FileValue {
     return this.#node.items.map((item, index) => new FileValue(this.#file, [...this.path, index], item));
   }
 
-  /** Whether it is a map or empty; reports anything else. */
-  expectMap(of: string): boolean {
-    if (this.isNull || isMap(this.#node)) return true;
-    this.complain(`a map of ${of}`);
-    return false;
-  }
-
-  /** Whether it is a list; reports anything else. */
-  expectList(of: string): boolean {
-    if (isSeq(this.#node)) return true;
-    this.complain(`a list of ${of}`);
+  /** Whether it is a map or a list, or has no value; reports anything else. */
+  expect(kind: 'map' | 'list', of: string): boolean {
+    if (this.isNull || (kind === 'map' ? isMap(this.#node) : isSeq(this.#node))) return true;
+    this.complain(`a ${kind} of ${of}`);
     return false;
   }
 
@@ -118,8 +110,8 @@ export class FileValue {
     const text = this.plain(format);
     if (text !== undefined) return text;
     const quotes = format.schema.type === 'string' && typeof this.value !== 'string' ? ', in quotes' : '';
-    this.complain(format.expects + (isScalar(this.#node) ? quotes : ''), shown(this.value, format));
-    return undefined;
+    if (this.isNull || !isScalar(this.#node)) return this.complain(format.expects);
+    return this.complain(format.expects + quotes, format.show(String(this.value)));
   }
 
   /** The value of a scalar; reports one that the format rejects. */
@@ -128,13 +120,16 @@ export class FileValue {
     if (text === undefined) return undefined;
     const reading = format.read(text);
     if (reading.ok) return reading.value;
-    this.complain(reading.expected, format.show(text));
-    return undefined;
+    return this.complain(reading.expected, format.show(text));
   }
 
   /** Like `text`, but reports nothing. */
   plain(format: Format<unknown>): string | undefined {
-    return textOf(this.value, format) || undefined;
+    const { value } = this;
+    const { type } = format.schema;
+    // A string may stand for any type.
+    const fits = typeof value === 'string' || typeof value === (type === 'integer' ? 'number' : type);
+    return fits ? String(value).trim() || undefined : undefined;
   }
 
   /** Reports a mistake. @param value safe to print */
@@ -165,34 +160,10 @@ export class FileValue {
   /** Reports a missing key. */
   complainOfMissing(key: string, expected: string): void {
     const path = showPath([...this.path, key]);
-    this.#file.mistakes.push({
-      path,
-      source: this.source,
-      value: undefined,
-      expected: `a value: ${expected}`,
-    });
+    this.#file.mistakes.push({ path, source: this.source, expected: `a value: ${expected}` });
   }
 
   get #unset(): readonly string[] {
     return (isScalar(this.#node) ? this.#file.unset.get(this.#node) : undefined) ?? [];
   }
-}
-
-/** A string may stand for any type; numbers and booleans must match the format's type. */
-function textOf(value: unknown, { schema: { type } }: Format<unknown>): string | undefined {
-  switch (typeof value) {
-    case 'string':
-      return value.trim();
-    case 'number':
-      return type === 'number' || type === 'integer' ? String(value) : undefined;
-    case 'boolean':
-      return type === 'boolean' ? String(value) : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function shown(value: unknown, format: Format<unknown>): string | undefined {
-  if (typeof value === 'string') return quote(value);
-  return typeof value === 'number' || typeof value === 'boolean' ? format.show(String(value)) : undefined;
 }

@@ -68,7 +68,7 @@ export function map<T extends object>(
   return {
     keys,
     read(value) {
-      if (!value.expectMap(of)) return undefined;
+      if (!value.expect('map', of)) return undefined;
       if (one && value.entries().length !== 1) {
         value.complain(
           supported.length === 1 ? `only ${supported.join()}` : `exactly one of ${supported.join(', ')}`,
@@ -96,7 +96,7 @@ export function mapOf<T>(
 ): Shape<readonly T[]> {
   return {
     read(value) {
-      if (!value.expectMap(of)) return undefined;
+      if (!value.expect('map', of)) return undefined;
       const parts = value.entries().map(([key, entry]) => read(key, entry));
       return parts.filter((part) => part !== undefined);
     },
@@ -108,7 +108,7 @@ export function list<T>(items: Shape<T>, of = 'maps', only?: string): Shape<read
   return {
     items,
     read(value) {
-      if (value.isNull || !value.expectList(of)) return undefined;
+      if (value.isNull || !value.expect('list', of)) return undefined;
       const parts = value.items().map((item, index) => {
         if (only === undefined || index === 0) return items.read(item);
         return item.complain(only);

@@ -115,16 +115,12 @@ function otlpLines(otlp: OtlpSettings): readonly Line[] {
   ];
 }
 
-function viewLines(at: FilePath, { selector, stream }: View): readonly Line[] {
-  const { aggregation, ...others } = stream;
-  const { kind, ...settings } = aggregation ?? { kind: undefined };
-  const isEmpty = Object.keys(settings).length === 0;
+function viewLines(at: FilePath, { selector, stream: { aggregation, ...others } }: View): readonly Line[] {
+  const { kind, ...settings } = aggregation ?? {};
   return [
     ...linesOf([...at, 'selector'], selector),
     ...linesOf([...at, 'stream'], others),
-    ...(kind === undefined
-      ? []
-      : linesOf([...at, 'stream', 'aggregation', kind], isEmpty ? NO_SETTINGS : settings)),
+    ...(kind === undefined ? [] : linesOf([...at, 'stream', 'aggregation', kind], settings)),
   ];
 }
 
@@ -136,18 +132,17 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** All leaves of a value, under the standard's names. */
 function linesOf(at: FilePath, value: unknown): readonly Line[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[at, value]];
-  return Object.entries(value).flatMap(([key, item]) =>
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const entries = isMap ? Object.entries(value) : [];
+  if (entries.length === 0) return [[at, value]];
+  return entries.flatMap(([key, item]) =>
     linesOf([...at, NAMES[key] ?? key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)], item),
   );
 }
 
-/** An empty map. */
-const NO_SETTINGS = Object.freeze([]);
-
 /** As YAML, on one line. */
 function textOf(value: unknown): string {
-  if (value === NO_SETTINGS) return '{}';
+  if (typeof value === 'object' && !Array.isArray(value)) return '{}';
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
   if (typeof value !== 'string') return String(value);
   // An address may have been set by mistake: hide its password.
