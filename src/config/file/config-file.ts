@@ -8,7 +8,7 @@ import { printable } from '../../printable.ts';
 import { systemErrorCode } from '../format/pem-file.ts';
 import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
-import { type FilePath, showPath } from './file-path.ts';
+import type { FilePath } from './file-path.ts';
 import { substitute } from './file-substitution.ts';
 import { FileValue } from './file-value.ts';
 import { readYaml } from './yaml-document.ts';
@@ -55,26 +55,18 @@ export function openConfigFile(path: string, source: string, mistakes: Mistake[]
     return refuse(`the path of a readable file (${systemErrorCode(error)})`);
   }
   const { document, mistakes: syntax, lineOf } = readYaml(text);
-  const complain = (line: number, expected: string, at: FilePath = []): void => {
-    mistakes.push({
-      path: showPath(at) || CONFIG_FILE,
-      source: `${name}:${line}`,
-      expected,
-    });
+  const complain = (line: number, expected: string): void => {
+    mistakes.push({ path: CONFIG_FILE, source: `${name}:${line}`, expected });
   };
-  for (const { line, path: at, expected } of syntax) {
-    complain(line, at === undefined ? `valid YAML: ${expected}` : expected, at);
-  }
+  for (const { line, expected } of syntax) complain(line, `valid YAML: ${expected}`);
   if (syntax.length > 0) return undefined;
   const { variables, malformed, unset } = substitute(document);
+  const root = new FileValue({ name, document, unset, mistakes, lineOf });
+  const before = mistakes.length;
+  root.expectUniqueKeys();
+  if (mistakes.length > before) return undefined;
   for (const node of malformed) complain(lineOf(node), REFERENCE);
-  const file = { document, unset, mistakes, sourceOf: (node: unknown) => `${name}:${lineOf(node)}` };
-  return {
-    name,
-    root: new FileValue(file),
-    variables,
-    objections: malformed.length === 0 ? validate(path) : [],
-  };
+  return { name, root, variables, objections: malformed.length === 0 ? validate(path) : [] };
 }
 
 /** Runs OpenTelemetry's parser, which reports the first mistake only. */

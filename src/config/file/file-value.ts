@@ -19,8 +19,8 @@ interface File {
   readonly unset: ReadonlyMap<Scalar, readonly string[]>;
   /** Collects the mistakes of all values. */
   readonly mistakes: Mistake[];
-  /** `otel.yaml:12`. */
-  sourceOf(node: unknown): string;
+  readonly name: string;
+  lineOf(node: unknown): number;
 }
 
 export class FileValue {
@@ -51,9 +51,13 @@ export class FileValue {
     return this.value === null || this.value === undefined;
   }
 
+  get line(): number {
+    return this.#file.lineOf(this.#start);
+  }
+
   /** `otel.yaml:12`. */
   get source(): string {
-    return this.#file.sourceOf(this.#start);
+    return `${this.#file.name}:${this.line}`;
   }
 
   /** The value of a key; undefined if there is none. */
@@ -142,6 +146,18 @@ export class FileValue {
       value,
       expected: expected + hint,
     });
+  }
+
+  /** Reports keys that a map has twice, here and within. */
+  expectUniqueKeys(): void {
+    const first = new Map<string, FileValue>();
+    for (const [key, value] of this.entries()) {
+      const other = first.get(key);
+      if (other === undefined) first.set(key, value);
+      else value.complain(`each key only once (it is also on line ${other.line})`);
+      value.expectUniqueKeys();
+    }
+    for (const item of this.items()) item.expectUniqueKeys();
   }
 
   /** Reports variables without value or default, here and within, unless a mistake already mentions them. */

@@ -6,22 +6,16 @@ import {
   type Document,
   isAlias,
   isNode,
-  isPair,
   isScalar,
-  isSeq,
   LineCounter,
-  type Node,
   parseDocument,
   visit,
   type YAMLError,
 } from 'yaml';
-import type { FilePath } from './file-path.ts';
 
 /** A mistake on a line. */
 export interface LineMistake {
   readonly line: number;
-  /** The path it is about; undefined: the whole file. */
-  readonly path?: FilePath;
   readonly expected: string;
 }
 
@@ -66,7 +60,7 @@ export function readYaml(text: string): YamlText {
     version: '1.2',
     prettyErrors: false,
     lineCounter: lines,
-    // The parser's check treats 1 and "1" as different keys, and names neither.
+    // The parser's check treats 1 and "1" as different keys, and names neither: FileValue has one of its own.
     uniqueKeys: false,
   });
   // Warnings count as mistakes: an unknown tag, for example, would be ignored.
@@ -75,25 +69,8 @@ export function readYaml(text: string): YamlText {
     expected: SYNTAX[code],
   }));
   const lineOf = (node: unknown): number => lines.linePos(startOf(node)).line;
-  const duplicate = (path: FilePath, first: Node, second: Node): LineMistake => ({
-    line: lineOf(second),
-    path,
-    expected: `${SYNTAX.DUPLICATE_KEY} (it is also on line ${lineOf(first)})`,
-  });
   let aliases = 0;
   visit(document, {
-    Map(_, node, ancestors) {
-      // With syntax errors, a "key" may be any part of the text.
-      if (document.errors.length > 0) return;
-      const first = new Map<string, Node>();
-      for (const { key } of node.items) {
-        const text = keyText(document, key);
-        if (text === undefined || !isNode(key)) continue;
-        const other = first.get(text);
-        if (other === undefined) first.set(text, key);
-        else mistakes.push(duplicate([...pathTo(document, [...ancestors, node]), text], other, key));
-      }
-    },
     Alias(_, node, ancestors) {
       aliases += 1;
       // Resolving an alias walks the whole document.
@@ -129,14 +106,6 @@ function isBounded(document: Document): boolean {
     if (error instanceof ReferenceError) return false;
     throw error;
   }
-}
-
-/** The path of the last node; each node contains the next. */
-function pathTo(document: Document, nodes: readonly unknown[]): FilePath {
-  return nodes.flatMap((node, index): FilePath => {
-    if (isPair(node)) return [keyText(document, node.key) ?? ''];
-    return isSeq(node) ? [node.items.indexOf(nodes[index + 1])] : [];
-  });
 }
 
 /** A key as a property name. */
