@@ -8,8 +8,7 @@ import type { BrokerUrl } from './broker/broker-url.ts';
 import { pointsPerRequest } from './config/file/exporter-section.ts';
 import { cardinalityLimit, maxScale, maxSize } from './config/file/views.ts';
 import { type Format, finiteNumber, wholeNumber } from './config/format/formats.ts';
-import { OPTIONS, serviceRows } from './config/options.ts';
-import { EXPORT_ROWS, type Setting, settingsIn } from './config/setting.ts';
+import { EXPORT_ROWS, OPTIONS, type SetValue, serviceRows, settingsIn } from './config/options.ts';
 import { SELF_NAME } from './destinations.ts';
 import { CeleryOtelError } from './errors.ts';
 import type { ViewStream } from './otlp/collect/view.ts';
@@ -66,7 +65,7 @@ function numberFaults({ services, otlp }: BridgeOptions): readonly string[] {
   ];
 }
 
-function settingFaults(at: string, settings: readonly Setting[]): readonly string[] {
+function settingFaults(at: string, settings: readonly SetValue[]): readonly string[] {
   return settings.flatMap(({ path, value, format, scale }) => faultOf(`${at}.${path}`, value, format, scale));
 }
 

@@ -8,10 +8,9 @@ import { headerFault, headerList, type Pairs } from '../format/key-value-list.ts
 import { defaultEndpoint } from '../format/otlp-endpoint.ts';
 import { MASK, quote } from '../format/redaction.ts';
 import type { Mistake } from '../mistake.ts';
-import { defaultOf, fileOf, OPTIONS, type OptionKey } from '../options.ts';
+import { defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
 import type { Origins } from '../origins.ts';
 import type { Given, GivenTexts } from '../read-options.ts';
-import { EXPORT_ROWS } from '../setting.ts';
 import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { list, map, placed, type Read, refused, required, scalar } from './shape.ts';

@@ -12,9 +12,8 @@ import { type FilePath, parsePath, showPath } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
 import { optInsOf } from '../metric-choice.ts';
 import { isRecorded, SERVICE_NAME } from '../option-rules.ts';
-import { fileOf, type OptionKey, serviceRows } from '../options.ts';
+import { EXPORT_ROWS, fileOf, type OptionKey, type SetValue, serviceRows, settingsIn } from '../options.ts';
 import type { Origins } from '../origins.ts';
-import { EXPORT_ROWS, type Setting, settingsIn } from '../setting.ts';
 
 /** Lines with an undefined value are omitted. */
 type Line = readonly [path: FilePath, value: unknown];
@@ -58,7 +57,7 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
   ];
 }
 
-function settingLines(settings: readonly Setting[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
+function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
   return settings.map(({ key, value, scale }) => [
     pathOf(key),
     typeof value === 'number' ? value / scale : value,
