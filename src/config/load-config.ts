@@ -11,7 +11,7 @@ import { isRelated, parsePath, showPath } from './file/file-path.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
-import { CONFIG_FILE, inOrder, type Mistake } from './mistake.ts';
+import { inOrder, type Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
@@ -109,8 +109,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
     given.set('log_level', { path: showPath(level.path), source: level.source, text: read.log_level });
   }
   if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
-  const { place } = meter ?? {};
-  const options = checkOptions({ rows, given, mistakes, ...(place === undefined ? {} : { place }) });
+  const options = checkOptions({ rows, given, mistakes, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {
     const texts = new Map([...celery.given, ...one.given, ...clusters]);
@@ -226,12 +225,7 @@ function ownAttributes(common: GivenAttributes, origins: Origins): Config['self'
 function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
   const noted = mistakes.map(({ path }) => path);
   for (const { path, expected } of file.objections) {
-    const shown = showPath(path);
-    if (noted.some((other) => isRelated(shown, other))) continue;
-    mistakes.push({
-      path: shown || CONFIG_FILE,
-      source: file.root.nearest(path).source,
-      expected,
-    });
+    if (noted.some((other) => isRelated(showPath(path), other))) continue;
+    file.root.nearest(path).complain(expected);
   }
 }

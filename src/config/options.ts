@@ -61,14 +61,12 @@ interface Described<T> {
   readonly merged?: true;
   /** The brokers that it applies to. Setting it without such a broker is a mistake. */
   readonly transport?: 'any' | 'amqp';
-}
-
-interface Environment {
   /** Names of environment variables; the first one that is set wins, unless `merged`. */
-  readonly env: readonly string[];
+  readonly env?: readonly string[];
 }
 
-export interface OptionRow<T> extends Described<T>, Environment {
+export interface OptionRow<T> extends Described<T> {
+  readonly env: readonly string[];
   readonly commands: readonly OptionCommand[];
   readonly scope: OptionScope;
 }
@@ -94,7 +92,7 @@ const EXPORTER = `${READER}.exporter.EXPORTER`;
 /** Makes rows of one scope. */
 const rowOf =
   (scope: OptionScope, commands: readonly OptionCommand[] = ['run']) =>
-  <T>(row: Described<T> & Environment): OptionRow<T> => ({ scope, commands, ...row });
+  <T>(row: Described<T>): OptionRow<T> => ({ scope, commands, env: [], ...row });
 const ofProcess = rowOf('process');
 const ofCluster = rowOf('cluster');
 const ofService = rowOf('service');
@@ -103,12 +101,7 @@ const ofBroker = rowOf('service', ['run', 'record']);
 const ofExport = rowOf('export');
 
 /** An option of a single command. */
-const only = <T>(command: OptionCommand, row: Described<T> & Partial<Environment>): OptionRow<T> => ({
-  scope: 'command',
-  commands: [command],
-  env: [],
-  ...row,
-});
+const only = <T>(command: OptionCommand, row: Described<T>) => rowOf('command', [command])(row);
 
 const ROWS = {
   config: only('run', {
@@ -449,14 +442,8 @@ export function flagOf(key: OptionKey): string {
 /** The path of an option in a configuration file; undefined if it has none. */
 export function fileOf(key: OptionKey): string | undefined {
   const { scope, file } = OPTIONS[key];
-  switch (scope) {
-    case 'cluster':
-      return `celery.${key}`;
-    case 'service':
-      return file ?? `celery.services.NAME.${key}`;
-    default:
-      return file;
-  }
+  if (scope === 'cluster') return `celery.${key}`;
+  return scope === 'service' ? (file ?? `celery.services.NAME.${key}`) : file;
 }
 
 /** The options that are keys of a service in a configuration file. */

@@ -54,7 +54,7 @@ export interface OptionCheck {
   /** Collects mistakes; earlier ones may explain why an option is missing. */
   readonly mistakes: Mistake[];
   /** The position to report for a missing option; by default, its key. */
-  readonly place?: (key: OptionKey) => Pick<Mistake, 'path' | 'source'>;
+  readonly place?: ((key: OptionKey) => Pick<Mistake, 'path' | 'source'>) | undefined;
 }
 
 /** All options of a command, or all mistakes. */
