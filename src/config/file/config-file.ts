@@ -76,17 +76,14 @@ function validate(path: string): readonly Objection[] {
     return [];
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
-    const objections = message.split('\n').flatMap((line) => {
-      // A JSON pointer, then the rule of the schema, which always starts with "must".
-      const [, pointer, rule] = /(?:^|: | )((?:\/\S*)?) (must .*)$/.exec(line) ?? [];
-      if (pointer === undefined || rule === undefined) return [];
-      return [
-        { path: fromPointer(pointer), expected: `a value valid by the OpenTelemetry schema: it ${rule}` },
-      ];
-    });
+    // A JSON pointer, then the rule of the schema, which always starts with "must".
+    const rules = [...message.matchAll(/(?:^|: | )((?:\/\S*)?) (must .*)$/gm)];
     // Any other message may quote the file, which may hold secrets.
-    const unknown = { path: [], expected: 'a file that the OpenTelemetry parser accepts' };
-    return objections.length > 0 ? objections : [unknown];
+    if (rules.length === 0) return [{ path: [], expected: 'a file that the OpenTelemetry parser accepts' }];
+    return rules.map(([, pointer = '', rule]) => ({
+      path: fromPointer(pointer),
+      expected: `a value valid by the OpenTelemetry schema: it ${rule}`,
+    }));
   }
 }
 

@@ -3,6 +3,7 @@
  * from the same shapes. This file knows no key by name.
  */
 import type { Format } from '../format/formats.ts';
+import { snakeCase } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 
 export interface Shape<out T> {
@@ -57,16 +58,17 @@ export function present<T>(format: Format<T>): Shape<T> {
 /** Anything, read elsewhere. */
 export const any: Shape<FileValue> = { mayBeNull: true, read: (value) => value };
 
-/** A map of known keys; without a value it is empty. */
+/** A map of known keys, here in camel or snake case; without a value it is empty. */
 export function map<T extends object>(
   keys: { readonly [K in keyof T]: Shape<T[K]> },
   { of = 'settings', one, others = [] }: MapParts = {},
 ): Shape<Parts<T>> {
-  const shapes = new Map(Object.entries<Shape<unknown>>(keys));
+  const named = Object.entries<Shape<unknown>>(keys).map(([key, shape]) => [snakeCase(key), shape] as const);
+  const shapes = new Map(named);
   const known = [...shapes.keys(), ...others];
   const supported = known.filter((key) => shapes.get(key)?.refused === undefined);
   return {
-    keys,
+    keys: Object.fromEntries(named),
     read(value) {
       if (!value.expect('map', of)) return undefined;
       if (one && value.entries().length !== 1) {
@@ -79,10 +81,10 @@ export function map<T extends object>(
       }
       const parts: Parts<T> = {};
       for (const key in keys) {
-        const entry = value.get(key);
+        const entry = value.get(snakeCase(key));
         const { required, mayBeNull = required === undefined } = keys[key];
         if (entry !== undefined && (mayBeNull || !entry.isNull)) parts[key] = keys[key].read(entry);
-        else if (required !== undefined) value.complainOfMissing(key, required);
+        else if (required !== undefined) value.complainOfMissing(snakeCase(key), required);
       }
       return parts;
     },

@@ -12,10 +12,6 @@ export const cardinalityLimit = wholeNumber(2, SERIES_MAX);
 export const maxScale = wholeNumber(-10, 20);
 export const maxSize = wholeNumber(2, BUCKETS_MAX);
 
-/** The defaults of the specification ("Base2 Exponential Bucket Histogram Aggregation"). */
-const MAX_SCALE = 20;
-const MAX_SIZE = 160;
-
 const text = scalar(line(1024));
 const pattern = scalar(line(255));
 const patterns = list(pattern, 'values');
@@ -39,20 +35,14 @@ const instrumentType = oneOf([
 
 const selector = into(
   map({
-    instrument_name: pattern,
-    instrument_type: scalar(instrumentType),
+    instrumentName: pattern,
+    instrumentType: scalar(instrumentType),
     unit: text,
-    meter_name: text,
-    meter_version: text,
-    meter_schema_url: refused('the meters have no schema URL'),
+    meterName: text,
+    meterVersion: text,
+    meterSchemaUrl: refused('the meters have no schema URL'),
   }),
-  (keys) => ({
-    instrumentName: keys.instrument_name,
-    instrumentKind: keys.instrument_type,
-    unit: keys.unit,
-    meterName: keys.meter_name,
-    meterVersion: keys.meter_version,
-  }),
+  ({ instrumentType: instrumentKind, ...others }) => ({ ...others, instrumentKind }),
 );
 
 /** An aggregation without settings. */
@@ -60,8 +50,8 @@ const plain = (kind: 'default' | 'drop' | 'sum' | 'last_value') =>
   into(map({}), (): AggregationChoice => ({ kind }));
 
 const explicit = into(
-  map({ boundaries: placed(list(present(finiteNumber), 'values')), record_min_max: flag }),
-  ({ boundaries, record_min_max: recordMinMax = true }): AggregationChoice => {
+  map({ boundaries: placed(list(present(finiteNumber), 'values')), recordMinMax: flag }),
+  ({ boundaries, recordMinMax = true }): AggregationChoice => {
     const isAscending = boundaries?.value.every(
       (number, index, all) => index === 0 || number > (all[index - 1] ?? number),
     );
@@ -70,17 +60,14 @@ const explicit = into(
   },
 );
 
+/** The defaults of the specification ("Base2 Exponential Bucket Histogram Aggregation"). */
 const base2 = into(
-  map({
-    max_scale: scalar(maxScale),
-    max_size: scalar(maxSize),
-    record_min_max: flag,
-  }),
-  (keys): AggregationChoice => ({
+  map({ maxScale: scalar(maxScale), maxSize: scalar(maxSize), recordMinMax: flag }),
+  ({ maxScale = 20, maxSize = 160, recordMinMax = true }): AggregationChoice => ({
     kind: 'base2_exponential_bucket_histogram',
-    maxScale: keys.max_scale ?? MAX_SCALE,
-    maxSize: keys.max_size ?? MAX_SIZE,
-    recordMinMax: keys.record_min_max ?? true,
+    maxScale,
+    maxSize,
+    recordMinMax,
   }),
 );
 
@@ -104,19 +91,10 @@ const stream = into(
     name: scalar(streamName),
     description: text,
     aggregation,
-    aggregation_cardinality_limit: scalar(cardinalityLimit),
-    attribute_keys: map({ included: patterns, excluded: patterns }),
+    aggregationCardinalityLimit: scalar(cardinalityLimit),
+    attributeKeys: map({ included: patterns, excluded: patterns }),
   }),
-  (keys) => {
-    const { included, excluded } = keys.attribute_keys ?? {};
-    return {
-      name: keys.name,
-      description: keys.description,
-      aggregation: keys.aggregation,
-      cardinalityLimit: keys.aggregation_cardinality_limit,
-      attributeKeys: included === undefined && excluded === undefined ? undefined : { included, excluded },
-    };
-  },
+  ({ aggregationCardinalityLimit: cardinalityLimit, ...others }) => ({ ...others, cardinalityLimit }),
 );
 
 const view = map({

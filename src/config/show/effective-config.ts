@@ -8,7 +8,7 @@ import type { View } from '../../otlp/collect/view.ts';
 import type { OtlpSettings } from '../../otlp/otlp-settings.ts';
 import { printable } from '../../printable.ts';
 import type { Config, ServiceConfig } from '../config.ts';
-import { type FilePath, parsePath, showPath } from '../file/file-path.ts';
+import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
 import { optInsOf } from '../metric-choice.ts';
 import { isRecorded, SERVICE_NAME } from '../option-rules.ts';
@@ -134,9 +134,7 @@ function linesOf(at: FilePath, value: unknown): readonly Line[] {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
   const entries = isMap ? Object.entries(value) : [];
   if (entries.length === 0) return [[at, value]];
-  return entries.flatMap(([key, item]) =>
-    linesOf([...at, NAMES[key] ?? key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)], item),
-  );
+  return entries.flatMap(([key, item]) => linesOf([...at, NAMES[key] ?? snakeCase(key)], item));
 }
 
 /** As YAML, on one line. */
