@@ -36,7 +36,7 @@ import {
 } from './read-options.ts';
 import {
   brokerSettings,
-  onlyService,
+  metricEntries,
   plainAttributes,
   type ServiceParts,
   serviceConfig,
@@ -100,7 +100,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   if (file !== undefined) refuseFlags(flags.given, celery, meter?.exporter ?? '', file.name, mistakes);
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
-  const rows = rowsFor(command, celery);
+  const rows = optionRows(command).filter(([key]) => !SERVICE_ROWS.some(([other]) => other === key));
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
   const level = root?.get('log_level');
@@ -108,13 +108,10 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   if (level !== undefined && read.log_level !== undefined && !given.has('log_level')) {
     given.set('log_level', { path: showPath(level.path), source: level.source, text: read.log_level });
   }
-  if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const options = checkOptions({ rows, given, mistakes, place: meter?.place });
-  const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
-  const services = celery.services?.map((one) => {
-    const texts = new Map([...celery.given, ...one.given, ...clusters]);
-    return readNamed(one, celery, common, texts, mistakes);
-  }) ?? [onlyService(options, common, celery.metrics)];
+  const services = (celery.services ?? [undefined]).map((one) =>
+    readService(one, { celery, common, fromOutside, mistakes }),
+  );
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) {
@@ -133,13 +130,8 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   };
 }
 
-/** The options to check once. If the file has services, their options are checked for each service instead. */
-function rowsFor(command: 'run' | 'config', { services }: CelerySection): readonly KeyedRow[] {
-  return optionRows(command).filter(([, { scope }]) => {
-    if (scope === 'service') return services === undefined;
-    return scope !== 'cluster' || services === undefined || services.length === 0;
-  });
-}
+/** The options that are checked for each service. */
+const SERVICE_ROWS = optionRows('run').filter(([, { scope }]) => scope === 'service' || scope === 'cluster');
 
 /** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
 function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
@@ -174,32 +166,46 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
   given.set('service_name', { path: 'resource.attributes', source: name.source, text });
 }
 
+interface ServiceSources {
+  readonly celery: CelerySection;
+  /** Attributes of all resources. */
+  readonly common: GivenAttributes;
+  /** The texts of flags and variables. */
+  readonly fromOutside: (rows: readonly KeyedRow[]) => GivenTexts;
+  readonly mistakes: Mistake[];
+}
+
 /**
- * One of `celery.services`.
- * @param given by precedence: flags and variables, the service's own settings, those for all services
+ * By precedence: flags and variables, the service's own settings, those for all services.
+ * @param one of `celery.services`; undefined: flags and variables describe the only service
  */
-function readNamed(
-  { name, place, tls, resource, metrics }: FileService,
-  celery: CelerySection,
-  common: GivenAttributes,
-  given: GivenTexts,
-  mistakes: Mistake[],
-): ServiceParts {
+function readService(one: FileService | undefined, sources: ServiceSources): ServiceParts {
+  const { celery, common, fromOutside, mistakes } = sources;
+  const outside = SERVICE_ROWS.filter(([, { scope }]) => one === undefined || scope === 'cluster');
+  const given = new Map([...celery.given, ...(one?.given ?? []), ...fromOutside(outside)]);
+  if (one === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const options = checkOptions({
-    rows: serviceRows(),
+    rows: one === undefined ? SERVICE_ROWS : serviceRows(),
     given,
     mistakes,
-    place: (key) => ({ path: showPath([...place.path, key]), source: place.source }),
+    place: one && ((key) => ({ path: showPath([...one.place.path, key]), source: one.place.source })),
   });
-  const ssl = place.get('broker_use_ssl');
+  const source = options.source('resource_attributes') ?? '';
+  const own = [...(options.value('resource_attributes') ?? [])].map(
+    ([key, value]) => [key, { value, source }] as const,
+  );
+  const attributes = new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]);
+  const attribute = attributes.get(SERVICE_NAME);
+  attributes.delete(SERVICE_NAME);
   return {
-    name,
-    named: place.source,
+    name: one?.name ?? options.value('service_name') ?? String(attribute?.value),
+    named: one?.place.source ?? options.source('service_name') ?? attribute?.source,
     options,
-    urls: urlsWithSsl(ssl, tls, options),
-    ...(tls === undefined ? {} : { tls: { settings: tls, source: ssl?.source ?? place.source } }),
-    attributes: new Map([...common, ...resource]),
-    metrics: [metrics, celery.metrics],
+    urls: urlsWithSsl(one?.place.get('broker_use_ssl'), one?.tls, options),
+    tls: one?.tls,
+    tlsSource: one?.place.nearest(['broker_use_ssl']).source,
+    attributes,
+    metrics: [one?.metrics ?? metricEntries(options), celery.metrics],
   };
 }
 

@@ -4,8 +4,7 @@ import type { BrokerTls, BrokerUrls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-
-import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
+import type { GivenAttributes } from './file/resource-section.ts';
 import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import { type OptionKey, serviceRows } from './options.ts';
@@ -15,12 +14,13 @@ import type { Options } from './read-options.ts';
 export interface ServiceParts {
   readonly name: string;
   /** The origin of the name. */
-  readonly named: string;
+  readonly named: string | undefined;
   readonly options: Options;
   /** With `broker_use_ssl`; undefined: those of the options. */
-  readonly urls?: BrokerUrls | undefined;
-  /** `broker_use_ssl`, which only a file can have, and its origin. */
-  readonly tls?: { readonly settings: BrokerTls; readonly source: string };
+  readonly urls: BrokerUrls | undefined;
+  /** `broker_use_ssl`, which only a file can have. */
+  readonly tls: BrokerTls | undefined;
+  readonly tlsSource: string | undefined;
   readonly attributes: GivenAttributes;
   /** By precedence, highest first. */
   readonly metrics: readonly (readonly MetricEntry[])[];
@@ -34,8 +34,8 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
   for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // An address may have TLS settings of its own.
-    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === tls?.settings;
-    if (isSetting) origins.note([...at, 'broker_url', index, 'ssl'], tls?.source);
+    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === tls;
+    if (isSetting) origins.note([...at, 'broker_url', index, 'ssl'], parts.tlsSource);
   }
   origins.note([...at, 'resource', SERVICE_NAME], parts.named);
   for (const [key, { source }] of parts.attributes) origins.note([...at, 'resource', key], source);
@@ -54,32 +54,6 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
       metrics: new Set(chosen.flatMap(({ name: metric, isEnabled }) => (isEnabled ? [metric] : []))),
       optIns: new Set(chosen.flatMap(({ optIns }) => optIns)),
     },
-  };
-}
-
-/**
- * The only service, if there is no `celery.services`.
- * @param common attributes of all resources; those of options take precedence. They may include `service.name`
- * @param metrics settings for all services
- */
-export function onlyService(
-  options: Options,
-  common: GivenAttributes = new Map(),
-  metrics: readonly MetricEntry[] = [],
-): ServiceParts {
-  const source = options.source('resource_attributes') ?? '';
-  const own = [...(options.value('resource_attributes') ?? [])].map(
-    ([key, value]) => [key, { value, source }] as const,
-  );
-  const attributes = new Map<string, GivenAttribute>([...common, ...own]);
-  const attribute = attributes.get(SERVICE_NAME);
-  attributes.delete(SERVICE_NAME);
-  return {
-    name: String(options.value('service_name') ?? attribute?.value),
-    named: options.source('service_name') ?? attribute?.source ?? '',
-    options,
-    attributes,
-    metrics: [metricEntries(options), metrics],
   };
 }
 
@@ -117,7 +91,7 @@ function clusterSettings(options: Options): ClusterSettings {
 }
 
 /** The metric options, as entries. */
-function metricEntries(options: Options): readonly MetricEntry[] {
+export function metricEntries(options: Options): readonly MetricEntry[] {
   const sourceOf = (key: OptionKey): string => options.source(key) ?? key;
   const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>
     (options.value(key) ?? []).map((name) => ({ name, enabled, source: sourceOf(key) }));
