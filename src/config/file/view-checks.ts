@@ -4,7 +4,7 @@
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
-import { wildcard } from '../../otlp/collect/wildcard.ts';
+import { selects, wildcard } from '../../otlp/collect/wildcard.ts';
 import { VERSION } from '../../version.ts';
 import { hint } from '../format/near-miss.ts';
 import { showPath } from './file-path.ts';
@@ -74,24 +74,11 @@ interface Selection extends PlacedView {
   readonly metrics: readonly string[];
 }
 
-function selectedBy({
-  instrumentName = '*',
-  instrumentKind,
-  unit,
-  meterName,
-  meterVersion,
-}: ViewSelector): readonly string[] {
-  const isNamed = wildcard(instrumentName, { ignoreCase: true });
-  return [...CATALOG]
-    .filter(
-      ([name, row]) =>
-        isNamed(name) &&
-        (instrumentKind ?? KIND[row.instrument]) === KIND[row.instrument] &&
-        (unit ?? row.unit) === row.unit &&
-        (meterName ?? METER_NAME) === METER_NAME &&
-        (meterVersion ?? VERSION) === VERSION,
-    )
-    .map(([name]) => name);
+function selectedBy(selector: ViewSelector): readonly string[] {
+  const meter = { meterName: METER_NAME, meterVersion: VERSION, meterSchemaUrl: '' };
+  return [...CATALOG].flatMap(([name, { instrument, unit }]) =>
+    selects(selector, { ...meter, name, kind: KIND[instrument], unit }) ? [name] : [],
+  );
 }
 
 /** Whether it may select something that is not in the catalog. */

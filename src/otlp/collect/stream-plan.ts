@@ -7,18 +7,13 @@ import type { Aggregation } from '../aggregate/aggregation.ts';
 import { explicitBuckets } from '../aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../aggregate/exponential-buckets.ts';
 import type { CardinalityLimits, StreamSettings } from '../otlp-settings.ts';
-import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View, ViewSelector } from './view.ts';
-import { wildcard } from './wildcard.ts';
+import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View } from './view.ts';
+import { type Selectable, selects, wildcard } from './wildcard.ts';
 
 /** An instrument as requested. */
-export interface AskedInstrument {
+export interface AskedInstrument extends Omit<Selectable, 'kind'> {
   readonly type: InstrumentType;
-  readonly name: string;
   readonly description: string;
-  readonly unit: string;
-  readonly meterName: string;
-  readonly meterVersion: string;
-  readonly meterSchemaUrl: string;
 }
 
 export interface StreamPlan {
@@ -51,7 +46,7 @@ const KINDS: Kinds = {
  */
 export function streamPlans(asked: AskedInstrument, settings: StreamSettings): readonly StreamPlan[] {
   const { kind, limit } = KINDS[asked.type];
-  const selecting = settings.views.filter(({ selector }) => selects(selector, asked, kind));
+  const selecting = settings.views.filter(({ selector }) => selects(selector, { ...asked, kind }));
   const streams = selecting.length === 0 ? [{}] : selecting.map(({ stream }: View) => stream);
   return streams.flatMap((stream: View['stream']): StreamPlan[] => {
     const aggregation = stream.aggregation ?? { kind: 'default' };
@@ -66,19 +61,6 @@ export function streamPlans(asked: AskedInstrument, settings: StreamSettings): r
       },
     ];
   });
-}
-
-function selects(selector: ViewSelector, asked: AskedInstrument, kind: InstrumentKind): boolean {
-  const { instrumentName, instrumentKind, unit, meterName, meterVersion, meterSchemaUrl } = selector;
-  const fits = (wanted: string | undefined, is: string) => wanted === undefined || wanted === is;
-  return (
-    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(asked.name)) &&
-    fits(instrumentKind, kind) &&
-    fits(unit, asked.unit) &&
-    fits(meterName, asked.meterName) &&
-    fits(meterVersion, asked.meterVersion) &&
-    fits(meterSchemaUrl, asked.meterSchemaUrl)
-  );
 }
 
 function keeper({ included, excluded = [] }: AttributeKeyChoice): (key: string) => boolean {
