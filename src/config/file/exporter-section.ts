@@ -46,9 +46,7 @@ const OTLP = {
   compression: option('otlp_compression'),
   timeout: scalar(timeout),
   temporality_preference: scalar(oneOf(['cumulative', 'delta', 'low_memory'])),
-  default_histogram_aggregation: scalar(
-    oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram']),
-  ),
+  default_histogram_aggregation: option('otlp_default_histogram_aggregation'),
 };
 
 const ONE_WAY = 'metrics are only exported over OTLP, by otlp_grpc or otlp_http';
@@ -148,10 +146,7 @@ export function readMeterProvider(
   return {
     exporter,
     given,
-    place: (key) =>
-      OPTIONS[key].scope === 'export'
-        ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }
-        : { path: key },
+    place: (key) => ({ path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }),
     headers: readHeaders(otlp, grpc ?? http, origins),
     views: meter?.views ?? [],
     limits: readLimits(root.find(READER), reader, origins),
