@@ -11,6 +11,7 @@ import { isRelated, parsePath, showPath } from './file/file-path.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
+import type { MetricEntry } from './metric-choice.ts';
 import { inOrder, type Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import {
@@ -100,7 +101,10 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   if (file !== undefined) refuseFlags(flags.given, celery, meter?.exporter ?? '', file.name, mistakes);
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
-  const rows = optionRows(command).filter(([key]) => !SERVICE_ROWS.some(([other]) => other === key));
+  // Beside celery.services, what is about a service is checked for each.
+  const rows = optionRows(command).filter(
+    ([, { scope }]) => celery.services === undefined || !['service', 'cluster'].includes(scope),
+  );
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
   const level = root?.get('log_level');
@@ -108,10 +112,15 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   if (level !== undefined && read.log_level !== undefined && !given.has('log_level')) {
     given.set('log_level', { path: showPath(level.path), source: level.source, text: read.log_level });
   }
+  if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const options = checkOptions({ rows, given, mistakes, place: meter?.place });
-  const services = (celery.services ?? [undefined]).map((one) =>
-    readService(one, { celery, common, fromOutside, mistakes }),
-  );
+  const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
+  const services = celery.services?.map((one) => {
+    const texts = new Map([...celery.given, ...one.given, ...clusters]);
+    const at = (key: OptionKey) => ({ path: showPath([...one.place.path, key]), source: one.place.source });
+    const own = checkOptions({ rows: serviceRows(), given: texts, mistakes, place: at });
+    return serviceParts(own, common, celery.metrics, one);
+  }) ?? [serviceParts(options, common, celery.metrics)];
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) {
@@ -129,9 +138,6 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
     },
   };
 }
-
-/** The options that are checked for each service. */
-const SERVICE_ROWS = optionRows('run').filter(([, { scope }]) => scope === 'service' || scope === 'cluster');
 
 /** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
 function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
@@ -166,30 +172,17 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
   given.set('service_name', { path: 'resource.attributes', source: name.source, text });
 }
 
-interface ServiceSources {
-  readonly celery: CelerySection;
-  /** Attributes of all resources. */
-  readonly common: GivenAttributes;
-  /** The texts of flags and variables. */
-  readonly fromOutside: (rows: readonly KeyedRow[]) => GivenTexts;
-  readonly mistakes: Mistake[];
-}
-
 /**
- * By precedence: flags and variables, the service's own settings, those for all services.
- * @param one of `celery.services`; undefined: flags and variables describe the only service
+ * @param common attributes of all resources
+ * @param metrics settings for all services
+ * @param one of `celery.services`; undefined: the options describe the only service
  */
-function readService(one: FileService | undefined, sources: ServiceSources): ServiceParts {
-  const { celery, common, fromOutside, mistakes } = sources;
-  const outside = SERVICE_ROWS.filter(([, { scope }]) => one === undefined || scope === 'cluster');
-  const given = new Map([...celery.given, ...(one?.given ?? []), ...fromOutside(outside)]);
-  if (one === undefined) setServiceName(common.get(SERVICE_NAME), given);
-  const options = checkOptions({
-    rows: one === undefined ? SERVICE_ROWS : serviceRows(),
-    given,
-    mistakes,
-    place: one && ((key) => ({ path: showPath([...one.place.path, key]), source: one.place.source })),
-  });
+function serviceParts(
+  options: Options,
+  common: GivenAttributes,
+  metrics: readonly MetricEntry[],
+  one?: FileService,
+): ServiceParts {
   const source = options.source('resource_attributes') ?? '';
   const own = [...(options.value('resource_attributes') ?? [])].map(
     ([key, value]) => [key, { value, source }] as const,
@@ -205,7 +198,7 @@ function readService(one: FileService | undefined, sources: ServiceSources): Ser
     tls: one?.tls,
     tlsSource: one?.place.nearest(['broker_use_ssl']).source,
     attributes,
-    metrics: [one?.metrics ?? metricEntries(options), celery.metrics],
+    metrics: [one?.metrics ?? metricEntries(options), metrics],
   };
 }
 

@@ -417,14 +417,10 @@ export type KeyedRow = readonly [OptionKey, OptionRow<unknown>];
 
 /** All rows with their keys, in order, or those of one command. */
 export function optionRows(command?: OptionCommand): readonly KeyedRow[] {
-  return OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const).filter(
-    ([, row]) => command === undefined || takes(command, row),
-  );
-}
-
-/** `config` takes all options of `run`. */
-function takes(command: OptionCommand, { commands }: OptionRow<unknown>): boolean {
-  return commands.includes(command) || (command === 'config' && commands.includes('run'));
+  const rows = OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const);
+  // `config` takes all options of `run`.
+  const taken: readonly unknown[] = command === 'config' ? ['config', 'run'] : [command];
+  return rows.filter(([, row]) => command === undefined || row.commands.some((one) => taken.includes(one)));
 }
 
 /** The default value of an option that has one. */

@@ -398,10 +398,10 @@ test('all mistakes are reported at once, each with path, source, value and expec
     'command line (--log-levl): expected a flag of run (did you mean --log-level?)',
     'command line (--out): expected a flag of run; this one belongs to record',
     'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 86400000',
-    'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
     'broker_url (CELERY_BROKER_URL) is "redis://***": expected a broker address ' +
       '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
+    'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
     'service_name is not set: expected a name, here or as service.name in the resource attributes',
   ]);
 });

@@ -146,7 +146,10 @@ export function readMeterProvider(
   return {
     exporter,
     given,
-    place: (key) => ({ path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }),
+    place: (key) =>
+      OPTIONS[key].scope === 'export'
+        ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }
+        : { path: key },
     headers: readHeaders(otlp, grpc ?? http, origins),
     views: meter?.views ?? [],
     limits: readLimits(root.find(READER), reader, origins),
