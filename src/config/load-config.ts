@@ -3,15 +3,13 @@
  * only combines them; each section of a file is read elsewhere.
  */
 import type { Config, RecordConfig } from './config.ts';
-import { urlsWithSsl } from './file/broker-section.ts';
-import type { CelerySection, FileService } from './file/celery-section.ts';
+import type { CelerySection } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { readMeterProvider } from './file/exporter-section.ts';
 import { isRelated, parsePath, showPath } from './file/file-path.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
-import type { MetricEntry } from './metric-choice.ts';
 import { inOrder, type Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import {
@@ -35,13 +33,7 @@ import {
   type Options,
   readOptions,
 } from './read-options.ts';
-import {
-  brokerSettings,
-  metricEntries,
-  plainAttributes,
-  type ServiceParts,
-  serviceConfig,
-} from './service-config.ts';
+import { brokerSettings, plainAttributes, serviceConfig, serviceParts } from './service-config.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
@@ -102,9 +94,10 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
   // Beside celery.services, what is about a service is checked for each.
-  const rows = optionRows(command).filter(
-    ([, { scope }]) => celery.services === undefined || !['service', 'cluster'].includes(scope),
-  );
+  const rows = optionRows(command).filter(([, { scope }]) => {
+    if (scope === 'service') return celery.services === undefined;
+    return scope !== 'cluster' || (celery.services ?? []).length === 0;
+  });
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
   const level = root?.get('log_level');
@@ -118,8 +111,8 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const services = celery.services?.map((one) => {
     const texts = new Map([...celery.given, ...one.given, ...clusters]);
     const at = (key: OptionKey) => ({ path: showPath([...one.place.path, key]), source: one.place.source });
-    const own = checkOptions({ rows: serviceRows(), given: texts, mistakes, place: at });
-    return serviceParts(own, common, celery.metrics, one);
+    const checked = checkOptions({ rows: serviceRows(), given: texts, mistakes, place: at });
+    return serviceParts(checked, common, celery.metrics, one);
   }) ?? [serviceParts(options, common, celery.metrics)];
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
@@ -170,36 +163,6 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
   const text = String(name?.value ?? '').trim();
   if (name === undefined || text === '' || isNamed) return;
   given.set('service_name', { path: 'resource.attributes', source: name.source, text });
-}
-
-/**
- * @param common attributes of all resources
- * @param metrics settings for all services
- * @param one of `celery.services`; undefined: the options describe the only service
- */
-function serviceParts(
-  options: Options,
-  common: GivenAttributes,
-  metrics: readonly MetricEntry[],
-  one?: FileService,
-): ServiceParts {
-  const source = options.source('resource_attributes') ?? '';
-  const own = [...(options.value('resource_attributes') ?? [])].map(
-    ([key, value]) => [key, { value, source }] as const,
-  );
-  const attributes = new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]);
-  const attribute = attributes.get(SERVICE_NAME);
-  attributes.delete(SERVICE_NAME);
-  return {
-    name: one?.name ?? options.value('service_name') ?? String(attribute?.value),
-    named: one?.place.source ?? options.source('service_name') ?? attribute?.source,
-    options,
-    urls: urlsWithSsl(one?.place.get('broker_use_ssl'), one?.tls, options),
-    tls: one?.tls,
-    tlsSource: one?.place.nearest(['broker_use_ssl']).source,
-    attributes,
-    metrics: [one?.metrics ?? metricEntries(options), metrics],
-  };
 }
 
 /** Notes the origins of options that are not about a service. */

@@ -1,32 +1,52 @@
 /** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
-import type { BrokerTls, BrokerUrls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-import type { GivenAttributes } from './file/resource-section.ts';
+import { urlsWithSsl } from './file/broker-section.ts';
+import type { FileService } from './file/celery-section.ts';
+import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
 import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import { type OptionKey, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
 
-export interface ServiceParts {
-  readonly name: string;
-  /** The origin of the name. */
-  readonly named: string | undefined;
-  readonly options: Options;
-  /** With `broker_use_ssl`; undefined: those of the options. */
-  readonly urls: BrokerUrls | undefined;
-  /** `broker_use_ssl`, which only a file can have. */
-  readonly tls: BrokerTls | undefined;
-  readonly tlsSource: string | undefined;
-  readonly attributes: GivenAttributes;
-  /** By precedence, highest first. */
-  readonly metrics: readonly (readonly MetricEntry[])[];
+/**
+ * What is known of a service before all mistakes are.
+ * @param common attributes of all resources
+ * @param metrics settings for all services
+ * @param one of `celery.services`; undefined: the options describe the only service
+ */
+export function serviceParts(
+  options: Options,
+  common: GivenAttributes,
+  metrics: readonly MetricEntry[],
+  one?: FileService,
+) {
+  const source = options.source('resource_attributes') ?? '';
+  const own = [...(options.value('resource_attributes') ?? [])].map(
+    ([key, value]) => [key, { value, source }] as const,
+  );
+  const attributes = new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]);
+  const attribute = attributes.get(SERVICE_NAME);
+  attributes.delete(SERVICE_NAME);
+  return {
+    name: one?.name ?? options.value('service_name') ?? String(attribute?.value),
+    /** The origin of the name. */
+    named: one?.place.source ?? options.source('service_name') ?? attribute?.source,
+    options,
+    /** With `broker_use_ssl`. */
+    urls: urlsWithSsl(one?.place.get('broker_use_ssl'), one?.tls, options),
+    tls: one?.tls,
+    tlsSource: one?.place.nearest(['broker_use_ssl']).source,
+    attributes,
+    /** By precedence, highest first. */
+    metrics: [one?.metrics ?? metricEntries(options), metrics],
+  };
 }
 
-export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceConfig {
+export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: Origins): ServiceConfig {
   const { name, options, tls } = parts;
   const broker = brokerSettings(options, parts.urls);
   const chosen = chooseMetrics(parts.metrics);
@@ -91,7 +111,7 @@ function clusterSettings(options: Options): ClusterSettings {
 }
 
 /** The metric options, as entries. */
-export function metricEntries(options: Options): readonly MetricEntry[] {
+function metricEntries(options: Options): readonly MetricEntry[] {
   const sourceOf = (key: OptionKey): string => options.source(key) ?? key;
   const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>
     (options.value(key) ?? []).map((name) => ({ name, enabled, source: sourceOf(key) }));
