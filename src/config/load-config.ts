@@ -5,7 +5,7 @@
 import type { Config, RecordConfig } from './config.ts';
 import type { CelerySection } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
-import { readMeterProvider } from './file/exporter-section.ts';
+import { otlpSettings, readMeterProvider } from './file/exporter-section.ts';
 import { isRelated, parsePath, showPath } from './file/file-path.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
@@ -23,7 +23,6 @@ import {
   serviceRows,
 } from './options.ts';
 import { Origins } from './origins.ts';
-import { otlpSettings } from './otlp-options.ts';
 import {
   checkOptions,
   findGiven,

@@ -1,23 +1,25 @@
 /**
  * `meter_provider` of a configuration file → the export options, and the settings that only a file can have: views, limits,
- * headers one by one. Contradictions between keys are reported here, unless a rule between options covers them.
+ * headers one by one. Both, or options alone → the settings of `otlp/`. Contradictions between keys are reported here,
+ * unless a rule between options covers them.
  */
-import type { ExportSchedule, StreamSettings } from '../../otlp/otlp-settings.ts';
+import type { OtlpSettings, StreamSettings } from '../../otlp/otlp-settings.ts';
 import { format, oneOf, trueOrFalse, wholeNumber } from '../format/formats.ts';
 import { headerFault, headerList, type Pairs } from '../format/key-value-list.ts';
 import { defaultEndpoint } from '../format/otlp-endpoint.ts';
 import { MASK, quote } from '../format/redaction.ts';
 import type { Mistake } from '../mistake.ts';
+import { endpointOf } from '../option-rules.ts';
 import { defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
 import type { Origins } from '../origins.ts';
-import type { Given, GivenTexts } from '../read-options.ts';
+import type { Given, Options } from '../read-options.ts';
 import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { list, map, placed, type Read, refused, required, scalar } from './shape.ts';
 import { cardinalityLimit, VIEWS } from './views.ts';
 
 /** The default of the specification. */
-export const CARDINALITY_LIMIT = 2000;
+const CARDINALITY_LIMIT = 2000;
 
 const DAY_MS = 86_400_000;
 
@@ -103,17 +105,6 @@ export const METER_PROVIDER = map({
   views: VIEWS,
 });
 
-export interface MeterProvider
-  extends Pick<StreamSettings, 'views' | 'limits'>,
-    Pick<ExportSchedule, 'pointsPerRequestMax'> {
-  /** Its key in the file. */
-  readonly exporter: 'otlp_grpc' | 'otlp_http';
-  readonly given: GivenTexts;
-  readonly headers: Pairs;
-  /** Where a missing option belongs. */
-  readonly place: (key: OptionKey) => Pick<Mistake, 'path' | 'source'>;
-}
-
 type Reader = Read<typeof PERIODIC> | undefined;
 
 /** @param root the whole file @param meter what was read of it */
@@ -121,7 +112,7 @@ export function readMeterProvider(
   root: FileValue,
   meter: Read<typeof METER_PROVIDER> | undefined,
   origins: Origins,
-): MeterProvider {
+) {
   const reader = meter?.readers?.[0]?.periodic;
   const { otlp_grpc: grpc, otlp_http: http } = reader?.exporter ?? {};
   const exporter = http !== undefined && grpc === undefined ? 'otlp_http' : 'otlp_grpc';
@@ -144,9 +135,11 @@ export function readMeterProvider(
     given.get('otlp_endpoint')?.text ?? defaultEndpoint(protocol),
   );
   return {
+    /** Its key in the file. */
     exporter,
     given,
-    place: (key) =>
+    /** Where a missing option belongs. */
+    place: (key: OptionKey): Pick<Mistake, 'path' | 'source'> =>
       OPTIONS[key].scope === 'export'
         ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }
         : { path: key },
@@ -230,5 +223,40 @@ function readLimits(
     counter: limitOf('counter'),
     histogram: limitOf('histogram'),
     gauge: limitOf('observable_gauge'),
+  };
+}
+
+/** The settings of `otlp/`. @param meter undefined without a file */
+export function otlpSettings(options: Options, meter?: ReturnType<typeof readMeterProvider>): OtlpSettings {
+  const intervalMs = options.need('metric_export_interval');
+  const protocol = options.need('otlp_protocol');
+  const endpoint = endpointOf(options);
+  if (endpoint?.ok !== true) throw new Error('an invalid endpoint passed the rules');
+  const limits = { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT };
+  return {
+    exporter: {
+      protocol,
+      endpoint: endpoint.value,
+      // fromEntries defines own properties, even for a key like __proto__.
+      headers: Object.fromEntries(meter?.headers ?? options.value('otlp_headers') ?? []),
+      certificateFile: options.value('otlp_certificate'),
+      clientCertificateFile: options.value('otlp_client_certificate'),
+      clientKeyFile: options.value('otlp_client_key'),
+      insecure: options.need('otlp_insecure'),
+      compression: options.need('otlp_compression'),
+      timeoutMs: options.need('otlp_timeout'),
+    },
+    streams: {
+      temporality: options.need('otlp_temporality_preference'),
+      histograms: options.need('otlp_default_histogram_aggregation'),
+      views: meter?.views ?? [],
+      limits: meter?.limits ?? limits,
+    },
+    schedule: {
+      intervalMs,
+      // The default may exceed a short interval, but an export must end before the next one.
+      timeoutMs: Math.min(options.need('metric_export_timeout'), intervalMs),
+      pointsPerRequestMax: meter?.pointsPerRequestMax,
+    },
   };
 }
