@@ -15,20 +15,12 @@ export interface MetricEntry {
   readonly source: string;
 }
 
-/** What is recorded of one metric, and the origins; undefined: the default of the catalog. */
-export interface ChosenMetric {
-  readonly name: MetricName;
-  readonly isEnabled: boolean;
-  readonly optIns: readonly OptIn[];
-  readonly enabledBy: string | undefined;
-  readonly optInsBy: string | undefined;
-}
-
 /**
- * The most specific entry wins: a full name over any `*`, and a longer prefix over a shorter one.
+ * What is recorded of each metric, and the origins; undefined: the default of the catalog. The most specific entry wins: a
+ * full name over any `*`, and a longer prefix over a shorter one.
  * @param layers entries by their source; an earlier layer takes precedence over all later ones
  */
-export function chooseMetrics(layers: readonly (readonly MetricEntry[])[]): readonly ChosenMetric[] {
+export function chooseMetrics(layers: readonly (readonly MetricEntry[])[]) {
   return METRIC_NAMES.map((name) => {
     const decisive = (says: (entry: MetricEntry) => boolean): MetricEntry | undefined =>
       layers.flatMap((entries) => mostSpecific(entries.filter(says), name))[0];

@@ -460,22 +460,16 @@ export const EXPORT_ROWS: readonly KeyedRow[] = optionRows('run').filter(
 );
 
 /** A value that an option has set in a configuration. */
-export interface SetValue {
-  readonly key: OptionKey;
-  readonly format: Format<unknown>;
-  readonly path: Setting;
-  readonly value: unknown;
-  /** Units of the value per unit of the option. */
-  readonly scale: number;
-}
+export type SetValue = ReturnType<typeof settingsIn>[number];
 
 /** @param holder the configuration of a service or of the export */
-export function settingsIn(holder: object, rows: readonly KeyedRow[]): readonly SetValue[] {
+export function settingsIn(holder: object, rows: readonly KeyedRow[]) {
   return rows.flatMap(([key, { setting: path, format }]) => {
     if (path === undefined) return [];
     const within = (at: unknown, step: string): unknown =>
       at instanceof Object ? Reflect.get(at, step) : undefined;
     const value = path.split('.').reduce<unknown>(within, holder);
+    // Units of the value per unit of the option.
     const scale = format.unit === 'seconds' && path.endsWith('Ms') ? 1000 : 1;
     return [{ key, format, path, value, scale }];
   });

@@ -2,34 +2,17 @@
  * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
  * only a file can have. Rules between options are checked later, when all of them are known.
  */
-import type { BrokerTls } from '../../broker/broker-url.ts';
-import type { MetricEntry } from '../metric-choice.ts';
 import { type KeyedRow, OPTIONS, type OptionKey, serviceRows } from '../options.ts';
-import type { Given, GivenTexts } from '../read-options.ts';
+import type { Given } from '../read-options.ts';
 import { readBrokerUrl, TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { FILE_METRICS } from './metrics-section.ts';
-import { type GivenAttributes, SERVICE_RESOURCE } from './resource-section.ts';
-import { any, map, mapOf, type Shape } from './shape.ts';
+import { SERVICE_RESOURCE } from './resource-section.ts';
+import { any, map, mapOf, type Read } from './shape.ts';
 
-export interface CelerySection {
-  /** Options for all services. */
-  readonly given: GivenTexts;
-  readonly metrics: readonly MetricEntry[];
-  /** Undefined: the key is missing, so flags and environment describe the only service. */
-  readonly services: readonly FileService[] | undefined;
-}
-
-export interface FileService {
-  readonly name: string;
-  readonly place: FileValue;
-  readonly given: GivenTexts;
-  /** `broker_use_ssl`. */
-  readonly tls: BrokerTls | undefined;
-  readonly resource: GivenAttributes;
-  readonly metrics: readonly MetricEntry[];
-}
+export type CelerySection = Read<typeof CELERY>;
+export type FileService = Read<typeof services>[number];
 
 const keysOf = (rows: readonly KeyedRow[]): readonly OptionKey[] => rows.map(([key]) => key);
 const SERVICE_OPTIONS = keysOf(serviceRows());
@@ -45,7 +28,7 @@ const service = map(
   { others: SERVICE_OPTIONS },
 );
 
-const services = mapOf('services', (name, place): FileService | undefined => {
+const services = mapOf('services', (name, place) => {
   const { format } = OPTIONS.service_name;
   const isName = name !== '' && name === name.trim() && format.read(name).ok;
   if (!isName) place.complain(`a service name: ${format.expects}, without leading or trailing spaces`);
@@ -67,8 +50,8 @@ const celery = map(
   { others: CLUSTER_OPTIONS },
 );
 
-export const CELERY: Shape<CelerySection> = {
-  read(place) {
+export const CELERY = {
+  read(place: FileValue) {
     const keys = celery.read(place) ?? {};
     const given = textsIn(place, CLUSTER_OPTIONS);
     addText(given, 'self_telemetry', keys.telemetry?.enabled);
@@ -78,8 +61,10 @@ export const CELERY: Shape<CelerySection> = {
     }
     place.expectVariables();
     return {
+      /** Options for all services. */
       given,
       metrics: keys.metrics?.flat() ?? [],
+      /** Undefined: the key is missing, so flags and environment describe the only service. */
       services: map === undefined ? undefined : (keys.services ?? []),
     };
   },

@@ -13,18 +13,6 @@ import {
   type YAMLError,
 } from 'yaml';
 
-/** A mistake on a line. */
-export interface LineMistake {
-  readonly line: number;
-  readonly expected: string;
-}
-
-export interface YamlText {
-  readonly document: Document;
-  readonly mistakes: readonly LineMistake[];
-  lineOf(node: unknown): number;
-}
-
 /** Our own messages, because the parser's quote the file. */
 const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
   ALIAS_PROPS: 'an alias (*name) without an anchor or a tag',
@@ -54,7 +42,8 @@ const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
 
 const ALIASES_MAX = 100;
 
-export function readYaml(text: string): YamlText {
+/** The document, and the mistakes in its syntax by their lines. */
+export function readYaml(text: string) {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     version: '1.2',
@@ -64,7 +53,7 @@ export function readYaml(text: string): YamlText {
     uniqueKeys: false,
   });
   // Warnings count as mistakes: an unknown tag, for example, would be ignored.
-  const mistakes: LineMistake[] = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
+  const mistakes = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
   }));
