@@ -6,13 +6,8 @@ import { hint } from './format/near-miss.ts';
 import { COMMAND_LINE, type Mistake } from './mistake.ts';
 import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
 
-export interface Flags {
-  readonly given: ReadonlyMap<OptionKey, string>;
-  readonly mistakes: readonly Mistake[];
-}
-
 /** Reads the arguments after the name of the command. */
-export function readFlags(argv: readonly string[], command: OptionCommand): Flags {
+export function readFlags(argv: readonly string[], command: OptionCommand) {
   const keys = new Map(optionRows(command).map(([key]) => [flagOf(key), key]));
   const given = new Map<OptionKey, string>();
   const mistakes: Mistake[] = [];

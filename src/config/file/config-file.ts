@@ -13,21 +13,7 @@ import { substitute } from './file-substitution.ts';
 import { FileValue } from './file-value.ts';
 import { readYaml } from './yaml-document.ts';
 
-export interface ConfigFile {
-  /** Its path as given, safe to print. */
-  readonly name: string;
-  /** The whole file, after substitution. */
-  readonly root: FileValue;
-  /** Names of all variables that it refers to. */
-  readonly variables: ReadonlySet<string>;
-  /** The complaint of OpenTelemetry's parser, which reports the first mistake only. */
-  readonly objections: readonly Objection[];
-}
-
-export interface Objection {
-  readonly path: FilePath;
-  readonly expected: string;
-}
+export type ConfigFile = NonNullable<ReturnType<typeof openConfigFile>>;
 
 const BYTES_MAX = 1024 * 1024;
 
@@ -39,7 +25,7 @@ const REFERENCE = `every \${ to begin \${NAME} or \${NAME:-default}; write $$ fo
  * @param mistakes collects those in the file
  * @returns undefined if it cannot be read
  */
-export function openConfigFile(path: string, source: string, mistakes: Mistake[]): ConfigFile | undefined {
+export function openConfigFile(path: string, source: string, mistakes: Mistake[]) {
   const name = printable(path);
   const refuse = (expected: string): undefined => {
     mistakes.push({ path: 'config', source, value: quote(path), expected });
@@ -66,11 +52,12 @@ export function openConfigFile(path: string, source: string, mistakes: Mistake[]
   root.expectUniqueKeys();
   if (mistakes.length > before) return undefined;
   for (const node of malformed) complain(lineOf(node), REFERENCE);
+  // The name is safe to print, the root is the whole file after substitution.
   return { name, root, variables, objections: malformed.length === 0 ? validate(path) : [] };
 }
 
-/** Runs OpenTelemetry's parser, which reports the first mistake only. */
-function validate(path: string): readonly Objection[] {
+/** The complaint of OpenTelemetry's parser, which reports the first mistake only. */
+function validate(path: string): readonly { readonly path: FilePath; readonly expected: string }[] {
   try {
     parseConfigFile(path);
     return [];

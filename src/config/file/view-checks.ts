@@ -9,11 +9,7 @@ import { VERSION } from '../../version.ts';
 import { hint } from '../format/near-miss.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
-
-export interface PlacedView {
-  readonly place: FileValue;
-  readonly view: View;
-}
+import type { Placed } from './shape.ts';
 
 const CATALOG: ReadonlyMap<string, InstrumentRow> = new Map(Object.entries({ ...METRICS, ...SELF_METRICS }));
 
@@ -41,8 +37,12 @@ const SDK_METER = '@opentelemetry/';
 const NO_KINDS: readonly InstrumentKind[] = ['gauge', 'observable_counter', 'observable_up_down_counter'];
 
 /** Reports all mistakes. */
-export function checkViews(views: readonly PlacedView[]): void {
-  const selections = views.map((placed) => ({ ...placed, metrics: selectedBy(placed.view.selector) }));
+export function checkViews(views: readonly Placed<View>[]): void {
+  const selections = views.map(({ place, value: view }) => ({
+    place,
+    view,
+    metrics: selectedBy(view.selector),
+  }));
   for (const { place } of selections) {
     const selector = place.get('selector');
     if (selector?.entries().every(([, value]) => value.isNull) === true) {
@@ -69,7 +69,9 @@ function isRead(place: FileValue | undefined, value: unknown): boolean {
   return value !== undefined || place === undefined || place.isNull;
 }
 
-interface Selection extends PlacedView {
+interface Selection {
+  readonly place: FileValue;
+  readonly view: View;
   /** The selected metrics of the catalog. */
   readonly metrics: readonly string[];
 }

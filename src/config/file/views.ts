@@ -97,16 +97,15 @@ const stream = into(
   ({ aggregationCardinalityLimit: cardinalityLimit, ...others }) => ({ ...others, cardinalityLimit }),
 );
 
-const view = map({
-  selector: required(selector, 'the instruments that it selects'),
-  stream: required(stream, 'the settings for the selected instruments'),
-});
+const view = into(
+  map({
+    selector: required(selector, 'the instruments that it selects'),
+    stream: required(stream, 'the settings for the selected instruments'),
+  }),
+  ({ selector = {}, stream = {} }) => ({ selector, stream }),
+);
 
 export const VIEWS = into(list(placed(view)), (views): readonly View[] => {
-  const whole = views.map(({ place, value: { selector = {}, stream = {} } }) => ({
-    place,
-    view: { selector, stream },
-  }));
-  checkViews(whole);
-  return whole.map((one) => one.view);
+  checkViews(views);
+  return views.map(({ value }) => value);
 });
