@@ -5,7 +5,7 @@
 import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
-import { OPTION_RULES, type OptionReader } from './option-rules.ts';
+import { brokenRule, type OptionReader } from './option-rules.ts';
 import {
   flagOf,
   type KeyedRow,
@@ -107,9 +107,9 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
   };
   const options = optionsOf(checkAll(rows, given, refuse), given);
-  for (const { path, broken } of OPTION_RULES) {
-    const expected = rows.some(([key]) => key === path) ? broken(options) : undefined;
-    if (expected !== undefined) refuse(path, expected);
+  for (const [key] of rows) {
+    const expected = brokenRule(key, options);
+    if (expected !== undefined) refuse(key, expected);
   }
   return options;
 }
