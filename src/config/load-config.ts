@@ -89,7 +89,10 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const { celery = { given: new Map(), metrics: [], services: undefined } } = read;
   const common = readResource(read.resource, celery.services !== undefined);
   const meter = root === undefined ? undefined : readMeterProvider(root, read.meter_provider, origins);
-  if (file !== undefined) refuseFlags(flags.given, celery, meter?.exporter ?? '', file.name, mistakes);
+  if (file !== undefined && meter !== undefined) {
+    for (const key of flags.given.keys())
+      mistakes.push(...refusedFlag(key, celery, meter.exporter, file.name));
+  }
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
   // Beside celery.services, what is about a service is checked for each.
@@ -136,22 +139,13 @@ function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
 }
 
-/** Reports flags for settings that come from the file alone. */
-function refuseFlags(
-  flags: ReadonlyMap<OptionKey, string>,
-  celery: CelerySection,
-  exporter: string,
-  fileName: string,
-  mistakes: Mistake[],
-): void {
-  for (const key of flags.keys()) {
-    const { scope } = OPTIONS[key];
-    const inFile = fileOf(key)?.replace('EXPORTER', exporter);
-    const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
-    if (inFile === undefined || !isThere) continue;
-    const expected = `no such flag with ${fileName}; set ${inFile} there`;
-    mistakes.push({ path: key, source: flagOf(key), expected });
-  }
+/** A mistake for a flag, if its setting comes from the file alone. */
+function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fileName: string): Mistake[] {
+  const { scope } = OPTIONS[key];
+  const inFile = fileOf(key)?.replace('EXPORTER', exporter);
+  const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
+  if (inFile === undefined || !isThere) return [];
+  return [{ path: key, source: flagOf(key), expected: `no such flag with ${fileName}; set ${inFile} there` }];
 }
 
 /** The only service is named by the resource of the file if flags and variables do not name it. */

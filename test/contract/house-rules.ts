@@ -24,7 +24,7 @@ const OPENING_COMMENT = /^(?:#![^\n]*\n)?\s*(\/\*\*?[\s\S]*?\*\/|(?:\/\/[^\n]*\n
  * Folder of `src/` → lines of all its files together. Whoever needs more takes something away first; whoever takes away
  * lowers it.
  */
-const SUMS_MAX: Readonly<Record<string, number>> = { '': 20_104, 'config/': 3583 };
+const SUMS_MAX: Readonly<Record<string, number>> = { '': 20_102, 'config/': 3581 };
 
 /** Every folder that has more lines than it may, each as a sentence. */
 export function findGrowth(
