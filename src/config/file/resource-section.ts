@@ -49,11 +49,13 @@ const attributeName = line(255);
 
 export const RESOURCE = map({
   attributes: list(
-    map({
-      name: required(scalar(attributeName), attributeName.expects),
-      value: required(any, 'the value of the attribute'),
-      type: scalar(oneOf([...TYPES.keys()])),
-    }),
+    placed(
+      map({
+        name: required(scalar(attributeName), attributeName.expects),
+        value: required(any, 'the value of the attribute'),
+        type: scalar(oneOf([...TYPES.keys()])),
+      }),
+    ),
   ),
   attributes_list: placed(scalar(attributeList)),
   schema_url: refused('the attributes do not follow one version of a schema'),
@@ -74,8 +76,10 @@ export function readResource(resource: Read<typeof RESOURCE> | undefined, named:
   const { attributes = [], attributes_list: list } = resource ?? {};
   if (list !== undefined) for (const [name, value] of list.value) add(name, value, list.place);
   const seen = new Set<string>();
-  for (const { name, value, type } of attributes) {
-    if (name === undefined || value === undefined) continue;
+  for (const { place, value: entry } of attributes) {
+    const { name, value, type } = entry;
+    const isMistyped = type === undefined && place.get('type')?.isNull === false;
+    if (name === undefined || value === undefined || isMistyped) continue;
     if (seen.has(name)) value.complain('each attribute only once');
     seen.add(name);
     const [expected, is] = TYPES.get(type ?? 'string') ?? ['', isText];
