@@ -5,10 +5,10 @@
 import type { MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BrokerUrl } from './broker/broker-url.ts';
-import { STANDARD_FORMATS as F } from './config/file/standard-table.ts';
+import { pointsPerRequest } from './config/file/exporter-section.ts';
+import { cardinalityLimit, maxScale, maxSize } from './config/file/views.ts';
 import { type Format, finiteNumber, wholeNumber } from './config/format/formats.ts';
-import { OPTIONS, serviceRows } from './config/options.ts';
-import { EXPORT_ROWS, type Setting, settingsIn } from './config/setting.ts';
+import { EXPORT_ROWS, OPTIONS, type SetValue, serviceRows, settingsIn } from './config/options.ts';
 import { SELF_NAME } from './destinations.ts';
 import { CeleryOtelError } from './errors.ts';
 import type { ViewStream } from './otlp/collect/view.ts';
@@ -65,7 +65,7 @@ function numberFaults({ services, otlp }: BridgeOptions): readonly string[] {
   ];
 }
 
-function settingFaults(at: string, settings: readonly Setting[]): readonly string[] {
+function settingFaults(at: string, settings: readonly SetValue[]): readonly string[] {
   return settings.flatMap(({ path, value, format, scale }) => faultOf(`${at}.${path}`, value, format, scale));
 }
 
@@ -89,9 +89,9 @@ function otlpFaults(otlp: OtlpSettings): readonly string[] {
   const { pointsPerRequestMax: points } = otlp.schedule;
   const { limits, views } = otlp.streams;
   const numbers: Numbers = [
-    ...(points === undefined ? [] : [['schedule.pointsPerRequestMax', points, F.pointsPerRequest] as const]),
+    ...(points === undefined ? [] : [['schedule.pointsPerRequestMax', points, pointsPerRequest] as const]),
     ...Object.entries(limits).map(
-      ([kind, limit]) => [`streams.limits.${kind}`, limit, F.cardinalityLimit] as const,
+      ([kind, limit]) => [`streams.limits.${kind}`, limit, cardinalityLimit] as const,
     ),
     ...views.flatMap(({ stream }, index) =>
       numbersIn(stream).map(
@@ -106,7 +106,7 @@ function otlpFaults(otlp: OtlpSettings): readonly string[] {
 }
 
 function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Numbers {
-  const limits: Numbers = limit === undefined ? [] : [['cardinalityLimit', limit, F.cardinalityLimit]];
+  const limits: Numbers = limit === undefined ? [] : [['cardinalityLimit', limit, cardinalityLimit]];
   switch (aggregation?.kind) {
     case 'explicit_bucket_histogram': {
       const { boundaries = [] } = aggregation;
@@ -120,8 +120,8 @@ function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Number
     case 'base2_exponential_bucket_histogram':
       return [
         ...limits,
-        ['aggregation.maxScale', aggregation.maxScale, F.maxScale],
-        ['aggregation.maxSize', aggregation.maxSize, F.maxSize],
+        ['aggregation.maxScale', aggregation.maxScale, maxScale],
+        ['aggregation.maxSize', aggregation.maxSize, maxSize],
       ];
     default:
       return limits;

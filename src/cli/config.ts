@@ -27,7 +27,6 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
     const beside = others.map((other) => ({
       path: other,
       source: flagOf(other),
-      value: undefined,
       expected: `no other option with ${flagOf(key)}`,
     }));
     if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);

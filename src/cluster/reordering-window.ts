@@ -146,8 +146,7 @@ export class ReorderingWindow {
     this.#size -= 1;
     this.#bytes -= bytesOf(first);
     // A pooled object must not keep other data in memory.
-    if (this.#placeholder !== undefined)
-      ({ task: first.task, instance: first.instance } = this.#placeholder);
+    if (this.#placeholder !== undefined) ({ task: first.task, instance: first.instance } = this.#placeholder);
     first.name = first.errorType = '';
     first.lineage = undefined;
     first.next = first.nextArrived = undefined;

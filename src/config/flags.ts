@@ -6,13 +6,8 @@ import { hint } from './format/near-miss.ts';
 import { COMMAND_LINE, type Mistake } from './mistake.ts';
 import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
 
-export interface Flags {
-  readonly given: ReadonlyMap<OptionKey, string>;
-  readonly mistakes: readonly Mistake[];
-}
-
 /** Reads the arguments after the name of the command. */
-export function readFlags(argv: readonly string[], command: OptionCommand): Flags {
+export function readFlags(argv: readonly string[], command: OptionCommand) {
   const keys = new Map(optionRows(command).map(([key]) => [flagOf(key), key]));
   const given = new Map<OptionKey, string>();
   const mistakes: Mistake[] = [];
@@ -49,7 +44,7 @@ function split(argument: string): readonly [flag: string, value: string | undefi
 }
 
 function wrongUse(key: OptionKey, expected: string): Mistake {
-  return { path: key, source: flagOf(key), value: undefined, expected };
+  return { path: key, source: flagOf(key), expected };
 }
 
 function unknownFlag(flag: string, command: OptionCommand): Mistake {
@@ -58,7 +53,6 @@ function unknownFlag(flag: string, command: OptionCommand): Mistake {
   return {
     path: COMMAND_LINE,
     source: /^--?[a-z][a-z0-9_-]{0,40}$/i.test(flag) ? flag : 'a flag',
-    value: undefined,
     expected:
       elsewhere === undefined
         ? `a flag of ${command}${hint(flag.toLowerCase(), known)}`
@@ -70,7 +64,6 @@ function strayArgument(index: number): Mistake {
   return {
     path: COMMAND_LINE,
     source: `argument ${index + 1} after the command`,
-    value: undefined,
     expected: 'only flags (quote values that contain spaces)',
   };
 }

@@ -2,18 +2,15 @@
  * Flags, environment variables and an optional configuration file → the configuration of a command, or all mistakes. It
  * only combines them; each section of a file is read elsewhere.
  */
-import type { Config, RecordConfig, ServiceConfig } from './config.ts';
-import { checkBrokerSsl } from './file/broker-section.ts';
-import { type CelerySection, type FileService, readCelery } from './file/celery-section.ts';
+import type { Config, RecordConfig } from './config.ts';
+import type { CelerySection } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
-import { readMeterProvider } from './file/exporter-section.ts';
-import { isRelated, showPath } from './file/file-path.ts';
-import { FileValue } from './file/file-value.ts';
+import { otlpSettings, readMeterProvider } from './file/exporter-section.ts';
+import { isRelated, parsePath, showPath } from './file/file-path.ts';
 import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
-import { checkStandard } from './file/standard-section.ts';
-import { STANDARD_FORMATS } from './file/standard-table.ts';
+import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
-import { CONFIG_FILE, inOrder, type Mistake } from './mistake.ts';
+import { inOrder, type Mistake } from './mistake.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
@@ -21,27 +18,21 @@ import {
   type KeyedRow,
   OPTIONS,
   type OptionKey,
+  type OptionScope,
   optionRows,
   serviceRows,
 } from './options.ts';
 import { Origins } from './origins.ts';
-import { otlpSettings } from './otlp-options.ts';
 import {
   checkOptions,
   findGiven,
   type Given,
   type GivenTexts,
   type OptionSources,
+  type Options,
   readOptions,
 } from './read-options.ts';
-import {
-  brokerSettings,
-  noteProcess,
-  onlyService,
-  plainAttributes,
-  type ServiceParts,
-  serviceConfig,
-} from './service-config.ts';
+import { brokerSettings, plainAttributes, serviceConfig, serviceParts } from './service-config.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
@@ -88,58 +79,59 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
-  const opened = path === undefined ? undefined : openConfigFile(path.text, path.source);
+  const file = path === undefined ? undefined : openConfigFile(path.text, path.source, mistakes);
   // Unknown variables cannot be checked: the file may refer to them.
-  if (opened?.ok === false) return { ok: false, mistakes: [...mistakes, ...opened.mistakes] };
-  const file = opened?.file;
+  if (path !== undefined && file === undefined) return { ok: false, mistakes };
   if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
-  mistakes.push(...(file?.mistakes ?? []));
-  const root = file === undefined ? undefined : new FileValue([], file.data, file, mistakes);
+  const root = file?.root;
   const origins = new Origins(root);
-  if (root !== undefined) checkStandard(root);
-  const celery = readCelery(root?.get('celery'));
-  const common = readResource(root?.get('resource'), celery.services !== undefined);
-  const meter = root === undefined ? undefined : readMeterProvider(root, origins);
-  if (file !== undefined) refuseFlags(flags.given, celery, meter?.exporter ?? '', file.name, mistakes);
+  const read = readFile(root);
+  const { celery = { given: new Map(), metrics: [], services: undefined } } = read;
+  const common = readResource(read.resource, celery.services !== undefined);
+  const meter = root === undefined ? undefined : readMeterProvider(root, read.meter_provider, origins);
+  if (file !== undefined && meter !== undefined) {
+    for (const key of flags.given.keys())
+      mistakes.push(...refusedFlag(key, celery, meter.exporter, file.name));
+  }
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
-  const rows = rowsFor(command, celery);
+  // Beside celery.services, what is about a service is checked for each.
+  const rows = optionRows(command).filter(([, { scope }]) => {
+    if (scope === 'service') return celery.services === undefined;
+    return scope !== 'cluster' || (celery.services ?? []).length === 0;
+  });
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
-  if (root !== undefined) setLogLevel(root, given);
+  const level = root?.get('log_level');
+  // The log level comes from the file if nothing else sets it.
+  if (level !== undefined && read.log_level !== undefined && !given.has('log_level')) {
+    given.set('log_level', { path: showPath(level.path), source: level.source, text: read.log_level });
+  }
   if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
-  const { place } = meter ?? {};
-  const options = checkOptions({ rows, given, mistakes, ...(place === undefined ? {} : { place }) });
+  const options = checkOptions({ rows, given, mistakes, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {
     const texts = new Map([...celery.given, ...one.given, ...clusters]);
-    return readNamed(one, celery, common, texts, mistakes);
-  }) ?? [() => onlyService(options, common, celery.metrics)];
+    const at = (key: OptionKey) => ({ path: showPath([...one.place.path, key]), source: one.place.source });
+    const checked = checkOptions({ rows: serviceRows(), given: texts, mistakes, place: at });
+    return serviceParts(checked, common, celery.metrics, one);
+  }) ?? [serviceParts(options, common, celery.metrics)];
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) {
     return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') };
   }
-  noteProcess(options, origins);
-  const configOf = (service: () => ServiceParts): ServiceConfig => serviceConfig(service(), origins);
+  noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
   return {
     ok: true,
     origins,
     config: {
-      services: [configOf(first), ...others.map(configOf)],
-      otlp: otlpSettings(options, origins, meter),
+      services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
+      otlp: otlpSettings(options, meter),
       self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
       logLevel: options.need('log_level'),
     },
   };
-}
-
-/** The options to check once. If the file has services, their options are checked for each service instead. */
-function rowsFor(command: 'run' | 'config', { services }: CelerySection): readonly KeyedRow[] {
-  return optionRows(command).filter(([, { scope }]) => {
-    if (scope === 'service') return services === undefined;
-    return scope !== 'cluster' || services === undefined || services.length === 0;
-  });
 }
 
 /** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
@@ -147,30 +139,13 @@ function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
 }
 
-/** Reports flags for settings that come from the file alone. */
-function refuseFlags(
-  flags: ReadonlyMap<OptionKey, string>,
-  celery: CelerySection,
-  exporter: string,
-  fileName: string,
-  mistakes: Mistake[],
-): void {
-  for (const key of flags.keys()) {
-    const { scope } = OPTIONS[key];
-    const inFile = fileOf(key)?.replace('EXPORTER', exporter);
-    const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
-    if (inFile === undefined || !isThere) continue;
-    const expected = `no such flag with ${fileName}; set ${inFile} there`;
-    mistakes.push({ path: key, source: flagOf(key), value: undefined, expected });
-  }
-}
-
-/** The log level comes from the file if nothing else sets it. */
-function setLogLevel(root: FileValue, given: Map<OptionKey, Given>): void {
-  const level = root.get('log_level');
-  const text = level?.peek(STANDARD_FORMATS.logLevel);
-  if (level === undefined || text === undefined || given.has('log_level')) return;
-  given.set('log_level', { path: showPath(level.path), source: level.source, text });
+/** A mistake for a flag, if its setting comes from the file alone. */
+function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fileName: string): Mistake[] {
+  const { scope } = OPTIONS[key];
+  const inFile = fileOf(key)?.replace('EXPORTER', exporter);
+  const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
+  if (inFile === undefined || !isThere) return [];
+  return [{ path: key, source: flagOf(key), expected: `no such flag with ${fileName}; set ${inFile} there` }];
 }
 
 /** The only service is named by the resource of the file if flags and variables do not name it. */
@@ -183,33 +158,15 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
   given.set('service_name', { path: 'resource.attributes', source: name.source, text });
 }
 
-/**
- * One of `celery.services`.
- * @param given by precedence: flags and variables, the service's own settings, those for all services
- */
-function readNamed(
-  { name, place, tls, resource, metrics }: FileService,
-  celery: CelerySection,
-  common: GivenAttributes,
-  given: GivenTexts,
-  mistakes: Mistake[],
-): () => ServiceParts {
-  const options = checkOptions({
-    rows: serviceRows(),
-    given,
-    mistakes,
-    place: (key) => ({ path: showPath([...place.path, key]), source: place.source }),
-  });
-  const ssl = place.get('broker_use_ssl');
-  checkBrokerSsl(ssl, tls, { urls: options.value('broker_url'), text: options.text('broker_url') });
-  return () => ({
-    name,
-    named: place.source,
-    options,
-    ...(tls === undefined ? {} : { tls: { settings: tls, source: ssl?.source ?? place.source } }),
-    attributes: new Map([...common, ...resource]),
-    metrics: [metrics, celery.metrics],
-  });
+/** Notes the origins of options that are not about a service. */
+function noteOrigins(options: Options, scopes: readonly OptionScope[], origins: Origins): void {
+  const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
+  for (const [key, { scope }] of optionRows('run')) {
+    const path = parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
+    // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.
+    const at = key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path;
+    if (scopes.includes(scope)) origins.note(at, options.source(key));
+  }
 }
 
 /** The common attributes without `service.name`, for the bridge's own metrics. */
@@ -223,8 +180,7 @@ function ownAttributes(common: GivenAttributes, origins: Origins): Config['self'
 function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
   const noted = mistakes.map(({ path }) => path);
   for (const { path, expected } of file.objections) {
-    const shown = showPath(path);
-    if (noted.some((other) => isRelated(shown, other))) continue;
-    mistakes.push({ path: shown || CONFIG_FILE, source: file.whereIs(path), value: undefined, expected });
+    if (noted.some((other) => isRelated(showPath(path), other))) continue;
+    file.root.nearest(path).complain(expected);
   }
 }

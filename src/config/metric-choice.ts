@@ -3,7 +3,6 @@
  * entry whose name ends in `*` matches all names with that prefix.
  */
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../meter/catalog.ts';
-import type { MetricChoice } from '../meter/recorder.ts';
 
 /** Settings for one metric, or for all with a prefix. */
 export interface MetricEntry {
@@ -16,40 +15,25 @@ export interface MetricEntry {
   readonly source: string;
 }
 
-export interface ChosenMetrics {
-  readonly choice: MetricChoice;
-  /** The origin of a metric's switch; undefined: the default of the catalog. */
-  switchedBy(name: MetricName): string | undefined;
-  /** The origin of a metric's attributes; undefined: the default. */
-  attributesBy(name: MetricName): string | undefined;
-}
-
 /**
- * The most specific entry wins: a full name over any `*`, and a longer prefix over a shorter one.
+ * What is recorded of each metric, and the origins; undefined: the default of the catalog. The most specific entry wins: a
+ * full name over any `*`, and a longer prefix over a shorter one.
  * @param layers entries by their source; an earlier layer takes precedence over all later ones
  */
-export function chooseMetrics(
-  layers: readonly (readonly MetricEntry[])[],
-  isOnByDefault: (name: MetricName) => boolean = (name) => METRICS[name].enabled,
-): ChosenMetrics {
-  const decide = (name: MetricName, says: (entry: MetricEntry) => boolean): MetricEntry | undefined =>
-    layers.map((entries) => mostSpecific(entries.filter(says), name)).find((entry) => entry !== undefined);
-  const switchEntry = (name: MetricName) => decide(name, ({ enabled }) => enabled !== undefined);
-  const attributeEntry = (name: MetricName) => decide(name, ({ attributes }) => attributes !== undefined);
-  return {
-    choice: {
-      metrics: new Set(METRIC_NAMES.filter((name) => switchEntry(name)?.enabled ?? isOnByDefault(name))),
-      optIns: new Set(
-        METRIC_NAMES.flatMap((name) =>
-          optInsOf(name).filter((optIn) =>
-            attributeEntry(name)?.attributes?.some((key) => optIn === `${name}/${key}`),
-          ),
-        ),
-      ),
-    },
-    switchedBy: (name) => switchEntry(name)?.source,
-    attributesBy: (name) => attributeEntry(name)?.source,
-  };
+export function chooseMetrics(layers: readonly (readonly MetricEntry[])[]) {
+  return METRIC_NAMES.map((name) => {
+    const decisive = (says: (entry: MetricEntry) => boolean): MetricEntry | undefined =>
+      layers.flatMap((entries) => mostSpecific(entries.filter(says), name))[0];
+    const enabling = decisive(({ enabled }) => enabled !== undefined);
+    const asking = decisive(({ attributes }) => attributes !== undefined);
+    return {
+      name,
+      isEnabled: enabling?.enabled ?? METRICS[name].enabled,
+      optIns: optInsOf(name).filter((optIn) => asking?.attributes?.includes(optIn.slice(name.length + 1))),
+      enabledBy: enabling?.source,
+      optInsBy: asking?.source,
+    };
+  });
 }
 
 /** The opt-in attributes of a metric. */
@@ -62,15 +46,9 @@ export function fits(entry: string, name: string): boolean {
   return entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : name === entry;
 }
 
-function mostSpecific(entries: readonly MetricEntry[], name: MetricName): MetricEntry | undefined {
+/** At most one entry. */
+function mostSpecific(entries: readonly MetricEntry[], name: MetricName): readonly MetricEntry[] {
+  const length = (entry: MetricEntry): number => (entry.name === name ? Number.MAX_VALUE : entry.name.length);
   const matching = entries.filter((entry) => fits(entry.name, name));
-  return matching.reduce<MetricEntry | undefined>(
-    (best, entry) =>
-      best === undefined || specificity(entry, name) > specificity(best, name) ? entry : best,
-    undefined,
-  );
-}
-
-function specificity(entry: MetricEntry, name: MetricName): number {
-  return entry.name === name ? Number.POSITIVE_INFINITY : entry.name.length;
+  return matching.toSorted((a, b) => length(b) - length(a)).slice(0, 1);
 }

@@ -10,9 +10,9 @@ export interface Mistake {
   /**
    * Origin of the value: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not given.
    */
-  readonly source: string | undefined;
+  readonly source?: string | undefined;
   /** The value in quotes, redacted if it may be a secret; undefined: nothing to show. */
-  readonly value: string | undefined;
+  readonly value?: string | undefined;
   /** The text after the word "expected". */
   readonly expected: string;
 }

@@ -61,14 +61,12 @@ interface Described<T> {
   readonly merged?: true;
   /** The brokers that it applies to. Setting it without such a broker is a mistake. */
   readonly transport?: 'any' | 'amqp';
-}
-
-interface Environment {
   /** Names of environment variables; the first one that is set wins, unless `merged`. */
-  readonly env: readonly string[];
+  readonly env?: readonly string[];
 }
 
-export interface OptionRow<T> extends Described<T>, Environment {
+export interface OptionRow<T> extends Described<T> {
+  readonly env: readonly string[];
   readonly commands: readonly OptionCommand[];
   readonly scope: OptionScope;
 }
@@ -94,7 +92,7 @@ const EXPORTER = `${READER}.exporter.EXPORTER`;
 /** Makes rows of one scope. */
 const rowOf =
   (scope: OptionScope, commands: readonly OptionCommand[] = ['run']) =>
-  <T>(row: Described<T> & Environment): OptionRow<T> => ({ scope, commands, ...row });
+  <T>(row: Described<T>): OptionRow<T> => ({ scope, commands, env: [], ...row });
 const ofProcess = rowOf('process');
 const ofCluster = rowOf('cluster');
 const ofService = rowOf('service');
@@ -103,12 +101,7 @@ const ofBroker = rowOf('service', ['run', 'record']);
 const ofExport = rowOf('export');
 
 /** An option of a single command. */
-const only = <T>(command: OptionCommand, row: Described<T> & Partial<Environment>): OptionRow<T> => ({
-  scope: 'command',
-  commands: [command],
-  env: [],
-  ...row,
-});
+const only = <T>(command: OptionCommand, row: Described<T>) => rowOf('command', [command])(row);
 
 const ROWS = {
   config: only('run', {
@@ -424,14 +417,10 @@ export type KeyedRow = readonly [OptionKey, OptionRow<unknown>];
 
 /** All rows with their keys, in order, or those of one command. */
 export function optionRows(command?: OptionCommand): readonly KeyedRow[] {
-  return OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const).filter(
-    ([, row]) => command === undefined || takes(command, row),
-  );
-}
-
-/** `config` takes all options of `run`. */
-function takes(command: OptionCommand, { commands }: OptionRow<unknown>): boolean {
-  return commands.includes(command) || (command === 'config' && commands.includes('run'));
+  const rows = OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const);
+  // `config` takes all options of `run`.
+  const taken: readonly unknown[] = command === 'config' ? ['config', 'run'] : [command];
+  return rows.filter(([, row]) => command === undefined || row.commands.some((one) => taken.includes(one)));
 }
 
 /** The default value of an option that has one. */
@@ -449,14 +438,8 @@ export function flagOf(key: OptionKey): string {
 /** The path of an option in a configuration file; undefined if it has none. */
 export function fileOf(key: OptionKey): string | undefined {
   const { scope, file } = OPTIONS[key];
-  switch (scope) {
-    case 'cluster':
-      return `celery.${key}`;
-    case 'service':
-      return file ?? `celery.services.NAME.${key}`;
-    default:
-      return file;
-  }
+  if (scope === 'cluster') return `celery.${key}`;
+  return scope === 'service' ? (file ?? `celery.services.NAME.${key}`) : file;
 }
 
 /** The options that are keys of a service in a configuration file. */
@@ -471,3 +454,23 @@ export function isOptionKey(key: string): key is OptionKey {
 }
 
 const OPTION_KEYS: readonly OptionKey[] = Object.keys(ROWS).filter(isOptionKey);
+
+export const EXPORT_ROWS: readonly KeyedRow[] = optionRows('run').filter(
+  ([, { scope }]) => scope === 'export',
+);
+
+/** A value that an option has set in a configuration. */
+export type SetValue = ReturnType<typeof settingsIn>[number];
+
+/** @param holder the configuration of a service or of the export */
+export function settingsIn(holder: object, rows: readonly KeyedRow[]) {
+  return rows.flatMap(([key, { setting: path, format }]) => {
+    if (path === undefined) return [];
+    const within = (at: unknown, step: string): unknown =>
+      at instanceof Object ? Reflect.get(at, step) : undefined;
+    const value = path.split('.').reduce<unknown>(within, holder);
+    // Units of the value per unit of the option.
+    const scale = format.unit === 'seconds' && path.endsWith('Ms') ? 1000 : 1;
+    return [{ key, format, path, value, scale }];
+  });
+}

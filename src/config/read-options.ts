@@ -5,7 +5,7 @@
 import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
-import { OPTION_RULES, type OptionReader } from './option-rules.ts';
+import { brokenRule, type OptionReader } from './option-rules.ts';
 import {
   flagOf,
   type KeyedRow,
@@ -54,7 +54,7 @@ export interface OptionCheck {
   /** Collects mistakes; earlier ones may explain why an option is missing. */
   readonly mistakes: Mistake[];
   /** The position to report for a missing option; by default, its key. */
-  readonly place?: (key: OptionKey) => Pick<Mistake, 'path' | 'source'>;
+  readonly place?: ((key: OptionKey) => Pick<Mistake, 'path' | 'source'>) | undefined;
 }
 
 /** All options of a command, or all mistakes. */
@@ -94,7 +94,7 @@ export function findGiven(
 export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Options {
   const refuse = (key: OptionKey, expected: string): void => {
     const found = given.get(key);
-    const { path, source } = found ?? place?.(key) ?? { path: key, source: undefined };
+    const { path, source } = found ?? place?.(key) ?? { path: key };
     // Already reported: a flag without a value, or an invalid item of a list.
     if (
       found === undefined &&
@@ -107,12 +107,15 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
   };
   const options = optionsOf(checkAll(rows, given, refuse), given);
-  for (const { path, broken } of OPTION_RULES) {
-    const expected = rows.some(([key]) => key === path) ? broken(options) : undefined;
-    if (expected !== undefined) refuse(path, expected);
+  for (const [key] of rows) {
+    const expected = brokenRule(key, options);
+    if (expected !== undefined) refuse(key, expected);
   }
   return options;
 }
+
+/** Undefined or null: neither given nor a default. */
+type Texts = ReadonlyMap<string, string | null | undefined>;
 
 /**
  * The texts, or defaults, each validated by convict with the format of its row. convict does not read environment or
@@ -122,7 +125,7 @@ function checkAll(
   rows: readonly KeyedRow[],
   given: GivenTexts,
   refuse: (key: OptionKey, expected: string) => void,
-): ReadonlyMap<OptionKey, string> {
+): Texts {
   let refusals = 0;
   const schema = rows.map(([key, { doc, format, required, default: byDefault }]) => {
     const check = (text: unknown): void => {
@@ -132,34 +135,29 @@ function checkAll(
       refuse(key, reading?.expected ?? format.expects);
       throw new Error('refused');
     };
-    return [key, { doc, default: required === true ? null : byDefault, format: check }] as const;
+    const text = given.get(key)?.text ?? (required === true ? null : byDefault);
+    return [key, { doc, default: text, format: check }] as const;
   });
   const sources = { env: {}, args: [] };
   const config = convict<Record<string, string | null | undefined>>(Object.fromEntries(schema), sources);
-  const known = rows.flatMap(([key]) => (given.has(key) ? [[key, given.get(key)?.text]] : []));
-  config.load(Object.fromEntries(known));
   try {
-    config.validate({ allowed: 'strict' });
+    config.validate();
   } catch (error) {
     // Its message only repeats the refusals. Without a refusal, this is another error.
     if (refusals === 0) throw error;
   }
-  const texts = config.getProperties();
-  return new Map(
-    rows.flatMap(([key]) => (typeof texts[key] === 'string' ? [[key, texts[key]] as const] : [])),
-  );
+  return new Map(Object.entries(config.getProperties()));
 }
 
-function optionsOf(texts: ReadonlyMap<OptionKey, string>, given: GivenTexts): Options {
+function optionsOf(texts: Texts, given: GivenTexts): Options {
   function value<K extends OptionKey>(key: K): OptionValues[K] | undefined {
-    const text = texts.get(key);
-    if (text === undefined) return undefined;
-    const reading = OPTIONS[key].format.read(text);
-    return reading.ok ? reading.value : undefined;
+    const text = texts.get(key) ?? undefined;
+    const reading = text === undefined ? undefined : OPTIONS[key].format.read(text);
+    return reading?.ok === true ? reading.value : undefined;
   }
   return {
     value,
-    text: (key) => texts.get(key),
+    text: (key) => texts.get(key) ?? undefined,
     source: (key) => given.get(key)?.source,
     isGiven: (key) => given.has(key),
     need(key) {

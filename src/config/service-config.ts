@@ -1,46 +1,67 @@
 /** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
-import { type BrokerTls, type BrokerUrls, parseBrokerUrls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
-import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-import { parsePath } from './file/file-path.ts';
+import { urlsWithSsl } from './file/broker-section.ts';
+import type { FileService } from './file/celery-section.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
 import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
-import { fileOf, type OptionKey, optionRows, serviceRows } from './options.ts';
+import { type OptionKey, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 import type { Options } from './read-options.ts';
 
-export interface ServiceParts {
-  readonly name: string;
-  /** The origin of the name. */
-  readonly named: string;
-  readonly options: Options;
-  /** `broker_use_ssl`, which only a file can have, and its origin. */
-  readonly tls?: { readonly settings: BrokerTls; readonly source: string };
-  readonly attributes: GivenAttributes;
-  /** By precedence, highest first. */
-  readonly metrics: readonly (readonly MetricEntry[])[];
+/**
+ * What is known of a service before all mistakes are.
+ * @param common attributes of all resources
+ * @param metrics settings for all services
+ * @param one of `celery.services`; undefined: the options describe the only service
+ */
+export function serviceParts(
+  options: Options,
+  common: GivenAttributes,
+  metrics: readonly MetricEntry[],
+  one?: FileService,
+) {
+  const source = options.source('resource_attributes') ?? '';
+  const own = [...(options.value('resource_attributes') ?? [])].map(
+    ([key, value]) => [key, { value, source }] as const,
+  );
+  const attributes = new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]);
+  const attribute = attributes.get(SERVICE_NAME);
+  attributes.delete(SERVICE_NAME);
+  return {
+    name: one?.name ?? options.value('service_name') ?? String(attribute?.value),
+    /** The origin of the name. */
+    named: one?.place.source ?? options.source('service_name') ?? attribute?.source,
+    options,
+    /** With `broker_use_ssl`. */
+    urls: urlsWithSsl(one?.place.get('broker_use_ssl'), one?.tls, options),
+    tls: one?.tls,
+    tlsSource: one?.place.nearest(['broker_use_ssl']).source,
+    attributes,
+    /** By precedence, highest first. */
+    metrics: [one?.metrics ?? metricEntries(options), metrics],
+  };
 }
 
-export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceConfig {
+export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: Origins): ServiceConfig {
   const { name, options, tls } = parts;
-  const broker = brokerSettings(options, tls?.settings);
+  const broker = brokerSettings(options, parts.urls);
   const chosen = chooseMetrics(parts.metrics);
   const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // An address may have TLS settings of its own.
-    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === tls?.settings;
-    if (isSetting) origins.note([...at, 'broker_url', index, 'ssl'], tls?.source);
+    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === tls;
+    if (isSetting) origins.note([...at, 'broker_url', index, 'ssl'], parts.tlsSource);
   }
   origins.note([...at, 'resource', SERVICE_NAME], parts.named);
   for (const [key, { source }] of parts.attributes) origins.note([...at, 'resource', key], source);
-  for (const metric of METRIC_NAMES) {
-    origins.note([...at, 'metrics', metric, 'enabled'], chosen.switchedBy(metric));
-    origins.note([...at, 'metrics', metric, 'attributes'], chosen.attributesBy(metric));
+  for (const { name: metric, enabledBy, optInsBy } of chosen) {
+    origins.note([...at, 'metrics', metric, 'enabled'], enabledBy);
+    origins.note([...at, 'metrics', metric, 'attributes'], optInsBy);
   }
   return {
     name,
@@ -49,44 +70,11 @@ export function serviceConfig(parts: ServiceParts, origins: Origins): ServiceCon
     controlExchange: options.need('control_exchange'),
     taskDefaultQueue: options.need('task_default_queue'),
     cluster: clusterSettings(options),
-    choice: chosen.choice,
+    choice: {
+      metrics: new Set(chosen.flatMap(({ name: metric, isEnabled }) => (isEnabled ? [metric] : []))),
+      optIns: new Set(chosen.flatMap(({ optIns }) => optIns)),
+    },
   };
-}
-
-/**
- * The only service, if there is no `celery.services`.
- * @param common attributes of all resources; those of options take precedence. They may include `service.name`
- * @param metrics settings for all services
- */
-export function onlyService(
-  options: Options,
-  common: GivenAttributes = new Map(),
-  metrics: readonly MetricEntry[] = [],
-): ServiceParts {
-  const source = options.source('resource_attributes') ?? '';
-  const own = [...(options.value('resource_attributes') ?? [])].map(
-    ([key, value]) => [key, { value, source }] as const,
-  );
-  const attributes = new Map<string, GivenAttribute>([...common, ...own]);
-  const attribute = attributes.get(SERVICE_NAME);
-  const name = options.value('service_name') ?? attribute?.value;
-  if (typeof name !== 'string') throw new Error('a service without a name passed the rules');
-  attributes.delete(SERVICE_NAME);
-  return {
-    name,
-    named: options.source('service_name') ?? attribute?.source ?? '',
-    options,
-    attributes,
-    metrics: [metricEntries(options), metrics],
-  };
-}
-
-/** Notes the origins of the options of the process. */
-export function noteProcess(options: Options, origins: Origins): void {
-  for (const [key, { scope }] of optionRows('run')) {
-    const file = scope === 'process' ? fileOf(key) : undefined;
-    if (file !== undefined) origins.note(parsePath(file), options.source(key));
-  }
 }
 
 /** fromEntries defines own properties, even for a key like __proto__. */
@@ -94,10 +82,10 @@ export function plainAttributes(given: GivenAttributes): ResourceAttributes {
   return Object.fromEntries([...given].map(([key, { value }]) => [key, value]));
 }
 
-/** @param tls `broker_use_ssl`, which only a file can have */
-export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSettings {
+/** @param urls with the settings of the file, if any */
+export function brokerSettings(options: Options, urls = options.need('broker_url')): BrokerSettings {
   return {
-    urls: tls === undefined ? options.need('broker_url') : urlsWithTls(options, tls),
+    urls,
     failoverStrategy: options.need('broker_failover_strategy'),
     connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
     amqp: {
@@ -107,12 +95,6 @@ export function brokerSettings(options: Options, tls?: BrokerTls): BrokerSetting
       heartbeatS: options.need('broker_heartbeat'),
     },
   };
-}
-
-function urlsWithTls(options: Options, tls: BrokerTls): BrokerUrls {
-  const parsed = parseBrokerUrls(options.text('broker_url') ?? '', tls);
-  if (!parsed.ok) throw new Error('a broker address became invalid with broker_use_ssl');
-  return parsed.urls;
 }
 
 function clusterSettings(options: Options): ClusterSettings {

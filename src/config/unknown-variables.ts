@@ -42,10 +42,9 @@ export function unknownVariables(
 
 /** The prefixes of the variables of such services. */
 function servicesIn(env: Environment): readonly string[] {
-  return Object.entries(env).flatMap(([name, text]) => {
-    const service = PORT.exec(name)?.[1];
-    return service !== undefined && ADDRESS.test(text ?? '') ? [service] : [];
-  });
+  return Object.entries(env).flatMap(([name, text = '']) =>
+    ADDRESS.test(text) ? (PORT.exec(name)?.slice(1) ?? []) : [],
+  );
 }
 
 function mistakeIn(name: string): Mistake {
@@ -54,7 +53,6 @@ function mistakeIn(name: string): Mistake {
   return {
     path: ENVIRONMENT,
     source: PRINTABLE.test(name) ? name : `a variable ${PREFIX}…`,
-    value: undefined,
     expected: `a known variable${near === undefined ? '' : ` (did you mean ${near}?)`}`,
   };
 }

@@ -21,36 +21,31 @@ const asks = (name: string, ...attributes: readonly string[]): MetricEntry => ({
   source: `of ${name}`,
 });
 
-const on = (
-  layers: readonly Readonly<Record<string, boolean>>[],
-  isOnByDefault?: (name: MetricName) => boolean,
-): ReadonlySet<MetricName> => chooseMetrics(layers.map(switches), isOnByDefault).choice.metrics;
+/** The last layer stands for the defaults. */
+const on = (...layers: readonly Readonly<Record<string, boolean>>[]): ReadonlySet<MetricName> =>
+  new Set(chooseMetrics(layers.map(switches)).flatMap(({ name, isEnabled }) => (isEnabled ? [name] : [])));
 
-const allOn = () => true;
-const allOff = () => false;
+const allOn = { '*': true };
+const allOff = { '*': false };
 
 test('each metric has the state of its row unless an entry changes it', () => {
   const byDefault = METRIC_NAMES.filter((name) => METRICS[name].enabled);
-  assert.deepEqual(on([]), new Set(byDefault));
-  assert.deepEqual(on([{}, {}]), new Set(byDefault));
-  assert.deepEqual(
-    on([], (name) => name === 'celery.task.sent'),
-    new Set(['celery.task.sent']),
-  );
+  assert.deepEqual(on(), new Set(byDefault));
+  assert.deepEqual(on({}, {}), new Set(byDefault));
 });
 
 test('every metric can be enabled and disabled by its name', () => {
   for (const name of METRIC_NAMES) {
-    assert.deepEqual(on([{ [name]: false }], allOn), without(name));
-    assert.deepEqual(on([{ [name]: true }], allOff), new Set([name]));
+    assert.deepEqual(on({ [name]: false }, allOn), without(name));
+    assert.deepEqual(on({ [name]: true }, allOff), new Set([name]));
   }
 });
 
 test('a * at the end matches anything', () => {
   assert.ok(workers.length > 1 && workers.length < METRIC_NAMES.length);
-  assert.deepEqual(on([{ 'celery.worker.*': false }], allOn), without(...workers));
-  assert.deepEqual(on([{ 'celery.worker.*': true }], allOff), new Set(workers));
-  assert.deepEqual(on([{ '*': false }], allOn), new Set());
+  assert.deepEqual(on({ 'celery.worker.*': false }, allOn), without(...workers));
+  assert.deepEqual(on({ 'celery.worker.*': true }, allOff), new Set(workers));
+  assert.deepEqual(on({ '*': false }, allOn), new Set());
 });
 
 test('the most specific matching entry wins, in any order', () => {
@@ -64,15 +59,15 @@ test('the most specific matching entry wins, in any order', () => {
     ],
   ];
   for (const [entries, metrics] of cases) {
-    assert.deepEqual(on([entries], allOn), metrics);
-    assert.deepEqual(on([Object.fromEntries(Object.entries(entries).reverse())], allOn), metrics);
+    assert.deepEqual(on(entries, allOn), metrics);
+    assert.deepEqual(on(Object.fromEntries(Object.entries(entries).reverse()), allOn), metrics);
   }
 });
 
 test('an earlier layer wins over more specific entries of a later one', () => {
-  assert.deepEqual(on([{ '*': false }, { 'celery.task.sent': true }], allOn), new Set());
+  assert.deepEqual(on({ '*': false }, { 'celery.task.sent': true }, allOn), new Set());
   assert.deepEqual(
-    on([{ 'celery.worker.*': true }, { '*': false, 'celery.task.sent': true }], allOn),
+    on({ 'celery.worker.*': true }, { '*': false, 'celery.task.sent': true }, allOn),
     new Set(['celery.task.sent', ...workers]),
   );
 });
@@ -81,7 +76,8 @@ test('attributes are those of the most specific entry that has any, which may be
   const [optIn] = OPT_INS;
   assert.ok(optIn !== undefined);
   const [name = '', key = ''] = optIn.split('/');
-  const asked = (...layers: readonly (readonly MetricEntry[])[]) => [...chooseMetrics(layers).choice.optIns];
+  const asked = (...layers: readonly (readonly MetricEntry[])[]) =>
+    chooseMetrics(layers).flatMap(({ optIns }) => optIns);
   assert.deepEqual(asked(), []);
   assert.deepEqual(asked([asks(name, key)]), [optIn]);
   assert.ok(asked([asks('*', key)]).includes(optIn));
@@ -98,11 +94,12 @@ test('the origin of each decision is available', () => {
     [...switches({ 'celery.task.*': false }), asks('celery.task.prefetch_time', 'celery.worker.name')],
     [...switches({ 'celery.task.sent': true, 'celery.worker.up': true })],
   ]);
-  assert.equal(chosen.switchedBy('celery.task.sent'), 'of celery.task.*');
-  assert.equal(chosen.switchedBy('celery.worker.up'), 'of celery.worker.up');
-  assert.equal(chosen.switchedBy('celery.worker.info'), undefined);
-  assert.equal(chosen.attributesBy('celery.task.prefetch_time'), 'of celery.task.prefetch_time');
-  assert.equal(chosen.attributesBy('celery.task.sent'), undefined);
+  const of = (metric: MetricName) => chosen.find(({ name }) => name === metric);
+  assert.equal(of('celery.task.sent')?.enabledBy, 'of celery.task.*');
+  assert.equal(of('celery.worker.up')?.enabledBy, 'of celery.worker.up');
+  assert.equal(of('celery.worker.info')?.enabledBy, undefined);
+  assert.equal(of('celery.task.prefetch_time')?.optInsBy, 'of celery.task.prefetch_time');
+  assert.equal(of('celery.task.sent')?.optInsBy, undefined);
 });
 
 test('the opt-in attributes of a metric are its own', () => {

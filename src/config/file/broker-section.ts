@@ -10,19 +10,9 @@ import {
 } from '../../broker/broker-url.ts';
 import { type Format, oneOf } from '../format/formats.ts';
 import { certificateFile, keyFile } from '../format/pem-file.ts';
-import { isRecorded, NO_BROKER } from '../option-rules.ts';
+import { isRecorded, NO_BROKER, type OptionReader } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
-
-/** Further arguments of Python's `ssl.wrap_socket`, none of which is supported. */
-const OTHER_KEYS = /^(?:server_hostname|ciphers|ssl_version|tls_(?:minimum|maximum)_version|context)$/;
-
-/** The keys of `broker_use_ssl`. */
-export const BROKER_SSL = {
-  ca_certs: certificateFile,
-  certfile: certificateFile,
-  keyfile: keyFile,
-  cert_reqs: oneOf([...VERIFY_BY_CERT_REQS.keys()]),
-} as const;
+import { map, mapOf, present, refused, type Shape } from './shape.ts';
 
 /** The text of `broker_url`, which may also be a list, as in Celery; undefined if a mistake was reported. */
 export function readBrokerUrl(url: FileValue, one: Format<unknown>): string | undefined {
@@ -32,62 +22,69 @@ export function readBrokerUrl(url: FileValue, one: Format<unknown>): string | un
   return texts.length === items.length ? texts.join(';') : undefined;
 }
 
+const KEYS = 'ca_certs, certfile, keyfile, cert_reqs';
+
+/** Further arguments of Python's `ssl.wrap_socket`, none of which is supported. */
+const other = refused('it is not supported; the certificate must match the host of broker_url');
+
+/** The keys of `broker_use_ssl`. */
+export const BROKER_SSL = {
+  ca_certs: present(certificateFile),
+  certfile: present(certificateFile),
+  keyfile: present(keyFile),
+  cert_reqs: present(oneOf([...VERIFY_BY_CERT_REQS.keys()])),
+  server_hostname: other,
+  ciphers: other,
+  ssl_version: other,
+  tls_minimum_version: other,
+  tls_maximum_version: other,
+  context: other,
+};
+
+const sslMap = map(BROKER_SSL, { of: `${KEYS}; or true or false` });
+
 /** As in kombu, an empty map means no TLS, and a map without `cert_reqs` verifies the certificate. */
-export function readBrokerSsl(ssl: FileValue | undefined): BrokerTls | undefined {
-  const tls = { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true };
-  if (ssl === undefined || ssl.value === false) return undefined;
-  if (ssl.value === true) return tls;
-  const keys = Object.keys(BROKER_SSL);
-  if (ssl.isNull || !ssl.expectMap(`${keys.join(', ')}; or true or false`)) {
-    if (ssl.isNull) ssl.complain(`true, false or a map of ${keys.join(', ')}`);
-    return undefined;
-  }
-  for (const [key, value] of ssl.entries()) {
-    if (OTHER_KEYS.test(key)) {
-      value.complain('no such key: it is not supported; the certificate must match the host of broker_url');
-    } else if (!keys.includes(key)) value.complainOfKey(keys);
-  }
-  const [certfile, keyfile] = [ssl.get('certfile'), ssl.get('keyfile')];
-  if (certfile !== undefined && keyfile === undefined) ssl.complainOfMissing('keyfile', keyFile.expects);
-  if (keyfile !== undefined && certfile === undefined)
-    ssl.complainOfMissing('certfile', certificateFile.expects);
-  const certReqs = ssl.get('cert_reqs')?.read(BROKER_SSL.cert_reqs) ?? 'required';
-  const settings = {
-    caFile: ssl.get('ca_certs')?.read(BROKER_SSL.ca_certs),
-    certFile: certfile?.read(BROKER_SSL.certfile),
-    keyFile: keyfile?.read(BROKER_SSL.keyfile),
-    verify: VERIFY_BY_CERT_REQS.get(certReqs) ?? true,
-  };
-  return ssl.entries().length === 0 ? undefined : settings;
-}
+export const USE_SSL: Shape<BrokerTls> = {
+  read(ssl) {
+    const tls = { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true };
+    if (ssl.value === true) return tls;
+    if (ssl.isNull) ssl.complain(`true, false or a map of ${KEYS}`);
+    const keys = ssl.value === false || ssl.isNull ? undefined : sslMap.read(ssl);
+    if (keys === undefined || ssl.entries().length === 0) return undefined;
+    const [certfile, keyfile] = [ssl.get('certfile'), ssl.get('keyfile')];
+    if (certfile !== undefined && keyfile === undefined) ssl.complainOfMissing('keyfile', keyFile.expects);
+    if (keyfile !== undefined && certfile === undefined)
+      ssl.complainOfMissing('certfile', certificateFile.expects);
+    return {
+      caFile: keys.ca_certs,
+      certFile: keys.certfile,
+      keyFile: keys.keyfile,
+      verify: VERIFY_BY_CERT_REQS.get(keys.cert_reqs ?? 'required') ?? true,
+    };
+  },
+};
 
 /**
- * Reports a `broker_use_ssl` that has no effect. An address with `ssl_*` keys of its own uses TLS anyway, so `true` holds
- * for it; but the files and checks of a map are ignored, which the user would not expect.
+ * The addresses with `broker_use_ssl`. Reports one that has no effect. An address with `ssl_*` keys of its own uses TLS
+ * anyway, so `true` holds for it; but the files and checks of a map are ignored, which the user would not expect.
  * @param tls the parsed setting
- * @param broker the addresses, and their text
  */
-export function checkBrokerSsl(
+export function urlsWithSsl(
   ssl: FileValue | undefined,
   tls: BrokerTls | undefined,
-  broker: { readonly urls: BrokerUrls | undefined; readonly text: string | undefined },
-): void {
-  if (ssl === undefined || ssl.isNull || broker.urls === undefined) return;
-  if (isRecorded(broker.urls)) {
-    ssl.complain(NO_BROKER);
-    return;
-  }
-  if (tls === undefined || ssl.value === true) return;
-  const parsed = parseBrokerUrls(broker.text ?? '', tls);
-  const isUsed = parsed.ok && parsed.urls.some((url) => url.scheme !== 'recording' && url.tls === tls);
-  if (!isUsed)
-    ssl.complain('no map: every address of broker_url has ssl_ keys of its own, which take precedence');
+  options: OptionReader,
+): BrokerUrls | undefined {
+  const urls = options.value('broker_url');
+  if (ssl === undefined || ssl.isNull || urls === undefined) return urls;
+  if (isRecorded(urls)) return ssl.complain(NO_BROKER);
+  const parsed = tls === undefined ? undefined : parseBrokerUrls(options.text('broker_url') ?? '', tls);
+  if (parsed?.ok !== true) return urls;
+  const isUsed = parsed.urls.some((url) => url.scheme !== 'recording' && url.tls === tls);
+  if (isUsed || ssl.value === true) return parsed.urls;
+  return ssl.complain('no map: every address of broker_url has ssl_ keys of its own, which take precedence');
 }
 
 /** None is supported: the options of AMQP are those of py-amqp. */
-export function checkTransportOptions(options: FileValue | undefined): void {
-  if (options === undefined || !options.expectMap('transport options')) return;
-  for (const [, value] of options.entries()) {
-    value.complain('no such key: AMQP transport options are not supported');
-  }
-}
+export const TRANSPORT_OPTIONS = mapOf('transport options', (_, value) =>
+  value.complain('no such key: AMQP transport options are not supported'),
+);

@@ -2,90 +2,77 @@
  * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
  * only a file can have. Rules between options are checked later, when all of them are known.
  */
-import type { BrokerTls } from '../../broker/broker-url.ts';
-import type { MetricEntry } from '../metric-choice.ts';
 import { type KeyedRow, OPTIONS, type OptionKey, serviceRows } from '../options.ts';
-import type { Given, GivenTexts } from '../read-options.ts';
-import { checkTransportOptions, readBrokerSsl, readBrokerUrl } from './broker-section.ts';
+import type { Given } from '../read-options.ts';
+import { readBrokerUrl, TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
-import { readMetrics } from './metrics-section.ts';
-import { type GivenAttributes, readServiceResource } from './resource-section.ts';
+import { FILE_METRICS } from './metrics-section.ts';
+import { SERVICE_RESOURCE } from './resource-section.ts';
+import { any, map, mapOf, type Read } from './shape.ts';
 
-export interface CelerySection {
-  /** Options for all services. */
-  readonly given: GivenTexts;
-  readonly metrics: readonly MetricEntry[];
-  /** Undefined: the key is missing, so flags and environment describe the only service. */
-  readonly services: readonly FileService[] | undefined;
-}
+export type CelerySection = Read<typeof CELERY>;
+export type FileService = Read<typeof services>[number];
 
-export interface FileService {
-  readonly name: string;
-  readonly place: FileValue;
-  readonly given: GivenTexts;
-  /** `broker_use_ssl`. */
-  readonly tls: BrokerTls | undefined;
-  readonly resource: GivenAttributes;
-  readonly metrics: readonly MetricEntry[];
-}
+const keysOf = (rows: readonly KeyedRow[]): readonly OptionKey[] => rows.map(([key]) => key);
+const SERVICE_OPTIONS = keysOf(serviceRows());
+const CLUSTER_OPTIONS = keysOf(serviceRows().filter(([, { scope }]) => scope === 'cluster'));
 
-/** Keys of the section and of a service that are not options. */
-const CELERY_KEYS = ['telemetry', 'services', 'metrics'];
-const SERVICE_KEYS = ['broker_use_ssl', 'broker_transport_options', 'resource', 'metrics'];
+const service = map(
+  {
+    broker_use_ssl: USE_SSL,
+    broker_transport_options: TRANSPORT_OPTIONS,
+    resource: SERVICE_RESOURCE,
+    metrics: FILE_METRICS,
+  },
+  { others: SERVICE_OPTIONS },
+);
 
-const CLUSTER_ROWS = serviceRows().filter(([, { scope }]) => scope === 'cluster');
+const services = mapOf('services', (name, place) => {
+  const { format } = OPTIONS.service_name;
+  const isName = name !== '' && name === name.trim() && format.read(name).ok;
+  if (!isName) place.complain(`a service name: ${format.expects}, without leading or trailing spaces`);
+  const keys = service.read(place);
+  return keys === undefined
+    ? undefined
+    : {
+        name,
+        place,
+        given: textsIn(place, SERVICE_OPTIONS),
+        tls: keys.broker_use_ssl,
+        resource: new Map(keys.resource),
+        metrics: keys.metrics?.flat() ?? [],
+      };
+});
 
-export function readCelery(celery: FileValue | undefined): CelerySection {
-  if (celery === undefined || !celery.expectMap('settings')) {
-    return { given: new Map(), metrics: [], services: undefined };
-  }
-  celery.expectKeys([...CLUSTER_ROWS.map(([key]) => key), ...CELERY_KEYS]);
-  const given = readTexts(celery, CLUSTER_ROWS);
-  const telemetry = celery.get('telemetry');
-  if (telemetry?.expectMap('enabled') === true) {
-    telemetry.expectKeys(['enabled']);
-    addText(given, 'self_telemetry', telemetry.get('enabled'));
-  }
-  const section = {
-    given,
-    metrics: readMetrics(celery.get('metrics')),
-    services: readServices(celery.get('services')),
-  };
-  celery.expectVariables();
-  return section;
-}
+const celery = map(
+  { telemetry: map({ enabled: any }, { of: 'enabled' }), services, metrics: FILE_METRICS },
+  { others: CLUSTER_OPTIONS },
+);
 
-function readServices(services: FileValue | undefined): readonly FileService[] | undefined {
-  if (services === undefined) return undefined;
-  if (services.expectMap('services') && services.entries().length === 0) {
-    services.complain('at least one service: its service.name as the key, with a broker_url');
-  }
-  return services.entries().flatMap(([name, place]) => {
-    const { format } = OPTIONS.service_name;
-    const isName = name !== '' && name === name.trim() && format.read(name).ok;
-    if (!isName) place.complain(`a service name: ${format.expects}, without leading or trailing spaces`);
-    return place.expectMap('settings') ? readService(name, place) : [];
-  });
-}
+export const CELERY = {
+  read(place: FileValue) {
+    const keys = celery.read(place) ?? {};
+    const given = textsIn(place, CLUSTER_OPTIONS);
+    addText(given, 'self_telemetry', keys.telemetry?.enabled);
+    const map = place.get('services');
+    if (map !== undefined && keys.services?.length === 0 && map.entries().length === 0) {
+      map.complain('at least one service: its service.name as the key, with a broker_url');
+    }
+    place.expectVariables();
+    return {
+      /** Options for all services. */
+      given,
+      metrics: keys.metrics?.flat() ?? [],
+      /** Undefined: the key is missing, so flags and environment describe the only service. */
+      services: map === undefined ? undefined : (keys.services ?? []),
+    };
+  },
+};
 
-function readService(name: string, place: FileValue): FileService {
-  const rows = serviceRows();
-  place.expectKeys([...rows.map(([key]) => key), ...SERVICE_KEYS]);
-  checkTransportOptions(place.get('broker_transport_options'));
-  return {
-    name,
-    place,
-    given: readTexts(place, rows),
-    tls: readBrokerSsl(place.get('broker_use_ssl')),
-    resource: readServiceResource(place.get('resource')),
-    metrics: readMetrics(place.get('metrics')),
-  };
-}
-
-function readTexts(map: FileValue, rows: readonly KeyedRow[]): Map<OptionKey, Given> {
+function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
-  for (const [key] of rows) addText(given, key, map.get(key));
+  for (const key of keys) addText(given, key, map.get(key));
   return given;
 }
 

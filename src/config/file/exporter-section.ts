@@ -1,144 +1,262 @@
 /**
  * `meter_provider` of a configuration file → the export options, and the settings that only a file can have: views, limits,
- * headers one by one. Each key was validated before; contradictions between keys are reported here, unless a rule between
- * options covers them.
+ * headers one by one. Both, or options alone → the settings of `otlp/`. Contradictions between keys are reported here,
+ * unless a rule between options covers them.
  */
-import type { ExportSchedule, StreamSettings } from '../../otlp/otlp-settings.ts';
-import { trueOrFalse } from '../format/formats.ts';
+import type { OtlpSettings, StreamSettings } from '../../otlp/otlp-settings.ts';
+import { format, oneOf, trueOrFalse, wholeNumber } from '../format/formats.ts';
 import { headerFault, headerList, type Pairs } from '../format/key-value-list.ts';
 import { defaultEndpoint } from '../format/otlp-endpoint.ts';
+import { MASK, quote } from '../format/redaction.ts';
 import type { Mistake } from '../mistake.ts';
-import { defaultOf, fileOf, OPTIONS, type OptionKey } from '../options.ts';
+import { endpointOf } from '../option-rules.ts';
+import { defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
 import type { Origins } from '../origins.ts';
-import type { Given, GivenTexts } from '../read-options.ts';
-import { EXPORT_ROWS } from '../setting.ts';
-import { parsePath, showPath } from './file-path.ts';
+import type { Given, Options } from '../read-options.ts';
+import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
-import { STANDARD_FORMATS as F } from './standard-table.ts';
-import { readViews } from './views.ts';
+import { list, map, placed, type Read, refused, required, scalar } from './shape.ts';
+import { cardinalityLimit, VIEWS } from './views.ts';
 
 /** The default of the specification. */
-export const CARDINALITY_LIMIT = 2000;
+const CARDINALITY_LIMIT = 2000;
 
-export interface MeterProvider
-  extends Pick<StreamSettings, 'views' | 'limits'>,
-    Pick<ExportSchedule, 'pointsPerRequestMax'> {
-  /** Its key in the file. */
-  readonly exporter: 'otlp_grpc' | 'otlp_http';
-  readonly given: GivenTexts;
-  readonly headers: Pairs;
-  /** Where a missing option belongs. */
-  readonly place: (key: OptionKey) => Pick<Mistake, 'path' | 'source'>;
-}
+const DAY_MS = 86_400_000;
 
-type Maybe = FileValue | undefined;
+const READER: FilePath = ['meter_provider', 'readers', 0, 'periodic'];
 
-/** @param root the whole file */
-export function readMeterProvider(root: FileValue, origins: Origins): MeterProvider {
-  const reader = root.find(['meter_provider', 'readers', 0, 'periodic']);
-  const both = reader?.get('exporter');
-  const exporter = both?.get('otlp_grpc') === undefined && both?.get('otlp_http') ? 'otlp_http' : 'otlp_grpc';
-  const otlp = both?.get(exporter);
+export const pointsPerRequest = wholeNumber(1, 1_000_000);
+
+/** 0 is no limit. */
+const timeout = wholeNumber(0, DAY_MS, 'milliseconds');
+/** For names too, because a user may have swapped name and value. */
+const hidden = format('a string', (text) => ({ ok: true, value: text }), { show: () => quote(MASK) });
+
+const option = (key: OptionKey) => scalar<unknown>(OPTIONS[key].format);
+
+const TLS_FILES = {
+  ca_file: option('otlp_certificate'),
+  cert_file: option('otlp_client_certificate'),
+  key_file: option('otlp_client_key'),
+};
+
+/** The keys of both exporters. */
+const OTLP = {
+  endpoint: option('otlp_endpoint'),
+  headers: list(placed(map({ name: required(scalar(hidden), hidden.expects), value: scalar(hidden) }))),
+  headers_list: scalar(headerList),
+  compression: option('otlp_compression'),
+  timeout: scalar(timeout),
+  temporality_preference: scalar(oneOf(['cumulative', 'delta', 'low_memory'])),
+  default_histogram_aggregation: option('otlp_default_histogram_aggregation'),
+};
+
+const ONE_WAY = 'metrics are only exported over OTLP, by otlp_grpc or otlp_http';
+const NO_UP_AND_DOWN = 'no instrument is an up-down counter; use counter';
+
+const GRPC = map({ ...OTLP, tls: map({ ...TLS_FILES, insecure: scalar(trueOrFalse) }) });
+
+const PERIODIC = map({
+  interval: scalar(OPTIONS.metric_export_interval.format),
+  timeout: scalar(timeout),
+  'max_export_batch_size/development': scalar(pointsPerRequest),
+  producers: refused('only the metrics of celery-otel are exported'),
+  cardinality_limits: map({
+    default: scalar(cardinalityLimit),
+    counter: scalar(cardinalityLimit),
+    histogram: scalar(cardinalityLimit),
+    observable_gauge: scalar(cardinalityLimit),
+    gauge: refused('all gauges are asynchronous; use observable_gauge'),
+    observable_counter: refused('all counters are synchronous; use counter'),
+    observable_up_down_counter: refused(NO_UP_AND_DOWN),
+    up_down_counter: refused(NO_UP_AND_DOWN),
+  }),
+  exporter: required(
+    map(
+      {
+        console: refused(ONE_WAY),
+        'otlp_file/development': refused(ONE_WAY),
+        otlp_grpc: GRPC,
+        otlp_http: map({ ...OTLP, tls: map(TLS_FILES), encoding: scalar(oneOf(['protobuf', 'json'])) }),
+      },
+      { one: true },
+    ),
+    'otlp_grpc or otlp_http, with its settings',
+  ),
+});
+
+const ONE_READER = 'only one reader, because all services are exported to one backend';
+
+export const METER_PROVIDER = map({
+  readers: required(
+    list(
+      map({ periodic: PERIODIC, pull: refused(`there is nothing to scrape; ${ONE_WAY}`) }, { one: true }),
+      'maps',
+      ONE_READER,
+    ),
+    'a list of one periodic reader',
+  ),
+  exemplar_filter: scalar(
+    format('always_off, because there are no exemplars', (text) =>
+      text === 'always_off' ? { ok: true, value: text } : undefined,
+    ),
+  ),
+  'meter_configurator/development': refused('enable and disable metrics in celery.metrics'),
+  views: VIEWS,
+});
+
+type Reader = Read<typeof PERIODIC> | undefined;
+
+/** @param root the whole file @param meter what was read of it */
+export function readMeterProvider(
+  root: FileValue,
+  meter: Read<typeof METER_PROVIDER> | undefined,
+  origins: Origins,
+) {
+  const reader = meter?.readers?.[0]?.periodic;
+  const { otlp_grpc: grpc, otlp_http: http } = reader?.exporter ?? {};
+  const exporter = http !== undefined && grpc === undefined ? 'otlp_http' : 'otlp_grpc';
+  const protocol = exporter === 'otlp_grpc' ? 'grpc' : (`http/${http?.encoding ?? 'protobuf'}` as const);
+  const pathOf = (key: OptionKey) => parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
+  const otlp = root.find([...pathOf('otlp_protocol'), exporter]);
   // By the standard, an unset variable means a missing value. But nobody wants a header without its secret, or metrics sent
   // to localhost instead.
   otlp?.expectVariables();
-  const pathOf = (key: OptionKey) => parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
   const given = new Map<OptionKey, Given>();
   for (const [key] of EXPORT_ROWS) {
     const place = root.find(pathOf(key));
-    const text = key === 'otlp_protocol' ? protocolOf(exporter, otlp) : textOf(key, place, reader);
+    const text = key === 'otlp_protocol' ? protocol : textOf(key, place, reader);
     if (place === undefined || text === undefined || !OPTIONS[key].format.read(text).ok) continue;
     given.set(key, { path: showPath(place.path), source: place.source, text });
   }
   checkTls(
     otlp?.get('tls'),
-    given.get('otlp_endpoint')?.text ?? defaultEndpoint(exporter === 'otlp_grpc' ? 'grpc' : 'http/json'),
+    grpc?.tls?.insecure,
+    given.get('otlp_endpoint')?.text ?? defaultEndpoint(protocol),
   );
   return {
+    /** Its key in the file. */
     exporter,
     given,
-    place: (key) =>
+    /** Where a missing option belongs. */
+    place: (key: OptionKey): Pick<Mistake, 'path' | 'source'> =>
       OPTIONS[key].scope === 'export'
-        ? { path: showPath(pathOf(key)), source: root.sourceOf(pathOf(key)) }
-        : { path: key, source: undefined },
-    headers: readHeaders(otlp, origins),
-    views: readViews(root.find(['meter_provider', 'views'])),
-    limits: readLimits(reader?.get('cardinality_limits'), origins),
-    pointsPerRequestMax: reader?.get('max_export_batch_size/development')?.peek(F.pointsPerRequest),
+        ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }
+        : { path: key },
+    headers: readHeaders(otlp, grpc ?? http, origins),
+    views: meter?.views ?? [],
+    limits: readLimits(root.find(READER), reader, origins),
+    pointsPerRequestMax: reader?.['max_export_batch_size/development'],
   };
 }
 
-function protocolOf(exporter: MeterProvider['exporter'], otlp: Maybe): string {
-  if (exporter === 'otlp_grpc') return 'grpc';
-  return otlp?.get('encoding')?.peek(F.encoding) === 'json' ? 'http/json' : 'http/protobuf';
-}
-
 /** The file's value of an option, as text of that option. */
-function textOf(key: OptionKey, place: Maybe, reader: Maybe): string | undefined {
+function textOf(key: OptionKey, place: FileValue | undefined, reader: Reader): string | undefined {
   const text = place?.plain(OPTIONS[key].format);
   if (text === 'low_memory') return 'lowmemory';
   if (text !== '0') return text;
   // 0 means no limit, but an export must end before the next one.
-  const intervalMs = reader?.get('interval')?.peek(F.interval) ?? defaultOf('metric_export_interval');
-  const timeoutMs = reader?.get('timeout')?.peek(F.timeout) ?? defaultOf('metric_export_timeout');
-  if (key === 'metric_export_timeout') return String(intervalMs);
-  return key === 'otlp_timeout' ? String(Math.min(timeoutMs || intervalMs, intervalMs)) : text;
+  const { interval = defaultOf('metric_export_interval'), timeout = defaultOf('metric_export_timeout') } =
+    reader ?? {};
+  if (key === 'metric_export_timeout') return String(interval);
+  return key === 'otlp_timeout' ? String(Math.min(timeout || interval, interval)) : text;
 }
 
-function checkTls(tls: Maybe, endpoint: string): void {
-  const insecure = tls?.get('insecure');
-  const said = insecure?.peek(trueOrFalse);
+function checkTls(tls: FileValue | undefined, insecure: boolean | undefined, endpoint: string): void {
   const scheme = /^https?:/iu.exec(endpoint)?.[0].toLowerCase();
   // By the standard `insecure` applies to endpoints without a scheme; with one it must not contradict the scheme.
-  if (said !== undefined && scheme !== undefined && said !== (scheme === 'http:')) {
-    insecure?.complain(`${!said}, because the endpoint is ${scheme}`);
+  if (insecure !== undefined && scheme !== undefined && insecure !== (scheme === 'http:')) {
+    tls?.get('insecure')?.complain(`${!insecure}, because the endpoint is ${scheme}`);
   }
-  if (scheme !== 'http:' && (endpoint.includes('://') || said !== true)) return;
+  if (scheme !== 'http:' && (endpoint.includes('://') || insecure !== true)) return;
   // A user who sets TLS files believes that the connection is secure.
-  for (const key of ['ca_file', 'cert_file', 'key_file']) {
+  for (const key of Object.keys(TLS_FILES)) {
     const file = tls?.get(key);
-    if (file !== undefined && !file.isNull) file.complain('no file, because the endpoint does not use TLS');
+    if (file?.isNull === false) file.complain('no file, because the endpoint does not use TLS');
   }
 }
 
 /** `headers` take precedence over `headers_list`; headers without a value are ignored, as in the standard. */
-function readHeaders(otlp: Maybe, origins: Origins): Pairs {
+function readHeaders(
+  otlp: FileValue | undefined,
+  settings: Pick<Read<typeof GRPC>, 'headers' | 'headers_list'> | undefined,
+  origins: Origins,
+): Pairs {
   const headers = new Map<string, string>();
-  const add = (from: FileValue, key: string, value: string): void => {
+  const add = (from: FileValue | undefined, key: string, value: string): void => {
     headers.set(key, value);
-    if (otlp !== undefined) origins.note([...otlp.path, 'headers', key], from.source);
+    if (otlp !== undefined) origins.note([...otlp.path, 'headers', key], from?.source);
   };
-  const list = otlp?.get('headers_list');
-  for (const [key, value] of list?.peek(headerList) ?? []) if (list !== undefined) add(list, key, value);
+  for (const [key, value] of settings?.headers_list ?? []) add(otlp?.get('headers_list'), key, value);
   const seen = new Set<string>();
-  for (const entry of otlp?.get('headers')?.items() ?? []) {
-    const key = entry.get('name')?.peek(F.headerName)?.toLowerCase();
-    if (key !== undefined && seen.has(key)) entry.complain('each header only once (case is ignored)');
-    if (key !== undefined) seen.add(key);
-    const value = entry.get('value');
-    const text = value?.peek(F.headerValue);
-    if (key === undefined || value === undefined || text === undefined) continue;
-    const fault = headerFault(key, text);
-    if (fault === undefined) add(value, key, text);
-    else entry.complain(`a valid header; this one ${fault}`);
+  for (const {
+    place,
+    value: { name, value },
+  } of settings?.headers ?? []) {
+    const key = name?.toLowerCase();
+    if (key === undefined) continue;
+    if (seen.has(key)) place.complain('each header only once (case is ignored)');
+    seen.add(key);
+    if (value === undefined) continue;
+    const fault = headerFault(key, value);
+    if (fault === undefined) add(place.get('value'), key, value);
+    else place.complain(`a valid header; this one ${fault}`);
   }
   return headers;
 }
 
 /** Only for the instruments that exist here: counters, histograms and observable gauges. */
-function readLimits(limits: Maybe, origins: Origins): StreamSettings['limits'] {
-  const general = limits?.get('default');
-  const limitOf = (kind: string): number => {
-    const own = limits?.get(kind)?.peek(F.cardinalityLimit);
-    const fallback = general?.peek(F.cardinalityLimit);
-    if (limits !== undefined && general !== undefined && own === undefined && fallback !== undefined) {
-      origins.note([...limits.path, kind], general.source);
+function readLimits(
+  place: FileValue | undefined,
+  reader: Reader,
+  origins: Origins,
+): StreamSettings['limits'] {
+  const limits = reader?.cardinality_limits ?? {};
+  const general = place?.find(['cardinality_limits', 'default']);
+  const limitOf = (kind: 'counter' | 'histogram' | 'observable_gauge'): number => {
+    if (place !== undefined && limits[kind] === undefined) {
+      origins.note([...place.path, 'cardinality_limits', kind], general?.source);
     }
-    return own ?? fallback ?? CARDINALITY_LIMIT;
+    return limits[kind] ?? limits.default ?? CARDINALITY_LIMIT;
   };
   return {
     counter: limitOf('counter'),
     histogram: limitOf('histogram'),
     gauge: limitOf('observable_gauge'),
+  };
+}
+
+/** The settings of `otlp/`. @param meter undefined without a file */
+export function otlpSettings(options: Options, meter?: ReturnType<typeof readMeterProvider>): OtlpSettings {
+  const intervalMs = options.need('metric_export_interval');
+  const protocol = options.need('otlp_protocol');
+  const endpoint = endpointOf(options);
+  if (endpoint?.ok !== true) throw new Error('an invalid endpoint passed the rules');
+  const limits = { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT };
+  return {
+    exporter: {
+      protocol,
+      endpoint: endpoint.value,
+      // fromEntries defines own properties, even for a key like __proto__.
+      headers: Object.fromEntries(meter?.headers ?? options.value('otlp_headers') ?? []),
+      certificateFile: options.value('otlp_certificate'),
+      clientCertificateFile: options.value('otlp_client_certificate'),
+      clientKeyFile: options.value('otlp_client_key'),
+      insecure: options.need('otlp_insecure'),
+      compression: options.need('otlp_compression'),
+      timeoutMs: options.need('otlp_timeout'),
+    },
+    streams: {
+      temporality: options.need('otlp_temporality_preference'),
+      histograms: options.need('otlp_default_histogram_aggregation'),
+      views: meter?.views ?? [],
+      limits: meter?.limits ?? limits,
+    },
+    schedule: {
+      intervalMs,
+      // The default may exceed a short interval, but an export must end before the next one.
+      timeoutMs: Math.min(options.need('metric_export_timeout'), intervalMs),
+      pointsPerRequestMax: meter?.pointsPerRequestMax,
+    },
   };
 }

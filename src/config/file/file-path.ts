@@ -32,3 +32,8 @@ export function parsePath(text: string, words: Readonly<Record<string, string>> 
     return index === undefined ? [named] : [named, Number(index)];
   });
 }
+
+/** `instrumentName` → `instrument_name`. */
+export function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -5,22 +5,16 @@
 import { getStringFromEnv } from '@opentelemetry/core';
 import { type Document, parse, Scalar, visit } from 'yaml';
 
-export interface Substitution {
-  /** Names of all variables that are referred to. */
-  readonly variables: ReadonlySet<string>;
-  /** Scalars with a malformed `${…}`; they are left unchanged. */
-  readonly malformed: readonly Scalar[];
-  /** By scalar: variables that are unset or empty, and have no default there. */
-  readonly unset: ReadonlyMap<Scalar, readonly string[]>;
-}
-
 const REFERENCE = /\$\{(?:env:)?([^}]+)\}/g;
 const NAME_AND_DEFAULT = /^([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^\n}]*))?$/;
 
 /** Replaces the references in all values, never in keys. */
-export function substitute(document: Document): Substitution {
+export function substitute(document: Document) {
+  /** Names of all variables that are referred to. */
   const variables = new Set<string>();
+  /** Scalars with a malformed `${…}`; they are left unchanged. */
   const malformed: Scalar[] = [];
+  /** By scalar: variables that are unset or empty, and have no default there. */
   const unset = new Map<Scalar, string[]>();
   visit(document, {
     Scalar(key, node) {

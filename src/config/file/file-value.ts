@@ -2,31 +2,48 @@
  * One value of a configuration file, with its position: reads scalars, navigates maps and lists, and reports mistakes. It
  * knows no key by name.
  */
-
+import { type Document, isAlias, isMap, isScalar, isSeq, type Scalar } from 'yaml';
 import type { Format } from '../format/formats.ts';
 import { hint } from '../format/near-miss.ts';
-import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
-import type { ConfigFile } from './config-file.ts';
 import { type FilePath, showPath } from './file-path.ts';
+import { keyText } from './yaml-document.ts';
 
 /** A message lists the known keys only if there are at most this many. */
 const KEYS_SHOWN_MAX = 12;
 
-type File = Pick<ConfigFile, 'whereIs' | 'unsetAt'>;
+/** What all values of a file share. */
+interface File {
+  readonly document: Document;
+  /** By scalar: variables that it refers to, without a value and without a default. */
+  readonly unset: ReadonlyMap<Scalar, readonly string[]>;
+  /** Collects the mistakes of all values. */
+  readonly mistakes: Mistake[];
+  readonly name: string;
+  lineOf(node: unknown): number;
+}
 
 export class FileValue {
   readonly path: FilePath;
-  readonly value: unknown;
   readonly #file: File;
-  readonly #mistakes: Mistake[];
+  readonly #node: unknown;
+  readonly #start: unknown;
 
-  /** @param mistakes collects the mistakes of this value and everything within */
-  constructor(path: FilePath, value: unknown, file: File, mistakes: Mistake[]) {
+  /**
+   * @param node undefined or null: no value
+   * @param start the node where it begins: for an entry, its key
+   */
+  constructor(file: File, path: FilePath = [], node: unknown = file.document.contents, start = node) {
     this.path = path;
-    this.value = value;
     this.#file = file;
-    this.#mistakes = mistakes;
+    this.#node = isAlias(node) ? node.resolve(file.document) : node;
+    this.#start = start;
+  }
+
+  /** A scalar, or a list of them; a map is opaque. */
+  get value(): unknown {
+    if (isScalar(this.#node)) return this.#node.value;
+    return isSeq(this.#node) ? this.items().map(({ value }) => value) : this.#node;
   }
 
   /** Whether it has no value: a key alone, or an empty variable. */
@@ -34,65 +51,58 @@ export class FileValue {
     return this.value === null || this.value === undefined;
   }
 
-  /** `otel.yaml:12`. */
-  get source(): string {
-    return this.#file.whereIs(this.path);
+  get line(): number {
+    return this.#file.lineOf(this.#start);
   }
 
-  /** The source of a path within, whether it exists or not. */
-  sourceOf(path: FilePath): string {
-    return this.#file.whereIs([...this.path, ...path]);
+  /** `otel.yaml:12`. */
+  get source(): string {
+    return `${this.#file.name}:${this.line}`;
   }
 
   /** The value of a key; undefined if there is none. */
   get(key: string): FileValue | undefined {
-    const { value } = this;
-    if (!isMap(value) || !Object.hasOwn(value, key)) return undefined;
-    return this.#at(key, value[key]);
+    return this.entries().find(([name]) => name === key)?.[1];
   }
 
   /** The value at a path of keys and indices. */
-  find(path: FilePath): FileValue | undefined {
-    const [step, ...rest] = path;
+  find([step, ...rest]: FilePath): FileValue | undefined {
     if (step === undefined) return this;
     const part = typeof step === 'number' ? this.items()[step] : this.get(step);
     return part?.find(rest);
   }
 
+  /** The value at a path, or the deepest one on the way to it. */
+  nearest([step, ...rest]: FilePath): FileValue {
+    const part = step === undefined ? undefined : this.find([step]);
+    return part?.nearest(rest) ?? this;
+  }
+
   /** The entries of a map; empty for anything else. */
   entries(): readonly (readonly [key: string, value: FileValue])[] {
-    return isMap(this.value)
-      ? Object.entries(this.value).map(([key, value]) => [key, this.#at(key, value)] as const)
-      : [];
+    const file = this.#file;
+    if (!isMap(this.#node)) return [];
+    return this.#node.items.map(({ key, value }) => {
+      const name = keyText(file.document, key) ?? '';
+      return [name, new FileValue(file, [...this.path, name], value ?? null, key)] as const;
+    });
   }
 
   /** The items of a list; empty for anything else. */
   items(): readonly FileValue[] {
-    const { value } = this;
-    return Array.isArray(value) ? value.map((item: unknown, index) => this.#at(index, item)) : [];
+    if (!isSeq(this.#node)) return [];
+    return this.#node.items.map((item, index) => new FileValue(this.#file, [...this.path, index], item));
   }
 
-  /** Whether it is a map or empty; reports anything else. */
-  expectMap(of: string): boolean {
-    if (this.isNull || isMap(this.value)) return true;
-    this.complain(`a map of ${of}`);
+  /** Whether it is a map or a list, or has no value; reports anything else. */
+  expect(kind: 'map' | 'list', of: string): boolean {
+    if (this.isNull || (kind === 'map' ? isMap(this.#node) : isSeq(this.#node))) return true;
+    this.complain(`a ${kind} of ${of}`);
     return false;
-  }
-
-  /** Whether it is a list; reports anything else. */
-  expectList(of: string): boolean {
-    if (Array.isArray(this.value)) return true;
-    this.complain(`a list of ${of}`);
-    return false;
-  }
-
-  /** Reports unknown keys. */
-  expectKeys(known: readonly string[]): void {
-    for (const [key, value] of this.entries()) if (!known.includes(key)) value.complainOfKey(known);
   }
 
   /** Reports this value's key as unknown. @param shownKeys the keys to list */
-  complainOfKey(known: readonly string[], shownKeys = known): void {
+  complainOfKey(known: readonly string[], shownKeys: readonly string[]): void {
     const meant = hint(String(this.path.at(-1)), known);
     const shown =
       shownKeys.length <= KEYS_SHOWN_MAX ? ` (known keys: ${shownKeys.join(', ') || 'none'})` : '';
@@ -104,8 +114,8 @@ export class FileValue {
     const text = this.plain(format);
     if (text !== undefined) return text;
     const quotes = format.schema.type === 'string' && typeof this.value !== 'string' ? ', in quotes' : '';
-    this.complain(format.expects + (isScalar(this.value) ? quotes : ''), shown(this.value, format));
-    return undefined;
+    if (this.isNull || !isScalar(this.#node)) return this.complain(format.expects);
+    return this.complain(format.expects + quotes, format.show(String(this.value)));
   }
 
   /** The value of a scalar; reports one that the format rejects. */
@@ -114,27 +124,23 @@ export class FileValue {
     if (text === undefined) return undefined;
     const reading = format.read(text);
     if (reading.ok) return reading.value;
-    this.complain(reading.expected, format.show(text));
-    return undefined;
-  }
-
-  /** Like `read`, but reports nothing: the value was checked before. */
-  peek<T>(format: Format<T>): T | undefined {
-    const text = this.plain(format);
-    const reading = text === undefined ? undefined : format.read(text);
-    return reading?.ok === true ? reading.value : undefined;
+    return this.complain(reading.expected, format.show(text));
   }
 
   /** Like `text`, but reports nothing. */
   plain(format: Format<unknown>): string | undefined {
-    return textOf(this.value, format) || undefined;
+    const { value } = this;
+    const { type } = format.schema;
+    // A string may stand for any type.
+    const fits = typeof value === 'string' || typeof value === (type === 'integer' ? 'number' : type);
+    return fits ? String(value).trim() || undefined : undefined;
   }
 
   /** Reports a mistake. @param value safe to print */
-  complain(expected: string, value?: string): void {
-    const unset = this.#file.unsetAt(this.path);
+  complain(expected: string, value?: string): undefined {
+    const unset = this.#unset;
     const hint = unset.length === 0 ? '' : ` (not set in the environment: ${unset.join(', ')})`;
-    this.#mistakes.push({
+    this.#file.mistakes.push({
       path: showPath(this.path) || CONFIG_FILE,
       source: this.source,
       value,
@@ -142,11 +148,23 @@ export class FileValue {
     });
   }
 
+  /** Reports keys that a map has twice, here and within. */
+  expectUniqueKeys(): void {
+    const first = new Map<string, FileValue>();
+    for (const [key, value] of this.entries()) {
+      const other = first.get(key);
+      if (other === undefined) first.set(key, value);
+      else value.complain(`each key only once (it is also on line ${other.line})`);
+      value.expectUniqueKeys();
+    }
+    for (const item of this.items()) item.expectUniqueKeys();
+  }
+
   /** Reports variables without value or default, here and within, unless a mistake already mentions them. */
   expectVariables(): void {
     const path = showPath(this.path);
-    const unset = this.#file.unsetAt(this.path);
-    if (unset.length > 0 && !this.#mistakes.some((mistake) => mistake.path === path)) {
+    const unset = this.#unset;
+    if (unset.length > 0 && !this.#file.mistakes.some((mistake) => mistake.path === path)) {
       this.complain(
         `a value or a default for each variable: ${unset.map((name) => `\${${name}:-default}`).join(', ')}`,
       );
@@ -158,37 +176,10 @@ export class FileValue {
   /** Reports a missing key. */
   complainOfMissing(key: string, expected: string): void {
     const path = showPath([...this.path, key]);
-    this.#mistakes.push({ path, source: this.source, value: undefined, expected: `a value: ${expected}` });
+    this.#file.mistakes.push({ path, source: this.source, expected: `a value: ${expected}` });
   }
 
-  #at(step: string | number, value: unknown): FileValue {
-    return new FileValue([...this.path, step], value, this.#file, this.#mistakes);
+  get #unset(): readonly string[] {
+    return (isScalar(this.#node) ? this.#file.unset.get(this.#node) : undefined) ?? [];
   }
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-}
-
-/** A string may stand for any type; numbers and booleans must match the format's type. */
-function textOf(value: unknown, { schema: { type } }: Format<unknown>): string | undefined {
-  switch (typeof value) {
-    case 'string':
-      return value.trim();
-    case 'number':
-      return type === 'number' || type === 'integer' ? String(value) : undefined;
-    case 'boolean':
-      return type === 'boolean' ? String(value) : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function shown(value: unknown, format: Format<unknown>): string | undefined {
-  if (!isScalar(value)) return undefined;
-  return typeof value === 'string' ? quote(value) : format.show(String(value));
 }

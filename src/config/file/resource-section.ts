@@ -3,11 +3,12 @@
  * map.
  */
 import type { ResourceAttributes } from '../../otlp/resource.ts';
+import { line, oneOf } from '../format/formats.ts';
 import { attributeList } from '../format/key-value-list.ts';
 import { quote } from '../format/redaction.ts';
 import { SERVICE_NAME } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
-import { type AttributeType, STANDARD_FORMATS } from './standard-table.ts';
+import { any, list, map, mapOf, placed, type Read, refused, required, scalar } from './shape.ts';
 
 type AttributeValue = ResourceAttributes[string];
 
@@ -24,97 +25,86 @@ const isBoolean = (value: unknown): value is boolean => typeof value === 'boolea
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** A type of the standard: its description, and its reader. */
-type TypeRow = readonly [expected: string, read: (value: unknown) => AttributeValue | undefined];
-
-const one =
-  <T extends AttributeValue>(is: (value: unknown) => value is T) =>
-  (value: unknown) =>
-    is(value) ? value : undefined;
-
-const list =
+const isListOf =
   <T>(is: (item: unknown) => item is T) =>
-  (value: unknown): T[] | undefined =>
-    Array.isArray(value) && value.length > 0 && value.every(is) ? value : undefined;
+  (value: unknown): value is T[] =>
+    Array.isArray(value) && value.length > 0 && value.every(is);
 
-const TYPES: Readonly<Record<AttributeType, TypeRow>> = {
-  string: ['a string', one(isText)],
-  bool: ['true or false', one(isBoolean)],
-  int: ['a whole number', one(isWhole)],
-  double: ['a finite number', one(isNumber)],
-  string_array: ['a list of strings', list(isText)],
-  bool_array: ['a list of booleans', list(isBoolean)],
-  int_array: ['a list of whole numbers', list(isWhole)],
-  double_array: ['a list of finite numbers', list(isNumber)],
-};
+/** The types of the standard: what each expects, and whether a value is of it. */
+const TYPES = new Map<string, readonly [expected: string, is: (value: unknown) => value is AttributeValue]>([
+  ['string', ['a string', isText]],
+  ['bool', ['true or false', isBoolean]],
+  ['int', ['a whole number', isWhole]],
+  ['double', ['a finite number', isNumber]],
+  ['string_array', ['a list of strings', isListOf(isText)]],
+  ['bool_array', ['a list of booleans', isListOf(isBoolean)]],
+  ['int_array', ['a list of whole numbers', isListOf(isWhole)]],
+  ['double_array', ['a list of finite numbers', isListOf(isNumber)]],
+]);
 
-const NAME_BYTES_MAX = 255;
+const isAttribute = (value: unknown): value is AttributeValue =>
+  [...TYPES.values()].some(([, is]) => is(value));
+
+const attributeName = line(255);
+
+export const RESOURCE = map({
+  attributes: list(
+    placed(
+      map({
+        name: required(scalar(attributeName), attributeName.expects),
+        value: required(any, 'the value of the attribute'),
+        type: scalar(oneOf([...TYPES.keys()])),
+      }),
+    ),
+  ),
+  attributes_list: placed(scalar(attributeList)),
+  schema_url: refused('the attributes do not follow one version of a schema'),
+  'detection/development': refused('the metrics describe Celery, not this host or this process'),
+});
 
 /**
  * `resource.attributes` take precedence over `resource.attributes_list`.
  * @param named whether services get their names elsewhere, so that `service.name` is a mistake here
  */
-export function readResource(resource: FileValue | undefined, named: boolean): GivenAttributes {
+export function readResource(resource: Read<typeof RESOURCE> | undefined, named: boolean): GivenAttributes {
   const given = new Map<string, GivenAttribute>();
   const add = (name: string, value: AttributeValue, place: FileValue): void => {
     if (named && name === SERVICE_NAME) {
       place.complain('no service.name: the keys of celery.services name the services');
     } else given.set(name, { value, source: place.source });
   };
-  const list = resource?.get('attributes_list');
-  for (const [name, value] of list?.peek(attributeList) ?? []) {
-    if (list !== undefined) add(name, value, list);
-  }
+  const { attributes = [], attributes_list: list } = resource ?? {};
+  if (list !== undefined) for (const [name, value] of list.value) add(name, value, list.place);
   const seen = new Set<string>();
-  for (const entry of resource?.get('attributes')?.items() ?? []) {
-    const name = entry.get('name')?.peek(STANDARD_FORMATS.attributeName);
-    const value = entry.get('value');
-    if (name === undefined || value === undefined) continue;
+  for (const { place, value: entry } of attributes) {
+    const { name, value, type } = entry;
+    const isMistyped = type === undefined && place.get('type')?.isNull === false;
+    if (name === undefined || value === undefined || isMistyped) continue;
     if (seen.has(name)) value.complain('each attribute only once');
     seen.add(name);
+    const [expected, is] = TYPES.get(type ?? 'string') ?? ['', isText];
+    const found = value.value;
+    if (is(found)) add(name, found, value);
     // The standard ignores an attribute without a value.
-    const attribute = value.isNull ? undefined : readTyped(value, entry.get('type'));
-    if (attribute !== undefined) add(name, attribute, value);
+    else if (!value.isNull) {
+      const shown = isText(found)
+        ? quote(found)
+        : isBoolean(found) || isNumber(found)
+          ? `${found}`
+          : undefined;
+      value.complain(type === undefined ? `${expected}, or a type` : expected, shown);
+    }
   }
   return given;
-}
-
-function readTyped(value: FileValue, type: FileValue | undefined): AttributeValue | undefined {
-  const isTyped = type !== undefined && !type.isNull;
-  const name = isTyped ? type.peek(STANDARD_FORMATS.attributeType) : 'string';
-  if (name === undefined) return undefined;
-  const [expected, read] = TYPES[name];
-  const attribute = read(value.value);
-  if (attribute === undefined) {
-    const { value: found } = value;
-    const shown = isText(found)
-      ? quote(found)
-      : isBoolean(found) || isNumber(found)
-        ? String(found)
-        : undefined;
-    value.complain(`${expected}${isTyped ? '' : ', or a type'}`, shown);
-  }
-  return attribute;
 }
 
 /** The map `resource` of a service; types follow from the values. */
-export function readServiceResource(resource: FileValue | undefined): GivenAttributes {
-  const given = new Map<string, GivenAttribute>();
-  if (resource === undefined || !resource.expectMap('attributes')) return given;
-  for (const [key, value] of resource.entries()) {
-    const attribute = untyped(value.value);
-    if (key === SERVICE_NAME) value.complain('no service.name: the key of the service is its name');
-    else if (key.trim() === '' || Buffer.byteLength(key) > NAME_BYTES_MAX) {
-      value.complain(`a name of at most ${NAME_BYTES_MAX} bytes`);
-    } else if (attribute === undefined) {
-      value.complain('a string, a number, a boolean, or a list of one of these types');
-    } else given.set(key, { value: attribute, source: value.source });
+export const SERVICE_RESOURCE = mapOf('attributes', (key, place): [string, GivenAttribute] | undefined => {
+  const { value, source } = place;
+  if (key === SERVICE_NAME) return place.complain('no service.name: the key of the service is its name');
+  if (key.trim() === '' || !attributeName.read(key).ok) {
+    return place.complain(`a name: ${attributeName.expects}`);
   }
-  return given;
-}
-
-function untyped(value: unknown): AttributeValue | undefined {
-  return Object.values(TYPES)
-    .map(([, read]) => read(value))
-    .find((attribute) => attribute !== undefined);
-}
+  if (isAttribute(value)) return [key, { value, source }];
+  return place.complain('a string, a number, a boolean, or a list of one of these types');
+});

@@ -4,16 +4,12 @@
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
-import { wildcard } from '../../otlp/collect/wildcard.ts';
+import { selects, wildcard } from '../../otlp/collect/wildcard.ts';
 import { VERSION } from '../../version.ts';
 import { hint } from '../format/near-miss.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
-
-export interface PlacedView {
-  readonly place: FileValue;
-  readonly view: View;
-}
+import type { Placed } from './shape.ts';
 
 const CATALOG: ReadonlyMap<string, InstrumentRow> = new Map(Object.entries({ ...METRICS, ...SELF_METRICS }));
 
@@ -41,8 +37,12 @@ const SDK_METER = '@opentelemetry/';
 const NO_KINDS: readonly InstrumentKind[] = ['gauge', 'observable_counter', 'observable_up_down_counter'];
 
 /** Reports all mistakes. */
-export function checkViews(views: readonly PlacedView[]): void {
-  const selections = views.map((placed) => ({ ...placed, metrics: selectedBy(placed.view.selector) }));
+export function checkViews(views: readonly Placed<View>[]): void {
+  const selections = views.map(({ place, value: view }) => ({
+    place,
+    view,
+    metrics: selectedBy(view.selector),
+  }));
   for (const { place } of selections) {
     const selector = place.get('selector');
     if (selector?.entries().every(([, value]) => value.isNull) === true) {
@@ -69,29 +69,18 @@ function isRead(place: FileValue | undefined, value: unknown): boolean {
   return value !== undefined || place === undefined || place.isNull;
 }
 
-interface Selection extends PlacedView {
+interface Selection {
+  readonly place: FileValue;
+  readonly view: View;
   /** The selected metrics of the catalog. */
   readonly metrics: readonly string[];
 }
 
-function selectedBy({
-  instrumentName = '*',
-  instrumentKind,
-  unit,
-  meterName,
-  meterVersion,
-}: ViewSelector): readonly string[] {
-  const isNamed = wildcard(instrumentName, { ignoreCase: true });
-  return [...CATALOG]
-    .filter(
-      ([name, row]) =>
-        isNamed(name) &&
-        (instrumentKind ?? KIND[row.instrument]) === KIND[row.instrument] &&
-        (unit ?? row.unit) === row.unit &&
-        (meterName ?? METER_NAME) === METER_NAME &&
-        (meterVersion ?? VERSION) === VERSION,
-    )
-    .map(([name]) => name);
+function selectedBy(selector: ViewSelector): readonly string[] {
+  const meter = { meterName: METER_NAME, meterVersion: VERSION, meterSchemaUrl: '' };
+  return [...CATALOG].flatMap(([name, { instrument, unit }]) =>
+    selects(selector, { ...meter, name, kind: KIND[instrument], unit }) ? [name] : [],
+  );
 }
 
 /** Whether it may select something that is not in the catalog. */

@@ -1,85 +1,111 @@
-/**
- * `meter_provider.views` of a configuration file → views. Each key was validated before; `view-checks.ts` checks views
- * against the catalog.
- */
-import type { AggregationChoice, View, ViewSelector, ViewStream } from '../../otlp/collect/view.ts';
-import { finiteNumber, trueOrFalse } from '../format/formats.ts';
-import type { FileValue } from './file-value.ts';
-import { STANDARD_FORMATS as F } from './standard-table.ts';
+/** `meter_provider.views` of a configuration file → views. `view-checks.ts` checks them against the catalog. */
+import type { AggregationChoice, View } from '../../otlp/collect/view.ts';
+import { finiteNumber, format, line, oneOf, trueOrFalse, wholeNumber } from '../format/formats.ts';
+import { into, list, map, placed, present, refused, required, scalar } from './shape.ts';
 import { checkViews } from './view-checks.ts';
 
+const SERIES_MAX = 1_000_000;
+const BUCKETS_MAX = 16_384;
+
+/** At least two, because one point is reserved for the overflow. */
+export const cardinalityLimit = wholeNumber(2, SERIES_MAX);
+export const maxScale = wholeNumber(-10, 20);
+export const maxSize = wholeNumber(2, BUCKETS_MAX);
+
+const text = scalar(line(1024));
+const pattern = scalar(line(255));
+const patterns = list(pattern, 'values');
+const flag = scalar(trueOrFalse);
+
+/** Metrics API, "Instrument name syntax". */
+const streamName = format(
+  'a letter, followed by letters, digits or _ . - /, at most 255 characters',
+  (name) => (/^[a-z][a-z0-9_.\-/]{0,254}$/i.test(name) ? { ok: true, value: name } : undefined),
+);
+
+const instrumentType = oneOf([
+  'counter',
+  'gauge',
+  'histogram',
+  'observable_counter',
+  'observable_gauge',
+  'observable_up_down_counter',
+  'up_down_counter',
+]);
+
+const selector = into(
+  map({
+    instrumentName: pattern,
+    instrumentType: scalar(instrumentType),
+    unit: text,
+    meterName: text,
+    meterVersion: text,
+    meterSchemaUrl: refused('the meters have no schema URL'),
+  }),
+  ({ instrumentType: instrumentKind, ...others }) => ({ ...others, instrumentKind }),
+);
+
+/** An aggregation without settings. */
+const plain = (kind: 'default' | 'drop' | 'sum' | 'last_value') =>
+  into(map({}), (): AggregationChoice => ({ kind }));
+
+const explicit = into(
+  map({ boundaries: placed(list(present(finiteNumber), 'values')), recordMinMax: flag }),
+  ({ boundaries, recordMinMax = true }): AggregationChoice => {
+    const isAscending = boundaries?.value.every(
+      (number, index, all) => index === 0 || number > (all[index - 1] ?? number),
+    );
+    if (isAscending === false) boundaries?.place.complain('numbers in ascending order');
+    return { kind: 'explicit_bucket_histogram', boundaries: boundaries?.value, recordMinMax };
+  },
+);
+
 /** The defaults of the specification ("Base2 Exponential Bucket Histogram Aggregation"). */
-const MAX_SCALE = 20;
-const MAX_SIZE = 160;
+const base2 = into(
+  map({ maxScale: scalar(maxScale), maxSize: scalar(maxSize), recordMinMax: flag }),
+  ({ maxScale = 20, maxSize = 160, recordMinMax = true }): AggregationChoice => ({
+    kind: 'base2_exponential_bucket_histogram',
+    maxScale,
+    maxSize,
+    recordMinMax,
+  }),
+);
 
-type Maybe = FileValue | undefined;
+const aggregation = into(
+  map(
+    {
+      default: plain('default'),
+      drop: plain('drop'),
+      sum: plain('sum'),
+      last_value: plain('last_value'),
+      explicit_bucket_histogram: explicit,
+      base2_exponential_bucket_histogram: base2,
+    },
+    { one: true },
+  ),
+  (kinds) => Object.values(kinds).find((kind) => kind !== undefined),
+);
 
-export function readViews(views: FileValue | undefined): readonly View[] {
-  const placed = (views?.items() ?? []).map((place) => ({
-    place,
-    view: { selector: readSelector(place.get('selector')), stream: readStream(place.get('stream')) },
-  }));
-  checkViews(placed);
-  return placed.map(({ view }) => view);
-}
+const stream = into(
+  map({
+    name: scalar(streamName),
+    description: text,
+    aggregation,
+    aggregationCardinalityLimit: scalar(cardinalityLimit),
+    attributeKeys: map({ included: patterns, excluded: patterns }),
+  }),
+  ({ aggregationCardinalityLimit: cardinalityLimit, ...others }) => ({ ...others, cardinalityLimit }),
+);
 
-function readSelector(selector: Maybe): ViewSelector {
-  return {
-    instrumentName: selector?.get('instrument_name')?.peek(F.pattern),
-    instrumentKind: selector?.get('instrument_type')?.peek(F.instrumentType),
-    unit: selector?.get('unit')?.peek(F.text),
-    meterName: selector?.get('meter_name')?.peek(F.text),
-    meterVersion: selector?.get('meter_version')?.peek(F.text),
-  };
-}
+const view = into(
+  map({
+    selector: required(selector, 'the instruments that it selects'),
+    stream: required(stream, 'the settings for the selected instruments'),
+  }),
+  ({ selector = {}, stream = {} }) => ({ selector, stream }),
+);
 
-function readStream(stream: Maybe): ViewStream {
-  const keys = stream?.get('attribute_keys');
-  const included = readPatterns(keys?.get('included'));
-  const excluded = readPatterns(keys?.get('excluded'));
-  return {
-    name: stream?.get('name')?.peek(F.streamName),
-    description: stream?.get('description')?.peek(F.text),
-    aggregation: readAggregation(stream?.get('aggregation')),
-    cardinalityLimit: stream?.get('aggregation_cardinality_limit')?.peek(F.cardinalityLimit),
-    attributeKeys: included === undefined && excluded === undefined ? undefined : { included, excluded },
-  };
-}
-
-function readPatterns(patterns: Maybe): readonly string[] | undefined {
-  return patterns?.items().flatMap((pattern) => pattern.peek(F.pattern) ?? []);
-}
-
-function readAggregation(aggregation: Maybe): AggregationChoice | undefined {
-  const [entry] = aggregation?.entries() ?? [];
-  if (entry === undefined) return undefined;
-  const [kind, settings] = entry;
-  const recordMinMax = settings.get('record_min_max')?.peek(trueOrFalse) ?? true;
-  switch (kind) {
-    case 'default':
-    case 'drop':
-    case 'sum':
-    case 'last_value':
-      return { kind };
-    case 'explicit_bucket_histogram':
-      return { kind, boundaries: readBoundaries(settings.get('boundaries')), recordMinMax };
-    case 'base2_exponential_bucket_histogram':
-      return {
-        kind,
-        maxScale: settings.get('max_scale')?.peek(F.maxScale) ?? MAX_SCALE,
-        maxSize: settings.get('max_size')?.peek(F.maxSize) ?? MAX_SIZE,
-        recordMinMax,
-      };
-    default:
-      return undefined;
-  }
-}
-
-function readBoundaries(boundaries: Maybe): readonly number[] | undefined {
-  const numbers = boundaries?.items().flatMap((boundary) => boundary.peek(finiteNumber) ?? []);
-  const isAscending = numbers?.every(
-    (number, index) => index === 0 || number > (numbers[index - 1] ?? number),
-  );
-  if (isAscending === false) boundaries?.complain('numbers in ascending order');
-  return numbers;
-}
+export const VIEWS = into(list(placed(view)), (views): readonly View[] => {
+  checkViews(views);
+  return views.map(({ value }) => value);
+});

@@ -1,41 +1,17 @@
 /**
- * Parses a configuration file as YAML: finds syntax errors, and the line of each value. Messages repeat keys only, because
+ * Parses a configuration file as YAML: finds syntax errors, and the line of each node. Messages repeat keys only, because
  * values may be secrets.
  */
 import {
   type Document,
   isAlias,
-  isMap,
   isNode,
-  isPair,
   isScalar,
-  isSeq,
   LineCounter,
-  type Node,
   parseDocument,
-  type Scalar,
   visit,
   type YAMLError,
 } from 'yaml';
-import type { FilePath } from './file-path.ts';
-
-/** A mistake on a line. */
-export interface LineMistake {
-  readonly line: number;
-  /** The path it is about; undefined: the whole file. */
-  readonly path?: FilePath;
-  readonly expected: string;
-}
-
-export interface YamlText {
-  readonly document: Document;
-  readonly mistakes: readonly LineMistake[];
-  /** The line of the deepest existing part of the path. */
-  lineOf(path: FilePath): number;
-  lineOfNode(node: Node): number;
-  /** The scalar at a path. */
-  scalarAt(path: FilePath): Scalar | undefined;
-}
 
 /** Our own messages, because the parser's quote the file. */
 const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
@@ -66,69 +42,47 @@ const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
 
 const ALIASES_MAX = 100;
 
-export function readYaml(text: string): YamlText {
+/** The document, and the mistakes in its syntax by their lines. */
+export function readYaml(text: string) {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     version: '1.2',
     prettyErrors: false,
     lineCounter: lines,
-    // The parser's check treats 1 and "1" as different keys, and names neither.
+    // The parser's check treats 1 and "1" as different keys, and names neither: FileValue has one of its own.
     uniqueKeys: false,
   });
   // Warnings count as mistakes: an unknown tag, for example, would be ignored.
-  const mistakes: LineMistake[] = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
+  const mistakes = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
   }));
-  const lineOfNode = (node: unknown): number => lines.linePos(startOf(node)).line;
-  const duplicate = (path: FilePath, first: Node, second: Node): LineMistake => ({
-    line: lineOfNode(second),
-    path,
-    expected: `${SYNTAX.DUPLICATE_KEY} (it is also on line ${lineOfNode(first)})`,
-  });
+  const lineOf = (node: unknown): number => lines.linePos(startOf(node)).line;
   let aliases = 0;
   visit(document, {
-    Map(_, node, ancestors) {
-      // With syntax errors, a "key" may be any part of the text.
-      if (document.errors.length > 0) return;
-      const first = new Map<string, Node>();
-      for (const { key } of node.items) {
-        const text = keyText(document, key);
-        if (text === undefined || !isNode(key)) continue;
-        const other = first.get(text);
-        if (other === undefined) first.set(text, key);
-        else mistakes.push(duplicate([...pathTo(document, [...ancestors, node]), text], other, key));
-      }
-    },
     Alias(_, node, ancestors) {
       aliases += 1;
       // Resolving an alias walks the whole document.
       if (aliases > ALIASES_MAX) return visit.BREAK;
       const target = node.resolve(document);
       if (target !== undefined && !ancestors.includes(target)) return undefined;
-      mistakes.push({ line: lineOfNode(node), expected: SYNTAX.BAD_ALIAS });
+      mistakes.push({ line: lineOf(node), expected: SYNTAX.BAD_ALIAS });
       return undefined;
     },
     Pair(_, { key }) {
       if (isScalar(key) || (isAlias(key) && isScalar(key.resolve(document)))) return;
-      mistakes.push({ line: lineOfNode(key), expected: SYNTAX.NON_STRING_KEY });
+      mistakes.push({ line: lineOf(key), expected: SYNTAX.NON_STRING_KEY });
     },
   });
   if (aliases > ALIASES_MAX || (mistakes.length === 0 && !isBounded(document))) {
     mistakes.push({ line: 1, expected: SYNTAX.RESOURCE_EXHAUSTION });
   }
-  const walk = (path: FilePath) => walkTo(document, path);
   // The parser may report the same mistake for each token of a line.
   const once = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]));
   return {
     document,
     mistakes: [...once.values()].sort((a, b) => a.line - b.line),
-    lineOf: (path) => lines.linePos(walk(path).start).line,
-    lineOfNode,
-    scalarAt(path) {
-      const { node } = walk(path);
-      return isScalar(node) ? node : undefined;
-    },
+    lineOf,
   };
 }
 
@@ -143,41 +97,8 @@ function isBounded(document: Document): boolean {
   }
 }
 
-/** The node at a path, if it exists, and the start of the deepest existing part. */
-function walkTo(document: Document, path: FilePath): { node: Node | undefined; start: number } {
-  let node: unknown = document.contents;
-  let start = startOf(node);
-  for (const step of path) {
-    if (isAlias(node)) node = node.resolve(document);
-    const part: { at: unknown; value: unknown } | undefined = partOf(document, node, step);
-    if (part === undefined) return { node: undefined, start };
-    start = startOf(part.at);
-    node = part.value;
-  }
-  if (isAlias(node)) node = node.resolve(document);
-  return { node: isNode(node) ? node : undefined, start };
-}
-
-/** The path of the last node; each node contains the next. */
-function pathTo(document: Document, nodes: readonly unknown[]): FilePath {
-  return nodes.flatMap((node, index): FilePath => {
-    if (isPair(node)) return [keyText(document, node.key) ?? ''];
-    return isSeq(node) ? [node.items.indexOf(nodes[index + 1])] : [];
-  });
-}
-
-/** The entry or item that a step leads to, and the node where it starts: for an entry, its key. */
-function partOf(document: Document, node: unknown, step: string | number) {
-  if (isMap(node) && typeof step === 'string') {
-    const pair = node.items.find(({ key }) => keyText(document, key) === step);
-    return pair === undefined ? undefined : { at: pair.key, value: pair.value };
-  }
-  if (!isSeq(node) || typeof step !== 'number' || step >= node.items.length) return undefined;
-  return { at: node.items[step], value: node.items[step] };
-}
-
 /** A key as a property name. */
-function keyText(document: Document, key: unknown): string | undefined {
+export function keyText(document: Document, key: unknown): string | undefined {
   const scalar = isAlias(key) ? key.resolve(document) : key;
   return isScalar(scalar) ? String(scalar.value ?? '') : undefined;
 }

@@ -25,7 +25,7 @@ export interface Format<T> {
   readonly expects: string;
   readonly schema: ScalarSchema;
   /** The unit of a number; part of `expects`, never of a text. */
-  readonly unit?: Unit;
+  readonly unit?: Unit | undefined;
   /** Whether its flag may be used without a value, which means `true`. */
   readonly flagAlone: boolean;
   /** Reads a trimmed, non-empty text. */
@@ -38,7 +38,12 @@ export interface Format<T> {
 export function format<T>(
   expects: string,
   read: (text: string) => Reading<T> | undefined,
-  parts?: { flagAlone?: boolean; show?: (text: string) => string; schema?: ScalarSchema; unit?: Unit },
+  parts?: {
+    flagAlone?: boolean;
+    show?: (text: string) => string;
+    schema?: ScalarSchema;
+    unit?: Unit | undefined;
+  },
 ): Format<T> {
   return {
     expects,
@@ -46,7 +51,7 @@ export function format<T>(
     flagAlone: parts?.flagAlone ?? false,
     read: (text) => read(text) ?? { ok: false, expected: expects },
     show: parts?.show ?? quote,
-    ...(parts?.unit === undefined ? {} : { unit: parts.unit }),
+    unit: parts?.unit,
   };
 }
 
@@ -58,7 +63,7 @@ export function wholeNumber(min: number, max: number, unit?: Unit): Format<numbe
       const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
       return value >= min && value <= max ? { ok: true, value } : undefined;
     },
-    { schema: { type: 'integer', minimum: min, maximum: max }, ...(unit === undefined ? {} : { unit }) },
+    { schema: { type: 'integer', minimum: min, maximum: max }, unit },
   );
 }
 

@@ -44,47 +44,36 @@ export function defaultEndpoint(protocol: OtlpProtocol): string {
   return protocol === 'grpc' ? 'http://localhost:4317' : `http://localhost:4318${SIGNAL_PATHS.metrics}`;
 }
 
+/** URL parsers drop line breaks and tabs. */
+function parse(text: string): URL | null {
+  return /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
+}
+
+const NO_CREDENTIALS = 'no user or password in it; use headers for credentials';
+
 function readUrl(text: string): Reading<string> | undefined {
-  const url = /[\s\p{Cc}]/u.test(text) || !/^https?:\/\//i.test(text) ? null : URL.parse(text);
+  const url = /^https?:\/\//i.test(text) ? parse(text) : null;
   if (url === null) return undefined;
-  if (url.username !== '' || url.password !== '') {
-    return refuse(EXPECTS_URL, 'no user or password in it; use headers for credentials');
-  }
-  if (text.includes('#')) return refuse(EXPECTS_URL, 'no # in it');
-  return { ok: true, value: url.href };
+  if (url.username + url.password !== '') return refuse(EXPECTS_URL, NO_CREDENTIALS);
+  return text.includes('#') ? refuse(EXPECTS_URL, 'no # in it') : { ok: true, value: url.href };
 }
 
 function readGrpc(text: string): Reading<string> | undefined {
-  // URL parsers drop line breaks and tabs.
-  if (/[\s\p{Cc}]/u.test(text)) return undefined;
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
-  if (scheme === 'unix')
-    return /^unix:\/\/\/./i.test(text) ? { ok: true, value: `unix${text.slice(4)}` } : undefined;
+  const [, scheme, rest = text] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(text) ?? [];
   // Without a scheme, prepend https:// to parse the host, as the exporter does.
-  const url = URL.parse(scheme === undefined ? `https://${text}` : text);
-  if (url === null || url.hostname === '') return undefined;
-  if (url.username !== '' || url.password !== '')
-    return refuse(EXPECTS, 'no user or password in it; use headers for credentials');
+  const url = parse(scheme === undefined ? `https://${text}` : text);
+  if (url === null) return undefined;
+  if (url.protocol === 'unix:') return /^\/./.test(rest) ? { ok: true, value: `unix://${rest}` } : undefined;
+  if (url.hostname === '' || !/^https?:$/.test(url.protocol)) return undefined;
+  if (url.username + url.password !== '') return refuse(EXPECTS, NO_CREDENTIALS);
   if (/[?#]/.test(text) || url.pathname !== '/') {
     return refuse(EXPECTS, 'no path after the host: gRPC has none (is this an endpoint for OTLP over HTTP?)');
   }
-  const rest = text.slice(scheme === undefined ? 0 : scheme.length + 3).replace(/\/$/, '');
-  switch (scheme) {
-    case undefined:
-      return hasPort(rest) ? { ok: true, value: rest } : refuse(EXPECTS, 'a port, as in host:4317');
-    case 'https':
-      return { ok: true, value: `https://${rest}` };
-    case 'http':
-      return hasPort(rest)
-        ? { ok: true, value: `http://${rest}` }
-        : refuse(EXPECTS, 'a port, as in http://host:4317');
-    default:
-      return undefined;
-  }
-}
-
-function hasPort(hostAndPort: string): boolean {
-  return /:\d+$/.test(hostAndPort);
+  const host = rest.replace(/\/$/, '');
+  const address = scheme === undefined ? host : `${url.protocol}//${host}`;
+  if (scheme !== undefined && url.protocol === 'https:') return { ok: true, value: address };
+  const example = scheme === undefined ? 'host:4317' : 'http://host:4317';
+  return /:\d+$/.test(host) ? { ok: true, value: address } : refuse(EXPECTS, `a port, as in ${example}`);
 }
 
 function refuse(expects: string, reason: string): Reading<string> {

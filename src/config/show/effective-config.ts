@@ -8,13 +8,12 @@ import type { View } from '../../otlp/collect/view.ts';
 import type { OtlpSettings } from '../../otlp/otlp-settings.ts';
 import { printable } from '../../printable.ts';
 import type { Config, ServiceConfig } from '../config.ts';
-import { type FilePath, parsePath, showPath } from '../file/file-path.ts';
+import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
 import { optInsOf } from '../metric-choice.ts';
 import { isRecorded, SERVICE_NAME } from '../option-rules.ts';
-import { fileOf, type OptionKey, serviceRows } from '../options.ts';
+import { EXPORT_ROWS, fileOf, type OptionKey, type SetValue, serviceRows, settingsIn } from '../options.ts';
 import type { Origins } from '../origins.ts';
-import { EXPORT_ROWS, type Setting, settingsIn } from '../setting.ts';
 
 /** Lines with an undefined value are omitted. */
 type Line = readonly [path: FilePath, value: unknown];
@@ -58,7 +57,7 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
   ];
 }
 
-function settingLines(settings: readonly Setting[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
+function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
   return settings.map(({ key, value, scale }) => [
     pathOf(key),
     typeof value === 'number' ? value / scale : value,
@@ -115,16 +114,12 @@ function otlpLines(otlp: OtlpSettings): readonly Line[] {
   ];
 }
 
-function viewLines(at: FilePath, { selector, stream }: View): readonly Line[] {
-  const { aggregation, ...others } = stream;
-  const { kind, ...settings } = aggregation ?? { kind: undefined };
-  const isEmpty = Object.keys(settings).length === 0;
+function viewLines(at: FilePath, { selector, stream: { aggregation, ...others } }: View): readonly Line[] {
+  const { kind, ...settings } = aggregation ?? {};
   return [
     ...linesOf([...at, 'selector'], selector),
     ...linesOf([...at, 'stream'], others),
-    ...(kind === undefined
-      ? []
-      : linesOf([...at, 'stream', 'aggregation', kind], isEmpty ? NO_SETTINGS : settings)),
+    ...(kind === undefined ? [] : linesOf([...at, 'stream', 'aggregation', kind], settings)),
   ];
 }
 
@@ -136,18 +131,15 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** All leaves of a value, under the standard's names. */
 function linesOf(at: FilePath, value: unknown): readonly Line[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[at, value]];
-  return Object.entries(value).flatMap(([key, item]) =>
-    linesOf([...at, NAMES[key] ?? key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)], item),
-  );
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const entries = isMap ? Object.entries(value) : [];
+  if (entries.length === 0) return [[at, value]];
+  return entries.flatMap(([key, item]) => linesOf([...at, NAMES[key] ?? snakeCase(key)], item));
 }
-
-/** An empty map. */
-const NO_SETTINGS = Object.freeze([]);
 
 /** As YAML, on one line. */
 function textOf(value: unknown): string {
-  if (value === NO_SETTINGS) return '{}';
+  if (typeof value === 'object' && !Array.isArray(value)) return '{}';
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
   if (typeof value !== 'string') return String(value);
   // An address may have been set by mistake: hide its password.

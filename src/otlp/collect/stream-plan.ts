@@ -9,8 +9,8 @@ import type { Aggregation } from '../aggregate/aggregation.ts';
 import { explicitBuckets } from '../aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../aggregate/exponential-buckets.ts';
 import type { CardinalityLimits, StreamSettings } from '../otlp-settings.ts';
-import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View, ViewSelector } from './view.ts';
-import { wildcard } from './wildcard.ts';
+import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View } from './view.ts';
+import { selects, wildcard } from './wildcard.ts';
 
 /** The kinds of instruments, each with its cardinality limit. */
 const LIMITS = {
@@ -46,7 +46,15 @@ export function streamPlans(
   settings: StreamSettings,
 ): readonly StreamPlan[] {
   const { description = '', unit = '', valueType = ValueType.DOUBLE } = asked.options ?? {};
-  const selecting = settings.views.filter(({ selector }) => selects(selector, asked, scope));
+  const selectable = {
+    kind: asked.kind,
+    name: asked.name,
+    unit,
+    meterName: scope.name,
+    meterVersion: scope.version ?? '',
+    meterSchemaUrl: scope.schemaUrl ?? '',
+  };
+  const selecting = settings.views.filter(({ selector }) => selects(selector, selectable));
   const streams = selecting.length === 0 ? [{}] : selecting.map(({ stream }: View) => stream);
   return streams.flatMap((stream: View['stream']): StreamPlan[] => {
     const aggregation = stream.aggregation ?? { kind: 'default' };
@@ -65,23 +73,6 @@ export function streamPlans(
       },
     ];
   });
-}
-
-function selects(
-  selector: ViewSelector,
-  { kind, name, options }: Asked,
-  scope: InstrumentationScope,
-): boolean {
-  const { instrumentName, instrumentKind, unit, meterName, meterVersion, meterSchemaUrl } = selector;
-  const fits = (wanted: string | undefined, is = '') => wanted === undefined || wanted === is;
-  return (
-    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(name)) &&
-    fits(instrumentKind, kind) &&
-    fits(unit, options?.unit) &&
-    fits(meterName, scope.name) &&
-    fits(meterVersion, scope.version) &&
-    fits(meterSchemaUrl, scope.schemaUrl)
-  );
 }
 
 function keeper({ included, excluded = [] }: AttributeKeyChoice): (key: string) => boolean {

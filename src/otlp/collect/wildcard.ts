@@ -1,4 +1,31 @@
-/** Patterns of the declarative configuration: `?` matches any character, `*` any number of them. Pure. */
+/**
+ * Whether a view selects an instrument, and the patterns of the declarative configuration: `?` matches any character, `*`
+ * any number of them. Pure.
+ */
+import type { InstrumentKind, ViewSelector } from './view.ts';
+
+/** What a selector looks at. */
+export interface Selectable {
+  readonly name: string;
+  readonly kind: InstrumentKind;
+  readonly unit: string;
+  readonly meterName: string;
+  readonly meterVersion: string;
+  readonly meterSchemaUrl: string;
+}
+
+export function selects(selector: ViewSelector, asked: Selectable): boolean {
+  const { instrumentName, instrumentKind, unit, meterName, meterVersion, meterSchemaUrl } = selector;
+  const fits = (wanted: string | undefined, is: string) => wanted === undefined || wanted === is;
+  return (
+    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(asked.name)) &&
+    fits(instrumentKind, asked.kind) &&
+    fits(unit, asked.unit) &&
+    fits(meterName, asked.meterName) &&
+    fits(meterVersion, asked.meterVersion) &&
+    fits(meterSchemaUrl, asked.meterSchemaUrl)
+  );
+}
 
 /** @param ignoreCase for instrument names, which are case-insensitive */
 export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: string) => boolean {

@@ -1,12 +1,12 @@
 /** Every key of the standard's file is supported or refused, as the table says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STANDARD } from '../../../src/config/file/standard-table.ts';
 import { METER_NAME } from '../../../src/meter/catalog.ts';
 import { VERSION } from '../../../src/version.ts';
 import { configOf, load, mistakesOf } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 import { standardPaths } from './standard-schema.ts';
+import { STANDARD } from './standard-shapes.ts';
 
 type Node = Record<string, unknown>;
 
@@ -63,21 +63,20 @@ function set(root: Node, row: string, value: unknown): void {
 const shown = (row: string): string => row.replaceAll('[]', '[0]');
 
 test('every key of the standard has a row, and every row is a key of the standard', () => {
-  const paths = standardPaths((path) => STANDARD[path]?.kind === 'refused');
+  const paths = standardPaths((path) => STANDARD.get(path)?.refused !== undefined);
   assert.ok(paths.length > 80);
-  assert.deepEqual(paths.toSorted(), Object.keys(STANDARD).sort());
+  assert.deepEqual(paths.toSorted(), [...STANDARD.keys()].sort());
 });
 
 test('an unsupported key is refused by its path, with a reason', () => {
-  const refused = Object.entries(STANDARD).filter(([, { kind }]) => kind === 'refused');
+  const refused = [...STANDARD].filter(([, shape]) => shape.refused !== undefined);
   assert.ok(refused.length > 10);
-  for (const [row, verdict] of refused) {
-    assert.ok(verdict.kind === 'refused');
+  for (const [row, shape] of refused) {
     for (const value of [{}, null, 'x']) {
       const mistakes = mistakesOf(documentWith(row, value));
       const mine = mistakes.filter((line) => line.startsWith(`${shown(row)} (f:`));
       assert.equal(mine.length, 1, `${row}: ${mistakes.join('\n')}`);
-      assert.ok(mine[0]?.endsWith(`: expected no such key: ${verdict.reason}`), mine[0]);
+      assert.ok(mine[0]?.endsWith(`: expected no such key: ${shape.refused}`), mine[0]);
     }
   }
 });
@@ -148,9 +147,7 @@ function exporterSamples(
   );
 }
 
-const SCALARS = Object.entries(STANDARD).flatMap(([row, verdict]) =>
-  verdict.kind === 'scalar' ? [{ row, verdict }] : [],
-);
+const SCALARS = [...STANDARD].flatMap(([row, shape]) => (shape.format === undefined ? [] : [{ row, shape }]));
 
 test('every supported key has an effect', () => {
   assert.deepEqual(SCALARS.map(({ row }) => row).sort(), Object.keys(SAMPLES).sort());
@@ -179,7 +176,7 @@ test('every supported key refuses a value of another type, by its path', () => {
 });
 
 test('a key without a value is like a missing one, unless it is required', () => {
-  const required = SCALARS.filter(({ verdict }) => verdict.required !== undefined).map(({ row }) => row);
+  const required = SCALARS.filter(({ shape }) => shape.required !== undefined).map(({ row }) => row);
   assert.deepEqual(required.sort(), [
     'file_format',
     'meter_provider.readers[].periodic.exporter.otlp_grpc.headers[].name',

@@ -4,6 +4,7 @@
  */
 
 import { BROKER_SSL } from '../../../src/config/file/broker-section.ts';
+import type { Shape } from '../../../src/config/file/shape.ts';
 import type { ScalarSchema } from '../../../src/config/format/formats.ts';
 import { optInsOf } from '../../../src/config/metric-choice.ts';
 import { type KeyedRow, OPTIONS, type OptionRow, serviceRows } from '../../../src/config/options.ts';
@@ -98,16 +99,15 @@ function typed(text: string, { type }: ScalarSchema): string | number | boolean 
 }
 
 function serviceMaps(): Schema {
-  const docs: Readonly<Record<keyof typeof BROKER_SSL, string>> = {
+  const docs: Readonly<Record<string, string>> = {
     ca_certs: "PEM file with the certificates to trust instead of the system's.",
     certfile: 'PEM file with the certificate that is shown to the broker; goes with `keyfile`.',
     keyfile: 'PEM file with the key of `certfile`.',
     cert_reqs: "Whether the broker's certificate is verified; it is unless this is `none`.",
   };
-  const ssl = Object.entries(BROKER_SSL).map(([key, format]) => [
-    key,
-    { description: Reflect.get(docs, key), ...orReference(format.schema) },
-  ]);
+  const ssl = Object.entries<Shape<unknown>>(BROKER_SSL).flatMap(([key, { format }]) =>
+    format === undefined ? [] : [[key, { description: docs[key], ...orReference(format.schema) }] as const],
+  );
   return {
     broker_use_ssl: {
       description:

@@ -1,16 +1,16 @@
 /** docs/configuration.md agrees with the table about each key of the standard. */
 import { test } from 'node:test';
-import { STANDARD } from '../../../src/config/file/standard-table.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
+import { STANDARD } from '../file/standard-shapes.ts';
 
 const DOCUMENT = new URL('../../../docs/configuration.md', import.meta.url);
 
 /** Keys grouped by their parent. */
 function honoured(): string {
   const isLeaf = (path: string): boolean =>
-    !Object.keys(STANDARD).some((other) => /^[.[]/.test(other.slice(path.length)) && other.startsWith(path));
-  const paths = Object.entries(STANDARD).flatMap(([path, { kind }]) =>
-    kind !== 'refused' && isLeaf(path) ? [path] : [],
+    ![...STANDARD.keys()].some((other) => /^[.[]/.test(other.slice(path.length)) && other.startsWith(path));
+  const paths = [...STANDARD].flatMap(([path, shape]) =>
+    shape.refused === undefined && isLeaf(path) ? [path] : [],
   );
   const byParent = Map.groupBy(paths, (path) => path.replace(/\.?[^.]*$/, ''));
   const code = (text: string): string => `\`${text}\``;
@@ -23,8 +23,8 @@ function honoured(): string {
 }
 
 function refused(): string {
-  const rows = Object.entries(STANDARD).flatMap(([path, verdict]) =>
-    verdict.kind === 'refused' ? [[`\`${path}\``, verdict.reason]] : [],
+  const rows = [...STANDARD].flatMap(([path, shape]) =>
+    shape.refused === undefined ? [] : [[`\`${path}\``, shape.refused]],
   );
   return markdownTable(['refused', 'because'], rows);
 }
