@@ -10,6 +10,8 @@ export interface ActiveCount {
   readonly timestampMs: number;
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
+  /** Where among the events of the process it came. */
+  readonly place: number;
   /** The connection to the broker on which it was told, counted. */
   readonly session: number;
 }

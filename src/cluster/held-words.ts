@@ -39,6 +39,8 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly arrivedAtMs: number;
   readonly spokeMs: number;
   readonly session: number;
+  /** Where among the events of its process it came. */
+  place = 0;
   /** Who is to apply it; undefined once it has. */
   holder: Holder | undefined = undefined;
   /** The one that reached us next. */

@@ -10,9 +10,8 @@ const SCHEDULED = 1;
 const STARTED = 2;
 const IMPLAUSIBLE = 4;
 /** Above the marks. */
-const AHEAD_SHIFT = 3;
-const MARKS = (1 << AHEAD_SHIFT) - 1;
-const AHEAD_S_MAX = 2 ** 28 - 1;
+const PLACE_SHIFT = 3;
+const MARKS = (1 << PLACE_SHIFT) - 1;
 
 /** How far a run has come: it waits for an ETA of its own, or for a free slot, or it has started. */
 export type Stage = 'scheduled' | 'waiting' | 'started';
@@ -77,14 +76,12 @@ export class Run {
     return this.implausibleTime ? undefined : this.sinceMs;
   }
 
-  /** When it was told of last, by the worker's clock, epoch ms; to the second where it waits for an ETA. */
-  get toldMs(): number {
-    return this.sinceMs - (this.#marks >>> AHEAD_SHIFT) * 1000;
+  /** Where among the events of its process it was told of last; among the marks, since a field would be eight bytes. */
+  get place(): number {
+    return this.#marks >>> PLACE_SHIFT;
   }
-  /** How far ahead of that `sinceMs` is; among the marks, since a field would be eight bytes. */
-  set aheadMs(aheadMs: number) {
-    const aheadS = Math.min(Math.floor(aheadMs / 1000), AHEAD_S_MAX);
-    this.#marks = (this.#marks & MARKS) | (aheadS << AHEAD_SHIFT);
+  set place(place: number) {
+    this.#marks = (this.#marks & MARKS) | (place << PLACE_SHIFT);
   }
 
   get isExpected(): boolean {

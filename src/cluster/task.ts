@@ -115,6 +115,8 @@ export class HeldEvent {
   clock = -1;
   /** When it reached us, in listened time, ms. */
   arrivedAtMs = 0;
+  /** Where among the events of its process it came. */
+  place = 0;
   /** It has left the window before its turn. */
   released = false;
   /** The next of its task, in the order in which they happened. */
@@ -157,6 +159,7 @@ export class HeldEvent {
     this.implausibleTime = event.implausibleMs !== undefined;
     this.clock = event.clock;
     this.arrivedAtMs = arrivedAtMs;
+    this.place = instance.arrivals.last;
     this.released = false;
     this.next = undefined;
     this.nextArrived = undefined;

@@ -125,11 +125,11 @@ test('a container that is restarted: the same nodename and pid, a new greeting, 
 
 test('what the new process tells before its greeting has come is its own all the same', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
   tell(on, running('u2', 15.1));
   const greeting = signal('worker-online', { processed: 0, timestampMs: T0_MS + 15_000 });
   on.cluster.apply(greeting, T0_MS + 15_300);
-  tell(on, heartbeats(17, 27, 1));
+  tell(on, heartbeats(17, 27, 1, { clock: 9 }));
   upAt(on, 28);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
   tell(on, [[40, succeeded(of('u2'))]]);
@@ -151,11 +151,11 @@ test('a greeting whose counts go on is a reconnect', () => {
 
 test('counts that fall and stay low are those of another process, though its greeting was missed', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
-  tell(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3 })]);
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+  tell(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3, clock: 9 })]);
   upAt(on, 35);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
-  tell(on, heartbeats(35, 41, 1, { processed: 20 }));
+  tell(on, heartbeats(35, 41, 1, { processed: 20, clock: 50 }));
   upAt(on, 45);
   assert.deepEqual(news(on), []);
   assert.equal(progress(on).processed, 17);
