@@ -1,6 +1,7 @@
 /**
  * The order in which the events of one pid reached us, and where its logical clock fell in it: there another process has
- * begun. A system clock may be set at that very moment, so none is asked. Pure.
+ * begun. A system clock may be set at that very moment, so it is only a hint: where it goes on, a small fall is enough.
+ * Pure.
  */
 
 /** Places are kept in so many bits, and compared only while they are near one another. */
