@@ -10,6 +10,8 @@ export interface ActiveCount {
   readonly timestampMs: number;
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
+  /** Its place in the arrivals of its pid. */
+  readonly place: number;
   /** The number of the broker connection that it arrived on. */
   readonly session: number;
 }

@@ -3,6 +3,7 @@
  * follows from the events alone, so that the order in which they reach us makes no difference, unless a clock was set back
  * while several processes had the task.
  */
+import { isFarBefore, placesAfter } from './arrivals.ts';
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
 import { apart } from './word-order.ts';
 
@@ -18,14 +19,38 @@ const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
   'task-cancelled': 8,
 };
 
+/** What came at a place among the events of a pid. */
+type Placed = Pick<HeldEvent, 'instance' | 'place'>;
+
 /** A number for each type. */
 export function rankOf(type: WorkerTaskEvent['type']): number {
   return RANKS[type];
 }
 
+/** Whether one process told them, as far as that is known: where its clock fell, another may have begun. */
+export function isOfOneProcess(one: Placed, other: Placed): boolean {
+  const instance = one.instance.at(one.place);
+  if (instance !== other.instance.at(other.place)) return false;
+  const { fallenAt } = instance.arrivals;
+  return (
+    fallenAt === undefined || placesAfter(one.place, fallenAt) < 0 === placesAfter(other.place, fallenAt) < 0
+  );
+}
+
+/** Whether two processes told them that have one pid after the other. */
+function isOfAnother(one: HeldEvent, other: HeldEvent): boolean {
+  if (one.instance.hash !== other.instance.hash || isOfOneProcess(one, other)) return false;
+  if (one.instance.at(one.place) !== other.instance.at(other.place)) return true;
+  const areTimesKnown = !one.implausibleTime && !other.implausibleTime;
+  if (!areTimesKnown || one.clock < other.clock === one.timestampMs < other.timestampMs) return false;
+  return isFarBefore(Math.min(one.clock, other.clock), Math.max(one.clock, other.clock));
+}
+
 /** Whether one happened before the other. */
 export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
-  const order = apart(one, other, one.instance === other.instance) || RANKS[one.type] - RANKS[other.type];
+  if (isOfAnother(one, other)) return placesAfter(one.place, other.place) < 0;
+  const order =
+    apart(one, other, one.instance.hash === other.instance.hash) || RANKS[one.type] - RANKS[other.type];
   if (order !== 0) return order < 0;
   if (one.instance.nodename !== other.instance.nodename)
     return one.instance.nodename < other.instance.nodename;

@@ -39,6 +39,8 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly arrivedAtMs: number;
   readonly spokeMs: number;
   readonly session: number;
+  /** Its place in the arrivals of its pid. */
+  place = 0;
   /** The process that will apply it; undefined once it has. */
   holder: Holder | undefined = undefined;
   /** The next one to arrive. */

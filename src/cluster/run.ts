@@ -10,9 +10,8 @@ const SCHEDULED = 1;
 const STARTED = 2;
 const IMPLAUSIBLE = 4;
 /** Above the marks. */
-const AHEAD_SHIFT = 3;
-const MARKS = (1 << AHEAD_SHIFT) - 1;
-const AHEAD_S_MAX = 2 ** 28 - 1;
+const PLACE_SHIFT = 3;
+const MARKS = (1 << PLACE_SHIFT) - 1;
 
 /** A run waits for its ETA (`scheduled`), waits for a free pool slot, or has started. */
 export type Stage = 'scheduled' | 'waiting' | 'started';
@@ -77,14 +76,12 @@ export class Run {
     return this.implausibleTime ? undefined : this.sinceMs;
   }
 
-  /** The time of its last event, by the worker’s clock, epoch ms; to the second while it waits for an ETA. */
-  get toldMs(): number {
-    return this.sinceMs - (this.#marks >>> AHEAD_SHIFT) * 1000;
+  /** The place of its last event in the arrivals of its pid; among the marks, since a field would cost eight bytes. */
+  get place(): number {
+    return this.#marks >>> PLACE_SHIFT;
   }
-  /** How far `sinceMs` is ahead of `toldMs`; among the marks, since a field would cost eight bytes. */
-  set aheadMs(aheadMs: number) {
-    const aheadS = Math.min(Math.floor(aheadMs / 1000), AHEAD_S_MAX);
-    this.#marks = (this.#marks & MARKS) | (aheadS << AHEAD_SHIFT);
+  set place(place: number) {
+    this.#marks = (this.#marks & MARKS) | (place << PLACE_SHIFT);
   }
 
   get isExpected(): boolean {

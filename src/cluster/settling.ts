@@ -4,6 +4,9 @@
  * each of them settled and observes what follows. It walks in steps; what changes between two of them is taken as it is when
  * it is looked at.
  */
+
+import type { ActiveCount } from './active-counts.ts';
+import { placesAfter } from './arrivals.ts';
 import { find } from './chain.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import { LAST_WORDS_MS } from './lateness.ts';
@@ -35,13 +38,14 @@ interface Begun {
   runs: number;
 }
 
-/** So many of the runs that began until then are none. */
+/** Of those that began before the count, so many are none: the ones that began at least so many places before it. */
 interface Doubt {
   readonly runs: number;
-  readonly untilMs: number;
+  readonly count: ActiveCount | undefined;
+  readonly places: number;
 }
 
-const NO_DOUBT: Doubt = { runs: 0, untilMs: Number.NEGATIVE_INFINITY };
+const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0 };
 
 /** Each takes a fraction of a microsecond. */
 const TASKS_A_STEP = 1000;
@@ -141,14 +145,13 @@ class Settling {
 
   /** That another process has begun under the same pid, and has the run, may have become known since it was told. */
   #assign(task: Task, run: Run): void {
-    const instance = run.instance.at(run.toldMs);
+    const instance = run.instance.at(run.place);
     if (instance === run.instance) return;
-    const { tasks } = this.#settled;
-    // It was told of long before that process was: the clock was set back in between.
-    if (tasks.lastHeardMs(task) < instance.firstSeenMs - LAST_WORDS_MS) return;
-    tasks.assign(run, instance);
-    for (let earlier = task.runs; earlier !== run && earlier !== undefined; earlier = earlier.next) {
-      if (earlier.standing === 'expected' && earlier.instance !== instance) earlier.standing = 'redelivered';
+    this.#settled.tasks.assign(run, instance);
+    for (let other = task.runs; other !== undefined; other = other.next) {
+      const isEarlier = other.instance.hash === instance.hash && placesAfter(run.place, other.place) > 0;
+      if (isEarlier && other.standing === 'expected' && other.instance.at(other.place) !== instance)
+        other.standing = 'redelivered';
     }
   }
 
@@ -174,7 +177,7 @@ class Settling {
     // One that was forgotten for lack of room may be alive, but its runs can no longer be followed.
     const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
     yield* eachRunning(instance, begun, (run, task) => {
-      if (doubted < doubt.runs && run.sinceMs <= doubt.untilMs) {
+      if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places) {
         run.standing = 'doubted';
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
@@ -190,18 +193,18 @@ class Settling {
   *#doubt(instance: WorkerInstance, begun: Begun): Steps<Doubt> {
     const told = instance.settledActive(this.#listenedMs);
     if (told === undefined) return NO_DOUBT;
-    const untilMs = told.timestampMs - STAMP_TOLERANCE_MS;
-    const begunMs = new Float64Array(begun.runs);
-    let count = 0;
-    yield* eachRunning(instance, begun, ({ sinceMs }) => {
+    const begunAt = new Float64Array(begun.runs);
+    let before = 0;
+    yield* eachRunning(instance, begun, (run) => {
+      const places = placesBefore(told, run);
       // Meanwhile more may have begun.
-      if (sinceMs > untilMs || count === begunMs.length) return;
-      begunMs[count] = sinceMs;
-      count += 1;
+      if (places <= 0 || before === begunAt.length) return;
+      begunAt[before] = -places;
+      before += 1;
     });
-    const runs = count - told.active;
+    const runs = before - told.active;
     if (runs <= 0) return NO_DOUBT;
-    return { runs, untilMs: yield* largestOfSmallest(begunMs.subarray(0, count), runs) };
+    return { runs, count: told, places: -(yield* largestOfSmallest(begunAt.subarray(0, before), runs)) };
   }
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
@@ -236,6 +239,14 @@ function eachRunning(instance: WorkerInstance, { tasks }: Begun, act: (run: Run,
       if (run.instance === instance && run.hasStarted && run.isExpected) act(run, task);
     }
   });
+}
+
+/** How many places before the count the run began, in the order in which their process told it; 0 if not before it. */
+function placesBefore(count: ActiveCount | undefined, run: Run): number {
+  if (count === undefined) return 0;
+  const afterMs = run.sinceMs - count.timestampMs + STAMP_TOLERANCE_MS;
+  // What began later may have overtaken it.
+  return afterMs > 0 && afterMs <= LAST_WORDS_MS ? 0 : placesAfter(count.place, run.place);
 }
 
 function isMoreExpected(task: Task): boolean {

@@ -77,20 +77,15 @@ export class StartTally {
     return this.#highest;
   }
 
-  /** Whether it had started a task by then, by its own clock. */
-  hasBegunBefore(timestampMs: number): boolean {
-    return (this.highest ?? 0) > 0 || this.#seenUntil(timestampMs - TOLERATED_SLICES * this.#sliceMs) > 0;
+  /** Its next report is the base for later ones. */
+  compareAnew(): void {
+    this.#base = undefined;
   }
 
-  /** Hands over the starts since then: they belong to the process that took its place. */
-  splitAt(timestampMs: number, successor: StartTally): void {
-    const first = Math.floor(timestampMs / this.#sliceMs);
-    for (let slice = Math.max(first, this.#newest - SLICES + 1); slice <= this.#newest; slice += 1) {
-      const starts = this.#slices[slice % SLICES] ?? 0;
-      for (let start = 0; start < starts; start += 1) successor.started(slice * this.#sliceMs);
-      this.#slices[slice % SLICES] = 0;
-      this.#seen -= starts;
-    }
+  /** Hands over the last starts: they belong to the process that took its place. */
+  handOver(starts: number, successor: StartTally): void {
+    successor.#seen += starts;
+    this.#seen -= starts;
   }
 
   /** No more starts are counted. */
@@ -103,7 +98,8 @@ export class StartTally {
     if (this.#base === undefined) {
       // A backlog: which starts happened after this report is not known.
       if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
-      this.#base = { processed, seen: this.#seenUntil(timestampMs - toleratedMs) };
+      // What it had not begun yet was not seen before.
+      this.#base = { processed, seen: Math.min(processed, this.#seenUntil(timestampMs - toleratedMs)) };
       return 0;
     }
     const last = Math.floor((timestampMs + toleratedMs) / this.#sliceMs);

@@ -9,8 +9,6 @@ import { hasPassed, LAST_WORDS_MS } from './lateness.ts';
 export interface Restart {
   /** The first of its words that came. */
   readonly first: HeldWord;
-  /** The one that proved it. */
-  readonly proof: HeldWord;
   /** Those from which its counts are to be followed. */
   readonly words: readonly HeldWord[];
 }
@@ -39,13 +37,12 @@ export class StrayWords {
     if (isFromBefore) {
       this.#late ??= word;
       if (!hasPassed(LAST_WORDS_MS, this.#late.arrivedAtMs, word.arrivedAtMs)) return undefined;
-      // Many starts that it counts were taken for those of the other.
-      return { first: this.#late, proof: word, words: [] };
+      return { first: this.#late, words: [this.#late, word] };
     }
     const before = this.#foreign;
     this.#foreign ??= word;
     // What seemed late may have been its own all the same.
-    return before && { first: this.#late ?? before, proof: word, words: [before, word] };
+    return before && { first: this.#late ?? before, words: [before, word] };
   }
 
   /** The process has said more itself. One that is there for so long is not the one that another has replaced. */
@@ -53,9 +50,5 @@ export class StrayWords {
     this.#late = undefined;
     if (this.#foreign !== undefined && hasPassed(LAST_WORDS_MS, this.#foreign.arrivedAtMs, arrivedAtMs))
       this.#foreign = undefined;
-  }
-
-  clear(): void {
-    this.#foreign = this.#late = undefined;
   }
 }

@@ -5,6 +5,7 @@
 import type { TaskSent } from '../celery/event.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
+import { isOfOneProcess } from './event-order.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import type { Names } from './names.ts';
 import { delayedRoutingKey } from './native-delay.ts';
@@ -60,7 +61,7 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
 /** What a worker told of a task; to be called in the order in which it happened. */
 export function happened(around: LifeSurroundings, event: HeldEvent): void {
   // That another process has begun under the same pid may have become known after the event had come.
-  event.instance = event.instance.at(event.timestampMs);
+  event.instance = event.instance.at(event.place);
   switch (event.type) {
     case 'task-received':
       received(around, event);
@@ -80,7 +81,7 @@ function received(around: LifeSurroundings, event: HeldEvent): void {
   const run = beginRun(around, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
-  run.aheadMs = run.sinceMs - event.timestampMs;
+  run.place = event.place;
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
@@ -150,7 +151,7 @@ function started(around: LifeSurroundings, event: HeldEvent): void {
   around.tasks.assign(run, instance);
   run.dueMs = undefined;
   run.sinceMs = event.timestampMs;
-  run.aheadMs = 0;
+  run.place = event.place;
   run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
   around.finished?.started(run, plausibleMs);
@@ -179,6 +180,7 @@ function ended(around: LifeSurroundings, event: HeldEvent): void {
   // The task that took the place of these has ended, so they are over as well.
   closeReplaced(around.tasks, task);
   task.over = isFinal(event);
+  if (task.over) markDone(event);
   around.tasks.expectMore(task, task.runs !== undefined || !task.over);
   around.tasks.weigh(task);
   if (event.type === 'task-revoked') {
@@ -242,10 +244,17 @@ function endingRank(run: Run, event: HeldEvent): number {
   if (run.instance.nodename === event.instance.nodename) {
     if (run.standing === 'replaced') return 2;
     // After a restart a task may have been delivered again to the same name.
-    return run.instance === event.instance ? 4 : 3;
+    return isOfOneProcess(run, event) ? 4 : 3;
   }
   // What waits in one worker may be told as revoked by another; every other end is told by the worker that has the run.
   return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
+}
+
+/** What a process of that pid has done is not lost with one before it. */
+function markDone({ task, instance }: HeldEvent): void {
+  for (let run = task.runs; run !== undefined; run = run.next) {
+    if (run.standing === 'expected' && run.instance.hash === instance.hash) run.standing = 'redelivered';
+  }
 }
 
 function closeReplaced(tasks: TaskTable, task: Task): void {

@@ -114,6 +114,8 @@ export class HeldEvent {
   clock = -1;
   /** In listened time, ms. */
   arrivedAtMs = 0;
+  /** Its place in the arrivals of its pid. */
+  place = 0;
   /** It has left the window together with a later event. */
   released = false;
   /** The next of its task, in the order in which they happened. */
@@ -153,6 +155,7 @@ export class HeldEvent {
     this.implausibleTime = event.implausibleMs !== undefined;
     this.clock = event.clock;
     this.arrivedAtMs = arrivedAtMs;
+    this.place = instance.arrivals.last;
     this.released = false;
     this.next = undefined;
     this.nextArrived = undefined;

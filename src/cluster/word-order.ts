@@ -1,7 +1,8 @@
 /** The order in which one process told what it did, and said what it told of itself. Pure. */
 import type { WorkerSignal } from '../celery/event.ts';
+import { isFarBefore } from './arrivals.ts';
 
-type Said = Pick<WorkerSignal, 'timestampMs' | 'implausibleMs' | 'clock'>;
+type Said = Pick<WorkerSignal, 'timestampMs' | 'implausibleMs'>;
 
 /** When something was told. */
 interface Told {
@@ -22,16 +23,14 @@ export function apart(one: Told, other: Told, ofOneProcess: boolean): number {
 }
 
 /** Whether one was said before the other, by the clock of their host alone: by that even where it is years off. */
-export function isEarlier(one: Omit<Said, 'clock'>, other: Omit<Said, 'clock'>): boolean {
+export function isEarlier(one: Said, other: Said): boolean {
   return one.implausibleMs !== undefined && other.implausibleMs !== undefined
     ? one.implausibleMs < other.implausibleMs
     : one.timestampMs < other.timestampMs;
 }
 
-/** Whether one was said before the other, which came first. */
-export function isBefore(one: Said, other: Said): boolean {
-  const isVague = one.implausibleMs !== undefined || other.implausibleMs !== undefined;
-  // The clock of the host may have been set back, or another process may have begun, with a logical clock of its own.
-  const isContrary = !isVague && other.clock >= 0 && one.clock > other.clock;
-  return !isContrary && apart(one, other, isVague) < 0;
+/** Whether one was said before the other, which came first: unless it comes from a process that has begun since. */
+export function isBefore(one: Told & Said, other: Told & Said): boolean {
+  const isAnew = one.clock >= 0 && isFarBefore(one.clock, other.clock) && !isEarlier(one, other);
+  return !isAnew && apart(one, other, true) < 0;
 }

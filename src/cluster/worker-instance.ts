@@ -3,27 +3,16 @@
  * order in which it said them, once no earlier one can still come; signs of life count at once. It does not decide whether
  * it is dead.
  */
-import type { WorkerSignal } from '../celery/event.ts';
+import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
+import { Arrivals, type FirstSign, placesAfter } from './arrivals.ts';
 import { hashOf } from './fingerprint.ts';
 import type { HeldWord } from './held-words.ts';
-import { GOODBYE_MS, LAST_WORDS_MS, RECONNECT_MS, settlingMs } from './lateness.ts';
+import { GOODBYE_MS, hasPassed, LAST_WORDS_MS, RECONNECT_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
 import { isOfOlder, type Restart, StrayWords } from './stray-words.ts';
 import { isBefore, isEarlier } from './word-order.ts';
-
-/** The first event of a process. */
-export interface FirstSign {
-  /** In listened time, ms; less how long it took to come, up to a window. */
-  readonly seenMs: number;
-  /** The same, less all the time that it took. */
-  readonly spokeMs: number;
-  /** By its own clock, epoch ms. */
-  readonly toldMs: number;
-  /** The connection to the broker on which it came, counted. */
-  readonly session: number;
-}
 
 /** What all instances have in common. */
 export interface InstanceSurroundings {
@@ -49,19 +38,19 @@ export class WorkerInstance {
   /** When it was first and when it was last heard of, in listened time, ms. */
   readonly firstSeenMs: number;
   lastSeenMs: number;
-  /** The timestamp of its first event, by its own clock, epoch ms. */
-  firstToldMs: number;
+  readonly arrivals: Arrivals;
+  /** Where it began in the order in which the events of its pid came. */
+  #beganAt = 0;
   /** When it sent its first event, in listened time, ms; in this order processes follow one another. */
   firstSpokeMs: number;
   /** Others were known that began after that: it may be gone, or a clock be wrong. */
   seemsLate = false;
-  /** Where its clock is behind that of the process before it: by its own clock, until when it was taken for that one. */
-  #mistakenUntilMs = Number.POSITIVE_INFINITY;
   /** The connection to the broker on which it was last heard of, counted. */
   lastSession: number;
   /** The process of the same pid that began after it: in containers, a pid and a nodename survive a restart. */
   rebornAs: WorkerInstance | undefined;
   #predecessor: WorkerInstance | undefined;
+  #hasGreeted = false;
   /** The last of its words that came after its successor had begun. */
   #claimed: HeldWord | undefined;
   /** Heartbeats came while it ran a task, so their absence means something. Pool solo sends none meanwhile. */
@@ -85,12 +74,12 @@ export class WorkerInstance {
   #goodbyeAtMs = 0;
   /** In the order in which they were said. */
   #held: HeldWord[] = [];
-  readonly #counts = new ActiveCounts();
-  /** Of its applied words: the highest clock, the latest timestamp, epoch ms, and the implausible time of the last one. */
+  #counts: ActiveCounts | undefined;
+  /** Of its applied words: the highest clock, and the times of the last one, epoch ms. */
   #lastClock = -1;
-  lastAppliedMs = Number.NEGATIVE_INFINITY;
+  #lastAppliedMs = Number.NEGATIVE_INFINITY;
   #lastImplausibleMs: number | undefined;
-  readonly #strays = new StrayWords();
+  #strays: StrayWords | undefined;
 
   constructor(nodename: string, pid: number, surroundings: InstanceSurroundings, first: FirstSign) {
     this.nodename = nodename;
@@ -99,7 +88,7 @@ export class WorkerInstance {
     this.#surroundings = surroundings;
     this.#tally = new StartTally(surroundings.windowMs);
     this.firstSeenMs = this.lastSeenMs = first.seenMs;
-    this.firstToldMs = first.toldMs;
+    this.arrivals = new Arrivals(first);
     this.firstSpokeMs = first.spokeMs;
     this.lastSession = first.session;
   }
@@ -110,20 +99,22 @@ export class WorkerInstance {
     return this.saidGoodbye && this.#held.length === 0 && listenedMs - this.#goodbyeAtMs >= mayGreetMs;
   }
 
-  /** The process of this nodename and pid that ran then, by its own clock. */
-  at(timestampMs: number): WorkerInstance {
+  /** The process of this pid that told what came at that place. */
+  at(place: number): WorkerInstance {
     let instance: WorkerInstance = this;
-    while (instance.rebornAs?.hasTold(timestampMs) === true) instance = instance.rebornAs;
+    while (instance.rebornAs !== undefined && placesAfter(place, instance.rebornAs.#beganAt) >= 0)
+      instance = instance.rebornAs;
     return instance;
   }
 
-  /** Whether what was told then, by its own clock, is its own and not that of the process before it. */
-  hasTold(timestampMs: number): boolean {
-    return timestampMs >= this.firstToldMs && timestampMs <= this.#mistakenUntilMs;
+  /** An event of it came. */
+  seen(event: EventBase, seenMs: number, session: number): void {
+    const { clock, timestampMs, implausibleMs = timestampMs } = event;
+    this.arrivals.add(clock, implausibleMs, seenMs - this.firstSeenMs <= this.#surroundings.windowMs);
+    this.#isThere(seenMs, session);
   }
 
-  /** An event of it came. */
-  seen(seenMs: number, session: number): void {
+  #isThere(seenMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
     this.lastSession = session;
     if (!this.hasExited || this.saidGoodbye) return;
@@ -134,11 +125,14 @@ export class WorkerInstance {
   /** A start of a task reached us that happened then, by its clock, or not long before where that time is implausible. */
   started(timestampMs: number, implausibleTime: boolean, clock: number): void {
     if (implausibleTime) this.#vagueMs = this.#surroundings.windowMs;
+    this.arrivals.started();
     if (this.dropped === undefined) this.#tally.started(timestampMs, clock);
   }
 
   /** Takes what it says of itself. */
   hear(word: HeldWord): void {
+    word.place = this.arrivals.last;
+    this.#hasGreeted ||= word.type === 'worker-online';
     const at = this.#held.findLastIndex((held) => !isBefore(word, held)) + 1;
     this.#held.splice(at, 0, word);
     word.holder = this;
@@ -147,38 +141,40 @@ export class WorkerInstance {
     this.#surroundings.onEarly();
   }
 
-  /**
-   * Whether this greeting is that of another process: one that lost its broker for a moment greets as well, but its counts
-   * go on.
-   */
+  /** Whether another process greets: one that lost its broker for a moment greets as well, but its counts go on. */
   isSuccessor(greeting: HeldWord, session: number): boolean {
-    const { timestampMs } = greeting;
+    if (this.#hasBegunAnew(greeting)) return true;
     if (this.#isFromBefore(greeting)) return false;
-    const before = this.#held.filter((held) => isEarlier(held, greeting));
-    if (this.#hasFallen(greeting, before)) return true;
-    if ((greeting.processed ?? 0) > 0) return false;
-    if (this.#tally.hasBegunBefore(timestampMs - this.#vagueMs)) return true;
-    return this.#leftBefore(timestampMs, before, session);
+    if (this.#hasFallen(greeting)) return true;
+    return (greeting.processed ?? 0) === 0 && session === this.lastSession && this.#leftBefore(greeting);
+  }
+
+  /** Whether it comes from a process that has begun nothing while this one had; its own greeting has come, or should have. */
+  #hasBegunAnew({ processed = 0, clock, arrivedAtMs }: HeldWord): boolean {
+    const isOwnPast = this.#hasGreeted || hasPassed(LAST_WORDS_MS, this.firstSeenMs, arrivedAtMs);
+    if (processed > 0 || !isOwnPast) return false;
+    const hadBegun = this.#held.some((held) => (held.processed ?? 0) > 0) || (this.#tally.highest ?? 0) > 0;
+    return hadBegun || (clock >= 0 && clock <= this.arrivals.firstClock);
   }
 
   /** Its last word was a goodbye, long before; where the broker was away meanwhile, its own connection was as well. */
-  #leftBefore(timestampMs: number, held: readonly HeldWord[], session: number): boolean {
-    const last = held.at(-1);
+  #leftBefore({ timestampMs }: HeldWord): boolean {
+    const last = this.#held.at(-1);
     const saidGoodbye = last === undefined ? this.saidGoodbye : last.type === 'worker-offline';
-    const lastMs = last?.timestampMs ?? this.lastAppliedMs;
-    return saidGoodbye && timestampMs - lastMs > GOODBYE_MS && session === this.lastSession;
+    return saidGoodbye && timestampMs - (last?.timestampMs ?? this.#lastAppliedMs) > GOODBYE_MS;
   }
 
-  /** Another process of this pid began when it told its first event; it was taken for this one until `foundMs`, by its clock. */
-  giveWayTo(successor: WorkerInstance, foundMs: number): void {
+  /** Another process of this pid began where the clock fell, at the latest at that place. */
+  giveWayTo(successor: WorkerInstance, place: number): void {
+    const { fallenAt = place, startsSinceFall } = this.arrivals;
     this.rebornAs = successor;
     successor.#predecessor = this;
-    if (successor.firstToldMs <= this.lastAppliedMs) successor.#mistakenUntilMs = foundMs;
+    successor.#beganAt = placesAfter(place, fallenAt) >= 0 ? fallenAt : place;
     // What it seemed to send since then was the other's.
     this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
     if (this.#revivedAtMs >= successor.firstSeenMs) this.hasExited = true;
-    this.#tally.splitAt(successor.firstToldMs, successor.#tally);
-    const isLater = ({ timestampMs }: HeldWord): boolean => successor.hasTold(timestampMs);
+    this.#tally.handOver(startsSinceFall, successor.#tally);
+    const isLater = (held: HeldWord): boolean => this.at(held.place) !== this;
     successor.#held = this.#held.filter(isLater);
     this.#held = this.#held.filter((held) => !isLater(held));
     for (const word of successor.#held) word.holder = successor;
@@ -193,7 +189,7 @@ export class WorkerInstance {
     for (const word of this.#held) word.holder = undefined;
     this.#held = [];
     this.#claimed = undefined;
-    this.#strays.clear();
+    this.#strays = undefined;
     this.load = undefined;
     this.version = this.system = '';
     this.#tally.close();
@@ -221,7 +217,7 @@ export class WorkerInstance {
 
   /** How many tasks it was running at some moment about which everything is known by now. */
   settledActive(listenedMs: number): ActiveCount | undefined {
-    return this.#counts.settled(settlingMs(this.#surroundings.windowMs), listenedMs);
+    return this.#counts?.settled(settlingMs(this.#surroundings.windowMs), listenedMs);
   }
 
   #applyOne(word: HeldWord): void {
@@ -245,31 +241,28 @@ export class WorkerInstance {
     const before = this.#claimed;
     this.#claimed = word;
     if (before === undefined && word.type !== 'worker-offline') return;
-    this.seen(word.arrivedAtMs, word.session);
+    this.#isThere(word.arrivedAtMs, word.session);
     this.#apply(word);
   }
 
   /** Whether the word is of this process. One that begins anew greets, but its greeting may have been missed. */
   #isOwn(word: HeldWord): boolean {
     const hasFallen = this.#hasFallen(word);
-    if (!hasFallen) this.#strays.goesOn(word.arrivedAtMs);
-    const restart = hasFallen ? this.#strays.add(word, this.#isFromBefore(word)) : undefined;
+    if (!hasFallen) this.#strays?.goesOn(word.arrivedAtMs);
+    else this.#strays ??= new StrayWords();
+    const restart = hasFallen ? this.#strays?.add(word, this.#isFromBefore(word)) : undefined;
     if (restart !== undefined) this.#surroundings.onRestart(this, restart);
     return !hasFallen;
   }
 
   /** Its own counts and its own clock never fall. */
-  #hasFallen(word: HeldWord, held: readonly HeldWord[] = []): boolean {
-    const { processed = Number.POSITIVE_INFINITY, clock } = word;
-    const highest = Math.max(this.#tally.highest ?? 0, ...held.map((each) => each.processed ?? 0));
-    const lastClock = Math.max(this.#lastClock, ...held.map((each) => each.clock));
-    return processed < highest || (clock >= 0 && clock < lastClock);
+  #hasFallen({ processed = Number.POSITIVE_INFINITY, clock }: HeldWord): boolean {
+    return processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
   }
 
   /** Whether it seems to have been said before what was applied last: it came late, or the clock of its host was set back. */
   #isFromBefore(word: HeldWord): boolean {
-    const last = { timestampMs: this.lastAppliedMs, implausibleMs: this.#lastImplausibleMs };
-    return isEarlier(word, last);
+    return isEarlier(word, { timestampMs: this.#lastAppliedMs, implausibleMs: this.#lastImplausibleMs });
   }
 
   #apply(word: HeldWord): void {
@@ -280,18 +273,23 @@ export class WorkerInstance {
     this.saidGoodbye = isGoodbye;
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
     this.#lastClock = Math.max(this.#lastClock, word.clock);
-    this.lastAppliedMs = Math.max(this.lastAppliedMs, timestampMs);
+    this.#lastAppliedMs = timestampMs;
     this.#lastImplausibleMs = word.implausibleMs;
     this.active = active ?? this.active;
     this.load = word.loadavg ?? this.load;
     this.version = word.softwareVersion || this.version;
     this.system = word.softwareSystem || this.system;
-    if (active !== undefined)
-      this.#counts.told({ timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, session, active });
+    if (active !== undefined) {
+      const when = { timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, place: word.place, session };
+      this.#counts ??= new ActiveCounts();
+      this.#counts.told({ ...when, active });
+    }
     if (processed !== undefined) this.#tell(processed, word);
   }
 
-  #tell(told: number, { timestampMs, clock }: HeldWord): void {
+  #tell(told: number, { timestampMs, clock, place }: HeldWord): void {
+    // What it had told before it was known was compared with the starts of another.
+    if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.compareAnew();
     const { processed, lost } = this.#tally.told(told, timestampMs, this.#vagueMs, clock);
     if (processed === 0 && lost === 0) return;
     const progress = { worker: this.nodename, processed, eventsLost: lost };

@@ -4,7 +4,6 @@
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { HeldWord, HeldWords, type KeptTexts } from './held-words.ts';
-import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-words.ts';
@@ -93,11 +92,11 @@ export class WorkerTable {
     const lateMs = Math.max(0, wallMs - event.timestampMs);
     const coming = { arrivedAtMs: listenedMs, spokeMs: listenedMs - lateMs, session: this.#session };
     const word = new HeldWord(event, this.#textsOf(event), coming);
-    const known = this.#known(worker, event, listenedMs);
+    const known = processOf(worker, event.pid);
     const isReborn = event.type === 'worker-online' && known?.isSuccessor(word, this.#session) === true;
     const instance =
       known !== undefined && isReborn
-        ? this.#reborn(worker, known, { first: word, proof: word }, event.timestampMs)
+        ? this.#reborn(worker, known, word)
         : this.#seen(worker, known, event, lateMs, listenedMs);
     if (instance.dropped !== undefined) return;
     instance.hear(word);
@@ -110,7 +109,7 @@ export class WorkerTable {
    */
   instance(event: EventBase, wallMs: number, listenedMs: number): WorkerInstance {
     const worker = this.#workers.use(event.hostname);
-    const known = this.#known(worker, event, listenedMs);
+    const known = worker && processOf(worker, event.pid);
     return this.#seen(worker, known, event, Math.max(0, wallMs - event.timestampMs), listenedMs);
   }
 
@@ -175,10 +174,6 @@ export class WorkerTable {
     });
   }
 
-  #known(worker: Worker | undefined, event: EventBase, listenedMs: number): WorkerInstance | undefined {
-    return worker && processOf(worker, event, listenedMs - LAST_WORDS_MS - this.#settings.windowMs);
-  }
-
   #seen(
     worker: Worker | undefined,
     known: WorkerInstance | undefined,
@@ -189,18 +184,19 @@ export class WorkerTable {
     // When it was sent, if the sender's clock can be right, so that it makes no difference how long it took.
     const seenMs = listenedMs - Math.min(lateMs, this.#settings.windowMs);
     if (known === undefined) return this.#newInstance(worker, event, seenMs, listenedMs - lateMs);
-    known.seen(seenMs, this.#session);
+    known.seen(event, seenMs, this.#session);
     if (worker !== undefined) reorder(worker, known, listenedMs);
     return known;
   }
 
   #newInstance(
     worker: Worker | undefined,
-    { hostname, pid, timestampMs: toldMs }: Pick<EventBase, 'hostname' | 'pid' | 'timestampMs'>,
+    { hostname, pid, clock, timestampMs, implausibleMs: toldMs = timestampMs }: EventBase,
     seenMs: number,
     spokeMs: number,
+    place = 1,
   ): WorkerInstance {
-    const first = { seenMs, spokeMs, toldMs, session: this.#session };
+    const first = { seenMs, spokeMs, clock, toldMs, place, session: this.#session };
     // One name for one worker: whoever compares two finds the very same text.
     const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#surroundings, first);
     if (worker === undefined) {
@@ -224,19 +220,17 @@ export class WorkerTable {
     this.#workers.dropProcesses(worker, new Set([oldest]), isDead ? 'retired' : 'evicted');
   }
 
-  /** @param sinceMs what was told since then is of the new process, by the worker’s clock, epoch ms */
-  #reborn(
-    worker: Worker,
-    instance: WorkerInstance,
-    { first, proof }: Omit<Restart, 'words'>,
-    sinceMs: number,
-  ): WorkerInstance {
+  /** @param first the first word of the new process that came */
+  #reborn(worker: Worker, instance: WorkerInstance, first: HeldWord): WorkerInstance {
     const seenMs = Math.max(first.spokeMs, first.arrivedAtMs - this.#settings.windowMs);
-    const event = { hostname: worker.nodename, pid: instance.pid, timestampMs: sinceMs };
     // It comes after the other, however its clock was set.
     const spokeMs = Math.max(first.spokeMs, instance.firstSpokeMs);
-    const successor = this.#newInstance(worker, event, seenMs, spokeMs);
-    instance.giveWayTo(successor, proof.timestampMs + settlingMs(this.#settings.windowMs));
+    // A greeting is the event that has just come.
+    const lastPlace = instance.arrivals.last + (first.place === 0 ? 1 : 0);
+    const { clock, timestampMs, implausibleMs } = first;
+    const event = { hostname: worker.nodename, pid: instance.pid, clock, timestampMs, implausibleMs };
+    const successor = this.#newInstance(worker, event, seenMs, spokeMs, lastPlace);
+    instance.giveWayTo(successor, first.place || lastPlace);
     return successor;
   }
 
@@ -245,9 +239,7 @@ export class WorkerTable {
     if (worker === undefined || instance.dropped !== undefined || instance.rebornAs !== undefined) return;
     // It is about to be let go of for lack of room, and what it still says makes no room.
     if (worker.instances.length > INSTANCES_MAX && worker.instances[0] === instance) return;
-    // When it began is not known: at the earliest after the last word of the one before.
-    const sinceMs = Math.min(instance.lastAppliedMs + 1, restart.first.timestampMs);
-    this.#reborn(worker, instance, restart, sinceMs).takeOver(restart.words);
+    this.#reborn(worker, instance, restart.first).takeOver(restart.words);
   }
 
   #settle(worker: Worker, listenedMs: number): void {

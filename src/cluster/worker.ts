@@ -1,5 +1,4 @@
 /** One worker with its processes, and which of them sent an event. It decides nothing else. */
-import type { EventBase } from '../celery/event.ts';
 import { hasPassed, LAST_WORDS_MS } from './lateness.ts';
 import type { WorkerVersion } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -29,26 +28,11 @@ export function newWorker(nodename: string): Worker {
   return { nodename, instances: [], onlyQueue: '', hasAppeared: false, versions: [] };
 }
 
-/**
- * The process with that pid that ran then; the first events of the oldest may arrive in any order.
- * @param settledMs a process first seen before this, in listened time, has sent all later events: a clock was set back
- */
-export function processOf(
-  { instances }: Worker,
-  { pid, timestampMs }: Pick<EventBase, 'pid' | 'timestampMs'>,
-  settledMs: number,
-): WorkerInstance | undefined {
+/** The newest process with that pid. */
+export function processOf({ instances }: Worker, pid: number): WorkerInstance | undefined {
   const last = instances[instances.length - 1];
   // The usual case.
-  if (last?.pid === pid && last.firstToldMs <= timestampMs) return last;
-  const newest = instances.findLast((instance) => instance.pid === pid);
-  if (newest === undefined || newest.firstToldMs <= timestampMs) return newest;
-  if (newest.firstSeenMs <= settledMs) return newest;
-  const ran = instances.findLast((instance) => instance.pid === pid && instance.firstToldMs <= timestampMs);
-  if (ran !== undefined) return ran;
-  const oldest = instances.find((instance) => instance.pid === pid);
-  if (oldest === newest) newest.firstToldMs = timestampMs;
-  return oldest;
+  return last?.pid === pid ? last : instances.findLast((instance) => instance.pid === pid);
 }
 
 /** Adds a new process. A late event of a process that is gone must not seem to be its successor’s. */
@@ -64,7 +48,12 @@ export function addProcess(worker: Worker, instance: WorkerInstance): void {
 export function reorder(worker: Worker, instance: WorkerInstance, listenedMs: number): void {
   if (!instance.seemsLate || !hasPassed(LAST_WORDS_MS, instance.firstSeenMs, listenedMs)) return;
   const others = worker.instances.filter((each) => each !== instance);
-  if (!others.every(({ lastSeenMs }) => hasPassed(LAST_WORDS_MS, lastSeenMs, listenedMs))) return;
+  // Pool solo is silent while it runs a task.
+  const mayBeSilent = ({ runs, beatsWhileRunning }: WorkerInstance): boolean =>
+    runs > 0 && !beatsWhileRunning;
+  const isGone = (each: WorkerInstance): boolean =>
+    !mayBeSilent(each) && hasPassed(LAST_WORDS_MS, each.lastSeenMs, listenedMs);
+  if (!others.every(isGone)) return;
   instance.seemsLate = instance.hasExited = false;
   instance.firstSpokeMs = instance.firstSeenMs;
   worker.instances = [...others, instance];

@@ -28,7 +28,7 @@ function watched(max = 1_000): {
   return {
     words,
     speaker(nodename) {
-      const first = { seenMs: 0, spokeMs: 0, toldMs: 0, session: 0 };
+      const first = { seenMs: 0, spokeMs: 0, clock: 1, toldMs: T0_MS, place: 1, session: 0 };
       const instance = new WorkerInstance(nodename, 17, surroundings, first);
       return {
         says(processed, atMs, arrivedAtMs = atMs) {

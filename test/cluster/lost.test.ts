@@ -127,11 +127,11 @@ test('a restarted container has the same nodename and pid, a new worker-online, 
 
 test('events of the new process before its worker-online belong to it', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
   tell(on, running('u2', 15.1));
   const greeting = signal('worker-online', { processed: 0, timestampMs: T0_MS + 15_000 });
   on.cluster.apply(greeting, T0_MS + 15_300);
-  tell(on, heartbeats(17, 27, 1));
+  tell(on, heartbeats(17, 27, 1, { clock: 9 }));
   upAt(on, 28);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
   tell(on, [[40, succeeded(of('u2'))]]);
@@ -153,11 +153,11 @@ test('a worker-online whose counts go on is a reconnect', () => {
 
 test('counts that fall and stay low show another process, even without its worker-online', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
-  tell(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3 })]);
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+  tell(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3, clock: 9 })]);
   upAt(on, 35);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
-  tell(on, heartbeats(35, 41, 1, { processed: 20 }));
+  tell(on, heartbeats(35, 41, 1, { processed: 20, clock: 50 }));
   upAt(on, 45);
   assert.deepEqual(news(on), []);
   assert.equal(progress(on).processed, 17);

@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
 import { line, received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
+import { findOut, randomStory } from './random-stories.ts';
 import { progress } from './stories.ts';
 
 const SEED = 20_261_122;
@@ -143,4 +145,32 @@ test('the order of arrival within the window does not change what is observed', 
     }),
     { numRuns: 1_000, seed: SEED },
   );
+});
+
+/** How many random stories are not told as they were. */
+function disagreements(isHeldUp: boolean): number {
+  const stories = fc
+    .sample(randomStory(false), { numRuns: 8_000, seed: SEED })
+    .filter(({ holdUp }) => (holdUp !== undefined) === isHeldUp)
+    .slice(0, 1_000);
+  assert.equal(stories.length, 1_000);
+  return stories.filter((story) => {
+    const { found, truth } = findOut(story);
+    return !isDeepStrictEqual(found, truth);
+  }).length;
+}
+
+test('whatever clocks are set, and whatever is delivered again or never greeted, the truth is found', () => {
+  const count = disagreements(false);
+  assert.ok(count <= 1, `${count} stories`);
+});
+
+test('where all that is told within a minute comes at once as well, it is found but for one story in twenty-five', () => {
+  const count = disagreements(true);
+  assert.ok(count <= 40, `${count} stories`);
+});
+
+test('nothing that was missed makes a loss be taken back', () => {
+  for (const story of fc.sample(randomStory(true), { numRuns: 1_000, seed: SEED }))
+    assert.equal(findOut(story).found.refuted, 0);
 });

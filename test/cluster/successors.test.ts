@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { received, signal, started, succeeded, T0_MS, type Watched, WORKER, watch } from './events.ts';
+import { received, signal, started, succeeded, T0_MS, WORKER, watch } from './events.ts';
 import { heartbeat, heartbeats, news, of, progress, running, type Story, tell, upAt } from './stories.ts';
 
 const LOST = 'lost shop.pay orders w1@shop';
@@ -199,82 +199,6 @@ test('a warm shutdown that overlaps with its successor loses nothing', () => {
     assert.deepEqual(news(on), [GOODBYE]);
   }
 });
-
-/** A container that dies with a task and restarts; its worker-online may be missed, or its clock be set back. */
-function deliveredAgain(greets: boolean, backS: number): Watched {
-  const on = watch();
-  const again = (atS: number, event: CeleryEvent): void =>
-    on.cluster.apply({ ...event, timestampMs: T0_MS + (atS - backS) * 1_000 }, T0_MS + atS * 1_000);
-  tell(on, [
-    [0, signal('worker-online')],
-    ...running('u1', 10, { clock: 100 }),
-    [10, received({ ...of('old'), clock: 101, etaMs: T0_MS + 3_600_000 })],
-    ...heartbeats(12, 30, 1, { clock: 110, processed: 10 }),
-  ]);
-  upAt(on, 31);
-  if (greets) again(32, signal('worker-online', { clock: 1 }));
-  again(33.5, received({ ...of('u1'), clock: 3 }));
-  again(33.6, started({ ...of('u1'), clock: 4 }));
-  again(33.7, received({ ...of('waits'), clock: 5 }));
-  again(33.7, received({ ...of('scheduled'), clock: 6, etaMs: T0_MS + 3_600_000 }));
-  for (let atS = 35; atS < 80; atS += 2) {
-    again(atS, heartbeat(1, { clock: atS }));
-    upAt(on, atS);
-  }
-  return on;
-}
-
-for (const [what, greets, backS] of [
-  ['with a worker-online', true, 0],
-  ['without a worker-online', false, 0],
-  ['by a clock that was set back', true, 5],
-] as const) {
-  test(`a task that is delivered to the restarted process, ${what}, is not lost, and waits there`, () => {
-    const on = deliveredAgain(greets, backS);
-    const [worker] = on.cluster.view(T0_MS + 81_000).workers;
-    assert.deepEqual([worker?.up, worker?.active, worker?.prefetched, worker?.scheduled], [true, 1, 1, 1]);
-    tell(on, [[90, succeeded({ ...of('u1'), clock: 900 })]]);
-    upAt(on, 95);
-    assert.deepEqual(news(on), [RESTARTED]);
-  });
-}
-
-/** The error of the successor's clock, and that of ours and since when. */
-const CLOCKS: Readonly<Record<string, { offMs?: number; setAtS?: number; setMs?: number }>> = {
-  'all clocks are right': {},
-  'the clock of the successor is ten seconds behind': { offMs: -10_000 },
-  'the clock of the successor is an hour behind': { offMs: -3_600_000 },
-  'the clock of the successor is an hour ahead': { offMs: 3_600_000 },
-  'our clock is set forward by half a minute': { setAtS: 10, setMs: 30_000 },
-  'our clock is set forward by an hour': { setAtS: 10, setMs: 3_600_000 },
-  'our clock is set back by an hour': { setAtS: 10, setMs: -3_600_000 },
-};
-for (const [what, { offMs = 0, setAtS = 0, setMs = 0 }] of Object.entries(CLOCKS)) {
-  test(`a successor with another pid is found, and is up, where ${what}`, () => {
-    const on = watch();
-    const beats = (fromS: number, toS: number, active: number, pid: number): Story =>
-      heartbeats(fromS, toS, active, { pid, processed: active });
-    const story: Story = [
-      ...running('old', 0),
-      ...beats(2, 20, 1, 17),
-      [25, signal('worker-online', { pid: 18 })],
-      ...beats(26, 60, 0, 18),
-      // Pool solo is silent while it runs a task.
-      ...running('new', 61, { pid: 18 }),
-      [86, succeeded({ ...of('new'), pid: 18 })],
-      ...beats(88, 100, 0, 18),
-    ];
-    let collectS = 5;
-    for (const [atS, event] of story) {
-      for (; collectS < atS; collectS += 5) assert.deepEqual(upAt(on, collectS), [[WORKER, true]]);
-      const listenedMs = T0_MS + atS * 1_000;
-      const timestampMs = listenedMs + (event.pid === 18 ? offMs : 0);
-      on.cluster.apply({ ...event, timestampMs }, listenedMs + (atS >= setAtS ? setMs : 0), listenedMs);
-    }
-    upAt(on, 101);
-    assert.deepEqual(news(on), [LOST, REPLACED]);
-  });
-}
 
 test('a successor that came online while we were stalled is found', () => {
   const on = watch();

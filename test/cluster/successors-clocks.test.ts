@@ -1,0 +1,165 @@
+/** Processes that follow one another while a clock is set: by their logical clocks, and the order in which events come. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../src/celery/event.ts';
+import { received, signal, started, succeeded, T0_MS, type Watched, WORKER, watch } from './events.ts';
+import { heartbeat, heartbeats, news, of, running, type Story, tell, upAt } from './stories.ts';
+
+const LOST = 'lost shop.pay orders w1@shop';
+const [REPLACED, RESTARTED] = ['exited w1@shop replaced', 'exited w1@shop restarted'];
+
+/** Tells it by a clock that is so far behind. */
+function tellBehind(on: Watched, backS: number, story: Story): void {
+  for (const [atS, event] of story)
+    on.cluster.apply({ ...event, timestampMs: T0_MS + (atS - backS) * 1_000 }, T0_MS + atS * 1_000);
+}
+
+for (const backS of [5, 20, 60, 3_600]) {
+  for (const greets of [true, false]) {
+    test(`a clock set back by ${backS} s over a restart, ${greets ? 'with' : 'without'} a greeting: what ran is lost once, what is delivered again is not`, () => {
+      const on = watch();
+      tell(on, [[0, signal('worker-online', { clock: 2 })]]);
+      for (let index = 1; index <= 30; index += 1) {
+        tell(on, running(`u${index}`, index, { clock: 10 * index }));
+        tell(on, [[index + 0.5, heartbeat(index, { clock: 10 * index + 5, processed: index })]]);
+      }
+      if (greets) tellBehind(on, backS, [[33, signal('worker-online', { clock: 2 })]]);
+      tellBehind(on, backS, [
+        [34, received({ ...of('u7'), clock: 3 })],
+        [34, started({ ...of('u7'), clock: 4 })],
+        ...Array.from({ length: 30 }, (_, beat) => {
+          const word = heartbeat(1, { clock: 5 + beat });
+          return [35 + 2 * beat, word] as const;
+        }),
+      ]);
+      upAt(on, 96);
+      const told = news(on);
+      assert.deepEqual([told.filter((each) => each === LOST).length, told.at(-1)], [29, RESTARTED]);
+      tellBehind(on, backS, [[97, succeeded({ ...of('u7'), clock: 50 })]]);
+      upAt(on, 100);
+      assert.deepEqual(news(on), []);
+    });
+  }
+}
+
+test('words that are told before a clock is set back, and come after those told since, are no restart', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 20 })]);
+  tellBehind(on, 60, [[10.3, heartbeat(1, { clock: 40 })]]);
+  for (const clock of [30, 31])
+    on.cluster.apply(heartbeat(1, { clock, timestampMs: T0_MS + 10_000 }), T0_MS + 10_400);
+  tellBehind(on, 60, heartbeats(12, 40, 1, { clock: 50 }));
+  assert.deepEqual(upAt(on, 41), [[WORKER, true]]);
+  assert.deepEqual(news(on), []);
+});
+
+test('what is delivered again and ends before the restart is known is not lost with either process', () => {
+  const on = watch();
+  tell(on, [[0, signal('worker-online', { clock: 2 })], ...running('u1', 1, { clock: 100 })]);
+  tell(on, heartbeats(2, 8, 1, { clock: 110, processed: 5 }));
+  tell(on, [
+    [11, received({ ...of('u1'), clock: 3 })],
+    [11, started({ ...of('u1'), clock: 4 })],
+    [11.2, succeeded({ ...of('u1'), clock: 5 })],
+    ...heartbeats(13, 15, 0, { clock: 6 }),
+  ]);
+  tell(on, [
+    [20, signal('worker-online', { pid: 18, clock: 2 })],
+    ...heartbeats(22, 60, 0, { pid: 18, clock: 9 }),
+  ]);
+  upAt(on, 61);
+  assert.deepEqual(news(on), [RESTARTED, REPLACED]);
+});
+
+test('late words of a process that is forgotten do not replace one of pool solo, which is silent', () => {
+  const on = watch();
+  tell(on, heartbeats(0, 8, 0));
+  tell(on, [[20, signal('worker-online', { pid: 18 })], ...heartbeats(22, 40, 0, { pid: 18, processed: 0 })]);
+  upAt(on, 41);
+  assert.deepEqual(news(on), [REPLACED]);
+  tell(on, running('u1', 42, { pid: 18 }));
+  tellBehind(on, 35, heartbeats(44, 70, 0));
+  upAt(on, 71);
+  tell(on, [[75, succeeded({ ...of('u1'), pid: 18 })]]);
+  upAt(on, 77);
+  assert.deepEqual(
+    news(on).filter((each) => each.startsWith('lost')),
+    [],
+  );
+});
+
+/** A container that dies with a task and begins anew; its greeting may be missed, or its clock have been set back. */
+function deliveredAgain(greets: boolean, backS: number): Watched {
+  const on = watch();
+  const again = (atS: number, event: CeleryEvent): void =>
+    on.cluster.apply({ ...event, timestampMs: T0_MS + (atS - backS) * 1_000 }, T0_MS + atS * 1_000);
+  tell(on, [
+    [0, signal('worker-online')],
+    ...running('u1', 10, { clock: 100 }),
+    [10, received({ ...of('old'), clock: 101, etaMs: T0_MS + 3_600_000 })],
+    ...heartbeats(12, 30, 1, { clock: 110, processed: 10 }),
+  ]);
+  upAt(on, 31);
+  if (greets) again(32, signal('worker-online', { clock: 1 }));
+  again(33.5, received({ ...of('u1'), clock: 3 }));
+  again(33.6, started({ ...of('u1'), clock: 4 }));
+  again(33.7, received({ ...of('waits'), clock: 5 }));
+  again(33.7, received({ ...of('scheduled'), clock: 6, etaMs: T0_MS + 3_600_000 }));
+  for (let atS = 35; atS < 80; atS += 2) {
+    again(atS, heartbeat(1, { clock: atS }));
+    upAt(on, atS);
+  }
+  return on;
+}
+
+for (const [what, greets, backS] of [
+  ['with a greeting', true, 0],
+  ['without a greeting', false, 0],
+  ['by a clock that was set back', true, 5],
+] as const) {
+  test(`a task that is delivered to the restarted process, ${what}, is not lost, and what waits there is there`, () => {
+    const on = deliveredAgain(greets, backS);
+    const [worker] = on.cluster.view(T0_MS + 81_000).workers;
+    assert.deepEqual([worker?.up, worker?.active, worker?.prefetched, worker?.scheduled], [true, 1, 1, 1]);
+    tell(on, [[90, succeeded({ ...of('u1'), clock: 900 })]]);
+    upAt(on, 95);
+    assert.deepEqual(news(on), [RESTARTED]);
+  });
+}
+
+/** How far the successor's clock is off, and since when and how far ours. */
+const CLOCKS: Readonly<Record<string, { offMs?: number; setAtS?: number; setMs?: number }>> = {
+  'all clocks are right': {},
+  'the clock of the successor is ten seconds behind': { offMs: -10_000 },
+  'the clock of the successor is an hour behind': { offMs: -3_600_000 },
+  'the clock of the successor is an hour ahead': { offMs: 3_600_000 },
+  'our clock is set forward by half a minute': { setAtS: 10, setMs: 30_000 },
+  'our clock is set forward by an hour': { setAtS: 10, setMs: 3_600_000 },
+  'our clock is set back by an hour': { setAtS: 10, setMs: -3_600_000 },
+};
+for (const [what, { offMs = 0, setAtS = 0, setMs = 0 }] of Object.entries(CLOCKS)) {
+  test(`a successor with another pid is found, and is up, where ${what}`, () => {
+    const on = watch();
+    const beats = (fromS: number, toS: number, active: number, pid: number): Story =>
+      heartbeats(fromS, toS, active, { pid, processed: active });
+    const story: Story = [
+      ...running('old', 0),
+      ...beats(2, 20, 1, 17),
+      [25, signal('worker-online', { pid: 18 })],
+      ...beats(26, 60, 0, 18),
+      // Pool solo is silent while it runs a task.
+      ...running('new', 61, { pid: 18 }),
+      [86, succeeded({ ...of('new'), pid: 18 })],
+      ...beats(88, 100, 0, 18),
+    ];
+    let collectS = 5;
+    for (const [atS, event] of story) {
+      for (; collectS < atS; collectS += 5) assert.deepEqual(upAt(on, collectS), [[WORKER, true]]);
+      const listenedMs = T0_MS + atS * 1_000;
+      const timestampMs = listenedMs + (event.pid === 18 ? offMs : 0);
+      on.cluster.apply({ ...event, timestampMs }, listenedMs + (atS >= setAtS ? setMs : 0), listenedMs);
+    }
+    upAt(on, 101);
+    assert.deepEqual(news(on), [LOST, REPLACED]);
+  });
+}
