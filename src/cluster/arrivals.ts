@@ -82,6 +82,7 @@ export class Arrivals {
     if (clock >= this.#highestClock) {
       this.#highestClock = clock;
       this.#highestMs = timestampMs;
+      if (this.#fallenAt === undefined) return;
       this.#fallenAt = undefined;
       this.#startsSince = 0;
     } else if (clock >= 0) {
