@@ -37,20 +37,32 @@ const ENTRY_BYTES = 100;
 
 export class ClockSkews {
   readonly #pairsMax: number;
+  readonly #retentionMs: number;
   readonly #onSkew: (senderHost: string, workerHost: string) => void;
-  readonly #pairs = new Set<string>();
+  /** Pairs with a skew in the current retention period, and those that had their last one in the previous period. */
+  #pairs = new Set<string>();
+  #idle = new Set<string>();
+  #periodSinceMs = Number.NEGATIVE_INFINITY;
   #characters = 0;
   #notAdmitted = 0;
 
-  /** @param onSkew told of each, with the names that it is to be counted under */
-  constructor(pairsMax: number, onSkew: (senderHost: string, workerHost: string) => void) {
+  /**
+   * @param retentionMs for how long a pair without a skew is remembered at least
+   * @param onSkew called for each skew, with the names to count it under
+   */
+  constructor(
+    pairsMax: number,
+    retentionMs: number,
+    onSkew: (senderHost: string, workerHost: string) => void,
+  ) {
     this.#pairsMax = pairsMax;
+    this.#retentionMs = retentionMs;
     this.#onSkew = onSkew;
   }
 
   /** Pairs of hosts known by name. */
   get size(): number {
-    return this.#pairs.size;
+    return this.#pairs.size + this.#idle.size;
   }
 
   /** What they take in memory, at most. */
@@ -65,6 +77,15 @@ export class ClockSkews {
   /** Skews between pairs of hosts that there was no room for. */
   get notAdmitted(): number {
     return this.#notAdmitted;
+  }
+
+  /** Forgets the pairs that were idle for a whole period. @param listenedMs of a monotonic clock */
+  forgetIdle(listenedMs: number): void {
+    if (listenedMs - this.#periodSinceMs < this.#retentionMs) return;
+    for (const pair of this.#idle) this.#characters -= pair.length;
+    this.#idle = this.#pairs;
+    this.#pairs = new Set();
+    this.#periodSinceMs = listenedMs;
   }
 
   /** As `secondsBetween`, of a sender's clock and then a worker's. */
@@ -82,12 +103,14 @@ export class ClockSkews {
 
   #tell(senderHost: string, workerHost: string): void {
     const pair = `${senderHost}\n${workerHost}`;
-    if (!this.#pairs.has(pair) && this.#pairs.size >= this.#pairsMax) {
-      this.#notAdmitted += 1;
-      this.#onSkew(OTHER_HOSTS, OTHER_HOSTS);
-      return;
+    if (!this.#pairs.has(pair) && !this.#idle.delete(pair)) {
+      if (this.size >= this.#pairsMax) {
+        this.#notAdmitted += 1;
+        this.#onSkew(OTHER_HOSTS, OTHER_HOSTS);
+        return;
+      }
+      this.#characters += pair.length;
     }
-    if (!this.#pairs.has(pair)) this.#characters += pair.length;
     this.#pairs.add(pair);
     this.#onSkew(senderHost, workerHost);
   }

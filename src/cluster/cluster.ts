@@ -100,7 +100,7 @@ export function createCluster(
   const finished = onFinished && new FinishedRuns(onFinished);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
   const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished);
-  const skews = new ClockSkews(settings.skewPairsMax, (senderHost, workerHost) =>
+  const skews = new ClockSkews(settings.skewPairsMax, settings.seriesRetentionMs, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
   const names = new Names();
@@ -142,7 +142,7 @@ export function createCluster(
     },
     *settle(now) {
       yield* release(now().listenedMs);
-      return yield* settle({ tasks, workers, queues, observe, finished }, now);
+      return yield* settle({ tasks, workers, queues, skews, observe, finished }, now);
     },
     view: (now) => view({ tasks, workers, queues }, now),
     drain: () => release(Number.POSITIVE_INFINITY),

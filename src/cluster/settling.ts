@@ -8,6 +8,7 @@
 import type { ActiveCount } from './active-counts.ts';
 import { placesAfter } from './arrivals.ts';
 import { find } from './chain.ts';
+import type { ClockSkews } from './clock-skew.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import { LAST_WORDS_MS } from './lateness.ts';
 import type { Moment } from './moment.ts';
@@ -27,6 +28,7 @@ export interface Settled {
   readonly tasks: TaskTable;
   readonly workers: WorkerTable;
   readonly queues: QueueTable;
+  readonly skews: ClockSkews;
   readonly observe: Observe;
   readonly finished: FinishedRuns | undefined;
 }
@@ -83,7 +85,7 @@ class Settling {
   }
 
   *settle(): Steps<readonly string[]> {
-    const { tasks, workers, queues } = this.#settled;
+    const { tasks, workers, queues, skews } = this.#settled;
     while (workers.release(this.#listenedMs, WORDS_A_STEP)) yield;
     for (const _ of tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#settleTask(task))) {
       yield;
@@ -91,6 +93,7 @@ class Settling {
     }
     yield* this.#settleInstances();
     queues.forgetIdle(this.#listenedMs);
+    skews.forgetIdle(this.#listenedMs);
     // Only now, so that what a worker ran is known to be lost before the worker is forgotten.
     yield* workers.settle(this.#listenedMs);
     return yield* workers.forgetGone(this.#listenedMs);

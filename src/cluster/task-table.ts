@@ -23,6 +23,8 @@ const PROCESSES_PART = 8;
 const LOOKED_AT_PER_RUN = 4;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
+/** The longest text that the engine may take for a number. */
+const DECIMAL_DIGITS_MAX = 16;
 /** Tasks that have just ended are kept before unfinished ones up to this part of the table. */
 const JUST_ENDED_PART = 32;
 
@@ -194,7 +196,7 @@ export class TaskTable {
 
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
-    const task = this.#byUuid.get(uuid) ?? this.#add(uuid, listenedMs, list);
+    const task = this.#byUuid.get(keyOf(uuid)) ?? this.#add(uuid, listenedMs, list);
     this.#lastHeard.note(task.place, listenedMs);
     return task;
   }
@@ -206,7 +208,7 @@ export class TaskTable {
     task.weight = weightOfNew(uuid);
     task.sent = list === this.#sent;
     this.#bytes += task.weight;
-    this.#byUuid.set(uuid, task);
+    this.#byUuid.set(keyOf(uuid), task);
     list.append(task);
     return task;
   }
@@ -256,7 +258,7 @@ export class TaskTable {
     if (!task.forgettable) this.#evicted += 1;
     this.#listOf(task).remove(task);
     this.#bytes -= task.weight;
-    this.#byUuid.delete(task.uuid);
+    this.#byUuid.delete(keyOf(task.uuid));
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
     this.#fingerprints.clear(task.place);
@@ -282,4 +284,9 @@ export class TaskTable {
       ? (this.#sent.oldest ?? this.#begun.oldest)
       : (this.#begun.oldest ?? this.#sent.oldest);
   }
+}
+
+/** Node 22.15, unlike 22.23, hashes decimal numbers by their low bits, so that a sender could make them collide. */
+function keyOf(uuid: string): string {
+  return uuid.length > DECIMAL_DIGITS_MAX ? uuid : `u${uuid}`;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { received, rejected, retried, sent, started, succeeded, T0_MS, watch } from './events.ts';
+import { received, rejected, retried, SETTINGS, sent, started, succeeded, T0_MS, watch } from './events.ts';
 
 const at = (seconds: number) => ({ timestampMs: T0_MS + seconds * 1_000 });
 const eta = (seconds: number) => ({ etaMs: T0_MS + seconds * 1_000 });
@@ -187,6 +187,27 @@ test('pairs of hosts are reported by name up to a limit, and all others together
   assert.deepEqual(pairs, ['h0', 'h0', 'h1', 'h1', ...Array.from({ length: 6 }, () => 'other')]);
   const { size, evicted } = on.cluster.tables().clock_skews;
   assert.deepEqual({ size, evicted }, { size: 2, evicted: 6 });
+});
+
+test('a pair without a clock skew for two retention periods gives its place to another', () => {
+  const on = watch({ skewPairsMax: 1 });
+  const skewedFrom = (host: string, atMs: number): readonly string[] => {
+    const [uuid, timestampMs] = [`${host}${atMs}`, T0_MS + atMs];
+    on.cluster.apply(
+      sent({ uuid, hostname: `gen1@${host}`, timestampMs: timestampMs + 60_000 }),
+      timestampMs,
+    );
+    on.cluster.apply(received({ uuid, hostname: WORKER, timestampMs }), timestampMs);
+    on.cluster.collect(timestampMs + 1_000);
+    return on.news().flatMap((it) => (it.kind === 'clock-skewed' ? [it.senderHost] : []));
+  };
+  const periodMs = SETTINGS.seriesRetentionMs + 2_000;
+  assert.deepEqual(skewedFrom('old', 0), ['old']);
+  assert.deepEqual(skewedFrom('new', 10_000), ['other']);
+  assert.deepEqual(skewedFrom('old', periodMs), ['old']);
+  assert.deepEqual(skewedFrom('new', 2 * periodMs), ['other'], 'the other is still in use');
+  assert.deepEqual(skewedFrom('new', 4 * periodMs), ['new']);
+  assert.equal(on.cluster.tables().clock_skews.size, 1);
 });
 
 test('the queue of a task is that of its sending, else its last one, else the only one of its worker', () => {
