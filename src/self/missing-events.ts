@@ -32,8 +32,12 @@ interface Worker {
   /** Since the last check. */
   heartbeats: number;
   taskEvents: number;
+  startEvents: number;
   lastEventMs: number;
-  /** Tasks started since its last task event, and for how long its heartbeats have reported any. */
+  /**
+   * Tasks started since its last task event, and for how long its heartbeats have reported any. Negative: so many starts
+   * were in events already and not yet in a heartbeat.
+   */
   started: number;
   withoutEventsMs: number;
   /** It runs tasks and has sent no task event. */
@@ -74,7 +78,10 @@ export class MissingEvents {
     this.#events += 1;
     let worker = this.#workers.get(event.hostname);
     if (!event.type.startsWith('worker-')) {
-      if (worker !== undefined) worker.taskEvents += 1;
+      if (worker !== undefined) {
+        worker.taskEvents += 1;
+        if (event.type === 'task-started') worker.startEvents += 1;
+      }
       return;
     }
     if (event.processed === undefined) return;
@@ -153,6 +160,7 @@ function newWorker(): Worker {
     checkedProcessed: undefined,
     heartbeats: 0,
     taskEvents: 0,
+    startEvents: 0,
     lastEventMs: 0,
     started: 0,
     withoutEventsMs: 0,
@@ -165,17 +173,16 @@ function assess(worker: Worker, nowMs: number, quietMs: number): void {
   const { heartbeats, taskEvents, processed, checkedProcessed } = worker;
   if (heartbeats === 0 && taskEvents === 0) return;
   const restarted = processed === undefined || checkedProcessed === undefined || processed < checkedProcessed;
+  worker.started = restarted ? 0 : worker.started + processed - checkedProcessed;
   if (taskEvents > 0 || restarted) {
-    worker.started = worker.withoutEventsMs = 0;
+    worker.started = Math.min(0, worker.started - worker.startEvents);
+    worker.withoutEventsMs = 0;
     if (taskEvents > 0) worker.missing = false;
-  } else {
-    worker.started += processed - checkedProcessed;
-    if (worker.started > 0) {
-      worker.withoutEventsMs += Math.min(nowMs - worker.lastEventMs, quietMs / BETWEEN_HEARTBEATS_PART);
-      if (worker.withoutEventsMs >= quietMs) worker.missing = true;
-    }
+  } else if (worker.started > 0) {
+    worker.withoutEventsMs += Math.min(nowMs - worker.lastEventMs, quietMs / BETWEEN_HEARTBEATS_PART);
+    if (worker.withoutEventsMs >= quietMs) worker.missing = true;
   }
   worker.checkedProcessed = processed;
-  worker.heartbeats = worker.taskEvents = 0;
+  worker.heartbeats = worker.taskEvents = worker.startEvents = 0;
   worker.lastEventMs = nowMs;
 }

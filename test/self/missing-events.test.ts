@@ -229,3 +229,16 @@ test('at most ten thousand workers are watched, and those that are gone make roo
   pass(90, [working]);
   assert.deepEqual(found, [MISSING]);
 });
+
+test('a long task of a worker with events causes no warning, wherever it starts between heartbeats and checks', () => {
+  for (let offset = 0; offset < 10; offset += 1) {
+    for (const counted of [0, 1, 2]) {
+      const startS = 20 + offset;
+      const found = play(300, (second) => [
+        ...(second === startS ? [taskEvent('task-received'), taskEvent('task-started')] : []),
+        ...(beats(second) ? [heartbeat(second >= startS + counted ? 1 : 0)] : []),
+      ]);
+      assert.deepEqual(found, [], `started at ${startS} s, counted ${counted} s later`);
+    }
+  }
+});
