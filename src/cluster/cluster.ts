@@ -182,7 +182,7 @@ function stateOf({ size, bytes, bytesMax }: Omit<TableState, 'evicted'>, evicted
 /** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */
 function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
   const task = around.tasks.sentTask(event.uuid, listenedMs);
-  const toldMs = event.implausibleMs ?? event.timestampMs;
-  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, toldMs);
+  const reportedMs = event.implausibleMs ?? event.timestampMs;
+  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, reportedMs);
   if (!around.tasks.isRepeat(task, print)) sent(around, task, event, listenedMs);
 }

@@ -6,7 +6,7 @@
 import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
 import type { FinishedRuns } from './finished-runs.ts';
-import { LastHeard } from './last-heard.ts';
+import { LastEvents } from './last-events.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
 import { FORMER_PROCESS_BYTES } from './measured-bytes.ts';
 import type { RunIdentity } from './observation.ts';
@@ -37,7 +37,7 @@ export class TaskTable {
   readonly #begun = new TaskList();
   readonly #forgettable = new TaskList();
   readonly #fingerprints: Fingerprints;
-  readonly #lastHeard: LastHeard;
+  readonly #lastEvents: LastEvents;
   /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
@@ -58,7 +58,7 @@ export class TaskTable {
     this.#onForget = onForget;
     this.#finished = finished;
     this.#fingerprints = new Fingerprints(tasksMax);
-    this.#lastHeard = new LastHeard(tasksMax);
+    this.#lastEvents = new LastEvents(tasksMax);
   }
 
   /** Tasks remembered. */
@@ -97,8 +97,8 @@ export class TaskTable {
   }
 
   /** When the last event of the task arrived, in listened time, ms. */
-  lastHeardMs(task: Task): number {
-    return this.#lastHeard.ms(task.place);
+  lastEventMs(task: Task): number {
+    return this.#lastEvents.ms(task.place);
   }
 
   /** Whether the task has had the event with that fingerprint; remembers it if not. */
@@ -195,7 +195,7 @@ export class TaskTable {
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
     const task = this.#byUuid.get(uuid) ?? this.#add(uuid, listenedMs, list);
-    this.#lastHeard.note(task.place, listenedMs);
+    this.#lastEvents.note(task.place, listenedMs);
     return task;
   }
 
@@ -270,10 +270,10 @@ export class TaskTable {
     // The sizes first: to read a task that was not used for long is slow.
     const { size, bytes } = this.#forgettable;
     if (size * JUST_ENDED_PART > this.#tasksMax || bytes * JUST_ENDED_PART > this.bytesMax) return over;
-    const endedMs = this.lastHeardMs(over);
+    const endedMs = this.lastEventMs(over);
     if (hasPassed(END_REPEATED_MS, endedMs, listenedMs)) return over;
     const unfinished = this.#oldestUnfinished();
-    return unfinished !== undefined && this.lastHeardMs(unfinished) < endedMs ? unfinished : over;
+    return unfinished !== undefined && this.lastEventMs(unfinished) < endedMs ? unfinished : over;
   }
 
   #oldestUnfinished(): Task | undefined {

@@ -17,7 +17,7 @@ import type { WorkerTable } from './worker-table.ts';
 
 /** What a view reads. */
 export interface Viewed {
-  readonly tasks: Pick<TaskTable, 'unfinished' | 'lastHeardMs'>;
+  readonly tasks: Pick<TaskTable, 'unfinished' | 'lastEventMs'>;
   readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
   readonly queues: Pick<QueueTable, 'known'>;
 }
@@ -71,7 +71,7 @@ class Viewing {
   }
 
   #look(task: Task): void {
-    const silent = isSilent(this.#viewed.tasks.lastHeardMs(task), this.#listenedMs);
+    const silent = isSilent(this.#viewed.tasks.lastEventMs(task), this.#listenedMs);
     for (let run = task.runs; run !== undefined; run = run.next) {
       const outlook = runOutlook(run, task, silent, this.#at);
       if (outlook === 'running') this.#ages.running(run.identity.queue, run.plausibleSinceMs);
