@@ -24,7 +24,7 @@ export function isFarBefore(clock: number, other: number): boolean {
 }
 
 /** The first event of a process. */
-export interface FirstSign {
+export interface FirstEvent {
   /** When it arrived, in listened time, ms, less its delay up to a window. */
   readonly seenMs: number;
   /** The same less its whole delay. */
@@ -51,7 +51,7 @@ export class Arrivals {
   #highestMs: number;
   #startsSince = 0;
 
-  constructor({ place, clock, reportedMs }: Pick<FirstSign, 'place' | 'clock' | 'reportedMs'>) {
+  constructor({ place, clock, reportedMs }: Pick<FirstEvent, 'place' | 'clock' | 'reportedMs'>) {
     this.first = this.#last = place;
     this.#highestMs = reportedMs;
     this.firstClock = this.#highestClock = clock;

@@ -15,7 +15,7 @@ interface Holder {
 export type KeptTexts = Pick<WorkerSignal, 'softwareVersion' | 'softwareSystem'>;
 
 /** When an event arrived. */
-export interface Coming {
+export interface Arrival {
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
   /** When it was sent, in listened time: the same less its delay. */
@@ -25,7 +25,7 @@ export interface Coming {
 }
 
 /** A worker event that waits to be applied. It does not name its worker, to save memory. */
-export class HeldWorkerEvent implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> {
+export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' | 'pid'> {
   readonly type: WorkerSignal['type'];
   /** By the worker's clock, epoch ms. */
   readonly timestampMs: number;
@@ -46,7 +46,7 @@ export class HeldWorkerEvent implements Coming, Omit<WorkerSignal, 'hostname' | 
   /** The next one to arrive. */
   nextArrived: HeldWorkerEvent | undefined = undefined;
 
-  constructor(signal: WorkerSignal, texts: KeptTexts, coming: Coming) {
+  constructor(signal: WorkerSignal, texts: KeptTexts, arrival: Arrival) {
     this.type = signal.type;
     this.timestampMs = signal.timestampMs;
     this.implausibleMs = signal.implausibleMs;
@@ -56,9 +56,9 @@ export class HeldWorkerEvent implements Coming, Omit<WorkerSignal, 'hostname' | 
     this.loadavg = signal.loadavg;
     this.softwareVersion = texts.softwareVersion;
     this.softwareSystem = texts.softwareSystem;
-    this.arrivedAtMs = coming.arrivedAtMs;
-    this.sentAtMs = coming.sentAtMs;
-    this.session = coming.session;
+    this.arrivedAtMs = arrival.arrivedAtMs;
+    this.sentAtMs = arrival.sentAtMs;
+    this.session = arrival.session;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Interns texts, and run identities: each message has its own copy of every name, but a hundred thousand tasks have a few
- * hundred names. When it is full it starts anew, which only costs memory.
+ * hundred names. When it is full it starts over, which only costs memory.
  */
 import { type RunIdentity, UNKNOWN } from './observation.ts';
 

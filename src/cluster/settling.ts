@@ -46,12 +46,12 @@ interface Doubt {
 const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0 };
 
 /** A task takes a fraction of a microsecond. */
-const TASKS_A_STEP = 1000;
+const TASKS_PER_STEP = 1000;
 /** Each may be measured, and may release others. */
-const EVENTS_A_STEP = 50;
-const INSTANCES_A_STEP = 5;
+const EVENTS_PER_STEP = 50;
+const INSTANCES_PER_STEP = 5;
 /** The runs of each may be measured. */
-const RUNNING_A_STEP = 100;
+const RUNNING_PER_STEP = 100;
 
 /** A process counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
@@ -82,8 +82,8 @@ class Settling {
 
   *settle(): Steps<readonly string[]> {
     const { tasks, workers, queues } = this.#settled;
-    while (workers.release(this.#listenedMs, EVENTS_A_STEP)) yield;
-    for (const _ of tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#settleTask(task))) {
+    while (workers.release(this.#listenedMs, EVENTS_PER_STEP)) yield;
+    for (const _ of tasks.unfinished.walk(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
       yield;
       this.#at = this.#readAt();
     }
@@ -163,7 +163,7 @@ class Settling {
     for (const [instance, started] of this.#started) {
       yield* this.#settleInstance(instance, started);
       instances += 1;
-      if (instances % INSTANCES_A_STEP === 0) yield;
+      if (instances % INSTANCES_PER_STEP === 0) yield;
     }
   }
 
@@ -236,7 +236,7 @@ function eachRunning(
   { tasks }: Started,
   act: (run: Run, task: Task) => void,
 ): Steps {
-  return unchangedInSteps(tasks, RUNNING_A_STEP, (task) => {
+  return unchangedInSteps(tasks, RUNNING_PER_STEP, (task) => {
     for (let run = task.runs; run !== undefined; run = run.next) {
       if (run.instance === instance && run.hasStarted && run.isExpected) act(run, task);
     }

@@ -60,13 +60,13 @@ export class StartTally {
 
   /**
    * Takes a reported count with that timestamp; all earlier events have arrived.
-   * @param vagueMs by how much timestamps of starts may be too late
+   * @param uncertaintyMs by how much timestamps of starts may be too late
    * @param clock the logical one; -1 if not known
    */
-  report(processed: number, timestampMs: number, vagueMs = 0, clock = -1): Progress {
+  report(processed: number, timestampMs: number, uncertaintyMs = 0, clock = -1): Progress {
     const before = this.#highest ?? processed;
     this.#highest = Math.max(before, processed);
-    const toleratedMs = vagueMs + TOLERATED_SLICES * this.#sliceMs;
+    const toleratedMs = uncertaintyMs + TOLERATED_SLICES * this.#sliceMs;
     const lost = this.#missed(processed, { timestampMs, clock }, toleratedMs);
     this.#lost += lost;
     return { processed: this.#highest - before, lost };

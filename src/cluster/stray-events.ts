@@ -20,7 +20,7 @@ const CLEARLY_CLOSER = 10;
  * Whether the older of two processes that share a pid reported that count of started tasks.
  * @param older the last count of each
  */
-export function isOfOlder(processed: number, older = 0, newer = 0): boolean {
+export function belongsToOlder(processed: number, older = 0, newer = 0): boolean {
   const newerGrowth = processed - newer;
   return newerGrowth > CLEARLY_CLOSER && (processed - older) * CLEARLY_CLOSER < newerGrowth;
 }
@@ -45,8 +45,8 @@ export class StrayEvents {
     return before && { first: this.#late ?? before, events: [before, event] };
   }
 
-  /** The process has sent more itself. If it goes on for long, it was not replaced. */
-  goesOn(arrivedAtMs: number): void {
+  /** Notes an event of the process itself. If it goes on for long, it was not replaced. */
+  noteOwn(arrivedAtMs: number): void {
     this.#late = undefined;
     if (this.#foreign !== undefined && hasPassed(LATE_EVENTS_MS, this.#foreign.arrivedAtMs, arrivedAtMs))
       this.#foreign = undefined;

@@ -17,7 +17,7 @@ import type { TaskTable } from './task-table.ts';
 import type { WorkerTable } from './worker-table.ts';
 
 /** What the life of a task needs besides the task itself. */
-export interface LifeSurroundings {
+export interface LifeContext {
   readonly tasks: TaskTable;
   readonly workers: Pick<WorkerTable, 'onlyQueue' | 'session'>;
   readonly queues: QueueTable;
@@ -28,22 +28,22 @@ export interface LifeSurroundings {
   readonly finished: FinishedRuns | undefined;
 }
 
-export function sent(around: LifeSurroundings, task: Task, event: TaskSent, listenedMs: number): void {
+export function sent(context: LifeContext, task: Task, event: TaskSent, listenedMs: number): void {
   const delayedTo = event.queue === '' ? delayedRoutingKey(event.routingKey) : undefined;
-  const name = around.names.intern(event.name);
-  const queue = around.names.intern(delayedTo ?? event.queue);
-  const run = around.names.identity(name, queue, '');
-  around.observe({ kind: 'task-sent', run });
-  around.queues.use(run.queue, listenedMs);
+  const name = context.names.intern(event.name);
+  const queue = context.names.intern(delayedTo ?? event.queue);
+  const run = context.names.identity(name, queue, '');
+  context.observe({ kind: 'task-sent', run });
+  context.queues.use(run.queue, listenedMs);
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Its run has started already: it arrived too late for that.
   const late = find(task.runs, (run) => run.dueMs === undefined && event.timestampMs < run.sinceMs);
   if (late !== undefined) {
-    around.tasks.weigh(task);
+    context.tasks.weigh(task);
     return;
   }
-  const sending = around.tasks.addSending(task);
+  const sending = context.tasks.addSending(task);
   sending.name = name;
   sending.queue = queue;
   sending.retries = event.retries;
@@ -52,43 +52,43 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   sending.etaMs = event.etaMs;
   sending.expiresMs = event.expiresMs;
   sending.delayed = delayedTo !== undefined;
-  sending.session = around.workers.session;
-  sending.sender = around.names.intern(event.hostname);
-  around.finished?.sent(sending, event.lineage);
-  around.tasks.weigh(task);
+  sending.session = context.workers.session;
+  sending.sender = context.names.intern(event.hostname);
+  context.finished?.sent(sending, event.lineage);
+  context.tasks.weigh(task);
 }
 
 /** Applies a worker’s event of a task; to be called in the order in which they happened. */
-export function happened(around: LifeSurroundings, event: HeldEvent): void {
+export function applyEvent(context: LifeContext, event: HeldEvent): void {
   // A restart with the same pid may have become known after the event arrived.
   event.instance = event.instance.at(event.place);
   switch (event.type) {
     case 'task-received':
-      received(around, event);
+      received(context, event);
       break;
     case 'task-started':
-      started(around, event);
+      started(context, event);
       break;
     default:
-      ended(around, event);
+      ended(context, event);
   }
 }
 
-function received(around: LifeSurroundings, event: HeldEvent): void {
+function received(context: LifeContext, event: HeldEvent): void {
   const { task, name } = event;
   const sending = sendingOf(task, name, event.retries);
   markEarlier(event, name);
-  const run = beginRun(around, event, name, sending);
+  const run = beginRun(context, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
   run.place = event.place;
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
-  around.observe({
+  context.observe({
     kind: 'task-received',
     run: run.identity,
-    queueTimeS: around.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename),
+    queueTimeS: context.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename),
   });
 }
 
@@ -111,26 +111,21 @@ function sendingOf(task: Task, name: string, retries: number): Sending | undefin
 }
 
 /** Begins a run of the task by the process that sent the event, with what is known from its sending and from before. */
-function beginRun(
-  around: LifeSurroundings,
-  event: HeldEvent,
-  name: string,
-  sending: Sending | undefined,
-): Run {
+function beginRun(context: LifeContext, event: HeldEvent, name: string, sending: Sending | undefined): Run {
   const { task, instance } = event;
-  const { tasks, workers, names } = around;
+  const { tasks, workers, names } = context;
   const taskName = name || sending?.name || task.name;
   // A task that is redelivered, or retried without an event, stays in its queue.
   const before = taskName === task.name ? task.queue : '';
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
   const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
-  around.finished?.began(run, event, sending);
+  context.finished?.began(run, event, sending);
   if (sending !== undefined) {
     run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
-  around.queues.use(run.identity.queue, event.arrivedAtMs);
+  context.queues.use(run.identity.queue, event.arrivedAtMs);
   task.name = taskName;
   task.queue = queue;
   task.over = false;
@@ -139,59 +134,59 @@ function beginRun(
 }
 
 /** The oldest run on that worker that has not started: a retry's `received` may precede the end of the run before. */
-function started(around: LifeSurroundings, event: HeldEvent): void {
+function started(context: LifeContext, event: HeldEvent): void {
   const { task, instance, plausibleMs } = event;
   const waiting =
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
-  const run = waiting ?? beginRun(around, event, '', task.sendings);
+  const run = waiting ?? beginRun(context, event, '', task.sendings);
   const { dueMs, plausibleSinceMs } = run;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
-  around.tasks.assign(run, instance);
+  context.tasks.assign(run, instance);
   run.dueMs = undefined;
   run.sinceMs = event.timestampMs;
   run.place = event.place;
   run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
-  around.finished?.started(run, plausibleMs);
-  around.tasks.expectMore(task, true);
-  around.observe({
+  context.finished?.started(run, plausibleMs);
+  context.tasks.expectMore(task, true);
+  context.observe({
     kind: 'task-started',
     run: run.identity,
-    waitTimeS: around.skews.across(dueMs, plausibleMs, run.sender, instance.nodename),
+    waitTimeS: context.skews.across(dueMs, plausibleMs, run.sender, instance.nodename),
     prefetchTimeS: secondsBetween(plausibleSinceMs, plausibleMs),
   });
 }
 
-function ended(around: LifeSurroundings, event: HeldEvent): void {
+function ended(context: LifeContext, event: HeldEvent): void {
   const { task } = event;
   let run = endingRun(task.runs, event);
   if (run === undefined) {
     // Celery reports some ends twice (a hard time limit, a rejection, a termination): only the first counts.
     if (task.over) return;
-    run = beginRun(around, event, '', task.sendings);
+    run = beginRun(context, event, '', task.sendings);
   }
-  around.tasks.closeRun(task, run);
+  context.tasks.closeRun(task, run);
   if (run.standing === 'lost') {
     task.lost = false;
-    around.observe({ kind: 'loss-refuted', run: run.identity });
+    context.observe({ kind: 'loss-refuted', run: run.identity });
   }
   // The task that replaced these has ended, so they are over too.
-  closeReplaced(around.tasks, task);
+  closeReplaced(context.tasks, task);
   task.over = isFinal(event);
   if (task.over) markDone(event);
-  around.tasks.expectMore(task, task.runs !== undefined || !task.over);
-  around.tasks.weigh(task);
+  context.tasks.expectMore(task, task.runs !== undefined || !task.over);
+  context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
     // Every worker that receives a revoked task reports its revocation.
     if (task.revoked) return;
     task.revoked = true;
   }
-  observeEnd(around, event, run);
+  observeEnd(context, event, run);
 }
 
-function observeEnd({ observe, finished }: LifeSurroundings, event: HeldEvent, ended: Run): void {
+function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { outcome, errorType, plausibleMs } = event;
   // By the worker’s own two timestamps; 0 if its clock was set back in between.

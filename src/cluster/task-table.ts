@@ -1,7 +1,7 @@
 /**
  * The remembered tasks, by uuid. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten first;
- * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: a sent one or a
- * begun one, whichever take more memory.
+ * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: one only sent, or
+ * one that a worker has received, whichever take more memory.
  */
 import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
@@ -32,9 +32,9 @@ export class TaskTable {
   readonly #onForget: (task: Task) => void;
   readonly #finished: FinishedRuns | undefined;
   readonly #byUuid = new Map<string, Task>();
-  /** Unfinished tasks: those only sent; and all others, the one without a new run for longest first. */
+  /** Unfinished tasks: those only sent, and those that a worker has received, the one without a new run for longest first. */
   readonly #sent = new TaskList();
-  readonly #begun = new TaskList();
+  readonly #received = new TaskList();
   readonly #forgettable = new TaskList();
   readonly #fingerprints: Fingerprints;
   readonly #lastEvents: LastEvents;
@@ -88,7 +88,7 @@ export class TaskTable {
 
   /** The task of a worker’s event; a new one if it is not known. */
   task(uuid: string, listenedMs: number): Task {
-    return this.#find(uuid, listenedMs, this.#begun);
+    return this.#find(uuid, listenedMs, this.#received);
   }
 
   /** The task of a `task-sent` event; a new one if it is not known. */
@@ -114,7 +114,7 @@ export class TaskTable {
 
   /** Sets whether more events are expected of the task. */
   expectMore(task: Task, more: boolean): void {
-    if (task.forgettable === more) this.#move(task, more ? this.#begun : this.#forgettable);
+    if (task.forgettable === more) this.#move(task, more ? this.#received : this.#forgettable);
   }
 
   /** Makes the task the first to be forgotten: no more events of it are likely. */
@@ -143,7 +143,7 @@ export class TaskTable {
     this.#hold(instance);
     task.runs = appended(task.runs, run);
     // Not with each event: a move touches two other tasks, which are not in the CPU cache.
-    this.#move(task, this.#begun);
+    this.#move(task, this.#received);
     if (this.#instances * FORMER_PROCESS_BYTES * PROCESSES_PART > this.bytesMax) this.#giveUpOrphans();
     return run;
   }
@@ -186,7 +186,7 @@ export class TaskTable {
   /** Tasks of evicted processes cannot be followed, so they are forgotten first. */
   #giveUpOrphans(): void {
     for (let looked = 0; looked < LOOKED_AT_PER_RUN; looked += 1) {
-      const task = this.#begun.cycle();
+      const task = this.#received.cycle();
       if (task?.runs === undefined || task.held !== undefined) continue;
       if (find(task.runs, ({ instance }) => instance.dropped !== 'evicted') === undefined) this.giveUp(task);
     }
@@ -213,13 +213,13 @@ export class TaskTable {
 
   /** In this order no task is visited twice: none moves from the first list to the second. */
   *#walk(perStep: number, visit: (task: Task) => void): Steps {
-    yield* this.#begun.walk(perStep, visit);
+    yield* this.#received.walk(perStep, visit);
     yield* this.#sent.walk(perStep, visit);
   }
 
   #listOf(task: Task): TaskList {
     if (task.forgettable) return this.#forgettable;
-    return task.sent ? this.#sent : this.#begun;
+    return task.sent ? this.#sent : this.#received;
   }
 
   #move(task: Task, list: TaskList): void {
@@ -277,9 +277,9 @@ export class TaskTable {
   }
 
   #oldestUnfinished(): Task | undefined {
-    const begunBytes = this.#begun.bytes + this.#instances * FORMER_PROCESS_BYTES;
-    return this.#sent.bytes > begunBytes
-      ? (this.#sent.oldest ?? this.#begun.oldest)
-      : (this.#begun.oldest ?? this.#sent.oldest);
+    const receivedBytes = this.#received.bytes + this.#instances * FORMER_PROCESS_BYTES;
+    return this.#sent.bytes > receivedBytes
+      ? (this.#sent.oldest ?? this.#received.oldest)
+      : (this.#received.oldest ?? this.#sent.oldest);
   }
 }

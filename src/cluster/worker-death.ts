@@ -7,7 +7,7 @@ import type { WorkerExit } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** How long silence lasts, in listened time, before a conclusion is drawn. */
-export interface Patience {
+export interface Timeouts {
   /** A worker that is silent for longer is not up. */
   readonly workerTimeoutMs: number;
   /** A worker that is silent for longer is dead, if it sent heartbeats while it ran tasks. */
@@ -25,20 +25,20 @@ export type Death = Exclude<WorkerExit, 'goodbye'>;
 export function deathOf(
   instance: WorkerInstance,
   siblings: readonly WorkerInstance[],
-  patience: Patience,
+  timeouts: Timeouts,
   listenedMs: number,
 ): Death | undefined {
   if (instance.dropped === 'retired') return 'silence';
   /** Events from then may still be in the reordering window. */
   const isOver = (sinceMs: number, forMs: number): boolean =>
-    listenedMs - sinceMs > Math.max(forMs, settlingMs(patience.windowMs));
+    listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
   if (!instance.wentOffline) {
     // The broker may redeliver its tasks only once there is a successor.
-    const lastMs = Math.max(instance.lastSeenMs, succeededAtMs(instance, siblings));
+    const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
     if (isOver(lastMs, LATE_EVENTS_MS)) return instance.restartedAs === undefined ? 'replaced' : 'restarted';
-    if (isOver(instance.lastSeenMs, patience.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
+    if (isOver(instance.lastSeenMs, timeouts.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
   }
-  return listenedMs - goneAtMs(instance, patience, listenedMs) > patience.seriesRetentionMs
+  return listenedMs - goneAtMs(instance, timeouts, listenedMs) > timeouts.seriesRetentionMs
     ? 'silence'
     : undefined;
 }
@@ -47,12 +47,12 @@ export function deathOf(
 export function isUp(
   instance: WorkerInstance,
   siblings: readonly WorkerInstance[],
-  patience: Patience,
+  timeouts: Timeouts,
   listenedMs: number,
 ): boolean {
-  const isSilent = listenedMs - instance.lastSeenMs > patience.workerTimeoutMs;
+  const isSilent = listenedMs - instance.lastSeenMs > timeouts.workerTimeoutMs;
   if (isSilent || instance.isOffline(listenedMs) || instance.dropped !== undefined) return false;
-  if (deathOf(instance, siblings, patience, listenedMs) !== undefined) return false;
+  if (deathOf(instance, siblings, timeouts, listenedMs) !== undefined) return false;
   const newest = siblings.at(-1);
   return newest === instance || instance.lastSeenMs > (newest?.firstSeenMs ?? 0);
 }
@@ -60,7 +60,7 @@ export function isUp(
 /** Since when it is not up, in listened time, ms; in the future while it is. */
 export function goneAtMs(
   instance: WorkerInstance,
-  { workerTimeoutMs }: Pick<Patience, 'workerTimeoutMs'>,
+  { workerTimeoutMs }: Pick<Timeouts, 'workerTimeoutMs'>,
   listenedMs: number,
 ): number {
   return instance.isOffline(listenedMs) ? instance.lastSeenMs : instance.lastSeenMs + workerTimeoutMs;
@@ -70,7 +70,7 @@ export function goneAtMs(
  * When the first event of its successor arrived, in listened time, ms; infinite if it has none, or if it went on beside the
  * other process: then they only share a name. The workers’ clocks are not used.
  */
-function succeededAtMs(instance: WorkerInstance, siblings: readonly WorkerInstance[]): number {
+function successorAtMs(instance: WorkerInstance, siblings: readonly WorkerInstance[]): number {
   const successor = siblings
     .slice(siblings.indexOf(instance) + 1)
     .find(({ firstSeenMs }) => instance.lastSeenMs <= firstSeenMs + LATE_EVENTS_MS);

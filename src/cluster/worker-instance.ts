@@ -4,17 +4,17 @@
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
-import { Arrivals, type FirstSign, placesAfter } from './arrivals.ts';
+import { Arrivals, type FirstEvent, placesAfter } from './arrivals.ts';
 import { hashOf } from './fingerprint.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { isBefore, isEarlier } from './process-order.ts';
 import { StartTally } from './start-tally.ts';
-import { isOfOlder, type Restart, StrayEvents } from './stray-events.ts';
+import { belongsToOlder, type Restart, StrayEvents } from './stray-events.ts';
 
 /** What all instances share. */
-export interface InstanceSurroundings {
+export interface InstanceContext {
   /** How much later than an event an earlier one may arrive, ms. */
   readonly windowMs: number;
   readonly observe: Observe;
@@ -32,7 +32,7 @@ export class WorkerInstance {
   readonly pid: number;
   /** Of its nodename and pid. */
   readonly hash: number;
-  readonly #surroundings: InstanceSurroundings;
+  readonly #context: InstanceContext;
   readonly #tally: StartTally;
   /** Its first and last sign of life, in listened time, ms. */
   readonly firstSeenMs: number;
@@ -61,7 +61,7 @@ export class WorkerInstance {
   /** Why the worker table dropped it: `retired` as it was gone, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
   /** By how much timestamps of its starts may be too late: its times are implausible, or once were. */
-  #vagueMs = 0;
+  #uncertaintyMs = 0;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
   active: number | undefined = undefined;
@@ -80,12 +80,12 @@ export class WorkerInstance {
   #lastImplausibleMs: number | undefined;
   #strays: StrayEvents | undefined;
 
-  constructor(nodename: string, pid: number, surroundings: InstanceSurroundings, first: FirstSign) {
+  constructor(nodename: string, pid: number, context: InstanceContext, first: FirstEvent) {
     this.nodename = nodename;
     this.pid = pid;
     this.hash = hashOf(`${nodename} ${pid}`);
-    this.#surroundings = surroundings;
-    this.#tally = new StartTally(surroundings.windowMs);
+    this.#context = context;
+    this.#tally = new StartTally(context.windowMs);
     this.firstSeenMs = this.lastSeenMs = first.seenMs;
     this.arrivals = new Arrivals(first);
     this.firstSentAtMs = first.sentAtMs;
@@ -94,7 +94,7 @@ export class WorkerInstance {
 
   /** Whether it is offline for good: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
-    const reconnectMs = this.#surroundings.windowMs + RECONNECT_MS;
+    const reconnectMs = this.#context.windowMs + RECONNECT_MS;
     return this.wentOffline && this.#held.length === 0 && listenedMs - this.#offlineAtMs >= reconnectMs;
   }
 
@@ -109,11 +109,11 @@ export class WorkerInstance {
   /** An event of it has arrived. */
   seen(event: EventBase, seenMs: number, session: number): void {
     const { clock, timestampMs, implausibleMs = timestampMs } = event;
-    this.arrivals.add(clock, implausibleMs, seenMs - this.firstSeenMs <= this.#surroundings.windowMs);
-    this.#isThere(seenMs, session);
+    this.arrivals.add(clock, implausibleMs, seenMs - this.firstSeenMs <= this.#context.windowMs);
+    this.#noteAlive(seenMs, session);
   }
 
-  #isThere(seenMs: number, session: number): void {
+  #noteAlive(seenMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
     this.lastSession = session;
     if (!this.hasExited || this.wentOffline) return;
@@ -123,7 +123,7 @@ export class WorkerInstance {
 
   /** Takes a `task-started` of that time, by its clock; if that was implausible, it happened up to a window earlier. */
   started(timestampMs: number, implausibleTime: boolean, clock: number): void {
-    if (implausibleTime) this.#vagueMs = this.#surroundings.windowMs;
+    if (implausibleTime) this.#uncertaintyMs = this.#context.windowMs;
     this.arrivals.started();
     if (this.dropped === undefined) this.#tally.started(timestampMs, clock);
   }
@@ -137,7 +137,7 @@ export class WorkerInstance {
     event.holder = this;
     if (this.#held.length <= HELD_EVENTS_MAX) return;
     this.applyEarliest();
-    this.#surroundings.onEarly();
+    this.#context.onEarly();
   }
 
   /** Whether a `worker-online` is another process’s: one that reconnects sends it too, but its counts go on. */
@@ -217,7 +217,7 @@ export class WorkerInstance {
 
   /** The last `active` count from before which all events have arrived. */
   settledActive(listenedMs: number): ActiveCount | undefined {
-    return this.#counts?.settled(settlingMs(this.#surroundings.windowMs), listenedMs);
+    return this.#counts?.settled(settlingMs(this.#context.windowMs), listenedMs);
   }
 
   #applyOne(event: HeldWorkerEvent): void {
@@ -232,7 +232,7 @@ export class WorkerInstance {
     const { processed, arrivedAtMs } = event;
     if (processed === undefined || this.#hasFallen(event)) return false;
     const highest = this.#claimed?.processed ?? this.#tally.highest;
-    if (!isOfOlder(processed, highest, successor.#tally.highest)) return false;
+    if (!belongsToOlder(processed, highest, successor.#tally.highest)) return false;
     return this.dropped === undefined && arrivedAtMs - this.lastSeenMs <= LATE_EVENTS_MS;
   }
 
@@ -241,17 +241,17 @@ export class WorkerInstance {
     const before = this.#claimed;
     this.#claimed = event;
     if (before === undefined && event.type !== 'worker-offline') return;
-    this.#isThere(event.arrivedAtMs, event.session);
+    this.#noteAlive(event.arrivedAtMs, event.session);
     this.#apply(event);
   }
 
   /** Whether the event is this process’s. A restart sends `worker-online`, but that may have been missed. */
   #isOwn(event: HeldWorkerEvent): boolean {
     const hasFallen = this.#hasFallen(event);
-    if (!hasFallen) this.#strays?.goesOn(event.arrivedAtMs);
+    if (!hasFallen) this.#strays?.noteOwn(event.arrivedAtMs);
     else this.#strays ??= new StrayEvents();
     const restart = hasFallen ? this.#strays?.add(event, this.#isFromBefore(event)) : undefined;
-    if (restart !== undefined) this.#surroundings.onRestart(this, restart);
+    if (restart !== undefined) this.#context.onRestart(this, restart);
     return !hasFallen;
   }
 
@@ -266,7 +266,7 @@ export class WorkerInstance {
   }
 
   #apply(event: HeldWorkerEvent): void {
-    const { timestampMs, arrivedAtMs, session, active, processed, type } = event;
+    const { timestampMs, arrivedAtMs, place, session, active, processed, type } = event;
     const isOffline = type === 'worker-offline';
     if (this.wentOffline && !isOffline) this.hasExited = false;
     if (isOffline) this.#offlineAtMs = arrivedAtMs;
@@ -280,7 +280,7 @@ export class WorkerInstance {
     this.version = event.softwareVersion || this.version;
     this.system = event.softwareSystem || this.system;
     if (active !== undefined) {
-      const when = { timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, place: event.place, session };
+      const when = { timestampMs: timestampMs - this.#uncertaintyMs, arrivedAtMs, place, session };
       this.#counts ??= new ActiveCounts();
       this.#counts.report({ ...when, active });
     }
@@ -290,9 +290,9 @@ export class WorkerInstance {
   #report(started: number, { timestampMs, clock, place }: HeldWorkerEvent): void {
     // What it reported before it was known was compared with the starts of another process.
     if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.compareAnew();
-    const { processed, lost } = this.#tally.report(started, timestampMs, this.#vagueMs, clock);
+    const { processed, lost } = this.#tally.report(started, timestampMs, this.#uncertaintyMs, clock);
     if (processed === 0 && lost === 0) return;
     const progress = { worker: this.nodename, processed, eventsLost: lost };
-    this.#surroundings.observe({ kind: 'worker-progressed', ...progress });
+    this.#context.observe({ kind: 'worker-progressed', ...progress });
   }
 }

@@ -9,18 +9,18 @@ import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-events.ts';
 import { noteVersion, processOf, reorder, type Worker } from './worker.ts';
 import { WORKER_EVENT_BYTES, workerEventsMax } from './worker-bounds.ts';
-import { type Death, deathOf, goneAtMs, isUp, type Patience } from './worker-death.ts';
-import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
+import { type Death, deathOf, goneAtMs, isUp, type Timeouts } from './worker-death.ts';
+import { type InstanceContext, WorkerInstance } from './worker-instance.ts';
 import { WorkerMap } from './worker-map.ts';
 
-export interface WorkerSettings extends Patience {
+export interface WorkerSettings extends Timeouts {
   /** The most workers to keep, and the bytes for as many; beyond either, the least recently active one is evicted. */
   readonly workersMax: number;
 }
 
 /** Each may be measured, some for the first time. */
-const SETTLED_A_STEP = 50;
-const LOOKED_AT_A_STEP = 500;
+const SETTLED_PER_STEP = 50;
+const LOOKED_AT_PER_STEP = 500;
 /** Names that occur once, in a flood, get no series of their own. */
 const APPEARED_AFTER_MS = 10_000;
 /** Processes under one name; each one beyond evicts the oldest. */
@@ -28,7 +28,7 @@ const INSTANCES_MAX = 8;
 
 export class WorkerTable {
   readonly #settings: WorkerSettings;
-  readonly #surroundings: InstanceSurroundings;
+  readonly #context: InstanceContext;
   readonly #workers: WorkerMap;
   readonly #events: HeldWorkerEvents;
   /** Interned versions and systems. */
@@ -37,13 +37,13 @@ export class WorkerTable {
   #instancesEvicted = 0;
   #session = 0;
 
-  constructor(settings: WorkerSettings, surroundings: Pick<InstanceSurroundings, 'windowMs' | 'observe'>) {
+  constructor(settings: WorkerSettings, context: Pick<InstanceContext, 'windowMs' | 'observe'>) {
     const { workersMax, windowMs } = settings;
     this.#settings = settings;
     this.#events = new HeldWorkerEvents(windowMs, workerEventsMax(workersMax, windowMs));
     this.#workers = new WorkerMap(workersMax);
-    this.#surroundings = {
-      ...surroundings,
+    this.#context = {
+      ...context,
       onEarly: () => {
         this.#appliedEarly += 1;
       },
@@ -90,8 +90,8 @@ export class WorkerTable {
     const worker = this.#workers.use(event.hostname);
     if (worker === undefined) return;
     const lateMs = Math.max(0, wallMs - event.timestampMs);
-    const coming = { arrivedAtMs: listenedMs, sentAtMs: listenedMs - lateMs, session: this.#session };
-    const held = new HeldWorkerEvent(event, this.#textsOf(event), coming);
+    const arrival = { arrivedAtMs: listenedMs, sentAtMs: listenedMs - lateMs, session: this.#session };
+    const held = new HeldWorkerEvent(event, this.#textsOf(event), arrival);
     const known = processOf(worker, event.pid);
     const hasRestarted = event.type === 'worker-online' && known?.isSuccessor(held, this.#session) === true;
     const instance =
@@ -150,7 +150,7 @@ export class WorkerTable {
 
   /** Observes which workers have appeared and which processes have exited since the last call, and why. */
   settle(listenedMs: number): Steps {
-    return this.#eachKnown(SETTLED_A_STEP, (worker) => this.#settle(worker, listenedMs));
+    return this.#eachKnown(SETTLED_PER_STEP, (worker) => this.#settle(worker, listenedMs));
   }
 
   /**
@@ -158,7 +158,7 @@ export class WorkerTable {
    * @returns the nodenames of all workers forgotten since the last call, for whatever reason
    */
   *forgetGone(listenedMs: number): Steps<readonly string[]> {
-    yield* this.#eachKnown(LOOKED_AT_A_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
+    yield* this.#eachKnown(LOOKED_AT_PER_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
     return this.#workers.takeForgotten();
   }
 
@@ -198,7 +198,7 @@ export class WorkerTable {
   ): WorkerInstance {
     const first = { seenMs, sentAtMs, clock, reportedMs, place, session: this.#session };
     // The worker’s own string, so that names compare fast.
-    const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#surroundings, first);
+    const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#context, first);
     if (worker === undefined) {
       instance.drop('evicted');
       return instance;
@@ -243,7 +243,7 @@ export class WorkerTable {
   }
 
   #settle(worker: Worker, listenedMs: number): void {
-    const { observe } = this.#surroundings;
+    const { observe } = this.#context;
     const knownMs = listenedMs - (worker.instances[0]?.firstSeenMs ?? listenedMs);
     if (!worker.hasAppeared && knownMs >= APPEARED_AFTER_MS) {
       worker.hasAppeared = true;

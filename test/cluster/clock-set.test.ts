@@ -90,7 +90,7 @@ const LATE: Readonly<Record<string, (atS: number) => number>> = {
   'two of them three seconds late': (atS) => (atS === 20 || atS === 24 ? 3 : 0),
   'all of them in disorder': (atS) => (atS * 37) % 6,
   'all of them five seconds late': () => 5,
-  'the greeting five seconds late': (atS) => (atS === 0 ? 5 : 0),
+  'the worker-online five seconds late': (atS) => (atS === 0 ? 5 : 0),
 };
 
 const CLOCK_IS: Readonly<Record<string, number>> = {

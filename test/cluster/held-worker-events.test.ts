@@ -18,7 +18,7 @@ function watched(max = 1_000): {
 } {
   const events = new HeldWorkerEvents(windowMs, max);
   let out: string[] = [];
-  const surroundings = {
+  const context = {
     windowMs,
     observe: (it: { readonly kind: string; readonly worker?: string; readonly processed?: number }) =>
       out.push(`${it.worker} ${it.processed}`),
@@ -29,7 +29,7 @@ function watched(max = 1_000): {
     events,
     sender(nodename) {
       const first = { seenMs: 0, sentAtMs: 0, clock: 1, reportedMs: T0_MS, place: 1, session: 0 };
-      const instance = new WorkerInstance(nodename, 17, surroundings, first);
+      const instance = new WorkerInstance(nodename, 17, context, first);
       return {
         sends(processed, atMs, arrivedAtMs = atMs) {
           const event = signal('worker-heartbeat', { processed, clock: atMs, timestampMs: T0_MS + atMs });

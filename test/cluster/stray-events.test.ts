@@ -13,21 +13,21 @@ test('one event proves nothing; a second one does, though the process has sent a
   const strays = new StrayEvents();
   const [first, second] = [eventAt(0), eventAt(1)];
   assert.equal(strays.add(first, false), undefined);
-  strays.goesOn(1);
+  strays.noteOwn(1);
   assert.deepEqual(strays.add(second, false), { first, events: [first, second] });
 });
 
 test('a process that goes on for ten seconds has not been replaced', () => {
   const strays = new StrayEvents();
   strays.add(eventAt(0), false);
-  strays.goesOn(10_000);
+  strays.noteOwn(10_000);
   assert.equal(strays.add(eventAt(10_001), false), undefined);
 });
 
 test('events from before prove a restart once they have gone on for ten seconds, and the process has not', () => {
   const strays = new StrayEvents();
   strays.add(eventAt(0), true);
-  strays.goesOn(1);
+  strays.noteOwn(1);
   const [first, last] = [eventAt(5_000), eventAt(15_000)];
   assert.equal(strays.add(first, true), undefined);
   assert.equal(strays.add(eventAt(14_999), true), undefined);
