@@ -31,6 +31,6 @@ export function isEarlier(one: Stamped, other: Stamped): boolean {
 
 /** Whether one was sent before the other, which arrived first, unless a process that started since then sent it. */
 export function isBefore(one: Sent & Stamped, other: Sent & Stamped): boolean {
-  const isAnew = one.clock >= 0 && isFarBefore(one.clock, other.clock) && !isEarlier(one, other);
-  return !isAnew && apart(one, other, true) < 0;
+  const isRestart = one.clock >= 0 && isFarBefore(one.clock, other.clock) && !isEarlier(one, other);
+  return !isRestart && apart(one, other, true) < 0;
 }

@@ -78,7 +78,7 @@ export class StartTally {
   }
 
   /** Its next report is the base for later ones. */
-  compareAnew(): void {
+  resetBase(): void {
     this.#base = undefined;
   }
 

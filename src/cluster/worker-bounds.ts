@@ -19,7 +19,7 @@ export const FORGOTTEN_PER_WORKER = 2;
 /** In one second a worker can send its online event, a heartbeat, one more for remote control, and its offline event. */
 const EVENTS_AT_ONCE = 4;
 /** Celery’s default heartbeat interval is two seconds; it can be set to one. */
-const BEAT_MS = 1000;
+const HEARTBEAT_MS = 1000;
 /** So that a few workers that keep reconnecting do not have events applied early. */
 const EVENTS_MAX_MIN = 1000;
 
@@ -30,7 +30,7 @@ export function ownBytesOf({ nodename }: Worker): number {
 
 /** More events than honest workers send within the window. */
 export function workerEventsMax(workersMax: number, windowMs: number): number {
-  return Math.max(EVENTS_MAX_MIN, workersMax * (EVENTS_AT_ONCE + Math.ceil(windowMs / BEAT_MS)));
+  return Math.max(EVENTS_MAX_MIN, workersMax * (EVENTS_AT_ONCE + Math.ceil(windowMs / HEARTBEAT_MS)));
 }
 
 /** For all workers together, whatever the number of processes and the length of names. */

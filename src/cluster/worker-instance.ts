@@ -146,7 +146,7 @@ export class WorkerInstance {
     if (this.#isFromBefore(online)) return false;
     if (this.#hasFallen(online)) return true;
     // On a new connection of ours it may be a reconnect: the worker may have lost the broker as well.
-    return (online.processed ?? 0) === 0 && session === this.lastSession && this.#leftBefore(online);
+    return (online.processed ?? 0) === 0 && session === this.lastSession && this.#wentOfflineBefore(online);
   }
 
   /** Whether its sender has started no task while this process had; unless it may be this one’s own `worker-online`. */
@@ -158,7 +158,7 @@ export class WorkerInstance {
   }
 
   /** Whether the last event before it is a `worker-offline` from long before. */
-  #leftBefore({ timestampMs }: HeldWorkerEvent): boolean {
+  #wentOfflineBefore({ timestampMs }: HeldWorkerEvent): boolean {
     const last = this.#held.at(-1);
     const wentOffline = last === undefined ? this.wentOffline : last.type === 'worker-offline';
     return wentOffline && timestampMs - (last?.timestampMs ?? this.#lastAppliedMs) > RESTART_MS;
@@ -211,7 +211,7 @@ export class WorkerInstance {
   }
 
   /** Applies events that another instance held. */
-  takeOver(events: readonly HeldWorkerEvent[]): void {
+  applyAll(events: readonly HeldWorkerEvent[]): void {
     for (const event of events) this.#applyOne(event);
   }
 
@@ -289,7 +289,7 @@ export class WorkerInstance {
 
   #report(started: number, { timestampMs, clock, place }: HeldWorkerEvent): void {
     // What it reported before it was known was compared with the starts of another process.
-    if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.compareAnew();
+    if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.resetBase();
     const { processed, lost } = this.#tally.report(started, timestampMs, this.#uncertaintyMs, clock);
     if (processed === 0 && lost === 0) return;
     const progress = { worker: this.nodename, processed, eventsLost: lost };

@@ -239,7 +239,7 @@ export class WorkerTable {
     if (worker === undefined || instance.dropped !== undefined || instance.restartedAs !== undefined) return;
     // It is about to be evicted, so its events must not add another process.
     if (worker.instances.length > INSTANCES_MAX && worker.instances[0] === instance) return;
-    this.#replace(worker, instance, restart.first).takeOver(restart.events);
+    this.#replace(worker, instance, restart.first).applyAll(restart.events);
   }
 
   #settle(worker: Worker, listenedMs: number): void {

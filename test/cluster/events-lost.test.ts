@@ -124,7 +124,7 @@ test('an event that arrives after it was counted as lost changes nothing, and hi
   assert.deepEqual(sums(on), { processed: 1, lost: 1 });
 });
 
-test('after a restart the count starts anew, and the losses of both processes add up', () => {
+test('after a restart the count starts over, and the losses of both processes add up', () => {
   const on = watch();
   const endMs = work(on, { tasks: 100, everyMs: 10, withheld: (index) => index < 3 });
   work(on, { tasks: 50, everyMs: 10, pid: 18, fromMs: endMs, withheld: (index) => index < 4 });
