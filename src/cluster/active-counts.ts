@@ -20,7 +20,7 @@ export class ActiveCounts {
   #last: ActiveCount | undefined;
   #before: ActiveCount | undefined;
 
-  told(count: ActiveCount): void {
+  report(count: ActiveCount): void {
     this.#before = this.#last;
     this.#last = count;
   }

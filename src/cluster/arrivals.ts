@@ -1,60 +1,59 @@
 /**
- * The order in which the events of one pid reached us, and where its logical clock fell in it: there another process has
- * begun. A system clock may be set at that very moment, so it is only a hint: where it goes on, a small fall is enough.
- * Pure.
+ * The order in which the events of one pid arrived, and where its logical clock fell: there another process started. A
+ * system clock may be set at that very moment, so it is only a hint: if it goes on, a small fall is enough. Pure.
  */
 
-/** Places are kept in so many bits, and compared only while they are near one another. */
+/** Places wrap around at so many bits; only places near one another are compared. */
 const PLACE_BITS = 29;
 const PLACE_MASK = 2 ** PLACE_BITS - 1;
 
-/** Events of one process that overtake one another have clocks that are nearer. */
+/** If events of one process overtake each other, their clocks are nearer than this. */
 const FALLEN = 0.5;
-/** In pools of threads a clock is read some ms before or after the other. */
+/** In thread pools the two clocks are read some ms apart. */
 const STAMP_MS = 250;
 
-/** How many places an event came after another; below 0 where it came before. */
+/** How many places after another one an event arrived; below 0 if before it. */
 export function placesAfter(place: number, other: number): number {
   const places = (place - other) & PLACE_MASK;
   return places <= PLACE_MASK / 2 ? places : places - PLACE_MASK - 1;
 }
 
-/** Whether a clock is so much lower than another that one process hardly told both at about the same time. */
+/** Whether a logical clock is so much lower that one process hardly sent both at about the same time. */
 export function isFarBefore(clock: number, other: number): boolean {
   return clock < FALLEN * other;
 }
 
 /** The first event of a process. */
-export interface FirstSign {
-  /** In listened time, ms; less how long it took to come, up to a window. */
+export interface FirstEvent {
+  /** When it arrived, in listened time, ms, less its delay up to a window. */
   readonly seenMs: number;
-  /** The same, less all the time that it took. */
-  readonly spokeMs: number;
-  /** Its logical clock, and the time by its system clock, epoch ms. */
+  /** The same less its whole delay. */
+  readonly sentAtMs: number;
+  /** Its logical clock, and its system clock, epoch ms. */
   readonly clock: number;
-  readonly toldMs: number;
-  /** Where among the events of its pid it came. */
+  readonly reportedMs: number;
+  /** Its place in the arrivals of its pid. */
   readonly place: number;
-  /** The connection to the broker on which it came, counted. */
+  /** The number of the broker connection that it arrived on. */
   readonly session: number;
 }
 
 export class Arrivals {
   #last: number;
-  /** The place of the first event that came once the process was known. */
+  /** The place of the first event since the process is known. */
   readonly first: number;
   /** The logical clock of the first event. */
   readonly firstClock: number;
   #highestClock: number;
   /** The first place after which the clock was never as high again. */
   #fallenAt: number | undefined;
-  /** When that was told, by the system clock, epoch ms. */
+  /** When the highest one was sent, by the system clock, epoch ms. */
   #highestMs: number;
   #startsSince = 0;
 
-  constructor({ place, clock, toldMs }: Pick<FirstSign, 'place' | 'clock' | 'toldMs'>) {
+  constructor({ place, clock, reportedMs }: Pick<FirstEvent, 'place' | 'clock' | 'reportedMs'>) {
     this.first = this.#last = place;
-    this.#highestMs = toldMs;
+    this.#highestMs = reportedMs;
     this.firstClock = this.#highestClock = clock;
   }
 
@@ -63,7 +62,7 @@ export class Arrivals {
     return this.#last;
   }
 
-  /** The place from which on the clock is clearly lower than before; undefined where it is not. */
+  /** The place from which on the clock is clearly lower than before; undefined if there is none. */
   get fallenAt(): number | undefined {
     return this.#fallenAt;
   }
@@ -74,8 +73,8 @@ export class Arrivals {
   }
 
   /**
-   * An event has come.
-   * @param isSoon it may have been overtaken by all before it, if it was told before them
+   * An event has arrived.
+   * @param isSoon all events before it may have overtaken it, if it was sent before them
    */
   add(clock: number, timestampMs: number, isSoon: boolean): void {
     this.#last += 1;

@@ -1,37 +1,36 @@
 /**
- * Differences between the clocks of two hosts: a time that comes out negative is 0, and one that is clearly so is told,
- * for a bounded number of pairs of hosts by name.
+ * Differences between the clocks of two hosts: a negative duration counts as 0, and a clearly negative one is reported, by
+ * name for a bounded number of pairs of hosts.
  */
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 
 /**
- * Celery stamps `task-sent` once the task is published, some ms after a worker may have received it. What is below this
- * is no skew.
+ * Celery stamps `task-sent` once the task is published, some ms after a worker may have received it. Less is no skew.
  */
 const TOLERATED_MS = 250;
 
 /**
- * Two plausible clocks are at most this far apart, since each is off by a day at most. A task that began so long before
- * its ETA has an implausible ETA.
+ * Two plausible clocks are at most this far apart, since each is off by a day at most. If a task started longer before its
+ * ETA, the ETA is implausible.
  */
 const CLOCKS_APART_MS_MAX = 2 * 24 * 60 * 60 * 1000;
 
-/** Stands for the hosts of pairs that there is no room for. */
+/** The hosts of all pairs beyond the bound. */
 const OTHER_HOSTS = 'other';
 
-/** Of a nodename `name@host`: the host; the whole of it where it has none. */
+/** The host of a nodename `name@host`; the whole nodename if it has none. */
 function hostOf(nodename: string): string {
   return nodename.slice(nodename.indexOf('@') + 1);
 }
 
-/** Seconds from one moment to another, not below 0; undefined where one is not known, or is no time of a clock. */
+/** Seconds from one moment to another, at least 0; undefined if one is unknown or implausible. */
 export function secondsBetween(fromMs: number | undefined, toMs: number | undefined): number | undefined {
   if (fromMs === undefined || toMs === undefined) return undefined;
   const betweenMs = toMs - fromMs;
   return betweenMs >= -CLOCKS_APART_MS_MAX ? Math.max(0, betweenMs) / 1000 : undefined;
 }
 
-/** Of a pair with names of some length, as it is counted here, and of all else that it takes. */
+/** A pair with names of usual length, and an entry without its names. */
 const BYTES_PER_PAIR = 1200;
 const ENTRY_BYTES = 100;
 
@@ -65,7 +64,7 @@ export class ClockSkews {
     return this.#pairs.size + this.#idle.size;
   }
 
-  /** What they take in memory, at most. */
+  /** Their memory, an upper estimate. */
   get bytes(): number {
     return this.size * ENTRY_BYTES + CHARACTER_BYTES * this.#characters;
   }
@@ -74,7 +73,7 @@ export class ClockSkews {
     return this.#pairsMax * BYTES_PER_PAIR;
   }
 
-  /** Skews between pairs of hosts that there was no room for. */
+  /** Skews between pairs of hosts beyond the bound. */
   get notAdmitted(): number {
     return this.#notAdmitted;
   }
@@ -88,7 +87,7 @@ export class ClockSkews {
     this.#periodSinceMs = listenedMs;
   }
 
-  /** As `secondsBetween`, of a sender's clock and then a worker's. */
+  /** Like `secondsBetween`, from a sender’s clock to a worker’s. */
   across(
     fromMs: number | undefined,
     toMs: number | undefined,
@@ -97,11 +96,11 @@ export class ClockSkews {
   ): number | undefined {
     const betweenS = secondsBetween(fromMs, toMs);
     if (betweenS !== 0 || fromMs === undefined || toMs === undefined) return betweenS;
-    if (toMs - fromMs < -TOLERATED_MS) this.#tell(hostOf(sender), hostOf(worker));
+    if (toMs - fromMs < -TOLERATED_MS) this.#report(hostOf(sender), hostOf(worker));
     return betweenS;
   }
 
-  #tell(senderHost: string, workerHost: string): void {
+  #report(senderHost: string, workerHost: string): void {
     const pair = `${senderHost}\n${workerHost}`;
     if (!this.#pairs.has(pair) && !this.#idle.delete(pair)) {
       if (this.size >= this.#pairsMax) {

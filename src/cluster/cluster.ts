@@ -16,7 +16,7 @@ import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
 import { settle } from './settling.ts';
 import type { Steps } from './steps.ts';
 import type { WorkerTaskEvent } from './task.ts';
-import { happened, type LifeSurroundings, sent } from './task-life.ts';
+import { applyEvent, type LifeContext, sent } from './task-life.ts';
 import { TaskTable } from './task-table.ts';
 import { view } from './view.ts';
 import { type WorkerSettings, WorkerTable } from './worker-table.ts';
@@ -83,7 +83,7 @@ export interface Cluster extends Answers {
 /** Each event releases at most this many that are due, so that no event takes long. */
 const RELEASED_PER_EVENT = 2;
 /** Events per step; some ms if each has a new name. */
-const RELEASED_A_STEP = 100;
+const RELEASED_PER_STEP = 100;
 
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
@@ -105,8 +105,8 @@ export function createCluster(
   );
   const names = new Names();
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const around: LifeSurroundings = { tasks, workers, queues, skews, names, observe, finished };
-  const window = new ReorderingWindow(settings, (event) => happened(around, event), names);
+  const context: LifeContext = { tasks, workers, queues, skews, names, observe, finished };
+  const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), names);
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
     const instance = workers.instance(event, wallMs, listenedMs);
@@ -119,7 +119,7 @@ export function createCluster(
   }
 
   function* release(untilMs: number): Steps {
-    while (window.release(untilMs, RELEASED_A_STEP)) {
+    while (window.release(untilMs, RELEASED_PER_STEP)) {
       tasks.makeRoom(untilMs);
       yield;
     }
@@ -135,7 +135,7 @@ export function createCluster(
         case 'worker-offline':
           return workers.signal(event, wallMs, listenedMs);
         case 'task-sent':
-          return applySending(around, event, listenedMs);
+          return applySending(context, event, listenedMs);
         default:
           hold(event, wallMs, listenedMs);
       }
@@ -180,9 +180,9 @@ function stateOf({ size, bytes, bytesMax }: Omit<TableState, 'evicted'>, evicted
 }
 
 /** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */
-function applySending(around: LifeSurroundings, event: TaskSent, listenedMs: number): void {
-  const task = around.tasks.sentTask(event.uuid, listenedMs);
-  const toldMs = event.implausibleMs ?? event.timestampMs;
-  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, toldMs);
-  if (!around.tasks.isRepeat(task, print)) sent(around, task, event, listenedMs);
+function applySending(context: LifeContext, event: TaskSent, listenedMs: number): void {
+  const task = context.tasks.sentTask(event.uuid, listenedMs);
+  const reportedMs = event.implausibleMs ?? event.timestampMs;
+  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, reportedMs);
+  if (!context.tasks.isRepeat(task, print)) sent(context, task, event, listenedMs);
 }

@@ -1,13 +1,12 @@
 /**
- * The order in which the events of one task happened: those of one process by its logical clock, all others by time. It
- * follows from the events alone, so that the order in which they reach us makes no difference, unless a clock was set back
- * while several processes had the task.
+ * The order in which the events of one task happened: those of one process by its logical clock, all others by time. The
+ * order of arrival makes no difference, unless a clock was set back while several processes had the task.
  */
 import { isFarBefore, placesAfter } from './arrivals.ts';
+import { apart } from './process-order.ts';
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
-import { apart } from './word-order.ts';
 
-/** Of events of one task at the same time by the same clock, in this order. */
+/** The order of events of one task at the same time by the same clock. */
 const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
   'task-received': 1,
   'task-started': 2,
@@ -19,7 +18,7 @@ const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
   'task-cancelled': 8,
 };
 
-/** What came at a place among the events of a pid. */
+/** An event at its place in the arrivals of a pid. */
 type Placed = Pick<HeldEvent, 'instance' | 'place'>;
 
 /** A number for each type. */
@@ -27,7 +26,7 @@ export function rankOf(type: WorkerTaskEvent['type']): number {
   return RANKS[type];
 }
 
-/** Whether one process told them, as far as that is known: where its clock fell, another may have begun. */
+/** Whether one process sent them, as far as known: where its clock fell, another one may have started. */
 export function isOfOneProcess(one: Placed, other: Placed): boolean {
   const instance = one.instance.at(one.place);
   if (instance !== other.instance.at(other.place)) return false;
@@ -37,7 +36,7 @@ export function isOfOneProcess(one: Placed, other: Placed): boolean {
   );
 }
 
-/** Whether two processes told them that have one pid after the other. */
+/** Whether two processes sent them, one after the other with the same pid. */
 function isOfAnother(one: HeldEvent, other: HeldEvent): boolean {
   if (one.instance.hash !== other.instance.hash || isOfOneProcess(one, other)) return false;
   if (one.instance.at(one.place) !== other.instance.at(other.place)) return true;

@@ -21,7 +21,7 @@ const KEPT_BYTES = 200;
 
 export class FinishedRuns {
   readonly #onFinished: (run: FinishedRun) => void;
-  /** Run objects are pooled: an entry is replaced when its run begins anew. */
+  /** Run objects are pooled: an entry is replaced when its object is used for a new run. */
   readonly #kept = new WeakMap<Run, Kept>();
   /** Sendings are pooled too. */
   readonly #lineages = new WeakMap<Sending, Lineage>();

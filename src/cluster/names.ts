@@ -1,6 +1,6 @@
 /**
  * Interns texts, and run identities: each message has its own copy of every name, but a hundred thousand tasks have a few
- * hundred names. When it is full it starts anew, which only costs memory.
+ * hundred names. When it is full it starts over, which only costs memory.
  */
 import { type RunIdentity, UNKNOWN } from './observation.ts';
 
@@ -20,7 +20,7 @@ export class Names {
   intern(name: string): string {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
-    if (this.#names.size >= NAMES_MAX || this.#characters + name.length > CHARACTERS_MAX) this.#startAnew();
+    if (this.#names.size >= NAMES_MAX || this.#characters + name.length > CHARACTERS_MAX) this.#reset();
     this.#names.set(name, name);
     this.#characters += name.length;
     return name;
@@ -32,7 +32,7 @@ export class Names {
   }
 
   #add(...given: [task: string, queue: string, worker: string]): RunIdentity {
-    if (this.#identityCount >= IDENTITIES_MAX) this.#startAnew();
+    if (this.#identityCount >= IDENTITIES_MAX) this.#reset();
     const [task, queue, worker] = [this.intern(given[0]), this.intern(given[1]), this.intern(given[2])];
     const byQueue = this.#identities.get(task) ?? new Map<string, ByWorker>();
     const byWorker = byQueue.get(queue) ?? new Map<string, RunIdentity>();
@@ -42,7 +42,7 @@ export class Names {
     return identity;
   }
 
-  #startAnew(): void {
+  #reset(): void {
     this.#names.clear();
     this.#identities.clear();
     this.#identityCount = 0;

@@ -19,8 +19,8 @@ export type RunOutlook = 'running' | 'waiting' | 'scheduled' | 'doubted' | 'gone
 export type SendingOutlook = Extract<RunOutlook, 'waiting' | 'scheduled' | 'none'>;
 
 /** Whether no event of a task has arrived for as long as a run of it is expected. */
-export function isSilent(lastHeardMs: number, listenedMs: number): boolean {
-  return hasPassed(EXPECTED_MS, lastHeardMs, listenedMs);
+export function isSilent(lastEventMs: number, listenedMs: number): boolean {
+  return hasPassed(EXPECTED_MS, lastEventMs, listenedMs);
 }
 
 /** @param silent see `isSilent` */

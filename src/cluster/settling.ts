@@ -1,16 +1,14 @@
 /**
- * What time brings about and no event tells: runs that died with their worker, runs that left without an end, tasks that
- * nothing is expected of any more, workers and queues that are gone. Walks over all unfinished tasks and all workers, has
- * each of them settled and observes what follows. It walks in steps; what changes between two of them is taken as it is when
- * it is looked at.
+ * What happens without an event: runs are lost with their worker or gone without an end, tasks have nothing left to expect,
+ * workers and queues are gone. It walks over all unfinished tasks and all workers in steps, and observes what follows. What
+ * changes between two steps counts as it is when it is reached.
  */
-
 import type { ActiveCount } from './active-counts.ts';
 import { placesAfter } from './arrivals.ts';
 import { find } from './chain.ts';
 import type { ClockSkews } from './clock-skew.ts';
 import type { FinishedRuns } from './finished-runs.ts';
-import { LAST_WORDS_MS } from './lateness.ts';
+import { LATE_EVENTS_MS } from './lateness.ts';
 import type { Moment } from './moment.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
@@ -33,14 +31,14 @@ export interface Settled {
   readonly finished: FinishedRuns | undefined;
 }
 
-/** The runs that an instance has begun. */
-interface Begun {
+/** The runs that a process has started. */
+interface Started {
   /** Their tasks, each once: an object for each run would keep the garbage collector busy. */
   readonly tasks: Task[];
   runs: number;
 }
 
-/** Of those that began before the count, so many are none: the ones that began at least so many places before it. */
+/** How many of the runs that started before the count are over: those that started at least so many places before it. */
 interface Doubt {
   readonly runs: number;
   readonly count: ActiveCount | undefined;
@@ -49,20 +47,20 @@ interface Doubt {
 
 const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0 };
 
-/** Each takes a fraction of a microsecond. */
-const TASKS_A_STEP = 1000;
-/** Each may be measured, and one may bring others along. */
-const WORDS_A_STEP = 50;
-const INSTANCES_A_STEP = 5;
+/** A task takes a fraction of a microsecond. */
+const TASKS_PER_STEP = 1000;
+/** Each may be measured, and may release others. */
+const EVENTS_PER_STEP = 50;
+const INSTANCES_PER_STEP = 5;
 /** The runs of each may be measured. */
-const RUNNING_A_STEP = 100;
+const RUNNING_PER_STEP = 100;
 
-/** An instance counts a task a little before or after it stamps the event. */
+/** A process counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
 
 /**
- * @param now asked when the time is needed: to settle much takes some time
- * @returns the nodenames of the workers that have been forgotten since the last time
+ * @param now read whenever the time is needed, since settling may take long
+ * @returns the nodenames of the workers forgotten since the last call
  */
 export function settle(settled: Settled, now: () => Moment): Steps<readonly string[]> {
   return new Settling(settled, now).settle();
@@ -71,11 +69,11 @@ export function settle(settled: Settled, now: () => Moment): Steps<readonly stri
 class Settling {
   readonly #settled: Settled;
   readonly #now: () => Moment;
-  /** One for all steps: what is dead at the first is so at the last. */
+  /** The same for all steps: what is dead at the first is dead at the last. */
   readonly #listenedMs: number;
-  /** Read anew with each step. */
+  /** Read again at each step. */
   #at: OutlookMoment;
-  readonly #begun = new Map<WorkerInstance, Begun>();
+  readonly #started = new Map<WorkerInstance, Started>();
 
   constructor(settled: Settled, now: () => Moment) {
     this.#settled = settled;
@@ -86,15 +84,15 @@ class Settling {
 
   *settle(): Steps<readonly string[]> {
     const { tasks, workers, queues, skews } = this.#settled;
-    while (workers.release(this.#listenedMs, WORDS_A_STEP)) yield;
-    for (const _ of tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#settleTask(task))) {
+    while (workers.release(this.#listenedMs, EVENTS_PER_STEP)) yield;
+    for (const _ of tasks.unfinished.walk(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
       yield;
       this.#at = this.#readAt();
     }
     yield* this.#settleInstances();
     queues.forgetIdle(this.#listenedMs);
     skews.forgetIdle(this.#listenedMs);
-    // Only now, so that what a worker ran is known to be lost before the worker is forgotten.
+    // Last, so that the tasks of a worker are lost before the worker is forgotten.
     yield* workers.settle(this.#listenedMs);
     return yield* workers.forgetGone(this.#listenedMs);
   }
@@ -105,7 +103,7 @@ class Settling {
 
   #settleTask(task: Task): void {
     const { tasks } = this.#settled;
-    const silent = isSilent(tasks.lastHeardMs(task), this.#listenedMs);
+    const silent = isSilent(tasks.lastEventMs(task), this.#listenedMs);
     let more = !task.over && !silent && task.runs === undefined && task.sendings === undefined;
     for (let run = task.runs; run !== undefined; run = run.next) {
       if (this.#settleRun(task, run, silent)) more = true;
@@ -121,15 +119,15 @@ class Settling {
     else tasks.expectMore(task, false);
   }
 
-  /** Whether its end is expected. */
+  /** @returns whether its end is expected */
   #settleRun(task: Task, run: Run, silent: boolean): boolean {
     const outlook = runOutlook(run, task, silent, this.#at);
     if (run.isExpected) this.#assign(task, run);
     switch (outlook) {
       case 'running': {
-        const begun = this.#begunOf(run.instance);
-        begun.runs += 1;
-        if (begun.tasks.at(-1) !== task) begun.tasks.push(task);
+        const started = this.#startedBy(run.instance);
+        started.runs += 1;
+        if (started.tasks.at(-1) !== task) started.tasks.push(task);
         return true;
       }
       case 'waiting':
@@ -146,7 +144,7 @@ class Settling {
     }
   }
 
-  /** That another process has begun under the same pid, and has the run, may have become known since it was told. */
+  /** A restart with the same pid may have become known since the event: then the run is the new process’s. */
   #assign(task: Task, run: Run): void {
     const instance = run.instance.at(run.place);
     if (instance === run.instance) return;
@@ -158,28 +156,28 @@ class Settling {
     }
   }
 
-  /** A queue is known for as long as a task of it waits or runs. */
+  /** A queue is kept while a task of it waits or runs. */
   #use(queue: string): void {
     this.#settled.queues.use(queue, this.#listenedMs);
   }
 
   *#settleInstances(): Steps {
     let instances = 0;
-    for (const [instance, begun] of this.#begun) {
-      yield* this.#settleInstance(instance, begun);
+    for (const [instance, started] of this.#started) {
+      yield* this.#settleInstance(instance, started);
       instances += 1;
-      if (instances % INSTANCES_A_STEP === 0) yield;
+      if (instances % INSTANCES_PER_STEP === 0) yield;
     }
   }
 
-  /** Which of an instance's runs it does run, and what has become of the others. */
-  *#settleInstance(instance: WorkerInstance, begun: Begun): Steps {
+  /** Which runs the process is still running, and what has become of the others. */
+  *#settleInstance(instance: WorkerInstance, started: Started): Steps {
     const { workers, tasks } = this.#settled;
-    const doubt = yield* this.#doubt(instance, begun);
+    const doubt = yield* this.#doubt(instance, started);
     let doubted = 0;
-    // One that was forgotten for lack of room may be alive, but its runs can no longer be followed.
+    // An evicted process may be alive, but its runs can no longer be followed.
     const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
-    yield* eachRunning(instance, begun, (run, task) => {
+    yield* eachRunning(instance, started, (run, task) => {
       if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places) {
         run.standing = 'doubted';
         doubted += 1;
@@ -190,30 +188,30 @@ class Settling {
   }
 
   /**
-   * How many of the runs that began until when are most likely none: the oldest, where the instance told of fewer tasks
-   * than it had begun until then. Of `Ignore` and of lost events no end is ever told.
+   * Which runs are most likely over: the oldest, if the process reported fewer active tasks than it had started by then.
+   * After `Ignore`, or if the event was lost, an end is never reported.
    */
-  *#doubt(instance: WorkerInstance, begun: Begun): Steps<Doubt> {
-    const told = instance.settledActive(this.#listenedMs);
-    if (told === undefined) return NO_DOUBT;
-    const begunAt = new Float64Array(begun.runs);
+  *#doubt(instance: WorkerInstance, started: Started): Steps<Doubt> {
+    const count = instance.settledActive(this.#listenedMs);
+    if (count === undefined) return NO_DOUBT;
+    const startPlaces = new Float64Array(started.runs);
     let before = 0;
-    yield* eachRunning(instance, begun, (run) => {
-      const places = placesBefore(told, run);
-      // Meanwhile more may have begun.
-      if (places <= 0 || before === begunAt.length) return;
-      begunAt[before] = -places;
+    yield* eachRunning(instance, started, (run) => {
+      const places = placesBefore(count, run);
+      // More may have started meanwhile.
+      if (places <= 0 || before === startPlaces.length) return;
+      startPlaces[before] = -places;
       before += 1;
     });
-    const runs = before - told.active;
+    const runs = before - count.active;
     if (runs <= 0) return NO_DOUBT;
-    return { runs, count: told, places: -(yield* largestOfSmallest(begunAt.subarray(0, before), runs)) };
+    return { runs, count, places: -(yield* largestOfSmallest(startPlaces.subarray(0, before), runs)) };
   }
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
     const wasRedelivered = run.standing === 'redelivered';
     const { session } = this.#settled.workers;
-    // It may have ended while events were missed, unless its worker has said since then how many it runs.
+    // It may have ended while events were missed, unless its worker has reported an `active` count since then.
     const mayHaveEnded =
       run.session < session && (instance.settledActive(this.#listenedMs)?.session ?? 0) < session;
     run.standing = mayHaveEnded ? 'doubted' : 'gone';
@@ -225,31 +223,35 @@ class Settling {
     observe({ kind: 'task-lost', run: run.identity });
   }
 
-  #begunOf(instance: WorkerInstance): Begun {
-    let begun = this.#begun.get(instance);
-    if (begun === undefined) {
-      begun = { tasks: [], runs: 0 };
-      this.#begun.set(instance, begun);
+  #startedBy(instance: WorkerInstance): Started {
+    let started = this.#started.get(instance);
+    if (started === undefined) {
+      started = { tasks: [], runs: 0 };
+      this.#started.set(instance, started);
     }
-    return begun;
+    return started;
   }
 }
 
-/** All that an instance has begun and not ended, of the tasks that it was found to run. */
-function eachRunning(instance: WorkerInstance, { tasks }: Begun, act: (run: Run, task: Task) => void): Steps {
-  return unchangedInSteps(tasks, RUNNING_A_STEP, (task) => {
+/** All runs that the process has started and not ended, of the given tasks. */
+function eachRunning(
+  instance: WorkerInstance,
+  { tasks }: Started,
+  act: (run: Run, task: Task) => void,
+): Steps {
+  return unchangedInSteps(tasks, RUNNING_PER_STEP, (task) => {
     for (let run = task.runs; run !== undefined; run = run.next) {
       if (run.instance === instance && run.hasStarted && run.isExpected) act(run, task);
     }
   });
 }
 
-/** How many places before the count the run began, in the order in which their process told it; 0 if not before it. */
+/** How many places before the count the run started, in the arrivals of their process; 0 if not before it. */
 function placesBefore(count: ActiveCount | undefined, run: Run): number {
   if (count === undefined) return 0;
   const afterMs = run.sinceMs - count.timestampMs + STAMP_TOLERANCE_MS;
-  // What began later may have overtaken it.
-  return afterMs > 0 && afterMs <= LAST_WORDS_MS ? 0 : placesAfter(count.place, run.place);
+  // A later start may have overtaken it.
+  return afterMs > 0 && afterMs <= LATE_EVENTS_MS ? 0 : placesAfter(count.place, run.place);
 }
 
 function isMoreExpected(task: Task): boolean {

@@ -2,7 +2,7 @@
 import type { Steps } from './steps.ts';
 
 /** Each number takes some nanoseconds. */
-const NUMBERS_A_STEP = 50_000;
+const NUMBERS_PER_STEP = 50_000;
 
 /**
  * The largest of the `count` smallest numbers. It bisects the range of values; with a pivot from the numbers, a hostile
@@ -26,8 +26,8 @@ export function* largestOfSmallest(numbers: Float64Array, count: number): Steps<
 /** The least and the greatest number of a range. */
 function* endsOf(numbers: Float64Array, from: number, to: number): Steps<readonly [number, number]> {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (let begin = from; begin < to; begin += NUMBERS_A_STEP) {
-    const end = Math.min(begin + NUMBERS_A_STEP, to);
+  for (let begin = from; begin < to; begin += NUMBERS_PER_STEP) {
+    const end = Math.min(begin + NUMBERS_PER_STEP, to);
     for (let at = begin; at < end; at += 1) {
       const number = numbers[at] ?? Number.NaN;
       if (number < least) least = number;
@@ -41,8 +41,8 @@ function* endsOf(numbers: Float64Array, from: number, to: number): Steps<readonl
 /** Moves the numbers up to the limit to the left. @returns where the others begin */
 function* partition(numbers: Float64Array, from: number, to: number, limit: number): Steps<number> {
   let border = from;
-  for (let begin = from; begin < to; begin += NUMBERS_A_STEP) {
-    const end = Math.min(begin + NUMBERS_A_STEP, to);
+  for (let begin = from; begin < to; begin += NUMBERS_PER_STEP) {
+    const end = Math.min(begin + NUMBERS_PER_STEP, to);
     for (let at = begin; at < end; at += 1) {
       const number = numbers[at] ?? Number.NaN;
       if (number > limit) continue;

@@ -19,7 +19,7 @@ export interface Progress {
 }
 
 /** When a count was reported, by the worker’s clocks. */
-interface Told {
+interface Report {
   readonly timestampMs: number;
   readonly clock: number;
 }
@@ -60,13 +60,13 @@ export class StartTally {
 
   /**
    * Takes a reported count with that timestamp; all earlier events have arrived.
-   * @param vagueMs by how much timestamps of starts may be too late
+   * @param uncertaintyMs by how much timestamps of starts may be too late
    * @param clock the logical one; -1 if not known
    */
-  told(processed: number, timestampMs: number, vagueMs = 0, clock = -1): Progress {
+  report(processed: number, timestampMs: number, uncertaintyMs = 0, clock = -1): Progress {
     const before = this.#highest ?? processed;
     this.#highest = Math.max(before, processed);
-    const toleratedMs = vagueMs + TOLERATED_SLICES * this.#sliceMs;
+    const toleratedMs = uncertaintyMs + TOLERATED_SLICES * this.#sliceMs;
     const lost = this.#missed(processed, { timestampMs, clock }, toleratedMs);
     this.#lost += lost;
     return { processed: this.#highest - before, lost };
@@ -78,7 +78,7 @@ export class StartTally {
   }
 
   /** Its next report is the base for later ones. */
-  compareAnew(): void {
+  resetBase(): void {
     this.#base = undefined;
   }
 
@@ -94,11 +94,11 @@ export class StartTally {
   }
 
   /** How many more starts have been lost. */
-  #missed(processed: number, { timestampMs, clock }: Told, toleratedMs: number): number {
+  #missed(processed: number, { timestampMs, clock }: Report, toleratedMs: number): number {
     if (this.#base === undefined) {
       // A backlog: which starts happened after this report is not known.
       if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
-      // What it had not begun yet was not seen before.
+      // Tasks that it had not started yet cannot have been seen.
       this.#base = { processed, seen: Math.min(processed, this.#seenUntil(timestampMs - toleratedMs)) };
       return 0;
     }

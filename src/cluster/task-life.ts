@@ -1,6 +1,6 @@
 /**
- * The life of one task: what each event of it means, given what came before. A run, not a uuid, is what is counted: it
- * begins with `task-received` and ends once, with the first end that is told. Changes that task's entry, nothing else.
+ * The life of one task: what each event of it means, given the earlier ones. Runs are counted, not uuids: a run begins with
+ * `task-received` and ends once, with the first end that is reported. It changes only that task’s entry.
  */
 import type { TaskSent } from '../celery/event.ts';
 import { find } from './chain.ts';
@@ -16,34 +16,34 @@ import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 import type { WorkerTable } from './worker-table.ts';
 
-/** What the life of a task touches besides the task itself. */
-export interface LifeSurroundings {
+/** What the life of a task needs besides the task itself. */
+export interface LifeContext {
   readonly tasks: TaskTable;
   readonly workers: Pick<WorkerTable, 'onlyQueue' | 'session'>;
   readonly queues: QueueTable;
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
-  /** Where somebody wants to be told of them. */
+  /** If finished runs are wanted. */
   readonly finished: FinishedRuns | undefined;
 }
 
-export function sent(around: LifeSurroundings, task: Task, event: TaskSent, listenedMs: number): void {
+export function sent(context: LifeContext, task: Task, event: TaskSent, listenedMs: number): void {
   const delayedTo = event.queue === '' ? delayedRoutingKey(event.routingKey) : undefined;
-  const name = around.names.intern(event.name);
-  const queue = around.names.intern(delayedTo ?? event.queue);
-  const run = around.names.identity(name, queue, '');
-  around.observe({ kind: 'task-sent', run });
-  around.queues.use(run.queue, listenedMs);
+  const name = context.names.intern(event.name);
+  const queue = context.names.intern(delayedTo ?? event.queue);
+  const run = context.names.identity(name, queue, '');
+  context.observe({ kind: 'task-sent', run });
+  context.queues.use(run.queue, listenedMs);
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
-  // Of a run that has begun in spite of it: it came too late to give that run anything.
+  // Its run has started already: it arrived too late for that.
   const late = find(task.runs, (run) => run.dueMs === undefined && event.timestampMs < run.sinceMs);
   if (late !== undefined) {
-    around.tasks.weigh(task);
+    context.tasks.weigh(task);
     return;
   }
-  const sending = around.tasks.addSending(task);
+  const sending = context.tasks.addSending(task);
   sending.name = name;
   sending.queue = queue;
   sending.retries = event.retries;
@@ -52,57 +52,57 @@ export function sent(around: LifeSurroundings, task: Task, event: TaskSent, list
   sending.etaMs = event.etaMs;
   sending.expiresMs = event.expiresMs;
   sending.delayed = delayedTo !== undefined;
-  sending.session = around.workers.session;
-  sending.sender = around.names.intern(event.hostname);
-  around.finished?.sent(sending, event.lineage);
-  around.tasks.weigh(task);
+  sending.session = context.workers.session;
+  sending.sender = context.names.intern(event.hostname);
+  context.finished?.sent(sending, event.lineage);
+  context.tasks.weigh(task);
 }
 
-/** What a worker told of a task; to be called in the order in which it happened. */
-export function happened(around: LifeSurroundings, event: HeldEvent): void {
-  // That another process has begun under the same pid may have become known after the event had come.
+/** Applies a worker’s event of a task; to be called in the order in which they happened. */
+export function applyEvent(context: LifeContext, event: HeldEvent): void {
+  // A restart with the same pid may have become known after the event arrived.
   event.instance = event.instance.at(event.place);
   switch (event.type) {
     case 'task-received':
-      received(around, event);
+      received(context, event);
       break;
     case 'task-started':
-      started(around, event);
+      started(context, event);
       break;
     default:
-      ended(around, event);
+      ended(context, event);
   }
 }
 
-function received(around: LifeSurroundings, event: HeldEvent): void {
+function received(context: LifeContext, event: HeldEvent): void {
   const { task, name } = event;
   const sending = sendingOf(task, name, event.retries);
   markEarlier(event, name);
-  const run = beginRun(around, event, name, sending);
+  const run = beginRun(context, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
   run.place = event.place;
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
-  around.observe({
+  context.observe({
     kind: 'task-received',
     run: run.identity,
-    queueTimeS: around.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename),
+    queueTimeS: context.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename),
   });
 }
 
-/** What the receipt of a task means for the runs of it that have not ended. */
+/** What a `task-received` means for earlier runs of the task that have not ended. */
 function markEarlier({ task, instance }: HeldEvent, name: string): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
-    // `replace` sends another task under the same uuid and then leaves without an end of its own.
+    // `replace` sends another task with the same uuid, and its own run never ends.
     const { task: earlier } = run.identity;
     if (name !== '' && earlier !== UNKNOWN && earlier !== name) run.standing = 'replaced';
     else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
   }
 }
 
-/** The sending that a run with this name and number of retries began with; a shadow name is only known to workers. */
+/** The sending of a run with this name and number of retries; only workers know a shadow name. */
 function sendingOf(task: Task, name: string, retries: number): Sending | undefined {
   return (
     find(task.sendings, (sending) => sending.retries === retries && sending.name === name) ??
@@ -110,28 +110,23 @@ function sendingOf(task: Task, name: string, retries: number): Sending | undefin
   );
 }
 
-/** A new run of the task by the instance that tells of it, with all that is known from its sending and from before. */
-function beginRun(
-  around: LifeSurroundings,
-  event: HeldEvent,
-  name: string,
-  sending: Sending | undefined,
-): Run {
+/** Begins a run of the task by the process that sent the event, with what is known from its sending and from before. */
+function beginRun(context: LifeContext, event: HeldEvent, name: string, sending: Sending | undefined): Run {
   const { task, instance } = event;
-  const { tasks, workers, names } = around;
-  const told = name || sending?.name || task.name;
-  // Delivered again, or retried without a word of it, a task is in the queue where it was.
-  const before = told === task.name ? task.queue : '';
+  const { tasks, workers, names } = context;
+  const taskName = name || sending?.name || task.name;
+  // A task that is redelivered, or retried without an event, stays in its queue.
+  const before = taskName === task.name ? task.queue : '';
   const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
-  const run = tasks.openRun(task, instance, names.identity(told, queue, instance.nodename));
-  around.finished?.began(run, event, sending);
+  const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
+  context.finished?.began(run, event, sending);
   if (sending !== undefined) {
     run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
-  around.queues.use(run.identity.queue, event.arrivedAtMs);
-  task.name = told;
+  context.queues.use(run.identity.queue, event.arrivedAtMs);
+  task.name = taskName;
   task.queue = queue;
   task.over = false;
   tasks.weigh(task);
@@ -139,62 +134,62 @@ function beginRun(
 }
 
 /** The oldest run on that worker that has not started: a retry's `received` may precede the end of the run before. */
-function started(around: LifeSurroundings, event: HeldEvent): void {
+function started(context: LifeContext, event: HeldEvent): void {
   const { task, instance, plausibleMs } = event;
   const waiting =
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
-  const run = waiting ?? beginRun(around, event, '', task.sendings);
+  const run = waiting ?? beginRun(context, event, '', task.sendings);
   const { dueMs, plausibleSinceMs } = run;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
-  around.tasks.assign(run, instance);
+  context.tasks.assign(run, instance);
   run.dueMs = undefined;
   run.sinceMs = event.timestampMs;
   run.place = event.place;
   run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
-  around.finished?.started(run, plausibleMs);
-  around.tasks.expectMore(task, true);
-  around.observe({
+  context.finished?.started(run, plausibleMs);
+  context.tasks.expectMore(task, true);
+  context.observe({
     kind: 'task-started',
     run: run.identity,
-    waitTimeS: around.skews.across(dueMs, plausibleMs, run.sender, instance.nodename),
+    waitTimeS: context.skews.across(dueMs, plausibleMs, run.sender, instance.nodename),
     prefetchTimeS: secondsBetween(plausibleSinceMs, plausibleMs),
   });
 }
 
-function ended(around: LifeSurroundings, event: HeldEvent): void {
+function ended(context: LifeContext, event: HeldEvent): void {
   const { task } = event;
   let run = endingRun(task.runs, event);
   if (run === undefined) {
-    // Celery tells some ends twice (a hard time limit, a rejection, a termination): only the first is one.
+    // Celery reports some ends twice (a hard time limit, a rejection, a termination): only the first counts.
     if (task.over) return;
-    run = beginRun(around, event, '', task.sendings);
+    run = beginRun(context, event, '', task.sendings);
   }
-  around.tasks.closeRun(task, run);
+  context.tasks.closeRun(task, run);
   if (run.standing === 'lost') {
     task.lost = false;
-    around.observe({ kind: 'loss-refuted', run: run.identity });
+    context.observe({ kind: 'loss-refuted', run: run.identity });
   }
-  // The task that took the place of these has ended, so they are over as well.
-  closeReplaced(around.tasks, task);
+  // The task that replaced these has ended, so they are over too.
+  closeReplaced(context.tasks, task);
   task.over = isFinal(event);
   if (task.over) markDone(event);
-  around.tasks.expectMore(task, task.runs !== undefined || !task.over);
-  around.tasks.weigh(task);
+  context.tasks.expectMore(task, task.runs !== undefined || !task.over);
+  context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
-    // Every worker that is handed a revoked task reports the one revocation of it.
+    // Every worker that receives a revoked task reports its revocation.
     if (task.revoked) return;
     task.revoked = true;
   }
-  tellEnd(around, event, run);
+  observeEnd(context, event, run);
 }
 
-function tellEnd({ observe, finished }: LifeSurroundings, event: HeldEvent, ended: Run): void {
+function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { outcome, errorType, plausibleMs } = event;
-  // By the worker's own two timestamps; a clock that was set back in between gives 0.
+  // By the worker’s own two timestamps; 0 if its clock was set back in between.
   const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, plausibleMs) : undefined;
   const isError = outcome === 'failed' || outcome === 'retried';
   finished?.ended(event.task, ended, { outcome, errorType: isError ? errorType : '', endedMs: plausibleMs });
@@ -221,12 +216,12 @@ function tellEnd({ observe, finished }: LifeSurroundings, event: HeldEvent, ende
   }
 }
 
-/** Whether the task is done with: after these ends it is delivered again, and its next run ends on its own. */
+/** Whether the task is over. After these ends it is delivered again, and its next run has an end of its own. */
 function isFinal({ outcome }: HeldEvent): boolean {
   return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
 }
 
-/** The oldest run of that worker; one of which no end was expected only where there is no other. */
+/** The oldest run of that worker; one whose end is not expected only if there is no other. */
 function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
   let best: Run | undefined;
   let bestRank = 0;
@@ -246,11 +241,11 @@ function endingRank(run: Run, event: HeldEvent): number {
     // After a restart a task may have been delivered again to the same name.
     return isOfOneProcess(run, event) ? 4 : 3;
   }
-  // What waits in one worker may be told as revoked by another; every other end is told by the worker that has the run.
+  // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
   return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
 }
 
-/** What a process of that pid has done is not lost with one before it. */
+/** A task that a process of that pid has done is not lost with an earlier one. */
 function markDone({ task, instance }: HeldEvent): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     if (run.standing === 'expected' && run.instance.hash === instance.hash) run.standing = 'redelivered';

@@ -1,12 +1,12 @@
 /**
  * The remembered tasks, by uuid. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten first;
- * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: a sent one or a
- * begun one, whichever take more memory.
+ * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: one only sent, or
+ * one that a worker has received, whichever take more memory.
  */
 import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
 import type { FinishedRuns } from './finished-runs.ts';
-import { LastHeard } from './last-heard.ts';
+import { LastEvents } from './last-events.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
 import { FORMER_PROCESS_BYTES } from './measured-bytes.ts';
 import type { RunIdentity } from './observation.ts';
@@ -34,12 +34,12 @@ export class TaskTable {
   readonly #onForget: (task: Task) => void;
   readonly #finished: FinishedRuns | undefined;
   readonly #byUuid = new Map<string, Task>();
-  /** Unfinished tasks: those only sent; and all others, the one without a new run for longest first. */
+  /** Unfinished tasks: those only sent, and those that a worker has received, the one without a new run for longest first. */
   readonly #sent = new TaskList();
-  readonly #begun = new TaskList();
+  readonly #received = new TaskList();
   readonly #forgettable = new TaskList();
   readonly #fingerprints: Fingerprints;
-  readonly #lastHeard: LastHeard;
+  readonly #lastEvents: LastEvents;
   /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
@@ -60,7 +60,7 @@ export class TaskTable {
     this.#onForget = onForget;
     this.#finished = finished;
     this.#fingerprints = new Fingerprints(tasksMax);
-    this.#lastHeard = new LastHeard(tasksMax);
+    this.#lastEvents = new LastEvents(tasksMax);
   }
 
   /** Tasks remembered. */
@@ -90,7 +90,7 @@ export class TaskTable {
 
   /** The task of a worker’s event; a new one if it is not known. */
   task(uuid: string, listenedMs: number): Task {
-    return this.#find(uuid, listenedMs, this.#begun);
+    return this.#find(uuid, listenedMs, this.#received);
   }
 
   /** The task of a `task-sent` event; a new one if it is not known. */
@@ -99,8 +99,8 @@ export class TaskTable {
   }
 
   /** When the last event of the task arrived, in listened time, ms. */
-  lastHeardMs(task: Task): number {
-    return this.#lastHeard.ms(task.place);
+  lastEventMs(task: Task): number {
+    return this.#lastEvents.ms(task.place);
   }
 
   /** Whether the task has had the event with that fingerprint; remembers it if not. */
@@ -116,7 +116,7 @@ export class TaskTable {
 
   /** Sets whether more events are expected of the task. */
   expectMore(task: Task, more: boolean): void {
-    if (task.forgettable === more) this.#move(task, more ? this.#begun : this.#forgettable);
+    if (task.forgettable === more) this.#move(task, more ? this.#received : this.#forgettable);
   }
 
   /** Makes the task the first to be forgotten: no more events of it are likely. */
@@ -145,7 +145,7 @@ export class TaskTable {
     this.#hold(instance);
     task.runs = appended(task.runs, run);
     // Not with each event: a move touches two other tasks, which are not in the CPU cache.
-    this.#move(task, this.#begun);
+    this.#move(task, this.#received);
     if (this.#instances * FORMER_PROCESS_BYTES * PROCESSES_PART > this.bytesMax) this.#giveUpOrphans();
     return run;
   }
@@ -188,7 +188,7 @@ export class TaskTable {
   /** Tasks of evicted processes cannot be followed, so they are forgotten first. */
   #giveUpOrphans(): void {
     for (let looked = 0; looked < LOOKED_AT_PER_RUN; looked += 1) {
-      const task = this.#begun.cycle();
+      const task = this.#received.cycle();
       if (task?.runs === undefined || task.held !== undefined) continue;
       if (find(task.runs, ({ instance }) => instance.dropped !== 'evicted') === undefined) this.giveUp(task);
     }
@@ -197,7 +197,7 @@ export class TaskTable {
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
     const task = this.#byUuid.get(keyOf(uuid)) ?? this.#add(uuid, listenedMs, list);
-    this.#lastHeard.note(task.place, listenedMs);
+    this.#lastEvents.note(task.place, listenedMs);
     return task;
   }
 
@@ -215,13 +215,13 @@ export class TaskTable {
 
   /** In this order no task is visited twice: none moves from the first list to the second. */
   *#walk(perStep: number, visit: (task: Task) => void): Steps {
-    yield* this.#begun.walk(perStep, visit);
+    yield* this.#received.walk(perStep, visit);
     yield* this.#sent.walk(perStep, visit);
   }
 
   #listOf(task: Task): TaskList {
     if (task.forgettable) return this.#forgettable;
-    return task.sent ? this.#sent : this.#begun;
+    return task.sent ? this.#sent : this.#received;
   }
 
   #move(task: Task, list: TaskList): void {
@@ -272,17 +272,17 @@ export class TaskTable {
     // The sizes first: to read a task that was not used for long is slow.
     const { size, bytes } = this.#forgettable;
     if (size * JUST_ENDED_PART > this.#tasksMax || bytes * JUST_ENDED_PART > this.bytesMax) return over;
-    const endedMs = this.lastHeardMs(over);
+    const endedMs = this.lastEventMs(over);
     if (hasPassed(END_REPEATED_MS, endedMs, listenedMs)) return over;
     const unfinished = this.#oldestUnfinished();
-    return unfinished !== undefined && this.lastHeardMs(unfinished) < endedMs ? unfinished : over;
+    return unfinished !== undefined && this.lastEventMs(unfinished) < endedMs ? unfinished : over;
   }
 
   #oldestUnfinished(): Task | undefined {
-    const begunBytes = this.#begun.bytes + this.#instances * FORMER_PROCESS_BYTES;
-    return this.#sent.bytes > begunBytes
-      ? (this.#sent.oldest ?? this.#begun.oldest)
-      : (this.#begun.oldest ?? this.#sent.oldest);
+    const receivedBytes = this.#received.bytes + this.#instances * FORMER_PROCESS_BYTES;
+    return this.#sent.bytes > receivedBytes
+      ? (this.#sent.oldest ?? this.#received.oldest)
+      : (this.#received.oldest ?? this.#sent.oldest);
   }
 }
 

@@ -72,7 +72,7 @@ export class Task {
     this.#marks = marked(this.#marks, FORGETTABLE, forgettable);
   }
 
-  /** It was sent, and no run of it has begun. */
+  /** It was sent, and no worker has received it yet. */
   get sent(): boolean {
     return (this.#marks & SENT) !== 0;
   }

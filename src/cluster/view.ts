@@ -17,7 +17,7 @@ import type { WorkerTable } from './worker-table.ts';
 
 /** What a view reads. */
 export interface Viewed {
-  readonly tasks: Pick<TaskTable, 'unfinished' | 'lastHeardMs'>;
+  readonly tasks: Pick<TaskTable, 'unfinished' | 'lastEventMs'>;
   readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
   readonly queues: Pick<QueueTable, 'known'>;
 }
@@ -29,8 +29,8 @@ interface Waiting {
 }
 
 /** Each task takes a fraction of a microsecond. */
-const TASKS_A_STEP = 1000;
-const WORKERS_A_STEP = 100;
+const TASKS_PER_STEP = 1000;
+const WORKERS_PER_STEP = 100;
 
 /** @param now read whenever the time is needed: a large view takes a while */
 export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
@@ -57,11 +57,11 @@ class Viewing {
   *view(): Steps<ClusterView> {
     const { tasks, workers, queues } = this.#viewed;
     const readings: WorkerReading[] = [];
-    for (const _ of tasks.unfinished.walk(TASKS_A_STEP, (task) => this.#look(task))) {
+    for (const _ of tasks.unfinished.walk(TASKS_PER_STEP, (task) => this.#look(task))) {
       yield;
       this.#at = this.#readAt();
     }
-    yield* inSteps(workers.all(), WORKERS_A_STEP, (worker) => readings.push(this.#workerReading(worker)));
+    yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => readings.push(this.#workerReading(worker)));
     const known = queues.known(this.#listenedMs);
     return { workers: readings, queues: this.#ages.readings(known, this.#now().wallMs) };
   }
@@ -71,7 +71,7 @@ class Viewing {
   }
 
   #look(task: Task): void {
-    const silent = isSilent(this.#viewed.tasks.lastHeardMs(task), this.#listenedMs);
+    const silent = isSilent(this.#viewed.tasks.lastEventMs(task), this.#listenedMs);
     for (let run = task.runs; run !== undefined; run = run.next) {
       const outlook = runOutlook(run, task, silent, this.#at);
       if (outlook === 'running') this.#ages.running(run.identity.queue, run.plausibleSinceMs);

@@ -5,7 +5,7 @@ import type { Worker } from './worker.ts';
 /** A worker’s entry without its nodename, with its former versions. */
 const WORKER_BYTES = 1500;
 /** A held worker event with its own texts, which decoding cuts to 64 characters. */
-export const WORD_BYTES = 600;
+export const WORKER_EVENT_BYTES = 600;
 
 /** Room for five processes: several deployments in a row, none of them forgotten yet. */
 const BYTES_PER_WORKER = 12_000;
@@ -17,11 +17,11 @@ export const FORGOTTEN_MAX = 100_000;
 export const FORGOTTEN_PER_WORKER = 2;
 
 /** In one second a worker can send its online event, a heartbeat, one more for remote control, and its offline event. */
-const WORDS_AT_ONCE = 4;
+const EVENTS_AT_ONCE = 4;
 /** Celery’s default heartbeat interval is two seconds; it can be set to one. */
-const BEAT_MS = 1000;
+const HEARTBEAT_MS = 1000;
 /** So that a few workers that keep reconnecting do not have events applied early. */
-const WORDS_MAX_MIN = 1000;
+const EVENTS_MAX_MIN = 1000;
 
 /** A worker’s bytes without its processes. */
 export function ownBytesOf({ nodename }: Worker): number {
@@ -29,8 +29,8 @@ export function ownBytesOf({ nodename }: Worker): number {
 }
 
 /** More events than honest workers send within the window. */
-export function wordsMax(workersMax: number, windowMs: number): number {
-  return Math.max(WORDS_MAX_MIN, workersMax * (WORDS_AT_ONCE + Math.ceil(windowMs / BEAT_MS)));
+export function workerEventsMax(workersMax: number, windowMs: number): number {
+  return Math.max(EVENTS_MAX_MIN, workersMax * (EVENTS_AT_ONCE + Math.ceil(windowMs / HEARTBEAT_MS)));
 }
 
 /** For all workers together, whatever the number of processes and the length of names. */

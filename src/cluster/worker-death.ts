@@ -1,58 +1,58 @@
 /**
- * When a process of a worker is known to be dead. Silence alone proves little: a worker that shuts down says goodbye and
- * then ends its tasks, one of pool solo is silent while it runs one. Pure; it changes nothing.
+ * When a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker finishes
+ * its tasks, and the pool solo is silent while it runs one. Pure.
  */
-import { LAST_WORDS_MS, settlingMs } from './lateness.ts';
+import { LATE_EVENTS_MS, settlingMs } from './lateness.ts';
 import type { WorkerExit } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
-/** How long silence is listened to, in listened time, before something follows from it. */
-export interface Patience {
-  /** Without a sign of life for longer than this a worker is not up. */
+/** How long silence lasts, in listened time, before a conclusion is drawn. */
+export interface Timeouts {
+  /** A worker that is silent for longer is not up. */
   readonly workerTimeoutMs: number;
-  /** Without one for longer than this, a worker whose heartbeats went on while it ran tasks is taken for dead. */
+  /** A worker that is silent for longer is dead, if it sent heartbeats while it ran tasks. */
   readonly lostTimeoutMs: number;
-  /** A worker that is not up for longer than this is forgotten, and its series with it. */
+  /** A worker that is not up for longer is forgotten with its series. */
   readonly seriesRetentionMs: number;
-  /** How much later than an event an earlier one may come, ms. */
+  /** How much later than an event an earlier one may arrive, ms. */
   readonly windowMs: number;
 }
 
-/** How it is known: `replaced` by a process with another pid, `restarted` with the same one, or by its silence. */
+/** Why: `replaced` by a process with another pid, `restarted` with the same one, or by `silence`. */
 export type Death = Exclude<WorkerExit, 'goodbye'>;
 
-/** @param siblings all processes that are known under its name, in the order in which they began */
+/** @param siblings all known processes under its name, in order of their start */
 export function deathOf(
   instance: WorkerInstance,
   siblings: readonly WorkerInstance[],
-  patience: Patience,
+  timeouts: Timeouts,
   listenedMs: number,
 ): Death | undefined {
   if (instance.dropped === 'retired') return 'silence';
-  /** What was told then may still be in the reordering window. */
+  /** Events from then may still be in the reordering window. */
   const isOver = (sinceMs: number, forMs: number): boolean =>
-    listenedMs - sinceMs > Math.max(forMs, settlingMs(patience.windowMs));
-  if (!instance.saidGoodbye) {
-    // The broker may deliver its tasks anew only once there is a successor.
-    const lastMs = Math.max(instance.lastSeenMs, succeededAtMs(instance, siblings));
-    if (isOver(lastMs, LAST_WORDS_MS)) return instance.rebornAs === undefined ? 'replaced' : 'restarted';
-    if (isOver(instance.lastSeenMs, patience.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
+    listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
+  if (!instance.wentOffline) {
+    // The broker may redeliver its tasks only once there is a successor.
+    const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
+    if (isOver(lastMs, LATE_EVENTS_MS)) return instance.restartedAs === undefined ? 'replaced' : 'restarted';
+    if (isOver(instance.lastSeenMs, timeouts.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
   }
-  return listenedMs - goneAtMs(instance, patience, listenedMs) > patience.seriesRetentionMs
+  return listenedMs - goneAtMs(instance, timeouts, listenedMs) > timeouts.seriesRetentionMs
     ? 'silence'
     : undefined;
 }
 
-/** Whether it is there to be given tasks; not so if it is silent, said goodbye, or has a successor. */
+/** Whether it can take tasks: it is not silent, not offline, and has no successor. */
 export function isUp(
   instance: WorkerInstance,
   siblings: readonly WorkerInstance[],
-  patience: Patience,
+  timeouts: Timeouts,
   listenedMs: number,
 ): boolean {
-  const isSilent = listenedMs - instance.lastSeenMs > patience.workerTimeoutMs;
+  const isSilent = listenedMs - instance.lastSeenMs > timeouts.workerTimeoutMs;
   if (isSilent || instance.isOffline(listenedMs) || instance.dropped !== undefined) return false;
-  if (deathOf(instance, siblings, patience, listenedMs) !== undefined) return false;
+  if (deathOf(instance, siblings, timeouts, listenedMs) !== undefined) return false;
   const newest = siblings.at(-1);
   return newest === instance || instance.lastSeenMs > (newest?.firstSeenMs ?? 0);
 }
@@ -60,19 +60,19 @@ export function isUp(
 /** Since when it is not up, in listened time, ms; in the future while it is. */
 export function goneAtMs(
   instance: WorkerInstance,
-  { workerTimeoutMs }: Pick<Patience, 'workerTimeoutMs'>,
+  { workerTimeoutMs }: Pick<Timeouts, 'workerTimeoutMs'>,
   listenedMs: number,
 ): number {
   return instance.isOffline(listenedMs) ? instance.lastSeenMs : instance.lastSeenMs + workerTimeoutMs;
 }
 
 /**
- * When the process that took its place was first heard of, in listened time, ms; infinite where none did, or where it went
- * on beside the other: then they only share a name. No clock of theirs is asked.
+ * When the first event of its successor arrived, in listened time, ms; infinite if it has none, or if it went on beside the
+ * other process: then they only share a name. The workers’ clocks are not used.
  */
-function succeededAtMs(instance: WorkerInstance, siblings: readonly WorkerInstance[]): number {
+function successorAtMs(instance: WorkerInstance, siblings: readonly WorkerInstance[]): number {
   const successor = siblings
     .slice(siblings.indexOf(instance) + 1)
-    .find(({ firstSeenMs }) => instance.lastSeenMs <= firstSeenMs + LAST_WORDS_MS);
+    .find(({ firstSeenMs }) => instance.lastSeenMs <= firstSeenMs + LATE_EVENTS_MS);
   return successor?.firstSeenMs ?? Number.POSITIVE_INFINITY;
 }

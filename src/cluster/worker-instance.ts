@@ -1,192 +1,191 @@
 /**
- * One process of a worker: when it gave its last sign of life, and what it told of itself. Its words are taken in the
- * order in which it said them, once no earlier one can still come; signs of life count at once. It does not decide whether
- * it is dead.
+ * One process of a worker: its last sign of life, and what its worker events report. They are applied in the order in which
+ * it sent them, once no earlier one can still arrive; signs of life count at once. It does not decide whether it is dead.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
-import { Arrivals, type FirstSign, placesAfter } from './arrivals.ts';
+import { Arrivals, type FirstEvent, placesAfter } from './arrivals.ts';
 import { hashOf } from './fingerprint.ts';
-import type { HeldWord } from './held-words.ts';
-import { GOODBYE_MS, hasPassed, LAST_WORDS_MS, RECONNECT_MS, settlingMs } from './lateness.ts';
+import type { HeldWorkerEvent } from './held-worker-events.ts';
+import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
+import { isBefore, isEarlier } from './process-order.ts';
 import { StartTally } from './start-tally.ts';
-import { isOfOlder, type Restart, StrayWords } from './stray-words.ts';
-import { isBefore, isEarlier } from './word-order.ts';
+import { belongsToOlder, type Restart, StrayEvents } from './stray-events.ts';
 
-/** What all instances have in common. */
-export interface InstanceSurroundings {
-  /** How much later than a word an earlier one may come, ms. */
+/** What all instances share. */
+export interface InstanceContext {
+  /** How much later than an event an earlier one may arrive, ms. */
   readonly windowMs: number;
   readonly observe: Observe;
-  /** Told of a word that was applied early, for lack of room. */
+  /** Called when an event is applied early, for lack of room. */
   readonly onEarly: () => void;
-  /** Told of what proves that another process has taken the place of the instance. */
+  /** Called with the proof that another process has replaced the instance. */
   readonly onRestart: (instance: WorkerInstance, restart: Restart) => void;
 }
 
-/** A worker says something every two seconds. They are kept sorted, which a hostile sender must not make long. */
-const HELD_WORDS_MAX = 64;
+/** A worker sends a heartbeat every two seconds. Sorting must stay cheap, even with a hostile sender. */
+const HELD_EVENTS_MAX = 64;
 
 export class WorkerInstance {
   readonly nodename: string;
   readonly pid: number;
-  /** Of its name and pid. */
+  /** Of its nodename and pid. */
   readonly hash: number;
-  readonly #surroundings: InstanceSurroundings;
+  readonly #context: InstanceContext;
   readonly #tally: StartTally;
-  /** When it was first and when it was last heard of, in listened time, ms. */
+  /** Its first and last sign of life, in listened time, ms. */
   readonly firstSeenMs: number;
   lastSeenMs: number;
   readonly arrivals: Arrivals;
-  /** Where it began in the order in which the events of its pid came. */
-  #beganAt = 0;
-  /** When it sent its first event, in listened time, ms; in this order processes follow one another. */
-  firstSpokeMs: number;
-  /** Others were known that began after that: it may be gone, or a clock be wrong. */
+  /** The place of its first event in the arrivals of its pid. */
+  #startPlace = 0;
+  /** When it sent its first event, in listened time, ms; processes are ordered by it. */
+  firstSentAtMs: number;
+  /** Processes that started later were known before it: it may be gone, or a clock may be wrong. */
   seemsLate = false;
-  /** The connection to the broker on which it was last heard of, counted. */
+  /** The number of the broker connection that its last event arrived on. */
   lastSession: number;
-  /** The process of the same pid that began after it: in containers, a pid and a nodename survive a restart. */
-  rebornAs: WorkerInstance | undefined;
+  /** The next process with the same pid: in a container, pid and nodename survive a restart. */
+  restartedAs: WorkerInstance | undefined;
   #predecessor: WorkerInstance | undefined;
-  #hasGreeted = false;
-  /** The last of its words that came after its successor had begun. */
-  #claimed: HeldWord | undefined;
-  /** Heartbeats came while it ran a task, so their absence means something. Pool solo sends none meanwhile. */
+  #hasSentOnline = false;
+  /** The last of its events that arrived after its successor started. */
+  #claimed: HeldWorkerEvent | undefined;
+  /** It sends heartbeats while it runs tasks, so their absence means something. The pool solo does not. */
   beatsWhileRunning = false;
-  /** Its exit was counted. */
+  /** Its exit was observed. */
   hasExited = false;
-  /** When it was heard of after that, in listened time, ms. */
+  /** When it gave a sign of life after that, in listened time, ms. */
   #revivedAtMs = Number.NEGATIVE_INFINITY;
-  /** The worker table no longer knows it: `retired` since it is gone, `evicted` for lack of room. */
+  /** Why the worker table dropped it: `retired` as it was gone, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
-  /** By how much what it told may seem to have happened too late: its times are implausible, or once were. */
-  #vagueMs = 0;
+  /** By how much timestamps of its starts may be too late: its times are implausible, or once were. */
+  #uncertaintyMs = 0;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
   active: number | undefined = undefined;
   load: WorkerSignal['loadavg'] = undefined;
   version = '';
   system = '';
-  /** It said goodbye, and has not said since that it is there. */
-  saidGoodbye = false;
-  #goodbyeAtMs = 0;
-  /** In the order in which they were said. */
-  #held: HeldWord[] = [];
+  /** Its last applied event is a `worker-offline`. */
+  wentOffline = false;
+  #offlineAtMs = 0;
+  /** In the order in which they were sent. */
+  #held: HeldWorkerEvent[] = [];
   #counts: ActiveCounts | undefined;
-  /** Of its applied words: the highest clock, and the times of the last one, epoch ms. */
+  /** Of its applied events: the highest clock, and the times of the last one, epoch ms. */
   #lastClock = -1;
   #lastAppliedMs = Number.NEGATIVE_INFINITY;
   #lastImplausibleMs: number | undefined;
-  #strays: StrayWords | undefined;
+  #strays: StrayEvents | undefined;
 
-  constructor(nodename: string, pid: number, surroundings: InstanceSurroundings, first: FirstSign) {
+  constructor(nodename: string, pid: number, context: InstanceContext, first: FirstEvent) {
     this.nodename = nodename;
     this.pid = pid;
     this.hash = hashOf(`${nodename} ${pid}`);
-    this.#surroundings = surroundings;
-    this.#tally = new StartTally(surroundings.windowMs);
+    this.#context = context;
+    this.#tally = new StartTally(context.windowMs);
     this.firstSeenMs = this.lastSeenMs = first.seenMs;
     this.arrivals = new Arrivals(first);
-    this.firstSpokeMs = first.spokeMs;
+    this.firstSentAtMs = first.sentAtMs;
     this.lastSession = first.session;
   }
 
-  /** Said goodbye for good: a goodbye with a greeting close behind it is a reconnect. */
+  /** Whether it is offline for good: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
-    const mayGreetMs = this.#surroundings.windowMs + RECONNECT_MS;
-    return this.saidGoodbye && this.#held.length === 0 && listenedMs - this.#goodbyeAtMs >= mayGreetMs;
+    const reconnectMs = this.#context.windowMs + RECONNECT_MS;
+    return this.wentOffline && this.#held.length === 0 && listenedMs - this.#offlineAtMs >= reconnectMs;
   }
 
-  /** The process of this pid that told what came at that place. */
+  /** The process of this pid that sent the event at that place. */
   at(place: number): WorkerInstance {
     let instance: WorkerInstance = this;
-    while (instance.rebornAs !== undefined && placesAfter(place, instance.rebornAs.#beganAt) >= 0)
-      instance = instance.rebornAs;
+    while (instance.restartedAs !== undefined && placesAfter(place, instance.restartedAs.#startPlace) >= 0)
+      instance = instance.restartedAs;
     return instance;
   }
 
-  /** An event of it came. */
+  /** An event of it has arrived. */
   seen(event: EventBase, seenMs: number, session: number): void {
     const { clock, timestampMs, implausibleMs = timestampMs } = event;
-    this.arrivals.add(clock, implausibleMs, seenMs - this.firstSeenMs <= this.#surroundings.windowMs);
-    this.#isThere(seenMs, session);
+    this.arrivals.add(clock, implausibleMs, seenMs - this.firstSeenMs <= this.#context.windowMs);
+    this.#noteAlive(seenMs, session);
   }
 
-  #isThere(seenMs: number, session: number): void {
+  #noteAlive(seenMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
     this.lastSession = session;
-    if (!this.hasExited || this.saidGoodbye) return;
+    if (!this.hasExited || this.wentOffline) return;
     this.hasExited = false;
     this.#revivedAtMs = seenMs;
   }
 
-  /** A start of a task reached us that happened then, by its clock, or not long before where that time is implausible. */
+  /** Takes a `task-started` of that time, by its clock; if that was implausible, it happened up to a window earlier. */
   started(timestampMs: number, implausibleTime: boolean, clock: number): void {
-    if (implausibleTime) this.#vagueMs = this.#surroundings.windowMs;
+    if (implausibleTime) this.#uncertaintyMs = this.#context.windowMs;
     this.arrivals.started();
     if (this.dropped === undefined) this.#tally.started(timestampMs, clock);
   }
 
-  /** Takes what it says of itself. */
-  hear(word: HeldWord): void {
-    word.place = this.arrivals.last;
-    this.#hasGreeted ||= word.type === 'worker-online';
-    const at = this.#held.findLastIndex((held) => !isBefore(word, held)) + 1;
-    this.#held.splice(at, 0, word);
-    word.holder = this;
-    if (this.#held.length <= HELD_WORDS_MAX) return;
+  /** Takes a worker event, and holds it until it is due. */
+  hold(event: HeldWorkerEvent): void {
+    event.place = this.arrivals.last;
+    this.#hasSentOnline ||= event.type === 'worker-online';
+    const at = this.#held.findLastIndex((held) => !isBefore(event, held)) + 1;
+    this.#held.splice(at, 0, event);
+    event.holder = this;
+    if (this.#held.length <= HELD_EVENTS_MAX) return;
     this.applyEarliest();
-    this.#surroundings.onEarly();
+    this.#context.onEarly();
   }
 
-  /** Whether another process greets: one that lost its broker for a moment greets as well, but its counts go on. */
-  isSuccessor(greeting: HeldWord, session: number): boolean {
-    if (this.#hasBegunAnew(greeting)) return true;
-    if (this.#isFromBefore(greeting)) return false;
-    if (this.#hasFallen(greeting)) return true;
-    return (greeting.processed ?? 0) === 0 && session === this.lastSession && this.#leftBefore(greeting);
+  /** Whether a `worker-online` is another process’s: one that reconnects sends it too, but its counts go on. */
+  isSuccessor(online: HeldWorkerEvent, session: number): boolean {
+    if (this.#hasRestarted(online)) return true;
+    if (this.#isFromBefore(online)) return false;
+    if (this.#hasFallen(online)) return true;
+    // On a new connection of ours it may be a reconnect: the worker may have lost the broker as well.
+    return (online.processed ?? 0) === 0 && session === this.lastSession && this.#wentOfflineBefore(online);
   }
 
-  /** Whether it comes from a process that has begun nothing while this one had; its own greeting has come, or should have. */
-  #hasBegunAnew({ processed = 0, clock, arrivedAtMs }: HeldWord): boolean {
-    const isOwnPast = this.#hasGreeted || hasPassed(LAST_WORDS_MS, this.firstSeenMs, arrivedAtMs);
+  /** Whether its sender has started no task while this process had; unless it may be this one’s own `worker-online`. */
+  #hasRestarted({ processed = 0, clock, arrivedAtMs }: HeldWorkerEvent): boolean {
+    const isOwnPast = this.#hasSentOnline || hasPassed(LATE_EVENTS_MS, this.firstSeenMs, arrivedAtMs);
     if (processed > 0 || !isOwnPast) return false;
-    const hadBegun = this.#held.some((held) => (held.processed ?? 0) > 0) || (this.#tally.highest ?? 0) > 0;
-    return hadBegun || (clock >= 0 && clock <= this.arrivals.firstClock);
+    const hadStarted = this.#held.some((held) => (held.processed ?? 0) > 0) || (this.#tally.highest ?? 0) > 0;
+    return hadStarted || (clock >= 0 && clock <= this.arrivals.firstClock);
   }
 
-  /** Its last word was a goodbye, long before; where the broker was away meanwhile, its own connection was as well. */
-  #leftBefore({ timestampMs }: HeldWord): boolean {
+  /** Whether the last event before it is a `worker-offline` from long before. */
+  #wentOfflineBefore({ timestampMs }: HeldWorkerEvent): boolean {
     const last = this.#held.at(-1);
-    const saidGoodbye = last === undefined ? this.saidGoodbye : last.type === 'worker-offline';
-    return saidGoodbye && timestampMs - (last?.timestampMs ?? this.#lastAppliedMs) > GOODBYE_MS;
+    const wentOffline = last === undefined ? this.wentOffline : last.type === 'worker-offline';
+    return wentOffline && timestampMs - (last?.timestampMs ?? this.#lastAppliedMs) > RESTART_MS;
   }
 
-  /** Another process of this pid began where the clock fell, at the latest at that place. */
-  giveWayTo(successor: WorkerInstance, place: number): void {
+  /** Another process of this pid started where the clock fell, at that place at the latest. */
+  replaceBy(successor: WorkerInstance, place: number): void {
     const { fallenAt = place, startsSinceFall } = this.arrivals;
-    this.rebornAs = successor;
+    this.restartedAs = successor;
     successor.#predecessor = this;
-    successor.#beganAt = placesAfter(place, fallenAt) >= 0 ? fallenAt : place;
-    // What it seemed to send since then was the other's.
+    successor.#startPlace = placesAfter(place, fallenAt) >= 0 ? fallenAt : place;
+    // What it seemed to send since then was the successor’s.
     this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
     if (this.#revivedAtMs >= successor.firstSeenMs) this.hasExited = true;
     this.#tally.handOver(startsSinceFall, successor.#tally);
-    const isLater = (held: HeldWord): boolean => this.at(held.place) !== this;
+    const isLater = (held: HeldWorkerEvent): boolean => this.at(held.place) !== this;
     successor.#held = this.#held.filter(isLater);
     this.#held = this.#held.filter((held) => !isLater(held));
-    for (const word of successor.#held) word.holder = successor;
+    for (const event of successor.#held) event.holder = successor;
   }
 
   /**
-   * The table no longer knows it. What it ran may still refer to it, so it keeps who it was and how it was last, and
-   * nothing else.
+   * The table drops it. Its runs may still refer to it, so it keeps its identity and its last state, and nothing else.
    */
   drop(why: 'retired' | 'evicted'): void {
     this.dropped = why;
-    for (const word of this.#held) word.holder = undefined;
+    for (const event of this.#held) event.holder = undefined;
     this.#held = [];
     this.#claimed = undefined;
     this.#strays = undefined;
@@ -194,105 +193,106 @@ export class WorkerInstance {
     this.version = this.system = '';
     this.#tally.close();
     const before = this.#predecessor;
-    // Else whoever still refers to the first of a hundred processes would keep all of them.
-    if (before !== undefined) before.rebornAs = before.dropped === undefined ? this.rebornAs : undefined;
+    // Otherwise a reference to the first of a hundred processes would keep all of them in memory.
+    if (before !== undefined)
+      before.restartedAs = before.dropped === undefined ? this.restartedAs : undefined;
     this.#predecessor = undefined;
   }
 
-  /** Applies the first of the words that it holds, and says what that adds to what was known. */
+  /** Applies the held event that was sent first, and observes what is new. */
   applyEarliest(): void {
-    const word = this.#held.shift();
-    if (word !== undefined) this.#applyOne(word);
+    const event = this.#held.shift();
+    if (event !== undefined) this.#applyOne(event);
   }
 
-  /** Applies all its words at once. */
+  /** Applies all held events. */
   flush(): void {
     while (this.#held.length > 0) this.applyEarliest();
   }
 
-  /** Applies words that another instance held. */
-  takeOver(words: readonly HeldWord[]): void {
-    for (const word of words) this.#applyOne(word);
+  /** Applies events that another instance held. */
+  applyAll(events: readonly HeldWorkerEvent[]): void {
+    for (const event of events) this.#applyOne(event);
   }
 
-  /** How many tasks it was running at some moment about which everything is known by now. */
+  /** The last `active` count from before which all events have arrived. */
   settledActive(listenedMs: number): ActiveCount | undefined {
-    return this.#counts?.settled(settlingMs(this.#surroundings.windowMs), listenedMs);
+    return this.#counts?.settled(settlingMs(this.#context.windowMs), listenedMs);
   }
 
-  #applyOne(word: HeldWord): void {
-    word.holder = undefined;
+  #applyOne(event: HeldWorkerEvent): void {
+    event.holder = undefined;
     if (this.dropped !== undefined) return;
-    if (this.#predecessor?.claims(word, this) === true) this.#predecessor.#applyClaimed(word);
-    else if (this.#isOwn(word)) this.#apply(word);
+    if (this.#predecessor?.claims(event, this) === true) this.#predecessor.#applyClaimed(event);
+    else if (this.#isOwn(event)) this.#apply(event);
   }
 
-  /** Whether a word that came after the successor had begun is its own: it is there still, and they share a pid. */
-  claims(word: HeldWord, successor: WorkerInstance): boolean {
-    const { processed, arrivedAtMs } = word;
-    if (processed === undefined || this.#hasFallen(word)) return false;
+  /** Whether an event that arrived after the successor started is its own: both are alive and share a pid. */
+  claims(event: HeldWorkerEvent, successor: WorkerInstance): boolean {
+    const { processed, arrivedAtMs } = event;
+    if (processed === undefined || this.#hasFallen(event)) return false;
     const highest = this.#claimed?.processed ?? this.#tally.highest;
-    if (!isOfOlder(processed, highest, successor.#tally.highest)) return false;
-    return this.dropped === undefined && arrivedAtMs - this.lastSeenMs <= LAST_WORDS_MS;
+    if (!belongsToOlder(processed, highest, successor.#tally.highest)) return false;
+    return this.dropped === undefined && arrivedAtMs - this.lastSeenMs <= LATE_EVENTS_MS;
   }
 
-  /** One word alone may be the successor's, whose count passes by; but no other follows a goodbye. */
-  #applyClaimed(word: HeldWord): void {
+  /** A single event may be the successor’s, as its count passes this one’s; but none follows a `worker-offline`. */
+  #applyClaimed(event: HeldWorkerEvent): void {
     const before = this.#claimed;
-    this.#claimed = word;
-    if (before === undefined && word.type !== 'worker-offline') return;
-    this.#isThere(word.arrivedAtMs, word.session);
-    this.#apply(word);
+    this.#claimed = event;
+    if (before === undefined && event.type !== 'worker-offline') return;
+    this.#noteAlive(event.arrivedAtMs, event.session);
+    this.#apply(event);
   }
 
-  /** Whether the word is of this process. One that begins anew greets, but its greeting may have been missed. */
-  #isOwn(word: HeldWord): boolean {
-    const hasFallen = this.#hasFallen(word);
-    if (!hasFallen) this.#strays?.goesOn(word.arrivedAtMs);
-    else this.#strays ??= new StrayWords();
-    const restart = hasFallen ? this.#strays?.add(word, this.#isFromBefore(word)) : undefined;
-    if (restart !== undefined) this.#surroundings.onRestart(this, restart);
+  /** Whether the event is this process’s. A restart sends `worker-online`, but that may have been missed. */
+  #isOwn(event: HeldWorkerEvent): boolean {
+    const hasFallen = this.#hasFallen(event);
+    if (!hasFallen) this.#strays?.noteOwn(event.arrivedAtMs);
+    else this.#strays ??= new StrayEvents();
+    const restart = hasFallen ? this.#strays?.add(event, this.#isFromBefore(event)) : undefined;
+    if (restart !== undefined) this.#context.onRestart(this, restart);
     return !hasFallen;
   }
 
-  /** Its own counts and its own clock never fall. */
-  #hasFallen({ processed = Number.POSITIVE_INFINITY, clock }: HeldWord): boolean {
+  /** Whether a count or the logical clock fell: those of one process never do. */
+  #hasFallen({ processed = Number.POSITIVE_INFINITY, clock }: HeldWorkerEvent): boolean {
     return processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
   }
 
-  /** Whether it seems to have been said before what was applied last: it came late, or the clock of its host was set back. */
-  #isFromBefore(word: HeldWord): boolean {
-    return isEarlier(word, { timestampMs: this.#lastAppliedMs, implausibleMs: this.#lastImplausibleMs });
+  /** Whether it seems older than the last applied event: it is late, or the clock of its host was set back. */
+  #isFromBefore(event: HeldWorkerEvent): boolean {
+    return isEarlier(event, { timestampMs: this.#lastAppliedMs, implausibleMs: this.#lastImplausibleMs });
   }
 
-  #apply(word: HeldWord): void {
-    const { timestampMs, arrivedAtMs, session, active, processed, type } = word;
-    const isGoodbye = type === 'worker-offline';
-    if (this.saidGoodbye && !isGoodbye) this.hasExited = false;
-    if (isGoodbye) this.#goodbyeAtMs = arrivedAtMs;
-    this.saidGoodbye = isGoodbye;
+  #apply(event: HeldWorkerEvent): void {
+    const { timestampMs, arrivedAtMs, place, session, active, processed, type } = event;
+    const isOffline = type === 'worker-offline';
+    if (this.wentOffline && !isOffline) this.hasExited = false;
+    if (isOffline) this.#offlineAtMs = arrivedAtMs;
+    this.wentOffline = isOffline;
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
-    this.#lastClock = Math.max(this.#lastClock, word.clock);
+    this.#lastClock = Math.max(this.#lastClock, event.clock);
     this.#lastAppliedMs = timestampMs;
-    this.#lastImplausibleMs = word.implausibleMs;
+    this.#lastImplausibleMs = event.implausibleMs;
     this.active = active ?? this.active;
-    this.load = word.loadavg ?? this.load;
-    this.version = word.softwareVersion || this.version;
-    this.system = word.softwareSystem || this.system;
+    this.load = event.loadavg ?? this.load;
+    this.version = event.softwareVersion || this.version;
+    this.system = event.softwareSystem || this.system;
     if (active !== undefined) {
-      const when = { timestampMs: timestampMs - this.#vagueMs, arrivedAtMs, place: word.place, session };
+      const when = { timestampMs: timestampMs - this.#uncertaintyMs, arrivedAtMs, place, session };
       this.#counts ??= new ActiveCounts();
-      this.#counts.told({ ...when, active });
+      this.#counts.report({ ...when, active });
     }
-    if (processed !== undefined) this.#tell(processed, word);
+    if (processed !== undefined) this.#report(processed, event);
   }
 
-  #tell(told: number, { timestampMs, clock, place }: HeldWord): void {
-    // What it had told before it was known was compared with the starts of another.
-    if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.compareAnew();
-    const { processed, lost } = this.#tally.told(told, timestampMs, this.#vagueMs, clock);
+  #report(started: number, { timestampMs, clock, place }: HeldWorkerEvent): void {
+    // What it reported before it was known was compared with the starts of another process.
+    if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.resetBase();
+    const { processed, lost } = this.#tally.report(started, timestampMs, this.#uncertaintyMs, clock);
     if (processed === 0 && lost === 0) return;
     const progress = { worker: this.nodename, processed, eventsLost: lost };
-    this.#surroundings.observe({ kind: 'worker-progressed', ...progress });
+    this.#context.observe({ kind: 'worker-progressed', ...progress });
   }
 }

@@ -1,49 +1,49 @@
 /**
- * The workers that are known, by nodename, each with its processes. Bounded, and without a clock: a worker's state is
- * worked out for the moment it is asked for. Times are listened time, so that only silence that was listened to counts.
+ * The known workers by nodename, each with its processes. It is bounded and has no clock: a worker’s state is derived for
+ * the given moment. Times are listened time, so that silence counts only while we listen.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
-import { HeldWord, HeldWords, type KeptTexts } from './held-words.ts';
+import { HeldWorkerEvent, HeldWorkerEvents, type KeptTexts } from './held-worker-events.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
-import type { Restart } from './stray-words.ts';
+import type { Restart } from './stray-events.ts';
 import { noteVersion, processOf, reorder, type Worker } from './worker.ts';
-import { WORD_BYTES, wordsMax } from './worker-bounds.ts';
-import { type Death, deathOf, goneAtMs, isUp, type Patience } from './worker-death.ts';
-import { type InstanceSurroundings, WorkerInstance } from './worker-instance.ts';
+import { WORKER_EVENT_BYTES, workerEventsMax } from './worker-bounds.ts';
+import { type Death, deathOf, goneAtMs, isUp, type Timeouts } from './worker-death.ts';
+import { type InstanceContext, WorkerInstance } from './worker-instance.ts';
 import { WorkerMap } from './worker-map.ts';
 
-export interface WorkerSettings extends Patience {
-  /** Workers remembered at most, and bytes for as many; beyond it the one that was heard of longest ago is forgotten. */
+export interface WorkerSettings extends Timeouts {
+  /** The most workers to keep, and the bytes for as many; beyond either, the least recently active one is evicted. */
   readonly workersMax: number;
 }
 
-/** Each is measured, some for the first time. */
-const SETTLED_A_STEP = 50;
-const LOOKED_AT_A_STEP = 500;
-/** Names that are heard once, in a flood, are not worth series of their own. */
+/** Each may be measured, some for the first time. */
+const SETTLED_PER_STEP = 50;
+const LOOKED_AT_PER_STEP = 500;
+/** Names that occur once, in a flood, get no series of their own. */
 const APPEARED_AFTER_MS = 10_000;
-/** Under one name at once; each beyond takes the place of the oldest. */
+/** Processes under one name; each one beyond evicts the oldest. */
 const INSTANCES_MAX = 8;
 
 export class WorkerTable {
   readonly #settings: WorkerSettings;
-  readonly #surroundings: InstanceSurroundings;
+  readonly #context: InstanceContext;
   readonly #workers: WorkerMap;
-  readonly #words: HeldWords;
-  /** Versions and systems. */
+  readonly #events: HeldWorkerEvents;
+  /** Interned versions and systems. */
   readonly #texts = new Names();
   #appliedEarly = 0;
   #instancesEvicted = 0;
   #session = 0;
 
-  constructor(settings: WorkerSettings, surroundings: Pick<InstanceSurroundings, 'windowMs' | 'observe'>) {
+  constructor(settings: WorkerSettings, context: Pick<InstanceContext, 'windowMs' | 'observe'>) {
     const { workersMax, windowMs } = settings;
     this.#settings = settings;
-    this.#words = new HeldWords(windowMs, wordsMax(workersMax, windowMs));
+    this.#events = new HeldWorkerEvents(windowMs, workerEventsMax(workersMax, windowMs));
     this.#workers = new WorkerMap(workersMax);
-    this.#surroundings = {
-      ...surroundings,
+    this.#context = {
+      ...context,
       onEarly: () => {
         this.#appliedEarly += 1;
       },
@@ -60,52 +60,52 @@ export class WorkerTable {
     return this.#workers.evicted;
   }
 
-  /** What the workers, their processes and what is held back of them take at most, as estimated: never too little. */
+  /** The memory of workers, processes and held events, an upper estimate. */
   get bytes(): number {
-    return this.#workers.bytes + this.#words.size * WORD_BYTES;
+    return this.#workers.bytes + this.#events.size * WORKER_EVENT_BYTES;
   }
 
-  /** Beyond it workers are forgotten as beyond their number. */
+  /** The bound on `bytes`. */
   get bytesMax(): number {
-    return this.#workers.bytesMax + this.#words.max * WORD_BYTES;
+    return this.#workers.bytesMax + this.#events.max * WORKER_EVENT_BYTES;
   }
 
-  /** Words that were applied early, and processes that were let go of, for lack of room under one name. */
+  /** Events applied early, and processes evicted, for lack of room. */
   get beyondFixedBounds(): number {
-    return this.#appliedEarly + this.#words.appliedEarly + this.#instancesEvicted;
+    return this.#appliedEarly + this.#events.appliedEarly + this.#instancesEvicted;
   }
 
-  /** Connections to the broker so far, from 0. */
+  /** The number of the current broker connection, from 0. */
   get session(): number {
     return this.#session;
   }
 
-  /** Events may have been missed until now. */
+  /** A new broker connection: events may have been missed before it. */
   gap(): void {
     this.#session += 1;
   }
 
-  /** Takes what a worker says of itself. */
+  /** Takes a worker event. */
   signal(event: WorkerSignal, wallMs: number, listenedMs: number): void {
     const worker = this.#workers.use(event.hostname);
     if (worker === undefined) return;
     const lateMs = Math.max(0, wallMs - event.timestampMs);
-    const coming = { arrivedAtMs: listenedMs, spokeMs: listenedMs - lateMs, session: this.#session };
-    const word = new HeldWord(event, this.#textsOf(event), coming);
+    const arrival = { arrivedAtMs: listenedMs, sentAtMs: listenedMs - lateMs, session: this.#session };
+    const held = new HeldWorkerEvent(event, this.#textsOf(event), arrival);
     const known = processOf(worker, event.pid);
-    const isReborn = event.type === 'worker-online' && known?.isSuccessor(word, this.#session) === true;
+    const hasRestarted = event.type === 'worker-online' && known?.isSuccessor(held, this.#session) === true;
     const instance =
-      known !== undefined && isReborn
-        ? this.#reborn(worker, known, word)
+      known !== undefined && hasRestarted
+        ? this.#replace(worker, known, held)
         : this.#seen(worker, known, event, lateMs, listenedMs);
     if (instance.dropped !== undefined) return;
-    instance.hear(word);
-    this.#words.add(word);
+    instance.hold(held);
+    this.#events.add(held);
   }
 
   /**
-   * The process that sent something just now. Whatever it sends is a sign of life, but does not undo a goodbye: a worker
-   * that shuts down in an orderly way says it first, and tells the ends of its last tasks after it.
+   * The process of an event that has just arrived. Any event is a sign of life, but does not undo a `worker-offline`: in a
+   * warm shutdown it comes first, and the ends of the last tasks follow.
    */
   instance(event: EventBase, wallMs: number, listenedMs: number): WorkerInstance {
     const worker = this.#workers.use(event.hostname);
@@ -113,7 +113,7 @@ export class WorkerTable {
     return this.#seen(worker, known, event, Math.max(0, wallMs - event.timestampMs), listenedMs);
   }
 
-  /** The one queue that the worker consumes; '' where there are several, or nobody has told. */
+  /** The only queue that the worker consumes; '' if there are several, or if they are unknown. */
   onlyQueue(nodename: string): string {
     return this.#workers.peek(nodename)?.onlyQueue ?? '';
   }
@@ -124,50 +124,50 @@ export class WorkerTable {
   }
 
   /**
-   * Applies what the workers said long enough ago.
-   * @param max words at most
-   * @returns whether there are more of them
+   * Applies the worker events that are due.
+   * @param max the most due events to apply
+   * @returns whether more are due
    */
   release(listenedMs: number, max: number): boolean {
-    return this.#words.release(listenedMs, max);
+    return this.#events.release(listenedMs, max);
   }
 
-  /** Applies everything that was said. */
+  /** Applies all held events. */
   flush(): void {
-    this.#words.release(Number.POSITIVE_INFINITY);
+    this.#events.release(Number.POSITIVE_INFINITY);
   }
 
-  /** How it is known that the process is dead, so that what it ran is lost; undefined while it may live. */
+  /** Why the process is known to be dead, so that its tasks are lost; undefined while it may be alive. */
   death(instance: WorkerInstance, listenedMs: number): Death | undefined {
     const siblings = this.#workers.peek(instance.nodename)?.instances ?? [];
     return deathOf(instance, siblings, this.#settings, listenedMs);
   }
 
-  /** Whether that process of the worker is there to be given tasks. */
+  /** Whether that process of the worker can take tasks. */
   isUp({ instances }: Worker, instance: WorkerInstance, listenedMs: number): boolean {
     return isUp(instance, instances, this.#settings, listenedMs);
   }
 
-  /** Observes which workers have come and which processes have left since the last call, and why. */
+  /** Observes which workers have appeared and which processes have exited since the last call, and why. */
   settle(listenedMs: number): Steps {
-    return this.#eachKnown(SETTLED_A_STEP, (worker) => this.#settle(worker, listenedMs));
+    return this.#eachKnown(SETTLED_PER_STEP, (worker) => this.#settle(worker, listenedMs));
   }
 
   /**
-   * Lets go of processes that are dead and of workers that are gone for too long.
+   * Drops processes that are dead, and forgets workers that have been gone for too long.
    * @returns the nodenames of all workers forgotten since the last call, for whatever reason
    */
   *forgetGone(listenedMs: number): Steps<readonly string[]> {
-    yield* this.#eachKnown(LOOKED_AT_A_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
+    yield* this.#eachKnown(LOOKED_AT_PER_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
     return this.#workers.takeForgotten();
   }
 
-  /** The one heard of longest ago first. */
+  /** The least recently active first. */
   all(): Iterable<Worker> {
     return this.#workers.all();
   }
 
-  /** Not those that were evicted between two steps; another may have the name meanwhile. */
+  /** Skips workers that were evicted between two steps; another one may have the name now. */
   #eachKnown(perStep: number, act: (worker: Worker) => void): Steps {
     return inSteps(this.all(), perStep, (worker) => {
       if (this.#workers.peek(worker.nodename) === worker) act(worker);
@@ -181,7 +181,7 @@ export class WorkerTable {
     lateMs: number,
     listenedMs: number,
   ): WorkerInstance {
-    // When it was sent, if the sender's clock can be right, so that it makes no difference how long it took.
+    // When it was sent, if the sender’s clock can be right: a delay makes no difference.
     const seenMs = listenedMs - Math.min(lateMs, this.#settings.windowMs);
     if (known === undefined) return this.#newInstance(worker, event, seenMs, listenedMs - lateMs);
     known.seen(event, seenMs, this.#session);
@@ -191,14 +191,14 @@ export class WorkerTable {
 
   #newInstance(
     worker: Worker | undefined,
-    { hostname, pid, clock, timestampMs, implausibleMs: toldMs = timestampMs }: EventBase,
+    { hostname, pid, clock, timestampMs, implausibleMs: reportedMs = timestampMs }: EventBase,
     seenMs: number,
-    spokeMs: number,
+    sentAtMs: number,
     place = 1,
   ): WorkerInstance {
-    const first = { seenMs, spokeMs, clock, toldMs, place, session: this.#session };
-    // One name for one worker: whoever compares two finds the very same text.
-    const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#surroundings, first);
+    const first = { seenMs, sentAtMs, clock, reportedMs, place, session: this.#session };
+    // The worker’s own string, so that names compare fast.
+    const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#context, first);
     if (worker === undefined) {
       instance.drop('evicted');
       return instance;
@@ -209,7 +209,7 @@ export class WorkerTable {
     return instance;
   }
 
-  /** Of too many processes under one name the oldest goes. */
+  /** Evicts the oldest of too many processes under one name. */
   #makeRoom(worker: Worker, listenedMs: number): void {
     const [oldest] = worker.instances;
     if (oldest === undefined || worker.instances.length <= INSTANCES_MAX) return;
@@ -220,30 +220,30 @@ export class WorkerTable {
     this.#workers.dropProcesses(worker, new Set([oldest]), isDead ? 'retired' : 'evicted');
   }
 
-  /** @param first the first word of the new process that came */
-  #reborn(worker: Worker, instance: WorkerInstance, first: HeldWord): WorkerInstance {
-    const seenMs = Math.max(first.spokeMs, first.arrivedAtMs - this.#settings.windowMs);
-    // It comes after the other, however its clock was set.
-    const spokeMs = Math.max(first.spokeMs, instance.firstSpokeMs);
-    // A greeting is the event that has just come.
+  /** @param first the first event of the new process */
+  #replace(worker: Worker, instance: WorkerInstance, first: HeldWorkerEvent): WorkerInstance {
+    const seenMs = Math.max(first.sentAtMs, first.arrivedAtMs - this.#settings.windowMs);
+    // It follows the old process, however its clock was set.
+    const sentAtMs = Math.max(first.sentAtMs, instance.firstSentAtMs);
+    // A `worker-online` has just arrived, and has no place yet.
     const lastPlace = instance.arrivals.last + (first.place === 0 ? 1 : 0);
     const { clock, timestampMs, implausibleMs } = first;
     const event = { hostname: worker.nodename, pid: instance.pid, clock, timestampMs, implausibleMs };
-    const successor = this.#newInstance(worker, event, seenMs, spokeMs, lastPlace);
-    instance.giveWayTo(successor, first.place || lastPlace);
+    const successor = this.#newInstance(worker, event, seenMs, sentAtMs, lastPlace);
+    instance.replaceBy(successor, first.place || lastPlace);
     return successor;
   }
 
   #restarted(instance: WorkerInstance, restart: Restart): void {
     const worker = this.#workers.peek(instance.nodename);
-    if (worker === undefined || instance.dropped !== undefined || instance.rebornAs !== undefined) return;
-    // It is about to be let go of for lack of room, and what it still says makes no room.
+    if (worker === undefined || instance.dropped !== undefined || instance.restartedAs !== undefined) return;
+    // It is about to be evicted, so its events must not add another process.
     if (worker.instances.length > INSTANCES_MAX && worker.instances[0] === instance) return;
-    this.#reborn(worker, instance, restart.first).takeOver(restart.words);
+    this.#replace(worker, instance, restart.first).applyAll(restart.events);
   }
 
   #settle(worker: Worker, listenedMs: number): void {
-    const { observe } = this.#surroundings;
+    const { observe } = this.#context;
     const knownMs = listenedMs - (worker.instances[0]?.firstSeenMs ?? listenedMs);
     if (!worker.hasAppeared && knownMs >= APPEARED_AFTER_MS) {
       worker.hasAppeared = true;
@@ -263,7 +263,7 @@ export class WorkerTable {
 
   #forgetIfGone(worker: Worker, listenedMs: number): void {
     const last = worker.instances.at(-1);
-    // Nearly every worker has one.
+    // Nearly every worker has only one.
     if (worker.instances.length > 1) {
       const isDead = (each: WorkerInstance): boolean =>
         each !== last && this.death(each, listenedMs) !== undefined;
@@ -276,7 +276,7 @@ export class WorkerTable {
     if (listenedMs - goneMs > this.#settings.seriesRetentionMs) this.#workers.retire(worker);
   }
 
-  /** They are kept once. */
+  /** Each distinct text is kept once. */
   #textsOf({ softwareVersion, softwareSystem }: KeptTexts): KeptTexts {
     return {
       softwareVersion: this.#texts.intern(softwareVersion),

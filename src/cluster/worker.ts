@@ -1,5 +1,5 @@
 /** One worker with its processes, and which of them sent an event. It decides nothing else. */
-import { hasPassed, LAST_WORDS_MS } from './lateness.ts';
+import { hasPassed, LATE_EVENTS_MS } from './lateness.ts';
 import type { WorkerVersion } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -38,7 +38,7 @@ export function processOf({ instances }: Worker, pid: number): WorkerInstance | 
 /** Adds a new process. A late event of a process that is gone must not seem to be its successor’s. */
 export function addProcess(worker: Worker, instance: WorkerInstance): void {
   const { instances } = worker;
-  const at = instances.findLastIndex((other) => other.firstSpokeMs <= instance.firstSpokeMs) + 1;
+  const at = instances.findLastIndex((other) => other.firstSentAtMs <= instance.firstSentAtMs) + 1;
   // It may have exited long ago.
   instance.hasExited = instance.seemsLate = at < instances.length;
   worker.instances = instances.toSpliced(at, 0, instance);
@@ -46,16 +46,16 @@ export function addProcess(worker: Worker, instance: WorkerInstance): void {
 
 /** Makes a process that seemed gone the newest if only it goes on: a clock is wrong, or our process was stalled. */
 export function reorder(worker: Worker, instance: WorkerInstance, listenedMs: number): void {
-  if (!instance.seemsLate || !hasPassed(LAST_WORDS_MS, instance.firstSeenMs, listenedMs)) return;
+  if (!instance.seemsLate || !hasPassed(LATE_EVENTS_MS, instance.firstSeenMs, listenedMs)) return;
   const others = worker.instances.filter((each) => each !== instance);
   // Pool solo is silent while it runs a task.
   const mayBeSilent = ({ runs, beatsWhileRunning }: WorkerInstance): boolean =>
     runs > 0 && !beatsWhileRunning;
   const isGone = (each: WorkerInstance): boolean =>
-    !mayBeSilent(each) && hasPassed(LAST_WORDS_MS, each.lastSeenMs, listenedMs);
+    !mayBeSilent(each) && hasPassed(LATE_EVENTS_MS, each.lastSeenMs, listenedMs);
   if (!others.every(isGone)) return;
   instance.seemsLate = instance.hasExited = false;
-  instance.firstSpokeMs = instance.firstSeenMs;
+  instance.firstSentAtMs = instance.firstSeenMs;
   worker.instances = [...others, instance];
 }
 

@@ -32,11 +32,11 @@ function outcome(told: readonly Told[], collectS: number): readonly string[] {
   for (const each of told.toSorted((one, other) => comesS(one) - comesS(other))) {
     const listenedMs = T0_MS + comesS(each) * 1_000;
     const wallMs = listenedMs + (each.ownOffMs ?? 0);
-    const toldMs = T0_MS + each.atS * 1_000 + (each.offMs ?? 0);
-    const isPlausible = Math.abs(toldMs - wallMs) <= CLOCK_OFF_MS_MAX;
+    const reportedMs = T0_MS + each.atS * 1_000 + (each.offMs ?? 0);
+    const isPlausible = Math.abs(reportedMs - wallMs) <= CLOCK_OFF_MS_MAX;
     const times = isPlausible
-      ? { timestampMs: toldMs, implausibleMs: undefined }
-      : { timestampMs: wallMs, implausibleMs: toldMs };
+      ? { timestampMs: reportedMs, implausibleMs: undefined }
+      : { timestampMs: wallMs, implausibleMs: reportedMs };
     on.cluster.apply({ ...each.event, ...times }, wallMs, listenedMs);
   }
   assert.deepEqual(upAt(on, collectS), [[WORKER, true]]);
@@ -90,7 +90,7 @@ const LATE: Readonly<Record<string, (atS: number) => number>> = {
   'two of them three seconds late': (atS) => (atS === 20 || atS === 24 ? 3 : 0),
   'all of them in disorder': (atS) => (atS * 37) % 6,
   'all of them five seconds late': () => 5,
-  'the greeting five seconds late': (atS) => (atS === 0 ? 5 : 0),
+  'the worker-online five seconds late': (atS) => (atS === 0 ? 5 : 0),
 };
 
 const CLOCK_IS: Readonly<Record<string, number>> = {

@@ -124,7 +124,7 @@ test('an event that arrives after it was counted as lost changes nothing, and hi
   assert.deepEqual(sums(on), { processed: 1, lost: 1 });
 });
 
-test('after a restart the count starts anew, and the losses of both processes add up', () => {
+test('after a restart the count starts over, and the losses of both processes add up', () => {
   const on = watch();
   const endMs = work(on, { tasks: 100, everyMs: 10, withheld: (index) => index < 3 });
   work(on, { tasks: 50, everyMs: 10, pid: 18, fromMs: endMs, withheld: (index) => index < 4 });
@@ -208,11 +208,11 @@ test('heartbeats in another order give the same sums', () => {
 
 test('only starts of the last seconds are ordered, and long silences break nothing', () => {
   const tally = new StartTally(1_000);
-  tally.told(0, 0);
+  tally.report(0, 0);
   tally.started(100);
   tally.started(1_000_000);
   tally.started(50);
-  assert.deepEqual(tally.told(3, 2_000_000), { processed: 3, lost: 0 });
-  assert.deepEqual(tally.told(5, 2_002_000), { processed: 2, lost: 2 });
-  assert.deepEqual(tally.told(4, 2_003_000), { processed: 0, lost: 0 });
+  assert.deepEqual(tally.report(3, 2_000_000), { processed: 3, lost: 0 });
+  assert.deepEqual(tally.report(5, 2_002_000), { processed: 2, lost: 2 });
+  assert.deepEqual(tally.report(4, 2_003_000), { processed: 0, lost: 0 });
 });

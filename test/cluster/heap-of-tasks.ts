@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, readonly [tasks: number, events: (task: num
           retries: nth,
         })),
     ],
-    'with eight runs of the longest names, each told of by another client': [
+    'with eight runs of the longest names, each sent by another client': [
       12_000,
       (task) =>
         Array.from({ length: 8 }, (_, nth) => ({

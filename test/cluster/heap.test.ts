@@ -38,7 +38,7 @@ for (const kind of ['that are sent', 'that run', 'that are over']) {
 
 for (const kind of [
   'with eight sendings of the longest names',
-  'with eight runs of the longest names, each told of by another client',
+  'with eight runs of the longest names, each sent by another client',
   'that each run on another worker',
   'that have ended, with seven sendings of the longest names',
 ]) {

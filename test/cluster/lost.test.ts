@@ -100,13 +100,13 @@ test('a successor with another pid proves the death, and late events of the old 
   tell(on, [[9, signal('worker-online', { pid: 18 })], ...heartbeats(11, 17, 0, { pid: 18, processed: 0 })]);
   on.cluster.apply(succeeded({ ...of('u2'), timestampMs: T0_MS + 8_500 }), T0_MS + 15_000);
   upAt(on, 18);
-  assert.deepEqual(news(on), [], 'its last words may still come');
+  assert.deepEqual(news(on), [], 'its late events may still arrive');
   tell(on, heartbeats(19, 25, 0, { pid: 18, processed: 0 }));
   assert.deepEqual(upAt(on, 26), [[WORKER, true]]);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop replaced']);
 });
 
-test('a restarted container has the same nodename and pid, a new worker-online, and counts that start anew', () => {
+test('a restarted container has the same nodename and pid, a new worker-online, and counts that start over', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
   tell(on, [
@@ -115,7 +115,7 @@ test('a restarted container has the same nodename and pid, a new worker-online, 
     [17, heartbeat(1, { processed: 1, clock: 5 })],
   ]);
   upAt(on, 18);
-  assert.deepEqual(news(on), [], 'its last words may still come');
+  assert.deepEqual(news(on), [], 'its late events may still arrive');
   tell(on, heartbeats(19, 25, 1, { processed: 1, clock: 9 }));
   assert.deepEqual(upAt(on, 26), [[WORKER, true]]);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
@@ -280,7 +280,7 @@ test('a worker appears once, and again when it returns after it was forgotten', 
   upAt(on, 9);
   assert.ok(
     on.observed.every(({ kind }) => kind !== 'worker-appeared'),
-    'a name that is heard once is not worth it',
+    'a name that occurs once gets no series',
   );
   upAt(on, 10);
   upAt(on, 14);

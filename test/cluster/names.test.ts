@@ -56,7 +56,7 @@ test('an unknown part is unknown, whatever the other parts are', () => {
   });
 });
 
-test('beyond the limit all identities start anew, with the same names', () => {
+test('beyond the limit all identities are made anew, with the same names', () => {
   const names = new Names();
   const first = names.identity('t0', 'q', 'w0');
   for (let index = 0; index < 50_000; index += 1)
@@ -67,7 +67,7 @@ test('beyond the limit all identities start anew, with the same names', () => {
   assert.deepEqual(names.identity('t0', 'q', 'w0'), first);
 });
 
-test('with the longest names they start anew earlier', () => {
+test('with the longest names they are dropped earlier', () => {
   const names = new Names();
   const longest = (text: string): string => text.padEnd(255, '\u4e00');
   const first = names.identity(longest('n0'), longest('q'), longest('w'));

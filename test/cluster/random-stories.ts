@@ -231,11 +231,11 @@ export function findOut(story: RandomStory): { readonly found: Found; readonly t
   for (const { it, comesMs } of arriving) {
     collectUntil(comesMs - 1);
     gapIfDue(comesMs);
-    const toldMs = it.atMs + offMs(it.atMs);
-    const isPlausible = Math.abs(toldMs - comesMs) <= CLOCK_OFF_MS_MAX;
+    const reportedMs = it.atMs + offMs(it.atMs);
+    const isPlausible = Math.abs(reportedMs - comesMs) <= CLOCK_OFF_MS_MAX;
     const times = isPlausible
-      ? { timestampMs: toldMs, implausibleMs: undefined }
-      : { timestampMs: comesMs, implausibleMs: toldMs };
+      ? { timestampMs: reportedMs, implausibleMs: undefined }
+      : { timestampMs: comesMs, implausibleMs: reportedMs };
     const event = it.make({ pid: it.pid, clock: it.clock, ...times });
     on.cluster.apply(event, comesMs, listenedAt(comesMs));
     if ('processed' in event && event.processed !== undefined) {

@@ -27,7 +27,7 @@ const WORKERS = 300;
 const TASKS_A_SECOND = 500;
 /** One in this many never ends. */
 const ENDLESS = 2;
-const EVENTS_A_STEP = 40;
+const EVENTS_PER_STEP = 40;
 const EVENTS_A_SURVEY = 500;
 /** After this silence a worker is forgotten, and its running tasks are lost. */
 const FORGOTTEN_AFTER_MS = SETTINGS.workerTimeoutMs + SETTINGS.seriesRetentionMs + 1;
@@ -66,7 +66,7 @@ function play(on: Watched, collect: (nowMs: number, applyNext: () => void) => vo
   }
   while (waiting.length > 0) {
     apply(EVENTS_A_SURVEY);
-    collect(nowMs, () => apply(EVENTS_A_STEP));
+    collect(nowMs, () => apply(EVENTS_PER_STEP));
   }
   return { lastMs: nowMs };
 }

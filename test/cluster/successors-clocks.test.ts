@@ -16,7 +16,7 @@ function tellBehind(on: Watched, backS: number, story: Story): void {
 
 for (const backS of [5, 20, 60, 3_600]) {
   for (const greets of [true, false]) {
-    test(`a clock set back by ${backS} s over a restart, ${greets ? 'with' : 'without'} a greeting: what ran is lost once, what is delivered again is not`, () => {
+    test(`a clock set back by ${backS} s over a restart, ${greets ? 'with' : 'without'} a worker-online: what ran is lost once, what is delivered again is not`, () => {
       const on = watch();
       tell(on, [[0, signal('worker-online', { clock: 2 })]]);
       for (let index = 1; index <= 30; index += 1) {
@@ -42,7 +42,7 @@ for (const backS of [5, 20, 60, 3_600]) {
   }
 }
 
-test('words that are told before a clock is set back, and come after those told since, are no restart', () => {
+test('events sent before a clock was set back that arrive after those sent since are no restart', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 20 })]);
   tellBehind(on, 60, [[10.3, heartbeat(1, { clock: 40 })]]);
@@ -71,7 +71,7 @@ test('what is delivered again and ends before the restart is known is not lost w
   assert.deepEqual(news(on), [RESTARTED, REPLACED]);
 });
 
-test('late words of a process that is forgotten do not replace one of pool solo, which is silent', () => {
+test('late events of a forgotten process do not replace one with the pool solo, which is silent', () => {
   const on = watch();
   tell(on, heartbeats(0, 8, 0));
   tell(on, [[20, signal('worker-online', { pid: 18 })], ...heartbeats(22, 40, 0, { pid: 18, processed: 0 })]);
@@ -88,7 +88,7 @@ test('late words of a process that is forgotten do not replace one of pool solo,
   );
 });
 
-/** A container that dies with a task and begins anew; its greeting may be missed, or its clock have been set back. */
+/** A container that dies with a task and restarts; its `worker-online` may be missed, or its clock may be set back. */
 function deliveredAgain(greets: boolean, backS: number): Watched {
   const on = watch();
   const again = (atS: number, event: CeleryEvent): void =>
@@ -113,8 +113,8 @@ function deliveredAgain(greets: boolean, backS: number): Watched {
 }
 
 for (const [what, greets, backS] of [
-  ['with a greeting', true, 0],
-  ['without a greeting', false, 0],
+  ['with a worker-online', true, 0],
+  ['without a worker-online', false, 0],
   ['by a clock that was set back', true, 5],
 ] as const) {
   test(`a task that is delivered to the restarted process, ${what}, is not lost, and what waits there is there`, () => {

@@ -101,7 +101,7 @@ const CASES: readonly { what: string; events: readonly CeleryEvent[]; expected: 
     expected: ['queue 1', 'wait 2 prefetch 1', 'queue -', 'wait - prefetch 2'],
   },
   {
-    what: 'of a task that replaces itself each has its own sending, in whatever order they are told',
+    what: 'each run of a task that replaces itself has its own sending, in whatever order they are reported',
     events: [
       sent(at(0)),
       sent({ ...at(0.5), name: 'shop.ship', queue: 'parcels' }),

@@ -18,7 +18,7 @@ import {
 
 const { windowMs, workerTimeoutMs, seriesRetentionMs } = SETTINGS;
 /** After this time no worker-online follows any more. */
-const GOODBYE_MS = windowMs + 2_000;
+const OFFLINE_MS = windowMs + 2_000;
 const W2 = 'w2@shop';
 
 const online = (hostname = WORKER) => signal('worker-online', { hostname });
@@ -30,23 +30,23 @@ const answer = () =>
   signal('worker-heartbeat', { active: undefined, processed: undefined, loadavg: undefined });
 
 /** Events by the time at which they happen and arrive. */
-type Heard = readonly (readonly [atMs: number, event: CeleryEvent])[];
+type TimedEvents = readonly (readonly [atMs: number, event: CeleryEvent])[];
 
-function hear(on: Watched, heard: Heard): void {
-  for (const [atMs, event] of heard) {
+function applyAll(on: Watched, events: TimedEvents): void {
+  for (const [atMs, event] of events) {
     on.cluster.apply({ ...event, timestampMs: T0_MS + atMs }, T0_MS + atMs);
   }
 }
 
-function readAt(atMs: number, heard: Heard): readonly WorkerReading[] {
+function readAt(atMs: number, events: TimedEvents): readonly WorkerReading[] {
   const on = watch();
-  hear(on, heard);
+  applyAll(on, events);
   return on.cluster.collect(T0_MS + atMs).workers;
 }
 
 interface Case {
   readonly what: string;
-  readonly heard: Heard;
+  readonly events: TimedEvents;
   readonly atMs: number;
   /** The reading of the one worker; undefined if it is to be forgotten. */
   readonly reading: { readonly up: boolean; readonly active: number | undefined } | undefined;
@@ -55,22 +55,22 @@ interface Case {
 const GONE = { up: false, active: 0 };
 
 const TABLE: readonly Case[] = [
-  { what: 'it has come online', heard: [[0, online()]], atMs: windowMs, reading: { up: true, active: 0 } },
+  { what: 'it has come online', events: [[0, online()]], atMs: windowMs, reading: { up: true, active: 0 } },
   {
     what: 'its heartbeat reports active tasks',
-    heard: [[0, heartbeat(3)]],
+    events: [[0, heartbeat(3)]],
     atMs: windowMs,
     reading: { up: true, active: 3 },
   },
   {
     what: 'its first heartbeat might still be overtaken by an earlier one',
-    heard: [[0, heartbeat(3)]],
+    events: [[0, heartbeat(3)]],
     atMs: windowMs - 1,
     reading: { up: true, active: undefined },
   },
   {
     what: 'its last heartbeat counts',
-    heard: [
+    events: [
       [0, heartbeat(3)],
       [2_000, heartbeat(1)],
     ],
@@ -79,7 +79,7 @@ const TABLE: readonly Case[] = [
   },
   {
     what: 'a heartbeat without figures keeps the last ones',
-    heard: [
+    events: [
       [0, heartbeat(3)],
       [2_000, answer()],
     ],
@@ -88,26 +88,26 @@ const TABLE: readonly Case[] = [
   },
   {
     what: 'it has reported no figures',
-    heard: [[0, answer()]],
+    events: [[0, answer()]],
     atMs: windowMs,
     reading: { up: true, active: undefined },
   },
   {
     what: 'it sent a task event and no heartbeat',
-    heard: [[0, received()]],
+    events: [[0, received()]],
     atMs: 0,
     reading: { up: true, active: undefined },
   },
   {
     what: 'it is silent for just the timeout',
-    heard: [[0, heartbeat(3)]],
+    events: [[0, heartbeat(3)]],
     atMs: workerTimeoutMs,
     reading: { up: true, active: 3 },
   },
-  { what: 'it is silent for longer', heard: [[0, heartbeat(3)]], atMs: workerTimeoutMs + 1, reading: GONE },
+  { what: 'it is silent for longer', events: [[0, heartbeat(3)]], atMs: workerTimeoutMs + 1, reading: GONE },
   {
     what: 'it sends task events and no heartbeat, as in a long solo task',
-    heard: [
+    events: [
       [0, heartbeat(1)],
       [workerTimeoutMs, succeeded()],
     ],
@@ -116,7 +116,7 @@ const TABLE: readonly Case[] = [
   },
   {
     what: 'it sends an event after the timeout',
-    heard: [
+    events: [
       [0, heartbeat(3)],
       [workerTimeoutMs * 2, heartbeat(2)],
     ],
@@ -125,41 +125,41 @@ const TABLE: readonly Case[] = [
   },
   {
     what: 'it has gone offline with a task still running',
-    heard: [
+    events: [
       [0, heartbeat(1)],
       [1_000, offline()],
     ],
-    atMs: 1_000 + GOODBYE_MS,
+    atMs: 1_000 + OFFLINE_MS,
     reading: GONE,
   },
   {
     what: 'it has just gone offline, and may be reconnecting',
-    heard: [
+    events: [
       [0, heartbeat(1)],
       [1_000, offline()],
     ],
-    atMs: 1_000 + GOODBYE_MS - 1,
+    atMs: 1_000 + OFFLINE_MS - 1,
     reading: { up: true, active: 1 },
   },
   {
     what: 'it ends its last task after its worker-offline, as in a warm shutdown',
-    heard: [
+    events: [
       [0, heartbeat(1)],
       [1_000, offline()],
       [3_000, succeeded()],
     ],
-    atMs: 1_000 + GOODBYE_MS,
+    atMs: 1_000 + OFFLINE_MS,
     reading: GONE,
   },
   {
     what: 'it only sent a worker-offline',
-    heard: [[0, offline()]],
-    atMs: GOODBYE_MS,
+    events: [[0, offline()]],
+    atMs: OFFLINE_MS,
     reading: GONE,
   },
   {
     what: 'it has lost the broker for a moment',
-    heard: [
+    events: [
       [0, heartbeat(2)],
       [1_000, offline()],
       [1_020, online()],
@@ -170,7 +170,7 @@ const TABLE: readonly Case[] = [
   },
   {
     what: 'it sends a heartbeat after its worker-offline',
-    heard: [
+    events: [
       [0, offline()],
       [2_000, heartbeat(2)],
     ],
@@ -179,31 +179,31 @@ const TABLE: readonly Case[] = [
   },
   {
     what: 'it is silent for just the timeout and the retention',
-    heard: [[0, heartbeat(3)]],
+    events: [[0, heartbeat(3)]],
     atMs: workerTimeoutMs + seriesRetentionMs,
     reading: GONE,
   },
   {
     what: 'it is silent for longer than the timeout and the retention',
-    heard: [[0, heartbeat(3)]],
+    events: [[0, heartbeat(3)]],
     atMs: workerTimeoutMs + seriesRetentionMs + 1,
     reading: undefined,
   },
   {
     what: 'its worker-offline is exactly as old as the retention',
-    heard: [[0, offline()]],
+    events: [[0, offline()]],
     atMs: seriesRetentionMs,
     reading: GONE,
   },
   {
     what: 'its worker-offline is older than the retention',
-    heard: [[0, offline()]],
+    events: [[0, offline()]],
     atMs: seriesRetentionMs + 1,
     reading: undefined,
   },
 ];
 
-for (const { what, heard, atMs, reading } of TABLE) {
+for (const { what, events, atMs, reading } of TABLE) {
   const says =
     reading === undefined
       ? 'forgotten'
@@ -211,20 +211,20 @@ for (const { what, heard, atMs, reading } of TABLE) {
   test(`${what}: the worker is ${says}`, () => {
     const expected = reading === undefined ? [] : [{ worker: WORKER, ...reading }];
     assert.deepEqual(
-      readAt(atMs, heard).map(({ worker, up, active }) => ({ worker, up, active })),
+      readAt(atMs, events).map(({ worker, up, active }) => ({ worker, up, active })),
       expected,
     );
   });
 }
 
 test('two workers on one host are two workers', () => {
-  const heard: Heard = [
+  const events: TimedEvents = [
     [0, heartbeat(1)],
     [0, heartbeat(2, W2)],
     [10, offline()],
   ];
   assert.deepEqual(
-    new Map(readAt(10 + GOODBYE_MS, heard).map(({ worker, up, active }) => [worker, { up, active }])),
+    new Map(readAt(10 + OFFLINE_MS, events).map(({ worker, up, active }) => [worker, { up, active }])),
     new Map([
       [WORKER, GONE],
       [W2, { up: true, active: 2 }],
@@ -245,7 +245,7 @@ test('processes that fill the memory evict the least recently active worker', ()
   const on = watch({ workersMax: 1_000 });
   for (let index = 0; index < 1_000; index += 1) {
     for (let pid = 1; pid <= 8; pid += 1) {
-      hear(on, [[index, signal('worker-heartbeat', { hostname: `w${index}`, pid })]]);
+      applyAll(on, [[index, signal('worker-heartbeat', { hostname: `w${index}`, pid })]]);
     }
   }
   const { size, evicted } = on.cluster.tables().workers;
@@ -257,8 +257,8 @@ test('processes that fill the memory evict the least recently active worker', ()
 
 test('a worker in a crash loop evicts no other from a small table', () => {
   const on = watch({ workersMax: 2 });
-  hear(on, [[0, online(W2)]]);
-  for (let pid = 1; pid <= 100; pid += 1) hear(on, [[10 * pid, signal('worker-online', { pid })]]);
+  applyAll(on, [[0, online(W2)]]);
+  for (let pid = 1; pid <= 100; pid += 1) applyAll(on, [[10 * pid, signal('worker-online', { pid })]]);
   assert.equal(on.cluster.tables().workers.evicted, 0);
 });
 
@@ -320,19 +320,19 @@ test('names that only resemble a client’s are workers', () => {
 });
 
 test('a task-sent is no proof of life, even from the host of a worker', () => {
-  const heard: Heard = [
+  const events: TimedEvents = [
     [0, heartbeat(1)],
     [workerTimeoutMs, sent({ hostname: WORKER })],
   ];
   assert.deepEqual(
-    readAt(workerTimeoutMs + 1, heard).map(({ up }) => up),
+    readAt(workerTimeoutMs + 1, events).map(({ up }) => up),
     [false],
   );
 });
 
 test('beyond its bound the table evicts the least recently active worker, and counts it', () => {
   const on = watch({ workersMax: 2 });
-  hear(on, [
+  applyAll(on, [
     [0, online('a@shop')],
     [1, online('b@shop')],
     [2, received({ hostname: 'a@shop' })],
@@ -348,7 +348,7 @@ test('beyond its bound the table evicts the least recently active worker, and co
 test('the bound holds for any number of workers', () => {
   const on = watch({ workersMax: 5 });
   for (let index = 0; index < 500; index += 1) {
-    hear(on, [[index, online(`w${index}@shop`)]]);
+    applyAll(on, [[index, online(`w${index}@shop`)]]);
     assert.ok(on.cluster.tables().workers.size <= 5);
   }
   assert.equal(on.cluster.tables().workers.evicted, 495);
@@ -357,13 +357,14 @@ test('the bound holds for any number of workers', () => {
 
 test('the bound holds for any number of processes under one name', () => {
   const on = watch();
-  for (let pid = 0; pid < 500; pid += 1) hear(on, [[pid, signal('worker-heartbeat', { pid, active: 1 })]]);
+  for (let pid = 0; pid < 500; pid += 1)
+    applyAll(on, [[pid, signal('worker-heartbeat', { pid, active: 1 })]]);
   assert.ok((on.cluster.collect(T0_MS + 2_000).workers[0]?.active ?? 0) <= 8);
 });
 
 test('events of a worker that floods with heartbeats are applied early, and counted', () => {
   const on = watch();
-  for (let at = 0; at < 100; at += 1) hear(on, [[at, heartbeat(at)]]);
+  for (let at = 0; at < 100; at += 1) applyAll(on, [[at, heartbeat(at)]]);
   assert.equal(on.cluster.beyondFixedBounds(), 36);
   assert.equal(on.cluster.collect(T0_MS + 99 + windowMs).workers[0]?.active, 99);
 });
@@ -371,12 +372,12 @@ test('events of a worker that floods with heartbeats are applied early, and coun
 test('a worker forgotten for silence is no eviction, is reported once, and may return', () => {
   const on = watch();
   const goneAtMs = T0_MS + workerTimeoutMs + seriesRetentionMs + 1;
-  hear(on, [[0, heartbeat(3)]]);
+  applyAll(on, [[0, heartbeat(3)]]);
   assert.deepEqual(on.cluster.collect(goneAtMs), { workers: [], forgotten: [WORKER], queues: [] });
   assert.deepEqual(on.cluster.collect(goneAtMs).forgotten, []);
   const { size, evicted } = on.cluster.tables().workers;
   assert.deepEqual({ size, evicted }, { size: 0, evicted: 0 });
-  hear(on, [[goneAtMs - T0_MS, online()]]);
+  applyAll(on, [[goneAtMs - T0_MS, online()]]);
   const back = on.cluster.collect(goneAtMs + windowMs);
   assert.deepEqual(
     back.workers.map(({ worker, up, active }) => [worker, up, active]),
@@ -388,17 +389,17 @@ test('a name whose oldest process reports falling counts keeps eight processes, 
   const table = new WorkerTable(SETTINGS, { windowMs, observe: () => {} });
   let nowMs = T0_MS;
   let pid = 0;
-  const say = (ofPid: number, processed: number) =>
+  const report = (ofPid: number, processed: number) =>
     table.signal(
       signal('worker-heartbeat', { pid: ofPid, processed, clock: -1, timestampMs: nowMs }),
       nowMs,
       nowMs,
     );
-  for (let begun = 0; begun < 48; begun += 1) {
+  for (let restarts = 0; restarts < 48; restarts += 1) {
     const oldest = [...table.all()][0]?.instances[0];
-    for (let word = 0; begun >= 8 && oldest !== undefined && word < 62; word += 1) say(oldest.pid, 10);
+    for (let nth = 0; restarts >= 8 && oldest !== undefined && nth < 62; nth += 1) report(oldest.pid, 10);
     pid += 1;
-    say(pid, 100);
+    report(pid, 100);
     nowMs += 1000;
     table.release(nowMs, Number.POSITIVE_INFINITY);
     assert.ok(([...table.all()][0]?.instances.length ?? 0) <= 8);
@@ -415,7 +416,7 @@ test('repeatedly deployed workers are not evicted by their own former processes'
       for (let index = 0; index < 900; index += 1) {
         const hostname = `celery@worker-${index}.shop.internal`;
         atMs += 1;
-        hear(on, [[atMs, signal(type, { hostname, pid: 1_000 * deploy + index })]]);
+        applyAll(on, [[atMs, signal(type, { hostname, pid: 1_000 * deploy + index })]]);
       }
       atMs += 5_000;
       on.cluster.collect(T0_MS + atMs);

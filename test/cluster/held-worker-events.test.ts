@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HeldWord, HeldWords } from '../../src/cluster/held-words.ts';
+import { HeldWorkerEvent, HeldWorkerEvents } from '../../src/cluster/held-worker-events.ts';
 import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
 import { received, SETTINGS, signal, T0_MS, type Watched, watch } from './events.ts';
 
 const { windowMs } = SETTINGS;
 
-interface Speaker {
+interface Sender {
   /** A heartbeat at that time with this count of started tasks. */
-  says(processed: number, atMs: number, arrivedAtMs?: number): void;
+  sends(processed: number, atMs: number, arrivedAtMs?: number): void;
 }
 
 function watched(max = 1_000): {
-  readonly words: HeldWords;
-  speaker(nodename: string): Speaker;
+  readonly events: HeldWorkerEvents;
+  sender(nodename: string): Sender;
   out(): readonly string[];
 } {
-  const words = new HeldWords(windowMs, max);
+  const events = new HeldWorkerEvents(windowMs, max);
   let out: string[] = [];
-  const surroundings = {
+  const context = {
     windowMs,
     observe: (it: { readonly kind: string; readonly worker?: string; readonly processed?: number }) =>
       out.push(`${it.worker} ${it.processed}`),
@@ -26,20 +26,20 @@ function watched(max = 1_000): {
     onRestart: () => {},
   };
   return {
-    words,
-    speaker(nodename) {
-      const first = { seenMs: 0, spokeMs: 0, clock: 1, toldMs: T0_MS, place: 1, session: 0 };
-      const instance = new WorkerInstance(nodename, 17, surroundings, first);
+    events,
+    sender(nodename) {
+      const first = { seenMs: 0, sentAtMs: 0, clock: 1, reportedMs: T0_MS, place: 1, session: 0 };
+      const instance = new WorkerInstance(nodename, 17, context, first);
       return {
-        says(processed, atMs, arrivedAtMs = atMs) {
+        sends(processed, atMs, arrivedAtMs = atMs) {
           const event = signal('worker-heartbeat', { processed, clock: atMs, timestampMs: T0_MS + atMs });
-          const word = new HeldWord(event, event, {
+          const held = new HeldWorkerEvent(event, event, {
             arrivedAtMs,
-            spokeMs: arrivedAtMs,
+            sentAtMs: arrivedAtMs,
             session: 0,
           });
-          instance.hear(word);
-          words.add(word);
+          instance.hold(held);
+          events.add(held);
         },
       };
     },
@@ -52,47 +52,47 @@ function watched(max = 1_000): {
 }
 
 test('worker events are applied in the order in which each worker sent them, once no earlier one can arrive', () => {
-  const { words, speaker, out } = watched();
-  const [one, other] = [speaker('w1'), speaker('w2')];
-  one.says(0, 0);
-  other.says(0, 0);
-  one.says(7, 30, 40);
-  other.says(5, 45);
-  one.says(3, 20, 50);
-  assert.equal(words.release(windowMs + 39), false);
+  const { events, sender, out } = watched();
+  const [one, other] = [sender('w1'), sender('w2')];
+  one.sends(0, 0);
+  other.sends(0, 0);
+  one.sends(7, 30, 40);
+  other.sends(5, 45);
+  one.sends(3, 20, 50);
+  assert.equal(events.release(windowMs + 39), false);
   assert.deepEqual(out(), []);
-  words.release(windowMs + 40);
-  assert.deepEqual(out(), ['w1 3', 'w1 4'], 'what was said before goes with it');
-  words.release(windowMs + 50);
+  events.release(windowMs + 40);
+  assert.deepEqual(out(), ['w1 3', 'w1 4'], 'what was sent before goes with it');
+  events.release(windowMs + 50);
   assert.deepEqual(out(), ['w2 5']);
-  assert.equal(words.size, 0);
-  assert.equal(words.appliedEarly, 0);
+  assert.equal(events.size, 0);
+  assert.equal(events.appliedEarly, 0);
 });
 
 test('a limited number of events is applied at a time, and the result says whether more are due', () => {
-  const { words, speaker } = watched();
-  const one = speaker('w1');
-  for (let at = 0; at < 5; at += 1) one.says(at, at);
-  assert.equal(words.release(windowMs + 100, 2), true);
-  assert.equal(words.size, 3);
-  assert.equal(words.release(windowMs + 100, 3), false);
-  assert.equal(words.size, 0);
+  const { events, sender } = watched();
+  const one = sender('w1');
+  for (let at = 0; at < 5; at += 1) one.sends(at, at);
+  assert.equal(events.release(windowMs + 100, 2), true);
+  assert.equal(events.size, 3);
+  assert.equal(events.release(windowMs + 100, 3), false);
+  assert.equal(events.size, 0);
 });
 
 test('beyond the bound the event that arrived first is applied early and counted', () => {
-  const { words, speaker, out } = watched(3);
-  const [one, other] = [speaker('w1'), speaker('w2')];
-  one.says(0, 0);
-  one.says(4, 1);
-  other.says(0, 2);
-  assert.equal(words.appliedEarly, 0);
-  other.says(1, 3);
-  other.says(2, 4);
+  const { events, sender, out } = watched(3);
+  const [one, other] = [sender('w1'), sender('w2')];
+  one.sends(0, 0);
+  one.sends(4, 1);
+  other.sends(0, 2);
+  assert.equal(events.appliedEarly, 0);
+  other.sends(1, 3);
+  other.sends(2, 4);
   assert.deepEqual(out(), ['w1 4']);
-  assert.equal(words.appliedEarly, 2);
+  assert.equal(events.appliedEarly, 2);
   for (let at = 5; at < 1_000; at += 1) {
-    speaker(`w${at}`).says(0, at);
-    assert.ok(words.size <= 3);
+    sender(`w${at}`).sends(0, at);
+    assert.ok(events.size <= 3);
   }
 });
 

@@ -5,7 +5,7 @@
 
 const TASKS_AT_FIRST = 1024;
 
-export class LastHeard {
+export class LastEvents {
   readonly #tasksMax: number;
   #seconds = new Int32Array(TASKS_AT_FIRST);
 

@@ -15,17 +15,17 @@ interface Holder {
 export type KeptTexts = Pick<WorkerSignal, 'softwareVersion' | 'softwareSystem'>;
 
 /** When an event arrived. */
-export interface Coming {
+export interface Arrival {
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
   /** When it was sent, in listened time: the same less its delay. */
-  readonly spokeMs: number;
+  readonly sentAtMs: number;
   /** The number of the broker connection that it arrived on. */
   readonly session: number;
 }
 
 /** A worker event that waits to be applied. It does not name its worker, to save memory. */
-export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> {
+export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' | 'pid'> {
   readonly type: WorkerSignal['type'];
   /** By the worker's clock, epoch ms. */
   readonly timestampMs: number;
@@ -37,16 +37,16 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
   readonly softwareVersion: string;
   readonly softwareSystem: string;
   readonly arrivedAtMs: number;
-  readonly spokeMs: number;
+  readonly sentAtMs: number;
   readonly session: number;
   /** Its place in the arrivals of its pid. */
   place = 0;
   /** The process that will apply it; undefined once it has. */
   holder: Holder | undefined = undefined;
   /** The next one to arrive. */
-  nextArrived: HeldWord | undefined = undefined;
+  nextArrived: HeldWorkerEvent | undefined = undefined;
 
-  constructor(signal: WorkerSignal, texts: KeptTexts, coming: Coming) {
+  constructor(signal: WorkerSignal, texts: KeptTexts, arrival: Arrival) {
     this.type = signal.type;
     this.timestampMs = signal.timestampMs;
     this.implausibleMs = signal.implausibleMs;
@@ -56,17 +56,17 @@ export class HeldWord implements Coming, Omit<WorkerSignal, 'hostname' | 'pid'> 
     this.loadavg = signal.loadavg;
     this.softwareVersion = texts.softwareVersion;
     this.softwareSystem = texts.softwareSystem;
-    this.arrivedAtMs = coming.arrivedAtMs;
-    this.spokeMs = coming.spokeMs;
-    this.session = coming.session;
+    this.arrivedAtMs = arrival.arrivedAtMs;
+    this.sentAtMs = arrival.sentAtMs;
+    this.session = arrival.session;
   }
 }
 
-export class HeldWords {
+export class HeldWorkerEvents {
   readonly #windowMs: number;
   readonly max: number;
-  #first: HeldWord | undefined;
-  #last: HeldWord | undefined;
+  #first: HeldWorkerEvent | undefined;
+  #last: HeldWorkerEvent | undefined;
   #size = 0;
   #appliedEarly = 0;
 
@@ -90,14 +90,14 @@ export class HeldWords {
   }
 
   /** Adds an event that a process holds. */
-  add(word: HeldWord): void {
+  add(event: HeldWorkerEvent): void {
     if (this.#size >= this.max && this.#first !== undefined) {
       if (this.#first.holder !== undefined) this.#appliedEarly += 1;
       this.#takeFirst(this.#first);
     }
-    if (this.#last === undefined) this.#first = word;
-    else this.#last.nextArrived = word;
-    this.#last = word;
+    if (this.#last === undefined) this.#first = event;
+    else this.#last.nextArrived = event;
+    this.#last = event;
     this.#size += 1;
   }
 
@@ -115,7 +115,7 @@ export class HeldWords {
     return false;
   }
 
-  #takeFirst(first: HeldWord): void {
+  #takeFirst(first: HeldWorkerEvent): void {
     // Another process may become its holder meanwhile.
     while (first.holder !== undefined) first.holder.applyEarliest();
     this.#first = first.nextArrived;
