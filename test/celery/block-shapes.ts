@@ -82,6 +82,51 @@ function emptyDynamic(bits: Bits): void {
   bits.code('0');
 }
 
+/** RFC 7932, 3.4: a code of one symbol, which takes no bits. */
+function onlySymbol(bits: Bits, symbol: number, alphabetBits: number): void {
+  bits.number(1, 2 + 2);
+  bits.number(symbol, alphabetBits);
+}
+
+/** RFC 7932, 9.2: 256, where a number of types or of trees is expected. */
+function number256(bits: Bits): void {
+  bits.number(1, 1);
+  bits.number(7, 3);
+  bits.number(127, 7);
+}
+
+/** One byte, with a map of the contexts of 256 types of literals: 16,384 entries in no bits. */
+function wideContextMap(bits: Bits): void {
+  // Not the last, one byte, compressed.
+  bits.number(0, 1 + 2 + 16 + 1);
+  number256(bits);
+  onlySymbol(bits, 0, 9);
+  onlySymbol(bits, 0, 5);
+  bits.number(3, 2);
+  // One type of commands, one of distances; their parameters; the modes of the contexts.
+  bits.number(0, 1 + 1 + 2 + 4);
+  for (let type = 0; type < 256; type += 1) bits.number(0, 2);
+  // Two trees. Each entry is the second of those that moved to the front.
+  bits.number(0b0001, 1 + 3);
+  bits.number(0, 1);
+  onlySymbol(bits, 1, 1);
+  bits.number(1, 1);
+  // One tree of distances, and the codes.
+  bits.number(0, 1);
+  for (let tree = 0; tree < 2; tree += 1) onlySymbol(bits, 0x20, 8);
+  onlySymbol(bits, 8, 10);
+  onlySymbol(bits, 0, 6);
+}
+
+/** RFC 8878, 4.1.1: the counts of a table of two symbols, of which the second has less than one. */
+function fseCounts(accuracyLog: number): readonly number[] {
+  const bits = new Bits();
+  bits.number(accuracyLog - 5, 4);
+  bits.number(2 ** (accuracyLog + 1) - 2, accuracyLog + 1);
+  bits.number(0, 1);
+  return [...bits.bytes];
+}
+
 type Shape = (bytes: number) => Buffer;
 
 export const BLOCK_SHAPES: Readonly<Record<string, readonly [compression: string, make: Shape]>> = {
@@ -113,6 +158,27 @@ export const BLOCK_SHAPES: Readonly<Record<string, readonly [compression: string
       }
       bits.number(0b11, 2);
       return bits.bytes;
+    },
+  ],
+  'brotli blocks of wide context maps': [
+    'application/x-brotli',
+    (bytes) => {
+      const bits = new Bits();
+      bits.number(0, 1);
+      while (bits.length < bytes - 100) wideContextMap(bits);
+      bits.number(0b11, 2);
+      return bits.bytes;
+    },
+  ],
+  // A sequence each, after a block of spaces that they copy from.
+  'zstd blocks of three tables': [
+    'application/zstd',
+    (bytes) => {
+      const sequences = [0, 1, 0xa8, ...[9, 8, 9].flatMap(fseCounts), 0, 0, 0, 4];
+      const block = [(sequences.length << 3) | (2 << 1), 0, 0, ...sequences];
+      const blocks = Array.from({ length: Math.floor((bytes - 30) / block.length) }, () => block);
+      const spaces = [16 << 3, 0, 0, ...Buffer.alloc(16, ' ')];
+      return Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x50, ...spaces, ...blocks.flat(), 1, 0, 0]);
     },
   ],
   // RFC 8878: without a size of the content, the window, and blocks of a byte that is repeated once.

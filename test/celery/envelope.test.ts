@@ -204,8 +204,8 @@ test('a body dropped by the transport is rejected for its size', () => {
   assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: 'not kept' }]);
 });
 
-const LARGE = Buffer.alloc(64 * 1024 * 1024);
-/** 64 MiB of zeros, compressed to some kilobytes. */
+const LARGE = Buffer.alloc(8 * 1024 * 1024);
+/** 8 MiB of zeros, compressed to some kilobytes. */
 const BOMBS = new Map([
   ['application/x-gzip', deflateSync(LARGE)],
   // At its default quality brotli takes seconds for this.
@@ -215,8 +215,8 @@ const BOMBS = new Map([
 
 for (const [compression, body] of BOMBS) {
   test(`decompression of a ${compression} bomb stops once it has expanded too far`, () => {
-    assert.ok(body.length < 100_000, 'a small message');
-    const allowed = body.length * BODY_LIMITS.expansion.max + BODY_LIMITS.expansion_reserve.max;
+    assert.ok(body.length < BODY_LIMITS.compressed.max, 'a small message');
+    const allowed = Math.min(body.length * BODY_LIMITS.expansion.max, BODY_LIMITS.expanded.max);
     const before = process.memoryUsage().arrayBuffers;
     const { events, rejections } = decode(message(body, compressed(compression)));
     const grown = process.memoryUsage().arrayBuffers - before;

@@ -5,11 +5,13 @@ import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { ExpansionReserve } from '../../src/celery/expansion.ts';
 import { bodies } from '../bench/lifecycles.ts';
+import { processorMs } from '../processor-time.ts';
+import { BLOCK_SHAPES } from './block-shapes.ts';
 import { JSON_SHAPES } from './json-shapes.ts';
 import { recordedMessages } from './recorded-messages.ts';
 import { message } from './wire.ts';
 
-const { expansion, expansion_reserve: reserve, expansion_refill: refill } = BODY_LIMITS;
+const { compressed, expansion_cost: cost } = BODY_LIMITS;
 
 const COMPRESSIONS = new Map<string, (body: Buffer) => Buffer>([
   ['application/x-gzip', (plain) => deflateSync(plain)],
@@ -20,34 +22,36 @@ const COMPRESSIONS = new Map<string, (body: Buffer) => Buffer>([
   ['application/zstd', (plain) => zstdCompressSync(plain)],
 ]);
 
-test('a body may expand to a multiple of its size, and beyond that within the reserve', () => {
-  const expansions = new ExpansionReserve(5_000);
-  assert.equal(expansions.bytesFor(1_000, 0, 5_000), 1_000 * expansion.max + reserve.max);
-  expansions.take(1_000, 1_000 * expansion.max);
-  assert.equal(expansions.bytesFor(0, 0, 5_000), reserve.max, 'within the multiple nothing is taken');
-  expansions.take(1_000, 1_000 * expansion.max + 300_000);
-  assert.equal(expansions.bytesFor(0, 0, 5_000), reserve.max - 300_000);
-  expansions.take(0, reserve.max - 300_000);
-  assert.equal(
-    expansions.bytesFor(1_000, 0, 5_000),
-    1_000 * expansion.max,
-    'then the multiple is all there is',
-  );
-});
-
 test('the reserve is refilled over time, up to its initial size', () => {
-  const expansions = new ExpansionReserve(0);
-  expansions.take(0, reserve.max);
-  assert.equal(expansions.bytesFor(0, 0, 10), Math.floor(refill.max / 100));
-  assert.equal(expansions.bytesFor(0, 0, 3_600_000), reserve.max);
+  const expansions = new ExpansionReserve(5_000);
+  assert.ok(expansions.isLeft(5_000));
+  expansions.take(cost.max - 1);
+  assert.ok(expansions.isLeft(5_000));
+  expansions.take(1 + cost.max / 10);
+  assert.ok(!expansions.isLeft(5_099), 'its debt comes first');
+  assert.ok(expansions.isLeft(5_101));
+  assert.ok(expansions.isLeft(3_600_000));
+  expansions.take(cost.max);
+  assert.ok(!expansions.isLeft(3_600_000));
 });
 
-test('after a body that overdrew the reserve, only cheap ones are tried', () => {
+test('the costliest bodies are bounded together, and honest ones are decoded as soon as they end', () => {
+  const [compression, make] = BLOCK_SHAPES['brotli blocks of wide context maps'] ?? assert.fail();
+  const costly = message(make(compressed.max), { headers: { compression } });
   const expansions = new ExpansionReserve(0);
-  expansions.take(20, 16 * 1024 * 1024);
-  assert.equal(expansions.bytesFor(20, 16 * 1024 * 1024, 0), 0);
-  assert.equal(expansions.bytesFor(20, 0, 0), 20 * expansion.max);
-  assert.ok(expansions.bytesFor(20, 16 * 1024 * 1024, 5_000) > 0);
+  let decompressed = 0;
+  const seconds = 2;
+  for (let atMs = 0; atMs < seconds * 1000; atMs += 10) {
+    const [rejection] = decode(costly, atMs, expansions).rejections;
+    if (rejection?.reason === 'invalid-json') decompressed += 1;
+    else assert.equal(rejection?.reason, 'expands-too-far');
+  }
+  // A body of that size is taken for 20 ms.
+  const most = (cost.max * (1 + seconds)) / 20;
+  assert.ok(decompressed > most / 2 && decompressed <= most, `${decompressed} of at most ${most}`);
+  const headers = { compression: 'application/x-brotli' };
+  const honest = message(brotliCompressSync(bodies(1, 24)[0] ?? assert.fail()), { headers });
+  assert.deepEqual(decode(honest, (seconds + 0.1) * 1000, expansions).rejections, []);
 });
 
 for (const [compression, compress] of COMPRESSIONS) {
@@ -81,7 +85,7 @@ for (const [compression, compress] of COMPRESSIONS) {
 
   test(`${compression} bombs are bounded together`, () => {
     const bomb = message(
-      compress(Buffer.from(JSON_SHAPES['lists within lists']?.({ bytes: 16_000_000, tokens: 0 }) ?? '')),
+      compress(Buffer.from(JSON_SHAPES['lists within lists']?.({ bytes: 8_000_000, tokens: 0 }) ?? '')),
       {
         headers,
       },
@@ -96,5 +100,24 @@ for (const [compression, compress] of COMPRESSIONS) {
     }
     const { user, system } = process.threadCpuUsage(before);
     assert.ok((user + system) / 1000 < 50, `${(user + system) / 1000} ms`);
+  });
+
+  test(`a small ${compression} bomb costs little, and 100 a second keep no honest event out`, () => {
+    const bomb = message(compress(Buffer.alloc(16 * 1024 * 1024, ' ')).subarray(0, 1000), { headers });
+    const costMs = processorMs(() => {
+      for (let index = 0; index < 20; index += 1) {
+        const [rejection] = decode(bomb).rejections;
+        assert.equal(rejection?.reason, 'expands-too-far');
+      }
+    });
+    assert.ok(costMs < 20 * 10, `${costMs} ms`);
+    const expansions = new ExpansionReserve(0);
+    const lists = bodies(600, 24).map((list) => message(compress(list), { headers }));
+    for (let atMs = 0; atMs < 10_000; atMs += 10) {
+      decode(bomb, atMs, expansions);
+      if (atMs % 100 > 0) continue;
+      const list = lists[(atMs / 100) % lists.length] ?? assert.fail();
+      assert.deepEqual(decode(list, atMs, expansions).rejections, [], `at ${atMs} ms`);
+    }
   });
 }

@@ -33,7 +33,7 @@ const TASK_TYPES = ['sent', 'received', 'started', 'succeeded', 'failed', 'retri
 const TYPES = [...TASK_TYPES.map((type) => `task-${type}`), 'worker-online', 'worker-heartbeat'];
 /** As many as a list may have. */
 const LIST = BODY_LIMITS.batch.max;
-const BOMB_BYTES = 16 * 1024 * 1024;
+const BOMB_BYTES = 8 * 1024 * 1024;
 const HUGE_BODY = Buffer.alloc(8 * 1024 * 1024, ' ');
 const BOMBS = ['['.repeat(BOMB_BYTES), `[${'{},'.repeat(BOMB_BYTES / 3)}{}]`].flatMap((text) => [
   { body: zstdCompressSync(text), headers: { compression: 'application/zstd' } },

@@ -94,8 +94,8 @@ const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
   ],
 };
 
-const bomb = deflateSync(Buffer.alloc(17 * 1024 * 1024));
-const zstdBomb = zstdCompressSync(Buffer.alloc(17 * 1024 * 1024));
+const bomb = deflateSync(Buffer.alloc(8 * 1024 * 1024));
+const zstdBomb = zstdCompressSync(Buffer.alloc(8 * 1024 * 1024));
 /** Text that no compression makes much smaller, so that it is too large and no bomb. */
 const large = deflateSync(Buffer.from(randomBytes(BODY_LIMITS.body.max).toString('hex')), { level: 1 });
 
