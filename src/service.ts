@@ -8,7 +8,7 @@ import { type Listener, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
 import { decode } from './celery/decode.ts';
 import { ExpansionReserve } from './celery/expansion.ts';
-import { REJECTION_REASONS } from './celery/rejection.ts';
+import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import {
   type Cluster,
   type ClusterSettings,
@@ -200,7 +200,7 @@ function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, missin
     }
     if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
     for (const { reason, detail } of rejections) {
-      const { intentional } = REJECTION_REASONS[reason];
+      const intentional = INTENTIONAL_REASONS.has(reason);
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
     }
     for (const { field, detail } of implausible) {

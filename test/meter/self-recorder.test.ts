@@ -317,9 +317,8 @@ const ENDS = ['stopped', 'finished', 'unreachable', 'refused', 'unusable', 'lost
 function everythingThatHappens(service: string): readonly SelfEvent[] {
   const broker = 'amqp://h';
   return [
-    ...Object.entries(REJECTION_REASONS).map(
-      ([reason, { intentional }]) =>
-        ({ kind: 'input-dropped', service, reason, intentional, detail: '' }) as const,
+    ...Object.keys(REJECTION_REASONS).map(
+      (reason) => ({ kind: 'input-dropped', service, reason, intentional: false, detail: '' }) as const,
     ),
     ...PLACES.map((where) => ({ kind: 'defect', service, where, reason: '' }) as const),
     ...Object.keys(NUMERIC_FIELDS).map(
