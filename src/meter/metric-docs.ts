@@ -3,7 +3,7 @@
  * everything is generated from the tables.
  */
 import { ATTRIBUTES, type AttributeKey, type AttributeRow, RESOURCE_ATTRIBUTES } from './attributes.ts';
-import { type InstrumentRow, METRICS, type MetricRow, SELF_METRICS } from './catalog.ts';
+import { type InstrumentRow, METRICS, SELF_METRICS } from './catalog.ts';
 
 /** The flag and variables of an option. */
 interface OptionNames {
@@ -20,7 +20,7 @@ export interface Switches {
 
 /** The tables to document; tests use other ones. */
 export interface Tables {
-  readonly metrics: Readonly<Record<string, MetricRow>>;
+  readonly metrics: Readonly<Record<string, InstrumentRow>>;
   readonly selfMetrics: Readonly<Record<string, InstrumentRow>>;
 }
 

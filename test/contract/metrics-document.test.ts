@@ -4,20 +4,14 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { metrics } from '../../src/cli/metrics.ts';
 import { RESOURCE_ATTRIBUTES } from '../../src/meter/attributes.ts';
-import {
-  type InstrumentRow,
-  METRIC_NAMES,
-  METRICS,
-  type MetricRow,
-  SELF_METRICS,
-} from '../../src/meter/catalog.ts';
+import { type InstrumentRow, METRIC_NAMES, METRICS, SELF_METRICS } from '../../src/meter/catalog.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { processIo } from '../cli/process-io.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
 
 const DOCUMENT = new URL('../../docs/metrics.md', import.meta.url);
 
-function overview(table: Readonly<Record<string, InstrumentRow & Partial<MetricRow>>>): string {
+function overview(table: Readonly<Record<string, InstrumentRow>>): string {
   const rows = Object.entries(table).map(([name, row]) => [
     `\`${name}\``,
     row.instrument,

@@ -77,6 +77,7 @@ test('the rules reject rows that break any of them', () => {
     unit: '{thing}',
     valueType: 'int',
     stability: 'development',
+    enabled: true,
     attributes: ['error.type'],
     description: 'Things.',
   };

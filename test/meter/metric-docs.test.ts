@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RESOURCE_ATTRIBUTES } from '../../src/meter/attributes.ts';
-import type { MetricRow } from '../../src/meter/catalog.ts';
+import type { InstrumentRow } from '../../src/meter/catalog.ts';
 import { metricDocs, metricJson } from '../../src/meter/metric-docs.ts';
 
 const SWITCHES = {
@@ -9,7 +9,7 @@ const SWITCHES = {
   on: { flag: '--on', env: ['ON', 'ALSO_ON'] },
   optIn: { flag: '--ask', env: ['ASK'] },
 };
-const FACTS = { stability: 'development', description: 'Something.' } as const;
+const FACTS = { stability: 'development', enabled: true, description: 'Something.' } as const;
 const METRICS = {
   'celery.counted': {
     ...FACTS,
@@ -40,7 +40,7 @@ const METRICS = {
     enabled: false,
     attributes: ['celery.worker.name'],
   },
-} as const satisfies Record<string, MetricRow>;
+} as const satisfies Record<string, InstrumentRow>;
 const SELF_METRICS = {
   'celery_otel.seen': {
     ...FACTS,
