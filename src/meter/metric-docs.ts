@@ -73,13 +73,13 @@ function optInSection(option: OptionNames, metrics: Tables['metrics']): readonly
 
 /** The rows as JSON, each with its name. */
 export function metricJson({ metrics, selfMetrics }: Tables = CATALOG): string {
-  const named = (rows: Readonly<Record<string, object>>) =>
-    Object.entries(rows).map(([name, row]) => ({ name, ...row }));
+  const named = (rows: Readonly<Record<string, object>>, usual = {}) =>
+    Object.entries(rows).map(([name, row]) => ({ name, ...usual, ...row }));
   const document = {
     metrics: named(metrics),
     internalTelemetry: named(selfMetrics),
-    attributes: named(ATTRIBUTES),
-    resourceAttributes: named(RESOURCE_ATTRIBUTES),
+    attributes: named(ATTRIBUTES, { values: 'string' }),
+    resourceAttributes: named(RESOURCE_ATTRIBUTES, { values: 'string' }),
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
@@ -137,7 +137,7 @@ function attributeRows(row: InstrumentRow): readonly (readonly string[])[] {
 }
 
 function valuesOf({ values }: AttributeRow): string {
-  if (values === 'string') return 'Any Str';
+  if (values === undefined) return 'Any Str';
   if (values === 'boolean') return 'Any Bool';
   return `Str: ${values.map((value) => `\`${value}\``).join(', ')}`;
 }

@@ -170,6 +170,10 @@ test('JSON has every row with its name, and the attributes', () => {
     printed.attributes.find((row: { name: string }) => row.name === 'celery.task.revocation').values,
     ['revoked', 'terminated', 'expired'],
   );
+  assert.equal(
+    printed.attributes.find((row: { name: string }) => row.name === 'celery.task.name').values,
+    'string',
+  );
   assert.deepEqual(
     printed.resourceAttributes.map((row: { name: string }) => row.name),
     Object.keys(RESOURCE_ATTRIBUTES),

@@ -340,8 +340,9 @@ function faults({ metric, attributes }: Collected): readonly string[] {
   return [
     ...(rows[metric]?.attributes ?? []).filter((key) => !(key in attributes)).map((key) => `lacks ${key}`),
     ...Object.entries(attributes).flatMap(([key, value]) => {
-      const values = rowsOfAttributes[key]?.values;
-      const isListed = values !== undefined && (typeof values === 'string' || values.includes(String(value)));
+      const row = rowsOfAttributes[key];
+      const isListed =
+        row !== undefined && (typeof row.values !== 'object' || row.values.includes(String(value)));
       return isListed ? [] : [`${key} is not to be ${String(value)}`];
     }),
   ].map((fault) => `${metric} ${fault}`);
