@@ -15,7 +15,6 @@ import {
   type ClusterTable,
   type ClusterTables,
   createCluster,
-  type TableState,
 } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import type { ClusterView, Observation } from './cluster/observation.ts';
@@ -234,16 +233,12 @@ function readingOf(
     service: name,
     connected: listener.connected(),
     tables: {
-      tasks: tableReading(tasks, tasksMax),
-      workers: tableReading(workers, workersMax),
-      reordering_window: tableReading(reordering_window, heldMax),
-      clock_skews: tableReading(clock_skews, skewPairsMax),
+      tasks: { ...tasks, limit: tasksMax },
+      workers: { ...workers, limit: workersMax },
+      reordering_window: { ...reordering_window, limit: heldMax },
+      clock_skews: { ...clock_skews, limit: skewPairsMax },
     } satisfies Readonly<Record<ClusterTable, TableReading>>,
   };
-}
-
-function tableReading({ size: entries, bytes, bytesMax }: TableState, limit: number): TableReading {
-  return { entries, limit, bytes, bytesMax };
 }
 
 /** Reports evictions in sums, once per collection: in a flood there are as many as events. */

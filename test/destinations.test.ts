@@ -29,7 +29,7 @@ import { otlpSettings, type SettingsOverrides } from './otlp/settings.ts';
 const READING: ServiceReading = {
   service: 'shop',
   connected: true,
-  tables: { tasks: { entries: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 } },
+  tables: { tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 } },
 };
 
 const FED_FROM_TOTALS: ReadonlySet<string> = new Set([

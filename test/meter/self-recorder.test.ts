@@ -212,8 +212,8 @@ test('each service has its connection state and the sizes of its tables', async 
         service: 'shop',
         connected: true,
         tables: {
-          tasks: { entries: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 },
-          workers: { entries: 3, limit: 10, bytes: 900, bytesMax: 30_000 },
+          tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 },
+          workers: { size: 3, limit: 10, bytes: 900, bytesMax: 30_000 },
         },
       },
       { service: 'billing', connected: false, tables: {} },
@@ -349,7 +349,7 @@ function faults({ metric, attributes }: Collected): readonly string[] {
 }
 
 test('with a hundred services every metric has points, within the limit and as documented', async (t) => {
-  const table = { entries: 1, limit: 2, bytes: 500, bytesMax: 1_000 };
+  const table = { size: 1, limit: 2, bytes: 500, bytesMax: 1_000 };
   const tables = { tasks: table, workers: table, reordering_window: table, clock_skews: table };
   const { recorder, collect } = recorderOf(t, {
     process: { ...PROCESS, eventLoopDelayS: { mean: 0.001, p99: 0.02, max: 0.5 } },
