@@ -30,6 +30,9 @@ const CATALOG: Tables = { metrics: METRICS, selfMetrics: SELF_METRICS };
 export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables = CATALOG): string {
   const on = Object.entries(metrics).filter(([, row]) => row.enabled);
   const off = Object.entries(metrics).filter(([, row]) => !row.enabled);
+  const optIns = Object.entries(metrics).flatMap(([name, { optInAttributes = [] }]) =>
+    optInAttributes.map((key) => `${name}/${key}`),
+  );
   const parts = [
     '# Metrics',
     'The temporality is the default one; the option `otlp_temporality_preference` can make cumulative metrics deltas.',
@@ -38,12 +41,12 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
     example(switches.off, on[0]?.[0]),
     ...on.flatMap(metricSection),
     '## Optional metrics',
-    ...(off.length === 0
-      ? ['There are none at present: every metric is exported by default.']
-      : ['These are exported only if they are switched on, in the same way:']),
-    ...(off.length === 0 ? [] : [example(switches.on, off[0]?.[0])]),
+    'These are exported only if they are switched on, in the same way:',
+    example(switches.on, off[0]?.[0]),
     ...off.flatMap(metricSection),
-    ...optInSection(switches.optIn, metrics),
+    '## Opt-in attributes',
+    'These attributes multiply the series of a metric, so they are on its points only if requested, metric by metric:',
+    example(switches.optIn, optIns[0]),
     '## Resource attributes',
     'Each Celery service is a resource of its own. The option `resource_attributes` adds more attributes to it.',
     table(
@@ -56,19 +59,6 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
     ...Object.entries(selfMetrics).flatMap(metricSection),
   ];
   return `${parts.join('\n\n')}\n`;
-}
-
-function optInSection(option: OptionNames, metrics: Tables['metrics']): readonly string[] {
-  const [first] = Object.entries(metrics).flatMap(([name, { optInAttributes = [] }]) =>
-    optInAttributes.map((key) => `${name}/${key}`),
-  );
-  return first === undefined
-    ? []
-    : [
-        '## Opt-in attributes',
-        'These attributes multiply the series of a metric, so they are on its points only if requested, metric by metric:',
-        example(option, first),
-      ];
 }
 
 /** The rows as JSON, each with its name. */

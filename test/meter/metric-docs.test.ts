@@ -147,19 +147,6 @@ Where a view removes attributes, and beyond the cardinality limit, values are co
   );
 });
 
-test('if every metric is enabled by default, the document says so', () => {
-  const { 'celery.counted': counted } = METRICS;
-  const text = metricDocs(SWITCHES, { metrics: { 'celery.counted': counted }, selfMetrics: {} });
-  assert.match(text, /\n## Optional metrics\n\nThere are none/u);
-  assert.doesNotMatch(text, /--on/u);
-});
-
-test('without opt-in attributes, the document does not mention them', () => {
-  const { 'celery.measured': measured } = METRICS;
-  const text = metricDocs(SWITCHES, { metrics: { 'celery.measured': measured }, selfMetrics: {} });
-  assert.doesNotMatch(text, /opt-in|--ask/iu);
-});
-
 test('JSON has every row with its name, and the attributes', () => {
   const printed = JSON.parse(metricJson({ metrics: METRICS, selfMetrics: SELF_METRICS }));
   assert.deepEqual(printed.metrics[1], { name: 'celery.measured', ...METRICS['celery.measured'] });
