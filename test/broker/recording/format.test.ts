@@ -106,6 +106,8 @@ test('what the decoder says of a compression, it says of the recorded one', () =
 });
 
 const text = fc.string({ unit: 'binary' });
+/** JSON has no negative zero. */
+const jsonValue = fc.json().map((json): unknown => JSON.parse(json));
 const body = fc.oneof(
   fc.uint8Array().map((bytes) => Buffer.from(bytes)),
   text.map((content) => Buffer.from(content)),
@@ -117,7 +119,7 @@ const message = fc.record(
     routingKey: text,
     contentType: text,
     contentEncoding: text,
-    headers: fc.dictionary(text, fc.jsonValue(), { noNullPrototype: true }),
+    headers: fc.dictionary(text, jsonValue, { noNullPrototype: true }),
     body,
   },
   { noNullPrototype: true },
