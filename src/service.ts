@@ -8,14 +8,13 @@ import { type Listener, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
 import { decode } from './celery/decode.ts';
 import { ExpansionReserve } from './celery/expansion.ts';
-import { REJECTION_REASONS } from './celery/rejection.ts';
+import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import {
   type Cluster,
   type ClusterSettings,
   type ClusterTable,
   type ClusterTables,
   createCluster,
-  type TableState,
 } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import type { ClusterView, Observation } from './cluster/observation.ts';
@@ -200,7 +199,7 @@ function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, missin
     }
     if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
     for (const { reason, detail } of rejections) {
-      const { intentional } = REJECTION_REASONS[reason];
+      const intentional = INTENTIONAL_REASONS.has(reason);
       tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
     }
     for (const { field, detail } of implausible) {
@@ -234,16 +233,12 @@ function readingOf(
     service: name,
     connected: listener.connected(),
     tables: {
-      tasks: tableReading(tasks, tasksMax),
-      workers: tableReading(workers, workersMax),
-      reordering_window: tableReading(reordering_window, heldMax),
-      clock_skews: tableReading(clock_skews, skewPairsMax),
+      tasks: { ...tasks, limit: tasksMax },
+      workers: { ...workers, limit: workersMax },
+      reordering_window: { ...reordering_window, limit: heldMax },
+      clock_skews: { ...clock_skews, limit: skewPairsMax },
     } satisfies Readonly<Record<ClusterTable, TableReading>>,
   };
-}
-
-function tableReading({ size: entries, bytes, bytesMax }: TableState, limit: number): TableReading {
-  return { entries, limit, bytes, bytesMax };
 }
 
 /** Reports evictions in sums, once per collection: in a flood there are as many as events. */

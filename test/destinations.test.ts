@@ -15,7 +15,7 @@ import { type Receiver, startReceiver } from '../examples/demo/otlp-receiver.ts'
 import type { BridgeOptions, BridgeService } from '../src/bridge-options.ts';
 import { EVENT_TYPES } from '../src/celery/event-types.ts';
 import { NUMERIC_FIELDS } from '../src/celery/numeric-fields.ts';
-import { REJECTION_REASONS } from '../src/celery/rejection.ts';
+import { INTENTIONAL_REASONS, REJECTION_REASONS } from '../src/celery/rejection.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { createDestinations } from '../src/destinations.ts';
 import type { ServiceReading } from '../src/meter/self-readings.ts';
@@ -29,7 +29,7 @@ import { otlpSettings, type SettingsOverrides } from './otlp/settings.ts';
 const READING: ServiceReading = {
   service: 'shop',
   connected: true,
-  tables: { tasks: { entries: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 } },
+  tables: { tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 } },
 };
 
 const FED_FROM_TOTALS: ReadonlySet<string> = new Set([
@@ -299,8 +299,10 @@ test('the limit on the bridge’s own metrics suffices for a hundred services, a
   );
   for (const service of services) {
     destinations.destinationOf(service);
-    for (const [reason, { intentional }] of Object.entries(REJECTION_REASONS))
+    for (const reason of Object.keys(REJECTION_REASONS)) {
+      const intentional = INTENTIONAL_REASONS.has(reason);
       destinations.tell({ kind: 'input-dropped', service: service.name, reason, intentional, detail: '' });
+    }
     for (const field of Object.keys(NUMERIC_FIELDS))
       destinations.tell({ kind: 'field-implausible', service: service.name, field, detail: '' });
     const count = destinations.self.eventsOf(service.name);

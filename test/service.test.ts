@@ -81,7 +81,7 @@ test('it reports its connection state, and the size and limit of each table', as
   const before = service.reading();
   assert.deepEqual([before.service, before.connected], ['shop', false]);
   assert.deepEqual(
-    Object.entries(before.tables).map(([table, { entries, limit, bytes }]) => [table, entries, limit, bytes]),
+    Object.entries(before.tables).map(([table, { size, limit, bytes }]) => [table, size, limit, bytes]),
     [
       ['tasks', 0, SETTINGS.tasksMax, 0],
       ['workers', 0, SETTINGS.workersMax, 0],
@@ -93,7 +93,7 @@ test('it reports its connection state, and the size and limit of each table', as
   await first;
   const { connected, tables } = service.reading();
   assert.equal(connected, true);
-  assert.deepEqual([tables['tasks']?.entries, tables['workers']?.entries], [1, 1]);
+  assert.deepEqual([tables['tasks']?.size, tables['workers']?.size], [1, 1]);
   assert.ok((tables['tasks']?.bytes ?? 0) > 0);
   await service.stop();
   assert.equal(service.reading().connected, false);

@@ -31,14 +31,11 @@ export interface Lineage {
   readonly parentId: string;
 }
 
-/** Celery: app/amqp.py, sent by the client. Off by default. */
-export interface TaskSent extends TaskEventBase {
-  readonly type: 'task-sent';
-  /** '' if missing. */
+/** Celery: worker/strategy.py. */
+export interface TaskReceived extends TaskEventBase {
+  readonly type: 'task-received';
+  /** '' if missing; the shadow name if the task has one. */
   readonly name: string;
-  /** '' with native delayed delivery, where only the routing key names the queue. */
-  readonly queue: string;
-  readonly routingKey: string;
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly retries: number;
@@ -46,15 +43,12 @@ export interface TaskSent extends TaskEventBase {
   readonly lineage?: Lineage;
 }
 
-/** Celery: worker/strategy.py. `name` is the shadow name if the task has one. */
-export interface TaskReceived extends TaskEventBase {
-  readonly type: 'task-received';
-  readonly name: string;
-  readonly etaMs: number | undefined;
-  readonly expiresMs: number | undefined;
-  readonly retries: number;
-  /** Where it was asked for. */
-  readonly lineage?: Lineage;
+/** Celery: app/amqp.py, sent by the client. Off by default. */
+export interface TaskSent extends Omit<TaskReceived, 'type'> {
+  readonly type: 'task-sent';
+  /** '' with native delayed delivery, where only the routing key names the queue. */
+  readonly queue: string;
+  readonly routingKey: string;
 }
 
 /** Celery: worker/request.py. */

@@ -14,50 +14,38 @@ import { print } from './print.ts';
 
 interface CommandRow {
   readonly summary: string;
-  /** The command whose options it takes; undefined: none. */
-  readonly options: OptionCommand | undefined;
+  /** The command whose options it takes; by default, none. */
+  readonly options?: OptionCommand;
   readonly load: () => Promise<RunCommand>;
 }
 
-const COMMANDS: ReadonlyMap<string, CommandRow> = new Map<string, CommandRow>([
-  [
-    'run',
-    {
-      summary: 'Listen to Celery clusters and export their metrics over OTLP until stopped by a signal.',
-      options: 'run',
-      load: async () => (await import('./run.ts')).run,
-    },
-  ],
-  [
-    'config',
-    {
-      summary: 'Print the effective configuration of run, with the origin of each value, or all mistakes.',
-      options: 'config',
-      load: async () => (await import('./config.ts')).config,
-    },
-  ],
-  [
-    'record',
-    {
-      summary: 'Record the messages of a Celery cluster to a file that recording:FILE replays.',
-      options: 'record',
-      load: async () => (await import('./record.ts')).record,
-    },
-  ],
-  [
-    'metrics',
-    {
-      summary: 'Print all metrics, with their units and attributes.',
-      options: 'metrics',
-      load: async () => (await import('./metrics.ts')).metrics,
-    },
-  ],
-  [
-    'help',
-    { summary: 'Print this help, or the help of a command.', options: undefined, load: async () => help },
-  ],
-  ['version', { summary: 'Print the version.', options: undefined, load: async () => version }],
-]);
+const TABLE: Readonly<Record<string, CommandRow>> = {
+  run: {
+    summary: 'Listen to Celery clusters and export their metrics over OTLP until stopped by a signal.',
+    options: 'run',
+    load: async () => (await import('./run.ts')).run,
+  },
+  config: {
+    summary: 'Print the effective configuration of run, with the origin of each value, or all mistakes.',
+    options: 'config',
+    load: async () => (await import('./config.ts')).config,
+  },
+  record: {
+    summary: 'Record the messages of a Celery cluster to a file that recording:FILE replays.',
+    options: 'record',
+    load: async () => (await import('./record.ts')).record,
+  },
+  metrics: {
+    summary: 'Print all metrics, with their units and attributes.',
+    options: 'metrics',
+    load: async () => (await import('./metrics.ts')).metrics,
+  },
+  help: { summary: 'Print this help, or the help of a command.', load: async () => help },
+  version: { summary: 'Print the version.', load: async () => version },
+};
+
+/** A Map, so that a command such as `constructor` is not found. */
+const COMMANDS: ReadonlyMap<string, CommandRow> = new Map(Object.entries(TABLE));
 
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['--help', 'help'],

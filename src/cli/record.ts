@@ -15,7 +15,7 @@ import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { print } from './print.ts';
 import { reportMistakes } from './report-mistakes.ts';
-import { type Job, untilStopped } from './until-stopped.ts';
+import { untilStopped } from './until-stopped.ts';
 
 /** The service name in log lines: a recording belongs to a broker, not to a service. */
 const SERVICE = 'recording';
@@ -38,15 +38,8 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
-interface Recording extends Job<'stopped' | 'finished' | 'unusable' | 'unwritable'> {
-  count(): number;
-  /** Messages that could not be recorded. */
-  omitted(): number;
-  /** Why the file is incomplete, if it is. */
-  failure(): CeleryOtelError | undefined;
-}
-
-function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRecorder): Recording {
+/** The recording as a job. */
+function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRecorder) {
   const { broker, file, replace } = config;
   let failure: CeleryOtelError | undefined;
   const ended = Promise.withResolvers<'stopped' | 'finished' | 'unusable' | 'unwritable'>();
@@ -90,7 +83,9 @@ function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRec
       recorder.close();
     },
     count: () => recorder.count(),
+    /** Messages that could not be recorded. */
     omitted: () => omitted,
+    /** Why the file is incomplete, if it is. */
     failure: () => failure,
   };
 }

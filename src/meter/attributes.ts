@@ -6,12 +6,10 @@ import type { Revocation, WorkerExit } from '../cluster/observation.ts';
 import type { SelfEvent } from '../self/self-event.ts';
 import type { EventLoopDelay, ProcessReading } from './self-readings.ts';
 
-/** Any string, either boolean, or the strings of a closed list. */
-export type ValueKind = 'string' | 'boolean' | readonly string[];
-
 export interface AttributeRow {
   readonly description: string;
-  readonly values: ValueKind;
+  /** Either boolean, or the strings of a closed list; by default, any string. */
+  readonly values?: 'boolean' | readonly string[];
 }
 
 type FieldOf<K extends SelfEvent['kind']> = Extract<SelfEvent, { readonly kind: K }>;
@@ -37,20 +35,13 @@ export const BOUNDED_TABLES = membersOf<FieldOf<'table-evicted'>['table']>({
 });
 
 export const ATTRIBUTES = {
-  'celery.task.name': {
-    description: 'Name of the task; `unknown` if no event has it.',
-    values: 'string',
-  },
+  'celery.task.name': { description: 'Name of the task; `unknown` if no event has it.' },
   'celery.queue.name': {
     description:
       'Queue that the task was sent to, from task-sent; else the only queue of its worker, if known; else `unknown`. With more than 10,000 queues at once, the ages of the rest are reported as `other`.',
-    values: 'string',
   },
-  'celery.worker.name': { description: 'Nodename of the worker, `name@host`.', values: 'string' },
-  'error.type': {
-    description: 'Class of the exception; `unknown` if it could not be read.',
-    values: 'string',
-  },
+  'celery.worker.name': { description: 'Nodename of the worker, `name@host`.' },
+  'error.type': { description: 'Class of the exception; `unknown` if it could not be read.' },
   'celery.task.requeue': {
     description: 'Whether the rejected task went back to its queue.',
     values: 'boolean',
@@ -72,21 +63,16 @@ export const ATTRIBUTES = {
     description: 'Period of the average.',
     values: ['1m', '5m', '15m'],
   },
-  'celery.version': { description: 'Version of Celery.', values: 'string' },
+  'celery.version': { description: 'Version of Celery.' },
   'os.type': {
     description:
       'Operating system of the worker in lower case, such as `linux`; `unknown` if the worker does not report it.',
-    values: 'string',
   },
   'celery_otel.service': {
     description: '`service.name` of the Celery service; `celery-otel` for these metrics themselves.',
-    values: 'string',
   },
-  'celery_otel.event.type': { description: 'Type of the Celery event.', values: 'string' },
-  'celery_otel.drop.reason': {
-    description: 'Why it was dropped; docs/counting.md has the reasons.',
-    values: 'string',
-  },
+  'celery_otel.event.type': { description: 'Type of the Celery event.' },
+  'celery_otel.drop.reason': { description: 'Why it was dropped; docs/counting.md has the reasons.' },
   'celery_otel.drop.intentional': {
     description: 'Whether it was dropped by design, so that nothing is lost.',
     values: 'boolean',
@@ -104,10 +90,7 @@ export const ATTRIBUTES = {
       stop: true,
     }),
   },
-  'celery_otel.event.field': {
-    description: 'Name of the field; docs/counting.md has what is plausible.',
-    values: 'string',
-  },
+  'celery_otel.event.field': { description: 'Name of the field; docs/counting.md has what is plausible.' },
   'celery_otel.session.end': {
     description: 'How the session or the attempt ended.',
     values: membersOf<FieldOf<'broker-session-ended'>['end']>({
@@ -125,11 +108,9 @@ export const ATTRIBUTES = {
   },
   'celery_otel.sender.host': {
     description: 'Host that sent the tasks; `other` beyond `skew_pairs_max` pairs of hosts.',
-    values: 'string',
   },
   'celery_otel.worker.host': {
     description: 'Host of the worker; `other` beyond `skew_pairs_max` pairs of hosts.',
-    values: 'string',
   },
   'celery_otel.export.outcome': {
     description: 'How the export ended.',
@@ -166,17 +147,14 @@ export const RESOURCE_ATTRIBUTES = {
   'service.instance.id': {
     description:
       'Distinguishes instances of celery-otel. Random at each start, unless configured; only with the metrics about celery-otel itself.',
-    values: 'string',
   },
   'service.name': {
     description: 'Name of the Celery service; `celery-otel` for the metrics about celery-otel itself.',
-    values: 'string',
   },
   'service.version': {
     description: 'Version of celery-otel; only with the metrics about celery-otel itself.',
-    values: 'string',
   },
   'telemetry.sdk.language': { description: 'Language of the SDK.', values: ['nodejs'] },
   'telemetry.sdk.name': { description: 'Name of the SDK.', values: ['opentelemetry'] },
-  'telemetry.sdk.version': { description: 'Version of the SDK.', values: 'string' },
+  'telemetry.sdk.version': { description: 'Version of the SDK.' },
 } as const satisfies Record<string, AttributeRow>;

@@ -27,10 +27,6 @@ export interface InstrumentRow {
   readonly combined?: 'sum' | 'max';
   /** Upper bounds of a histogram's buckets, in its unit; a view may replace them. */
   readonly buckets?: readonly number[];
-}
-
-/** A metric about Celery, which users can enable and disable. */
-export interface MetricRow extends InstrumentRow {
   /** Whether it is exported by default. */
   readonly enabled: boolean;
 }
@@ -60,16 +56,17 @@ const LAG_BUCKETS_S = [
 /** From a local backend to the longest usual timeouts. */
 const EXPORT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
-const DEVELOPMENT = { stability: 'development' } as const;
-
 /** What most rows have in common. */
-const COUNTER = { instrument: 'counter', valueType: 'int', ...DEVELOPMENT } as const;
-const DURATION = { instrument: 'histogram', unit: 's', valueType: 'double', ...DEVELOPMENT } as const;
-const SUM_GAUGE = { instrument: 'gauge', combined: 'sum', valueType: 'int', ...DEVELOPMENT } as const;
-const MAX_GAUGE = { instrument: 'gauge', combined: 'max', valueType: 'double', ...DEVELOPMENT } as const;
+const USUAL = { stability: 'development', enabled: true } as const;
+const COUNTER = { instrument: 'counter', valueType: 'int', ...USUAL } as const;
+const DURATION = { instrument: 'histogram', unit: 's', valueType: 'double', ...USUAL } as const;
+const SUM_GAUGE = { instrument: 'gauge', combined: 'sum', valueType: 'int', ...USUAL } as const;
+const MAX_GAUGE = { instrument: 'gauge', combined: 'max', valueType: 'double', ...USUAL } as const;
 
-const ON = { enabled: true } as const;
-const TASK_COUNTER = { ...COUNTER, ...ON, unit: '{task}' } as const;
+const TASK_COUNTER = { ...COUNTER, unit: '{task}' } as const;
+const WORKER_TASKS = { ...SUM_GAUGE, unit: '{task}', attributes: WORKER } as const;
+const SERVICE_COUNTER = { ...COUNTER, attributes: SERVICE } as const;
+const TABLE_GAUGE = { ...SUM_GAUGE, attributes: [...SERVICE, 'celery_otel.table'] } as const;
 
 /** Metrics of each Celery service, under its own resource. */
 export const METRICS = {
@@ -121,7 +118,6 @@ export const METRICS = {
   },
   'celery.task.runtime': {
     ...DURATION,
-    ...ON,
     attributes: TASK_ON_WORKER,
     optionalAttributes: ['error.type'],
     buckets: RUNTIME_BUCKETS_S,
@@ -130,7 +126,6 @@ export const METRICS = {
   },
   'celery.task.wait_time': {
     ...DURATION,
-    ...ON,
     attributes: TASK,
     buckets: WAIT_BUCKETS_S,
     description:
@@ -138,7 +133,6 @@ export const METRICS = {
   },
   'celery.task.queue_time': {
     ...DURATION,
-    ...ON,
     attributes: TASK,
     buckets: WAIT_BUCKETS_S,
     description:
@@ -146,7 +140,6 @@ export const METRICS = {
   },
   'celery.task.prefetch_time': {
     ...DURATION,
-    ...ON,
     attributes: TASK,
     optInAttributes: WORKER,
     buckets: WAIT_BUCKETS_S,
@@ -161,7 +154,6 @@ export const METRICS = {
   },
   'celery.task.oldest_age': {
     ...MAX_GAUGE,
-    ...ON,
     unit: 's',
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
@@ -169,38 +161,27 @@ export const METRICS = {
   },
   'celery.worker.up': {
     ...SUM_GAUGE,
-    ...ON,
     unit: '{worker}',
     attributes: WORKER,
     description: '1 while a worker is alive; 0 after its goodbye, or after `worker_timeout` of silence.',
   },
   'celery.worker.exits': {
     ...COUNTER,
-    ...ON,
     unit: '{exit}',
     attributes: [...WORKER, 'celery.worker.exit.reason'],
     description: 'Worker processes that ended, by reason: a deployment is a goodbye, a crash is not.',
   },
   'celery.worker.tasks.active': {
-    ...SUM_GAUGE,
-    ...ON,
-    unit: '{task}',
-    attributes: WORKER,
+    ...WORKER_TASKS,
     description: 'Tasks that a worker is running, from its last heartbeat; 0 while it is not up.',
   },
   'celery.worker.tasks.prefetched': {
-    ...SUM_GAUGE,
-    ...ON,
-    unit: '{task}',
-    attributes: WORKER,
+    ...WORKER_TASKS,
     description:
       'Tasks that a worker has received, that are due and that have not started; 0 while it is not up.',
   },
   'celery.worker.tasks.scheduled': {
-    ...SUM_GAUGE,
-    ...ON,
-    unit: '{task}',
-    attributes: WORKER,
+    ...WORKER_TASKS,
     description: 'Tasks that a worker has received and whose ETA is in the future; 0 while it is not up.',
   },
   'celery.worker.tasks.processed': {
@@ -210,14 +191,12 @@ export const METRICS = {
   },
   'celery.worker.events.lost': {
     ...COUNTER,
-    ...ON,
     unit: '{event}',
     attributes: WORKER,
     description: 'Task starts that a worker’s heartbeats count, but for which no event arrived.',
   },
   'celery.worker.heartbeat.age': {
     ...MAX_GAUGE,
-    ...ON,
     unit: 's',
     attributes: WORKER,
     description:
@@ -232,13 +211,12 @@ export const METRICS = {
   },
   'celery.worker.info': {
     ...SUM_GAUGE,
-    ...ON,
     unit: '{worker}',
     attributes: [...WORKER, 'celery.version', 'os.type'],
     description:
       '1 for the version of Celery that a worker reports while it is up; 0 while it is not up, and for its former versions.',
   },
-} as const satisfies Record<string, MetricRow>;
+} as const satisfies Record<string, InstrumentRow>;
 
 export type MetricName = keyof typeof METRICS;
 
@@ -257,7 +235,7 @@ export function optInOf(name: MetricName, key: AttributeKey): OptIn {
 
 /** All opt-in attributes. */
 export const OPT_INS: readonly OptIn[] = METRIC_NAMES.flatMap((name) => {
-  const row: MetricRow = METRICS[name];
+  const row: InstrumentRow = METRICS[name];
   return (row.optInAttributes ?? []).map((key) => optInOf(name, key));
 });
 
@@ -312,9 +290,8 @@ export const SELF_METRICS = {
     description: '1 while there is a connection over which events can arrive, else 0.',
   },
   'celery_otel.broker.connections': {
-    ...COUNTER,
+    ...SERVICE_COUNTER,
     unit: '{connection}',
-    attributes: SERVICE,
     description: 'Connections to a broker that were established; all but the first are reconnections.',
   },
   'celery_otel.broker.sessions': {
@@ -324,28 +301,24 @@ export const SELF_METRICS = {
     description: 'Sessions with a broker that ended, and attempts that failed.',
   },
   'celery_otel.table.entries': {
-    ...SUM_GAUGE,
+    ...TABLE_GAUGE,
     unit: '{entry}',
-    attributes: [...SERVICE, 'celery_otel.table'],
     description:
       'Entries of a bounded table. Finished tasks are kept until their place is needed, so the table of tasks fills up over time.',
   },
   'celery_otel.table.limit': {
-    ...SUM_GAUGE,
+    ...TABLE_GAUGE,
     unit: '{entry}',
-    attributes: [...SERVICE, 'celery_otel.table'],
     description: 'Maximum number of entries of a bounded table.',
   },
   'celery_otel.table.size': {
-    ...SUM_GAUGE,
+    ...TABLE_GAUGE,
     unit: 'By',
-    attributes: [...SERVICE, 'celery_otel.table'],
     description: 'Estimated memory of the entries of a bounded table; the estimate is conservative.',
   },
   'celery_otel.table.size_limit': {
-    ...SUM_GAUGE,
+    ...TABLE_GAUGE,
     unit: 'By',
-    attributes: [...SERVICE, 'celery_otel.table'],
     description:
       'Maximum memory of the entries of a bounded table, derived from its limit on entries. Only names much longer than usual reach it first.',
   },
@@ -362,9 +335,8 @@ export const SELF_METRICS = {
     description: 'Negative waiting times, which were counted as 0, because the clocks of two hosts differ.',
   },
   'celery_otel.lost.refuted': {
-    ...COUNTER,
+    ...SERVICE_COUNTER,
     unit: '{task}',
-    attributes: SERVICE,
     description:
       'Tasks that were counted as `celery.task.lost` but ended after all; their ends are counted too.',
   },
@@ -375,23 +347,20 @@ export const SELF_METRICS = {
     description: 'Points of all metrics of a resource in its last collection.',
   },
   'celery_otel.series.retired': {
-    ...COUNTER,
+    ...SERVICE_COUNTER,
     unit: '{series}',
-    attributes: SERVICE,
     description:
       'Series that ended, because their worker was forgotten or because others needed their places while they were idle.',
   },
   'celery_otel.series.overflowed': {
-    ...COUNTER,
+    ...SERVICE_COUNTER,
     unit: '{measurement}',
-    attributes: SERVICE,
     description:
       'Measurements of series beyond the cardinality limit, which are exported together under `otel.metric.overflow`.',
   },
   'celery_otel.measurements.refused': {
-    ...COUNTER,
+    ...SERVICE_COUNTER,
     unit: '{measurement}',
-    attributes: SERVICE,
     description:
       'Measurements that were dropped, because they are negative, not finite, or too large for the sum of their series.',
   },
@@ -408,15 +377,13 @@ export const SELF_METRICS = {
     description: 'Duration of exports, with all their requests.',
   },
   'celery_otel.export.points': {
-    ...COUNTER,
+    ...SERVICE_COUNTER,
     unit: '{point}',
-    attributes: SERVICE,
     description: 'Points that arrived at the backend, including those that it rejected.',
   },
   'celery_otel.export.points.rejected': {
-    ...COUNTER,
+    ...SERVICE_COUNTER,
     unit: '{point}',
-    attributes: SERVICE,
     description: 'Points that arrived at the backend and were rejected for good.',
   },
   'celery_otel.event_loop.delay': {

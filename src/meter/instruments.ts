@@ -31,7 +31,9 @@ type NameOf<T extends Table, I extends InstrumentRow['instrument']> = {
   [N in keyof T & string]: I extends T[N]['instrument'] ? N : never;
 }[keyof T & string];
 
-type ValueOf<K extends AttributeKey> = (typeof ATTRIBUTES)[K]['values'] extends 'boolean' ? boolean : string;
+type ValueOf<K extends AttributeKey> = (typeof ATTRIBUTES)[K] extends { values: 'boolean' }
+  ? boolean
+  : string;
 type Values<K extends readonly AttributeKey[]> = { readonly [I in keyof K]: ValueOf<K[I]> };
 type Optional<V extends readonly unknown[]> = { readonly [I in keyof V]: V[I] | undefined };
 

@@ -3,7 +3,7 @@
  * everything is generated from the tables.
  */
 import { ATTRIBUTES, type AttributeKey, type AttributeRow, RESOURCE_ATTRIBUTES } from './attributes.ts';
-import { type InstrumentRow, METRICS, type MetricRow, SELF_METRICS } from './catalog.ts';
+import { type InstrumentRow, METRICS, SELF_METRICS } from './catalog.ts';
 
 /** The flag and variables of an option. */
 interface OptionNames {
@@ -20,7 +20,7 @@ export interface Switches {
 
 /** The tables to document; tests use other ones. */
 export interface Tables {
-  readonly metrics: Readonly<Record<string, MetricRow>>;
+  readonly metrics: Readonly<Record<string, InstrumentRow>>;
   readonly selfMetrics: Readonly<Record<string, InstrumentRow>>;
 }
 
@@ -30,6 +30,9 @@ const CATALOG: Tables = { metrics: METRICS, selfMetrics: SELF_METRICS };
 export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables = CATALOG): string {
   const on = Object.entries(metrics).filter(([, row]) => row.enabled);
   const off = Object.entries(metrics).filter(([, row]) => !row.enabled);
+  const optIns = Object.entries(metrics).flatMap(([name, { optInAttributes = [] }]) =>
+    optInAttributes.map((key) => `${name}/${key}`),
+  );
   const parts = [
     '# Metrics',
     'The temporality is the default one; the option `otlp_temporality_preference` can make cumulative metrics deltas.',
@@ -38,12 +41,12 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
     example(switches.off, on[0]?.[0]),
     ...on.flatMap(metricSection),
     '## Optional metrics',
-    ...(off.length === 0
-      ? ['There are none at present: every metric is exported by default.']
-      : ['These are exported only if they are switched on, in the same way:']),
-    ...(off.length === 0 ? [] : [example(switches.on, off[0]?.[0])]),
+    'These are exported only if they are switched on, in the same way:',
+    example(switches.on, off[0]?.[0]),
     ...off.flatMap(metricSection),
-    ...optInSection(switches.optIn, metrics),
+    '## Opt-in attributes',
+    'These attributes multiply the series of a metric, so they are on its points only if requested, metric by metric:',
+    example(switches.optIn, optIns[0]),
     '## Resource attributes',
     'Each Celery service is a resource of its own. The option `resource_attributes` adds more attributes to it.',
     table(
@@ -58,28 +61,15 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
   return `${parts.join('\n\n')}\n`;
 }
 
-function optInSection(option: OptionNames, metrics: Tables['metrics']): readonly string[] {
-  const [first] = Object.entries(metrics).flatMap(([name, { optInAttributes = [] }]) =>
-    optInAttributes.map((key) => `${name}/${key}`),
-  );
-  return first === undefined
-    ? []
-    : [
-        '## Opt-in attributes',
-        'These attributes multiply the series of a metric, so they are on its points only if requested, metric by metric:',
-        example(option, first),
-      ];
-}
-
 /** The rows as JSON, each with its name. */
 export function metricJson({ metrics, selfMetrics }: Tables = CATALOG): string {
-  const named = (rows: Readonly<Record<string, object>>) =>
-    Object.entries(rows).map(([name, row]) => ({ name, ...row }));
+  const named = (rows: Readonly<Record<string, object>>, usual = {}) =>
+    Object.entries(rows).map(([name, row]) => ({ name, ...usual, ...row }));
   const document = {
     metrics: named(metrics),
     internalTelemetry: named(selfMetrics),
-    attributes: named(ATTRIBUTES),
-    resourceAttributes: named(RESOURCE_ATTRIBUTES),
+    attributes: named(ATTRIBUTES, { values: 'string' }),
+    resourceAttributes: named(RESOURCE_ATTRIBUTES, { values: 'string' }),
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
@@ -137,7 +127,7 @@ function attributeRows(row: InstrumentRow): readonly (readonly string[])[] {
 }
 
 function valuesOf({ values }: AttributeRow): string {
-  if (values === 'string') return 'Any Str';
+  if (values === undefined) return 'Any Str';
   if (values === 'boolean') return 'Any Bool';
   return `Str: ${values.map((value) => `\`${value}\``).join(', ')}`;
 }

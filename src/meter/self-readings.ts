@@ -42,7 +42,8 @@ export interface ServiceReading {
 }
 
 export interface TableReading {
-  readonly entries: number;
+  /** Number of entries. */
+  readonly size: number;
   /** Maximum number of entries. */
   readonly limit: number;
   /** Estimated memory of the entries. */

@@ -157,8 +157,8 @@ function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
 
 function observeService(observe: Observe<Table>, { service, connected, tables }: ServiceReading): void {
   observe('celery_otel.broker.connected', connected ? 1 : 0, [service]);
-  for (const [table, { entries, limit, bytes, bytesMax }] of Object.entries(tables)) {
-    observe('celery_otel.table.entries', entries, [service, table]);
+  for (const [table, { size, limit, bytes, bytesMax }] of Object.entries(tables)) {
+    observe('celery_otel.table.entries', size, [service, table]);
     observe('celery_otel.table.limit', limit, [service, table]);
     observe('celery_otel.table.size', bytes, [service, table]);
     observe('celery_otel.table.size_limit', bytesMax, [service, table]);

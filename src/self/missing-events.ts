@@ -2,6 +2,7 @@
  * Finds events that a service should receive but does not: any at all, or the task events of workers that run tasks. Pure:
  * the time is an argument. Its findings are only logged; no metric depends on them.
  */
+import type { SelfEvent } from './self-event.ts';
 
 /** The fields of a Celery event that matter here. */
 export interface ReceivedEvent {
@@ -11,17 +12,12 @@ export interface ReceivedEvent {
   readonly processed?: number | undefined;
 }
 
-export type Finding =
-  /** `unread` messages arrived meanwhile, without one readable event. */
-  | { readonly kind: 'nothing-heard'; readonly forMs: number; readonly unread: number }
-  | { readonly kind: 'heard-again'; readonly afterMs: number }
-  /** The names of some of the workers, and how many more there are. */
-  | {
-      readonly kind: 'task-events-missing';
-      readonly workers: readonly string[];
-      readonly more: number;
-    }
-  | { readonly kind: 'task-events-again' };
+type Kind = 'nothing-heard' | 'heard-again' | 'task-events-missing' | 'task-events-again';
+
+/** A self event that does not know its service and its exchange yet. */
+export type Finding = {
+  [K in Kind]: Omit<Extract<SelfEvent, { readonly kind: K }>, 'service' | 'exchange'>;
+}[Kind];
 
 /** One nodename. */
 interface Worker {

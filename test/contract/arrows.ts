@@ -68,7 +68,7 @@ const ROOMS: readonly Room[] = [
     path: 'broker/recording/',
     holds: 'recordings: made, and played',
     types: ['broker/'],
-    values: ['broker/header-limits.ts', 'broker/outcome.ts', 'broker/pause.ts'],
+    values: ['broker/outcome.ts', 'broker/pause.ts'],
     builtins: [...CALCULATING, ...TIMERS, ...FILES, 'crypto'],
   },
   {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Point } from '../../examples/demo/otlp-points.ts';
-import { METRICS, type MetricRow } from '../../src/meter/catalog.ts';
+import { type InstrumentRow, METRICS } from '../../src/meter/catalog.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type Otelcol, skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
 import { type Prometheus, type Sample, startPrometheus } from '../real/prometheus.ts';
@@ -170,7 +170,7 @@ describe('Prometheus', { concurrency: 2 }, () => {
 
 /** As the Collector’s documentation has it: dots become _, the unit and the kind come at the end. */
 function prometheusName(metric: string): string {
-  const row: MetricRow | undefined = Object.entries(METRICS).find(([name]) => name === metric)?.[1];
+  const row: InstrumentRow | undefined = Object.entries(METRICS).find(([name]) => name === metric)?.[1];
   if (row === undefined) throw new Error(`${metric} is not in the catalog`);
   const unit = row.unit === 's' ? '_seconds' : row.unit === 'By' ? '_bytes' : '';
   return `${metric.replaceAll('.', '_')}${unit}${row.instrument === 'counter' ? '_total' : ''}`;

@@ -11,7 +11,12 @@ import { createProvider } from '../../src/otlp/provider.ts';
 import { otlpSettings } from '../otlp/settings.ts';
 import { collectingMeter } from './collecting.ts';
 
-const FACTS = { stability: 'development', description: 'Something.', attributes: ['error.type'] } as const;
+const FACTS = {
+  stability: 'development',
+  enabled: true,
+  description: 'Something.',
+  attributes: ['error.type'],
+} as const;
 const TABLE = {
   counted: { ...FACTS, instrument: 'counter', unit: '{thing}', valueType: 'int' },
   measured: { ...FACTS, instrument: 'histogram', unit: 's', valueType: 'double', buckets: [1, 2] },

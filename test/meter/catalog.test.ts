@@ -77,6 +77,7 @@ test('the rules reject rows that break any of them', () => {
     unit: '{thing}',
     valueType: 'int',
     stability: 'development',
+    enabled: true,
     attributes: ['error.type'],
     description: 'Things.',
   };
@@ -104,8 +105,8 @@ test('the rules reject rows that break any of them', () => {
   for (const [name, change, fault] of cases) assert.deepEqual(named(name, change), [fault]);
 
   const bad: [key: string, row: AttributeRow, fault: string][] = [
-    ['Key.a', { description: 'A.', values: 'string' }, 'a key is lower-case words with dots'],
-    ['key.a', { description: 'a', values: 'string' }, 'a description is a sentence'],
+    ['Key.a', { description: 'A.' }, 'a key is lower-case words with dots'],
+    ['key.a', { description: 'a' }, 'a description is a sentence'],
     ['key.a', { description: 'A.', values: [] }, 'a closed list has values'],
     ['key.a', { description: 'A.', values: ['a', 'a'] }, 'a value is listed once'],
     ['key.a', { description: 'A.', values: ['a b'] }, 'a value is a lower-case word'],

@@ -6,7 +6,7 @@ import { createInstruments } from '../../src/meter/instruments.ts';
 import type { Pace } from '../../src/yielding.ts';
 import { collectingMeter } from './collecting.ts';
 
-const FACTS = { stability: 'development', description: 'Something.' } as const;
+const FACTS = { stability: 'development', enabled: true, description: 'Something.' } as const;
 const TABLE = {
   counted: {
     ...FACTS,

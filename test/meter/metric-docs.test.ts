@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RESOURCE_ATTRIBUTES } from '../../src/meter/attributes.ts';
-import type { MetricRow } from '../../src/meter/catalog.ts';
+import type { InstrumentRow } from '../../src/meter/catalog.ts';
 import { metricDocs, metricJson } from '../../src/meter/metric-docs.ts';
 
 const SWITCHES = {
@@ -9,7 +9,7 @@ const SWITCHES = {
   on: { flag: '--on', env: ['ON', 'ALSO_ON'] },
   optIn: { flag: '--ask', env: ['ASK'] },
 };
-const FACTS = { stability: 'development', description: 'Something.' } as const;
+const FACTS = { stability: 'development', enabled: true, description: 'Something.' } as const;
 const METRICS = {
   'celery.counted': {
     ...FACTS,
@@ -40,7 +40,7 @@ const METRICS = {
     enabled: false,
     attributes: ['celery.worker.name'],
   },
-} as const satisfies Record<string, MetricRow>;
+} as const satisfies Record<string, InstrumentRow>;
 const SELF_METRICS = {
   'celery_otel.seen': {
     ...FACTS,
@@ -147,19 +147,6 @@ Where a view removes attributes, and beyond the cardinality limit, values are co
   );
 });
 
-test('if every metric is enabled by default, the document says so', () => {
-  const { 'celery.counted': counted } = METRICS;
-  const text = metricDocs(SWITCHES, { metrics: { 'celery.counted': counted }, selfMetrics: {} });
-  assert.match(text, /\n## Optional metrics\n\nThere are none/u);
-  assert.doesNotMatch(text, /--on/u);
-});
-
-test('without opt-in attributes, the document does not mention them', () => {
-  const { 'celery.measured': measured } = METRICS;
-  const text = metricDocs(SWITCHES, { metrics: { 'celery.measured': measured }, selfMetrics: {} });
-  assert.doesNotMatch(text, /opt-in|--ask/iu);
-});
-
 test('JSON has every row with its name, and the attributes', () => {
   const printed = JSON.parse(metricJson({ metrics: METRICS, selfMetrics: SELF_METRICS }));
   assert.deepEqual(printed.metrics[1], { name: 'celery.measured', ...METRICS['celery.measured'] });
@@ -169,6 +156,10 @@ test('JSON has every row with its name, and the attributes', () => {
   assert.deepEqual(
     printed.attributes.find((row: { name: string }) => row.name === 'celery.task.revocation').values,
     ['revoked', 'terminated', 'expired'],
+  );
+  assert.equal(
+    printed.attributes.find((row: { name: string }) => row.name === 'celery.task.name').values,
+    'string',
   );
   assert.deepEqual(
     printed.resourceAttributes.map((row: { name: string }) => row.name),

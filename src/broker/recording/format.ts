@@ -1,13 +1,12 @@
 /**
- * The format of recordings: one JSON document per line, first a header, then the raw messages without loss. Pure; decoding
- * never throws, whatever the file contains.
+ * The format of recordings: one JSON document per line, first a header, then the raw messages: their headers as JSON has
+ * them, all else without loss. Pure; decoding never throws, whatever the file contains.
  *
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
 import { isUtf8 } from 'node:buffer';
 import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
-import { decodeBase64, decodeHeaders, encodeHeaders } from './headers.ts';
 
 /** Only messages with a body are recorded. */
 export type WholeMessage = RawMessage & { readonly body: Buffer };
@@ -40,26 +39,38 @@ export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: num
 
 /** One message as a line without its line feed; fails if the message is incomplete or has an unsupported value. */
 export function encodeMessage(message: RawMessage): Outcome<{ readonly line: string }> {
-  if (message.headers === undefined) return failed('its headers cannot be decoded');
-  const headers = encodeHeaders(message.headers);
-  if (!headers.ok) return headers;
-  const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, body } = message;
+  const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body } = message;
+  if (headers === undefined) return failed('its headers cannot be decoded');
   if (body === undefined) return failed('its body is too large');
   if (!Number.isFinite(arrivedAtMs)) return failed('arrivedAtMs is not finite');
   const readable = body.length <= READABLE_BODY_BYTES_MAX && isUtf8(body);
-  const line = JSON.stringify({
-    ...{ arrivedAtMs, exchange, routingKey, contentType, contentEncoding },
-    headers: headers.value,
+  const fields = {
+    ...{ arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers },
     ...(readable ? { body: body.toString('utf8') } : { bodyBase64: body.toString('base64') }),
-  });
-  return { ok: true, line };
+  };
+  try {
+    return { ok: true, line: JSON.stringify(fields, asText) };
+  } catch (error) {
+    // Only a replayed recording can nest so deep.
+    if (error instanceof RangeError) return failed('its headers are nested too deep');
+    throw error;
+  }
+}
+
+/**
+ * Numbers that JSON lacks become text. Of the headers only the compression is read, and none is named by a number or by
+ * its text, so a replay rejects what was rejected.
+ */
+function asText(_key: string, value: unknown): unknown {
+  const isLacking = typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value));
+  return isLacking ? String(value) : value;
 }
 
 /** Parses any line but the first. */
 export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMessage }> {
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
-  const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding } = parsed.fields;
+  const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers } = parsed.fields;
   if (typeof arrivedAtMs !== 'number' || !Number.isFinite(arrivedAtMs))
     return failed('has no valid arrivedAtMs');
   if (typeof exchange !== 'string') return failed('has no exchange');
@@ -68,9 +79,7 @@ export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMe
   if (typeof contentEncoding !== 'string') return failed('has no contentEncoding');
   const body = decodeBody(parsed.fields['body'], parsed.fields['bodyBase64']);
   if (body === undefined) return failed('needs either a body or a valid bodyBase64');
-  const decoded = decodeHeaders(parsed.fields['headers']);
-  if (!decoded.ok) return decoded;
-  const { headers } = decoded;
+  if (!isObject(headers)) return failed('has no headers');
   return {
     ok: true,
     message: { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body },
@@ -92,7 +101,15 @@ function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<s
     if (error instanceof SyntaxError) return failed('is not JSON');
     throw error;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return failed('is not a JSON object');
-  return { ok: true, fields: { ...value } };
+  return isObject(value) ? { ok: true, fields: value } : failed('is not a JSON object');
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** undefined if it is not canonical base64: Node skips invalid characters. */
+function decodeBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : undefined;
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { optInList } from '../../../src/config/format/metric-list.ts';
-import { METRICS, type MetricRow, OPT_INS, optInOf } from '../../../src/meter/catalog.ts';
+import { type InstrumentRow, METRICS, OPT_INS, optInOf } from '../../../src/meter/catalog.ts';
 
 test('the possible entries are the opt-in attributes of the catalog, each with its metric', () => {
-  const rows: readonly [string, MetricRow][] = Object.entries(METRICS);
+  const rows: readonly [string, InstrumentRow][] = Object.entries(METRICS);
   const pairs = rows.flatMap(([name, { optInAttributes = [] }]) =>
     optInAttributes.map((key) => `${name}/${key}`),
   );
