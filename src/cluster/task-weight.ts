@@ -10,7 +10,7 @@ import type { Task } from './task.ts';
  * The bound of a table, per task that it may remember. With names of 40 characters, a running task counts 1,030 bytes here, a
  * sent one 880 and one that has ended 490; in memory they take 390, 370 and 280.
  */
-const BYTES_PER_TASK = 1280;
+const BYTES_PER_TASK = 1050;
 /** The least bound: room for some of the heaviest tasks. */
 const BYTES_AT_LEAST = 1_048_576;
 

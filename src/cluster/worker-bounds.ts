@@ -7,8 +7,8 @@ const WORKER_BYTES = 1500;
 /** A held worker event with its own texts, which decoding cuts to 64 characters. */
 export const WORKER_EVENT_BYTES = 600;
 
-/** Room for five processes: several deployments in a row, none of them forgotten yet. */
-const BYTES_PER_WORKER = 12_000;
+/** Room for nearly four processes: several deployments in a row, none of them forgotten yet. */
+const BYTES_PER_WORKER = 9000;
 /** So that a few workers in a crash loop do not evict the others of a small table. */
 const BYTES_MAX_MIN = 1_000_000;
 

@@ -201,14 +201,14 @@ const ROWS = {
     default: '600',
   }),
   tasks_max: ofCluster({
-    doc: 'Maximum number of tasks to remember, with 1,280 bytes for each; beyond either limit the oldest are forgotten, finished ones first.',
+    doc: 'Maximum number of tasks to remember, with 1,050 bytes for each; beyond either limit the oldest are forgotten, finished ones first.',
     format: wholeNumber(1, 10_000_000),
     env: ['CELERY_OTEL_TASKS_MAX'],
     setting: 'cluster.tasksMax',
     default: '100000',
   }),
   workers_max: ofCluster({
-    doc: 'Maximum number of workers to remember, with 12 kB for each; beyond either limit the worker that has been silent longest is forgotten.',
+    doc: 'Maximum number of workers to remember, with 9 kB for each; beyond either limit the worker that has been silent longest is forgotten.',
     format: wholeNumber(1, 1_000_000),
     env: ['CELERY_OTEL_WORKERS_MAX'],
     setting: 'cluster.workersMax',

@@ -108,11 +108,8 @@ interface ErrorSeries {
   runtime?: HistogramSeries;
 }
 
-/**
- * The cache is cleared at this number of identities and error types: in a flood of names each run has its own
- * identity.
- */
-const KEPT_MAX = 50_000;
+/** At so many identities and error types the cache is cleared: in a flood each run has its own names, kept here. */
+const KEPT_MAX = 30_000;
 
 class ObservationRecorder {
   readonly #instruments: Instruments<typeof METRICS>;

@@ -23,7 +23,8 @@ const AHEAD_MAX = 10_000;
 const EVENTS_A_MESSAGE = 24;
 const HONEST = { portions: 100, tasks: 1000, names: 195, workers: 10, portionMs: 200 } as const;
 const SERIES = 10_000;
-const HOSTILE_PORTION = 1200;
+const HOSTILE_PORTION = 1000;
+const PROCESSES = [1, 2, 3, 4, 5, 6];
 
 let main: BuiltMain;
 let rabbitmq: RabbitMq;
@@ -55,10 +56,14 @@ test('an honest cluster of 100,000 tasks and 10,000 series takes less than 200 M
 });
 
 for (const { what, portions, make } of [
-  { what: 'the widest texts of ever new tasks, workers and processes', portions: 25, make: newcomers },
-  { what: 'eight sendings of each task, all with the widest texts', portions: 120, make: sendings },
+  {
+    what: 'the widest texts of ever new tasks and workers, of six processes each',
+    portions: 42,
+    make: newcomers,
+  },
+  { what: 'eight sendings of each task, all with the widest texts', portions: 144, make: sendings },
 ]) {
-  test(`${what} take less than 512 MiB`, { timeout: 240_000 }, async (t) => {
+  test(`${what} take less than 512 MiB`, { timeout: 400_000 }, async (t) => {
     const bridge = await started(t);
     for (let portion = 0; portion < portions; portion += 1) {
       await bridge.publish(make(portion));
@@ -154,25 +159,45 @@ function wide(text: string): string {
   return `${text} `.padEnd(255, '漢');
 }
 
-/** Each with another task, sender and queue, or another worker process; none occurs twice. */
+const ENDS: readonly EventFields[] = [
+  { type: 'task-succeeded', runtime: 1.5 },
+  { type: 'task-failed' },
+  { type: 'task-retried' },
+  { type: 'task-rejected', requeue: true },
+  { type: 'task-rejected', requeue: false },
+  { type: 'task-revoked', terminated: true, expired: false },
+  { type: 'task-revoked', terminated: false, expired: true },
+];
+
+/** Each with another task, sender, queue and worker, of six processes; some clocks are fast, and some tasks never end. */
 function newcomers(portion: number): readonly EventFields[] {
   return Array.from({ length: HOSTILE_PORTION }, (_, index) => {
     const one = portion * HOSTILE_PORTION + index;
-    const pid = 1 + (one % 8);
-    const hostname = wide(`w${Math.floor(one / 8)}`);
+    let clock = 20 * one;
+    const nextClock = () => (clock += 1);
     const texts = { uuid: wide(`u${one}`), name: wide(`n${one}`), queue: wide(`q${one}`) };
-    return [
-      event('task-sent', { ...texts, hostname: wide(`gen${one}@c`) }),
-      event('task-received', { ...texts, pid, hostname }),
-      event('task-failed', { uuid: texts.uuid, pid, hostname, exception: `${wide(`E${one}`)}()` }),
+    const hostname = wide(`w${one}`);
+    const of = { uuid: texts.uuid, hostname, pid: 1 };
+    const beat = (pid: number, processed: number) =>
       event('worker-heartbeat', {
         pid,
         hostname,
-        processed: one,
+        processed,
         active: 1,
-        sw_ver: wide(`v${one}`),
-        sw_sys: wide(`s${one}`),
-      }),
+        clock: nextClock(),
+        loadavg: [1, 2, 3],
+        sw_ver: wide(`v${one}.${pid}.${processed}`),
+        sw_sys: wide(`s${one}.${pid}.${processed}`),
+      });
+    const { type, ...end } = ENDS[one % (ENDS.length + 2)] ?? { type: undefined };
+    const fast = one % 3 === 0 ? 5 : 0;
+    return [
+      event('task-sent', { ...texts, hostname: wide(`gen${one}@c`), timestamp: Date.now() / 1000 + fast }),
+      ...PROCESSES.map((pid) => beat(pid, 0)),
+      event('task-received', { ...texts, ...of, clock: nextClock() }),
+      event('task-started', { ...of, clock: nextClock() }),
+      ...(type === undefined ? [] : [event(type, { ...of, ...end, exception: `${wide(`E${one}`)}()` })]),
+      beat(1, 50 + one),
     ];
   }).flat();
 }
