@@ -77,6 +77,11 @@ export class StartTally {
     return this.#highest;
   }
 
+  /** The count that its starts and its reports make likely. */
+  get expected(): number {
+    return Math.max(this.#highest ?? 0, this.#seen);
+  }
+
   /** Its next report is the base for later ones. */
   resetBase(): void {
     this.#base = undefined;

@@ -18,7 +18,8 @@ const CLEARLY_CLOSER = 10;
 
 /**
  * Whether the older of two processes that share a pid reported that count of started tasks.
- * @param older the last count of each
+ * @param older its last count
+ * @param newer the count to be expected of the other
  */
 export function belongsToOlder(processed: number, older = 0, newer = 0): boolean {
   const newerGrowth = processed - newer;

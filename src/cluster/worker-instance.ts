@@ -158,10 +158,12 @@ export class WorkerInstance {
   }
 
   /** Whether the last event before it is a `worker-offline` from long before. */
-  #wentOfflineBefore({ timestampMs }: HeldWorkerEvent): boolean {
-    const last = this.#held.at(-1);
-    const wentOffline = last === undefined ? this.wentOffline : last.type === 'worker-offline';
-    return wentOffline && timestampMs - (last?.timestampMs ?? this.#lastAppliedMs) > RESTART_MS;
+  #wentOfflineBefore({ timestampMs, arrivedAtMs }: HeldWorkerEvent): boolean {
+    const applied = { timestampMs: this.#lastAppliedMs, arrivedAtMs: this.#offlineAtMs };
+    const last = this.#held.at(-1) ?? { type: this.wentOffline && 'worker-offline', ...applied };
+    // A worker that had lost its own connection sends its old worker-offline once it is back.
+    const sinceMs = Math.min(timestampMs - last.timestampMs, arrivedAtMs - last.arrivedAtMs);
+    return last.type === 'worker-offline' && sinceMs > RESTART_MS;
   }
 
   /** Another process of this pid started where the clock fell, at that place at the latest. */
@@ -232,7 +234,7 @@ export class WorkerInstance {
     const { processed, arrivedAtMs } = event;
     if (processed === undefined || this.#hasFallen(event)) return false;
     const highest = this.#claimed?.processed ?? this.#tally.highest;
-    if (!belongsToOlder(processed, highest, successor.#tally.highest)) return false;
+    if (!belongsToOlder(processed, highest, successor.#tally.expected)) return false;
     return this.dropped === undefined && arrivedAtMs - this.lastSeenMs <= LATE_EVENTS_MS;
   }
 

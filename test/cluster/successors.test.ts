@@ -244,3 +244,48 @@ test('a process whose count is passed by its successor’s has not returned', ()
   upAt(on, 61);
   assert.deepEqual(news(on), [LOST, RESTARTED]);
 });
+
+for (const first of [98, 100, 104, 111, 113]) {
+  test(`a restarted process whose count soon passes that of the dead one keeps it (98, then ${first})`, () => {
+    const on = watch();
+    let clock = 1;
+    const life = (fromS: number, tasks: number): Story =>
+      Array.from({ length: tasks }, (_, task) => {
+        const [atS, uuid] = [fromS + task * 0.01, `u${clock}`];
+        return [
+          [atS, started({ ...of(uuid), clock: clock++ })] as const,
+          [atS, succeeded({ ...of(uuid), clock: clock++ })] as const,
+        ];
+      }).flat();
+    tell(on, [[0, signal('worker-online', { clock: clock++ })], ...life(1, 97)]);
+    tell(on, running('u', 50, { clock: 300 }));
+    tell(on, heartbeats(52, 60, 1, { processed: 98, clock: 400 }));
+    tell(on, [[65, signal('worker-online', { clock: 1 })]]);
+    // Other workers raise the clock of a new one.
+    clock = 5_000;
+    tell(on, life(65.2, first));
+    for (let tasks = first; tasks < first + 30; tasks += 1) {
+      const atS = 67 + 2 * (tasks - first);
+      tell(on, [[atS, heartbeat(0, { processed: tasks, clock: clock++ })], ...life(atS + 1, 1)]);
+      upAt(on, atS + 1.5);
+    }
+    upAt(on, 135);
+    assert.deepEqual(news(on), [LOST, RESTARTED]);
+    assert.deepEqual(progress(on), { processed: 98 + first + 29, lost: 0 });
+  });
+}
+
+test('an idle worker that was disconnected sends its old worker-offline late, and has not exited', () => {
+  const on = watch();
+  tell(on, [[0, signal('worker-online')], ...heartbeats(2, 98, 0, { processed: 0 })]);
+  upAt(on, 99);
+  for (const [type, atS] of [
+    ['worker-offline', 100],
+    ['worker-online', 109],
+  ] as const) {
+    on.cluster.apply(signal(type, { clock: 100 + atS, timestampMs: T0_MS + atS * 1_000 }), T0_MS + 109_000);
+  }
+  tell(on, heartbeats(111, 140, 0, { processed: 0, clock: 300 }));
+  assert.deepEqual(upAt(on, 141), [[WORKER, true]]);
+  assert.deepEqual(news(on), []);
+});

@@ -50,12 +50,40 @@ interface Reading {
   hasPlace: boolean;
 }
 
+/** The series with a point of their own, and as many new ones as may get one; all others are one reading, the overflow. */
+class Readings {
+  readonly #byKey = new Map<string, Reading>();
+  readonly #newcomersMax: number;
+  #newcomers = 0;
+
+  constructor(newcomersMax: number) {
+    this.#newcomersMax = newcomersMax;
+  }
+
+  find(key: string, kept: Attributes): Reading {
+    const isFull = this.#newcomers >= this.#newcomersMax;
+    const known = this.#byKey.get(key) ?? (isFull ? this.#byKey.get(OVERFLOW_KEY) : undefined);
+    if (known !== undefined) return known;
+    const reading = isFull ? newReading(OVERFLOW_KEY, OVERFLOW) : newReading(key, kept);
+    this.#byKey.set(isFull ? OVERFLOW_KEY : key, reading);
+    this.#newcomers += 1;
+    return reading;
+  }
+
+  forgetAbsent(): void {
+    for (const [key, reading] of this.#byKey) {
+      if (reading.observations === 0 || !reading.hasPlace) this.#byKey.delete(key);
+      reading.observations = 0;
+    }
+    this.#newcomers = 0;
+  }
+}
+
 export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const { descriptor, combination, limit, keeps } = options;
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
-  /** Their number is bounded by those who observe. */
-  const readings = new Map<string, Reading>();
+  const readings = new Readings(limit);
   /** Since the last collection. */
   let observed: Reading[] = [];
   let live = 0;
@@ -93,10 +121,9 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       if (!fits(value)) return;
       const kept = keptAttributes(attributes, keeps);
       const key = keyOf(kept);
-      const reading = readings.get(key) ?? newReading(key, kept);
+      const reading = readings.find(key, kept);
       if (reading.observations > 0) combine(reading, value);
       else {
-        readings.set(key, reading);
         reading.value = value;
         observed.push(reading);
       }
@@ -106,7 +133,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       const points = takePoints();
       live = points.length;
       const metric = live === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
-      forgetAbsent(readings);
+      readings.forgetAbsent();
       return metric;
     },
     tally: () => ({ live, retired: 0, overflowed, refused }),
@@ -139,13 +166,6 @@ function place(observed: readonly Reading[], most: number) {
     (reading.hasPlace ? own : others).push(reading);
   }
   return { own, others };
-}
-
-function forgetAbsent(readings: Map<string, Reading>): void {
-  for (const [key, reading] of readings) {
-    if (reading.observations === 0 || !reading.hasPlace) readings.delete(key);
-    reading.observations = 0;
-  }
 }
 
 function handOver(

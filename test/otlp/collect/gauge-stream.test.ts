@@ -223,3 +223,13 @@ test('each observation of what overflows is counted', () => {
   ]);
   assert.equal(tally().overflowed, 4 + 3);
 });
+
+test('series beyond those that can have a place take no memory', () => {
+  const before = process.memoryUsage().heapUsed;
+  const { observe, collect } = gaugeOf({ limit: 10 });
+  for (let worker = 0; worker < 100_000; worker += 1) {
+    observe(1, { worker: `${worker}-${'x'.repeat(500)}` });
+  }
+  assert.equal(collect()?.points, 10);
+  assert.ok(process.memoryUsage().heapUsed - before < 60e6, 'kept, they take 120 MB');
+});
