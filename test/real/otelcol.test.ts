@@ -145,7 +145,7 @@ test('tests are skipped if the Collector cannot be built, with the reason, excep
   assert.deepEqual(shop.builds(), []);
 
   const withoutGo = shop.run(ENSURE, { PATH: dirname(process.execPath) });
-  assert.match(withoutGo.stdout, /Go does not run here[^"]*https:\/\/go\.dev\/dl/);
+  assert.match(withoutGo.stdout, /cannot run Go[^"]*https:\/\/go\.dev\/dl/);
 
   const strict = shop.run(ENSURE, { GO_FAILS: 'yes', CI: 'true' });
   assert.equal(strict.status, 1);
