@@ -31,9 +31,8 @@ export function isOfOneProcess(one: Placed, other: Placed): boolean {
   const instance = one.instance.at(one.place);
   if (instance !== other.instance.at(other.place)) return false;
   const { fallenAt } = instance.arrivals;
-  return (
-    fallenAt === undefined || placesAfter(one.place, fallenAt) < 0 === placesAfter(other.place, fallenAt) < 0
-  );
+  const isBeforeFall = ({ place }: Placed) => fallenAt !== undefined && placesAfter(place, fallenAt) < 0;
+  return isBeforeFall(one) === isBeforeFall(other);
 }
 
 /** Whether two processes sent them, one after the other with the same pid. */

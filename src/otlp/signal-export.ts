@@ -44,7 +44,7 @@ export interface SignalExport<Data> extends Pick<ExportHistory, 'hasArrived' | '
 }
 
 /** Share of the time for exports still in progress. */
-const UNDER_WAY_SHARE = 0.25;
+const IN_PROGRESS_SHARE = 0.25;
 /** Share of the remaining time for each group but the last, since the first group matters most. */
 const GROUP_SHARE = 0.75;
 
@@ -84,7 +84,7 @@ export function createSignalExport<Data>(
       const leftMs = (): number => Math.max(0, endMs - performance.now());
       const unsent = new Set<string>();
       // A request that hangs must not take all the time.
-      await loop.stop(leftMs() * UNDER_WAY_SHARE);
+      await loop.stop(leftMs() * IN_PROGRESS_SHARE);
       for (const [index, group] of groups.entries()) {
         const shareMs = index === groups.length - 1 ? leftMs() : leftMs() * GROUP_SHARE;
         const left = await loop.flush(group, shareMs);
