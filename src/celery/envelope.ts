@@ -5,7 +5,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { RawMessage } from '../broker/broker.ts';
-import { BODY_LIMITS } from './body-limits.ts';
+import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
 import { excessOf } from './structure.ts';
@@ -25,18 +25,14 @@ export type Opened =
 const JSON_TYPE = 'application/json';
 const PICKLE_TYPE = 'application/x-python-serialize';
 
-/** With the worst costs of any body, measured on a core of 2025. */
 interface Compression {
   /** Decompresses; throws if the result exceeds `maxBytes`. */
   readonly decompress: (body: Buffer, maxBytes: number) => Buffer;
-  /** For each compressed byte. */
+  /** At worst, for each compressed byte. */
   readonly costNs: number;
 }
 
-/** The cost of an expanded byte, which is mostly that of parsing it. */
-const EXPANDED_NS = 70;
-/** Of a body that expands too far or is corrupt. */
-const ABORTED_MS = 4;
+const { compressedByteNs, expandedByteNs, abortedMs } = EXPANSION_COSTS;
 
 /** The memory for a larger window would not be bounded by the size of the body. */
 const ZSTD_PARAMS = {
@@ -47,13 +43,16 @@ const ZSTD_PARAMS = {
 const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compression>([
   [
     'application/x-gzip',
-    { decompress: (body, maxOutputLength) => inflateSync(body, { maxOutputLength }), costNs: 100 },
+    {
+      decompress: (body, maxOutputLength) => inflateSync(body, { maxOutputLength }),
+      costNs: compressedByteNs.zlib,
+    },
   ],
   [
     'application/x-brotli',
     {
       decompress: (body, maxOutputLength) => brotliDecompressSync(withSmallWindow(body), { maxOutputLength }),
-      costNs: 1700,
+      costNs: compressedByteNs.brotli,
     },
   ],
   [
@@ -61,7 +60,7 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compressi
     {
       decompress: (body, maxOutputLength) =>
         zstdDecompressSync(body, { maxOutputLength, params: ZSTD_PARAMS }),
-      costNs: 250,
+      costNs: compressedByteNs.zstd,
     },
   ],
 ]);
@@ -127,7 +126,7 @@ function decompressed(
   const bytes = compressed.length;
   if (bytes > COMPRESSED_BYTES_MAX) return rejected('body-too-large', `${bytes} bytes, compressed`);
   if (!reserve.isLeft(listenedMs))
-    return rejected('expands-too-far', `${bytes} bytes, and the reserve is used up`);
+    return rejected('decompression-too-costly', `${bytes} bytes, and the reserve is used up`);
   const { decompress, costNs } = compression;
   const maxBytes = Math.min(EXPANDED_BYTES_MAX, bytes * RATIO_MAX);
   reserve.take((bytes * costNs) / 1e6);
@@ -135,10 +134,10 @@ function decompressed(
   try {
     body = decompress(compressed, maxBytes);
   } catch (error) {
-    reserve.take(ABORTED_MS);
+    reserve.take(abortedMs);
     return rejected(...decompressionFault(error, quoted(name), bytes, maxBytes));
   }
-  reserve.take((body.length * EXPANDED_NS) / 1e6);
+  reserve.take((body.length * expandedByteNs) / 1e6);
   return text(contentEncoding, body);
 }
 
