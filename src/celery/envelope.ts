@@ -5,10 +5,10 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { RawMessage } from '../broker/broker.ts';
+import { excessOf } from '../json-structure.ts';
 import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
-import { excessOf } from './structure.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
@@ -16,6 +16,7 @@ const COMPRESSED_BYTES_MAX = BODY_LIMITS.compressed.max;
 const EXPANDED_BYTES_MAX = BODY_LIMITS.expanded.max;
 const RATIO_MAX = BODY_LIMITS.expansion.max;
 const UNSCANNED_BYTES_MAX = BODY_LIMITS.unscanned.max;
+const STRUCTURE = { depthMax: BODY_LIMITS.depth.max, tokensMax: BODY_LIMITS.tokens.max };
 
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
@@ -148,7 +149,7 @@ function text(contentEncoding: string, body: Buffer): Opened {
   if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
     return rejected('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
-  const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body) : undefined;
+  const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body, STRUCTURE) : undefined;
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
   // Python writes ASCII JSON by default, which is decoded faster as latin1.
   if (isLatin1 || isAscii(body)) return json(body.toString('latin1'));
