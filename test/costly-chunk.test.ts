@@ -92,7 +92,7 @@ for (const [way, start] of Object.entries(WAYS)) {
       listening = { service, of };
       assert.ok(await service.ready);
       begin?.();
-      while (of('batch-too-long') + of('expands-too-far') < BODIES) await delay(5);
+      while (of('batch-too-long') + of('decompression-too-costly') < BODIES) await delay(5);
     });
     t.diagnostic(`${Math.round(turnMs)} ms`);
     assert.ok(

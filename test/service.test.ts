@@ -138,5 +138,5 @@ test('the expansion of its messages is bounded together, and allowed again a sec
   const dropped = told.flatMap((it) => (it.kind === 'input-dropped' ? [it.reason] : []));
   assert.equal(atMs.at(-1), 1_000);
   assert.ok(atMs.length > atOnce / 2 && atMs.length < atOnce, `${atMs.length}`);
-  assert.deepEqual(dropped, Array<string>(atOnce + 1 - atMs.length).fill('expands-too-far'));
+  assert.deepEqual(dropped, Array<string>(atOnce + 1 - atMs.length).fill('decompression-too-costly'));
 });

@@ -12,6 +12,21 @@ export interface BodyLimit {
   readonly meaning: string;
 }
 
+/** The worst costs of a compressed body, measured on a core of 2025. */
+export const EXPANSION_COSTS = {
+  compressedByteNs: { zlib: 100, brotli: 1700, zstd: 250 },
+  /** Mostly that of parsing it. */
+  expandedByteNs: 70,
+  /** Of a body that expands too far or is corrupt. */
+  abortedMs: 4,
+} as const;
+
+const { compressedByteNs, expandedByteNs, abortedMs } = EXPANSION_COSTS;
+const COMPRESSED_BYTES_MAX = 12 * 1024;
+const EXPANSION_MS_MAX = 650;
+const us = (ns: number) => `${ns / 1000} µs`;
+const timesASecond = (ms: number) => Math.floor(EXPANSION_MS_MAX / ms);
+
 /**
  * Measured on a core of 2025, the worst cases take 70 ns per byte and 300 ns per token: nested lists, and objects whose
  * names all differ. A byte within a string takes 3 ns.
@@ -58,10 +73,9 @@ const TABLE = {
   },
   compressed: {
     unit: 'By',
-    max: 12 * 1024,
+    max: COMPRESSED_BYTES_MAX,
     reason: 'body-too-large',
-    meaning:
-      'Size of a compressed body as it arrives: the time to decompress it depends on that, and is up to 1.7 µs per byte for brotli, 0.25 µs for zstd and 0.1 µs for zlib. Celery does not compress events. Where something else does, a list of 24 has less than 1 kB, or a few with tracebacks.',
+    meaning: `Size of a compressed body as it arrives: the time to decompress it depends on that, and is up to ${us(compressedByteNs.brotli)} per byte for brotli, ${us(compressedByteNs.zstd)} for zstd and ${us(compressedByteNs.zlib)} for zlib. Celery does not compress events. Where something else does, a list of 24 has less than 1 kB, or a few with tracebacks.`,
   },
   expanded: {
     unit: 'By',
@@ -78,10 +92,9 @@ const TABLE = {
   },
   expansion_cost: {
     unit: 'ms/s',
-    max: 650,
-    reason: 'expands-too-far',
-    meaning:
-      'Processor time that the compressed bodies of a service may take, after a quiet second all at once. Each counts as the worst of its kind: the times per compressed byte above, 70 ns per expanded byte, and 4 ms if it is corrupt or expands too far. That is enough for 10,000 events a second in lists of 24, whatever the compression, or for 1,900 single ones in brotli, 8,000 in zstd, 15,000 in zlib. Hostile bodies can use it up: 31 of the longest brotli bodies a second, or 160 bombs. Until they end, honest compressed events are dropped as well. Bodies without compression, which are all that Celery sends, are never affected.',
+    max: EXPANSION_MS_MAX,
+    reason: 'decompression-too-costly',
+    meaning: `Processor time that the compressed bodies of a service may take, after a quiet second all at once. Each counts as the worst of its kind: the times per compressed byte above, ${expandedByteNs} ns per expanded byte, and ${abortedMs} ms if it is corrupt or expands too far. That is enough for 10,000 events a second in lists of 24, whatever the compression, or for 1,900 single ones in brotli, 8,000 in zstd, 15,000 in zlib. Hostile bodies can use it up: ${timesASecond((COMPRESSED_BYTES_MAX * compressedByteNs.brotli) / 1e6)} of the longest brotli bodies a second, or ${timesASecond(abortedMs)} bombs. Until they end, honest compressed events are dropped as well. Bodies without compression, which are all that Celery sends, are never affected.`,
   },
   zstd_window: {
     unit: 'By',

@@ -5,10 +5,10 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { RawMessage } from '../broker/broker.ts';
-import { BODY_LIMITS } from './body-limits.ts';
+import { excessOf } from '../json-structure.ts';
+import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
-import { excessOf } from './structure.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
@@ -16,6 +16,7 @@ const COMPRESSED_BYTES_MAX = BODY_LIMITS.compressed.max;
 const EXPANDED_BYTES_MAX = BODY_LIMITS.expanded.max;
 const RATIO_MAX = BODY_LIMITS.expansion.max;
 const UNSCANNED_BYTES_MAX = BODY_LIMITS.unscanned.max;
+const STRUCTURE = { depthMax: BODY_LIMITS.depth.max, tokensMax: BODY_LIMITS.tokens.max };
 
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
@@ -25,18 +26,14 @@ export type Opened =
 const JSON_TYPE = 'application/json';
 const PICKLE_TYPE = 'application/x-python-serialize';
 
-/** With the worst costs of any body, measured on a core of 2025. */
 interface Compression {
   /** Decompresses; throws if the result exceeds `maxBytes`. */
   readonly decompress: (body: Buffer, maxBytes: number) => Buffer;
-  /** For each compressed byte. */
+  /** At worst, for each compressed byte. */
   readonly costNs: number;
 }
 
-/** The cost of an expanded byte, which is mostly that of parsing it. */
-const EXPANDED_NS = 70;
-/** Of a body that expands too far or is corrupt. */
-const ABORTED_MS = 4;
+const { compressedByteNs, expandedByteNs, abortedMs } = EXPANSION_COSTS;
 
 /** The memory for a larger window would not be bounded by the size of the body. */
 const ZSTD_PARAMS = {
@@ -47,13 +44,16 @@ const ZSTD_PARAMS = {
 const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compression>([
   [
     'application/x-gzip',
-    { decompress: (body, maxOutputLength) => inflateSync(body, { maxOutputLength }), costNs: 100 },
+    {
+      decompress: (body, maxOutputLength) => inflateSync(body, { maxOutputLength }),
+      costNs: compressedByteNs.zlib,
+    },
   ],
   [
     'application/x-brotli',
     {
       decompress: (body, maxOutputLength) => brotliDecompressSync(withSmallWindow(body), { maxOutputLength }),
-      costNs: 1700,
+      costNs: compressedByteNs.brotli,
     },
   ],
   [
@@ -61,7 +61,7 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compressi
     {
       decompress: (body, maxOutputLength) =>
         zstdDecompressSync(body, { maxOutputLength, params: ZSTD_PARAMS }),
-      costNs: 250,
+      costNs: compressedByteNs.zstd,
     },
   ],
 ]);
@@ -127,7 +127,7 @@ function decompressed(
   const bytes = compressed.length;
   if (bytes > COMPRESSED_BYTES_MAX) return rejected('body-too-large', `${bytes} bytes, compressed`);
   if (!reserve.isLeft(listenedMs))
-    return rejected('expands-too-far', `${bytes} bytes, and the reserve is used up`);
+    return rejected('decompression-too-costly', `${bytes} bytes, and the reserve is used up`);
   const { decompress, costNs } = compression;
   const maxBytes = Math.min(EXPANDED_BYTES_MAX, bytes * RATIO_MAX);
   reserve.take((bytes * costNs) / 1e6);
@@ -135,10 +135,10 @@ function decompressed(
   try {
     body = decompress(compressed, maxBytes);
   } catch (error) {
-    reserve.take(ABORTED_MS);
+    reserve.take(abortedMs);
     return rejected(...decompressionFault(error, quoted(name), bytes, maxBytes));
   }
-  reserve.take((body.length * EXPANDED_NS) / 1e6);
+  reserve.take((body.length * expandedByteNs) / 1e6);
   return text(contentEncoding, body);
 }
 
@@ -149,7 +149,7 @@ function text(contentEncoding: string, body: Buffer): Opened {
   if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
     return rejected('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
-  const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body) : undefined;
+  const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body, STRUCTURE) : undefined;
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
   // Python writes ASCII JSON by default, which is decoded faster as latin1.
   if (isLatin1 || isAscii(body)) return json(body.toString('latin1'));

@@ -15,7 +15,9 @@ export const REJECTION_REASONS = {
   'undecodable-headers':
     'The headers of the message are malformed, nested deeper than 64, or more than 1,000. Without them it is not known how to read the body.',
   'body-too-large': `The body exceeds ${body.max / 1024 / 1024} MiB, or ${compressed.max / 1024} KiB where it is compressed.`,
-  'expands-too-far': 'Compressed bodies expand too much or cost too much; Celery compresses none.',
+  'expands-too-far': 'A compressed body expands too far; Celery compresses none.',
+  'decompression-too-costly':
+    'The compressed bodies of the service have used up the processor time that they may take together. Celery compresses none.',
   'nested-too-deep': `A large body with lists or objects nested more than ${depth.max} deep; Celery’s events are nested four deep.`,
   'too-many-tokens': `A large body with more than ${count(tokens.max)} values and names; 24 events have about 1,000.`,
   'batch-too-long': `A list of more than ${count(batch.max)} events; Celery sends at most 24.`,

@@ -5,6 +5,7 @@ import { deflateSync } from 'node:zlib';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
+import { ExpansionReserve } from '../../src/celery/expansion.ts';
 import { REJECTION_REASONS, type RejectionReason } from '../../src/celery/rejection.ts';
 import { message, outcome, WIRE_EVENTS, without } from './wire.ts';
 
@@ -117,7 +118,10 @@ function randomHex(bytes: number): string {
 }
 
 /** For each reason at least one message that is rejected for it alone. */
-const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
+/** The one reason that depends on earlier messages. */
+const TOO_COSTLY = 'decompression-too-costly';
+
+const REJECTED: Readonly<Record<Exclude<RejectionReason, typeof TOO_COSTLY>, readonly RawMessage[]>> = {
   'empty-batch': [message([]), message(' [ ] ')],
   'unknown-type': [message({ type: 'task-progress' })],
   'undecodable-headers': [
@@ -174,7 +178,23 @@ const REJECTED: Readonly<Record<RejectionReason, readonly RawMessage[]>> = {
 };
 
 test('every rejection reason is tested here', () => {
-  assert.deepEqual(Object.keys(REJECTED).sort(), Object.keys(REJECTION_REASONS).sort());
+  assert.deepEqual([...Object.keys(REJECTED), TOO_COSTLY].sort(), Object.keys(REJECTION_REASONS).sort());
+});
+
+test(`${TOO_COSTLY} is the only reason once the time for decompression is used up, for compressed bodies only`, () => {
+  const reserve = new ExpansionReserve(0);
+  reserve.take(BODY_LIMITS.expansion_cost.max);
+  const body = JSON.stringify(STARTED);
+  const headers = { compression: 'application/x-gzip' };
+  for (const compressed of [
+    deflateSync(body),
+    deflateSync(Buffer.alloc(1024 * 1024)),
+    Buffer.from('corrupt'),
+  ]) {
+    const { events, rejections } = decode(message(compressed, { headers }), 0, reserve);
+    assert.deepEqual([events.length, rejections.map(({ reason }) => reason)], [0, [TOO_COSTLY]]);
+  }
+  assert.deepEqual(decode(message(body), 0, reserve).rejections, []);
 });
 
 for (const [reason, messages] of Object.entries(REJECTED)) {

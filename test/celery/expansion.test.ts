@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, constants, deflateSync, zstdCompressSync } from 'node:zlib';
-import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
+import { BODY_LIMITS, EXPANSION_COSTS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { ExpansionReserve } from '../../src/celery/expansion.ts';
 import { bodies } from '../bench/lifecycles.ts';
@@ -44,10 +44,10 @@ test('the costliest bodies are bounded together, and honest ones are decoded as 
   for (let atMs = 0; atMs < seconds * 1000; atMs += 10) {
     const [rejection] = decode(costly, atMs, expansions).rejections;
     if (rejection?.reason === 'invalid-json') decompressed += 1;
-    else assert.equal(rejection?.reason, 'expands-too-far');
+    else assert.equal(rejection?.reason, 'decompression-too-costly');
   }
-  // A body of that size is taken for 20 ms.
-  const most = (cost.max * (1 + seconds)) / 20;
+  const bodyMs = (compressed.max * EXPANSION_COSTS.compressedByteNs.brotli) / 1e6;
+  const most = Math.ceil((cost.max * (1 + seconds)) / bodyMs);
   assert.ok(decompressed > most / 2 && decompressed <= most, `${decompressed} of at most ${most}`);
   const headers = { compression: 'application/x-brotli' };
   const honest = message(brotliCompressSync(bodies(1, 24)[0] ?? assert.fail()), { headers });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HEADER_LIMITS } from '../../src/broker/header-limits.ts';
+import { LINE_LIMITS } from '../../src/broker/recording/line-limits.ts';
 import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
@@ -23,6 +24,20 @@ test('SECURITY.md has every limit on a message', () => {
     SECURITY,
     'message-limits',
     markdownTable(['limit', 'at most', 'unit', 'counted as', 'what it is'], rows),
+  );
+});
+
+test('SECURITY.md has every limit on a recording', () => {
+  const rows = Object.entries(LINE_LIMITS).map(([limit, { unit, max, meaning }]) => [
+    `\`${limit}\``,
+    max.toLocaleString('en'),
+    unit,
+    meaning,
+  ]);
+  assertGenerated(
+    SECURITY,
+    'recording-limits',
+    markdownTable(['limit', 'at most', 'unit', 'what it is'], rows),
   );
 });
 

@@ -85,7 +85,7 @@ test('in a flood into four services, every service is exported in time, no queue
     return gapMs;
   });
   t.diagnostic(
-    `the longest turn: ${Math.round(during.longestMs)} ms, with a full collection of garbage ${Math.round(during.longestCollectingMs)} ms`,
+    `the longest turn: ${Math.round(during.longestMs)} ms, and ${Math.round(during.longestCollectingMs)} ms with a full garbage collection`,
   );
   assert.deepEqual([...unknown], []);
   for (const service of SERVICES) {

@@ -115,7 +115,7 @@ test(`among ${MESSAGES} hostile messages, real tasks are counted, each message i
     `${Math.round((toMs - fromMs) / 1000)} s; between two exports at most ${Math.round(gapMs)} ms of the bridge’s own`,
   );
   t.diagnostic(
-    `the longest turn: ${Math.round(during.longestMs)} ms, with a full collection of garbage ${Math.round(during.longestCollectingMs)} ms`,
+    `the longest turn: ${Math.round(during.longestMs)} ms, and ${Math.round(during.longestCollectingMs)} ms with a full garbage collection`,
   );
   t.diagnostic(
     `MB: ${['rss', 'heap_used', 'external'].map((type) => `${type} ${Math.round(total(own(), 'celery_otel.memory.usage', { 'celery_otel.memory.type': type }) / 1e6)}`).join(', ')}`,

@@ -13,8 +13,14 @@ const JSON_TYPE = { contentType: 'application/json', contentEncoding: 'utf-8' } 
 
 type Make = (random: Random, index: number) => RawPublish;
 
-/** For each reason the kinds of messages that have it. */
-const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
+/** The reason that no message has by itself: it depends on those before. */
+export const TOO_COSTLY = 'decompression-too-costly' satisfies RejectionReason;
+
+/** Not what its header says. */
+export const CORRUPT: RawPublish = { ...json('{}'), headers: { compression: 'application/x-gzip' } };
+
+/** For each other reason the kinds of messages that have it. */
+const MAKERS: Readonly<Record<Exclude<RejectionReason, typeof TOO_COSTLY>, readonly Make[]>> = {
   'empty-batch': [() => json('[]'), () => json(' [ ] ')],
   'unknown-type': [
     (random) => of(event('task-sent', { type: `custom-${word(random)}` })),
@@ -55,7 +61,7 @@ const MAKERS: Readonly<Record<RejectionReason, readonly Make[]>> = {
     () => ({ ...json('{}'), headers: { compression: 'application/x-bz2' } }),
     () => ({ ...json('{}'), headers: { compression: { nested: ['deeply'] } } }),
   ],
-  'corrupt-compression': [() => ({ ...json('{}'), headers: { compression: 'application/x-gzip' } })],
+  'corrupt-compression': [() => CORRUPT],
   'invalid-text': [() => ({ ...json(''), body: Buffer.from([0x22, 0xff, 0xfe, 0x22]) })],
   'invalid-json': [
     () => json(''),
@@ -99,10 +105,11 @@ const zstdBomb = zstdCompressSync(Buffer.alloc(8 * 1024 * 1024));
 /** Text that no compression makes much smaller, so that it is too large and no bomb. */
 const large = deflateSync(Buffer.from(randomBytes(BODY_LIMITS.body.max).toString('hex')), { level: 1 });
 
-/** There are few large messages, bombs and long lists, since they fill the broker's queue or cost time. */
+/** There are few of these, since they fill the broker's queue, cost time, or use up that for decompression. */
 const RARE: ReadonlySet<string> = new Set<RejectionReason>([
   'body-too-large',
   'expands-too-far',
+  'corrupt-compression',
   'nested-too-deep',
   'too-many-tokens',
   'batch-too-long',

@@ -6,12 +6,9 @@ import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf
 
 /** Written as one line of JSON. */
 export interface TurnReport {
-  /** The longest turn, in processor time of its thread, ms. */
+  /** The longest turn, in processor time of its thread, ms; with garbage collections in it. */
   readonly longestMs: number;
-  /**
-   * The longest turn with a full garbage collection: those depend on the size of the heap, and on other processes that
-   * keep the collector’s threads busy.
-   */
+  /** The longest of those with a full collection. */
   readonly longestCollectingMs: number;
   /** Samples: the time, epoch ms, and how long the thread had run or been idle by then, without being preempted. */
   readonly own: readonly (readonly [atMs: number, ownMs: number])[];
@@ -58,7 +55,7 @@ function report(): void {
   sample();
   const longest = (of: readonly Turn[]): number => Math.max(0, ...of.map((turn) => turn.cpuMs));
   const turnReport: TurnReport = {
-    longestMs: longest(turns.filter((turn) => !isCollecting(turn))),
+    longestMs: longest(turns),
     longestCollectingMs: longest(turns.filter(isCollecting)),
     own,
   };

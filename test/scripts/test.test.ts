@@ -104,7 +104,7 @@ test('a folder without tests, a missing file and an unknown flag fail the run', 
 });
 
 test('--coverage prints the coverage of each room, and too little fails the run', async (t) => {
-  const source = path.resolve(import.meta.dirname, '../../src/celery/structure.ts');
+  const source = path.resolve(import.meta.dirname, '../../src/celery/expansion.ts');
   const { code, output } = await runOver(
     t,
     [`import '${source}';\n${PASSING}`],

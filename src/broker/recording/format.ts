@@ -5,16 +5,19 @@
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
 import { isUtf8 } from 'node:buffer';
+import { excessOf } from '../../json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
+import { LINE_LIMITS } from './line-limits.ts';
 
 /** Only messages with a body are recorded. */
 export type WholeMessage = RawMessage & { readonly body: Buffer };
 
 const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
-/** Nobody reads larger bodies in an editor; and base64 has a predictable size. */
-const READABLE_BODY_BYTES_MAX = 1024 * 1024;
+/** Larger bodies are in base64, which has a predictable size: a byte of text may take six in JSON. */
+const READABLE_BODY_BYTES_MAX = 64 * 1024;
+const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, tokensMax: LINE_LIMITS.line_tokens.max };
 
 /** The first line. @param recordedAtMs when the recording began, epoch ms */
 export function encodeHeader(recordedAtMs: number): string {
@@ -43,18 +46,17 @@ export function encodeMessage(message: RawMessage): Outcome<{ readonly line: str
   if (headers === undefined) return failed('its headers cannot be decoded');
   if (body === undefined) return failed('its body is too large');
   if (!Number.isFinite(arrivedAtMs)) return failed('arrivedAtMs is not finite');
-  const readable = body.length <= READABLE_BODY_BYTES_MAX && isUtf8(body);
-  const fields = {
-    ...{ arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers },
-    ...(readable ? { body: body.toString('utf8') } : { bodyBase64: body.toString('base64') }),
+  const properties = { arrivedAtMs, exchange, routingKey, contentType, contentEncoding };
+  const headersText = JSON.stringify(headers, asText);
+  if (headersText.length > LINE_LIMITS.recorded_headers.max) return failed('its headers are too long');
+  const isReadable = body.length <= READABLE_BODY_BYTES_MAX && isUtf8(body);
+  const bodyText = isReadable
+    ? `"body":${JSON.stringify(body.toString('utf8'))}`
+    : `"bodyBase64":"${body.toString('base64')}"`;
+  return {
+    ok: true,
+    line: `${JSON.stringify(properties).slice(0, -1)},"headers":${headersText},${bodyText}}`,
   };
-  try {
-    return { ok: true, line: JSON.stringify(fields, asText) };
-  } catch (error) {
-    // Only a replayed recording can nest so deep.
-    if (error instanceof RangeError) return failed('its headers are nested too deep');
-    throw error;
-  }
 }
 
 /**
@@ -93,6 +95,9 @@ function decodeBody(readable: unknown, base64: unknown): Buffer | undefined {
 
 function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<string, unknown>> }> {
   if (!isUtf8(line)) return failed('is not UTF-8');
+  const excess = excessOf(line, STRUCTURE);
+  if (excess === 'nested-too-deep') return failed(`is nested more than ${STRUCTURE.depthMax} deep`);
+  if (excess !== undefined) return failed(`has more than ${STRUCTURE.tokensMax} values and names`);
   let value: unknown;
   try {
     value = JSON.parse(line.toString('utf8'));

@@ -1,12 +1,12 @@
 /** Reads a file line by line in bounded memory; it does not parse the lines. */
 import type { FileHandle } from 'node:fs/promises';
+import { LINE_LIMITS } from './line-limits.ts';
 
 const CHUNK_BYTES = 256 * 1024;
-/** RabbitMQ’s largest message is 128 MiB, 171 MiB in base64. */
-const LINE_BYTES_MAX = 256 * 1024 * 1024;
+const LINE_BYTES_MAX = LINE_LIMITS.line.max;
 const LINE_FEED = 0x0a;
 
-/** A line was longer than any message can be. */
+/** A line is longer than any that is recorded. */
 export class LineTooLong extends Error {
   constructor() {
     super(`is longer than ${LINE_BYTES_MAX} bytes`);

@@ -11,7 +11,10 @@ import { failed, type Outcome } from '../outcome.ts';
 import { encodeHeader, encodeMessage } from './format.ts';
 
 /** The messages of one event loop turn are written together, up to this size. */
-const PENDING_CHARS_MAX = 1024 * 1024;
+const PENDING_CHARS_MAX = 256 * 1024;
+/** Reused for all writes: a large line takes no further memory. */
+const ENCODED = new Uint8Array(64 * 1024);
+const ENCODER = new TextEncoder();
 /** Messages contain task arguments, which may be confidential. */
 const OWNER_ONLY = 0o600;
 
@@ -149,10 +152,13 @@ function discard(descriptor: number, file: string): void {
   rmSync(file, { force: true });
 }
 
-/** A single write may be partial. */
 function writeAll(descriptor: number, text: string): void {
-  let bytes = Buffer.from(text, 'utf8');
-  while (bytes.length > 0) bytes = bytes.subarray(writeSync(descriptor, bytes));
+  for (let at = 0; at < text.length; ) {
+    const { read, written } = ENCODER.encodeInto(text.slice(at), ENCODED);
+    at += read;
+    // A single write may be partial.
+    for (let from = 0; from < written; ) from += writeSync(descriptor, ENCODED, from, written - from);
+  }
 }
 
 function isCode(error: unknown, code: string): boolean {

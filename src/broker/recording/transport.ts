@@ -4,9 +4,9 @@
  */
 import { open, stat } from 'node:fs/promises';
 import { createPace, createYieldToLoop } from '../../yielding.ts';
-import type { Deliver, Opening, RawMessage, SessionEnd, Transport } from '../broker.ts';
+import type { Deliver, Opening, RawMessage, SessionEnd, SessionOptions, Transport } from '../broker.ts';
 import { pause } from '../pause.ts';
-import { decodeHeader, decodeMessage } from './format.ts';
+import { decodeHeader, decodeMessage, type WholeMessage } from './format.ts';
 import { LineTooLong, readLines } from './lines.ts';
 import { ReplayClock } from './replay-clock.ts';
 
@@ -16,10 +16,10 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 export function createRecordingTransport(): Transport {
   let clock = new ReplayClock(1);
   return {
-    async open({ url, signal }) {
+    async open({ url, bodyBytesMax, signal }) {
       if (url.scheme !== 'recording') return { kind: 'unusable', reason: 'not a recording' };
       clock = new ReplayClock(url.speed);
-      return openReplay(url.file, clock, signal);
+      return openReplay(url.file, clock, { bodyBytesMax, signal });
     },
     now: () => clock.now(),
     listenedMs: () => clock.now(),
@@ -37,9 +37,13 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /** Opens once the first message is known, which starts the clock. */
-async function openReplay(file: string, clock: ReplayClock, signal: AbortSignal): Promise<Opening> {
+async function openReplay(
+  file: string,
+  clock: ReplayClock,
+  { bodyBytesMax, signal }: Pick<SessionOptions, 'bodyBytesMax' | 'signal'>,
+): Promise<Opening> {
   if (signal.aborted) return { kind: 'stopped' };
-  const messages = readMessages(file);
+  const messages = readMessages(file, bodyBytesMax);
   const first = await messages.next();
   if (signal.aborted) {
     await messages.return({ kind: 'finished' });
@@ -80,7 +84,7 @@ type Messages = AsyncGenerator<RawMessage, ReadingEnd, undefined>;
 type Next = IteratorResult<RawMessage, ReadingEnd>;
 type ReadingEnd = Extract<SessionEnd, { kind: 'finished' | 'unusable' }>;
 
-async function* readMessages(file: string): Messages {
+async function* readMessages(file: string, bodyBytesMax: number): Messages {
   let lineNumber = 0;
   const malformed = (line: number, reason: string): ReadingEnd => ({
     kind: 'unusable',
@@ -96,7 +100,7 @@ async function* readMessages(file: string): Messages {
           lineNumber += 1;
           const read = lineNumber === 1 ? decodeHeader(line) : decodeMessage(line);
           if (!read.ok) return malformed(lineNumber, read.reason);
-          if ('message' in read) yield read.message;
+          if ('message' in read) yield withoutLargeBody(read.message, bodyBytesMax);
         }
       }
     } finally {
@@ -108,4 +112,9 @@ async function* readMessages(file: string): Messages {
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: 'unusable', reason: `cannot read ${file}: ${reason}` };
   }
+}
+
+/** As a broker’s message: a larger body is dropped. */
+function withoutLargeBody(message: WholeMessage, bodyBytesMax: number): RawMessage {
+  return message.body.length > bodyBytesMax ? { ...message, body: undefined } : message;
 }

@@ -9,7 +9,10 @@ import {
   encodeHeader,
   encodeMessage,
 } from '../../../src/broker/recording/format.ts';
+import { LINE_LIMITS } from '../../../src/broker/recording/line-limits.ts';
+import { BODY_LIMITS } from '../../../src/celery/body-limits.ts';
 import { type Decoded, decode } from '../../../src/celery/decode.ts';
+import { processorMs } from '../../processor-time.ts';
 
 const MESSAGE: RawMessage = {
   arrivedAtMs: 1_795_231_147_917,
@@ -59,7 +62,7 @@ test('a body that is not UTF-8, or too large to read, is encoded as base64', () 
   const binary = { ...MESSAGE, body: Buffer.from([0xff, 0x00]) };
   assert.match(lineOf(binary), /"bodyBase64":"\/wA="}$/);
   assert.deepEqual(reread(binary), binary);
-  const large = { ...MESSAGE, body: Buffer.alloc(1024 * 1024 + 1, 'a') };
+  const large = { ...MESSAGE, body: Buffer.alloc(64 * 1024 + 1, 'a') };
   assert.match(lineOf(large), /"bodyBase64":"YWFh/);
   assert.deepEqual(reread(large), large);
 });
@@ -145,11 +148,33 @@ test('an incomplete message is refused with a reason', () => {
   assert.equal(reason({ arrivedAtMs: Number.NaN }), 'arrivedAtMs is not finite');
 });
 
-test('headers nested too deep to be written again are read, and refused with a reason', () => {
-  const deep = lineOf(MESSAGE).replace('"w1@shop"', '['.repeat(5e5) + ']'.repeat(5e5));
-  const decoded = decodeMessage(Buffer.from(deep));
-  assert.ok(decoded.ok);
-  assert.deepEqual(encodeMessage(decoded.message), { ok: false, reason: 'its headers are nested too deep' });
+test('the longest message that can be recorded is read again', () => {
+  const headers = { text: '\u0001'.repeat(5_000), bytes: Buffer.alloc(600, 255) };
+  const longest = { ...MESSAGE, headers, body: Buffer.alloc(BODY_LIMITS.body.max, 0xff) };
+  assert.deepEqual(reread(longest).body, longest.body);
+  const control = { ...MESSAGE, body: Buffer.alloc(64 * 1024, 1) };
+  assert.deepEqual(reread(control), control);
+});
+
+test('headers that would be too long for a line are refused with a reason', () => {
+  const headers = { bytes: Buffer.alloc(20_000) };
+  assert.deepEqual(encodeMessage({ ...MESSAGE, headers }), { ok: false, reason: 'its headers are too long' });
+});
+
+test('a line that would take long to parse is refused before that', () => {
+  const { line_depth: depth, line_tokens: tokens, line } = LINE_LIMITS;
+  const extended = (by: string) => Buffer.from(lineOf(MESSAGE).replace('"w1@shop"', by));
+  const nested = (levels: number) => extended(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+  assert.equal(fails(nested(depth.max - 2)), 'ok');
+  assert.equal(fails(nested(depth.max)), 'is nested more than 80 deep');
+  assert.equal(fails(extended(`[${'0,'.repeat(tokens.max - 100)}0]`)), 'ok');
+  assert.equal(fails(extended(`[${'0,'.repeat(tokens.max)}0]`)), 'has more than 24576 values and names');
+  const costly = [extended(`[${'{},'.repeat(line.max / 3 - 100)}{}]`), extended('['.repeat(line.max - 300))];
+  for (const each of costly) {
+    assert.ok(each.length <= line.max);
+    const costMs = processorMs(() => decodeMessage(each));
+    assert.ok(costMs < 50, `${costMs} ms`);
+  }
 });
 
 test('a malformed line gives a reason that never quotes it', () => {

@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import type { RawMessage } from '../../../src/broker/broker.ts';
 import { encodeHeader, encodeMessage } from '../../../src/broker/recording/format.ts';
 import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
+import { longestTurnMs } from '../../longest-turn.ts';
 import { type SentMessage, testConformance } from '../conformance.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 
@@ -159,6 +160,31 @@ test('a malformed line ends the replay with file and line number, after the mess
   assert.equal(messagesOf(session.log).length, 2);
 });
 
+test('a body beyond the limit is dropped as a broker’s is, and the messages after it arrive', async (t) => {
+  const body = Buffer.alloc(100, 'a');
+  const path = fileOf(t, HEADER, lineOf(0, { body }), lineOf(0, { body: body.subarray(1) }));
+  const session = observeSession(t, createRecordingTransport(), {
+    ...{ url: addressOf(`recording:${path}?speed=max`), bodyBytesMax: 99 },
+  });
+  assert.deepEqual(await session.ended, { kind: 'finished' });
+  assert.deepEqual(
+    messagesOf(session.log).map((message) => message.body?.length),
+    [undefined, 99],
+  );
+});
+
+test('a line that would take long to parse ends the replay with file and line number', async (t) => {
+  const wide = lineOf(0).replace('"headers":{', `"headers":{"a":[${'{},'.repeat(900_000)}{}],`);
+  const path = fileOf(t, HEADER, lineOf(0), wide, lineOf(0));
+  const turnMs = await longestTurnMs(async () => {
+    const { session } = replay(t, path, 'max');
+    const reason = `${path}, line 3: has more than 24576 values and names`;
+    assert.deepEqual(await session.ended, { kind: 'unusable', reason });
+    assert.equal(messagesOf(session.log).length, 1);
+  });
+  assert.ok(turnMs < 50, `${turnMs} ms`);
+});
+
 test('a file that is not a recording is unusable, with a reason', async (t) => {
   const unusable = async (path: string) => {
     const { session } = replay(t, path, 'max');
@@ -192,8 +218,8 @@ test('an endless line is refused before it fills the memory', async (t) => {
   const { session } = replay(t, path, 'max');
   const end = await session.ended;
   assert.ok(end.kind === 'unusable');
-  assert.match(end.reason, /line 2: is longer than 268435456 bytes$/);
-  assert.ok(process.memoryUsage().rss - before < 400e6);
+  assert.match(end.reason, /line 2: is longer than 3145728 bytes$/);
+  assert.ok(process.memoryUsage().rss - before < 64e6);
 });
 
 test('a long recording is read in bounded memory and yields the event loop', async (t) => {

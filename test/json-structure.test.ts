@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
-import { decode } from '../../src/celery/decode.ts';
-import { excessOf } from '../../src/celery/structure.ts';
-import { recordedMessages } from './recorded-messages.ts';
-import { message, outcome, WIRE_EVENTS } from './wire.ts';
+import { BODY_LIMITS } from '../src/celery/body-limits.ts';
+import { decode } from '../src/celery/decode.ts';
+import { excessOf } from '../src/json-structure.ts';
+import { recordedMessages } from './celery/recorded-messages.ts';
+import { message, outcome, WIRE_EVENTS } from './celery/wire.ts';
 
 const SEED = 20_261_122;
 const { depth, tokens, unscanned } = BODY_LIMITS;
 
-const excess = (text: string) => excessOf(Buffer.from(text));
+const LIMITS = { depthMax: depth.max, tokensMax: tokens.max };
+const excess = (text: string) => excessOf(Buffer.from(text), LIMITS);
 
 test('a body of the maximum depth is accepted, one level more is not', () => {
   for (const [open, close] of [
@@ -101,7 +102,7 @@ test('accepted bodies are within the limits, rejected ones exceed one', () => {
 test('the scan ends for any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      assert.equal(excessOf(bytes), undefined);
+      assert.equal(excessOf(bytes, LIMITS), undefined);
     }),
     { numRuns: 1_000, seed: SEED },
   );
@@ -111,7 +112,7 @@ test('no body that Celery sent exceeds a limit', () => {
   const bodies = recordedMessages().map(({ body }) => body);
   assert.ok(bodies.length > 1_000, `${bodies.length} messages`);
   for (const body of bodies) {
-    assert.equal(excessOf(body), undefined);
+    assert.equal(excessOf(body, LIMITS), undefined);
     assert.ok(body.length < unscanned.max / 4, 'and is so small that nobody looks');
     const real = measured(JSON.parse(body.toString()));
     assert.ok(real.depth <= 4 && real.tokens < tokens.max / 10);

@@ -2,7 +2,6 @@
  * Checks nesting depth and number of tokens of a JSON text before it is parsed, and stops at the first excess. The text
  * need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
  */
-import { BODY_LIMITS } from './body-limits.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -13,35 +12,37 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-const DEPTH_MAX = BODY_LIMITS.depth.max;
-const TOKENS_MAX = BODY_LIMITS.tokens.max;
+export interface StructureLimits {
+  readonly depthMax: number;
+  readonly tokensMax: number;
+}
 
 export type Excess = 'nested-too-deep' | 'too-many-tokens';
 
 /**
  * Which limit is exceeded, if any. A token is a value or a name. All but the first follow one of `[{,:`, which are counted,
  * so that an empty list counts twice.
- * @param body in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
+ * @param text in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
  */
-export function excessOf(body: Uint8Array): Excess | undefined {
+export function excessOf(text: Uint8Array, { depthMax, tokensMax }: StructureLimits): Excess | undefined {
   let depth = 0;
   let tokens = 1;
-  for (let at = 0; at < body.length; at += 1) {
-    switch (body[at]) {
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text[at]) {
       case QUOTE:
-        at = endOfString(body, at);
+        at = endOfString(text, at);
         break;
       case OPEN_LIST:
       case OPEN_OBJECT:
         depth += 1;
         tokens += 1;
-        if (depth > DEPTH_MAX) return 'nested-too-deep';
-        if (tokens > TOKENS_MAX) return 'too-many-tokens';
+        if (depth > depthMax) return 'nested-too-deep';
+        if (tokens > tokensMax) return 'too-many-tokens';
         break;
       case COMMA:
       case COLON:
         tokens += 1;
-        if (tokens > TOKENS_MAX) return 'too-many-tokens';
+        if (tokens > tokensMax) return 'too-many-tokens';
         break;
       case CLOSE_LIST:
       case CLOSE_OBJECT:
@@ -53,8 +54,8 @@ export function excessOf(body: Uint8Array): Excess | undefined {
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */
-function endOfString(body: Uint8Array, open: number): number {
+function endOfString(text: Uint8Array, open: number): number {
   let at = open + 1;
-  while (at < body.length && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1;
+  while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
   return at;
 }

@@ -1,0 +1,26 @@
+/** The table of limits on the lines of a recording, shown in SECURITY.md. It enforces nothing itself. */
+import type { HeaderLimit } from '../header-limits.ts';
+
+export const LINE_LIMITS = {
+  line: {
+    unit: 'By',
+    max: 3 * 1024 * 1024,
+    meaning: 'Length of a line. The largest body that is recorded, 2 MiB, has 2.8 MB there, in base64.',
+  },
+  line_depth: {
+    unit: '{level}',
+    max: 80,
+    meaning: 'Depth of lists and objects. Only those of the headers count, since a body is text there.',
+  },
+  line_tokens: {
+    unit: '{token}',
+    max: 24 * 1024,
+    meaning: 'Values and names. Headers that are recorded have fewer.',
+  },
+  recorded_headers: {
+    unit: '{character}',
+    max: 32 * 1024,
+    meaning:
+      'Headers of a message as JSON. A message with longer ones is not recorded, and is counted as such.',
+  },
+} as const satisfies Record<string, Omit<HeaderLimit, 'reason'>>;
