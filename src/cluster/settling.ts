@@ -140,7 +140,7 @@ class Settling {
         run.standing = outlook;
         return false;
       case 'none':
-        return false;
+        return isRefutable(task, run) && !silent;
     }
   }
 
@@ -218,7 +218,8 @@ class Settling {
     if (wasRedelivered || mayHaveEnded || task.lost || instance.dropped === 'evicted') return;
     task.lost = true;
     run.standing = 'lost';
-    const { observe, finished } = this.#settled;
+    const { tasks, observe, finished } = this.#settled;
+    tasks.noteEvent(task, this.#listenedMs);
     finished?.ended(task, run, { outcome: 'lost', errorType: '', endedMs: undefined });
     observe({ kind: 'task-lost', run: run.identity });
   }
@@ -255,5 +256,10 @@ function placesBefore(count: ActiveCount | undefined, run: Run): number {
 }
 
 function isMoreExpected(task: Task): boolean {
-  return find(task.runs, (run) => run.isExpected) !== undefined;
+  return find(task.runs, (run) => run.isExpected || isRefutable(task, run)) !== undefined;
+}
+
+/** Whether its end would refute a loss: such a task is kept like one that has not ended. */
+function isRefutable({ over }: Task, { standing }: Run): boolean {
+  return standing === 'lost' && !over;
 }
