@@ -1,13 +1,27 @@
 /**
- * The last two `active` counts that a worker process reported. A count is compared with the known tasks only once all events
- * from before it have arrived. Pure.
+ * The last two `active` counts that a worker process reported, and how many starts that were missed may be among each. A
+ * count is compared with the known tasks only once all events from before it have arrived. Pure.
  */
-import { hasPassed } from './lateness.ts';
+import { placesAfter } from './arrivals.ts';
+import { hasPassed, LATE_EVENTS_MS } from './lateness.ts';
 
-export interface ActiveCount {
+/** A process counts a task a little before or after it stamps the event. */
+const STAMP_TOLERANCE_MS = 250;
+
+/** A run, since its start. */
+interface Started {
+  /** By the worker’s clock, epoch ms. */
+  readonly sinceMs: number;
+  readonly place: number;
+  readonly session: number;
+}
+
+interface Reported {
   readonly active: number;
   /** By the worker’s clock, epoch ms. */
   readonly timestampMs: number;
+  /** By the logical clock; -1 if not known. */
+  readonly clock: number;
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
   /** Its place in the arrivals of its pid. */
@@ -16,13 +30,36 @@ export interface ActiveCount {
   readonly session: number;
 }
 
+export interface ActiveCount extends Reported {
+  /** The most of them whose starts were missed. */
+  readonly unseen: number;
+  /** The end of a run may have been missed with those starts if it began before that place or that connection. */
+  readonly missedAt: { readonly place: number | undefined; readonly session: number };
+  /** Known runs among them that have ended since. */
+  ended: number;
+}
+
 export class ActiveCounts {
   #last: ActiveCount | undefined;
   #before: ActiveCount | undefined;
 
-  report(count: ActiveCount): void {
-    this.#before = this.#last;
-    this.#last = count;
+  /** @param missed starts that were missed since the last one */
+  report(count: Reported, missed: number): void {
+    const { place, session, active } = count;
+    const before = this.#last;
+    const unseen = Math.min((before?.unseen ?? 0) + missed, active);
+    let missedAt = before?.missedAt ?? { place: undefined, session };
+    // After a gap they are those of the gap.
+    if (before !== undefined && missed > 0)
+      missedAt = { place: before.session < session ? before.place : place, session };
+    this.#before = before;
+    this.#last = { ...count, unseen, missedAt, ended: 0 };
+  }
+
+  /** A run ended at that time, by the logical clock. */
+  ended(run: Started, clock: number): void {
+    noteEnd(this.#last, run, clock);
+    noteEnd(this.#before, run, clock);
   }
 
   /** The latest count that arrived at least this long ago. */
@@ -31,4 +68,31 @@ export class ActiveCounts {
       count !== undefined && hasPassed(settlingMs, count.arrivedAtMs, listenedMs);
     return [this.#last, this.#before].find(isSettled);
   }
+}
+
+/** How many places before the count the run started, in the arrivals of their process; 0 if not before it. */
+export function placesBefore(count: Reported | undefined, run: Started): number {
+  if (count === undefined) return 0;
+  const afterMs = run.sinceMs - count.timestampMs + STAMP_TOLERANCE_MS;
+  // A later start may have overtaken it.
+  return afterMs > 0 && afterMs <= LATE_EVENTS_MS ? 0 : placesAfter(count.place, run.place);
+}
+
+/** Whether the run may have started before the count. */
+export function mayBeAmong(count: Reported, run: Started): boolean {
+  return run.sinceMs <= count.timestampMs + STAMP_TOLERANCE_MS || placesAfter(count.place, run.place) > 0;
+}
+
+/** Whether the run began before starts were missed: its end may have been missed with them. */
+export function mayBeOver({ missedAt: { place, session } }: ActiveCount, run: Started): boolean {
+  return run.session < session || (place !== undefined && placesAfter(place, run.place) >= 0);
+}
+
+/** Whether the run started after the count, by its time and its arrival. */
+export function startedAfter(count: ActiveCount, run: Started): boolean {
+  return run.sinceMs > count.timestampMs && placesAfter(run.place, count.place) > 0;
+}
+
+function noteEnd(count: ActiveCount | undefined, run: Started, clock: number): void {
+  if (count !== undefined && clock > count.clock && mayBeAmong(count, run)) count.ended += 1;
 }

@@ -84,6 +84,8 @@ export interface Cluster extends Answers {
 const RELEASED_PER_EVENT = 2;
 /** Events per step; some ms if each has a new name. */
 const RELEASED_PER_STEP = 100;
+/** Each may be measured, and may release others. They come first: a count must be known before the ends that follow it. */
+const WORKER_EVENTS_PER_STEP = 50;
 
 /** Not among those of `rankOf`. */
 const SENT_RANK = 0;
@@ -103,10 +105,9 @@ export function createCluster(
   const skews = new ClockSkews(settings.skewPairsMax, settings.seriesRetentionMs, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
-  const names = new Names();
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const context: LifeContext = { tasks, workers, queues, skews, names, observe, finished };
-  const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), names);
+  const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
+  const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names);
 
   function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
     const instance = workers.instance(event, wallMs, listenedMs);
@@ -127,8 +128,8 @@ export function createCluster(
 
   return {
     apply(event, wallMs, listenedMs) {
-      window.release(listenedMs, RELEASED_PER_EVENT);
       workers.release(listenedMs, RELEASED_PER_EVENT);
+      window.release(listenedMs, RELEASED_PER_EVENT);
       switch (event.type) {
         case 'worker-online':
         case 'worker-heartbeat':
@@ -141,6 +142,7 @@ export function createCluster(
       }
     },
     *settle(now) {
+      while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
       yield* release(now().listenedMs);
       return yield* settle({ tasks, workers, queues, skews, observe, finished }, now);
     },

@@ -3,12 +3,11 @@
  * workers and queues are gone. It walks over all unfinished tasks and all workers in steps, and observes what follows. What
  * changes between two steps counts as it is when it is reached.
  */
-import type { ActiveCount } from './active-counts.ts';
+import { type ActiveCount, mayBeAmong, mayBeOver, placesBefore, startedAfter } from './active-counts.ts';
 import { placesAfter } from './arrivals.ts';
 import { find } from './chain.ts';
 import type { ClockSkews } from './clock-skew.ts';
 import type { FinishedRuns } from './finished-runs.ts';
-import { LATE_EVENTS_MS } from './lateness.ts';
 import type { Moment } from './moment.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
@@ -49,14 +48,9 @@ const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0 };
 
 /** A task takes a fraction of a microsecond. */
 const TASKS_PER_STEP = 1000;
-/** Each may be measured, and may release others. */
-const EVENTS_PER_STEP = 50;
 const INSTANCES_PER_STEP = 5;
 /** The runs of each may be measured. */
 const RUNNING_PER_STEP = 100;
-
-/** A process counts a task a little before or after it stamps the event. */
-const STAMP_TOLERANCE_MS = 250;
 
 /**
  * @param now read whenever the time is needed, since settling may take long
@@ -84,7 +78,6 @@ class Settling {
 
   *settle(): Steps<readonly string[]> {
     const { tasks, workers, queues, skews } = this.#settled;
-    while (workers.release(this.#listenedMs, EVENTS_PER_STEP)) yield;
     for (const _ of tasks.unfinished.walk(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
       yield;
       this.#at = this.#readAt();
@@ -140,7 +133,7 @@ class Settling {
         run.standing = outlook;
         return false;
       case 'none':
-        return false;
+        return isRefutable(task, run) && !silent;
     }
   }
 
@@ -173,10 +166,10 @@ class Settling {
   /** Which runs the process is still running, and what has become of the others. */
   *#settleInstance(instance: WorkerInstance, started: Started): Steps {
     const { workers, tasks } = this.#settled;
-    const doubt = yield* this.#doubt(instance, started);
-    let doubted = 0;
     // An evicted process may be alive, but its runs can no longer be followed.
     const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
+    const doubt = yield* this.#doubt(instance, started, isGone);
+    let doubted = 0;
     yield* eachRunning(instance, started, (run, task) => {
       if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places) {
         run.standing = 'doubted';
@@ -189,21 +182,25 @@ class Settling {
 
   /**
    * Which runs are most likely over: the oldest, if the process reported fewer active tasks than it had started by then.
-   * After `Ignore`, or if the event was lost, an end is never reported.
+   * After `Ignore`, or if the event was lost, an end is never reported. Once it is gone, also those that may be over: the
+   * reported tasks may be others, whose starts were missed.
    */
-  *#doubt(instance: WorkerInstance, started: Started): Steps<Doubt> {
+  *#doubt(instance: WorkerInstance, started: Started, isGone: boolean): Steps<Doubt> {
     const count = instance.settledActive(this.#listenedMs);
     if (count === undefined) return NO_DOUBT;
     const startPlaces = new Float64Array(started.runs);
-    let before = 0;
+    let [before, known, uncertain] = [0, count.ended, 0];
     yield* eachRunning(instance, started, (run) => {
+      if (mayBeAmong(count, run)) known += 1;
       const places = placesBefore(count, run);
       // More may have started meanwhile.
       if (places <= 0 || before === startPlaces.length) return;
       startPlaces[before] = -places;
       before += 1;
+      if (isGone && mayBeOver(count, run)) uncertain += 1;
     });
-    const runs = before - count.active;
+    const over = before - count.active;
+    const runs = Math.max(over, Math.min(uncertain, known + count.unseen - count.active));
     if (runs <= 0) return NO_DOUBT;
     return { runs, count, places: -(yield* largestOfSmallest(startPlaces.subarray(0, before), runs)) };
   }
@@ -211,14 +208,16 @@ class Settling {
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
     const wasRedelivered = run.standing === 'redelivered';
     const { session } = this.#settled.workers;
-    // It may have ended while events were missed, unless its worker has reported an `active` count since then.
-    const mayHaveEnded =
-      run.session < session && (instance.settledActive(this.#listenedMs)?.session ?? 0) < session;
-    run.standing = mayHaveEnded ? 'doubted' : 'gone';
-    if (wasRedelivered || mayHaveEnded || task.lost || instance.dropped === 'evicted') return;
+    const count = instance.settledActive(this.#listenedMs);
+    // While events were missed, unless its worker has reported an `active` count since then.
+    const mayHaveEnded = run.session < session && (count?.session ?? 0) < session;
+    const isUncertain = mayHaveEnded || mayBeSuccessors(instance, count, run);
+    run.standing = isUncertain ? 'doubted' : 'gone';
+    if (wasRedelivered || isUncertain || task.lost || instance.dropped === 'evicted') return;
     task.lost = true;
     run.standing = 'lost';
-    const { observe, finished } = this.#settled;
+    const { tasks, observe, finished } = this.#settled;
+    tasks.noteEvent(task, this.#listenedMs);
     finished?.ended(task, run, { outcome: 'lost', errorType: '', endedMs: undefined });
     observe({ kind: 'task-lost', run: run.identity });
   }
@@ -246,14 +245,18 @@ function eachRunning(
   });
 }
 
-/** How many places before the count the run started, in the arrivals of their process; 0 if not before it. */
-function placesBefore(count: ActiveCount | undefined, run: Run): number {
-  if (count === undefined) return 0;
-  const afterMs = run.sinceMs - count.timestampMs + STAMP_TOLERANCE_MS;
-  // A later start may have overtaken it.
-  return afterMs > 0 && afterMs <= LATE_EVENTS_MS ? 0 : placesAfter(count.place, run.place);
+/** Whether the run seems to have started after a goodbye, or after a gap in which the process began anew. */
+function mayBeSuccessors(instance: WorkerInstance, count: ActiveCount | undefined, run: Run): boolean {
+  if (count === undefined) return false;
+  if (instance.wentOffline && startedAfter(count, run)) return true;
+  return instance.restartedAs !== undefined && run.session > count.session;
 }
 
 function isMoreExpected(task: Task): boolean {
-  return find(task.runs, (run) => run.isExpected) !== undefined;
+  return find(task.runs, (run) => run.isExpected || isRefutable(task, run)) !== undefined;
+}
+
+/** Whether its end would refute a loss: such a task is kept like one that has not ended. */
+function isRefutable({ over }: Task, { standing }: Run): boolean {
+  return standing === 'lost' && !over;
 }

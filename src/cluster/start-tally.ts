@@ -16,6 +16,8 @@ const TOLERATED_SLICES = 2;
 export interface Progress {
   readonly processed: number;
   readonly lost: number;
+  /** Starts without an event: those lost, and with the first report all from before the process was known. */
+  readonly missed: number;
 }
 
 /** When a count was reported, by the worker’s clocks. */
@@ -64,12 +66,14 @@ export class StartTally {
    * @param clock the logical one; -1 if not known
    */
   report(processed: number, timestampMs: number, uncertaintyMs = 0, clock = -1): Progress {
+    const isFirst = this.#highest === undefined;
     const before = this.#highest ?? processed;
     this.#highest = Math.max(before, processed);
     const toleratedMs = uncertaintyMs + TOLERATED_SLICES * this.#sliceMs;
     const lost = this.#missed(processed, { timestampMs, clock }, toleratedMs);
     this.#lost += lost;
-    return { processed: this.#highest - before, lost };
+    const missed = isFirst ? Math.max(0, processed - this.#seen) : lost;
+    return { processed: this.#highest - before, lost, missed };
   }
 
   /** The highest reported count; undefined before the first. */

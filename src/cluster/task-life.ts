@@ -167,6 +167,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
     if (task.over) return;
     run = beginRun(context, event, '', task.sendings);
   }
+  if (run.hasStarted) run.instance.counts?.ended(run, event.clock);
   context.tasks.closeRun(task, run);
   if (run.standing === 'lost') {
     task.lost = false;

@@ -98,6 +98,11 @@ export class TaskTable {
     return this.#find(uuid, listenedMs, this.#sent);
   }
 
+  /** An event of the task has arrived, or it was lost. */
+  noteEvent(task: Task, listenedMs: number): void {
+    this.#lastEvents.note(task.place, listenedMs);
+  }
+
   /** When the last event of the task arrived, in listened time, ms. */
   lastEventMs(task: Task): number {
     return this.#lastEvents.ms(task.place);
@@ -197,7 +202,7 @@ export class TaskTable {
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
     const task = this.#byUuid.get(keyOf(uuid)) ?? this.#add(uuid, listenedMs, list);
-    this.#lastEvents.note(task.place, listenedMs);
+    this.noteEvent(task, listenedMs);
     return task;
   }
 

@@ -70,10 +70,10 @@ export class WorkerInstance {
   system = '';
   /** Its last applied event is a `worker-offline`. */
   wentOffline = false;
-  #offlineAtMs = 0;
+  offlineAtMs = 0;
   /** In the order in which they were sent. */
   #held: HeldWorkerEvent[] = [];
-  #counts: ActiveCounts | undefined;
+  counts: ActiveCounts | undefined;
   /** Of its applied events: the highest clock, and the times of the last one, epoch ms. */
   #lastClock = -1;
   #lastAppliedMs = Number.NEGATIVE_INFINITY;
@@ -95,7 +95,7 @@ export class WorkerInstance {
   /** Whether it is offline for good: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
     const reconnectMs = this.#context.windowMs + RECONNECT_MS;
-    return this.wentOffline && this.#held.length === 0 && listenedMs - this.#offlineAtMs >= reconnectMs;
+    return this.wentOffline && this.#held.length === 0 && listenedMs - this.offlineAtMs >= reconnectMs;
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -159,7 +159,7 @@ export class WorkerInstance {
 
   /** Whether the last event before it is a `worker-offline` from long before. */
   #wentOfflineBefore({ timestampMs, arrivedAtMs }: HeldWorkerEvent): boolean {
-    const applied = { timestampMs: this.#lastAppliedMs, arrivedAtMs: this.#offlineAtMs };
+    const applied = { timestampMs: this.#lastAppliedMs, arrivedAtMs: this.offlineAtMs };
     const last = this.#held.at(-1) ?? { type: this.wentOffline && 'worker-offline', ...applied };
     // A worker that had lost its own connection sends its old worker-offline once it is back.
     const sinceMs = Math.min(timestampMs - last.timestampMs, arrivedAtMs - last.arrivedAtMs);
@@ -219,7 +219,7 @@ export class WorkerInstance {
 
   /** The last `active` count from before which all events have arrived. */
   settledActive(listenedMs: number): ActiveCount | undefined {
-    return this.#counts?.settled(settlingMs(this.#context.windowMs), listenedMs);
+    return this.counts?.settled(settlingMs(this.#context.windowMs), listenedMs);
   }
 
   #applyOne(event: HeldWorkerEvent): void {
@@ -268,33 +268,33 @@ export class WorkerInstance {
   }
 
   #apply(event: HeldWorkerEvent): void {
-    const { timestampMs, arrivedAtMs, place, session, active, processed, type } = event;
+    const { timestampMs, clock, arrivedAtMs, place, session, active, processed, type } = event;
     const isOffline = type === 'worker-offline';
     if (this.wentOffline && !isOffline) this.hasExited = false;
-    if (isOffline) this.#offlineAtMs = arrivedAtMs;
+    if (isOffline) this.offlineAtMs = arrivedAtMs;
     this.wentOffline = isOffline;
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
-    this.#lastClock = Math.max(this.#lastClock, event.clock);
+    this.#lastClock = Math.max(this.#lastClock, clock);
     this.#lastAppliedMs = timestampMs;
     this.#lastImplausibleMs = event.implausibleMs;
     this.active = active ?? this.active;
     this.load = event.loadavg ?? this.load;
     this.version = event.softwareVersion || this.version;
     this.system = event.softwareSystem || this.system;
-    if (active !== undefined) {
-      const when = { timestampMs: timestampMs - this.#uncertaintyMs, arrivedAtMs, place, session };
-      this.#counts ??= new ActiveCounts();
-      this.#counts.report({ ...when, active });
-    }
-    if (processed !== undefined) this.#report(processed, event);
+    const missed = processed === undefined ? 0 : this.#report(processed, event);
+    if (active === undefined) return;
+    const when = { timestampMs: timestampMs - this.#uncertaintyMs, clock, arrivedAtMs, place, session };
+    this.counts ??= new ActiveCounts();
+    this.counts.report({ ...when, active }, missed);
   }
 
-  #report(started: number, { timestampMs, clock, place }: HeldWorkerEvent): void {
+  /** @returns how many starts were missed */
+  #report(started: number, { timestampMs, clock, place }: HeldWorkerEvent): number {
     // What it reported before it was known was compared with the starts of another process.
     if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.resetBase();
-    const { processed, lost } = this.#tally.report(started, timestampMs, this.#uncertaintyMs, clock);
-    if (processed === 0 && lost === 0) return;
+    const { processed, lost, missed } = this.#tally.report(started, timestampMs, this.#uncertaintyMs, clock);
     const progress = { worker: this.nodename, processed, eventsLost: lost };
-    this.#context.observe({ kind: 'worker-progressed', ...progress });
+    if (processed > 0 || lost > 0) this.#context.observe({ kind: 'worker-progressed', ...progress });
+    return missed;
   }
 }

@@ -58,7 +58,8 @@ function alive(
     { atS: 1, event: started({ clock: 3 }), lateS: lateS(1), ...clocks },
   ];
   for (let atS = 2; atS <= untilS; atS += 2) {
-    const event = heartbeat(1, { processed: 100 + atS, clock: 10 * atS });
+    // All that it has started still runs.
+    const event = heartbeat(100 + atS, { processed: 100 + atS, clock: 10 * atS });
     told.push({ atS, event, lateS: lateS(atS), ...clocks });
   }
   return told;

@@ -212,7 +212,7 @@ test('only starts of the last seconds are ordered, and long silences break nothi
   tally.started(100);
   tally.started(1_000_000);
   tally.started(50);
-  assert.deepEqual(tally.report(3, 2_000_000), { processed: 3, lost: 0 });
-  assert.deepEqual(tally.report(5, 2_002_000), { processed: 2, lost: 2 });
-  assert.deepEqual(tally.report(4, 2_003_000), { processed: 0, lost: 0 });
+  assert.deepEqual(tally.report(3, 2_000_000), { processed: 3, lost: 0, missed: 0 });
+  assert.deepEqual(tally.report(5, 2_002_000), { processed: 2, lost: 2, missed: 2 });
+  assert.deepEqual(tally.report(4, 2_003_000), { processed: 0, lost: 0, missed: 0 });
 });

@@ -15,13 +15,20 @@ import {
   WORKER,
   watch,
 } from './events.ts';
-import { heartbeat, heartbeats, news, of, progress, running, tell, upAt } from './stories.ts';
+import { heartbeat, heartbeats, news, of, progress, running, type Story, tell, upAt } from './stories.ts';
 
 const W2 = { hostname: 'w2@shop' };
 const TIMEOUT_S = SETTINGS.workerTimeoutMs / 1_000;
 const LOST_S = SETTINGS.lostTimeoutMs / 1_000;
 const RETENTION_S = SETTINGS.seriesRetentionMs / 1_000;
 const FORGOTTEN_S = TIMEOUT_S + RETENTION_S;
+
+/** The task is delivered to another worker, and ends there. */
+const again = (uuid: string, atS: number): Story => [
+  [atS, received({ uuid, ...W2 })],
+  [atS, started({ uuid, ...W2 })],
+  [atS + 0.1, succeeded({ uuid, ...W2 })],
+];
 
 const LOST = 'lost shop.pay orders w1@shop';
 const SILENCE = 'exited w1@shop silence';
@@ -234,6 +241,50 @@ test('an end after the loss counts as that end, and refutes the loss', () => {
   tell(on, [...running('u1', 200), ...heartbeats(202, 204, 1)]);
   upAt(on, 205 + LOST_S);
   assert.deepEqual(news(on), [LOST, SILENCE]);
+});
+
+const TASKS_MAX = 100;
+const REFUTED = ['loss-refuted shop.pay orders w1@shop', 'succeeded shop.pay orders w1@shop 0.25s'];
+
+test('a loss is refuted however many other tasks have ended since, and however long the task ran', () => {
+  for (const ranS of [4, 26 * 3_600]) {
+    const on = watch({ tasksMax: TASKS_MAX });
+    tell(on, [...running('u1', 0), ...heartbeats(ranS - 2, ranS, 1)]);
+    upAt(on, ranS + 1 + LOST_S);
+    assert.deepEqual(news(on), [LOST, SILENCE]);
+    for (let other = 0; other < 3 * TASKS_MAX; other += 1)
+      tell(on, again(`other${other}`, ranS + 130 + other / 4));
+    upAt(on, ranS + 300);
+    on.news();
+    tell(on, [[ranS + 301, succeeded(of('u1'))]]);
+    upAt(on, ranS + 303);
+    assert.deepEqual(on.news().map(line), REFUTED);
+  }
+});
+
+test('lost tasks are evicted like unfinished ones until a day has passed or they have run again', () => {
+  const dayS = 24 * 3_600;
+  const uuids = Array.from({ length: TASKS_MAX }, (_, index) => `u${index}`);
+  for (const { runAgain = [], fromS, evicted } of [
+    { fromS: dayS, evicted: TASKS_MAX },
+    { fromS: dayS + 5 + LOST_S, evicted: 0 },
+    { runAgain: uuids, fromS: 300, evicted: 0 },
+  ]) {
+    const on = watch({ tasksMax: TASKS_MAX });
+    tell(on, [...uuids.flatMap((uuid) => running(uuid, 0)), ...heartbeats(2, 4, TASKS_MAX)]);
+    upAt(on, 5 + LOST_S);
+    assert.equal(news(on).filter((each) => each === LOST).length, TASKS_MAX);
+    tell(
+      on,
+      runAgain.flatMap((uuid) => again(uuid, 200)),
+    );
+    upAt(on, fromS);
+    tell(
+      on,
+      uuids.flatMap((uuid) => running(`new ${uuid}`, fromS)),
+    );
+    assert.equal(on.cluster.tables().tasks.evicted, evicted, `after ${fromS} s`);
+  }
 });
 
 test('a redelivered task is not lost, whether it has ended or not', () => {

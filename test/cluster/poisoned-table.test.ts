@@ -90,6 +90,24 @@ for (const [what, poison] of Object.entries(POISONS)) {
   });
 }
 
+test('tasks that were lost with made-up workers make room, and a duplicate end counts once', () => {
+  const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+  let atMs = T0_MS;
+  for (let round = 0; round < 3; round += 1, atMs += 10 * 60 * SECOND_MS) {
+    const by = { hostname: 'w9@x', pid: round + 1 };
+    flood(on, 0, TASKS_MAX, atMs, (uuid) => started({ uuid: `${round} ${uuid}`, ...by }));
+    const beat = signal('worker-heartbeat', { ...by, active: TASKS_MAX, processed: TASKS_MAX });
+    on.cluster.apply({ ...beat, timestampMs: atMs + 101 * SECOND_MS }, atMs + 101 * SECOND_MS);
+    on.cluster.collect(atMs + 5 * 60 * SECOND_MS);
+    assert.ok(on.news().filter(({ kind }) => kind === 'task-lost').length > 0.9 * TASKS_MAX);
+    const thenMs = failTwice(on, `honest ${round} `, atMs + 5 * 60 * SECOND_MS);
+    on.cluster.collect(thenMs);
+    assert.deepEqual(failures(on), ALL_WELL);
+    const { size, bytes, bytesMax } = on.cluster.tables().tasks;
+    assert.ok(size <= TASKS_MAX && bytes <= bytesMax, `${size} tasks, ${bytes} bytes`);
+  }
+});
+
 test('running tasks are not evicted by any number of sent tasks', () => {
   const on = watch({ tasksMax: TASKS_MAX });
   for (let index = 0; index < HONEST; index += 1) {

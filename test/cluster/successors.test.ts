@@ -200,6 +200,23 @@ test('a warm shutdown that overlaps with its successor loses nothing', () => {
   }
 });
 
+test('a container that is killed after its goodbye loses its tasks once it is back, ten seconds after the last event', () => {
+  for (const pid of [17, 18]) {
+    const on = watch();
+    tell(on, [...running('over', 0), ...running('killed', 0), ...heartbeats(2, 8, 2, { clock: 90 })]);
+    tell(on, [
+      [10, signal('worker-offline', { active: 2, processed: 2, clock: 100 })],
+      [15, succeeded({ ...of('over'), clock: 101 })],
+      [22, signal('worker-online', { pid, clock: 2 })],
+      ...heartbeats(24, 40, 0, { pid, processed: 0, clock: 9 }),
+    ]);
+    upAt(on, 31.9);
+    assert.deepEqual(news(on), [GOODBYE]);
+    assert.deepEqual(upAt(on, 32.1), [[WORKER, true]]);
+    assert.deepEqual(news(on), pid === 17 ? [LOST] : [], 'with another pid it may still finish them');
+  }
+});
+
 test('a successor that came online while we were stalled is found', () => {
   const on = watch();
   tell(on, [[20, signal('worker-online')], ...running('u1', 21), ...heartbeats(22, 38, 1)]);
