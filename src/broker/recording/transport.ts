@@ -56,7 +56,7 @@ async function openReplay(file: string, clock: ReplayClock, signal: AbortSignal)
     for (; next.done !== true; next = await following.next()) {
       await reach(next.value.arrivedAtMs);
       if (signal.aborted) break;
-      deliver(next.value, clock.now());
+      deliver(next.value, clock.now(), next.value.arrivedAtMs);
       await pace();
     }
     clock.stop();
