@@ -178,3 +178,25 @@ for (const [which, old] of Object.entries(OLD)) {
     });
   }
 }
+
+for (const stopsUs of [true, false]) {
+  const whose = stopsUs ? 'we were stopped' : 'no event arrived';
+  test(`a process that is replaced twice while ${whose} exits once, and so does the one between`, () => {
+    const on = watch();
+    tell(on, [[0, signal('worker-online', { pid: 17 })], ...running('old', 1, { pid: 17 })]);
+    const story: Story = [
+      [24, signal('worker-online', { pid: 18 })],
+      ...heartbeats(26, 32, 0, { pid: 18, processed: 0 }),
+      [36, signal('worker-online', { pid: 19 })],
+      ...heartbeats(38, 100, 0, { pid: 19, processed: 0 }),
+    ];
+    // Nothing arrives from 10 s to 60 s.
+    const stoppedMs = stopsUs ? 50_000 : 0;
+    for (const [atS, event] of story) {
+      const arrivedMs = T0_MS + Math.max(60, atS) * 1_000;
+      on.cluster.apply({ ...event, timestampMs: T0_MS + atS * 1_000 }, arrivedMs, arrivedMs - stoppedMs);
+    }
+    upAt(on, 101, stoppedMs / 1_000);
+    assert.deepEqual(news(on), [LOST, REPLACED, REPLACED]);
+  });
+}
