@@ -83,6 +83,8 @@ export interface Variation {
   readonly isSolo?: boolean;
   /** The clock is set while a process restarts, not at any moment. */
   readonly setsAtRestarts?: boolean;
+  /** It is our clock that is set, and so far that times become implausible. */
+  readonly setsOurs?: boolean;
 }
 
 type Make = (by: Pick<EventBase, 'pid' | 'clock' | 'timestampMs' | 'implausibleMs'>) => CeleryEvent;
@@ -202,7 +204,7 @@ export interface Found extends Truth {
 /** What is found, and what is true; with a gap, what may be found at most. */
 export function findOut(
   story: RandomStory,
-  { isSolo = false, setsAtRestarts = false }: Variation = {},
+  { isSolo = false, setsAtRestarts = false, setsOurs = false }: Variation = {},
 ): { readonly found: Found; readonly truth: Found } {
   const { told, startsMs, truth } = live(story.lives, isSolo);
   const firstMs = T0_MS;
@@ -255,11 +257,12 @@ export function findOut(
   for (const { it, comesMs } of arriving) {
     collectUntil(comesMs - 1);
     gapIfDue(comesMs);
-    const reportedMs = it.atMs + offMs(it.atMs);
-    const isPlausible = Math.abs(reportedMs - comesMs) <= CLOCK_OFF_MS_MAX;
+    const reportedMs = it.atMs + (setsOurs ? 0 : offMs(it.atMs));
+    const wallMs = comesMs + (setsOurs ? 25 * offMs(comesMs) : 0);
+    const isPlausible = Math.abs(reportedMs - wallMs) <= CLOCK_OFF_MS_MAX;
     const times = isPlausible
       ? { timestampMs: reportedMs, implausibleMs: undefined }
-      : { timestampMs: comesMs, implausibleMs: reportedMs };
+      : { timestampMs: wallMs, implausibleMs: reportedMs };
     const event = it.make({ pid: it.pid, clock: it.clock, ...times });
     on.cluster.apply(event, comesMs, listenedAt(comesMs));
     if ('processed' in event && event.processed !== undefined) {

@@ -200,3 +200,38 @@ for (const stopsUs of [true, false]) {
     assert.deepEqual(news(on), [LOST, REPLACED, REPLACED]);
   });
 }
+
+/** Times as decoding gives them. */
+const TIMES: Readonly<Record<string, (event: CeleryEvent, atMs: number, arrivedMs: number) => CeleryEvent>> =
+  {
+    'the clock of the successor is an hour behind': (event, atMs) => ({
+      ...event,
+      timestampMs: T0_MS + atMs - (event.pid === 18 ? 3_600_000 : 0),
+    }),
+    'their clock is of 1970': (event, atMs, arrivedMs) => ({
+      ...event,
+      timestampMs: arrivedMs,
+      implausibleMs: atMs,
+    }),
+  };
+for (const [what, timed] of Object.entries(TIMES)) {
+  test(`what is delivered to a successor with another pid while we are stalled is not lost, where ${what}`, () => {
+    const on = watch();
+    const story: Story = [
+      [9, signal('worker-online', { pid: 17 })],
+      ...running('u1', 10, { pid: 17, clock: 20 }),
+      [24, signal('worker-online', { pid: 18 })],
+      [25, received({ ...of('u1'), pid: 18, clock: 5 })],
+      [26, started({ ...of('u1'), pid: 18, clock: 6 })],
+      ...heartbeats(27, 57, 1, { pid: 18 }),
+      [58, succeeded({ ...of('u1'), pid: 18, clock: 7 })],
+      ...heartbeats(59, 100, 0, { pid: 18 }),
+    ];
+    for (const [atS, event] of story) {
+      const arrivedMs = T0_MS + Math.max(60, atS) * 1_000;
+      on.cluster.apply(timed(event, atS * 1_000, arrivedMs), arrivedMs, arrivedMs);
+    }
+    upAt(on, 101);
+    assert.deepEqual(news(on), [REPLACED]);
+  });
+}
