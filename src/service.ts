@@ -189,13 +189,13 @@ function viewer({ name, retire, tell, yieldToLoop }: ServiceOptions, cluster: Cl
 function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, missing: MissingEvents): Deliver {
   const countEvent = self.eventsOf(name);
   let reserve: ExpansionReserve | undefined;
-  return (message, listenedMs) => {
+  return (message, listenedMs, steadyMs) => {
     reserve ??= new ExpansionReserve(listenedMs);
     const { events, rejections, implausible } = decode(message, listenedMs, reserve);
     for (const event of events) {
       missing.note(event);
       countEvent(event, message.arrivedAtMs);
-      cluster.apply(event, message.arrivedAtMs, listenedMs);
+      cluster.apply(event, steadyMs, listenedMs);
     }
     if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
     for (const { reason, detail } of rejections) {

@@ -10,10 +10,13 @@ import { encodeHeader, encodeMessage } from '../src/broker/recording/format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { ReadEvent } from '../src/meter/self-recorder.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
-import { startService } from '../src/service.ts';
+import { type ServiceOptions, startService } from '../src/service.ts';
 import { createYieldToLoop } from '../src/yielding.ts';
+import { content, field, tagged } from './broker/amqp/frames.ts';
+import { startScriptedBroker } from './broker/amqp/scripted-broker.ts';
 import { SETTINGS } from './cluster/events.ts';
 import { event } from './e2e/publish.ts';
+import { plainSdk } from './plain-sdk.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
 
@@ -44,7 +47,11 @@ function recording(
   return `recording:${file}`;
 }
 
-function serviceOn(t: TestContext, url: string) {
+function serviceOn(
+  t: TestContext,
+  url: string,
+  { meter = createNoopMeter(), cluster = SETTINGS }: Partial<Pick<ServiceOptions, 'meter' | 'cluster'>> = {},
+) {
   const loaded = loadConfig({ argv: [], env: { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop' } });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const [config] = loaded.config.services;
@@ -53,8 +60,8 @@ function serviceOn(t: TestContext, url: string) {
   const first = Promise.withResolvers<void>();
   const service = startService({
     ...config,
-    cluster: SETTINGS,
-    meter: createNoopMeter(),
+    cluster,
+    meter,
     retire: () => {},
     self: {
       eventsOf: () => (read, arrivedAtMs) => {
@@ -139,4 +146,24 @@ test('the expansion of its messages is bounded together, and allowed again a sec
   assert.equal(atMs.at(-1), 1_000);
   assert.ok(atMs.length > atOnce / 2 && atMs.length < atOnce, `${atMs.length}`);
   assert.deepEqual(dropped, Array<string>(atOnce + 1 - atMs.length).fill('decompression-too-costly'));
+});
+
+test('our clock may be set: the events that arrive then do not seem to be late', async (t) => {
+  const HOUR_MS = 3_600_000;
+  const broker = await startScriptedBroker(t);
+  const { provider, collect } = plainSdk();
+  const meter = provider.getMeter('shop');
+  const { service, first } = serviceOn(t, broker.url, { meter, cluster: { ...SETTINGS, windowMs: HOUR_MS } });
+  assert.equal(await service.ready, true);
+  const nowMs = Date.now();
+  t.mock.method(Date, 'now', () => nowMs + HOUR_MS);
+  const heartbeat = event('worker-heartbeat', { timestamp: nowMs / 1000 });
+  const headers = field('hostname', tagged('V'));
+  broker.send(broker.deliver(content(1, headers, Buffer.from(JSON.stringify(heartbeat)))));
+  await first;
+  const ages = (await collect()).filter(({ metric }) => metric === 'celery.worker.heartbeat.age');
+  assert.deepEqual(
+    ages.map(({ value }) => value < HOUR_MS / 2000),
+    [true],
+  );
 });

@@ -26,8 +26,9 @@ export interface RawMessage {
 /**
  * Receives each message, on the call stack of the socket’s read. Must not throw.
  * @param listenedMs `Transport.listenedMs` at that time
+ * @param steadyMs when it arrived, epoch ms, by a clock that is never set while connected
  */
-export type Deliver = (message: RawMessage, listenedMs: number) => void;
+export type Deliver = (message: RawMessage, listenedMs: number, steadyMs: number) => void;
 
 /** Why no session was opened. The session loop alone decides what happens next. */
 export type NotOpened =

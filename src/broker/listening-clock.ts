@@ -13,6 +13,8 @@ export class ListeningClock {
   /** Monotonic and epoch ms of the last proof; undefined while disconnected. */
   #provenAtMs: number | undefined;
   #wallAtProofMs: number | undefined;
+  /** Epoch ms less monotonic ms, when the connection began. */
+  #offsetMs = 0;
 
   /** Monotonic, ms. */
   get listenedMs(): number {
@@ -25,6 +27,7 @@ export class ListeningClock {
    * @param wallMs epoch ms
    */
   begin(upMs: number, wallMs: number): void {
+    this.#offsetMs = wallMs - upMs;
     this.#provenAtMs = upMs;
     this.#wallAtProofMs = wallMs;
   }
@@ -33,7 +36,13 @@ export class ListeningClock {
   proven(upMs: number, wallMs: number): void {
     if (this.#provenAtMs === undefined) return;
     this.#listenedMs += Math.min(Math.max(0, upMs - this.#provenAtMs), PROOFS_APART_MS_MAX);
-    this.begin(upMs, wallMs);
+    this.#provenAtMs = upMs;
+    this.#wallAtProofMs = wallMs;
+  }
+
+  /** When data last arrived, epoch ms, by a clock that is never set while connected. */
+  get steadyMs(): number {
+    return this.#offsetMs + (this.#provenAtMs ?? 0);
   }
 
   /** Whether nothing has arrived for so long that the broker should be asked for a proof of life. */

@@ -120,8 +120,8 @@ class SessionLoop {
       });
       if (opening.kind !== 'opened') return opening;
       this.#becameReady(attempt, opening.session.exchange);
-      return await opening.session.receive((message, listenedMs) =>
-        this.#deliver(attempt, message, listenedMs),
+      return await opening.session.receive((message, listenedMs, steadyMs) =>
+        this.#deliver(attempt, message, listenedMs, steadyMs),
       );
     } catch (error) {
       return { kind: 'refused', reason: this.#defect('transport', error) };
@@ -148,10 +148,10 @@ class SessionLoop {
   }
 
   /** The one guard around the processing of a message: a bug of ours must not cost the connection. */
-  #deliver(attempt: Attempt, message: RawMessage, listenedMs: number): void {
+  #deliver(attempt: Attempt, message: RawMessage, listenedMs: number, steadyMs: number): void {
     attempt.delivered = true;
     try {
-      this.#options.deliver(message, listenedMs);
+      this.#options.deliver(message, listenedMs, steadyMs);
     } catch (error) {
       this.#defect('deliver', error);
     }

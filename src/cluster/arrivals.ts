@@ -27,8 +27,6 @@ export function isFarBefore(clock: number, other: number): boolean {
 export interface FirstEvent {
   /** When it arrived, in listened time, ms, less its delay up to a window. */
   readonly seenMs: number;
-  /** The same less its whole delay. */
-  readonly sentAtMs: number;
   /** Its logical clock, and its system clock, epoch ms. */
   readonly clock: number;
   readonly reportedMs: number;

@@ -49,10 +49,10 @@ export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 export interface Cluster extends Answers {
   /**
    * Takes one event; what follows from it is observed within the reordering window.
-   * @param wallMs when it arrived, epoch ms
+   * @param steadyMs when it arrived, epoch ms, by a clock that is never set
    * @param listenedMs the same in listened time
    */
-  apply(event: CeleryEvent, wallMs: number, listenedMs: number): void;
+  apply(event: CeleryEvent, steadyMs: number, listenedMs: number): void;
   /**
    * Observes what has left the reordering window and what follows from the time alone. It takes steps, since there is much
    * of it after a burst; events may be applied between them. Run one at a time, each to its end.
@@ -109,8 +109,8 @@ export function createCluster(
   const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names);
 
-  function hold(event: WorkerTaskEvent, wallMs: number, listenedMs: number): void {
-    const instance = workers.instance(event, wallMs, listenedMs);
+  function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
+    const instance = workers.instance(event, steadyMs, listenedMs);
     const task = tasks.task(event.uuid, listenedMs);
     const { type, clock, timestampMs, implausibleMs } = event;
     const print = fingerprint(rankOf(type), instance.hash, clock, implausibleMs ?? timestampMs);
@@ -127,18 +127,18 @@ export function createCluster(
   }
 
   return {
-    apply(event, wallMs, listenedMs) {
+    apply(event, steadyMs, listenedMs) {
       workers.release(listenedMs, RELEASED_PER_EVENT);
       window.release(listenedMs, RELEASED_PER_EVENT);
       switch (event.type) {
         case 'worker-online':
         case 'worker-heartbeat':
         case 'worker-offline':
-          return workers.signal(event, wallMs, listenedMs);
+          return workers.signal(event, steadyMs, listenedMs);
         case 'task-sent':
           return applySending(context, event, listenedMs);
         default:
-          hold(event, wallMs, listenedMs);
+          hold(event, steadyMs, listenedMs);
       }
     },
     *settle(now) {

@@ -1,8 +1,9 @@
 /**
  * The order in which the events of one task happened: those of one process by its logical clock, all others by time. The
- * order of arrival makes no difference, unless a clock was set back while several processes had the task.
+ * order of arrival makes no difference, unless a clock was set while several processes had the task.
  */
 import { isFarBefore, placesAfter } from './arrivals.ts';
+import { LATE_EVENTS_MS } from './lateness.ts';
 import { apart } from './process-order.ts';
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
 
@@ -44,8 +45,20 @@ function isOfAnother(one: HeldEvent, other: HeldEvent): boolean {
   return isFarBefore(Math.min(one.clock, other.clock), Math.max(one.clock, other.clock));
 }
 
-/** Whether one happened before the other. */
+/**
+ * Whether processes of one worker with different pids sent them, and their times do not tell which came first: where they
+ * contradict the order of arrival by too much, the clock of their host was set.
+ */
+function isOrderOfArrival(one: HeldEvent, other: HeldEvent): boolean {
+  const { nodename, pid } = other.instance;
+  if (one.instance.pid === pid || one.instance.nodename !== nodename) return false;
+  if (one.implausibleTime || other.implausibleTime) return true;
+  return other.timestampMs - one.timestampMs > LATE_EVENTS_MS;
+}
+
+/** Whether one happened before the other, which arrived first. */
 export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
+  if (isOrderOfArrival(one, other)) return false;
   if (isOfAnother(one, other)) return placesAfter(one.place, other.place) < 0;
   const order =
     apart(one, other, one.instance.hash === other.instance.hash) || RANKS[one.type] - RANKS[other.type];

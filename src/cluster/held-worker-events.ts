@@ -18,8 +18,8 @@ export type KeptTexts = Pick<WorkerSignal, 'softwareVersion' | 'softwareSystem'>
 export interface Arrival {
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
-  /** When it was sent, in listened time: the same less its delay. */
-  readonly sentAtMs: number;
+  /** The same less its delay, up to a window. */
+  readonly seenMs: number;
   /** The number of the broker connection that it arrived on. */
   readonly session: number;
 }
@@ -37,7 +37,7 @@ export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' |
   readonly softwareVersion: string;
   readonly softwareSystem: string;
   readonly arrivedAtMs: number;
-  readonly sentAtMs: number;
+  readonly seenMs: number;
   readonly session: number;
   /** Its place in the arrivals of its pid. */
   place = 0;
@@ -57,7 +57,7 @@ export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' |
     this.softwareVersion = texts.softwareVersion;
     this.softwareSystem = texts.softwareSystem;
     this.arrivedAtMs = arrival.arrivedAtMs;
-    this.sentAtMs = arrival.sentAtMs;
+    this.seenMs = arrival.seenMs;
     this.session = arrival.session;
   }
 }

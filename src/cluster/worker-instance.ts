@@ -40,10 +40,8 @@ export class WorkerInstance {
   readonly arrivals: Arrivals;
   /** The place of its first event in the arrivals of its pid. */
   #startPlace = 0;
-  /** When it sent its first event, in listened time, ms; processes are ordered by it. */
-  firstSentAtMs: number;
-  /** Processes that started later were known before it: it may be gone, or a clock may be wrong. */
-  seemsLate = false;
+  /** When it sent its first event, by the clock of its host, epoch ms. */
+  readonly firstReportedMs: number;
   /** The number of the broker connection that its last event arrived on. */
   lastSession: number;
   /** The next process with the same pid: in a container, pid and nodename survive a restart. */
@@ -88,7 +86,7 @@ export class WorkerInstance {
     this.#tally = new StartTally(context.windowMs);
     this.firstSeenMs = this.lastSeenMs = first.seenMs;
     this.arrivals = new Arrivals(first);
-    this.firstSentAtMs = first.sentAtMs;
+    this.firstReportedMs = first.reportedMs;
     this.lastSession = first.session;
   }
 

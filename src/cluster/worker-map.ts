@@ -67,7 +67,10 @@ export class WorkerMap {
 
   /** Drops some processes of a worker. */
   dropProcesses(worker: Worker, dropped: ReadonlySet<WorkerInstance>, why: 'retired' | 'evicted'): void {
-    for (const instance of dropped) instance.drop(why);
+    for (const instance of dropped) {
+      instance.drop(why);
+      worker.droppedPid = instance.pid;
+    }
     const left = worker.instances.filter((instance) => !dropped.has(instance));
     this.#bytes -= PROCESS_BYTES * (worker.instances.length - left.length);
     worker.instances = left;

@@ -7,7 +7,7 @@ import { HeldWorkerEvent, HeldWorkerEvents, type KeptTexts } from './held-worker
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-events.ts';
-import { noteVersion, processOf, reorder, type Worker } from './worker.ts';
+import { noteVersion, processOf, type Worker } from './worker.ts';
 import { WORKER_EVENT_BYTES, workerEventsMax } from './worker-bounds.ts';
 import { type Death, deathOf, goneAtMs, isUp, type Timeouts } from './worker-death.ts';
 import { type InstanceContext, WorkerInstance } from './worker-instance.ts';
@@ -86,18 +86,18 @@ export class WorkerTable {
   }
 
   /** Takes a worker event. */
-  signal(event: WorkerSignal, wallMs: number, listenedMs: number): void {
+  signal(event: WorkerSignal, steadyMs: number, listenedMs: number): void {
     const worker = this.#workers.use(event.hostname);
     if (worker === undefined) return;
-    const lateMs = Math.max(0, wallMs - event.timestampMs);
-    const arrival = { arrivedAtMs: listenedMs, sentAtMs: listenedMs - lateMs, session: this.#session };
+    const seenMs = listenedMs - this.#delayMs(event, steadyMs);
+    const arrival = { arrivedAtMs: listenedMs, seenMs, session: this.#session };
     const held = new HeldWorkerEvent(event, this.#textsOf(event), arrival);
     const known = processOf(worker, event.pid);
     const hasRestarted = event.type === 'worker-online' && known?.isSuccessor(held, this.#session) === true;
     const instance =
       known !== undefined && hasRestarted
         ? this.#replace(worker, known, held)
-        : this.#seen(worker, known, event, lateMs, listenedMs);
+        : this.#seen(worker, known, event, seenMs);
     if (instance.dropped !== undefined) return;
     instance.hold(held);
     this.#events.add(held);
@@ -107,10 +107,10 @@ export class WorkerTable {
    * The process of an event that has just arrived. Any event is a sign of life, but does not undo a `worker-offline`: in a
    * warm shutdown it comes first, and the ends of the last tasks follow.
    */
-  instance(event: EventBase, wallMs: number, listenedMs: number): WorkerInstance {
+  instance(event: EventBase, steadyMs: number, listenedMs: number): WorkerInstance {
     const worker = this.#workers.use(event.hostname);
     const known = worker && processOf(worker, event.pid);
-    return this.#seen(worker, known, event, Math.max(0, wallMs - event.timestampMs), listenedMs);
+    return this.#seen(worker, known, event, listenedMs - this.#delayMs(event, steadyMs));
   }
 
   /** The only queue that the worker consumes; '' if there are several, or if they are unknown. */
@@ -174,18 +174,20 @@ export class WorkerTable {
     });
   }
 
+  /** How long the event took, as far as the sender’s clock can be right: a delay makes no difference. */
+  #delayMs({ timestampMs, implausibleMs }: EventBase, steadyMs: number): number {
+    if (implausibleMs !== undefined) return 0;
+    return Math.min(Math.max(0, steadyMs - timestampMs), this.#settings.windowMs);
+  }
+
   #seen(
     worker: Worker | undefined,
     known: WorkerInstance | undefined,
     event: EventBase,
-    lateMs: number,
-    listenedMs: number,
+    seenMs: number,
   ): WorkerInstance {
-    // When it was sent, if the sender’s clock can be right: a delay makes no difference.
-    const seenMs = listenedMs - Math.min(lateMs, this.#settings.windowMs);
-    if (known === undefined) return this.#newInstance(worker, event, seenMs, listenedMs - lateMs);
+    if (known === undefined) return this.#newInstance(worker, event, seenMs);
     known.seen(event, seenMs, this.#session);
-    if (worker !== undefined) reorder(worker, known, listenedMs);
     return known;
   }
 
@@ -193,10 +195,9 @@ export class WorkerTable {
     worker: Worker | undefined,
     { hostname, pid, clock, timestampMs, implausibleMs: reportedMs = timestampMs }: EventBase,
     seenMs: number,
-    sentAtMs: number,
     place = 1,
   ): WorkerInstance {
-    const first = { seenMs, sentAtMs, clock, reportedMs, place, session: this.#session };
+    const first = { seenMs, clock, reportedMs, place, session: this.#session };
     // The worker’s own string, so that names compare fast.
     const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#context, first);
     if (worker === undefined) {
@@ -222,14 +223,11 @@ export class WorkerTable {
 
   /** @param first the first event of the new process */
   #replace(worker: Worker, instance: WorkerInstance, first: HeldWorkerEvent): WorkerInstance {
-    const seenMs = Math.max(first.sentAtMs, first.arrivedAtMs - this.#settings.windowMs);
-    // It follows the old process, however its clock was set.
-    const sentAtMs = Math.max(first.sentAtMs, instance.firstSentAtMs);
     // A `worker-online` has just arrived, and has no place yet.
     const lastPlace = instance.arrivals.last + (first.place === 0 ? 1 : 0);
     const { clock, timestampMs, implausibleMs } = first;
     const event = { hostname: worker.nodename, pid: instance.pid, clock, timestampMs, implausibleMs };
-    const successor = this.#newInstance(worker, event, seenMs, sentAtMs, lastPlace);
+    const successor = this.#newInstance(worker, event, first.seenMs, lastPlace);
     instance.replaceBy(successor, first.place || lastPlace);
     return successor;
   }

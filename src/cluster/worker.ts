@@ -1,5 +1,4 @@
 /** One worker with its processes, and which of them sent an event. It decides nothing else. */
-import { hasPassed, LATE_EVENTS_MS } from './lateness.ts';
 import type { WorkerVersion } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -7,6 +6,8 @@ export interface Worker {
   readonly nodename: string;
   /** In order of their start; more than one after a restart, or if workers share a name. */
   instances: readonly WorkerInstance[];
+  /** The pid of the process that was dropped last. */
+  droppedPid: number | undefined;
   /** The queue it consumes if there is only one, known by remote control; '' otherwise. */
   onlyQueue: string;
   /** `worker-appeared` was observed. */
@@ -25,7 +26,7 @@ export function isClient(nodename: string): boolean {
 }
 
 export function newWorker(nodename: string): Worker {
-  return { nodename, instances: [], onlyQueue: '', hasAppeared: false, versions: [] };
+  return { nodename, instances: [], droppedPid: undefined, onlyQueue: '', hasAppeared: false, versions: [] };
 }
 
 /** The newest process with that pid. */
@@ -35,28 +36,17 @@ export function processOf({ instances }: Worker, pid: number): WorkerInstance | 
   return last?.pid === pid ? last : instances.findLast((instance) => instance.pid === pid);
 }
 
-/** Adds a new process. A late event of a process that is gone must not seem to be its successor’s. */
+/**
+ * Adds a new process. Processes start in the order in which they are first heard of: clocks may be set. But a late event of
+ * one that was dropped must not seem to be its successor’s.
+ */
 export function addProcess(worker: Worker, instance: WorkerInstance): void {
-  const { instances } = worker;
-  const at = instances.findLastIndex((other) => other.firstSentAtMs <= instance.firstSentAtMs) + 1;
-  // It may have exited long ago.
-  instance.hasExited = instance.seemsLate = at < instances.length;
+  const { instances, droppedPid } = worker;
+  const isBefore = ({ pid, firstReportedMs }: WorkerInstance): boolean =>
+    instance.pid !== droppedPid || pid === droppedPid || firstReportedMs <= instance.firstReportedMs;
+  const at = instances.findLastIndex(isBefore) + 1;
+  instance.hasExited = at < instances.length;
   worker.instances = instances.toSpliced(at, 0, instance);
-}
-
-/** Makes a process that seemed gone the newest if only it goes on: a clock is wrong, or our process was stalled. */
-export function reorder(worker: Worker, instance: WorkerInstance, listenedMs: number): void {
-  if (!instance.seemsLate || !hasPassed(LATE_EVENTS_MS, instance.firstSeenMs, listenedMs)) return;
-  const others = worker.instances.filter((each) => each !== instance);
-  // Pool solo is silent while it runs a task.
-  const mayBeSilent = ({ runs, beatsWhileRunning }: WorkerInstance): boolean =>
-    runs > 0 && !beatsWhileRunning;
-  const isGone = (each: WorkerInstance): boolean =>
-    !mayBeSilent(each) && hasPassed(LATE_EVENTS_MS, each.lastSeenMs, listenedMs);
-  if (!others.every(isGone)) return;
-  instance.seemsLate = instance.hasExited = false;
-  instance.firstSentAtMs = instance.firstSeenMs;
-  worker.instances = [...others, instance];
 }
 
 /** Notes the version that the newest process reported. */

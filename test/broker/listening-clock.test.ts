@@ -72,6 +72,19 @@ test('the wall clock stops while disconnected and is correct again afterwards', 
   assert.equal(wallS(31), 31);
 });
 
+test('the steady time goes on as our clock was when the connection began, whatever it is set to', () => {
+  const listening = new ListeningClock();
+  listening.begin(1_000, WALL_MS);
+  listening.proven(2_500, WALL_MS + 3_600_000);
+  assert.equal(listening.steadyMs, WALL_MS + 1_500);
+  listening.proven(3_000, WALL_MS - 90_000_000);
+  assert.equal(listening.steadyMs, WALL_MS + 2_000);
+  listening.end();
+  listening.begin(10_000, WALL_MS + 3_600_000);
+  listening.proven(11_000, WALL_MS);
+  assert.equal(listening.steadyMs, WALL_MS + 3_601_000);
+});
+
 test('in a quiet cluster with replies only, all time counts', () => {
   const listening = new ListeningClock();
   listening.begin(0, WALL_MS);

@@ -72,7 +72,7 @@ test('a session reports its exchange, after reporting that it was declared', asy
 test('after a broken session another follows at once, and messages keep arriving', async (t) => {
   const session: Step = () =>
     opened(async (deliver) => {
-      deliver(MESSAGE, 0);
+      deliver(MESSAGE, 0, 0);
       return LOST;
     });
   const { delivered, listener, attempts, told, pass } = listenScripted(t, [session, session, session]);
@@ -240,8 +240,8 @@ test('an internal error during a message is reported, and costs neither the sess
   };
   const step: Step = (options) =>
     opened((deliver) => {
-      deliver(MESSAGE, 0);
-      deliver(MESSAGE, 0);
+      deliver(MESSAGE, 0, 0);
+      deliver(MESSAGE, 0, 0);
       return untilStopped(options);
     });
   const { told, listener, pass } = listenScripted(t, [step], { deliver });

@@ -28,14 +28,14 @@ function watched(max = 1_000): {
   return {
     events,
     sender(nodename) {
-      const first = { seenMs: 0, sentAtMs: 0, clock: 1, reportedMs: T0_MS, place: 1, session: 0 };
+      const first = { seenMs: 0, clock: 1, reportedMs: T0_MS, place: 1, session: 0 };
       const instance = new WorkerInstance(nodename, 17, context, first);
       return {
         sends(processed, atMs, arrivedAtMs = atMs) {
           const event = signal('worker-heartbeat', { processed, clock: atMs, timestampMs: T0_MS + atMs });
           const held = new HeldWorkerEvent(event, event, {
             arrivedAtMs,
-            sentAtMs: arrivedAtMs,
+            seenMs: arrivedAtMs,
             session: 0,
           });
           instance.hold(held);

@@ -77,6 +77,16 @@ export function randomStory(hasGaps: boolean): fc.Arbitrary<RandomStory> {
   });
 }
 
+/** What is otherwise in a story. */
+export interface Variation {
+  /** Each process has a pid of its own, and is silent while it runs a task, like the pool solo. */
+  readonly isSolo?: boolean;
+  /** The clock is set while a process restarts, not at any moment. */
+  readonly setsAtRestarts?: boolean;
+  /** It is our clock that is set, and so far that times become implausible. */
+  readonly setsOurs?: boolean;
+}
+
 type Make = (by: Pick<EventBase, 'pid' | 'clock' | 'timestampMs' | 'implausibleMs'>) => CeleryEvent;
 interface Told {
   readonly atMs: number;
@@ -90,6 +100,8 @@ interface Told {
 export interface Truth {
   readonly exits: number;
   readonly goodbyes: number;
+  /** Exits of processes that have no successor. */
+  readonly silent: number;
   /** Names of tasks, sorted. */
   readonly lost: readonly string[];
   readonly succeeded: number;
@@ -97,6 +109,8 @@ export interface Truth {
 
 interface Lived {
   readonly told: readonly Told[];
+  /** When each process starts. */
+  readonly startsMs: readonly number[];
   readonly truth: Truth;
 }
 
@@ -107,17 +121,19 @@ interface Running {
 }
 
 /** What they tell, in the order in which they do. */
-function live(lives: readonly Life[]): Lived {
+function live(lives: readonly Life[], isSolo: boolean): Lived {
   const told: Told[] = [];
+  const startsMs: number[] = [];
   const lost: string[] = [];
   let [nowMs, pid, clusterClock, ended, lastClock, lastProcessed] = [T0_MS, 17, 1, 0, 0, 0];
   let killed: readonly Running[] = [];
   for (const [index, each] of lives.entries()) {
     if (index > 0) {
       nowMs += each.pauseMs;
-      if (!each.hasSamePid) pid += 1;
+      if (isSolo || !each.hasSamePid) pid += 1;
     }
     const beginMs = nowMs;
+    startsMs.push(beginMs);
     const endMs = beginMs + each.beats * BEAT_MS + 900;
     // It waits a second for the answers of the others.
     const readyMs = beginMs + (each.mingles ? 1_000 : 0);
@@ -145,7 +161,8 @@ function live(lives: readonly Life[]): Lived {
       rank: number,
     ) => says.push({ atMs, rank, make: (by) => signal(type, { ...by, ...figures(atMs) }) });
     word('worker-online', beginMs, 0);
-    for (let beat = 1; beat <= each.beats; beat += 1) word('worker-heartbeat', beginMs + beat * BEAT_MS, 1);
+    for (let atMs = beginMs + BEAT_MS; atMs < endMs; atMs += BEAT_MS)
+      if (!isSolo || figures(atMs).active === 0) word('worker-heartbeat', atMs, 1);
     for (const { uuid, startMs, stopMs } of runs) {
       says.push({ atMs: startMs - 10, rank: 0, make: (by) => received({ ...by, uuid, name: uuid }) });
       says.push({ atMs: startMs, rank: 1, make: (by) => started({ ...by, uuid }) });
@@ -173,7 +190,9 @@ function live(lives: readonly Life[]): Lived {
   }
   lost.push(...killed.map(({ uuid }) => uuid));
   const goodbyes = lives.filter(({ saysGoodbye }) => saysGoodbye).length;
-  return { told, truth: { exits: lives.length, goodbyes, lost: lost.sort(), succeeded: ended } };
+  const silent = lives.at(-1)?.saysGoodbye === true ? 0 : 1;
+  const truth = { exits: lives.length, goodbyes, silent, lost: lost.sort(), succeeded: ended };
+  return { told, startsMs, truth };
 }
 
 export interface Found extends Truth {
@@ -183,13 +202,20 @@ export interface Found extends Truth {
 }
 
 /** What is found, and what is true; with a gap, what may be found at most. */
-export function findOut(story: RandomStory): { readonly found: Found; readonly truth: Found } {
-  const { told, truth } = live(story.lives);
+export function findOut(
+  story: RandomStory,
+  { isSolo = false, setsAtRestarts = false, setsOurs = false }: Variation = {},
+): { readonly found: Found; readonly truth: Found } {
+  const { told, startsMs, truth } = live(story.lives, isSolo);
   const firstMs = T0_MS;
   const lastMs = told.at(-1)?.atMs ?? T0_MS;
   const momentOf = (share: number): number => firstMs + share * (lastMs - firstMs);
+  const sets = story.clockSets.map(({ at, byMs }, index) => ({
+    fromMs: setsAtRestarts ? (startsMs[index + 1] ?? Number.POSITIVE_INFINITY) : momentOf(at),
+    byMs,
+  }));
   const offMs = (atMs: number): number =>
-    story.clockSets.reduce((sum, set) => sum + (atMs >= momentOf(set.at) ? set.byMs : 0), 0);
+    sets.reduce((sum, { fromMs, byMs }) => sum + (atMs >= fromMs ? byMs : 0), 0);
   const holdFromMs = story.holdUp && momentOf(story.holdUp.at);
   const arrives = (atMs: number, delayMs: number): number => {
     if (story.holdUp === undefined || holdFromMs === undefined) return atMs + delayMs;
@@ -231,11 +257,12 @@ export function findOut(story: RandomStory): { readonly found: Found; readonly t
   for (const { it, comesMs } of arriving) {
     collectUntil(comesMs - 1);
     gapIfDue(comesMs);
-    const reportedMs = it.atMs + offMs(it.atMs);
-    const isPlausible = Math.abs(reportedMs - comesMs) <= CLOCK_OFF_MS_MAX;
+    const reportedMs = it.atMs + (setsOurs ? 0 : offMs(it.atMs));
+    const wallMs = comesMs + (setsOurs ? 25 * offMs(comesMs) : 0);
+    const isPlausible = Math.abs(reportedMs - wallMs) <= CLOCK_OFF_MS_MAX;
     const times = isPlausible
       ? { timestampMs: reportedMs, implausibleMs: undefined }
-      : { timestampMs: comesMs, implausibleMs: reportedMs };
+      : { timestampMs: wallMs, implausibleMs: reportedMs };
     const event = it.make({ pid: it.pid, clock: it.clock, ...times });
     on.cluster.apply(event, comesMs, listenedAt(comesMs));
     if ('processed' in event && event.processed !== undefined) {
@@ -256,6 +283,7 @@ export function findOut(story: RandomStory): { readonly found: Found; readonly t
   const found: Found = {
     exits: exits.length,
     goodbyes: exits.filter(({ reason }) => reason === 'goodbye').length,
+    silent: exits.filter(({ reason }) => reason === 'silence').length,
     lost: on.observed.flatMap((it) => (it.kind === 'task-lost' ? [it.run.task] : [])).sort(),
     succeeded: on.observed.filter(({ kind }) => kind === 'task-succeeded').length,
     refuted: on.observed.filter(({ kind }) => kind === 'loss-refuted').length,

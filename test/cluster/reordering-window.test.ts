@@ -17,7 +17,7 @@ const instance = (nodename: string, pid = 17) =>
     nodename,
     pid,
     { windowMs, observe: () => {}, onEarly: () => {}, onRestart: () => {} },
-    { seenMs: T0_MS, sentAtMs: T0_MS, clock: 1, reportedMs: T0_MS, place: 1, session: 0 },
+    { seenMs: T0_MS, clock: 1, reportedMs: T0_MS, place: 1, session: 0 },
   );
 const W1 = instance('w1@shop');
 

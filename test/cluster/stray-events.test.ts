@@ -6,7 +6,7 @@ import { heartbeat } from './stories.ts';
 
 function eventAt(arrivedAtMs: number): HeldWorkerEvent {
   const event = heartbeat(0);
-  return new HeldWorkerEvent(event, event, { arrivedAtMs, sentAtMs: arrivedAtMs, session: 0 });
+  return new HeldWorkerEvent(event, event, { arrivedAtMs, seenMs: arrivedAtMs, session: 0 });
 }
 
 test('one event proves nothing; a second one does, though the process has sent another meanwhile', () => {

@@ -127,39 +127,111 @@ for (const [what, greets, backS] of [
   });
 }
 
-/** How far the successor's clock is off, and since when and how far ours. */
+/** How far the successor’s clock is off, and since when and how far ours. */
 const CLOCKS: Readonly<Record<string, { offMs?: number; setAtS?: number; setMs?: number }>> = {
   'all clocks are right': {},
   'the clock of the successor is ten seconds behind': { offMs: -10_000 },
   'the clock of the successor is an hour behind': { offMs: -3_600_000 },
   'the clock of the successor is an hour ahead': { offMs: 3_600_000 },
-  'our clock is set forward by half a minute': { setAtS: 10, setMs: 30_000 },
-  'our clock is set forward by an hour': { setAtS: 10, setMs: 3_600_000 },
-  'our clock is set back by an hour': { setAtS: 10, setMs: -3_600_000 },
+  'our clock is set forward by ten seconds': { setAtS: 22, setMs: 10_000 },
+  'our clock is set forward by half a minute': { setAtS: 22, setMs: 30_000 },
+  'our clock is set forward by an hour': { setAtS: 22, setMs: 3_600_000 },
+  'our clock is set back by an hour': { setAtS: 22, setMs: -3_600_000 },
 };
-for (const [what, { offMs = 0, setAtS = 0, setMs = 0 }] of Object.entries(CLOCKS)) {
-  test(`a successor with another pid is found, and is up, where ${what}`, () => {
+/** What the old process sends before it is killed with the task `old`. */
+const OLD: Readonly<Record<string, Story>> = {
+  'sent heartbeats while it ran a task': [
+    ...running('old', 0, { pid: 17 }),
+    ...heartbeats(2, 20, 1, { pid: 17 }),
+  ],
+  'sent no heartbeat while it ran a task': [
+    [0, signal('worker-online', { pid: 17 })],
+    ...heartbeats(2, 18, 0, { pid: 17, processed: 0 }),
+    ...running('old', 19, { pid: 17 }),
+  ],
+  'lived for three seconds': [[18, signal('worker-online', { pid: 17 })], ...running('old', 21, { pid: 17 })],
+};
+for (const [which, old] of Object.entries(OLD)) {
+  for (const [what, { offMs = 0, setAtS = 0, setMs = 0 }] of Object.entries(CLOCKS)) {
+    test(`the successor of a process that ${which} is found, and is up, where ${what}`, () => {
+      const on = watch();
+      const beats = (fromS: number, toS: number): Story =>
+        heartbeats(fromS, toS, 0, { pid: 18, processed: 0 });
+      const story: Story = [
+        ...old,
+        [25, signal('worker-online', { pid: 18 })],
+        ...beats(26, 60),
+        // Pool solo is silent while it runs a task.
+        ...running('new', 61, { pid: 18 }),
+        [86, succeeded({ ...of('new'), pid: 18 })],
+        ...beats(88, 100),
+      ];
+      let collectS = 20;
+      for (const [atS, event] of story) {
+        for (; collectS < atS; collectS += 5) assert.deepEqual(upAt(on, collectS), [[WORKER, true]]);
+        const listenedMs = T0_MS + atS * 1_000;
+        const timestampMs = listenedMs + (event.pid === 18 ? offMs : 0);
+        on.cluster.apply({ ...event, timestampMs }, listenedMs + (atS >= setAtS ? setMs : 0), listenedMs);
+      }
+      upAt(on, 101);
+      assert.deepEqual(news(on), [LOST, REPLACED]);
+    });
+  }
+}
+
+for (const stopsUs of [true, false]) {
+  const whose = stopsUs ? 'we were stopped' : 'no event arrived';
+  test(`a process that is replaced twice while ${whose} exits once, and so does the one between`, () => {
     const on = watch();
-    const beats = (fromS: number, toS: number, active: number, pid: number): Story =>
-      heartbeats(fromS, toS, active, { pid, processed: active });
+    tell(on, [[0, signal('worker-online', { pid: 17 })], ...running('old', 1, { pid: 17 })]);
     const story: Story = [
-      ...running('old', 0),
-      ...beats(2, 20, 1, 17),
-      [25, signal('worker-online', { pid: 18 })],
-      ...beats(26, 60, 0, 18),
-      // Pool solo is silent while it runs a task.
-      ...running('new', 61, { pid: 18 }),
-      [86, succeeded({ ...of('new'), pid: 18 })],
-      ...beats(88, 100, 0, 18),
+      [24, signal('worker-online', { pid: 18 })],
+      ...heartbeats(26, 32, 0, { pid: 18, processed: 0 }),
+      [36, signal('worker-online', { pid: 19 })],
+      ...heartbeats(38, 100, 0, { pid: 19, processed: 0 }),
     ];
-    let collectS = 5;
+    // Nothing arrives from 10 s to 60 s.
+    const stoppedMs = stopsUs ? 50_000 : 0;
     for (const [atS, event] of story) {
-      for (; collectS < atS; collectS += 5) assert.deepEqual(upAt(on, collectS), [[WORKER, true]]);
-      const listenedMs = T0_MS + atS * 1_000;
-      const timestampMs = listenedMs + (event.pid === 18 ? offMs : 0);
-      on.cluster.apply({ ...event, timestampMs }, listenedMs + (atS >= setAtS ? setMs : 0), listenedMs);
+      const arrivedMs = T0_MS + Math.max(60, atS) * 1_000;
+      on.cluster.apply({ ...event, timestampMs: T0_MS + atS * 1_000 }, arrivedMs, arrivedMs - stoppedMs);
+    }
+    upAt(on, 101, stoppedMs / 1_000);
+    assert.deepEqual(news(on), [LOST, REPLACED, REPLACED]);
+  });
+}
+
+/** Times as decoding gives them. */
+const TIMES: Readonly<Record<string, (event: CeleryEvent, atMs: number, arrivedMs: number) => CeleryEvent>> =
+  {
+    'the clock of the successor is an hour behind': (event, atMs) => ({
+      ...event,
+      timestampMs: T0_MS + atMs - (event.pid === 18 ? 3_600_000 : 0),
+    }),
+    'their clock is of 1970': (event, atMs, arrivedMs) => ({
+      ...event,
+      timestampMs: arrivedMs,
+      implausibleMs: atMs,
+    }),
+  };
+for (const [what, timed] of Object.entries(TIMES)) {
+  test(`what is delivered to a successor with another pid while we are stalled is not lost, where ${what}`, () => {
+    const on = watch();
+    const story: Story = [
+      [9, signal('worker-online', { pid: 17 })],
+      ...running('u1', 10, { pid: 17, clock: 20 }),
+      [24, signal('worker-online', { pid: 18 })],
+      [25, received({ ...of('u1'), pid: 18, clock: 5 })],
+      [26, started({ ...of('u1'), pid: 18, clock: 6 })],
+      ...heartbeats(27, 57, 1, { pid: 18 }),
+      [58, succeeded({ ...of('u1'), pid: 18, clock: 7 })],
+      ...heartbeats(59, 100, 0, { pid: 18 }),
+    ];
+    for (const [atS, event] of story) {
+      const arrivedMs = T0_MS + Math.max(60, atS) * 1_000;
+      on.cluster.apply(timed(event, atS * 1_000, arrivedMs), arrivedMs, arrivedMs);
     }
     upAt(on, 101);
-    assert.deepEqual(news(on), [LOST, REPLACED]);
+    assert.deepEqual(news(on), [REPLACED]);
   });
 }

@@ -24,7 +24,7 @@ const INSTANCE = new WorkerInstance(
   'w1@shop',
   17,
   { windowMs: 1_000, observe: () => {}, onEarly: () => {}, onRestart: () => {} },
-  { seenMs: T0_MS, sentAtMs: T0_MS, clock: 1, reportedMs: T0_MS, place: 1, session: 0 },
+  { seenMs: T0_MS, clock: 1, reportedMs: T0_MS, place: 1, session: 0 },
 );
 
 const PAY = { task: 'shop.pay', queue: 'orders', worker: 'w1@shop' };

@@ -150,7 +150,8 @@ class AmqpSession implements Session {
   }
 
   #handOver(message: RawMessage): void {
-    if (this.#phase === 'open') this.#deliver?.(message, this.#listening.listenedMs);
+    const { listenedMs, steadyMs } = this.#listening;
+    if (this.#phase === 'open') this.#deliver?.(message, listenedMs, steadyMs);
   }
 
   readonly #stop = (): void => {

@@ -60,7 +60,7 @@ async function openReplay(
     for (; next.done !== true; next = await following.next()) {
       await reach(next.value.arrivedAtMs);
       if (signal.aborted) break;
-      deliver(next.value, clock.now());
+      deliver(next.value, clock.now(), next.value.arrivedAtMs);
       await pace();
     }
     clock.stop();
