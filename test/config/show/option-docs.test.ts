@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileOf, flagOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
+import { envOf, fileOf, flagOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
 import { optionsHelp, restriction } from '../../../src/config/show/option-docs.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
@@ -48,8 +48,8 @@ test('docs/configuration.md has the table of options (UPDATE=1 rewrites it)', ()
 
 test('the README has the most important options, each with its first sentence', () => {
   const rows = COMMON.map((key) => {
-    const { env, default: value, doc } = OPTIONS[key];
-    const [variable = flagOf(key)] = env.toReversed();
+    const { default: value, doc } = OPTIONS[key];
+    const [variable = flagOf(key)] = envOf(key).toReversed();
     const [sentence = doc] = /^.*?[.;](?= |$)/.exec(doc) ?? [];
     const meaning = sentence.replace(/;$/, '.');
     return [`\`${variable}\``, value === undefined ? '' : `\`${value}\``, meaning];
