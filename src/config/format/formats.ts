@@ -11,11 +11,17 @@ export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly expected: string };
 
+interface NumberSchema {
+  readonly type: 'integer' | 'number';
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+}
+
 /** The JSON Schema type of a value in a configuration file. */
 export type ScalarSchema =
   | { readonly type: 'boolean' }
-  | { readonly type: 'integer'; readonly minimum: number; readonly maximum: number }
-  | { readonly type: 'number'; readonly exclusiveMinimum?: number; readonly maximum?: number }
+  | NumberSchema
   | { readonly type: 'string'; readonly enum?: readonly string[]; readonly maxLength?: number };
 
 type Unit = 'seconds' | 'milliseconds' | 'bytes';
@@ -55,37 +61,34 @@ export function format<T>(
   };
 }
 
-/** A whole number from `min` to `max`, without exponent, fraction or plus sign. */
-export function wholeNumber(min: number, max: number, unit?: Unit): Format<number> {
-  return format(
-    `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`,
-    (text) => {
-      const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= min && value <= max ? { ok: true, value } : undefined;
-    },
-    { schema: { type: 'integer', minimum: min, maximum: max }, unit },
-  );
+/** @param written how the number may be written */
+function number(expects: string, written: RegExp, schema: NumberSchema, unit?: Unit): Format<number> {
+  const read = (text: string): Reading<number> | undefined => {
+    const value = written.test(text) ? Number(text) : Number.NaN;
+    return isWithin(schema, value) ? { ok: true, value } : undefined;
+  };
+  return format(expects, read, { schema, unit });
 }
 
-export const finiteNumber: Format<number> = format(
-  'a finite number',
-  (text) => {
-    const value = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-    return Number.isFinite(value) ? { ok: true, value } : undefined;
-  },
-  { schema: { type: 'number' } },
-);
+/** Whether a number fits a schema. @param scale units of the value per unit of the schema */
+export function isWithin(schema: NumberSchema, value: number, scale = 1): boolean {
+  const { type, minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Number.MAX_VALUE } = schema;
+  const isAbove = value >= minimum * scale && value > exclusiveMinimum * scale;
+  return isAbove && value <= maximum * scale && (type === 'number' || Number.isInteger(value));
+}
+
+/** A whole number from `min` to `max`, without exponent, fraction or plus sign. */
+export function wholeNumber(min: number, max: number, unit?: Unit): Format<number> {
+  const expects = `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`;
+  return number(expects, /^-?\d{1,15}$/, { type: 'integer', minimum: min, maximum: max }, unit);
+}
+
+export const finiteNumber = number('a finite number', /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i, { type: 'number' });
 
 /** Seconds, above 0 and at most `maxS`, with up to three decimals. */
 export function seconds(maxS: number): Format<number> {
-  return format(
-    `seconds, above 0 and at most ${maxS}`,
-    (text) => {
-      const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-      return value > 0 && value <= maxS ? { ok: true, value } : undefined;
-    },
-    { schema: { type: 'number', exclusiveMinimum: 0, maximum: maxS }, unit: 'seconds' },
-  );
+  const schema = { type: 'number', exclusiveMinimum: 0, maximum: maxS } as const;
+  return number(`seconds, above 0 and at most ${maxS}`, /^\d{1,9}(\.\d{1,3})?$/, schema, 'seconds');
 }
 
 /** One word of a list; `anyCase` where OpenTelemetry ignores case. */
