@@ -1,12 +1,12 @@
 /** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
+import { chooseMetrics, type MetricEntry } from '../meter/metric-choice.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
 import { urlsWithSsl } from './file/broker-section.ts';
 import type { FileService } from './file/celery-section.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
-import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
 import { SERVICE_NAME } from './option-rules.ts';
 import { type OptionKey, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';

@@ -181,6 +181,7 @@ const ROOMS: readonly Room[] = [
     values: [
       'broker/broker-url.ts',
       'meter/catalog.ts',
+      'meter/metric-choice.ts',
       'otlp/collect/wildcard.ts',
       'otlp/signal-paths.ts',
       'self/log-level.ts',

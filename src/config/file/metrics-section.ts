@@ -1,8 +1,8 @@
 /** `metrics` of a configuration file, for all services or for one: settings by metric name or pattern. */
-import { METRIC_NAMES } from '../../meter/catalog.ts';
+import { METRIC_NAMES, optInAttributesOf } from '../../meter/catalog.ts';
+import { fits, type MetricEntry } from '../../meter/metric-choice.ts';
 import { line, trueOrFalse } from '../format/formats.ts';
 import { nameFault } from '../format/metric-list.ts';
-import { fits, type MetricEntry, optInsOf } from '../metric-choice.ts';
 import type { FileValue } from './file-value.ts';
 import { list, map, mapOf, placed, present, type Shape } from './shape.ts';
 
@@ -35,8 +35,8 @@ const entryOf = (name: string) =>
 
 /** An opt-in attribute of the metric, or of any metric that the pattern matches. */
 function attributeOf(name: string): Shape<string> {
-  const known = METRIC_NAMES.filter((metric) => fits(name, metric)).flatMap((metric) =>
-    optInsOf(metric).map((optIn) => optIn.slice(metric.length + 1)),
+  const known: readonly string[] = METRIC_NAMES.filter((metric) => fits(name, metric)).flatMap(
+    optInAttributesOf,
   );
   const read = (item: FileValue): string | undefined => {
     const requested = attribute.read(item);

@@ -1,6 +1,6 @@
 /** The formats of lists of metrics and of opt-in attributes; both are checked against the catalog. */
 import { isMetricName, METRIC_NAMES, OPT_INS, type OptIn } from '../../meter/catalog.ts';
-import { fits } from '../metric-choice.ts';
+import { fits } from '../../meter/metric-choice.ts';
 import { type Format, format } from './formats.ts';
 import { hint } from './near-miss.ts';
 import { quote } from './redaction.ts';

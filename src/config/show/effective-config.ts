@@ -3,14 +3,13 @@
  * program will use, not what was given, and hides secrets.
  */
 import type { BrokerUrl } from '../../broker/broker-url.ts';
-import { METRIC_NAMES } from '../../meter/catalog.ts';
+import { METRIC_NAMES, optInAttributesOf, optInOf } from '../../meter/catalog.ts';
 import type { View } from '../../otlp/collect/view.ts';
 import type { OtlpSettings } from '../../otlp/otlp-settings.ts';
 import { printable } from '../../printable.ts';
 import type { Config, ServiceConfig } from '../config.ts';
 import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
-import { optInsOf } from '../metric-choice.ts';
 import { isRecorded, SERVICE_NAME } from '../option-rules.ts';
 import { EXPORT_ROWS, fileOf, type OptionKey, type SetValue, serviceRows, settingsIn } from '../options.ts';
 import type { Origins } from '../origins.ts';
@@ -47,11 +46,11 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
     [at('resource', SERVICE_NAME), service.name],
     ...attributeLines(at('resource'), service.attributes),
     ...METRIC_NAMES.flatMap((name): Line[] => {
-      const asked = optInsOf(name).filter((optIn) => choice.optIns.has(optIn));
-      const attributes = asked.map((optIn) => optIn.slice(name.length + 1));
+      const attributes = optInAttributesOf(name);
+      const asked = attributes.filter((key) => choice.optIns.has(optInOf(name, key)));
       return [
         [at('metrics', name, 'enabled'), choice.metrics.has(name)],
-        [at('metrics', name, 'attributes'), optInsOf(name).length === 0 ? undefined : attributes],
+        [at('metrics', name, 'attributes'), attributes.length === 0 ? undefined : asked],
       ];
     }),
   ];
