@@ -93,7 +93,7 @@ export function seconds(maxS: number): Format<number> {
 
 /** One word of a list; `anyCase` where OpenTelemetry ignores case. */
 export function oneOf<const T extends string>(words: readonly T[], parts?: { anyCase: boolean }): Format<T> {
-  const expects = words.length === 1 ? words.join() : `one of ${words.join(', ')}`;
+  const expects = `one of ${words.join(', ')}`;
   const read = (text: string): Reading<T> | undefined => {
     const wanted = parts?.anyCase === true ? text.toLowerCase() : text;
     const value = words.find((word) => word === wanted);
