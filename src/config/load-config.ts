@@ -11,7 +11,7 @@ import { type GivenAttribute, type GivenAttributes, readResource } from './file/
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
 import { inOrder, type Mistake } from './mistake.ts';
-import { SERVICE_NAME } from './option-rules.ts';
+import { type Options, SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
   flagOf,
@@ -29,7 +29,6 @@ import {
   type Given,
   type GivenTexts,
   type OptionSources,
-  type Options,
   readOptions,
 } from './read-options.ts';
 import { brokerSettings, plainAttributes, serviceConfig, serviceParts } from './service-config.ts';

@@ -7,10 +7,9 @@ import type { ServiceConfig } from './config.ts';
 import { urlsWithSsl } from './file/broker-section.ts';
 import type { FileService } from './file/celery-section.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
-import { SERVICE_NAME } from './option-rules.ts';
+import { type Options, SERVICE_NAME } from './option-rules.ts';
 import { type OptionKey, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
-import type { Options } from './read-options.ts';
 
 /**
  * What is known of a service before all mistakes are.

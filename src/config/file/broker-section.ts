@@ -10,7 +10,7 @@ import {
 } from '../../broker/broker-url.ts';
 import { type Format, oneOf } from '../format/formats.ts';
 import { certificateFile, keyFile } from '../format/pem-file.ts';
-import { isRecorded, NO_BROKER, type OptionReader } from '../option-rules.ts';
+import { isRecorded, NO_BROKER, type Options } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
 import { map, mapOf, present, refused, type Shape } from './shape.ts';
 
@@ -72,7 +72,7 @@ export const USE_SSL: Shape<BrokerTls> = {
 export function urlsWithSsl(
   ssl: FileValue | undefined,
   tls: BrokerTls | undefined,
-  options: OptionReader,
+  options: Options,
 ): BrokerUrls | undefined {
   const urls = options.value('broker_url');
   if (ssl === undefined || ssl.isNull || urls === undefined) return urls;
