@@ -42,7 +42,12 @@ const selector = into(
     meterVersion: text,
     meterSchemaUrl: refused('the meters have no schema URL'),
   }),
-  ({ instrumentType: instrumentKind, ...others }) => ({ ...others, instrumentKind }),
+  ({ instrumentType: instrumentKind, ...others }, place) => {
+    if (place.entries().every(([, value]) => value.isNull)) {
+      place.complain('at least one criterion, such as instrument_name ("*" for all metrics)');
+    }
+    return { ...others, instrumentKind };
+  },
 );
 
 /** An aggregation without settings. */
