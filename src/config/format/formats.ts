@@ -44,21 +44,10 @@ export interface Format<T> {
 export function format<T>(
   expects: string,
   read: (text: string) => Reading<T> | undefined,
-  parts?: {
-    flagAlone?: boolean;
-    show?: (text: string) => string;
-    schema?: ScalarSchema;
-    unit?: Unit | undefined;
-  },
+  parts?: Partial<Omit<Format<T>, 'expects' | 'read'>>,
 ): Format<T> {
-  return {
-    expects,
-    schema: parts?.schema ?? { type: 'string' },
-    flagAlone: parts?.flagAlone ?? false,
-    read: (text) => read(text) ?? { ok: false, expected: expects },
-    show: parts?.show ?? quote,
-    unit: parts?.unit,
-  };
+  const byDefault = { schema: { type: 'string' }, flagAlone: false, show: quote } as const;
+  return { ...byDefault, ...parts, expects, read: (text) => read(text) ?? { ok: false, expected: expects } };
 }
 
 /** @param written how the number may be written */
