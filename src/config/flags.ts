@@ -6,11 +6,16 @@ import { hint } from './format/near-miss.ts';
 import { COMMAND_LINE, type Mistake } from './mistake.ts';
 import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
 
+const ONLY_FLAGS = 'only flags (quote values that contain spaces)';
+
 /** Reads the arguments after the name of the command. */
 export function readFlags(argv: readonly string[], command: OptionCommand) {
   const keys = new Map(optionRows(command).map(([key]) => [flagOf(key), key]));
   const given = new Map<OptionKey, string>();
   const mistakes: Mistake[] = [];
+  const refuse = (path: string, source: string, expected: string): void => {
+    mistakes.push({ path, source, expected });
+  };
   let afterUnknown = false;
   for (let index = 0; index < argv.length; index += 1) {
     const [flag, inline] = split(argv[index] ?? '');
@@ -18,7 +23,7 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
     if (key === undefined) {
       const isFlag = /^-[^-]|^--./.test(flag);
       if (isFlag) mistakes.push(unknownFlag(flag, command));
-      else if (!afterUnknown) mistakes.push(strayArgument(index));
+      else if (!afterUnknown) refuse(COMMAND_LINE, `argument ${index + 1} after the command`, ONLY_FLAGS);
       // What follows an unknown flag is its value: one mistake, not two.
       afterUnknown = isFlag && inline === undefined;
       continue;
@@ -30,8 +35,8 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
     const isNext = inline === undefined && !format.flagAlone && !keys.has(split(next)[0]);
     if (isNext) index += 1;
     const text = (inline ?? (format.flagAlone ? 'true' : isNext ? next : '')).trim();
-    if (text === '') mistakes.push(wrongUse(key, `a value: ${format.expects}`));
-    else if (given.has(key)) mistakes.push(wrongUse(key, 'this flag only once'));
+    if (text === '') refuse(key, flag, `a value: ${format.expects}`);
+    else if (given.has(key)) refuse(key, flag, 'this flag only once');
     else given.set(key, text);
   }
   return { given, mistakes };
@@ -41,10 +46,6 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
 function split(argument: string): readonly [flag: string, value: string | undefined] {
   const [, flag = argument, value] = /^(--?[^=]+)=(.*)$/s.exec(argument) ?? [];
   return [flag, value];
-}
-
-function wrongUse(key: OptionKey, expected: string): Mistake {
-  return { path: key, source: flagOf(key), expected };
 }
 
 function unknownFlag(flag: string, command: OptionCommand): Mistake {
@@ -57,13 +58,5 @@ function unknownFlag(flag: string, command: OptionCommand): Mistake {
       elsewhere === undefined
         ? `a flag of ${command}${hint(flag.toLowerCase(), known)}`
         : `a flag of ${command}; this one belongs to ${elsewhere[1].commands.join(' and ')}`,
-  };
-}
-
-function strayArgument(index: number): Mistake {
-  return {
-    path: COMMAND_LINE,
-    source: `argument ${index + 1} after the command`,
-    expected: 'only flags (quote values that contain spaces)',
   };
 }
