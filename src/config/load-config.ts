@@ -36,16 +36,10 @@ import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
 
-interface Refused {
-  readonly ok: false;
-  readonly mistakes: readonly Mistake[];
-}
-
 /** A configuration, or all mistakes in it, which are safe to print. */
-export type LoadedConfig<C = Config> = { readonly ok: true; readonly config: C } | Refused;
-
-/** A configuration with the origin of each value. */
-type ResolvedConfig = { readonly ok: true; readonly config: Config; readonly origins: Origins } | Refused;
+export type LoadedConfig<C = Config> =
+  | { readonly ok: true; readonly config: C }
+  | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
 /**
  * The configuration of `run`: flag, else environment, else file, else default. A file is read only if an option names one;
@@ -73,14 +67,17 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
   };
 }
 
-/** @param command its name appears in mistakes; both commands have the same configuration */
-export function resolveConfig(command: 'run' | 'config', sources: OptionSources): ResolvedConfig {
+/**
+ * The configuration and the origin of each value, or all mistakes.
+ * @param command its name appears in mistakes; both commands have the same configuration
+ */
+export function resolveConfig(command: 'run' | 'config', sources: OptionSources) {
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
   const file = path === undefined ? undefined : openConfigFile(path.text, path.source, mistakes);
   // Unknown variables cannot be checked: the file may refer to them.
-  if (path !== undefined && file === undefined) return { ok: false, mistakes };
+  if (path !== undefined && file === undefined) return { ok: false, mistakes } as const;
   if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
   const root = file?.root;
   const origins = new Origins(root);
@@ -118,19 +115,16 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) {
-    return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') };
+    return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') } as const;
   }
   noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
-  return {
-    ok: true,
-    origins,
-    config: {
-      services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
-      otlp: otlpSettings(options, meter),
-      self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
-      logLevel: options.need('log_level'),
-    },
+  const config: Config = {
+    services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
+    otlp: otlpSettings(options, meter),
+    self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
+    logLevel: options.need('log_level'),
   };
+  return { ok: true, config, origins } as const;
 }
 
 /** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
