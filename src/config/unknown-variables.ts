@@ -6,8 +6,6 @@ import { nearest } from './format/near-miss.ts';
 import { ENVIRONMENT, type Mistake } from './mistake.ts';
 import { optionRows } from './options.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const PREFIX = 'CELERY_OTEL_';
 
 /**
@@ -27,24 +25,20 @@ const PRINTABLE = /^[A-Z0-9_]{1,80}$/iu;
  * @param used variables that a configuration file refers to
  */
 export function unknownVariables(
-  env: Environment,
+  env: Readonly<Record<string, string | undefined>>,
   used: ReadonlySet<string> = new Set(),
 ): readonly Mistake[] {
   const known = new Set(optionRows().flatMap(([, row]) => row.env));
-  const services = servicesIn(env);
+  // The prefixes of the variables of such services.
+  const services = Object.entries(env).flatMap(([name, text = '']) =>
+    ADDRESS.test(text) ? (PORT.exec(name)?.slice(1) ?? []) : [],
+  );
   const isOfService = (name: string): boolean =>
     services.some((service) => name.startsWith(service) && OF_SERVICE.test(name.slice(service.length)));
   return Object.entries(env)
     .filter(([name, text]) => name.startsWith(PREFIX) && (text ?? '').trim() !== '')
     .filter(([name]) => !known.has(name) && !used.has(name) && !isOfService(name))
     .map(([name]) => mistakeIn(name));
-}
-
-/** The prefixes of the variables of such services. */
-function servicesIn(env: Environment): readonly string[] {
-  return Object.entries(env).flatMap(([name, text = '']) =>
-    ADDRESS.test(text) ? (PORT.exec(name)?.slice(1) ?? []) : [],
-  );
 }
 
 function mistakeIn(name: string): Mistake {
