@@ -135,7 +135,7 @@ function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
 /** A mistake for a flag, if its setting comes from the file alone. */
 function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fileName: string): Mistake[] {
   const { scope } = OPTIONS[key];
-  const inFile = fileOf(key)?.replace('EXPORTER', exporter);
+  const inFile = fileOf(key, exporter);
   const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
   if (inFile === undefined || !isThere) return [];
   return [{ path: key, source: flagOf(key), expected: `no such flag with ${fileName}; set ${inFile} there` }];
@@ -155,7 +155,7 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
 function noteOrigins(options: Options, scopes: readonly OptionScope[], origins: Origins): void {
   const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
   for (const [key, { scope }] of optionRows('run')) {
-    const path = parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
+    const path = parsePath(fileOf(key, exporter) ?? key);
     // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.
     const at = key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path;
     if (scopes.includes(scope)) origins.note(at, options.source(key));

@@ -412,11 +412,11 @@ function withoutOtlp(key: OptionKey): string {
   return key.replace(/^otlp_/, '');
 }
 
-/** The path of an option in a configuration file; undefined if it has none. */
-export function fileOf(key: OptionKey): string | undefined {
+/** The path of an option in a configuration file with such an exporter; undefined if it has none. */
+export function fileOf(key: OptionKey, exporter = 'EXPORTER'): string | undefined {
   const { scope, file } = OPTIONS[key];
   if (scope === 'cluster') return `celery.${key}`;
-  if (scope === 'export') return file ?? `${EXPORTER}.${withoutOtlp(key)}`;
+  if (scope === 'export') return (file ?? `${EXPORTER}.${withoutOtlp(key)}`).replace('EXPORTER', exporter);
   return scope === 'service' ? (file ?? `celery.services.NAME.${key}`) : file;
 }
 

@@ -117,7 +117,7 @@ export function readMeterProvider(
   const { otlp_grpc: grpc, otlp_http: http } = reader?.exporter ?? {};
   const exporter = http !== undefined && grpc === undefined ? 'otlp_http' : 'otlp_grpc';
   const protocol = exporter === 'otlp_grpc' ? 'grpc' : (`http/${http?.encoding ?? 'protobuf'}` as const);
-  const pathOf = (key: OptionKey) => parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
+  const pathOf = (key: OptionKey) => parsePath(fileOf(key, exporter) ?? key);
   const otlp = root.find([...pathOf('otlp_protocol'), exporter]);
   // By the standard, an unset variable means a missing value. But nobody wants a header without its secret, or metrics sent
   // to localhost instead.

@@ -24,12 +24,11 @@ function isWithin(from: string, to: string): boolean {
   return from === '' || from === to || to.startsWith(`${from}.`) || to.startsWith(`${from}[`);
 }
 
-/** Parses a path of a table. @param words placeholders and their replacements */
-export function parsePath(text: string, words: Readonly<Record<string, string>> = {}): FilePath {
+/** Parses a path of a table. */
+export function parsePath(text: string): FilePath {
   return text.split('.').flatMap((step) => {
     const [, key = step, index] = /^(.*)\[(\d+)\]$/.exec(step) ?? [];
-    const named = Object.hasOwn(words, key) ? (words[key] ?? key) : key;
-    return index === undefined ? [named] : [named, Number(index)];
+    return index === undefined ? [key] : [key, Number(index)];
   });
 }
 

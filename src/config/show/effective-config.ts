@@ -99,9 +99,7 @@ function otlpLines(otlp: OtlpSettings): readonly Line[] {
     [[...at, 'endpoint'], exporter.endpoint.replace(/\?.*$/s, `?${MASK}`)],
     [[...at, 'tls', 'insecure'], protocol === 'grpc' ? exporter.insecure : undefined],
     ...Object.keys(exporter.headers).map((header): Line => [[...at, 'headers', header], MASK]),
-    ...settingLines(settingsIn(otlp, EXPORT_ROWS), (key) =>
-      parsePath(fileOf(key) ?? key, { EXPORTER: name }),
-    ),
+    ...settingLines(settingsIn(otlp, EXPORT_ROWS), (key) => parsePath(fileOf(key, name) ?? key)),
     [
       [...at, 'temporality_preference'],
       streams.temporality === 'lowmemory' ? 'low_memory' : streams.temporality,
