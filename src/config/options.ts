@@ -79,10 +79,8 @@ const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
 const MIB = 1024 * 1024;
 
-/** Leaves room for the id that is appended, within an AMQP name. */
-const QUEUE_PREFIX_BYTES_MAX = 200;
-/** Leaves room for what Celery adds, within an AMQP name. */
-const CONTROL_EXCHANGE_BYTES_MAX = 200;
+/** Leaves room for what follows, within an AMQP name: the id of a queue, or what Celery adds to an exchange. */
+const PREFIX_BYTES_MAX = 200;
 
 const READER = 'meter_provider.readers[0].periodic';
 const EXPORTER = `${READER}.exporter.EXPORTER`;
@@ -143,7 +141,7 @@ const ROWS = {
   }),
   event_queue_prefix: ofBroker({
     doc: "Prefix of the name of the queue that is declared for the events, as in Celery's own setting.",
-    format: line(QUEUE_PREFIX_BYTES_MAX),
+    format: line(PREFIX_BYTES_MAX),
     setting: 'broker.amqp.eventQueuePrefix',
     default: 'celeryev',
     transport: 'amqp',
@@ -158,7 +156,7 @@ const ROWS = {
   }),
   control_exchange: ofService({
     doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting; not used yet.",
-    format: line(CONTROL_EXCHANGE_BYTES_MAX),
+    format: line(PREFIX_BYTES_MAX),
     env: ['CELERY_CONTROL_EXCHANGE'],
     setting: 'controlExchange',
     default: 'celery',
