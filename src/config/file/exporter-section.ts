@@ -23,7 +23,7 @@ const CARDINALITY_LIMIT = 2000;
 
 const DAY_MS = 86_400_000;
 
-const READER: FilePath = ['meter_provider', 'readers', 0, 'periodic'];
+const LIMITS: FilePath = ['meter_provider', 'readers', 0, 'periodic', 'cardinality_limits'];
 
 export const pointsPerRequest = wholeNumber(1, 1_000_000);
 
@@ -105,7 +105,7 @@ export const METER_PROVIDER = map({
   views: VIEWS,
 });
 
-type Reader = Read<typeof PERIODIC> | undefined;
+type Reader = Read<typeof PERIODIC>;
 
 /** @param root the whole file @param meter what was read of it */
 export function readMeterProvider(
@@ -134,6 +134,10 @@ export function readMeterProvider(
     grpc?.tls?.insecure,
     given.get('otlp_endpoint')?.text ?? defaultEndpoint(protocol),
   );
+  for (const kind of ['counter', 'histogram', 'observable_gauge']) {
+    const limits = [kind, 'default'].map((key) => root.find([...LIMITS, key]));
+    origins.note([...LIMITS, kind], limits.find((limit) => limit?.isNull === false)?.source);
+  }
   return {
     /** Its key in the file. */
     exporter,
@@ -145,19 +149,19 @@ export function readMeterProvider(
         : { path: key },
     headers: readHeaders(otlp, grpc ?? http, origins),
     views: meter?.views ?? [],
-    limits: readLimits(root.find(READER), reader, origins),
+    limits: limitsOf(reader?.cardinality_limits),
     pointsPerRequestMax: reader?.['max_export_batch_size/development'],
   };
 }
 
 /** The file's value of an option, as text of that option. */
-function textOf(key: OptionKey, place: FileValue | undefined, reader: Reader): string | undefined {
+function textOf(key: OptionKey, place: FileValue | undefined, reader: Reader = {}): string | undefined {
   const text = place?.plain(OPTIONS[key].format);
   if (text === 'low_memory') return 'lowmemory';
   if (text !== '0') return text;
   // 0 means no limit, but an export must end before the next one.
   const { interval = defaultOf('metric_export_interval'), timeout = defaultOf('metric_export_timeout') } =
-    reader ?? {};
+    reader;
   if (key === 'metric_export_timeout') return String(interval);
   return key === 'otlp_timeout' ? String(Math.min(timeout || interval, interval)) : text;
 }
@@ -206,24 +210,10 @@ function readHeaders(
 }
 
 /** Only for the instruments that exist here: counters, histograms and observable gauges. */
-function readLimits(
-  place: FileValue | undefined,
-  reader: Reader,
-  origins: Origins,
-): StreamSettings['limits'] {
-  const limits = reader?.cardinality_limits ?? {};
-  const general = place?.find(['cardinality_limits', 'default']);
-  const limitOf = (kind: 'counter' | 'histogram' | 'observable_gauge'): number => {
-    if (place !== undefined && limits[kind] === undefined) {
-      origins.note([...place.path, 'cardinality_limits', kind], general?.source);
-    }
-    return limits[kind] ?? limits.default ?? CARDINALITY_LIMIT;
-  };
-  return {
-    counter: limitOf('counter'),
-    histogram: limitOf('histogram'),
-    gauge: limitOf('observable_gauge'),
-  };
+function limitsOf(given: Reader['cardinality_limits'] = {}): StreamSettings['limits'] {
+  const { default: limit = CARDINALITY_LIMIT } = given;
+  const { counter = limit, histogram = limit, observable_gauge: gauge = limit } = given;
+  return { counter, histogram, gauge };
 }
 
 /** The settings of `otlp/`. @param meter undefined without a file */
@@ -232,7 +222,6 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
   const protocol = options.need('otlp_protocol');
   const endpoint = endpointOf(options);
   if (endpoint?.ok !== true) throw new Error('an invalid endpoint passed the rules');
-  const limits = { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT };
   return {
     exporter: {
       protocol,
@@ -250,7 +239,7 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
       temporality: options.need('otlp_temporality_preference'),
       histograms: options.need('otlp_default_histogram_aggregation'),
       views: meter?.views ?? [],
-      limits: meter?.limits ?? limits,
+      limits: meter?.limits ?? limitsOf(),
     },
     schedule: {
       intervalMs,
