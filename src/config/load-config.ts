@@ -77,7 +77,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
   const file = path === undefined ? undefined : openConfigFile(path.text, path.source, mistakes);
   // Unknown variables cannot be checked: the file may refer to them.
-  if (path !== undefined && file === undefined) return { ok: false, mistakes } as const;
+  if (path !== undefined && file === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
   if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
   const root = file?.root;
   const origins = new Origins(root);
@@ -115,7 +115,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) {
-    return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') } as const;
+    return { ok: false, mistakes: inOrder(mistakes) } as const;
   }
   noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
   const config: Config = {

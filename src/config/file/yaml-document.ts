@@ -42,7 +42,10 @@ const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
 
 const ALIASES_MAX = 100;
 
-/** The document, and the mistakes in its syntax by their lines. */
+/**
+ * The document, and the mistakes in its syntax by their lines. The parser may report the same mistake for each token of a
+ * line.
+ */
 export function readYaml(text: string) {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -77,13 +80,7 @@ export function readYaml(text: string) {
   if (aliases > ALIASES_MAX || (mistakes.length === 0 && !isBounded(document))) {
     mistakes.push({ line: 1, expected: SYNTAX.RESOURCE_EXHAUSTION });
   }
-  // The parser may report the same mistake for each token of a line.
-  const once = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]));
-  return {
-    document,
-    mistakes: [...once.values()].sort((a, b) => a.line - b.line),
-    lineOf,
-  };
+  return { document, mistakes, lineOf };
 }
 
 /** Whether its aliases can be expanded: nested aliases can turn a few lines into gigabytes. */
