@@ -4,7 +4,7 @@
  */
 import { type KeyedRow, OPTIONS, type OptionKey, serviceRows } from '../options.ts';
 import type { Given } from '../read-options.ts';
-import { readBrokerUrl, TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
+import { TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { FILE_METRICS } from './metrics-section.ts';
@@ -80,8 +80,11 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
 function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
   const { format } = OPTIONS[key];
-  const text = key === 'broker_url' ? readBrokerUrl(value, format) : value.text(format);
-  if (text === undefined) return;
+  // As in Celery, the addresses of a broker may be a list.
+  const items = key === 'broker_url' ? value.items() : [];
+  const texts = (items.length === 0 ? [value] : items).map((item) => item.text(format));
+  if (texts.includes(undefined)) return;
+  const text = texts.join(';');
   const reading = format.read(text);
   if (reading.ok) given.set(key, { path: showPath(value.path), source: value.source, text });
   else value.complain(reading.expected, format.show(text));
