@@ -65,21 +65,11 @@ function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) =>
 
 /** Only the label of an address is safe to print; its parameters have their own lines. */
 function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
-  if (url.scheme === 'recording') {
-    return [
-      [at, url.label],
-      [[...at, 'speed'], url.speed],
-    ];
-  }
-  const { tls } = url;
-  return [
-    [at, url.label],
-    [[...at, 'heartbeat'], url.heartbeatS],
-    [[...at, 'ssl', 'ca_certs'], tls?.caFile],
-    [[...at, 'ssl', 'certfile'], tls?.certFile],
-    [[...at, 'ssl', 'keyfile'], tls?.keyFile],
-    [[...at, 'ssl', 'cert_reqs'], tls === undefined ? undefined : tls.verify ? 'required' : 'none'],
-  ];
+  if (url.scheme === 'recording') return [[at, url.label], ...linesOf(at, { speed: url.speed })];
+  const { label, heartbeatS: heartbeat, tls } = url;
+  const certReqs = tls?.verify === true ? 'required' : 'none';
+  const ssl = tls && { caCerts: tls.caFile, certfile: tls.certFile, keyfile: tls.keyFile, certReqs };
+  return [[at, label], ...linesOf(at, { heartbeat, ssl })];
 }
 
 function attributeLines(at: FilePath, attributes: ServiceConfig['attributes']): readonly Line[] {
@@ -89,10 +79,10 @@ function attributeLines(at: FilePath, attributes: ServiceConfig['attributes']): 
 function otlpLines(otlp: OtlpSettings): readonly Line[] {
   const { exporter, streams, schedule } = otlp;
   const { protocol } = exporter;
+  const { temporality } = streams;
   const name = protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http';
   const reader: FilePath = ['meter_provider', 'readers', 0, 'periodic'];
   const at = [...reader, 'exporter', name];
-  const limits = [...reader, 'cardinality_limits'];
   return [
     [[...reader, 'max_export_batch_size/development'], schedule.pointsPerRequestMax],
     [[...at, 'encoding'], protocol === 'grpc' ? undefined : protocol.slice('http/'.length)],
@@ -100,13 +90,8 @@ function otlpLines(otlp: OtlpSettings): readonly Line[] {
     [[...at, 'tls', 'insecure'], protocol === 'grpc' ? exporter.insecure : undefined],
     ...Object.keys(exporter.headers).map((header): Line => [[...at, 'headers', header], MASK]),
     ...settingLines(settingsIn(otlp, EXPORT_ROWS), (key) => parsePath(fileOf(key, name) ?? key)),
-    [
-      [...at, 'temporality_preference'],
-      streams.temporality === 'lowmemory' ? 'low_memory' : streams.temporality,
-    ],
-    [[...limits, 'counter'], streams.limits.counter],
-    [[...limits, 'histogram'], streams.limits.histogram],
-    [[...limits, 'observable_gauge'], streams.limits.gauge],
+    [[...at, 'temporality_preference'], temporality === 'lowmemory' ? 'low_memory' : temporality],
+    ...linesOf([...reader, 'cardinality_limits'], streams.limits),
     ...streams.views.flatMap((view, index) => viewLines(['meter_provider', 'views', index], view)),
   ];
 }
@@ -124,6 +109,7 @@ function viewLines(at: FilePath, { selector, stream: { aggregation, ...others } 
 const NAMES: Readonly<Record<string, string>> = {
   instrumentKind: 'instrument_type',
   cardinalityLimit: 'aggregation_cardinality_limit',
+  gauge: 'observable_gauge',
 };
 
 /** All leaves of a value, under the standard's names. */
