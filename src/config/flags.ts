@@ -3,7 +3,7 @@
  * flag may be part of an unquoted secret.
  */
 import { hint } from './format/near-miss.ts';
-import { COMMAND_LINE, type Mistake } from './mistake.ts';
+import type { Mistake } from './mistake.ts';
 import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
 
 const ONLY_FLAGS = 'only flags (quote values that contain spaces)';
@@ -23,7 +23,7 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
     if (key === undefined) {
       const isFlag = /^-[^-]|^--./.test(flag);
       if (isFlag) mistakes.push(unknownFlag(flag, command));
-      else if (!afterUnknown) refuse(COMMAND_LINE, `argument ${index + 1} after the command`, ONLY_FLAGS);
+      else if (!afterUnknown) refuse('command line', `argument ${index + 1} after the command`, ONLY_FLAGS);
       // What follows an unknown flag is its value: one mistake, not two.
       afterUnknown = isFlag && inline === undefined;
       continue;
@@ -52,7 +52,7 @@ function unknownFlag(flag: string, command: OptionCommand): Mistake {
   const elsewhere = optionRows().find(([key]) => flagOf(key) === flag);
   const known = optionRows(command).map(([key]) => flagOf(key));
   return {
-    path: COMMAND_LINE,
+    path: 'command line',
     source: /^--?[a-z][a-z0-9_-]{0,40}$/i.test(flag) ? flag : 'a flag',
     expected:
       elsewhere === undefined

@@ -17,12 +17,6 @@ export interface Mistake {
   readonly expected: string;
 }
 
-/** The path of mistakes in arguments that belong to no option. */
-export const COMMAND_LINE = 'command line';
-
-/** The path of mistakes in variables that belong to no option. */
-export const ENVIRONMENT = 'environment';
-
 /** The path of mistakes in a configuration file as a whole. */
 export const CONFIG_FILE = 'configuration file';
 

@@ -3,7 +3,7 @@
  * prints no values.
  */
 import { nearest } from './format/near-miss.ts';
-import { ENVIRONMENT, type Mistake } from './mistake.ts';
+import type { Mistake } from './mistake.ts';
 import { optionRows } from './options.ts';
 
 const PREFIX = 'CELERY_OTEL_';
@@ -45,7 +45,7 @@ function mistakeIn(name: string): Mistake {
   const meant = intended();
   const near = meant.get(nearest(name.slice(PREFIX.length).toUpperCase(), [...meant.keys()]) ?? '');
   return {
-    path: ENVIRONMENT,
+    path: 'environment',
     source: PRINTABLE.test(name) ? name : `a variable ${PREFIX}…`,
     expected: `a known variable${near === undefined ? '' : ` (did you mean ${near}?)`}`,
   };
