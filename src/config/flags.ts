@@ -30,11 +30,13 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
     }
     afterUnknown = false;
     const { format } = OPTIONS[key];
+    // A switch alone means `true`.
+    const isSwitch = format.schema.type === 'boolean';
     const next = argv[index + 1] ?? '';
     // The next argument may be another flag.
-    const isNext = inline === undefined && !format.flagAlone && !keys.has(split(next)[0]);
+    const isNext = inline === undefined && !isSwitch && !keys.has(split(next)[0]);
     if (isNext) index += 1;
-    const text = (inline ?? (format.flagAlone ? 'true' : isNext ? next : '')).trim();
+    const text = (inline ?? (isSwitch ? 'true' : isNext ? next : '')).trim();
     if (text === '') refuse(key, flag, `a value: ${format.expects}`);
     else if (given.has(key)) refuse(key, flag, 'this flag only once');
     else given.set(key, text);

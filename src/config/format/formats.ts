@@ -32,8 +32,6 @@ export interface Format<T> {
   readonly schema: ScalarSchema;
   /** The unit of a number; part of `expects`, never of a text. */
   readonly unit?: Unit | undefined;
-  /** Whether its flag may be used without a value, which means `true`. */
-  readonly flagAlone: boolean;
   /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
   /** The text, safe to print. */
@@ -46,7 +44,7 @@ export function format<T>(
   read: (text: string) => Reading<T> | undefined,
   parts?: Partial<Omit<Format<T>, 'expects' | 'read'>>,
 ): Format<T> {
-  const byDefault = { schema: { type: 'string' }, flagAlone: false, show: quote } as const;
+  const byDefault = { schema: { type: 'string' }, show: quote } as const;
   return { ...byDefault, ...parts, expects, read: (text) => read(text) ?? { ok: false, expected: expects } };
 }
 
@@ -99,7 +97,7 @@ export const trueOrFalse: Format<boolean> = format(
     const word = text.toLowerCase();
     return word === 'true' || word === 'false' ? { ok: true, value: word === 'true' } : undefined;
   },
-  { flagAlone: true, schema: { type: 'boolean' } },
+  { schema: { type: 'boolean' } },
 );
 
 /** Text on one line, at most `bytesMax` bytes in UTF-8. */

@@ -5,7 +5,7 @@ import { fileOf, flagOf, type OptionCommand, type OptionRow, optionRows } from '
 export function optionsHelp(command?: OptionCommand): string {
   return optionRows(command)
     .map(([key, row]) => {
-      const head = `  ${flagOf(key)}${row.format.flagAlone ? '' : ' VALUE'}`;
+      const head = `  ${flagOf(key)}${row.format.schema.type === 'boolean' ? '' : ' VALUE'}`;
       const only = command === undefined && row.commands.length === 1 ? `; ${row.commands.join()} only` : '';
       const env = row.env.length === 0 ? '' : `; environment: ${row.env.join(', ')}`;
       // The export options are left to the documents, because their paths need explanation.
