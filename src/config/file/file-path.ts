@@ -17,11 +17,8 @@ function showKey(key: string, index: number): string {
 
 /** Whether two paths are equal, or one is a prefix of the other. */
 export function isRelated(one: string, other: string): boolean {
-  return isWithin(one, other) || isWithin(other, one);
-}
-
-function isWithin(from: string, to: string): boolean {
-  return from === '' || from === to || to.startsWith(`${from}.`) || to.startsWith(`${from}[`);
+  const [outer, inner] = one.length < other.length ? [one, other] : [other, one];
+  return outer === '' || (inner.startsWith(outer) && /^[.[]|^$/.test(inner.slice(outer.length)));
 }
 
 /** Parses a path of a table. */
