@@ -75,7 +75,7 @@ export interface OptionRow<T> extends Described<T> {
 }
 
 const DAY_S = 86_400;
-const DAY_MS = DAY_S * 1000;
+export const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
 const MIB = 1024 * 1024;
 
@@ -442,9 +442,9 @@ export type SetValue = ReturnType<typeof settingsIn>[number];
 export function settingsIn(holder: object, rows: readonly KeyedRow[]) {
   return rows.flatMap(([key, { setting: path, format }]) => {
     if (path === undefined) return [];
-    const within = (at: unknown, step: string): unknown =>
-      at instanceof Object ? Reflect.get(at, step) : undefined;
-    const value = path.split('.').reduce<unknown>(within, holder);
+    let value: unknown = holder;
+    for (const step of path.split('.'))
+      value = value instanceof Object ? Reflect.get(value, step) : undefined;
     // Units of the value per unit of the option.
     const scale = format.unit === 'seconds' && path.endsWith('Ms') ? 1000 : 1;
     return [{ key, format, path, value, scale }];

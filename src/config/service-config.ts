@@ -8,7 +8,7 @@ import { urlsWithSsl } from './file/broker-section.ts';
 import type { FileService } from './file/celery-section.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
 import { type Options, SERVICE_NAME } from './option-rules.ts';
-import { type OptionKey, serviceRows } from './options.ts';
+import { serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 
 /**
@@ -111,9 +111,8 @@ function clusterSettings(options: Options): ClusterSettings {
 
 /** The metric options, as entries. */
 function metricEntries(options: Options): readonly MetricEntry[] {
-  const sourceOf = (key: OptionKey): string => options.source(key) ?? key;
   const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>
-    (options.value(key) ?? []).map((name) => ({ name, enabled, source: sourceOf(key) }));
+    (options.value(key) ?? []).map((name) => ({ name, enabled, source: options.source(key) ?? key }));
   const asked = Map.groupBy(options.value('metric_attributes_enabled') ?? [], (optIn) =>
     optIn.split('/', 1).join(),
   );
@@ -123,7 +122,7 @@ function metricEntries(options: Options): readonly MetricEntry[] {
     ...[...asked].map(([name, optIns]) => ({
       name,
       attributes: optIns.map((optIn) => optIn.slice(name.length + 1)),
-      source: sourceOf('metric_attributes_enabled'),
+      source: options.source('metric_attributes_enabled') ?? name,
     })),
   ];
 }

@@ -10,7 +10,7 @@ import { defaultEndpoint } from '../format/otlp-endpoint.ts';
 import { MASK, quote } from '../format/redaction.ts';
 import type { Mistake } from '../mistake.ts';
 import { endpointOf, type Options } from '../option-rules.ts';
-import { defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
+import { DAY_MS, defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
 import type { Origins } from '../origins.ts';
 import type { Given } from '../read-options.ts';
 import { type FilePath, parsePath, showPath } from './file-path.ts';
@@ -20,8 +20,6 @@ import { cardinalityLimit, VIEWS } from './views.ts';
 
 /** The default of the specification. */
 const CARDINALITY_LIMIT = 2000;
-
-const DAY_MS = 86_400_000;
 
 const LIMITS: FilePath = ['meter_provider', 'readers', 0, 'periodic', 'cardinality_limits'];
 
@@ -193,10 +191,8 @@ function readHeaders(
   };
   for (const [key, value] of settings?.headers_list ?? []) add(otlp?.get('headers_list'), key, value);
   const seen = new Set<string>();
-  for (const {
-    place,
-    value: { name, value },
-  } of settings?.headers ?? []) {
+  for (const { place, value: header } of settings?.headers ?? []) {
+    const { name, value } = header;
     const key = name?.toLowerCase();
     if (key === undefined) continue;
     if (seen.has(key)) place.complain('each header only once (case is ignored)');
