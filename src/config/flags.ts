@@ -22,7 +22,7 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
     const key = keys.get(flag);
     if (key === undefined) {
       const isFlag = /^-[^-]|^--./.test(flag);
-      if (isFlag) mistakes.push(unknownFlag(flag, command));
+      if (isFlag) mistakes.push(unknownFlag(flag, command, [...keys.keys()]));
       else if (!afterUnknown) refuse('command line', `argument ${index + 1} after the command`, ONLY_FLAGS);
       // What follows an unknown flag is its value: one mistake, not two.
       afterUnknown = isFlag && inline === undefined;
@@ -50,9 +50,8 @@ function split(argument: string): readonly [flag: string, value: string | undefi
   return [flag, value];
 }
 
-function unknownFlag(flag: string, command: OptionCommand): Mistake {
+function unknownFlag(flag: string, command: OptionCommand, known: readonly string[]): Mistake {
   const elsewhere = optionRows().find(([key]) => flagOf(key) === flag);
-  const known = optionRows(command).map(([key]) => flagOf(key));
   return {
     path: 'command line',
     source: /^--?[a-z][a-z0-9_-]{0,40}$/i.test(flag) ? flag : 'a flag',

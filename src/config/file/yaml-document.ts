@@ -60,7 +60,8 @@ export function readYaml(text: string) {
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
   }));
-  const lineOf = (node: unknown): number => lines.linePos(startOf(node)).line;
+  const lineOf = (node: unknown): number =>
+    lines.linePos((isNode(node) ? node.range?.[0] : undefined) ?? 0).line;
   let aliases = 0;
   visit(document, {
     Alias(_, node, ancestors) {
@@ -68,8 +69,9 @@ export function readYaml(text: string) {
       // Resolving an alias walks the whole document.
       if (aliases > ALIASES_MAX) return visit.BREAK;
       const target = node.resolve(document);
-      if (target !== undefined && !ancestors.includes(target)) return undefined;
-      mistakes.push({ line: lineOf(node), expected: SYNTAX.BAD_ALIAS });
+      if (target === undefined || ancestors.includes(target)) {
+        mistakes.push({ line: lineOf(node), expected: SYNTAX.BAD_ALIAS });
+      }
       return undefined;
     },
     Pair(_, { key }) {
@@ -98,8 +100,4 @@ function isBounded(document: Document): boolean {
 export function keyText(document: Document, key: unknown): string | undefined {
   const scalar = isAlias(key) ? key.resolve(document) : key;
   return isScalar(scalar) ? String(scalar.value ?? '') : undefined;
-}
-
-function startOf(node: unknown): number {
-  return isNode(node) ? (node.range?.[0] ?? 0) : 0;
 }
