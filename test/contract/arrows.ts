@@ -43,7 +43,14 @@ const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
 const FLOW = ['broker/', 'celery/', 'cluster/', 'meter/', 'otlp/'];
 const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
 /** Imported by all; they import only each other. */
-const LEAVES = ['errors.ts', 'printable.ts', 'version.ts', 'yielding.ts', 'self/self-event.ts'];
+const LEAVES = [
+  'errors.ts',
+  'near-miss.ts',
+  'printable.ts',
+  'version.ts',
+  'yielding.ts',
+  'self/self-event.ts',
+];
 const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pure: false };
 
 /** The first row with a matching path decides. */
@@ -191,6 +198,7 @@ const ROOMS: readonly Room[] = [
   },
   { ...NOTHING, path: 'errors.ts', holds: 'the errors a caller may meet' },
   { ...NOTHING, path: 'version.ts', holds: 'the version' },
+  { ...NOTHING, path: 'near-miss.ts', holds: 'the word that was probably meant', pure: true },
   { ...NOTHING, path: 'printable.ts', holds: 'text that is fit to be shown', pure: true },
   {
     ...NOTHING,

@@ -3,8 +3,8 @@
  * knows no key by name.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Scalar } from 'yaml';
+import { hint } from '../../near-miss.ts';
 import type { Format } from '../format/formats.ts';
-import { hint } from '../format/near-miss.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import { type FilePath, showPath } from './file-path.ts';
 import { keyText } from './yaml-document.ts';

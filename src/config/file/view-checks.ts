@@ -3,10 +3,10 @@
  * are mistakes. A view that may select metrics of the SDK, which are not in the catalog, is accepted.
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
+import { hint } from '../../near-miss.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
 import { selects, wildcard } from '../../otlp/collect/wildcard.ts';
 import { VERSION } from '../../version.ts';
-import { hint } from '../format/near-miss.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import type { Placed } from './shape.ts';

@@ -3,7 +3,7 @@
  * files are in files of their own; this one knows no option by name.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
-import { hint } from './near-miss.ts';
+import { hint } from '../../near-miss.ts';
 import { maskUrl, quote } from './redaction.ts';
 
 /** A value, or the end of an error message after the word "expected". */
