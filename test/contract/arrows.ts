@@ -189,6 +189,7 @@ const ROOMS: readonly Room[] = [
       'broker/broker-url.ts',
       'meter/catalog.ts',
       'meter/metric-choice.ts',
+      'otlp/collect/view.ts',
       'otlp/collect/wildcard.ts',
       'otlp/signal-paths.ts',
       'self/log-level.ts',
