@@ -7,7 +7,7 @@ import type { CelerySection } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { otlpSettings, readMeterProvider } from './file/exporter-section.ts';
 import { isRelated, parsePath, showPath } from './file/file-path.ts';
-import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
+import { type GivenAttribute, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
 import { inOrder, type Mistake } from './mistake.ts';
@@ -31,7 +31,7 @@ import {
   type OptionSources,
   readOptions,
 } from './read-options.ts';
-import { brokerSettings, plainAttributes, serviceConfig, serviceParts } from './service-config.ts';
+import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
@@ -118,10 +118,11 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
     return { ok: false, mistakes: inOrder(mistakes) } as const;
   }
   noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
+  for (const [name, { source }] of common) origins.note(['resource', 'attributes', name], source);
   const config: Config = {
     services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
     otlp: otlpSettings(options, meter),
-    self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
+    self: { enabled: options.need('self_telemetry'), attributes: withoutName(common) },
     logLevel: options.need('log_level'),
   };
   return { ok: true, config, origins } as const;
@@ -160,13 +161,6 @@ function noteOrigins(options: Options, scopes: readonly OptionScope[], origins: 
     const at = key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path;
     if (scopes.includes(scope)) origins.note(at, options.source(key));
   }
-}
-
-/** The common attributes without `service.name`, for the bridge's own metrics. */
-function ownAttributes(common: GivenAttributes, origins: Origins): Config['self']['attributes'] {
-  const own = new Map([...common].filter(([name]) => name !== SERVICE_NAME));
-  for (const [name, { source }] of own) origins.note(['resource', 'attributes', name], source);
-  return plainAttributes(own);
 }
 
 /** Adds mistakes by the standard's schema, unless one about the same path was reported. */
