@@ -2,7 +2,7 @@
  * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
  * only a file can have. Rules between options are checked later, when all of them are known.
  */
-import { type KeyedRow, OPTIONS, type OptionKey, serviceRows } from '../options.ts';
+import { OPTIONS, type OptionKey, serviceRows } from '../options.ts';
 import type { Given } from '../read-options.ts';
 import { TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
 import { showPath } from './file-path.ts';
@@ -14,9 +14,8 @@ import { any, map, mapOf, type Read } from './shape.ts';
 export type CelerySection = Read<typeof CELERY>;
 export type FileService = Read<typeof services>[number];
 
-const keysOf = (rows: readonly KeyedRow[]): readonly OptionKey[] => rows.map(([key]) => key);
-const SERVICE_OPTIONS = keysOf(serviceRows());
-const CLUSTER_OPTIONS = keysOf(serviceRows().filter(([, { scope }]) => scope === 'cluster'));
+const SERVICE_OPTIONS = serviceRows().map(([key]) => key);
+const CLUSTER_OPTIONS = SERVICE_OPTIONS.filter((key) => OPTIONS[key].scope === 'cluster');
 
 const service = map(
   {
@@ -33,16 +32,16 @@ const services = mapOf('services', (name, place) => {
   const isName = name !== '' && name === name.trim() && format.read(name).ok;
   if (!isName) place.complain(`a service name: ${format.expects}, without leading or trailing spaces`);
   const keys = service.read(place);
-  return keys === undefined
-    ? undefined
-    : {
-        name,
-        place,
-        given: textsIn(place, SERVICE_OPTIONS),
-        tls: keys.broker_use_ssl,
-        resource: new Map(keys.resource),
-        metrics: keys.metrics?.flat() ?? [],
-      };
+  return (
+    keys && {
+      name,
+      place,
+      given: textsIn(place, SERVICE_OPTIONS),
+      tls: keys.broker_use_ssl,
+      resource: new Map(keys.resource),
+      metrics: keys.metrics?.flat() ?? [],
+    }
+  );
 });
 
 const celery = map(
