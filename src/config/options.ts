@@ -403,18 +403,15 @@ export function flagOf(key: OptionKey): string {
 /** Its environment variables, by precedence. */
 export function envOf(key: OptionKey): readonly string[] {
   const { env, prefixes } = OPTIONS[key];
-  return env ?? prefixes.map((prefix) => prefix + withoutOtlp(key).toUpperCase());
-}
-
-function withoutOtlp(key: OptionKey): string {
-  return key.replace(/^otlp_/, '');
+  return env ?? prefixes.map((prefix) => prefix + key.replace(/^otlp_/, '').toUpperCase());
 }
 
 /** The path of an option in a configuration file with such an exporter; undefined if it has none. */
 export function fileOf(key: OptionKey, exporter = 'EXPORTER'): string | undefined {
   const { scope, file } = OPTIONS[key];
   if (scope === 'cluster') return `celery.${key}`;
-  if (scope === 'export') return (file ?? `${EXPORTER}.${withoutOtlp(key)}`).replace('EXPORTER', exporter);
+  if (scope === 'export')
+    return (file ?? `${EXPORTER}.${key.replace(/^otlp_/, '')}`).replace('EXPORTER', exporter);
   return scope === 'service' ? (file ?? `celery.services.NAME.${key}`) : file;
 }
 
