@@ -83,14 +83,12 @@ const PERIODIC = map({
   ),
 });
 
-const ONE_READER = 'only one reader, because all services are exported to one backend';
-
 export const METER_PROVIDER = map({
   readers: required(
     list(
       map({ periodic: PERIODIC, pull: refused(`there is nothing to scrape; ${ONE_WAY}`) }, { one: true }),
       'maps',
-      ONE_READER,
+      'only one reader, because all services are exported to one backend',
     ),
     'a list of one periodic reader',
   ),
