@@ -86,8 +86,8 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const common = readResource(read.resource, celery.services !== undefined);
   const meter = root === undefined ? undefined : readMeterProvider(root, read.meter_provider, origins);
   if (file !== undefined && meter !== undefined) {
-    for (const key of flags.given.keys())
-      mistakes.push(...refusedFlag(key, celery, meter.exporter, file.name));
+    const refused = (key: OptionKey) => refusedFlag(key, celery, meter.exporter, file.name);
+    mistakes.push(...[...flags.given.keys()].flatMap(refused));
   }
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
@@ -98,11 +98,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   });
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
-  const level = root?.get('log_level');
-  // The log level comes from the file if nothing else sets it.
-  if (level !== undefined && read.log_level !== undefined && !given.has('log_level')) {
-    given.set('log_level', { path: showPath(level.path), source: level.source, text: read.log_level });
-  }
+  setLogLevel(given, root?.get('log_level')?.source, read.log_level);
   if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const options = checkOptions({ rows, given, mistakes, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
@@ -114,9 +110,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   }) ?? [serviceParts(options, common, celery.metrics)];
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
-  if (mistakes.length > 0 || first === undefined) {
-    return { ok: false, mistakes: inOrder(mistakes) } as const;
-  }
+  if (mistakes.length > 0 || first === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
   noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
   for (const [name, { source }] of common) origins.note(['resource', 'attributes', name], source);
   const config: Config = {
@@ -140,6 +134,12 @@ function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fi
   const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
   if (inFile === undefined || !isThere) return [];
   return [{ path: key, source: flagOf(key), expected: `no such flag with ${fileName}; set ${inFile} there` }];
+}
+
+/** The log level comes from the file if nothing else sets it. */
+function setLogLevel(given: Map<OptionKey, Given>, source?: string, text?: string): void {
+  if (source === undefined || text === undefined || given.has('log_level')) return;
+  given.set('log_level', { path: 'log_level', source, text });
 }
 
 /** The only service is named by the resource of the file if flags and variables do not name it. */
