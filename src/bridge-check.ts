@@ -7,7 +7,7 @@ import type { BridgeOptions } from './bridge-options.ts';
 import type { BrokerUrl } from './broker/broker-url.ts';
 import { pointsPerRequest } from './config/file/exporter-section.ts';
 import { cardinalityLimit, maxScale, maxSize } from './config/file/views.ts';
-import { type Format, finiteNumber, wholeNumber } from './config/format/formats.ts';
+import { type Format, finiteNumber, isWithin, wholeNumber } from './config/format/formats.ts';
 import { EXPORT_ROWS, OPTIONS, type SetValue, serviceRows, settingsIn } from './config/options.ts';
 import { SELF_NAME } from './destinations.ts';
 import { CeleryOtelError } from './errors.ts';
@@ -136,17 +136,9 @@ function faultOf(
   scale = 1,
 ): readonly string[] {
   if (schema.type !== 'integer' && schema.type !== 'number') return [];
-  const { maximum = Number.MAX_VALUE } = schema;
-  const isWithin =
-    typeof value === 'number' &&
-    value <= maximum * scale &&
-    (schema.type === 'integer'
-      ? Number.isInteger(value) && value >= schema.minimum * scale
-      : value > (schema.exclusiveMinimum ?? -Number.MAX_VALUE));
-  if (isWithin) return [];
-  return [
-    describe(path, value, scale === 1 ? expects : `milliseconds, above 0 and at most ${maximum * scale}`),
-  ];
+  if (typeof value === 'number' && isWithin(schema, value, scale)) return [];
+  const maximum = (schema.maximum ?? Number.MAX_VALUE) * scale;
+  return [describe(path, value, scale === 1 ? expects : `milliseconds, above 0 and at most ${maximum}`)];
 }
 
 function describe(path: string, value: unknown, expected: string): string {

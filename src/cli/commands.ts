@@ -2,10 +2,11 @@
  * The table of commands, and their dispatch. A command's code is loaded when it is called, so that help loads neither the
  * SDK nor a broker client.
  */
-import { nearest } from '../config/format/near-miss.ts';
+
 import { type OptionCommand, optionRows } from '../config/options.ts';
 import { optionsHelp } from '../config/show/option-docs.ts';
 import { CeleryOtelError } from '../errors.ts';
+import { nearest } from '../near-miss.ts';
 import { printable } from '../printable.ts';
 import { VERSION } from '../version.ts';
 import type { CommandIo, RunCommand } from './command-io.ts';

@@ -1,5 +1,5 @@
 /** `celery-otel metrics`: prints the table of metrics as Markdown or JSON. It starts nothing. */
-import { flagOf, OPTIONS, type OptionKey, type OptionValues } from '../config/options.ts';
+import { envOf, flagOf, type OptionKey, type OptionValues } from '../config/options.ts';
 import { readOptions } from '../config/read-options.ts';
 import { metricDocs, metricJson } from '../meter/metric-docs.ts';
 import type { CommandIo } from './command-io.ts';
@@ -17,7 +17,7 @@ const PRINTED: Readonly<Record<OptionValues['format'], () => string>> = {
   json: metricJson,
 };
 
-const namesOf = (key: OptionKey) => ({ flag: flagOf(key), env: OPTIONS[key].env });
+const namesOf = (key: OptionKey) => ({ flag: flagOf(key), env: envOf(key) });
 
 export async function metrics(argv: readonly string[], io: CommandIo): Promise<number> {
   const read = readOptions('metrics', { argv, env: io.env });

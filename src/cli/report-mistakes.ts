@@ -1,5 +1,5 @@
 /** Prints all mistakes in the options to stderr, and where to find help. */
-import { describeMistake, isInFile, type Mistake } from '../config/mistake.ts';
+import { describeMistake, lineOf, type Mistake } from '../config/mistake.ts';
 import type { OptionCommand } from '../config/options.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
@@ -12,8 +12,8 @@ export function reportMistakes(command: OptionCommand, mistakes: readonly Mistak
   // config starts nothing; it says what run would do.
   const what = command === 'config' ? 'run would not start' : `${command} did not start`;
   const hints = [
-    ...(mistakes.every(isInFile) ? [] : [`celery-otel ${command} --help`]),
-    ...(mistakes.some(isInFile)
+    ...(mistakes.every(lineOf) ? [] : [`celery-otel ${command} --help`]),
+    ...(mistakes.some(lineOf)
       ? [
           'celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
         ]

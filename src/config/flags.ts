@@ -2,36 +2,43 @@
  * The command line → the text of each option. Anything else is a mistake, whose text is not repeated: an argument without a
  * flag may be part of an unquoted secret.
  */
-import { hint } from './format/near-miss.ts';
-import { COMMAND_LINE, type Mistake } from './mistake.ts';
+import { hint } from '../near-miss.ts';
+import type { Mistake } from './mistake.ts';
 import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
+
+const ONLY_FLAGS = 'only flags (quote values that contain spaces)';
 
 /** Reads the arguments after the name of the command. */
 export function readFlags(argv: readonly string[], command: OptionCommand) {
   const keys = new Map(optionRows(command).map(([key]) => [flagOf(key), key]));
   const given = new Map<OptionKey, string>();
   const mistakes: Mistake[] = [];
+  const refuse = (path: string, source: string, expected: string): void => {
+    mistakes.push({ path, source, expected });
+  };
   let afterUnknown = false;
   for (let index = 0; index < argv.length; index += 1) {
     const [flag, inline] = split(argv[index] ?? '');
     const key = keys.get(flag);
     if (key === undefined) {
       const isFlag = /^-[^-]|^--./.test(flag);
-      if (isFlag) mistakes.push(unknownFlag(flag, command));
-      else if (!afterUnknown) mistakes.push(strayArgument(index));
+      if (isFlag) mistakes.push(unknownFlag(flag, command, [...keys.keys()]));
+      else if (!afterUnknown) refuse('command line', `argument ${index + 1} after the command`, ONLY_FLAGS);
       // What follows an unknown flag is its value: one mistake, not two.
       afterUnknown = isFlag && inline === undefined;
       continue;
     }
     afterUnknown = false;
     const { format } = OPTIONS[key];
+    // A switch alone means `true`.
+    const isSwitch = format.schema.type === 'boolean';
     const next = argv[index + 1] ?? '';
     // The next argument may be another flag.
-    const isNext = inline === undefined && !format.flagAlone && !keys.has(split(next)[0]);
+    const isNext = inline === undefined && !isSwitch && !keys.has(split(next)[0]);
     if (isNext) index += 1;
-    const text = (inline ?? (format.flagAlone ? 'true' : isNext ? next : '')).trim();
-    if (text === '') mistakes.push(wrongUse(key, `a value: ${format.expects}`));
-    else if (given.has(key)) mistakes.push(wrongUse(key, 'this flag only once'));
+    const text = (inline ?? (isSwitch ? 'true' : isNext ? next : '')).trim();
+    if (text === '') refuse(key, flag, `a value: ${format.expects}`);
+    else if (given.has(key)) refuse(key, flag, 'this flag only once');
     else given.set(key, text);
   }
   return { given, mistakes };
@@ -43,27 +50,14 @@ function split(argument: string): readonly [flag: string, value: string | undefi
   return [flag, value];
 }
 
-function wrongUse(key: OptionKey, expected: string): Mistake {
-  return { path: key, source: flagOf(key), expected };
-}
-
-function unknownFlag(flag: string, command: OptionCommand): Mistake {
+function unknownFlag(flag: string, command: OptionCommand, known: readonly string[]): Mistake {
   const elsewhere = optionRows().find(([key]) => flagOf(key) === flag);
-  const known = optionRows(command).map(([key]) => flagOf(key));
   return {
-    path: COMMAND_LINE,
+    path: 'command line',
     source: /^--?[a-z][a-z0-9_-]{0,40}$/i.test(flag) ? flag : 'a flag',
     expected:
       elsewhere === undefined
         ? `a flag of ${command}${hint(flag.toLowerCase(), known)}`
         : `a flag of ${command}; this one belongs to ${elsewhere[1].commands.join(' and ')}`,
-  };
-}
-
-function strayArgument(index: number): Mistake {
-  return {
-    path: COMMAND_LINE,
-    source: `argument ${index + 1} after the command`,
-    expected: 'only flags (quote values that contain spaces)',
   };
 }

@@ -7,11 +7,11 @@ import type { CelerySection } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
 import { otlpSettings, readMeterProvider } from './file/exporter-section.ts';
 import { isRelated, parsePath, showPath } from './file/file-path.ts';
-import { type GivenAttribute, type GivenAttributes, readResource } from './file/resource-section.ts';
+import { type GivenAttribute, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
 import { inOrder, type Mistake } from './mistake.ts';
-import { SERVICE_NAME } from './option-rules.ts';
+import { type Options, SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
   flagOf,
@@ -29,24 +29,17 @@ import {
   type Given,
   type GivenTexts,
   type OptionSources,
-  type Options,
   readOptions,
 } from './read-options.ts';
-import { brokerSettings, plainAttributes, serviceConfig, serviceParts } from './service-config.ts';
+import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 export type { Mistake } from './mistake.ts';
 
-interface Refused {
-  readonly ok: false;
-  readonly mistakes: readonly Mistake[];
-}
-
 /** A configuration, or all mistakes in it, which are safe to print. */
-export type LoadedConfig<C = Config> = { readonly ok: true; readonly config: C } | Refused;
-
-/** A configuration with the origin of each value. */
-type ResolvedConfig = { readonly ok: true; readonly config: Config; readonly origins: Origins } | Refused;
+export type LoadedConfig<C = Config> =
+  | { readonly ok: true; readonly config: C }
+  | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
 /**
  * The configuration of `run`: flag, else environment, else file, else default. A file is read only if an option names one;
@@ -74,14 +67,17 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
   };
 }
 
-/** @param command its name appears in mistakes; both commands have the same configuration */
-export function resolveConfig(command: 'run' | 'config', sources: OptionSources): ResolvedConfig {
+/**
+ * The configuration and the origin of each value, or all mistakes.
+ * @param command its name appears in mistakes; both commands have the same configuration
+ */
+export function resolveConfig(command: 'run' | 'config', sources: OptionSources) {
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
   const file = path === undefined ? undefined : openConfigFile(path.text, path.source, mistakes);
   // Unknown variables cannot be checked: the file may refer to them.
-  if (path !== undefined && file === undefined) return { ok: false, mistakes };
+  if (path !== undefined && file === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
   if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
   const root = file?.root;
   const origins = new Origins(root);
@@ -90,8 +86,8 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const common = readResource(read.resource, celery.services !== undefined);
   const meter = root === undefined ? undefined : readMeterProvider(root, read.meter_provider, origins);
   if (file !== undefined && meter !== undefined) {
-    for (const key of flags.given.keys())
-      mistakes.push(...refusedFlag(key, celery, meter.exporter, file.name));
+    const refused = (key: OptionKey) => refusedFlag(key, celery, meter.exporter, file.name);
+    mistakes.push(...[...flags.given.keys()].flatMap(refused));
   }
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
@@ -102,11 +98,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   });
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
-  const level = root?.get('log_level');
-  // The log level comes from the file if nothing else sets it.
-  if (level !== undefined && read.log_level !== undefined && !given.has('log_level')) {
-    given.set('log_level', { path: showPath(level.path), source: level.source, text: read.log_level });
-  }
+  setLogLevel(given, root?.get('log_level')?.source, read.log_level);
   if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const options = checkOptions({ rows, given, mistakes, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
@@ -118,20 +110,16 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   }) ?? [serviceParts(options, common, celery.metrics)];
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
-  if (mistakes.length > 0 || first === undefined) {
-    return { ok: false, mistakes: inOrder(mistakes, file?.name ?? '') };
-  }
+  if (mistakes.length > 0 || first === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
   noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
-  return {
-    ok: true,
-    origins,
-    config: {
-      services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
-      otlp: otlpSettings(options, meter),
-      self: { enabled: options.need('self_telemetry'), attributes: ownAttributes(common, origins) },
-      logLevel: options.need('log_level'),
-    },
+  for (const [name, { source }] of common) origins.note(['resource', 'attributes', name], source);
+  const config: Config = {
+    services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
+    otlp: otlpSettings(options, meter),
+    self: { enabled: options.need('self_telemetry'), attributes: withoutName(common) },
+    logLevel: options.need('log_level'),
   };
+  return { ok: true, config, origins } as const;
 }
 
 /** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
@@ -142,10 +130,16 @@ function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
 /** A mistake for a flag, if its setting comes from the file alone. */
 function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fileName: string): Mistake[] {
   const { scope } = OPTIONS[key];
-  const inFile = fileOf(key)?.replace('EXPORTER', exporter);
+  const inFile = fileOf(key, exporter);
   const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
   if (inFile === undefined || !isThere) return [];
   return [{ path: key, source: flagOf(key), expected: `no such flag with ${fileName}; set ${inFile} there` }];
+}
+
+/** The log level comes from the file if nothing else sets it. */
+function setLogLevel(given: Map<OptionKey, Given>, source?: string, text?: string): void {
+  if (source === undefined || text === undefined || given.has('log_level')) return;
+  given.set('log_level', { path: 'log_level', source, text });
 }
 
 /** The only service is named by the resource of the file if flags and variables do not name it. */
@@ -162,18 +156,11 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
 function noteOrigins(options: Options, scopes: readonly OptionScope[], origins: Origins): void {
   const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
   for (const [key, { scope }] of optionRows('run')) {
-    const path = parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
+    const path = parsePath(fileOf(key, exporter) ?? key);
     // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.
     const at = key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path;
     if (scopes.includes(scope)) origins.note(at, options.source(key));
   }
-}
-
-/** The common attributes without `service.name`, for the bridge's own metrics. */
-function ownAttributes(common: GivenAttributes, origins: Origins): Config['self']['attributes'] {
-  const own = new Map([...common].filter(([name]) => name !== SERVICE_NAME));
-  for (const [name, { source }] of own) origins.note(['resource', 'attributes', name], source);
-  return plainAttributes(own);
 }
 
 /** Adds mistakes by the standard's schema, unless one about the same path was reported. */

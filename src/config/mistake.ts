@@ -17,12 +17,6 @@ export interface Mistake {
   readonly expected: string;
 }
 
-/** The path of mistakes in arguments that belong to no option. */
-export const COMMAND_LINE = 'command line';
-
-/** The path of mistakes in variables that belong to no option. */
-export const ENVIRONMENT = 'environment';
-
 /** The path of mistakes in a configuration file as a whole. */
 export const CONFIG_FILE = 'configuration file';
 
@@ -33,15 +27,13 @@ export function describeMistake(mistake: Mistake): string {
   return printable(`${mistake.path}${from}${is}: expected ${mistake.expected}`);
 }
 
-/** Whether it is about something in a configuration file. */
-export function isInFile({ source = '' }: Mistake): boolean {
-  return /:\d+$/.test(source);
+/** The line of the configuration file that it is about; 0: none. */
+export function lineOf({ source = '' }: Mistake): number {
+  return Number(/:(\d+)$/.exec(source)?.[1] ?? 0);
 }
 
 /** Removes duplicates, and puts mistakes of the file last, in the order of its lines. */
-export function inOrder(mistakes: readonly Mistake[], fileName: string): readonly Mistake[] {
-  const lineOf = ({ source = '' }: Mistake): number =>
-    source.startsWith(`${fileName}:`) ? Number(source.slice(fileName.length + 1)) : 0;
+export function inOrder(mistakes: readonly Mistake[]): readonly Mistake[] {
   const once = new Map(mistakes.map((mistake) => [describeMistake(mistake), mistake]));
   return [...once.values()].sort((a, b) => lineOf(a) - lineOf(b));
 }

@@ -5,9 +5,11 @@ import type { Reading } from './format/formats.ts';
 import { defaultEndpoint, readEndpoint } from './format/otlp-endpoint.ts';
 import { flagOf, OPTIONS, type OptionKey, type OptionValues } from './options.ts';
 
-export interface OptionReader {
+export interface Options {
   /** The value of an option; undefined if it is unset or invalid. */
   value<K extends OptionKey>(key: K): OptionValues[K] | undefined;
+  /** The value of a validated option that is required or has a default. */
+  need<K extends OptionKey>(key: K): OptionValues[K];
   /** The text of an option or its default; undefined if there is none. */
   text(key: OptionKey): string | undefined;
   /** The flag, variables or line that set it; undefined if none did. */
@@ -17,7 +19,7 @@ export interface OptionReader {
 }
 
 /** What was expected; undefined if the rule holds. */
-type Rule = (options: OptionReader) => string | undefined;
+type Rule = (options: Options) => string | undefined;
 
 /** The resource attribute that names a service. */
 export const SERVICE_NAME = 'service.name';
@@ -33,7 +35,7 @@ export function isRecorded(urls: BrokerUrls | undefined): boolean {
 }
 
 /** The endpoint; undefined if the protocol is invalid. */
-export function endpointOf(options: OptionReader): Reading<string> | undefined {
+export function endpointOf(options: Options): Reading<string> | undefined {
   const protocol = options.value('otlp_protocol');
   const text = options.value('otlp_endpoint');
   if (protocol === undefined) return undefined;
@@ -48,7 +50,7 @@ const requiredWith =
     isGiven(other) && !isGiven(key) ? `${OPTIONS[key].format.expects}, because ${what} is set` : undefined;
 
 /** A timeout must not be shorter than `worker_timeout`. */
-function atLeastWorkerTimeout(key: 'lost_timeout' | 'series_retention', options: OptionReader) {
+function atLeastWorkerTimeout(key: 'lost_timeout' | 'series_retention', options: Options) {
   const [atLeast = 0, value = atLeast] = [options.value('worker_timeout'), options.value(key)];
   return value < atLeast ? `at least worker_timeout (${atLeast} s)` : undefined;
 }
@@ -94,9 +96,11 @@ const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
 };
 
 /** What the rules expect of an option; undefined if they hold. */
-export function brokenRule(key: OptionKey, options: OptionReader): string | undefined {
+export function brokenRule(key: OptionKey, options: Options): string | undefined {
+  const { format, required, transport } = OPTIONS[key];
+  if (required === true && !options.isGiven(key)) return format.expects;
   // An option that has no effect is a mistake: the user expects one.
-  const isOfBroker = OPTIONS[key].transport !== undefined && options.isGiven(key);
+  const isOfBroker = transport !== undefined && options.isGiven(key);
   if (isOfBroker && options.value(key) !== undefined && isRecorded(options.value('broker_url'))) {
     return NO_BROKER;
   }

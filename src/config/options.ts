@@ -47,8 +47,8 @@ interface Described<T> {
   /** By default, the key with dashes. */
   readonly flag?: `--${string}`;
   /**
-   * Its path in a configuration file; by default its key in `celery` (scope `cluster`) or in each of `celery.services`. NAME
-   * stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`.
+   * Its path in a configuration file; by default its key in `celery` (scope `cluster`), in each of `celery.services`, or,
+   * without `otlp_`, in the exporter. NAME stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`.
    */
   readonly file?: string;
   /** Where its value is stored unchanged, except that keys ending in `Ms` hold milliseconds. */
@@ -61,47 +61,44 @@ interface Described<T> {
   readonly merged?: true;
   /** The brokers that it applies to. Setting it without such a broker is a mistake. */
   readonly transport?: 'any' | 'amqp';
-  /** Names of environment variables; the first one that is set wins, unless `merged`. */
+  /**
+   * Names of environment variables; the first one that is set wins, unless `merged`. By default, the prefixes of its group,
+   * each followed by the key without `otlp_`.
+   */
   readonly env?: readonly string[];
 }
 
 export interface OptionRow<T> extends Described<T> {
-  readonly env: readonly string[];
+  readonly prefixes: readonly string[];
   readonly commands: readonly OptionCommand[];
   readonly scope: OptionScope;
 }
 
 const DAY_S = 86_400;
-const DAY_MS = DAY_S * 1000;
+export const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
 const MIB = 1024 * 1024;
 
-/** Leaves room for the id that is appended, within an AMQP name. */
-const QUEUE_PREFIX_BYTES_MAX = 200;
-/** Leaves room for what Celery adds, within an AMQP name. */
-const CONTROL_EXCHANGE_BYTES_MAX = 200;
-
-/** The environment variables of an OTLP option: for metrics, else for all signals. */
-function otlpEnv(name: string): readonly string[] {
-  return [`OTEL_EXPORTER_OTLP_METRICS_${name}`, `OTEL_EXPORTER_OTLP_${name}`];
-}
+/** Leaves room for what follows, within an AMQP name: the id of a queue, or what Celery adds to an exchange. */
+const PREFIX_BYTES_MAX = 200;
 
 const READER = 'meter_provider.readers[0].periodic';
 const EXPORTER = `${READER}.exporter.EXPORTER`;
 
-/** Makes rows of one scope. */
+/** Makes rows of one group. @param prefixes of their environment variables */
 const rowOf =
-  (scope: OptionScope, commands: readonly OptionCommand[] = ['run']) =>
-  <T>(row: Described<T>): OptionRow<T> => ({ scope, commands, env: [], ...row });
-const ofProcess = rowOf('process');
-const ofCluster = rowOf('cluster');
-const ofService = rowOf('service');
-/** For `record` too. */
-const ofBroker = rowOf('service', ['run', 'record']);
-const ofExport = rowOf('export');
+  (scope: OptionScope, prefixes: readonly string[], commands: readonly OptionCommand[] = ['run']) =>
+  <T>(row: Described<T>): OptionRow<T> => ({ scope, prefixes, commands, ...row });
+const ofProcess = rowOf('process', ['CELERY_OTEL_']);
+const ofCluster = rowOf('cluster', ['CELERY_OTEL_']);
+const ofService = rowOf('service', ['CELERY_OTEL_']);
+/** Celery's own settings; for `record` too. */
+const ofBroker = rowOf('service', ['CELERY_'], ['run', 'record']);
+/** The variables for metrics take precedence over those for all signals. */
+const ofExport = rowOf('export', ['OTEL_EXPORTER_OTLP_METRICS_', 'OTEL_EXPORTER_OTLP_']);
 
 /** An option of a single command. */
-const only = <T>(command: OptionCommand, row: Described<T>) => rowOf('command', [command])(row);
+const only = <T>(command: OptionCommand, row: Described<T>) => rowOf('command', [], [command])(row);
 
 const ROWS = {
   config: only('run', {
@@ -112,13 +109,11 @@ const ROWS = {
   broker_url: ofBroker({
     doc: "Address of the cluster's broker, as in Celery; several are separated by `;` and tried in turn.",
     format: brokerUrls,
-    env: ['CELERY_BROKER_URL'],
     required: true,
   }),
   broker_failover_strategy: ofBroker({
     doc: 'Order in which several broker addresses are tried.',
     format: oneOf(['round-robin', 'shuffle']),
-    env: ['CELERY_BROKER_FAILOVER_STRATEGY'],
     setting: 'broker.failoverStrategy',
     default: 'round-robin',
     transport: 'any',
@@ -126,7 +121,6 @@ const ROWS = {
   broker_heartbeat: ofBroker({
     doc: 'Seconds between AMQP heartbeats; the broker may lower it, and 0 switches heartbeats off.',
     format: wholeNumber(0, 65_535, 'seconds'),
-    env: ['CELERY_BROKER_HEARTBEAT'],
     setting: 'broker.amqp.heartbeatS',
     default: '30',
     transport: 'amqp',
@@ -134,7 +128,6 @@ const ROWS = {
   broker_connection_timeout: ofBroker({
     doc: 'Seconds to wait for a connection to the broker.',
     format: seconds(300),
-    env: ['CELERY_BROKER_CONNECTION_TIMEOUT'],
     setting: 'broker.connectTimeoutMs',
     default: '5',
     transport: 'any',
@@ -142,15 +135,13 @@ const ROWS = {
   event_exchange: ofBroker({
     doc: "Exchange of the events, as in Celery's own setting.",
     format: line(255),
-    env: ['CELERY_EVENT_EXCHANGE'],
     setting: 'broker.amqp.eventExchange',
     default: 'celeryev',
     transport: 'amqp',
   }),
   event_queue_prefix: ofBroker({
     doc: "Prefix of the name of the queue that is declared for the events, as in Celery's own setting.",
-    format: line(QUEUE_PREFIX_BYTES_MAX),
-    env: ['CELERY_EVENT_QUEUE_PREFIX'],
+    format: line(PREFIX_BYTES_MAX),
     setting: 'broker.amqp.eventQueuePrefix',
     default: 'celeryev',
     transport: 'amqp',
@@ -165,7 +156,7 @@ const ROWS = {
   }),
   control_exchange: ofService({
     doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting; not used yet.",
-    format: line(CONTROL_EXCHANGE_BYTES_MAX),
+    format: line(PREFIX_BYTES_MAX),
     env: ['CELERY_CONTROL_EXCHANGE'],
     setting: 'controlExchange',
     default: 'celery',
@@ -182,56 +173,48 @@ const ROWS = {
   worker_timeout: ofCluster({
     doc: 'Seconds of silence after which a worker is no longer up.',
     format: seconds(DAY_S),
-    env: ['CELERY_OTEL_WORKER_TIMEOUT'],
     setting: 'cluster.workerTimeoutMs',
     default: '30',
   }),
   lost_timeout: ofCluster({
     doc: 'Seconds of silence after which the running tasks of a worker are counted as lost, unless its death is detected earlier; at least `worker_timeout`.',
     format: seconds(DAY_S),
-    env: ['CELERY_OTEL_LOST_TIMEOUT'],
     setting: 'cluster.lostTimeoutMs',
     default: '120',
   }),
   series_retention: ofCluster({
     doc: 'Seconds after which a worker that is gone is forgotten, and an idle series may be replaced by a new one if its metric is at the limit; at least `worker_timeout`.',
     format: seconds(30 * DAY_S),
-    env: ['CELERY_OTEL_SERIES_RETENTION'],
     setting: 'cluster.seriesRetentionMs',
     default: '600',
   }),
   tasks_max: ofCluster({
     doc: 'Maximum number of tasks to remember, with 1,050 bytes for each; beyond either limit the oldest are forgotten, finished ones first.',
     format: wholeNumber(1, 10_000_000),
-    env: ['CELERY_OTEL_TASKS_MAX'],
     setting: 'cluster.tasksMax',
     default: '100000',
   }),
   workers_max: ofCluster({
     doc: 'Maximum number of workers to remember, with 9 kB for each; beyond either limit the worker that has been silent longest is forgotten.',
     format: wholeNumber(1, 1_000_000),
-    env: ['CELERY_OTEL_WORKERS_MAX'],
     setting: 'cluster.workersMax',
     default: '10000',
   }),
   reordering_window: ofCluster({
     doc: 'Seconds to hold back events, so that they are counted in the order in which they happened.',
     format: seconds(HOUR_S),
-    env: ['CELERY_OTEL_REORDERING_WINDOW'],
     setting: 'cluster.windowMs',
     default: '1',
   }),
   reordering_events_max: ofCluster({
     doc: 'Maximum number of events to hold back, with 1 KiB for each; beyond either limit the one that arrived first is counted early.',
     format: wholeNumber(1, 10_000_000),
-    env: ['CELERY_OTEL_REORDERING_EVENTS_MAX'],
     setting: 'cluster.heldMax',
     default: '100000',
   }),
   skew_pairs_max: ofCluster({
     doc: 'Maximum number of host pairs with different clocks to report by name; others are reported as `other`.',
     format: wholeNumber(1, 100_000),
-    env: ['CELERY_OTEL_SKEW_PAIRS_MAX'],
     setting: 'cluster.skewPairsMax',
     default: '100',
   }),
@@ -251,14 +234,12 @@ const ROWS = {
     doc: 'Metrics to disable, in addition to those disabled by default.',
     format: metricList,
     flag: '--disable-metrics',
-    env: ['CELERY_OTEL_METRICS_DISABLED'],
     file: 'celery.services.NAME.metrics',
   }),
   metrics_enabled: ofService({
     doc: 'Metrics to enable; if `metrics_disabled` matches too, the more specific name wins.',
     format: metricList,
     flag: '--enable-metrics',
-    env: ['CELERY_OTEL_METRICS_ENABLED'],
     file: 'celery.services.NAME.metrics',
   }),
   metric_attributes_enabled: ofService({
@@ -271,64 +252,51 @@ const ROWS = {
   otlp_endpoint: ofExport({
     doc: 'Address of the OTLP backend; `https:` means TLS, `http:` means none. Over HTTP it is the whole URL, except that `v1/metrics` is appended to `OTEL_EXPORTER_OTLP_ENDPOINT`. By default `http://localhost:4317`, over HTTP `http://localhost:4318/v1/metrics`.',
     format: otlpAddress,
-    env: otlpEnv('ENDPOINT'),
-    file: `${EXPORTER}.endpoint`,
   }),
   otlp_protocol: ofExport({
     doc: 'OTLP protocol.',
     format: oneOf(OTLP_PROTOCOLS),
-    env: otlpEnv('PROTOCOL'),
     file: `${READER}.exporter`,
     default: 'grpc',
   }),
   otlp_headers: ofExport({
     doc: 'Headers of every request, `key=value,key=value`, percent-encoded; headers from several sources are merged.',
     format: headerList,
-    env: otlpEnv('HEADERS'),
-    file: `${EXPORTER}.headers`,
     merged: true,
   }),
   otlp_insecure: ofExport({
     doc: 'Whether an endpoint without a scheme is used without TLS.',
     format: trueOrFalse,
-    env: otlpEnv('INSECURE'),
     file: `${EXPORTER}.tls.insecure`,
     default: 'false',
   }),
   otlp_certificate: ofExport({
     doc: "PEM file with the certificates to trust instead of the system's.",
     format: certificateFile,
-    env: otlpEnv('CERTIFICATE'),
     file: `${EXPORTER}.tls.ca_file`,
     setting: 'exporter.certificateFile',
   }),
   otlp_client_certificate: ofExport({
     doc: 'PEM file with the client certificate; requires `otlp_client_key`.',
     format: certificateFile,
-    env: otlpEnv('CLIENT_CERTIFICATE'),
     file: `${EXPORTER}.tls.cert_file`,
     setting: 'exporter.clientCertificateFile',
   }),
   otlp_client_key: ofExport({
     doc: 'PEM file with the private key of `otlp_client_certificate`.',
     format: keyFile,
-    env: otlpEnv('CLIENT_KEY'),
     file: `${EXPORTER}.tls.key_file`,
     setting: 'exporter.clientKeyFile',
   }),
   otlp_compression: ofExport({
     doc: 'Compression of the requests.',
     format: oneOf(['gzip', 'none']),
-    env: otlpEnv('COMPRESSION'),
-    file: `${EXPORTER}.compression`,
     setting: 'exporter.compression',
     default: 'none',
   }),
   otlp_timeout: ofExport({
     doc: 'Milliseconds that a request may take.',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
-    env: otlpEnv('TIMEOUT'),
-    file: `${EXPORTER}.timeout`,
     setting: 'exporter.timeoutMs',
     default: '10000',
   }),
@@ -336,14 +304,12 @@ const ROWS = {
     doc: 'Temporality of sums and histograms: totals (`cumulative`) or differences (`delta`, `lowmemory`).',
     format: oneOf(['cumulative', 'delta', 'lowmemory'], { anyCase: true }),
     env: ['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'],
-    file: `${EXPORTER}.temporality_preference`,
     default: 'cumulative',
   }),
   otlp_default_histogram_aggregation: ofExport({
     doc: 'Histograms with the explicit buckets of docs/metrics.md, or with exponential buckets.',
     format: oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram'], { anyCase: true }),
     env: ['OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION'],
-    file: `${EXPORTER}.default_histogram_aggregation`,
     setting: 'streams.histograms',
     default: 'explicit_bucket_histogram',
   }),
@@ -374,7 +340,6 @@ const ROWS = {
   self_telemetry: ofProcess({
     doc: 'Whether the metrics about celery-otel itself are exported too.',
     format: trueOrFalse,
-    env: ['CELERY_OTEL_SELF_TELEMETRY'],
     file: 'celery.telemetry.enabled',
     default: 'true',
   }),
@@ -413,11 +378,11 @@ export type OptionKey = keyof OptionValues;
 
 export const OPTIONS: { readonly [K in OptionKey]: OptionRow<OptionValues[K]> } = ROWS;
 
-export type KeyedRow = readonly [OptionKey, OptionRow<unknown>];
+export type KeyedRow = readonly [OptionKey, OptionRow<unknown> & { readonly env: readonly string[] }];
 
 /** All rows with their keys, in order, or those of one command. */
 export function optionRows(command?: OptionCommand): readonly KeyedRow[] {
-  const rows = OPTION_KEYS.map((key) => [key, OPTIONS[key]] as const);
+  const rows = OPTION_KEYS.map((key) => [key, { ...OPTIONS[key], env: envOf(key) }] as const);
   // `config` takes all options of `run`.
   const taken: readonly unknown[] = command === 'config' ? ['config', 'run'] : [command];
   return rows.filter(([, row]) => command === undefined || row.commands.some((one) => taken.includes(one)));
@@ -435,10 +400,18 @@ export function flagOf(key: OptionKey): string {
   return OPTIONS[key].flag ?? `--${key.replaceAll('_', '-')}`;
 }
 
-/** The path of an option in a configuration file; undefined if it has none. */
-export function fileOf(key: OptionKey): string | undefined {
+/** Its environment variables, by precedence. */
+export function envOf(key: OptionKey): readonly string[] {
+  const { env, prefixes } = OPTIONS[key];
+  return env ?? prefixes.map((prefix) => prefix + key.replace(/^otlp_/, '').toUpperCase());
+}
+
+/** The path of an option in a configuration file with such an exporter; undefined if it has none. */
+export function fileOf(key: OptionKey, exporter = 'EXPORTER'): string | undefined {
   const { scope, file } = OPTIONS[key];
   if (scope === 'cluster') return `celery.${key}`;
+  if (scope === 'export')
+    return (file ?? `${EXPORTER}.${key.replace(/^otlp_/, '')}`).replace('EXPORTER', exporter);
   return scope === 'service' ? (file ?? `celery.services.NAME.${key}`) : file;
 }
 
@@ -466,9 +439,9 @@ export type SetValue = ReturnType<typeof settingsIn>[number];
 export function settingsIn(holder: object, rows: readonly KeyedRow[]) {
   return rows.flatMap(([key, { setting: path, format }]) => {
     if (path === undefined) return [];
-    const within = (at: unknown, step: string): unknown =>
-      at instanceof Object ? Reflect.get(at, step) : undefined;
-    const value = path.split('.').reduce<unknown>(within, holder);
+    let value: unknown = holder;
+    for (const step of path.split('.'))
+      value = value instanceof Object ? Reflect.get(value, step) : undefined;
     // Units of the value per unit of the option.
     const scale = format.unit === 'seconds' && path.endsWith('Ms') ? 1000 : 1;
     return [{ key, format, path, value, scale }];

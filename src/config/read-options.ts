@@ -5,7 +5,7 @@
 import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
-import { brokenRule, type OptionReader } from './option-rules.ts';
+import { brokenRule, type Options } from './option-rules.ts';
 import {
   flagOf,
   type KeyedRow,
@@ -28,16 +28,6 @@ export interface OptionSources {
   readonly refuseUnknown?: boolean;
 }
 
-/** Validated options. */
-export interface Options extends OptionReader {
-  /** The value of an option that is required or has a default. */
-  need<K extends OptionKey>(key: K): OptionValues[K];
-}
-
-export type OptionsResult =
-  | { readonly ok: true; readonly options: Options }
-  | { readonly ok: false; readonly mistakes: readonly Mistake[] };
-
 /** A text and its origin: a flag, variables, or a line of a file and the path there. */
 export interface Given {
   readonly path: string;
@@ -49,7 +39,7 @@ export type GivenTexts = ReadonlyMap<OptionKey, Given>;
 
 export interface OptionCheck {
   readonly rows: readonly KeyedRow[];
-  /** Texts for other rows are ignored. */
+  /** Texts for other rows are not checked. */
   readonly given: GivenTexts;
   /** Collects mistakes; earlier ones may explain why an option is missing. */
   readonly mistakes: Mistake[];
@@ -58,15 +48,12 @@ export interface OptionCheck {
 }
 
 /** All options of a command, or all mistakes. */
-export function readOptions(
-  command: OptionCommand,
-  { argv, env, refuseUnknown }: OptionSources,
-): OptionsResult {
+export function readOptions(command: OptionCommand, { argv, env, refuseUnknown }: OptionSources) {
   const rows = optionRows(command);
   const flags = readFlags(argv, command);
   const mistakes = [...flags.mistakes, ...(refuseUnknown === true ? unknownVariables(env) : [])];
   const options = checkOptions({ rows, given: findGiven(rows, flags.given, env), mistakes });
-  return mistakes.length === 0 ? { ok: true, options } : { ok: false, mistakes };
+  return mistakes.length === 0 ? ({ ok: true, options } as const) : ({ ok: false, mistakes } as const);
 }
 
 /** Texts from flags and environment: the one of highest precedence, or, for merged lists, all with that one last. */
@@ -106,7 +93,8 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     const missing = found === undefined && source !== undefined;
     mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
   };
-  const options = optionsOf(checkAll(rows, given, refuse), given);
+  const options = optionsOf(rows, given);
+  checkAll(rows, options, refuse);
   for (const [key] of rows) {
     const expected = brokenRule(key, options);
     if (expected !== undefined) refuse(key, expected);
@@ -114,50 +102,37 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
   return options;
 }
 
-/** Undefined or null: neither given nor a default. */
-type Texts = ReadonlyMap<string, string | null | undefined>;
-
 /**
- * The texts, or defaults, each validated by convict with the format of its row. convict does not read environment or
- * arguments itself, because it supports one variable per option and does not track origins.
+ * Has convict check each text by the format of its row. convict reads no environment or arguments itself, because it
+ * supports one variable per option and does not track origins; and it would put all mistakes into one message.
  */
 function checkAll(
   rows: readonly KeyedRow[],
-  given: GivenTexts,
+  { text }: Options,
   refuse: (key: OptionKey, expected: string) => void,
-): Texts {
-  let refusals = 0;
-  const schema = rows.map(([key, { doc, format, required, default: byDefault }]) => {
-    const check = (text: unknown): void => {
-      const reading = typeof text === 'string' ? format.read(text) : undefined;
-      if (reading?.ok === true) return;
-      refusals += 1;
-      refuse(key, reading?.expected ?? format.expects);
-      throw new Error('refused');
+): void {
+  const schema = rows.map(([key, { doc, format }]) => {
+    const check = (value: unknown): void => {
+      const reading = format.read(String(value));
+      if (!reading.ok) refuse(key, reading.expected);
     };
-    const text = given.get(key)?.text ?? (required === true ? null : byDefault);
-    return [key, { doc, default: text, format: check }] as const;
+    // Without a text there is nothing to check.
+    return [key, { doc, default: text(key), format: check }] as const;
   });
-  const sources = { env: {}, args: [] };
-  const config = convict<Record<string, string | null | undefined>>(Object.fromEntries(schema), sources);
-  try {
-    config.validate();
-  } catch (error) {
-    // Its message only repeats the refusals. Without a refusal, this is another error.
-    if (refusals === 0) throw error;
-  }
-  return new Map(Object.entries(config.getProperties()));
+  convict(Object.fromEntries(schema), { env: {}, args: [] }).validate();
 }
 
-function optionsOf(texts: Texts, given: GivenTexts): Options {
+function optionsOf(rows: readonly KeyedRow[], given: GivenTexts): Options {
+  const defaults = new Map(rows.map(([key, row]) => [key, row.default]));
+  const text = (key: OptionKey): string | undefined => given.get(key)?.text ?? defaults.get(key);
   function value<K extends OptionKey>(key: K): OptionValues[K] | undefined {
-    const text = texts.get(key) ?? undefined;
-    const reading = text === undefined ? undefined : OPTIONS[key].format.read(text);
+    const found = text(key);
+    const reading = found === undefined ? undefined : OPTIONS[key].format.read(found);
     return reading?.ok === true ? reading.value : undefined;
   }
   return {
     value,
-    text: (key) => texts.get(key) ?? undefined,
+    text,
     source: (key) => given.get(key)?.source,
     isGiven: (key) => given.has(key),
     need(key) {

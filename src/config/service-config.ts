@@ -1,16 +1,15 @@
 /** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
+import { chooseMetrics, type MetricEntry } from '../meter/metric-choice.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
 import { urlsWithSsl } from './file/broker-section.ts';
 import type { FileService } from './file/celery-section.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
-import { chooseMetrics, type MetricEntry } from './metric-choice.ts';
-import { SERVICE_NAME } from './option-rules.ts';
-import { type OptionKey, serviceRows } from './options.ts';
+import { type Options, SERVICE_NAME } from './option-rules.ts';
+import { serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
-import type { Options } from './read-options.ts';
 
 /**
  * What is known of a service before all mistakes are.
@@ -28,44 +27,39 @@ export function serviceParts(
   const own = [...(options.value('resource_attributes') ?? [])].map(
     ([key, value]) => [key, { value, source }] as const,
   );
-  const attributes = new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]);
-  const attribute = attributes.get(SERVICE_NAME);
-  attributes.delete(SERVICE_NAME);
   return {
-    name: one?.name ?? options.value('service_name') ?? String(attribute?.value),
-    /** The origin of the name. */
-    named: one?.place.source ?? options.source('service_name') ?? attribute?.source,
+    one,
     options,
     /** With `broker_use_ssl`. */
     urls: urlsWithSsl(one?.place.get('broker_use_ssl'), one?.tls, options),
-    tls: one?.tls,
-    tlsSource: one?.place.nearest(['broker_use_ssl']).source,
-    attributes,
+    attributes: new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]),
     /** By precedence, highest first. */
     metrics: [one?.metrics ?? metricEntries(options), metrics],
   };
 }
 
 export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: Origins): ServiceConfig {
-  const { name, options, tls } = parts;
+  const { one, options, attributes } = parts;
+  const name = one?.name ?? options.value('service_name') ?? String(attributes.get(SERVICE_NAME)?.value);
   const broker = brokerSettings(options, parts.urls);
   const chosen = chooseMetrics(parts.metrics);
   const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // An address may have TLS settings of its own.
-    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === tls;
-    if (isSetting) origins.note([...at, 'broker_url', index, 'ssl'], parts.tlsSource);
+    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === one?.tls;
+    const setting = isSetting ? one?.place.get('broker_use_ssl') : undefined;
+    origins.note([...at, 'broker_url', index, 'ssl'], setting?.source);
   }
-  origins.note([...at, 'resource', SERVICE_NAME], parts.named);
-  for (const [key, { source }] of parts.attributes) origins.note([...at, 'resource', key], source);
+  for (const [key, { source }] of attributes) origins.note([...at, 'resource', key], source);
+  origins.note([...at, 'resource', SERVICE_NAME], one?.place.source ?? options.source('service_name'));
   for (const { name: metric, enabledBy, optInsBy } of chosen) {
     origins.note([...at, 'metrics', metric, 'enabled'], enabledBy);
     origins.note([...at, 'metrics', metric, 'attributes'], optInsBy);
   }
   return {
     name,
-    attributes: plainAttributes(parts.attributes),
+    attributes: withoutName(attributes),
     broker,
     controlExchange: options.need('control_exchange'),
     taskDefaultQueue: options.need('task_default_queue'),
@@ -77,9 +71,10 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
   };
 }
 
-/** fromEntries defines own properties, even for a key like __proto__. */
-export function plainAttributes(given: GivenAttributes): ResourceAttributes {
-  return Object.fromEntries([...given].map(([key, { value }]) => [key, value]));
+/** The attributes without `service.name`. fromEntries defines own properties, even for a key like __proto__. */
+export function withoutName(given: GivenAttributes): ResourceAttributes {
+  const others = [...given].filter(([key]) => key !== SERVICE_NAME);
+  return Object.fromEntries(others.map(([key, { value }]) => [key, value]));
 }
 
 /** @param urls with the settings of the file, if any */
@@ -112,9 +107,8 @@ function clusterSettings(options: Options): ClusterSettings {
 
 /** The metric options, as entries. */
 function metricEntries(options: Options): readonly MetricEntry[] {
-  const sourceOf = (key: OptionKey): string => options.source(key) ?? key;
   const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>
-    (options.value(key) ?? []).map((name) => ({ name, enabled, source: sourceOf(key) }));
+    (options.value(key) ?? []).map((name) => ({ name, enabled, source: options.source(key) ?? key }));
   const asked = Map.groupBy(options.value('metric_attributes_enabled') ?? [], (optIn) =>
     optIn.split('/', 1).join(),
   );
@@ -124,7 +118,7 @@ function metricEntries(options: Options): readonly MetricEntry[] {
     ...[...asked].map(([name, optIns]) => ({
       name,
       attributes: optIns.map((optIn) => optIn.slice(name.length + 1)),
-      source: sourceOf('metric_attributes_enabled'),
+      source: options.source('metric_attributes_enabled') ?? name,
     })),
   ];
 }

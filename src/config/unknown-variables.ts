@@ -2,11 +2,9 @@
  * Finds unknown variables `CELERY_OTEL_…`. Each is a mistake, like an unknown flag, because the user expects an effect. It
  * prints no values.
  */
-import { nearest } from './format/near-miss.ts';
-import { ENVIRONMENT, type Mistake } from './mistake.ts';
+import { nearest } from '../near-miss.ts';
+import type { Mistake } from './mistake.ts';
 import { optionRows } from './options.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'CELERY_OTEL_';
 
@@ -27,11 +25,14 @@ const PRINTABLE = /^[A-Z0-9_]{1,80}$/iu;
  * @param used variables that a configuration file refers to
  */
 export function unknownVariables(
-  env: Environment,
+  env: Readonly<Record<string, string | undefined>>,
   used: ReadonlySet<string> = new Set(),
 ): readonly Mistake[] {
   const known = new Set(optionRows().flatMap(([, row]) => row.env));
-  const services = servicesIn(env);
+  // The prefixes of the variables of such services.
+  const services = Object.entries(env).flatMap(([name, text = '']) =>
+    ADDRESS.test(text) ? (PORT.exec(name)?.slice(1) ?? []) : [],
+  );
   const isOfService = (name: string): boolean =>
     services.some((service) => name.startsWith(service) && OF_SERVICE.test(name.slice(service.length)));
   return Object.entries(env)
@@ -40,18 +41,11 @@ export function unknownVariables(
     .map(([name]) => mistakeIn(name));
 }
 
-/** The prefixes of the variables of such services. */
-function servicesIn(env: Environment): readonly string[] {
-  return Object.entries(env).flatMap(([name, text = '']) =>
-    ADDRESS.test(text) ? (PORT.exec(name)?.slice(1) ?? []) : [],
-  );
-}
-
 function mistakeIn(name: string): Mistake {
   const meant = intended();
   const near = meant.get(nearest(name.slice(PREFIX.length).toUpperCase(), [...meant.keys()]) ?? '');
   return {
-    path: ENVIRONMENT,
+    path: 'environment',
     source: PRINTABLE.test(name) ? name : `a variable ${PREFIX}…`,
     expected: `a known variable${near === undefined ? '' : ` (did you mean ${near}?)`}`,
   };

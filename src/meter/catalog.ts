@@ -233,11 +233,16 @@ export function optInOf(name: MetricName, key: AttributeKey): OptIn {
   return `${name}/${key}`;
 }
 
-/** All opt-in attributes. */
-export const OPT_INS: readonly OptIn[] = METRIC_NAMES.flatMap((name) => {
+/** The opt-in attributes of a metric. */
+export function optInAttributesOf(name: MetricName): readonly AttributeKey[] {
   const row: InstrumentRow = METRICS[name];
-  return (row.optInAttributes ?? []).map((key) => optInOf(name, key));
-});
+  return row.optInAttributes ?? [];
+}
+
+/** All opt-in attributes. */
+export const OPT_INS: readonly OptIn[] = METRIC_NAMES.flatMap((name) =>
+  optInAttributesOf(name).map((key) => optInOf(name, key)),
+);
 
 /** Self telemetry, under the resource `service.name=celery-otel`. */
 export const SELF_METRICS = {

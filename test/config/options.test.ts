@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Mistake } from '../../src/config/mistake.ts';
 import {
+  envOf,
   flagOf,
   isOptionKey,
   OPTIONS,
@@ -66,7 +67,7 @@ function waysToGive(
   const beside = COMPANIONS[key] ?? {};
   return row.commands.flatMap((command) => [
     { command, source: flag, given: sources(command, { argv: [`${flag}=${text}`], env: beside }) },
-    ...row.env.map((name) => ({
+    ...envOf(key).map((name) => ({
       command,
       source: name,
       given: sources(command, { env: { ...beside, [name]: ` ${text}\n` } }),

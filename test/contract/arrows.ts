@@ -46,6 +46,7 @@ const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
 const LEAVES = [
   'errors.ts',
   'json-structure.ts',
+  'near-miss.ts',
   'printable.ts',
   'version.ts',
   'yielding.ts',
@@ -188,6 +189,8 @@ const ROOMS: readonly Room[] = [
     values: [
       'broker/broker-url.ts',
       'meter/catalog.ts',
+      'meter/metric-choice.ts',
+      'otlp/collect/view.ts',
       'otlp/collect/wildcard.ts',
       'otlp/signal-paths.ts',
       'self/log-level.ts',
@@ -198,6 +201,7 @@ const ROOMS: readonly Room[] = [
   { ...NOTHING, path: 'errors.ts', holds: 'the errors a caller may meet' },
   { ...NOTHING, path: 'version.ts', holds: 'the version' },
   { ...NOTHING, path: 'json-structure.ts', holds: 'how deep and how long a JSON text is', pure: true },
+  { ...NOTHING, path: 'near-miss.ts', holds: 'the word that was probably meant', pure: true },
   { ...NOTHING, path: 'printable.ts', holds: 'text that is fit to be shown', pure: true },
   {
     ...NOTHING,

@@ -1,26 +1,15 @@
-/**
- * Celery's broker settings that only a configuration file can have: a list of addresses, `broker_use_ssl` and
- * `broker_transport_options`.
- */
+/** Celery's broker settings that only a configuration file can have: `broker_use_ssl` and `broker_transport_options`. */
 import {
   type BrokerTls,
   type BrokerUrls,
   parseBrokerUrls,
   VERIFY_BY_CERT_REQS,
 } from '../../broker/broker-url.ts';
-import { type Format, oneOf } from '../format/formats.ts';
+import { oneOf } from '../format/formats.ts';
 import { certificateFile, keyFile } from '../format/pem-file.ts';
-import { isRecorded, NO_BROKER, type OptionReader } from '../option-rules.ts';
+import { isRecorded, NO_BROKER, type Options } from '../option-rules.ts';
 import type { FileValue } from './file-value.ts';
 import { map, mapOf, present, refused, type Shape } from './shape.ts';
-
-/** The text of `broker_url`, which may also be a list, as in Celery; undefined if a mistake was reported. */
-export function readBrokerUrl(url: FileValue, one: Format<unknown>): string | undefined {
-  const items = url.items();
-  if (items.length === 0) return url.text(one);
-  const texts = items.flatMap((item) => item.text(one) ?? []);
-  return texts.length === items.length ? texts.join(';') : undefined;
-}
 
 const KEYS = 'ca_certs, certfile, keyfile, cert_reqs';
 
@@ -72,7 +61,7 @@ export const USE_SSL: Shape<BrokerTls> = {
 export function urlsWithSsl(
   ssl: FileValue | undefined,
   tls: BrokerTls | undefined,
-  options: OptionReader,
+  options: Options,
 ): BrokerUrls | undefined {
   const urls = options.value('broker_url');
   if (ssl === undefined || ssl.isNull || urls === undefined) return urls;

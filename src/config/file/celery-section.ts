@@ -2,9 +2,9 @@
  * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
  * only a file can have. Rules between options are checked later, when all of them are known.
  */
-import { type KeyedRow, OPTIONS, type OptionKey, serviceRows } from '../options.ts';
+import { OPTIONS, type OptionKey, serviceRows } from '../options.ts';
 import type { Given } from '../read-options.ts';
-import { readBrokerUrl, TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
+import { TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { FILE_METRICS } from './metrics-section.ts';
@@ -14,9 +14,8 @@ import { any, map, mapOf, type Read } from './shape.ts';
 export type CelerySection = Read<typeof CELERY>;
 export type FileService = Read<typeof services>[number];
 
-const keysOf = (rows: readonly KeyedRow[]): readonly OptionKey[] => rows.map(([key]) => key);
-const SERVICE_OPTIONS = keysOf(serviceRows());
-const CLUSTER_OPTIONS = keysOf(serviceRows().filter(([, { scope }]) => scope === 'cluster'));
+const SERVICE_OPTIONS = serviceRows().map(([key]) => key);
+const CLUSTER_OPTIONS = SERVICE_OPTIONS.filter((key) => OPTIONS[key].scope === 'cluster');
 
 const service = map(
   {
@@ -33,16 +32,16 @@ const services = mapOf('services', (name, place) => {
   const isName = name !== '' && name === name.trim() && format.read(name).ok;
   if (!isName) place.complain(`a service name: ${format.expects}, without leading or trailing spaces`);
   const keys = service.read(place);
-  return keys === undefined
-    ? undefined
-    : {
-        name,
-        place,
-        given: textsIn(place, SERVICE_OPTIONS),
-        tls: keys.broker_use_ssl,
-        resource: new Map(keys.resource),
-        metrics: keys.metrics?.flat() ?? [],
-      };
+  return (
+    keys && {
+      name,
+      place,
+      given: textsIn(place, SERVICE_OPTIONS),
+      tls: keys.broker_use_ssl,
+      resource: new Map(keys.resource),
+      metrics: keys.metrics?.flat() ?? [],
+    }
+  );
 });
 
 const celery = map(
@@ -80,8 +79,11 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
 function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
   const { format } = OPTIONS[key];
-  const text = key === 'broker_url' ? readBrokerUrl(value, format) : value.text(format);
-  if (text === undefined) return;
+  // As in Celery, the addresses of a broker may be a list.
+  const items = key === 'broker_url' ? value.items() : [];
+  const texts = (items.length === 0 ? [value] : items).map((item) => item.text(format));
+  if (texts.includes(undefined)) return;
+  const text = texts.join(';');
   const reading = format.read(text);
   if (reading.ok) given.set(key, { path: showPath(value.path), source: value.source, text });
   else value.complain(reading.expected, format.show(text));

@@ -68,15 +68,12 @@ function validate(path: string): readonly { readonly path: FilePath; readonly ex
     // Any other message may quote the file, which may hold secrets.
     if (rules.length === 0) return [{ path: [], expected: 'a file that the OpenTelemetry parser accepts' }];
     return rules.map(([, pointer = '', rule]) => ({
-      path: fromPointer(pointer),
+      path: pointer.split('/').slice(1).map(stepOf),
       expected: `a value valid by the OpenTelemetry schema: it ${rule}`,
     }));
   }
 }
 
-function fromPointer(pointer: string): FilePath {
-  const steps = pointer.split('/').slice(1);
-  return steps.map((step) =>
-    /^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~'),
-  );
+function stepOf(token: string): string | number {
+  return /^\d+$/.test(token) ? Number(token) : token.replaceAll('~1', '/').replaceAll('~0', '~');
 }

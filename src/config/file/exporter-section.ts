@@ -9,10 +9,10 @@ import { headerFault, headerList, type Pairs } from '../format/key-value-list.ts
 import { defaultEndpoint } from '../format/otlp-endpoint.ts';
 import { MASK, quote } from '../format/redaction.ts';
 import type { Mistake } from '../mistake.ts';
-import { endpointOf } from '../option-rules.ts';
-import { defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
+import { endpointOf, type Options } from '../option-rules.ts';
+import { DAY_MS, defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
 import type { Origins } from '../origins.ts';
-import type { Given, Options } from '../read-options.ts';
+import type { Given } from '../read-options.ts';
 import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { list, map, placed, type Read, refused, required, scalar } from './shape.ts';
@@ -21,9 +21,7 @@ import { cardinalityLimit, VIEWS } from './views.ts';
 /** The default of the specification. */
 const CARDINALITY_LIMIT = 2000;
 
-const DAY_MS = 86_400_000;
-
-const READER: FilePath = ['meter_provider', 'readers', 0, 'periodic'];
+const LIMITS: FilePath = ['meter_provider', 'readers', 0, 'periodic', 'cardinality_limits'];
 
 export const pointsPerRequest = wholeNumber(1, 1_000_000);
 
@@ -85,14 +83,12 @@ const PERIODIC = map({
   ),
 });
 
-const ONE_READER = 'only one reader, because all services are exported to one backend';
-
 export const METER_PROVIDER = map({
   readers: required(
     list(
       map({ periodic: PERIODIC, pull: refused(`there is nothing to scrape; ${ONE_WAY}`) }, { one: true }),
       'maps',
-      ONE_READER,
+      'only one reader, because all services are exported to one backend',
     ),
     'a list of one periodic reader',
   ),
@@ -105,7 +101,7 @@ export const METER_PROVIDER = map({
   views: VIEWS,
 });
 
-type Reader = Read<typeof PERIODIC> | undefined;
+type Reader = Read<typeof PERIODIC>;
 
 /** @param root the whole file @param meter what was read of it */
 export function readMeterProvider(
@@ -117,7 +113,7 @@ export function readMeterProvider(
   const { otlp_grpc: grpc, otlp_http: http } = reader?.exporter ?? {};
   const exporter = http !== undefined && grpc === undefined ? 'otlp_http' : 'otlp_grpc';
   const protocol = exporter === 'otlp_grpc' ? 'grpc' : (`http/${http?.encoding ?? 'protobuf'}` as const);
-  const pathOf = (key: OptionKey) => parsePath(fileOf(key) ?? key, { EXPORTER: exporter });
+  const pathOf = (key: OptionKey) => parsePath(fileOf(key, exporter) ?? key);
   const otlp = root.find([...pathOf('otlp_protocol'), exporter]);
   // By the standard, an unset variable means a missing value. But nobody wants a header without its secret, or metrics sent
   // to localhost instead.
@@ -134,6 +130,10 @@ export function readMeterProvider(
     grpc?.tls?.insecure,
     given.get('otlp_endpoint')?.text ?? defaultEndpoint(protocol),
   );
+  for (const kind of ['counter', 'histogram', 'observable_gauge']) {
+    const limits = [kind, 'default'].map((key) => root.find([...LIMITS, key]));
+    origins.note([...LIMITS, kind], limits.find((limit) => limit?.isNull === false)?.source);
+  }
   return {
     /** Its key in the file. */
     exporter,
@@ -145,19 +145,19 @@ export function readMeterProvider(
         : { path: key },
     headers: readHeaders(otlp, grpc ?? http, origins),
     views: meter?.views ?? [],
-    limits: readLimits(root.find(READER), reader, origins),
+    limits: limitsOf(reader?.cardinality_limits),
     pointsPerRequestMax: reader?.['max_export_batch_size/development'],
   };
 }
 
 /** The file's value of an option, as text of that option. */
-function textOf(key: OptionKey, place: FileValue | undefined, reader: Reader): string | undefined {
+function textOf(key: OptionKey, place: FileValue | undefined, reader: Reader = {}): string | undefined {
   const text = place?.plain(OPTIONS[key].format);
   if (text === 'low_memory') return 'lowmemory';
   if (text !== '0') return text;
   // 0 means no limit, but an export must end before the next one.
   const { interval = defaultOf('metric_export_interval'), timeout = defaultOf('metric_export_timeout') } =
-    reader ?? {};
+    reader;
   if (key === 'metric_export_timeout') return String(interval);
   return key === 'otlp_timeout' ? String(Math.min(timeout || interval, interval)) : text;
 }
@@ -189,10 +189,8 @@ function readHeaders(
   };
   for (const [key, value] of settings?.headers_list ?? []) add(otlp?.get('headers_list'), key, value);
   const seen = new Set<string>();
-  for (const {
-    place,
-    value: { name, value },
-  } of settings?.headers ?? []) {
+  for (const { place, value: header } of settings?.headers ?? []) {
+    const { name, value } = header;
     const key = name?.toLowerCase();
     if (key === undefined) continue;
     if (seen.has(key)) place.complain('each header only once (case is ignored)');
@@ -206,24 +204,10 @@ function readHeaders(
 }
 
 /** Only for the instruments that exist here: counters, histograms and observable gauges. */
-function readLimits(
-  place: FileValue | undefined,
-  reader: Reader,
-  origins: Origins,
-): StreamSettings['limits'] {
-  const limits = reader?.cardinality_limits ?? {};
-  const general = place?.find(['cardinality_limits', 'default']);
-  const limitOf = (kind: 'counter' | 'histogram' | 'observable_gauge'): number => {
-    if (place !== undefined && limits[kind] === undefined) {
-      origins.note([...place.path, 'cardinality_limits', kind], general?.source);
-    }
-    return limits[kind] ?? limits.default ?? CARDINALITY_LIMIT;
-  };
-  return {
-    counter: limitOf('counter'),
-    histogram: limitOf('histogram'),
-    gauge: limitOf('observable_gauge'),
-  };
+function limitsOf(given: Reader['cardinality_limits'] = {}): StreamSettings['limits'] {
+  const { default: limit = CARDINALITY_LIMIT } = given;
+  const { counter = limit, histogram = limit, observable_gauge: gauge = limit } = given;
+  return { counter, histogram, gauge };
 }
 
 /** The settings of `otlp/`. @param meter undefined without a file */
@@ -232,7 +216,6 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
   const protocol = options.need('otlp_protocol');
   const endpoint = endpointOf(options);
   if (endpoint?.ok !== true) throw new Error('an invalid endpoint passed the rules');
-  const limits = { counter: CARDINALITY_LIMIT, histogram: CARDINALITY_LIMIT, gauge: CARDINALITY_LIMIT };
   return {
     exporter: {
       protocol,
@@ -250,7 +233,7 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
       temporality: options.need('otlp_temporality_preference'),
       histograms: options.need('otlp_default_histogram_aggregation'),
       views: meter?.views ?? [],
-      limits: meter?.limits ?? limits,
+      limits: meter?.limits ?? limitsOf(),
     },
     schedule: {
       intervalMs,

@@ -17,19 +17,15 @@ function showKey(key: string, index: number): string {
 
 /** Whether two paths are equal, or one is a prefix of the other. */
 export function isRelated(one: string, other: string): boolean {
-  return isWithin(one, other) || isWithin(other, one);
+  const [outer, inner] = one.length < other.length ? [one, other] : [other, one];
+  return outer === '' || (inner.startsWith(outer) && /^[.[]|^$/.test(inner.slice(outer.length)));
 }
 
-function isWithin(from: string, to: string): boolean {
-  return from === '' || from === to || to.startsWith(`${from}.`) || to.startsWith(`${from}[`);
-}
-
-/** Parses a path of a table. @param words placeholders and their replacements */
-export function parsePath(text: string, words: Readonly<Record<string, string>> = {}): FilePath {
+/** Parses a path of a table. */
+export function parsePath(text: string): FilePath {
   return text.split('.').flatMap((step) => {
     const [, key = step, index] = /^(.*)\[(\d+)\]$/.exec(step) ?? [];
-    const named = Object.hasOwn(words, key) ? (words[key] ?? key) : key;
-    return index === undefined ? [named] : [named, Number(index)];
+    return index === undefined ? [key] : [key, Number(index)];
   });
 }
 

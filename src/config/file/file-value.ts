@@ -3,8 +3,8 @@
  * knows no key by name.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Scalar } from 'yaml';
+import { hint } from '../../near-miss.ts';
 import type { Format } from '../format/formats.ts';
-import { hint } from '../format/near-miss.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import { type FilePath, showPath } from './file-path.ts';
 import { keyText } from './yaml-document.ts';
@@ -155,9 +155,8 @@ export class FileValue {
       const other = first.get(key);
       if (other === undefined) first.set(key, value);
       else value.complain(`each key only once (it is also on line ${other.line})`);
-      value.expectUniqueKeys();
     }
-    for (const item of this.items()) item.expectUniqueKeys();
+    for (const part of this.#parts) part.expectUniqueKeys();
   }
 
   /** Reports variables without value or default, here and within, unless a mistake already mentions them. */
@@ -169,14 +168,17 @@ export class FileValue {
         `a value or a default for each variable: ${unset.map((name) => `\${${name}:-default}`).join(', ')}`,
       );
     }
-    for (const [, value] of this.entries()) value.expectVariables();
-    for (const item of this.items()) item.expectVariables();
+    for (const part of this.#parts) part.expectVariables();
   }
 
   /** Reports a missing key. */
   complainOfMissing(key: string, expected: string): void {
     const path = showPath([...this.path, key]);
     this.#file.mistakes.push({ path, source: this.source, expected: `a value: ${expected}` });
+  }
+
+  get #parts(): readonly FileValue[] {
+    return [...this.items(), ...this.entries().map(([, value]) => value)];
   }
 
   get #unset(): readonly string[] {

@@ -45,9 +45,9 @@ interface MapParts {
   readonly others?: readonly string[];
 }
 
-/** A string, number or boolean. */
+/** A string, number or boolean. A key without a value is missing, as in the standard. */
 export function scalar<T>(format: Format<T>): Shape<T> {
-  return unlessNull(present(format));
+  return { format, read: (value) => (value.isNull ? undefined : value.read(format)) };
 }
 
 /** A scalar whose key must not stand alone. */
@@ -130,11 +130,6 @@ export function refused(reason: string): Shape<never> {
 
 export function required<T>(shape: Shape<T>, what: string): Shape<T> {
   return { ...shape, required: what };
-}
-
-/** A key without a value is missing, as in the standard. */
-function unlessNull<T>(shape: Shape<T>): Shape<T> {
-  return { ...shape, read: (value) => (value.isNull ? undefined : shape.read(value)) };
 }
 
 export function placed<T>(shape: Shape<T>): Shape<Placed<T>> {

@@ -3,28 +3,32 @@
  * are mistakes. A view that may select metrics of the SDK, which are not in the catalog, is accepted.
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
+import { hint } from '../../near-miss.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
 import { selects, wildcard } from '../../otlp/collect/wildcard.ts';
 import { VERSION } from '../../version.ts';
-import { hint } from '../format/near-miss.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import type { Placed } from './shape.ts';
 
-const CATALOG: ReadonlyMap<string, InstrumentRow> = new Map(Object.entries({ ...METRICS, ...SELF_METRICS }));
+type Metric = readonly [name: string, row: InstrumentRow];
 
-/** The kind of each instrument in the catalog. */
-const KIND: Readonly<Record<InstrumentRow['instrument'], InstrumentKind>> = {
-  counter: 'counter',
-  histogram: 'histogram',
-  gauge: 'observable_gauge',
-};
+const CATALOG: readonly Metric[] = Object.entries({ ...METRICS, ...SELF_METRICS });
+const NAMES = CATALOG.map(([name]) => name);
 
-/** The aggregations that suit an instrument. */
-const FITTING: Readonly<Record<InstrumentRow['instrument'], readonly AggregationChoice['kind'][]>> = {
-  counter: ['default', 'drop', 'sum'],
-  histogram: ['default', 'drop', 'explicit_bucket_histogram', 'base2_exponential_bucket_histogram'],
-  gauge: ['default', 'drop', 'last_value'],
+type Suited = readonly [kind: InstrumentKind, ...aggregations: AggregationChoice['kind'][]];
+
+/** The kind of each instrument in the catalog, and the aggregations that suit it. */
+const SUITED: Readonly<Record<InstrumentRow['instrument'], Suited>> = {
+  counter: ['counter', 'default', 'drop', 'sum'],
+  histogram: [
+    'histogram',
+    'default',
+    'drop',
+    'explicit_bucket_histogram',
+    'base2_exponential_bucket_histogram',
+  ],
+  gauge: ['observable_gauge', 'default', 'drop', 'last_value'],
 };
 
 /** The prefix of our metrics and attributes. */
@@ -38,48 +42,34 @@ const NO_KINDS: readonly InstrumentKind[] = ['gauge', 'observable_counter', 'obs
 
 /** Reports all mistakes. */
 export function checkViews(views: readonly Placed<View>[]): void {
-  const selections = views.map(({ place, value: view }) => ({
-    place,
-    view,
-    metrics: selectedBy(view.selector),
-  }));
-  for (const { place } of selections) {
-    const selector = place.get('selector');
-    if (selector?.entries().every(([, value]) => value.isNull) === true) {
-      selector.complain('at least one criterion, such as instrument_name ("*" for all metrics)');
-    }
-  }
   // Nothing more can be checked if the selector itself is wrong.
-  const readable = selections.filter(({ view }) =>
-    Object.values(view.selector).some((value) => value !== undefined),
-  );
-  for (const selection of readable) {
+  const selections = views
+    .filter(({ value: { selector } }) => Object.values(selector).some((value) => value !== undefined))
+    .map(({ place, value: view }) => ({ place, view, metrics: selectedBy(view.selector) }));
+  for (const selection of selections) {
     checkSelector(selection);
     checkAggregation(selection);
     checkAttributeKeys(selection);
     checkName(selection);
     checkDrop(selection);
   }
-  checkStreams(
-    readable.filter(({ place, view }) => isRead(place.find(['stream', 'name']), view.stream.name)),
-  );
-}
-
-function isRead(place: FileValue | undefined, value: unknown): boolean {
-  return value !== undefined || place === undefined || place.isNull;
+  // A name that could not be read was reported before.
+  const isNamed = ({ place, view }: Selection): boolean =>
+    view.stream.name !== undefined || place.find(['stream', 'name'])?.isNull !== false;
+  checkStreams(selections.filter(isNamed));
 }
 
 interface Selection {
   readonly place: FileValue;
   readonly view: View;
   /** The selected metrics of the catalog. */
-  readonly metrics: readonly string[];
+  readonly metrics: readonly Metric[];
 }
 
-function selectedBy(selector: ViewSelector): readonly string[] {
+function selectedBy(selector: ViewSelector): readonly Metric[] {
   const meter = { meterName: METER_NAME, meterVersion: VERSION, meterSchemaUrl: '' };
-  return [...CATALOG].flatMap(([name, { instrument, unit }]) =>
-    selects(selector, { ...meter, name, kind: KIND[instrument], unit }) ? [name] : [],
+  return CATALOG.filter(([name, { instrument, unit }]) =>
+    selects(selector, { ...meter, name, kind: SUITED[instrument][0], unit }),
   );
 }
 
@@ -94,37 +84,34 @@ function mayBeOfSdk({ instrumentName, instrumentKind, meterName }: ViewSelector)
 }
 
 function checkSelector({ place, view, metrics }: Selection): void {
-  const selector = place.get('selector');
   if (metrics.length > 0 || mayBeOfSdk(view.selector)) return;
+  const selector = place.get('selector');
   const { instrumentName } = view.selector;
   const [named] = selectedBy({ instrumentName: instrumentName ?? '*' });
   if (named === undefined) {
-    const meant = hint((instrumentName ?? '').toLowerCase(), [...CATALOG.keys()]);
+    const meant = hint((instrumentName ?? '').toLowerCase(), NAMES);
     selector?.get('instrument_name')?.complain(`a metric name, or a pattern that matches one${meant}`);
     return;
   }
-  const row = instrumentName === undefined ? undefined : CATALOG.get(named);
+  const [name, { instrument, unit }] = named;
   const is =
-    row === undefined
+    instrumentName === undefined
       ? 'all have'
-      : `${named} has instrument_type ${KIND[row.instrument]}, unit ${row.unit},`;
+      : `${name} has instrument_type ${SUITED[instrument][0]}, unit ${unit},`;
   selector?.complain(`criteria that all match one metric; ${is} meter ${METER_NAME}, version ${VERSION}`);
 }
 
 function checkAggregation({ place, view, metrics }: Selection): void {
   const kind = view.stream.aggregation?.kind;
-  if (kind === undefined) return;
-  for (const name of metrics) {
-    const instrument = CATALOG.get(name)?.instrument;
-    if (instrument === undefined || FITTING[instrument].includes(kind)) continue;
-    const fitting = FITTING[instrument].join(', ');
-    place
-      .find(['stream', 'aggregation', kind])
-      ?.complain(
-        `an aggregation that suits all selected metrics; ${name} is a ${instrument}, which allows ${fitting}`,
-      );
-    return;
-  }
+  const unsuited = metrics.find(([, row]) => kind !== undefined && !SUITED[row.instrument].includes(kind, 1));
+  if (kind === undefined || unsuited === undefined) return;
+  const [name, { instrument }] = unsuited;
+  const allowed = SUITED[instrument].slice(1).join(', ');
+  place
+    .find(['stream', 'aggregation', kind])
+    ?.complain(
+      `an aggregation that suits all selected metrics; ${name} is a ${instrument}, which allows ${allowed}`,
+    );
 }
 
 function checkAttributeKeys({ place, view, metrics }: Selection): void {
@@ -143,18 +130,16 @@ function checkAttributeKeys({ place, view, metrics }: Selection): void {
   }
 }
 
+function attributesOf([, row]: Metric): readonly string[] {
+  return [...row.attributes, ...(row.optionalAttributes ?? []), ...(row.optInAttributes ?? [])];
+}
+
 /** A dropped stream has no other settings. */
 function checkDrop({ place, view }: Selection): void {
   if (view.stream.aggregation?.kind !== 'drop') return;
   for (const [key, value] of place.get('stream')?.entries() ?? []) {
     if (key !== 'aggregation' && !value.isNull) value.complain('no other setting with the aggregation drop');
   }
-}
-
-function attributesOf(name: string): readonly string[] {
-  const row = CATALOG.get(name);
-  if (row === undefined) return [];
-  return [...row.attributes, ...(row.optionalAttributes ?? []), ...(row.optInAttributes ?? [])];
 }
 
 function checkName({ place, view, metrics }: Selection): void {
@@ -171,12 +156,13 @@ function checkName({ place, view, metrics }: Selection): void {
 /** Stream names must be unique, or a backend would count twice. */
 function checkStreams(selections: readonly Selection[]): void {
   const selected = new Set(selections.flatMap(({ metrics }) => metrics));
+  /** Lower-case names of streams, and the views that they come from; undefined: none. */
   const owners = new Map<string, Selection | undefined>();
-  for (const name of CATALOG.keys()) if (!selected.has(name)) owners.set(name.toLowerCase(), undefined);
+  for (const metric of CATALOG) if (!selected.has(metric)) owners.set(metric[0].toLowerCase(), undefined);
   for (const selection of selections) {
     const { place, view, metrics } = selection;
     if (view.stream.aggregation?.kind === 'drop') continue;
-    const names = view.stream.name === undefined ? metrics : [view.stream.name];
+    const names = view.stream.name === undefined ? metrics.map(([name]) => name) : [view.stream.name];
     const taken = names.find((name) => owners.has(name.toLowerCase()));
     if (taken !== undefined) {
       const owner = owners.get(taken.toLowerCase());

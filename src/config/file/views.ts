@@ -1,5 +1,5 @@
 /** `meter_provider.views` of a configuration file → views. `view-checks.ts` checks them against the catalog. */
-import type { AggregationChoice, View } from '../../otlp/collect/view.ts';
+import { type AggregationChoice, INSTRUMENT_KINDS, type View } from '../../otlp/collect/view.ts';
 import { finiteNumber, format, line, oneOf, trueOrFalse, wholeNumber } from '../format/formats.ts';
 import { into, list, map, placed, present, refused, required, scalar } from './shape.ts';
 import { checkViews } from './view-checks.ts';
@@ -23,26 +23,21 @@ const streamName = format(
   (name) => (/^[a-z][a-z0-9_.\-/]{0,254}$/i.test(name) ? { ok: true, value: name } : undefined),
 );
 
-const instrumentType = oneOf([
-  'counter',
-  'gauge',
-  'histogram',
-  'observable_counter',
-  'observable_gauge',
-  'observable_up_down_counter',
-  'up_down_counter',
-]);
-
 const selector = into(
   map({
     instrumentName: pattern,
-    instrumentType: scalar(instrumentType),
+    instrumentType: scalar(oneOf(INSTRUMENT_KINDS)),
     unit: text,
     meterName: text,
     meterVersion: text,
     meterSchemaUrl: refused('the meters have no schema URL'),
   }),
-  ({ instrumentType: instrumentKind, ...others }) => ({ ...others, instrumentKind }),
+  ({ instrumentType: instrumentKind, ...others }, place) => {
+    if (place.entries().every(([, value]) => value.isNull)) {
+      place.complain('at least one criterion, such as instrument_name ("*" for all metrics)');
+    }
+    return { ...others, instrumentKind };
+  },
 );
 
 /** An aggregation without settings. */

@@ -42,7 +42,10 @@ const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
 
 const ALIASES_MAX = 100;
 
-/** The document, and the mistakes in its syntax by their lines. */
+/**
+ * The document, and the mistakes in its syntax by their lines. The parser may report the same mistake for each token of a
+ * line.
+ */
 export function readYaml(text: string) {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -57,7 +60,8 @@ export function readYaml(text: string) {
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
   }));
-  const lineOf = (node: unknown): number => lines.linePos(startOf(node)).line;
+  const lineOf = (node: unknown): number =>
+    lines.linePos((isNode(node) ? node.range?.[0] : undefined) ?? 0).line;
   let aliases = 0;
   visit(document, {
     Alias(_, node, ancestors) {
@@ -65,8 +69,9 @@ export function readYaml(text: string) {
       // Resolving an alias walks the whole document.
       if (aliases > ALIASES_MAX) return visit.BREAK;
       const target = node.resolve(document);
-      if (target !== undefined && !ancestors.includes(target)) return undefined;
-      mistakes.push({ line: lineOf(node), expected: SYNTAX.BAD_ALIAS });
+      if (target === undefined || ancestors.includes(target)) {
+        mistakes.push({ line: lineOf(node), expected: SYNTAX.BAD_ALIAS });
+      }
       return undefined;
     },
     Pair(_, { key }) {
@@ -77,13 +82,7 @@ export function readYaml(text: string) {
   if (aliases > ALIASES_MAX || (mistakes.length === 0 && !isBounded(document))) {
     mistakes.push({ line: 1, expected: SYNTAX.RESOURCE_EXHAUSTION });
   }
-  // The parser may report the same mistake for each token of a line.
-  const once = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]));
-  return {
-    document,
-    mistakes: [...once.values()].sort((a, b) => a.line - b.line),
-    lineOf,
-  };
+  return { document, mistakes, lineOf };
 }
 
 /** Whether its aliases can be expanded: nested aliases can turn a few lines into gigabytes. */
@@ -101,8 +100,4 @@ function isBounded(document: Document): boolean {
 export function keyText(document: Document, key: unknown): string | undefined {
   const scalar = isAlias(key) ? key.resolve(document) : key;
   return isScalar(scalar) ? String(scalar.value ?? '') : undefined;
-}
-
-function startOf(node: unknown): number {
-  return isNode(node) ? (node.range?.[0] ?? 0) : 0;
 }

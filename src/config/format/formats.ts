@@ -3,7 +3,7 @@
  * files are in files of their own; this one knows no option by name.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
-import { hint } from './near-miss.ts';
+import { hint } from '../../near-miss.ts';
 import { maskUrl, quote } from './redaction.ts';
 
 /** A value, or the end of an error message after the word "expected". */
@@ -11,11 +11,17 @@ export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly expected: string };
 
+interface NumberSchema {
+  readonly type: 'integer' | 'number';
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+}
+
 /** The JSON Schema type of a value in a configuration file. */
 export type ScalarSchema =
   | { readonly type: 'boolean' }
-  | { readonly type: 'integer'; readonly minimum: number; readonly maximum: number }
-  | { readonly type: 'number'; readonly exclusiveMinimum?: number; readonly maximum?: number }
+  | NumberSchema
   | { readonly type: 'string'; readonly enum?: readonly string[]; readonly maxLength?: number };
 
 type Unit = 'seconds' | 'milliseconds' | 'bytes';
@@ -26,8 +32,6 @@ export interface Format<T> {
   readonly schema: ScalarSchema;
   /** The unit of a number; part of `expects`, never of a text. */
   readonly unit?: Unit | undefined;
-  /** Whether its flag may be used without a value, which means `true`. */
-  readonly flagAlone: boolean;
   /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
   /** The text, safe to print. */
@@ -38,59 +42,45 @@ export interface Format<T> {
 export function format<T>(
   expects: string,
   read: (text: string) => Reading<T> | undefined,
-  parts?: {
-    flagAlone?: boolean;
-    show?: (text: string) => string;
-    schema?: ScalarSchema;
-    unit?: Unit | undefined;
-  },
+  parts?: Partial<Omit<Format<T>, 'expects' | 'read'>>,
 ): Format<T> {
-  return {
-    expects,
-    schema: parts?.schema ?? { type: 'string' },
-    flagAlone: parts?.flagAlone ?? false,
-    read: (text) => read(text) ?? { ok: false, expected: expects },
-    show: parts?.show ?? quote,
-    unit: parts?.unit,
+  const byDefault = { schema: { type: 'string' }, show: quote } as const;
+  return { ...byDefault, ...parts, expects, read: (text) => read(text) ?? { ok: false, expected: expects } };
+}
+
+/** @param written how the number may be written */
+function number(expects: string, written: RegExp, schema: NumberSchema, unit?: Unit): Format<number> {
+  const read = (text: string): Reading<number> | undefined => {
+    const value = written.test(text) ? Number(text) : Number.NaN;
+    return isWithin(schema, value) ? { ok: true, value } : undefined;
   };
+  return format(expects, read, { schema, unit });
+}
+
+/** Whether a number fits a schema. @param scale units of the value per unit of the schema */
+export function isWithin(schema: NumberSchema, value: number, scale = 1): boolean {
+  const { type, minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Number.MAX_VALUE } = schema;
+  const isAbove = value >= minimum * scale && value > exclusiveMinimum * scale;
+  return isAbove && value <= maximum * scale && (type === 'number' || Number.isInteger(value));
 }
 
 /** A whole number from `min` to `max`, without exponent, fraction or plus sign. */
 export function wholeNumber(min: number, max: number, unit?: Unit): Format<number> {
-  return format(
-    `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`,
-    (text) => {
-      const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= min && value <= max ? { ok: true, value } : undefined;
-    },
-    { schema: { type: 'integer', minimum: min, maximum: max }, unit },
-  );
+  const expects = `${unit === undefined ? '' : `${unit}, `}a whole number from ${min} to ${max}`;
+  return number(expects, /^-?\d{1,15}$/, { type: 'integer', minimum: min, maximum: max }, unit);
 }
 
-export const finiteNumber: Format<number> = format(
-  'a finite number',
-  (text) => {
-    const value = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-    return Number.isFinite(value) ? { ok: true, value } : undefined;
-  },
-  { schema: { type: 'number' } },
-);
+export const finiteNumber = number('a finite number', /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i, { type: 'number' });
 
 /** Seconds, above 0 and at most `maxS`, with up to three decimals. */
 export function seconds(maxS: number): Format<number> {
-  return format(
-    `seconds, above 0 and at most ${maxS}`,
-    (text) => {
-      const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-      return value > 0 && value <= maxS ? { ok: true, value } : undefined;
-    },
-    { schema: { type: 'number', exclusiveMinimum: 0, maximum: maxS }, unit: 'seconds' },
-  );
+  const schema = { type: 'number', exclusiveMinimum: 0, maximum: maxS } as const;
+  return number(`seconds, above 0 and at most ${maxS}`, /^\d{1,9}(\.\d{1,3})?$/, schema, 'seconds');
 }
 
 /** One word of a list; `anyCase` where OpenTelemetry ignores case. */
 export function oneOf<const T extends string>(words: readonly T[], parts?: { anyCase: boolean }): Format<T> {
-  const expects = words.length === 1 ? words.join() : `one of ${words.join(', ')}`;
+  const expects = `one of ${words.join(', ')}`;
   const read = (text: string): Reading<T> | undefined => {
     const wanted = parts?.anyCase === true ? text.toLowerCase() : text;
     const value = words.find((word) => word === wanted);
@@ -107,7 +97,7 @@ export const trueOrFalse: Format<boolean> = format(
     const word = text.toLowerCase();
     return word === 'true' || word === 'false' ? { ok: true, value: word === 'true' } : undefined;
   },
-  { flagAlone: true, schema: { type: 'boolean' } },
+  { schema: { type: 'boolean' } },
 );
 
 /** Text on one line, at most `bytesMax` bytes in UTF-8. */

@@ -1,8 +1,8 @@
 /** The formats of lists of metrics and of opt-in attributes; both are checked against the catalog. */
 import { isMetricName, METRIC_NAMES, OPT_INS, type OptIn } from '../../meter/catalog.ts';
-import { fits } from '../metric-choice.ts';
+import { fits } from '../../meter/metric-choice.ts';
+import { hint } from '../../near-miss.ts';
 import { type Format, format } from './formats.ts';
-import { hint } from './near-miss.ts';
 import { quote } from './redaction.ts';
 
 /** Metric names; one that ends in `*` matches all names with that prefix. */

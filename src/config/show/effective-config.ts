@@ -3,14 +3,13 @@
  * program will use, not what was given, and hides secrets.
  */
 import type { BrokerUrl } from '../../broker/broker-url.ts';
-import { METRIC_NAMES } from '../../meter/catalog.ts';
+import { METRIC_NAMES, optInAttributesOf, optInOf } from '../../meter/catalog.ts';
 import type { View } from '../../otlp/collect/view.ts';
 import type { OtlpSettings } from '../../otlp/otlp-settings.ts';
 import { printable } from '../../printable.ts';
 import type { Config, ServiceConfig } from '../config.ts';
 import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
-import { optInsOf } from '../metric-choice.ts';
 import { isRecorded, SERVICE_NAME } from '../option-rules.ts';
 import { EXPORT_ROWS, fileOf, type OptionKey, type SetValue, serviceRows, settingsIn } from '../options.ts';
 import type { Origins } from '../origins.ts';
@@ -47,11 +46,11 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
     [at('resource', SERVICE_NAME), service.name],
     ...attributeLines(at('resource'), service.attributes),
     ...METRIC_NAMES.flatMap((name): Line[] => {
-      const asked = optInsOf(name).filter((optIn) => choice.optIns.has(optIn));
-      const attributes = asked.map((optIn) => optIn.slice(name.length + 1));
+      const attributes = optInAttributesOf(name);
+      const asked = attributes.filter((key) => choice.optIns.has(optInOf(name, key)));
       return [
         [at('metrics', name, 'enabled'), choice.metrics.has(name)],
-        [at('metrics', name, 'attributes'), optInsOf(name).length === 0 ? undefined : attributes],
+        [at('metrics', name, 'attributes'), attributes.length === 0 ? undefined : asked],
       ];
     }),
   ];
@@ -66,21 +65,11 @@ function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) =>
 
 /** Only the label of an address is safe to print; its parameters have their own lines. */
 function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
-  if (url.scheme === 'recording') {
-    return [
-      [at, url.label],
-      [[...at, 'speed'], url.speed],
-    ];
-  }
-  const { tls } = url;
-  return [
-    [at, url.label],
-    [[...at, 'heartbeat'], url.heartbeatS],
-    [[...at, 'ssl', 'ca_certs'], tls?.caFile],
-    [[...at, 'ssl', 'certfile'], tls?.certFile],
-    [[...at, 'ssl', 'keyfile'], tls?.keyFile],
-    [[...at, 'ssl', 'cert_reqs'], tls === undefined ? undefined : tls.verify ? 'required' : 'none'],
-  ];
+  if (url.scheme === 'recording') return [[at, url.label], ...linesOf(at, { speed: url.speed })];
+  const { label, heartbeatS: heartbeat, tls } = url;
+  const certReqs = tls?.verify === true ? 'required' : 'none';
+  const ssl = tls && { caCerts: tls.caFile, certfile: tls.certFile, keyfile: tls.keyFile, certReqs };
+  return [[at, label], ...linesOf(at, { heartbeat, ssl })];
 }
 
 function attributeLines(at: FilePath, attributes: ServiceConfig['attributes']): readonly Line[] {
@@ -90,26 +79,19 @@ function attributeLines(at: FilePath, attributes: ServiceConfig['attributes']): 
 function otlpLines(otlp: OtlpSettings): readonly Line[] {
   const { exporter, streams, schedule } = otlp;
   const { protocol } = exporter;
+  const { temporality } = streams;
   const name = protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http';
   const reader: FilePath = ['meter_provider', 'readers', 0, 'periodic'];
   const at = [...reader, 'exporter', name];
-  const limits = [...reader, 'cardinality_limits'];
   return [
     [[...reader, 'max_export_batch_size/development'], schedule.pointsPerRequestMax],
     [[...at, 'encoding'], protocol === 'grpc' ? undefined : protocol.slice('http/'.length)],
     [[...at, 'endpoint'], exporter.endpoint.replace(/\?.*$/s, `?${MASK}`)],
     [[...at, 'tls', 'insecure'], protocol === 'grpc' ? exporter.insecure : undefined],
     ...Object.keys(exporter.headers).map((header): Line => [[...at, 'headers', header], MASK]),
-    ...settingLines(settingsIn(otlp, EXPORT_ROWS), (key) =>
-      parsePath(fileOf(key) ?? key, { EXPORTER: name }),
-    ),
-    [
-      [...at, 'temporality_preference'],
-      streams.temporality === 'lowmemory' ? 'low_memory' : streams.temporality,
-    ],
-    [[...limits, 'counter'], streams.limits.counter],
-    [[...limits, 'histogram'], streams.limits.histogram],
-    [[...limits, 'observable_gauge'], streams.limits.gauge],
+    ...settingLines(settingsIn(otlp, EXPORT_ROWS), (key) => parsePath(fileOf(key, name) ?? key)),
+    [[...at, 'temporality_preference'], temporality === 'lowmemory' ? 'low_memory' : temporality],
+    ...linesOf([...reader, 'cardinality_limits'], streams.limits),
     ...streams.views.flatMap((view, index) => viewLines(['meter_provider', 'views', index], view)),
   ];
 }
@@ -127,6 +109,7 @@ function viewLines(at: FilePath, { selector, stream: { aggregation, ...others } 
 const NAMES: Readonly<Record<string, string>> = {
   instrumentKind: 'instrument_type',
   cardinalityLimit: 'aggregation_cardinality_limit',
+  gauge: 'observable_gauge',
 };
 
 /** All leaves of a value, under the standard's names. */

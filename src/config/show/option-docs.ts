@@ -1,17 +1,20 @@
 /** Generates `--help` from the table of options. It knows no option by name. */
-import { fileOf, flagOf, type KeyedRow, type OptionCommand, type OptionRow, optionRows } from '../options.ts';
+import { fileOf, flagOf, type OptionCommand, type OptionRow, optionRows } from '../options.ts';
 
 /** One indented paragraph per option, for one command or for all. */
 export function optionsHelp(command?: OptionCommand): string {
   return optionRows(command)
     .map(([key, row]) => {
-      const head = `  ${flagOf(key)}${row.format.flagAlone ? '' : ' VALUE'}`;
+      const head = `  ${flagOf(key)}${row.format.schema.type === 'boolean' ? '' : ' VALUE'}`;
       const only = command === undefined && row.commands.length === 1 ? `; ${row.commands.join()} only` : '';
       const env = row.env.length === 0 ? '' : `; environment: ${row.env.join(', ')}`;
+      // The export options are left to the documents, because their paths need explanation.
+      const path = row.scope === 'export' ? undefined : fileOf(key);
+      const file = path === undefined ? '' : `; file: ${path}`;
       return [
         head,
         `      ${row.doc.replaceAll('`', '')}`,
-        `      Takes ${row.format.expects}${presence(row)}${restriction(row)}${env}${inFile([key, row], '; file: ')}${only}.`,
+        `      Takes ${row.format.expects}${presence(row)}${restriction(row)}${env}${file}${only}.`,
       ].join('\n');
     })
     .join('\n');
@@ -25,10 +28,4 @@ function presence(row: OptionRow<unknown>): string {
 export function restriction({ transport }: OptionRow<unknown>): string {
   if (transport === 'amqp') return '; AMQP only';
   return transport === undefined ? '' : '; not with a recording';
-}
-
-/** The export options are left to the documents, because their paths need explanation. */
-function inFile([key, { scope }]: KeyedRow, before: string): string {
-  const path = scope === 'export' ? undefined : fileOf(key);
-  return path === undefined ? '' : before + path;
 }

@@ -1,6 +1,6 @@
 /**
  * A view: which instruments it selects, and how their streams are made (metrics SDK specification, "View"; named as in the
- * declarative configuration). Types only.
+ * declarative configuration). Nothing is done here.
  */
 
 export interface View {
@@ -8,14 +8,18 @@ export interface View {
   readonly stream: ViewStream;
 }
 
-export type InstrumentKind =
-  | 'counter'
-  | 'gauge'
-  | 'histogram'
-  | 'observable_counter'
-  | 'observable_gauge'
-  | 'observable_up_down_counter'
-  | 'up_down_counter';
+/** The kinds of instruments, as the declarative configuration names them. */
+export const INSTRUMENT_KINDS = [
+  'counter',
+  'gauge',
+  'histogram',
+  'observable_counter',
+  'observable_gauge',
+  'observable_up_down_counter',
+  'up_down_counter',
+] as const;
+
+export type InstrumentKind = (typeof INSTRUMENT_KINDS)[number];
 
 /** All given criteria must match. At least one is given. */
 export interface ViewSelector {

@@ -60,6 +60,11 @@ test('syntax errors are reported alone, each with its line', () => {
     ['a: !vault x\nb: 1\n', ['f:1): expected valid YAML: a known tag']],
     ['a: *b\n', ['f:1): expected valid YAML: an alias (*name) after its anchor']],
     ['a: 1\n---\nb: 1\n', ['f:2): expected valid YAML: one document']],
+    ['a: 1\n}}}\n', ['f:2): expected valid YAML: no such character here']],
+    [
+      'a: *b\nc: "\\q"\n',
+      ['f:1): expected valid YAML: an alias (*name) after', 'f:2): expected valid YAML: a valid escape'],
+    ],
     [
       'a: 1\nb: c: d\ne: "\\q"\n',
       ['f:2): expected valid YAML: one key', 'f:3): expected valid YAML: a valid escape'],

@@ -53,15 +53,15 @@ test('invalid settings of metrics are mistakes by their paths', () => {
     ['celery.task.sent: { attributes: x }', /\.attributes \(f:5\): expected a list of attributes/],
     [
       'celery.task.sent: { attributes: [celery.worker.name] }',
-      /\.attributes\[0\] \(f:5\): expected no attribute: there are no opt-in/,
+      /\.attributes\[0\] \(f:5\) is "celery\.worker\.name": expected no attribute: there are no opt-in/,
     ],
     [
       'celery.task.prefetch_time: { attributes: [celery.task.name] }',
-      /attributes\[0\] \(f:5\): expected one of celery\.worker\.name/,
+      /attributes\[0\] \(f:5\) is "celery\.task\.name": expected one of celery\.worker\.name/,
     ],
     [
       'celery.task.*: { attributes: [celery.worker.nme] }',
-      /attributes\[0\] \(f:5\): expected one of celery\.worker\.name/,
+      /attributes\[0\] \(f:5\) is .* expected one of celery\.worker\.name \(did you mean celery\.worker\.name\?\)/,
     ],
   ];
   for (const [entry, mistake] of cases) {

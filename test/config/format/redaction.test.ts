@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { maskUrl, quote } from '../../../src/config/format/redaction.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { describeMistake } from '../../../src/config/mistake.ts';
-import { OPTIONS } from '../../../src/config/options.ts';
+import { envOf } from '../../../src/config/options.ts';
 import { sources } from '../sources.ts';
 
 const SECRET = 'hunter2';
@@ -53,7 +53,7 @@ test('no secret of malformed headers is shown, not even in place of a key', () =
     `a-bin=${SECRET}`,
   ];
   for (const text of headers) {
-    for (const name of OPTIONS.otlp_headers.env) {
+    for (const name of envOf('otlp_headers')) {
       const all = said([], { [name]: text });
       assert.match(all, new RegExp(`otlp_headers \\(${name}\\) is "\\*\\*\\*"`));
       assert.ok(!all.includes(SECRET), all);

@@ -6,9 +6,8 @@
 import { BROKER_SSL } from '../../../src/config/file/broker-section.ts';
 import type { Shape } from '../../../src/config/file/shape.ts';
 import type { ScalarSchema } from '../../../src/config/format/formats.ts';
-import { optInsOf } from '../../../src/config/metric-choice.ts';
 import { type KeyedRow, OPTIONS, type OptionRow, serviceRows } from '../../../src/config/options.ts';
-import { METRIC_NAMES, METRICS } from '../../../src/meter/catalog.ts';
+import { METRIC_NAMES, METRICS, optInAttributesOf } from '../../../src/meter/catalog.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -152,14 +151,15 @@ function metrics(): Schema {
     },
     additionalProperties: false,
   });
-  const keysOf = (name: (typeof METRIC_NAMES)[number]) =>
-    optInsOf(name).map((optIn) => optIn.slice(name.length + 1));
   return {
     type: ['object', 'null'],
     properties: Object.fromEntries(
-      METRIC_NAMES.map((name) => [name, { description: METRICS[name].description, ...entry(keysOf(name)) }]),
+      METRIC_NAMES.map((name) => [
+        name,
+        { description: METRICS[name].description, ...entry(optInAttributesOf(name)) },
+      ]),
     ),
-    patternProperties: { '^[a-z._]*\\*$': entry([...new Set(METRIC_NAMES.flatMap(keysOf))]) },
+    patternProperties: { '^[a-z._]*\\*$': entry([...new Set(METRIC_NAMES.flatMap(optInAttributesOf))]) },
     additionalProperties: false,
   };
 }

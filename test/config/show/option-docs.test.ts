@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileOf, flagOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
+import { envOf, fileOf, flagOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
 import { optionsHelp, restriction } from '../../../src/config/show/option-docs.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
@@ -48,8 +48,8 @@ test('docs/configuration.md has the table of options (UPDATE=1 rewrites it)', ()
 
 test('the README has the most important options, each with its first sentence', () => {
   const rows = COMMON.map((key) => {
-    const { env, default: value, doc } = OPTIONS[key];
-    const [variable = flagOf(key)] = env.toReversed();
+    const { default: value, doc } = OPTIONS[key];
+    const [variable = flagOf(key)] = envOf(key).toReversed();
     const [sentence = doc] = /^.*?[.;](?= |$)/.exec(doc) ?? [];
     const meaning = sentence.replace(/;$/, '.');
     return [`\`${variable}\``, value === undefined ? '' : `\`${value}\``, meaning];
@@ -79,7 +79,10 @@ test('the help of a command has a paragraph for each of its options and no other
     assert.equal(paragraphs.length, rows.length);
     for (const [index, [key, row]] of rows.entries()) {
       const paragraph = paragraphs[index] ?? '';
-      assert.ok(paragraph.startsWith(`  ${flagOf(key)}${row.format.flagAlone ? '\n' : ' VALUE\n'}`), key);
+      assert.ok(
+        paragraph.startsWith(`  ${flagOf(key)}${row.format.schema.type === 'boolean' ? '\n' : ' VALUE\n'}`),
+        key,
+      );
       for (const name of row.env) assert.ok(paragraph.includes(name), `${key}: ${name}`);
       if (row.default !== undefined)
         assert.ok(

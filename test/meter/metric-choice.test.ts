@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseMetrics, type MetricEntry, optInsOf } from '../../src/config/metric-choice.ts';
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS } from '../../src/meter/catalog.ts';
+import { chooseMetrics, type MetricEntry } from '../../src/meter/metric-choice.ts';
 
 const workers = METRIC_NAMES.filter((name) => name.startsWith('celery.worker.'));
 const without = (...names: readonly MetricName[]) =>
@@ -100,8 +100,4 @@ test('the origin of each decision is available', () => {
   assert.equal(of('celery.worker.info')?.enabledBy, undefined);
   assert.equal(of('celery.task.prefetch_time')?.optInsBy, 'of celery.task.prefetch_time');
   assert.equal(of('celery.task.sent')?.optInsBy, undefined);
-});
-
-test('the opt-in attributes of a metric are its own', () => {
-  assert.deepEqual(METRIC_NAMES.flatMap(optInsOf), OPT_INS);
 });

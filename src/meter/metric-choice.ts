@@ -2,7 +2,7 @@
  * Chooses which metrics and opt-in attributes are recorded: applies the user's entries to the defaults of the catalog. An
  * entry whose name ends in `*` matches all names with that prefix.
  */
-import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../meter/catalog.ts';
+import { METRIC_NAMES, METRICS, type MetricName, optInAttributesOf, optInOf } from './catalog.ts';
 
 /** Settings for one metric, or for all with a prefix. */
 export interface MetricEntry {
@@ -29,16 +29,13 @@ export function chooseMetrics(layers: readonly (readonly MetricEntry[])[]) {
     return {
       name,
       isEnabled: enabling?.enabled ?? METRICS[name].enabled,
-      optIns: optInsOf(name).filter((optIn) => asking?.attributes?.includes(optIn.slice(name.length + 1))),
+      optIns: optInAttributesOf(name)
+        .filter((key) => asking?.attributes?.includes(key))
+        .map((key) => optInOf(name, key)),
       enabledBy: enabling?.source,
       optInsBy: asking?.source,
     };
   });
-}
-
-/** The opt-in attributes of a metric. */
-export function optInsOf(name: MetricName): readonly OptIn[] {
-  return OPT_INS.filter((optIn) => optIn.startsWith(`${name}/`));
 }
 
 /** Whether an entry's name, or its prefix before `*`, matches a metric's name. */
