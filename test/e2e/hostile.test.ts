@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { BODY_LIMITS, EXPANSION_COSTS } from '../../src/celery/body-limits.ts';
@@ -14,9 +14,8 @@ const SEED = 20_261_121;
 /** More than the time for decompression is enough for. */
 const CORRUPT_MESSAGES = 10_000;
 
-test('100,000 hostile messages leave it running, each counted under its reason', {
-  timeout: 180_000,
-}, async (t) => {
+/** A bridge that is connected to a broker of its own. */
+async function startAll(t: TestContext) {
   const rabbitmq = await startRabbitmq();
   t.after(() => rabbitmq.remove());
   const sink = await startReceiver();
@@ -28,6 +27,13 @@ test('100,000 hostile messages leave it running, each counted under its reason',
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
   });
   await bridge.logged(/connected to/u, 10_000);
+  return { rabbitmq, sink, bridge };
+}
+
+test('100,000 hostile messages leave it running, each counted under its reason', {
+  timeout: 180_000,
+}, async (t) => {
+  const { rabbitmq, sink, bridge } = await startAll(t);
 
   const { messages, expected } = hostileMessages(SEED, MESSAGES);
   // In portions below the limit of the bridge's queue, so that RabbitMQ drops none.
@@ -72,17 +78,7 @@ test('100,000 hostile messages leave it running, each counted under its reason',
 test('compressed bodies beyond the time for decompression are counted as such, each once', {
   timeout: 60_000,
 }, async (t) => {
-  const rabbitmq = await startRabbitmq();
-  t.after(() => rabbitmq.remove());
-  const sink = await startReceiver();
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: rabbitmq.url,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '1000',
-  });
-  await bridge.logged(/connected to/u, 10_000);
+  const { rabbitmq, sink } = await startAll(t);
   const fromMs = performance.now();
   await publishRaw(rabbitmq.url, Array<typeof CORRUPT>(CORRUPT_MESSAGES).fill(CORRUPT));
   const points = await sink.waitFor(
