@@ -125,7 +125,7 @@ test('any events in any order: no throw, no empty name, no negative value, every
       assert.deepEqual(inTheEnd.workers, []);
       assert.ok(inTheEnd.queues.every(({ runningAgeS }) => runningAgeS === 0));
     }),
-    { numRuns: 3_000, seed: SEED },
+    { numRuns: 1_500, seed: SEED },
   );
 });
 
@@ -248,7 +248,7 @@ test('for interleaved tasks, each run is observed to end once, with the right ou
         assert.ok(list.every((each) => each.split(' ')[1] === 'shop.pay'));
       }
     }),
-    { numRuns: 2_000, seed: SEED },
+    { numRuns: 1_000, seed: SEED },
   );
 });
 
@@ -298,7 +298,7 @@ test('the order of arrival within the window does not change what is observed', 
       );
       for (const it of straight.observed) assert.doesNotMatch(it, /unknown/u, 'each has its queue');
     }),
-    { numRuns: 2_000, seed: SEED },
+    { numRuns: 1_000, seed: SEED },
   );
 });
 

@@ -75,7 +75,7 @@ test('any value at any place gives an outcome that can be printed', (t) => {
         assert.doesNotMatch(said, /[^\P{Cc}\n]|hunter2|\[object |undefined/u);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 200 },
   );
-  assert.ok(loaded > 20 && loaded < 380, `${loaded} of 400 were right`);
+  assert.ok(loaded > 10 && loaded < 190, `${loaded} of 200 were right`);
 });
