@@ -63,7 +63,7 @@ test('a second signal exits at once with its code, unless it is an echo of the f
     for (const echo of ['SIGTERM', 'SIGINT', 'SIGINT'] as const) send(echo);
     t.mock.timers.tick(999);
     send(signal);
-    assert.deepEqual(exits, [], 'npm hands on what the whole group got');
+    assert.deepEqual(exits, [], 'npm forwards what the whole group received');
     t.mock.timers.tick(1);
     send(signal);
     assert.deepEqual(exits, [exitCode]);
