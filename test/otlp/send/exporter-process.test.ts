@@ -89,12 +89,13 @@ for (const { protocol, start } of BACKENDS) {
     const backend = await backendOf(t, start);
     const more = { headers: { 'x-team': 'a' }, timeoutMs: LONG_MS };
     const settings = exporterSettings(protocol, backend.endpoint, more);
-    const ended = await exportInChild([{ settings }]);
+    const trusted = { settings, isClosedUnderWay: false };
+    const ended = await exportInChild([trusted]);
     assert.deepEqual(ended, { code: 0, stdout: '[{"kind":"success"}]', stderr: '' });
     const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
     const secure = await backendOf(t, start, { tls });
-    const untrusted = { settings: exporterSettings(protocol, secure.endpoint) };
-    const { code, stdout, stderr } = await exportInChild([{ settings }, untrusted], env);
+    const untrusted = { settings: exporterSettings(protocol, secure.endpoint), isClosedUnderWay: false };
+    const { code, stdout, stderr } = await exportInChild([trusted, untrusted], env);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^\[\{"kind":"success"\},\{.*"unavailable"/u);
     const [without, within] = backend.requests;
@@ -106,11 +107,16 @@ for (const { protocol, start } of BACKENDS) {
   });
 
   test(`${protocol}: a process ends by itself even if a silent peer delayed its exports`, async (t) => {
-    const { port } = await silentPeer(t);
-    const exports = ['http', 'https'].flatMap((scheme): ChildExport[] => {
-      const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}/`, { timeoutMs: 300 });
-      return [{ settings }, { settings: { ...settings, timeoutMs: LONG_MS }, isClosedUnderWay: true }];
-    });
+    const exports: ChildExport[] = [];
+    for (const scheme of ['http', 'https']) {
+      for (const isClosedUnderWay of [false, true]) {
+        // A peer for each: grpc-js shares what it knows of one address.
+        const { port } = await silentPeer(t);
+        const timeoutMs = isClosedUnderWay ? LONG_MS : 300;
+        const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}/`, { timeoutMs });
+        exports.push({ settings, isClosedUnderWay });
+      }
+    }
     const { code, stdout, stderr } = await exportInChild(exports);
     assert.equal(code, 0, stderr);
     const results: readonly unknown[] = JSON.parse(stdout);
