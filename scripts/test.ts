@@ -30,10 +30,12 @@ const SLOW = [
   'test/real/',
   'test/bench/',
   'test/cluster/',
+  'test/scripts/bootstrap',
+  'test/otlp/send/exporter-',
 ];
 /** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp\/|real\//u;
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp\/|real\/|exporter-|bootstrap/u;
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[
@@ -46,6 +48,7 @@ const NOT_FAST = [
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
   ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
   ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
+  ...['test/otlp/export/export-turns'],
 ];
 /** Percent of `src/`; a little below today’s coverage by the fast tests. */
 const COVERED_MIN = { lines: 97, branches: 95 };
@@ -151,7 +154,8 @@ async function runTests(files: readonly string[], { fast, coverage, patterns }: 
   let success = true;
   const events = run({
     files: files.map((file) => path.resolve(ROOT, file)),
-    concurrency: fast ? availableParallelism() : FILES_AT_ONCE,
+    // Some of the fast tests wait, too.
+    concurrency: fast ? availableParallelism() + 1 : FILES_AT_ONCE,
     coverage,
     coverageIncludeGlobs: 'src/**',
     timeout: FILE_TIMEOUT_MS,

@@ -42,8 +42,8 @@ export interface ServiceStop {
   readonly name: string;
   /**
    * `empty`: flushed; there was never anything to export. `rejected`: flushed, but the backend rejected points of the last
-   * export for good. `unheard`: unsent, and no earlier export ever arrived. `handed-over`: the metrics are in the attached
-   * MeterProvider, whose owner exports them.
+   * export for good. `never-exported`: unsent, and no earlier export ever arrived. `handed-over`: the metrics are in the
+   * attached MeterProvider, whose owner exports them.
    */
-  readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'unheard' | 'handed-over';
+  readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
 }

@@ -91,22 +91,22 @@ interface Failed {
 
 function startAll(options: BridgeOptions): Running | Failed {
   const { random = Math.random } = options;
-  const told = guarded(options.tell ?? createSelfDiag());
+  const onEvent = guarded(options.tell ?? createSelfDiag());
   const services: Service[] = [];
   let destinations: Destinations | undefined;
   try {
     // Services collect and export concurrently, but share one queue for the event loop.
     const yieldToLoop = createYieldToLoop();
-    destinations = createDestinations(options, { told, random, yieldToLoop });
+    destinations = createDestinations(options, { onEvent, random, yieldToLoop });
     const { tell, self } = destinations;
     for (const config of options.services) {
       const { meter, retire } = destinations.destinationOf(config);
       services.push(startService({ ...config, meter, retire, self, tell, random, yieldToLoop }));
     }
     destinations.start(() => services.map((service) => service.reading()));
-    return runningOf(options, services, destinations, told);
+    return runningOf(options, services, destinations, onEvent);
   } catch (error) {
-    return { kind: 'failed', error, stopped: abandon(services, destinations, told) };
+    return { kind: 'failed', error, stopped: abandon(services, destinations, onEvent) };
   }
 }
 
@@ -114,7 +114,7 @@ function runningOf(
   options: BridgeOptions,
   services: readonly Service[],
   destinations: Destinations,
-  told: Tell,
+  onEvent: Tell,
 ): Running {
   const endLookout = startLookout({ services, self: SELF_NAME, tell: destinations.tell });
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
@@ -129,14 +129,14 @@ function runningOf(
       services: state(),
     })),
     async stop(deadlineMs) {
-      for (const { name } of options.services) told({ kind: 'service-stopping', service: name });
+      for (const { name } of options.services) onEvent({ kind: 'service-stopping', service: name });
       endLookout();
       const endMs = performance.now() + deadlineMs;
       await Promise.all(services.map((service) => service.stop()));
       const report = await destinations.close(Math.max(0, endMs - performance.now()));
       for (const service of services) service.close();
       for (const { name, metrics } of report.services) {
-        told({ kind: 'service-stopped', service: name, metrics });
+        onEvent({ kind: 'service-stopped', service: name, metrics });
       }
       return report;
     },
@@ -147,7 +147,7 @@ function runningOf(
 async function abandon(
   services: readonly Service[],
   destinations: Destinations | undefined,
-  told: Tell,
+  onEvent: Tell,
 ): Promise<StopReport> {
   try {
     await Promise.all(services.map((service) => service.stop()));
@@ -155,7 +155,7 @@ async function abandon(
     await destinations?.abandon();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    told({ kind: 'defect', service: SELF_NAME, where: 'stop', reason });
+    onEvent({ kind: 'defect', service: SELF_NAME, where: 'stop', reason });
   }
   return NOTHING_RAN;
 }

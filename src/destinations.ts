@@ -48,7 +48,7 @@ const SELF_POINTS_PER_SERVICE = 50;
 
 export interface DestinationsContext {
   /** Takes every self event after the bridge’s own metrics. */
-  readonly told: Tell;
+  readonly onEvent: Tell;
   /** In [0, 1). */
   readonly random: () => number;
   /** Awaited before each long piece of work. */
@@ -61,16 +61,16 @@ export function createDestinations(
   context: DestinationsContext,
   watch: () => ProcessWatch = watchProcess,
 ): Destinations {
-  const { told } = context;
+  const { onEvent } = context;
   const providers = new Map<string, Provider>();
   let readServices: () => readonly ServiceReading[] = () => [];
   const tell: Tell = (event) => {
     self.record(event);
-    told(event);
+    onEvent(event);
   };
-  const pipeline = openPipeline(options, { ...context, told: tell });
+  const pipeline = openPipeline(options, { ...context, onEvent: tell });
   const self = options.self.enabled
-    ? openSelf(options, pipeline, told, watch, () => ({
+    ? openSelf(options, pipeline, onEvent, watch, () => ({
         services: readServices(),
         series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
       }))
@@ -103,7 +103,7 @@ export function createDestinations(
       const services = options.services.map(({ name }): ServiceStop => {
         if (!providers.has(name)) return { name, metrics: 'handed-over' };
         const hasArrived = pipeline?.hasArrived(name) === true;
-        if (unsent.has(name)) return { name, metrics: hasArrived ? 'unsent' : 'unheard' };
+        if (unsent.has(name)) return { name, metrics: hasArrived ? 'unsent' : 'never-exported' };
         if (pipeline?.isRejected(name) === true) return { name, metrics: 'rejected' };
         return { name, metrics: hasArrived ? 'flushed' : 'empty' };
       });
@@ -133,7 +133,7 @@ const NO_SELF: SelfDestination = {
 function openSelf(
   { self: { attributes, meterProvider }, services: observed }: BridgeOptions,
   pipeline: Pipeline | undefined,
-  told: Tell,
+  onEvent: Tell,
   watch: () => ProcessWatch,
   read: () => Omit<SelfReadings, 'process'>,
 ): SelfDestination {
@@ -141,7 +141,7 @@ function openSelf(
   function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
     // Failures of our own metrics are not counted in them.
     if (meterProvider !== undefined)
-      return { recordedIn: attached(meterProvider, SELF_NAME, told), exported: [] };
+      return { recordedIn: attached(meterProvider, SELF_NAME, onEvent), exported: [] };
     const resource = {
       'service.instance.id': watched.instanceId,
       ...attributes,
@@ -195,16 +195,16 @@ function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent
 /** None if all providers are attached. */
 function openPipeline(
   { otlp }: BridgeOptions,
-  { told, random, yieldToLoop }: DestinationsContext,
+  { onEvent, random, yieldToLoop }: DestinationsContext,
 ): Pipeline | undefined {
   if (otlp === undefined) return undefined;
   return createPipeline({
     settings: otlp,
     onExport: (service, ended) => {
-      for (const event of exportEvents(service, ended, otlp.schedule.intervalMs)) told(event);
+      for (const event of exportEvents(service, ended, otlp.schedule.intervalMs)) onEvent(event);
     },
-    onDefect: (service, reason) => told(defect(service, 'export', reason)),
-    onOverflow: (service, overflow) => told({ kind: 'series-overflowed', service, ...overflow }),
+    onDefect: (service, reason) => onEvent(defect(service, 'export', reason)),
+    onOverflow: (service, overflow) => onEvent({ kind: 'series-overflowed', service, ...overflow }),
     ...{ random, yieldToLoop },
   });
 }

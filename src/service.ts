@@ -75,7 +75,7 @@ export function startService(options: ServiceOptions): Service {
   const stopping = new AbortController();
   const cluster = createCluster(options.cluster, (observation) => {
     recorder.record(observation);
-    tellOf(options, observation);
+    reportObservation(options, observation);
   });
   const missing = new MissingEvents(options.quietMs ?? QUIET_MS);
   const ready = readiness(() => {
@@ -132,7 +132,7 @@ export function startService(options: ServiceOptions): Service {
 }
 
 /** Reports observations about the measurement itself. */
-function tellOf({ name, tell }: ServiceOptions, observation: Observation): void {
+function reportObservation({ name, tell }: ServiceOptions, observation: Observation): void {
   if (observation.kind === 'clock-skewed') tell({ ...observation, service: name });
   if (observation.kind !== 'loss-refuted') return;
   const { task, worker } = observation.run;
@@ -166,12 +166,12 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
 
 /** Settles, then views, each time it is called. */
 function viewer({ name, retire, tell, yieldToLoop }: ServiceOptions, cluster: Cluster, now: () => Moment) {
-  const tellEvictions = evictionTeller(name, tell);
+  const reportEvictions = evictionReporter(name, tell);
   let underWay: Promise<ClusterView> | undefined;
   async function settledView(): Promise<ClusterView> {
     try {
       const forgotten = await runYielding(yieldToLoop, cluster.settle(now));
-      tellEvictions(cluster);
+      reportEvictions(cluster);
       if (forgotten.length > 0) retire(forgotten);
       return await runYielding(yieldToLoop, cluster.view(now));
     } finally {
@@ -218,7 +218,7 @@ function looker(
   const { eventExchange: exchange } = broker.amqp;
   return () => {
     for (const finding of missing.check(listener.listenedMs())) {
-      tell(finding.kind === 'nothing-heard' ? { ...finding, service, exchange } : { ...finding, service });
+      tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
     }
   };
 }
@@ -242,8 +242,8 @@ function readingOf(
 }
 
 /** Reports evictions in sums, once per collection: in a flood there are as many as events. */
-function evictionTeller(service: string, tell: Tell): (cluster: Cluster) => void {
-  const told = new Map<string, number>();
+function evictionReporter(service: string, tell: Tell): (cluster: Cluster) => void {
+  const reported = new Map<string, number>();
   return (cluster) => {
     const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
     const evictions = [
@@ -254,9 +254,9 @@ function evictionTeller(service: string, tell: Tell): (cluster: Cluster) => void
       ['fixed_bounds', cluster.beyondFixedBounds()],
     ] as const;
     for (const [table, evicted] of evictions) {
-      const count = evicted - (told.get(table) ?? 0);
+      const count = evicted - (reported.get(table) ?? 0);
       if (count > 0) tell({ kind: 'table-evicted', service, table, count });
-      told.set(table, evicted);
+      reported.set(table, evicted);
     }
   };
 }

@@ -17,11 +17,14 @@ const MAIL = run('mail.send', 'w1@mail');
 const NO_SELF = { enabled: false, attributes: {} } as const;
 
 /** The bridge is stopped after the test unless it was before. */
-function bridgeOf(t: TestContext, options: BridgeOptions): { bridge: Bridge; told: readonly SelfEvent[] } {
-  const told: SelfEvent[] = [];
-  const bridge = createBridge({ ...options, tell: (event) => told.push(event) });
+function bridgeOf(
+  t: TestContext,
+  options: BridgeOptions,
+): { bridge: Bridge; reported: readonly SelfEvent[] } {
+  const reported: SelfEvent[] = [];
+  const bridge = createBridge({ ...options, tell: (event) => reported.push(event) });
   t.after(() => bridge.stop(1000));
-  return { bridge, told };
+  return { bridge, reported };
 }
 
 /** Without otlp, so that the bridge cannot export. */
@@ -43,7 +46,7 @@ test('each of two services, one attached and one not, is recorded in one place o
   const sink = await startReceiver({ onExport: ({ points }) => received.push(...points) });
   t.after(() => sink.stop());
   const plain = plainSdk();
-  const { bridge, told } = bridgeOf(t, {
+  const { bridge, reported } = bridgeOf(t, {
     services: [
       { ...recordedService(t, 'mail', MAIL), meterProvider: plain.provider },
       recordedService(t, 'shop', PAY),
@@ -76,7 +79,7 @@ test('each of two services, one attached and one not, is recorded in one place o
   assert.equal(total(received, 'celery.task.received', { 'celery.task.name': 'mail.send' }), 0);
   assert.equal(total(sink.latest('celery-otel'), 'celery_otel.events', { 'celery_otel.service': 'mail' }), 3);
   assert.deepEqual(
-    told.filter(({ kind }) => kind === 'defect'),
+    reported.filter(({ kind }) => kind === 'defect'),
     [],
   );
 });
@@ -84,7 +87,7 @@ test('each of two services, one attached and one not, is recorded in one place o
 test('with everything attached there is no OTLP export, and the bridge’s own metrics are attached too', async (t) => {
   const plain = plainSdk();
   const meterProvider = plain.provider;
-  const { bridge, told } = bridgeOf(t, {
+  const { bridge, reported } = bridgeOf(t, {
     services: [{ ...recordedService(t, 'mail', MAIL), meterProvider }],
     self: { enabled: true, attributes: {}, meterProvider },
   });
@@ -95,7 +98,7 @@ test('with everything attached there is no OTLP export, and the bridge’s own m
   assert.equal(sumOf(own, 'celery_otel.up'), 1);
   await bridge.stop(5000);
   assert.equal(sumOf(await plain.collect(), 'celery.task.succeeded'), 1);
-  assert.ok(!told.some(({ kind }) => kind === 'export-finished'));
+  assert.ok(!reported.some(({ kind }) => kind === 'export-finished'));
 });
 
 test('the bridge’s own metrics can be disabled', async (t) => {
@@ -168,13 +171,13 @@ test('a replayed recording becomes ready, an unusable one does not, and neither 
 
 test('the wait for an unreachable broker lasts until the bridge stops, which also ends the wait for ready', async (t) => {
   const plain = plainSdk();
-  const { bridge, told } = attachedBridge(t, serviceAt('shop', 'amqp://127.0.0.1:1'), plain);
+  const { bridge, reported } = attachedBridge(t, serviceAt('shop', 'amqp://127.0.0.1:1'), plain);
   bridge.start();
   let isReady = false;
   void bridge.ready.then(() => {
     isReady = true;
   });
-  while (!told.some(({ kind }) => kind === 'broker-session-ended')) await new Promise(setImmediate);
+  while (!reported.some(({ kind }) => kind === 'broker-session-ended')) await new Promise(setImmediate);
   assert.deepEqual([isReady, bridge.state()[0]?.phase], [false, 'waiting']);
   const report = await bridge.stop(5000);
   assert.deepEqual(report, { flushed: true, services: [{ name: 'shop', metrics: 'handed-over' }] });
@@ -215,12 +218,12 @@ test('the provider still works after the bridge has stopped, and its owner shuts
 
 test('a provider that is shut down before the bridge loses only the unrecorded counts', async (t) => {
   const plain = plainSdk();
-  const { bridge, told } = attachedBridge(t, recordedService(t, 'shop', PAY), plain);
+  const { bridge, reported } = attachedBridge(t, recordedService(t, 'shop', PAY), plain);
   bridge.start();
   await plain.provider.shutdown();
   assert.equal(await bridge.finished, 'finished');
   assert.equal((await bridge.stop(5000)).services[0]?.metrics, 'handed-over');
-  assert.ok(!told.some(({ kind }) => kind === 'defect'));
+  assert.ok(!reported.some(({ kind }) => kind === 'defect'));
 });
 
 test('a failing callback of the application does not affect the bridge’s metrics', async (t) => {
@@ -241,7 +244,7 @@ for (const failure of FAILURES) {
   test(`a provider whose ${failure} throws does not affect another service, and is reported`, async (t) => {
     const [bad, good] = [plainSdk(), plainSdk()];
     const meterProvider = failingProvider(bad.provider, failure);
-    const { bridge, told } = bridgeOf(t, {
+    const { bridge, reported } = bridgeOf(t, {
       services: [
         { ...recordedService(t, 'mail', MAIL), meterProvider },
         { ...recordedService(t, 'shop', PAY), meterProvider: good.provider },
@@ -260,7 +263,7 @@ for (const failure of FAILURES) {
     for (const metric of ['celery.task.received', 'celery.task.succeeded', 'celery.worker.up']) {
       assert.equal(sumOf(points, metric), 1, metric);
     }
-    const defects = told.filter((event) => event.kind === 'defect');
+    const defects = reported.filter((event) => event.kind === 'defect');
     assert.ok(
       defects.some(({ service, reason }) => service === 'mail' && reason.includes(`no ${failure} today`)),
       JSON.stringify(defects),

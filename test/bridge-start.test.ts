@@ -35,7 +35,7 @@ test('if one service cannot be started, the earlier ones stop and nothing is exp
   t.after(() => sink.stop());
   const broker = await silentBroker(t);
   const shuffled = serviceAt('billing', 'amqp://127.0.0.1:1;amqp://127.0.0.1:2');
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const [plain, plainToo] = [plainSdk(), plainSdk()];
   const bridge = createBridge({
     services: [
@@ -49,7 +49,7 @@ test('if one service cannot be started, the earlier ones stop and nothing is exp
     ],
     otlp: otlpSettings(sink.url, { schedule: { intervalMs: 20 } }),
     self: { enabled: true, attributes: {} },
-    tell: (event) => told.push(event),
+    tell: (event) => reported.push(event),
     random: noChance,
   });
   assert.throws(
@@ -67,7 +67,7 @@ test('if one service cannot be started, the earlier ones stop and nothing is exp
   assert.deepEqual(await bridge.ready, { kind: 'stopped', services: [] });
   assert.deepEqual(bridge.state(), []);
   assert.deepEqual(await bridge.stop(5000), { flushed: true, services: [] });
-  const of = (kind: SelfEvent['kind']) => told.filter((event) => event.kind === kind);
+  const of = (kind: SelfEvent['kind']) => reported.filter((event) => event.kind === kind);
   assert.deepEqual(
     of('service-started').map((event) => 'service' in event && event.service),
     ['shop', 'mail'],

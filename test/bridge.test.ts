@@ -63,8 +63,8 @@ function bridgeOn(brokerUrl: string, endpoint: string, more: Readonly<Record<str
     },
   });
   assert.ok(loaded.ok, JSON.stringify(loaded));
-  const told: SelfEvent[] = [];
-  return { bridge: createBridge({ ...loaded.config, tell: (each) => told.push(each) }), told };
+  const reported: SelfEvent[] = [];
+  return { bridge: createBridge({ ...loaded.config, tell: (each) => reported.push(each) }), reported };
 }
 
 test('a recording flows through the whole bridge, and all its metrics are exported when it stops', async (t) => {
@@ -78,7 +78,7 @@ test('a recording flows through the whole bridge, and all its metrics are export
     message([], 31),
     message({ type: 'task-started' }, 32),
   ]);
-  const { bridge, told } = bridgeOn(`recording:${file}?speed=max`, sink.url);
+  const { bridge, reported } = bridgeOn(`recording:${file}?speed=max`, sink.url);
   bridge.start();
   assert.equal(await bridge.finished, 'finished');
   const tables = bridge.state()[0]?.tables;
@@ -102,11 +102,11 @@ test('a recording flows through the whole bridge, and all its metrics are export
   assert.equal(total(own, 'celery_otel.input.dropped', { 'celery_otel.drop.reason': 'empty-batch' }), 1);
   assert.equal(total(own, 'celery_otel.input.dropped', { 'celery_otel.drop.reason': 'missing-hostname' }), 1);
   assert.deepEqual(
-    told.filter(({ kind }) => kind === 'defect'),
+    reported.filter(({ kind }) => kind === 'defect'),
     [],
   );
   assert.deepEqual(
-    told.map(({ kind }) => kind).filter((kind) => kind.startsWith('service-')),
+    reported.map(({ kind }) => kind).filter((kind) => kind.startsWith('service-')),
     ['service-started', 'service-stopping', 'service-stopped'],
   );
 });
@@ -149,12 +149,12 @@ test('a truncated recording is unusable, and what came before is exported', asyn
     [message(event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 }), 0)],
     '{"nonsense":',
   );
-  const { bridge, told } = bridgeOn(`recording:${file}?speed=max`, sink.url);
+  const { bridge, reported } = bridgeOn(`recording:${file}?speed=max`, sink.url);
   bridge.start();
   assert.equal(await bridge.finished, 'unusable');
   await bridge.stop(5000);
   assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);
-  const ended = told.find((each) => each.kind === 'broker-session-ended');
+  const ended = reported.find((each) => each.kind === 'broker-session-ended');
   assert.match(ended?.kind === 'broker-session-ended' ? ended.reason : '', /line 3/u);
 });
 
@@ -231,9 +231,9 @@ test('the series of a worker that is gone are exported once more and then end', 
     5000,
   );
   const counted = ['received', 'started', 'succeeded', 'runtime'].map((name) => `celery.task.${name}`);
-  const told = exports.find((points) => of(points, 'gone@test').has('celery.task.succeeded')) ?? [];
+  const reported = exports.find((points) => of(points, 'gone@test').has('celery.task.succeeded')) ?? [];
   for (const metric of counted) {
-    assert.equal(total(told, metric, { 'celery.worker.name': 'gone@test' }), 1, metric);
+    assert.equal(total(reported, metric, { 'celery.worker.name': 'gone@test' }), 1, metric);
     assert.equal(total(left, metric), 1, metric);
   }
 });
@@ -260,7 +260,7 @@ test('after made-up names have filled a metric, new real names soon get their ow
   const honest = ['shop.pay', 'shop.refund', 'shop.ship'];
   const rounds = Array.from({ length: 20 }, (_, index) => sentAt(500 + index * 250, honest));
   const file = recording(t, [...attack, ...rounds]);
-  const { bridge, told } = bridgeOn(`recording:${file}`, sink.url, {
+  const { bridge, reported } = bridgeOn(`recording:${file}`, sink.url, {
     CELERY_OTEL_SERIES_RETENTION: '1',
     CELERY_OTEL_WORKER_TIMEOUT: '1',
   });
@@ -275,7 +275,9 @@ test('after made-up names have filled a metric, new real names soon get their ow
   }
   assert.equal(totals.of('shop', 'celery.task.sent'), evil.length + rounds.length * honest.length);
   assert.equal(Math.max(...points.values()), limit, 'it is full, and never more');
-  const full = told.filter((each) => each.kind === 'series-overflowed' && each.metric === 'celery.task.sent');
+  const full = reported.filter(
+    (each) => each.kind === 'series-overflowed' && each.metric === 'celery.task.sent',
+  );
   assert.ok(full.length > 0);
 });
 
@@ -293,10 +295,10 @@ test('a change of the wall clock is reported while the bridge runs, also without
     },
   });
   assert.ok(loaded.ok, JSON.stringify(loaded));
-  const told: SelfEvent[] = [];
-  const bridge = createBridge({ ...loaded.config, tell: (each) => told.push(each) });
+  const reported: SelfEvent[] = [];
+  const bridge = createBridge({ ...loaded.config, tell: (each) => reported.push(each) });
   bridge.start();
-  const steps = () => told.filter(({ kind }) => kind === 'clock-stepped').length;
+  const steps = () => reported.filter(({ kind }) => kind === 'clock-stepped').length;
   for (const [byMs, expected] of [
     [0, 0],
     [-3_600_000, 1],

@@ -78,12 +78,12 @@ async function receiver(t: TestContext): Promise<Receiver> {
 
 /** Destinations of the service `shop`, which counts something. */
 function destinationsTo(sink: Receiver, self: BridgeOptions['self'], overrides: SettingsOverrides = {}) {
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const { watches, watch } = fakeWatches();
   const options = { services: [shopService()], otlp: otlpSettings(sink.url, overrides), self };
   const destinations = createDestinations(
     options,
-    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
+    { onEvent: (event) => reported.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     watch,
   );
   const shop = destinations.destinationOf(shopService());
@@ -91,7 +91,7 @@ function destinationsTo(sink: Receiver, self: BridgeOptions['self'], overrides: 
   destinations.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
   destinations.tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
   destinations.start(() => [READING]);
-  return { destinations, told, watches };
+  return { destinations, reported, watches };
 }
 
 /** An application’s own OpenTelemetry setup. */
@@ -211,7 +211,7 @@ test('ended series, overflowing and refused measurements are counted under their
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
   const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: true, attributes: {} } },
-    { told: () => {}, random: () => 0, yieldToLoop: createYieldToLoop() },
+    { onEvent: () => {}, random: () => 0, yieldToLoop: createYieldToLoop() },
     fakeWatches().watch,
   );
   const { meter, retire } = destinations.destinationOf(shopService());
@@ -240,10 +240,10 @@ test('in a full metric, idle names are replaced after series_retention, and the 
   const otlp = otlpSettings(sink.url, { streams: { limits }, schedule: { intervalMs: 50 } });
   const shop = shopService({ CELERY_OTEL_SERIES_RETENTION: '1', CELERY_OTEL_WORKER_TIMEOUT: '1' });
   const patient = { ...shopService({ CELERY_OTEL_SERIES_RETENTION: '600' }), name: 'patient' };
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const destinations = createDestinations(
     { services: [shop, patient], otlp, self: { enabled: true, attributes: {} } },
-    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
+    { onEvent: (event) => reported.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     fakeWatches().watch,
   );
   const counters = [shop, patient].map((service) =>
@@ -269,7 +269,7 @@ test('in a full metric, idle names are replaced after series_retention, and the 
     total(sink.latest('celery-otel'), 'celery_otel.series.retired', { 'celery_otel.service': service });
   assert.ok(retired('shop') > 0);
   assert.equal(retired('patient'), 0);
-  const overflowed = told.filter((event) => event.kind === 'series-overflowed');
+  const overflowed = reported.filter((event) => event.kind === 'series-overflowed');
   assert.deepEqual(
     overflowed.filter(({ isFirst }) => isFirst),
     ['shop', 'patient'].map((service) => ({
@@ -287,14 +287,14 @@ test('the limit on the bridge’s own metrics suffices for a hundred services, a
   const services = Array.from({ length: 100 }, (_, index) => ({ ...shopService(), name: `shop-${index}` }));
   const sink = await receiver(t);
   const limits = { counter: 3, histogram: 3, gauge: 3 };
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const destinations = createDestinations(
     {
       services,
       otlp: otlpSettings(sink.url, { streams: { limits, views: [view] } }),
       self: { enabled: true, attributes: {} },
     },
-    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
+    { onEvent: (event) => reported.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     fakeWatches().watch,
   );
   for (const service of services) {
@@ -328,7 +328,7 @@ test('the limit on the bridge’s own metrics suffices for a hundred services, a
     ['celery_otel.fields.implausible'],
   );
   assert.deepEqual(
-    told.filter(({ kind }) => kind === 'series-overflowed'),
+    reported.filter(({ kind }) => kind === 'series-overflowed'),
     [
       {
         ...{ kind: 'series-overflowed', service: 'celery-otel', metric: 'celery_otel.fields.implausible' },
@@ -351,7 +351,7 @@ test('if they are disabled, nothing is read, recorded or exported for them', asy
   const sink = await receiver(t);
   const { meterProvider, metrics } = programsOwn(t);
   for (const attached of [{}, { meterProvider }]) {
-    const { destinations, told, watches } = destinationsTo(sink, {
+    const { destinations, reported, watches } = destinationsTo(sink, {
       enabled: false,
       attributes: {},
       ...attached,
@@ -361,7 +361,7 @@ test('if they are disabled, nothing is read, recorded or exported for them', asy
     assert.deepEqual(sink.latest('celery-otel'), []);
     assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);
     assert.deepEqual(
-      told.map(({ kind }) => kind),
+      reported.map(({ kind }) => kind),
       ['broker-connected', 'export-finished'],
     );
   }
@@ -397,7 +397,7 @@ test('after an abandoned start, nothing is exported or read', async (t) => {
     const options = { services: [shopService()], otlp: otlpSettings(sink.url, { schedule }), self };
     const destinations = createDestinations(
       options,
-      { told: () => {}, random: () => 0, yieldToLoop: createYieldToLoop() },
+      { onEvent: () => {}, random: () => 0, yieldToLoop: createYieldToLoop() },
       sink === abandoned ? watch : fakeWatches().watch,
     );
     destinations.start(() => [READING]);
@@ -420,17 +420,17 @@ async function closedWith(
   const refuse = () => (refuses() ? { code: status.UNAVAILABLE, details: 'come back later' } : undefined);
   const sink = await startReceiver({ refuse });
   t.after(() => sink.stop());
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
   const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
-    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
+    { onEvent: (event) => reported.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
   );
   const { meter } = destinations.destinationOf(shopService());
   if (counts) meter.createCounter('celery.task.sent').add(1);
   destinations.start(() => []);
   return {
-    ...{ told, url: sink.url },
+    ...{ reported, url: sink.url },
     async close() {
       const { services } = await destinations.close(500);
       return services.map(({ metrics }) => metrics);
@@ -442,7 +442,7 @@ for (const [what, counts, refused, expected] of [
   ['all counts have arrived', true, false, 'flushed'],
   ['nothing was counted, and the backend is available', false, false, 'empty'],
   ['nothing was counted, and the backend is unavailable', false, true, 'empty'],
-  ['nothing has ever arrived', true, true, 'unheard'],
+  ['nothing has ever arrived', true, true, 'never-exported'],
 ] as const) {
   test(`when it closes and ${what}, its metrics are ${expected}`, async (t) => {
     const { close } = await closedWith(t, { counts, refuses: () => refused });
@@ -452,8 +452,8 @@ for (const [what, counts, refused, expected] of [
 
 test('a failure of the last export alone is reported', async (t) => {
   let isAway = false;
-  const { close, told } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
-  await t.waitFor(() => assert.ok(told.some(({ kind }) => kind === 'export-finished')));
+  const { close, reported } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
+  await t.waitFor(() => assert.ok(reported.some(({ kind }) => kind === 'export-finished')));
   isAway = true;
   assert.deepEqual(await close(), ['unsent']);
 });
@@ -474,37 +474,38 @@ test('a rejection of all points at the end is reported, and no success follows',
     exporter: { protocol: 'http/json' },
     schedule: { intervalMs: 50 },
   });
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const destinations = createDestinations(
     { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
-    { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
+    { onEvent: (event) => reported.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
   );
   destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
   destinations.start(() => []);
   const isTold = (outcome: string) =>
-    told.some((event) => event.kind === 'export-finished' && event.outcome === outcome);
+    reported.some((event) => event.kind === 'export-finished' && event.outcome === outcome);
   await t.waitFor(() => assert.ok(isTold('failure')));
   status = 200;
   await t.waitFor(() => assert.ok(isTold('partial')));
   const { services } = await destinations.close(5000);
   assert.deepEqual(services, [{ name: 'shop', metrics: 'rejected' }]);
-  assert.ok(told.every(({ kind }) => kind !== 'exports-recovered'));
+  assert.ok(reported.every(({ kind }) => kind !== 'exports-recovered'));
 });
 
 test('the first success after failures is logged once, with the number of failures and the endpoint', async (t) => {
   let isAway = true;
-  const { told, url } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
-  const outcomes = () => told.flatMap((event) => (event.kind === 'export-finished' ? [event.outcome] : []));
+  const { reported, url } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
+  const outcomes = () =>
+    reported.flatMap((event) => (event.kind === 'export-finished' ? [event.outcome] : []));
   await t.waitFor(() => assert.ok(outcomes().length >= 3));
   isAway = false;
   await t.waitFor(() => assert.ok(outcomes().filter((outcome) => outcome === 'success').length >= 3));
-  const recovered = told.filter(({ kind }) => kind === 'exports-recovered');
+  const recovered = reported.filter(({ kind }) => kind === 'exports-recovered');
   assert.equal(recovered.length, 1);
   const [first] = recovered;
   assert.ok(first?.kind === 'exports-recovered');
   const failures = outcomes().filter((outcome) => outcome === 'failure').length;
   assert.deepEqual([first.service, first.backend, first.failures], ['shop', `${url} (grpc)`, failures]);
-  const failed = told.find(({ kind }) => kind === 'export-finished');
+  const failed = reported.find(({ kind }) => kind === 'export-finished');
   assert.equal(failed?.kind === 'export-finished' ? failed.backend : '', `${url} (grpc)`);
 });
 
@@ -513,15 +514,15 @@ test('an export that takes longer than the interval is logged with both, a short
   t.after(() => sink.stop());
   const late: (readonly SelfEvent[])[] = [];
   for (const intervalMs of [50, 60_000]) {
-    const told: SelfEvent[] = [];
+    const reported: SelfEvent[] = [];
     const otlp = otlpSettings(sink.url, { schedule: { intervalMs } });
     const destinations = createDestinations(
       { services: [shopService()], otlp, self: { enabled: false, attributes: {} } },
-      { told: (event) => told.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
+      { onEvent: (event) => reported.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     );
     destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
     await destinations.close(5000);
-    late.push(told.filter(({ kind }) => kind === 'export-late'));
+    late.push(reported.filter(({ kind }) => kind === 'export-late'));
   }
   const [[first, ...more] = [], none] = late;
   assert.ok(first?.kind === 'export-late');

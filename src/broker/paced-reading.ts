@@ -80,8 +80,8 @@ const NO_OBSERVER: ReadingObserver = { onRead: () => {}, takesMore: () => true }
 
 /**
  * @param stream whose reader calls `read()` until it returns null, and again on 'readable'
- * @returns tells whether there is time for more of a chunk; if not, the reader puts the rest back with `unshift`. The first
- * call for a chunk is always true: with many streams, none would make progress otherwise.
+ * @returns whether there is time for more of a chunk; if not, the reader puts the rest back with `unshift`. The first call
+ * for a chunk is always true: with many streams, none would make progress otherwise.
  */
 export function paceReading(
   stream: Readable,

@@ -83,8 +83,8 @@ function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
 }
 
 function withLineage(event: CeleryEvent, raw: unknown): CeleryEvent {
-  const isTold = event.type === 'task-sent' || event.type === 'task-received';
-  return isTold && isRawFields(raw) ? { ...event, lineage: lineageOf(raw) } : event;
+  const hasLineage = event.type === 'task-sent' || event.type === 'task-received';
+  return hasLineage && isRawFields(raw) ? { ...event, lineage: lineageOf(raw) } : event;
 }
 
 function lineageOf(raw: RawFields): Lineage {
@@ -102,12 +102,12 @@ function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): Celer
   if (type === undefined) return reject('unknown-type', 'custom event');
   const hostname = name(raw['hostname']);
   if (hostname === '') return reject('missing-hostname', typeName);
-  const toldMs = epochMs(raw['timestamp']);
-  if (toldMs === undefined) return reject('bad-timestamp', typeName);
+  const ownMs = epochMs(raw['timestamp']);
+  if (ownMs === undefined) return reject('bad-timestamp', typeName);
   const uuid = type.group === 'task' ? identifier(raw['uuid']) : '';
   if (type.group === 'task' && uuid === '') return reject('missing-uuid', typeName);
-  const implausibleMs = implausibleTime(toldMs, arrivedAtMs, findings);
-  const timestampMs = implausibleMs === undefined ? toldMs : arrivedAtMs;
+  const implausibleMs = implausibleTime(ownMs, arrivedAtMs, findings);
+  const timestampMs = implausibleMs === undefined ? ownMs : arrivedAtMs;
   const pid = numeric(raw['pid'], NUMERIC_FIELDS.pid, findings) ?? 0;
   const clock = numeric(raw['clock'], NUMERIC_FIELDS.clock, findings) ?? -1;
   return type.group === 'task'

@@ -25,7 +25,7 @@ export interface TaskEventBase extends EventBase {
 
 /** Which tasks a task descends from. */
 export interface Lineage {
-  /** Uuid of the first task of the workflow; '' where it is not told. */
+  /** Uuid of the first task of the workflow; '' if it is not given. */
   readonly rootId: string;
   /** Uuid of the task that sent it; '' where none did. */
   readonly parentId: string;

@@ -67,11 +67,11 @@ export function epochMs(value: unknown): number | undefined {
 }
 
 /** The event's own time if it is implausible, which is noted; else undefined. */
-export function implausibleTime(toldMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
-  if (Math.abs(toldMs - arrivedAtMs) <= CLOCK_OFF_MS_MAX) return undefined;
-  const which = toldMs < arrivedAtMs ? 'before' : 'after';
+export function implausibleTime(ownMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
+  if (Math.abs(ownMs - arrivedAtMs) <= CLOCK_OFF_MS_MAX) return undefined;
+  const which = ownMs < arrivedAtMs ? 'before' : 'after';
   note(findings, NUMERIC_FIELDS.timestamp, `more than a day ${which} its arrival`);
-  return toldMs;
+  return ownMs;
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/u;

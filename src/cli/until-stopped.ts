@@ -25,7 +25,7 @@ const ECHO_MS = 1000;
 
 /**
  * Starts the job and resolves once it is stopped: with its reason, or `asked` after a signal or the end of the starter. A
- * second signal (but for an echo of the first), or a missed deadline, exits the process through `exitNow`.
+ * second signal (except for an echo of the first), or a missed deadline, exits the process through `exitNow`.
  * @param starterGone called before the job is stopped because its starter is gone
  */
 export async function untilStopped<T>(

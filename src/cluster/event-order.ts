@@ -4,7 +4,7 @@
  */
 import { isFarBefore, placesAfter } from './arrivals.ts';
 import { LATE_EVENTS_MS } from './lateness.ts';
-import { apart } from './process-order.ts';
+import { compareSent } from './process-order.ts';
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
 
 /** The order of events of one task at the same time by the same clock. */
@@ -61,7 +61,7 @@ export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
   if (isOrderOfArrival(one, other)) return false;
   if (isOfAnother(one, other)) return placesAfter(one.place, other.place) < 0;
   const order =
-    apart(one, other, one.instance.hash === other.instance.hash) || RANKS[one.type] - RANKS[other.type];
+    compareSent(one, other, one.instance.hash === other.instance.hash) || RANKS[one.type] - RANKS[other.type];
   if (order !== 0) return order < 0;
   if (one.instance.nodename !== other.instance.nodename)
     return one.instance.nodename < other.instance.nodename;

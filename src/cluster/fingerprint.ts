@@ -1,6 +1,6 @@
 /**
  * Detects exact duplicates: the last few events of each task are remembered as 32-bit fingerprints. Celery sends an event
- * again if it cannot know whether the broker received it before a connection broke. Pure but for its own memory.
+ * again if it cannot know whether the broker received it before a connection broke. Pure except for its own memory.
  */
 
 /** Enough for three runs. */

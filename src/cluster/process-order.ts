@@ -16,7 +16,7 @@ interface Sent {
  * Below 0 if one was sent before the other, above 0 if after it.
  * @param ofOneProcess its system clock may be set back between them, its logical clock never is
  */
-export function apart(one: Sent, other: Sent, ofOneProcess: boolean): number {
+export function compareSent(one: Sent, other: Sent, ofOneProcess: boolean): number {
   if (ofOneProcess && one.clock !== other.clock && one.clock >= 0 && other.clock >= 0)
     return one.clock - other.clock;
   return one.timestampMs - other.timestampMs || one.clock - other.clock;
@@ -32,5 +32,5 @@ export function isEarlier(one: Stamped, other: Stamped): boolean {
 /** Whether one was sent before the other, which arrived first, unless a process that started since then sent it. */
 export function isBefore(one: Sent & Stamped, other: Sent & Stamped): boolean {
   const isRestart = one.clock >= 0 && isFarBefore(one.clock, other.clock) && !isEarlier(one, other);
-  return !isRestart && apart(one, other, true) < 0;
+  return !isRestart && compareSent(one, other, true) < 0;
 }

@@ -25,7 +25,7 @@ const SENDING_BYTES = 190;
 const TEXT_BYTES = 24;
 const BARE_BYTES = MAP_ENTRY_BYTES + 3 * TEXT_BYTES;
 
-/** The bound in bytes of a table for so many tasks. */
+/** The bound in bytes of a table for this many tasks. */
 export function bytesFor(tasks: number): number {
   return Math.max(tasks * BYTES_PER_TASK, BYTES_AT_LEAST);
 }

@@ -108,7 +108,7 @@ interface ErrorSeries {
   runtime?: HistogramSeries;
 }
 
-/** At so many identities and error types the cache is cleared: in a flood each run has its own names, kept here. */
+/** With this many identities and error types the cache is cleared: in a flood each run has its own names, kept here. */
 const KEPT_MAX = 30_000;
 
 class ObservationRecorder {

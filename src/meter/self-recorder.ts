@@ -110,10 +110,10 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
     // Counted from readings of the series.
     case 'series-overflowed':
     case 'exchange-made':
-    case 'nothing-heard':
-    case 'heard-again':
+    case 'events-missing':
+    case 'events-resumed':
     case 'task-events-missing':
-    case 'task-events-again':
+    case 'task-events-resumed':
     case 'clock-stepped':
     // Covered by export-finished.
     case 'export-late':

@@ -42,7 +42,7 @@ const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['
   empty: 'there was nothing to export',
   rejected: 'the backend rejected points of its last export for good',
   unsent: 'its last export did not arrive in time',
-  unheard: 'none of its exports ever arrived',
+  'never-exported': 'none of its exports ever arrived',
   'handed-over': 'its metrics remain with the MeterProvider it is attached to',
 };
 
@@ -67,7 +67,7 @@ export function logLine(event: SelfEvent): LogLine {
       return line('info', `stopping ${event.service}`);
     case 'service-stopped':
       return line(
-        ['rejected', 'unsent', 'unheard'].includes(event.metrics) ? 'warn' : 'info',
+        ['rejected', 'unsent', 'never-exported'].includes(event.metrics) ? 'warn' : 'info',
         `stopped ${event.service}; ${STOPPED[event.metrics]}`,
       );
     case 'broker-connected':
@@ -90,10 +90,10 @@ export function logLine(event: SelfEvent): LogLine {
     case 'clock-skewed':
     case 'loss-refuted':
       return line('warn', mismeasured(event), `${event.kind} ${event.service}`);
-    case 'nothing-heard':
-    case 'heard-again':
+    case 'events-missing':
+    case 'events-resumed':
     case 'task-events-missing':
-    case 'task-events-again':
+    case 'task-events-resumed':
       return arrivalLine(event);
     case 'clock-stepped':
       return clockStepped(event);
@@ -155,30 +155,30 @@ function mismeasured(event: Extract<SelfEvent, { kind: 'clock-skewed' | 'loss-re
 
 type ArrivalEvent = Extract<
   SelfEvent,
-  { kind: 'nothing-heard' | 'heard-again' | 'task-events-missing' | 'task-events-again' }
+  { kind: 'events-missing' | 'events-resumed' | 'task-events-missing' | 'task-events-resumed' }
 >;
 
 /** Not rate-limited: a minute passes before one of them can occur again. */
 function arrivalLine(event: ArrivalEvent): LogLine {
   switch (event.kind) {
-    case 'nothing-heard':
+    case 'events-missing':
       return line(
         'warn',
         `connected, but no event has arrived for ${seconds(event.forMs)}${whyNothing(event)}`,
       );
-    case 'heard-again':
+    case 'events-resumed':
       return line('info', `events arrive again after ${seconds(event.afterMs)} without any`);
     case 'task-events-missing':
       return line(
         'warn',
         `${workersOf(event)} run tasks but send no task events, so their tasks are not counted: start them with "celery worker -E" or worker_send_task_events = True; "celery control enable_events" enables them until the workers restart`,
       );
-    case 'task-events-again':
+    case 'task-events-resumed':
       return line('info', 'no worker runs tasks without sending task events any more');
   }
 }
 
-function whyNothing({ exchange, unread }: Extract<SelfEvent, { kind: 'nothing-heard' }>): string {
+function whyNothing({ exchange, unread }: Extract<SelfEvent, { kind: 'events-missing' }>): string {
   return unread === 0
     ? `: either no worker is running, or the workers use another broker, virtual host or event_exchange (here ${quoted(exchange)}), or they run with --without-heartbeat and without -E`
     : ` that could be read: ${unread} messages arrived, and celery_otel.input.dropped says why they were dropped`;

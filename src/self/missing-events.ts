@@ -12,7 +12,7 @@ export interface ReceivedEvent {
   readonly processed?: number | undefined;
 }
 
-type Kind = 'nothing-heard' | 'heard-again' | 'task-events-missing' | 'task-events-again';
+type Kind = 'events-missing' | 'events-resumed' | 'task-events-missing' | 'task-events-resumed';
 
 /** A self event that does not know its service and its exchange yet. */
 export type Finding = {
@@ -61,7 +61,7 @@ export class MissingEvents {
   /** The last check that saw an event; the first check, until there is one. */
   #lastEventMs: number | undefined;
   #silent = false;
-  /** How many workers the last `task-events-missing` reported; 0 if `task-events-again` followed, or none was reported. */
+  /** How many workers the last `task-events-missing` reported; 0 if `task-events-resumed` followed, or none was reported. */
   #missingReported = 0;
 
   /** @param quietMs how long something must be missing before it is reported */
@@ -121,11 +121,11 @@ export class MissingEvents {
       this.#unread = 0;
       if (!this.#silent) return undefined;
       this.#silent = false;
-      return { kind: 'heard-again', afterMs: sinceMs };
+      return { kind: 'events-resumed', afterMs: sinceMs };
     }
     if (this.#silent || sinceMs < this.#quietMs) return undefined;
     this.#silent = true;
-    return { kind: 'nothing-heard', forMs: sinceMs, unread: this.#unread };
+    return { kind: 'events-missing', forMs: sinceMs, unread: this.#unread };
   }
 
   #checkTaskEvents(nowMs: number): Finding | undefined {
@@ -146,7 +146,7 @@ export class MissingEvents {
     }
     if (missing > 0 || this.#missingReported === 0) return undefined;
     this.#missingReported = 0;
-    return { kind: 'task-events-again' };
+    return { kind: 'task-events-resumed' };
   }
 }
 

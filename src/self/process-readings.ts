@@ -7,7 +7,7 @@ import { createHistogram, performance } from 'node:perf_hooks';
 import type { EventLoopDelay, ProcessReading } from '../meter/self-readings.ts';
 
 export interface ProcessWatch {
-  /** Random; tells one bridge from another. */
+  /** Random; distinguishes one bridge from another. */
   readonly instanceId: string;
   /** Current values, and the event loop delay since the last reading. */
   read(): ProcessReading;

@@ -94,14 +94,14 @@ export type SelfEvent = { readonly service: string } & (
     }
   /** Connected, but no event has arrived for `forMs`. */
   | {
-      readonly kind: 'nothing-heard';
+      readonly kind: 'events-missing';
       readonly exchange: string;
       readonly forMs: number;
       /** Messages that arrived without a readable event. */
       readonly unread: number;
     }
   /** Events arrive again after `afterMs`. */
-  | { readonly kind: 'heard-again'; readonly afterMs: number }
+  | { readonly kind: 'events-resumed'; readonly afterMs: number }
   /** Workers run tasks, according to their heartbeats, but send no task events. */
   | {
       readonly kind: 'task-events-missing';
@@ -111,7 +111,7 @@ export type SelfEvent = { readonly service: string } & (
       readonly more: number;
     }
   /** No such worker is left. */
-  | { readonly kind: 'task-events-again'; readonly service: string }
+  | { readonly kind: 'task-events-resumed'; readonly service: string }
   /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
   | { readonly kind: 'clock-stepped'; readonly byMs: number }
   /** The first successful export after failures. */
@@ -135,10 +135,10 @@ export type SelfEvent = { readonly service: string } & (
       readonly kind: 'service-stopped';
       /**
        * `flushed`: everything counted was exported; `empty`: there was nothing to export. `rejected`: the backend rejected
-       * points of the last export for good. `unsent`: the last export did not arrive; `unheard`: none ever did.
+       * points of the last export for good. `unsent`: the last export did not arrive; `never-exported`: none ever did.
        * `handed-over`: the metrics are in the attached MeterProvider.
        */
-      readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'unheard' | 'handed-over';
+      readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
     }
   /** The npm script that started the process is gone, so it stops. */
   | { readonly kind: 'starter-gone'; readonly service: string }

@@ -13,12 +13,11 @@ import { message } from './wire.ts';
 
 const { compressed, expansion_cost: cost } = BODY_LIMITS;
 
+/** As small as with the default quality but for a hundredth, and several times as fast. */
+const BROTLI = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 10 };
 const COMPRESSIONS = new Map<string, (body: Buffer) => Buffer>([
   ['application/x-gzip', (plain) => deflateSync(plain)],
-  [
-    'application/x-brotli',
-    (plain) => brotliCompressSync(plain, { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } }),
-  ],
+  ['application/x-brotli', (plain) => brotliCompressSync(plain, { params: BROTLI })],
   ['application/zstd', (plain) => zstdCompressSync(plain)],
 ]);
 
@@ -40,7 +39,7 @@ test('the costliest bodies are bounded together, and honest ones are decoded as 
   const costly = message(make(compressed.max), { headers: { compression } });
   const expansions = new ExpansionReserve(0);
   let decompressed = 0;
-  const seconds = 2;
+  const seconds = 1;
   for (let atMs = 0; atMs < seconds * 1000; atMs += 10) {
     const [rejection] = decode(costly, atMs, expansions).rejections;
     if (rejection?.reason === 'invalid-json') decompressed += 1;
@@ -56,6 +55,7 @@ test('the costliest bodies are bounded together, and honest ones are decoded as 
 
 for (const [compression, compress] of COMPRESSIONS) {
   const headers = { compression };
+  const lists = bodies(600, 24).map((list) => message(compress(list), { headers }));
 
   test(`what Celery sent, compressed as ${compression}, is decoded at once`, () => {
     const expansions = new ExpansionReserve(0);
@@ -70,12 +70,12 @@ for (const [compression, compress] of COMPRESSIONS) {
     }
   });
 
-  test(`10,000 events a second for a minute in lists of 24, compressed as ${compression}, are all decoded`, () => {
+  test(`10,000 events a second in lists of 24, compressed as ${compression}, need no more than what is refilled`, () => {
     const expansions = new ExpansionReserve(0);
-    const lists = bodies(600, 24).map((list) => message(compress(list), { headers }));
+    // They arrive in bursts, one for each fifth of a second. What a burst does not need is taken first.
+    expansions.take(0.8 * cost.max);
     const listsPerS = 10_000 / 24;
-    for (let index = 0; index < listsPerS * 60; index += 1) {
-      // They arrive in bursts, one for each fifth of a second.
+    for (let index = 0; index < listsPerS * 5; index += 1) {
       const atMs = Math.floor(index / listsPerS / 0.2) * 200;
       const list = lists[index % lists.length] ?? assert.fail();
       const { reason } = decode(list, atMs, expansions).rejections[0] ?? {};
@@ -112,8 +112,8 @@ for (const [compression, compress] of COMPRESSIONS) {
     });
     assert.ok(costMs < 20 * 10, `${costMs} ms`);
     const expansions = new ExpansionReserve(0);
-    const lists = bodies(600, 24).map((list) => message(compress(list), { headers }));
-    for (let atMs = 0; atMs < 10_000; atMs += 10) {
+    expansions.take(0.9 * cost.max);
+    for (let atMs = 0; atMs < 2_000; atMs += 10) {
       decode(bomb, atMs, expansions);
       if (atMs % 100 > 0) continue;
       const list = lists[(atMs / 100) % lists.length] ?? assert.fail();

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runCommandLine } from '../../src/cli/commands.ts';
 import { METRIC_NAMES, METRICS, SELF_METRICS } from '../../src/meter/catalog.ts';
-import { processIo } from './process-io.ts';
+import { runInProcess } from './process-io.ts';
 
-async function metrics(...argv: readonly string[]) {
-  const { io, stdout, stderr } = processIo();
-  const code = await runCommandLine(['metrics', ...argv], io);
-  return { code, stdout: stdout(), stderr: stderr() };
-}
+const metrics = (...argv: readonly string[]) => runInProcess(['metrics', ...argv]);
 
 test('metrics prints the catalog as Markdown by default', async () => {
   const printed = await metrics();

@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { Writable } from 'node:stream';
 import type { CommandIo } from '../../src/cli/command-io.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import type { StopSignal } from '../../src/cli/exit-code.ts';
 
 export interface ProcessIo {
@@ -51,6 +52,13 @@ export function processIo(
     listeners: () => signals.listenerCount('SIGTERM') + signals.listenerCount('SIGINT'),
     exits,
   };
+}
+
+/** Runs the command line, without a process of its own, to its end. */
+export async function runInProcess(argv: readonly string[]) {
+  const { io, stdout, stderr } = processIo();
+  const code = await runCommandLine(argv, io);
+  return { code, stdout: stdout(), stderr: stderr() };
 }
 
 function sink(): { stream: Writable; text: () => string } {

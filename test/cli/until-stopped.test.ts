@@ -63,7 +63,7 @@ test('a second signal exits at once with its code, unless it is an echo of the f
     for (const echo of ['SIGTERM', 'SIGINT', 'SIGINT'] as const) send(echo);
     t.mock.timers.tick(999);
     send(signal);
-    assert.deepEqual(exits, [], 'npm hands on what the whole group got');
+    assert.deepEqual(exits, [], 'npm forwards what the whole group received');
     t.mock.timers.tick(1);
     send(signal);
     assert.deepEqual(exits, [exitCode]);
@@ -114,15 +114,15 @@ test('a job that fails, or whose stop fails, rejects and leaves no listener', as
 test('signals are handled from before the job starts', async () => {
   const { io, send, listeners } = processIo();
   const slow = slowJob();
-  const heeded: number[] = [];
+  const handled: number[] = [];
   const start = (): void => {
-    heeded.push(listeners());
+    handled.push(listeners());
     send('SIGTERM');
   };
   const why = untilStopped({ ...slow.job, start }, io, unexpected);
   slow.endStop();
   assert.equal(await why, 'asked');
-  assert.deepEqual(heeded, [2]);
+  assert.deepEqual(handled, [2]);
 });
 
 const SCRIPT = { npm_lifecycle_event: 'celery-otel' };

@@ -1,7 +1,6 @@
 /** The state at one moment: ages of the oldest tasks, tasks held by workers, and tasks lost with them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CeleryEvent } from '../../src/celery/event.ts';
 import type { ClusterView } from '../../src/cluster/observation.ts';
 import {
   failed,
@@ -19,19 +18,10 @@ import {
   type Watched,
   watch,
 } from './events.ts';
+import { of, running, type Story, tell } from './stories.ts';
 
 const { windowMs } = SETTINGS;
 const W2 = { hostname: 'w2@shop' };
-
-/** Events with the time in seconds at which they happen and arrive. */
-type Story = readonly (readonly [atS: number, event: CeleryEvent])[];
-
-function tell(on: Watched, story: Story): void {
-  for (const [atS, event] of story) {
-    const timestampMs = T0_MS + atS * 1_000;
-    on.cluster.apply({ ...event, timestampMs }, timestampMs);
-  }
-}
 
 function collectAt(on: Watched, atS: number): ClusterView {
   return on.cluster.collect(T0_MS + atS * 1_000);
@@ -54,7 +44,6 @@ function ages({ queues }: ClusterView): readonly string[] {
 const heartbeat = (active: number, over: { pid?: number; hostname?: string } = {}) =>
   signal('worker-heartbeat', { active, ...over });
 const eta = (atS: number) => ({ etaMs: T0_MS + atS * 1_000 });
-const of = (uuid: string) => ({ uuid });
 
 const AGES: readonly { what: string; story: Story; atS: number; expected: readonly string[] }[] = [
   { what: 'a task that is sent waits', story: [[0, sent()]], atS: 9, expected: ['orders waiting 9'] },
@@ -261,11 +250,6 @@ test('an expired task does not wait', () => {
 });
 
 const RETENTION_S = SETTINGS.seriesRetentionMs / 1_000;
-const running = (uuid: string, atS: number, over = {}): Story => [
-  [atS, sent(of(uuid))],
-  [atS, received({ ...of(uuid), ...over })],
-  [atS, started({ ...of(uuid), ...over })],
-];
 const lostLines = (on: Watched) =>
   on
     .news()

@@ -54,18 +54,18 @@ test('with a wrong event_exchange, the log says that it was declared, that no ev
     told.items.map(({ kind }) => kind),
     ['service-started', 'exchange-made', 'broker-connected'],
   );
-  const silent = await found('nothing-heard');
-  assert.ok(silent.kind === 'nothing-heard' && silent.exchange === 'celeryevents' && silent.forMs >= 1000);
+  const silent = await found('events-missing');
+  assert.ok(silent.kind === 'events-missing' && silent.exchange === 'celeryevents' && silent.forMs >= 1000);
   await publish(rabbitmq.url, [event('worker-heartbeat')], 'celeryevents');
-  const over = await found('heard-again');
-  assert.ok(over.kind === 'heard-again' && over.afterMs >= silent.forMs);
+  const over = await found('events-resumed');
+  assert.ok(over.kind === 'events-resumed' && over.afterMs >= silent.forMs);
 });
 
 test('undecodable messages are not reported as silence', { timeout: 60_000 }, async (t) => {
   const { found } = await listening(t, rabbitmq.url, 'unreadable', 3000);
   await publish(rabbitmq.url, [event('shop-tick')], 'unreadable');
-  const silent = await found('nothing-heard');
-  assert.ok(silent.kind === 'nothing-heard' && silent.unread === 1);
+  const silent = await found('events-missing');
+  assert.ok(silent.kind === 'events-missing' && silent.unread === 1);
 });
 
 const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
@@ -108,8 +108,8 @@ test('workers without task events are named in the log, those with them are not,
   const { kind: _, service: __, ...missing } = await found('task-events-missing');
   assert.deepEqual(missing, { workers: ['quiet@shop'], more: 0 });
   await long;
-  assert.ok(!told.items.some(({ kind }) => kind === 'task-events-again'));
+  assert.ok(!told.items.some(({ kind }) => kind === 'task-events-resumed'));
   await script('app.control.enable_events()', PRICES('orders'));
-  await found('task-events-again');
+  await found('task-events-resumed');
   assert.equal(told.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
 });

@@ -108,12 +108,12 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
   { event: { kind: 'series-overflowed', service: 'shop', metric: 'm', limit: 9, isFirst: true }, points: [] },
   { event: { kind: 'exchange-made', service: 'shop', broker: 'amqp://h', exchange: 'celeryev' }, points: [] },
   {
-    event: { kind: 'nothing-heard', service: 'shop', exchange: 'celeryev', forMs: 60_000, unread: 0 },
+    event: { kind: 'events-missing', service: 'shop', exchange: 'celeryev', forMs: 60_000, unread: 0 },
     points: [],
   },
-  { event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 }, points: [] },
+  { event: { kind: 'events-resumed', service: 'shop', afterMs: 75_000 }, points: [] },
   { event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@shop'], more: 0 }, points: [] },
-  { event: { kind: 'task-events-again', service: 'shop' }, points: [] },
+  { event: { kind: 'task-events-resumed', service: 'shop' }, points: [] },
   { event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3000 }, points: [] },
   {
     event: { kind: 'export-late', service: 'shop', durationMs: 2000, waitedMs: 10, intervalMs: 1000 },

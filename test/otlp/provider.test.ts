@@ -182,7 +182,7 @@ test('gauges are combined by the name of their instrument; by default the highes
   ]);
 });
 
-test('an observable callback that throws is told, and takes nothing from the others', async () => {
+test('an observable callback that throws is reported, and takes nothing from the others', async () => {
   const { meter, exportAll, failures } = providerOf();
   const failure = new Error('no gauges today');
   observed(meter, 'broken', () => {

@@ -6,30 +6,30 @@ import { type Finding, MissingEvents } from '../../src/self/missing-events.ts';
 const QUIET_MS = 60_000;
 const LOOK_S = 5;
 
-type Heard = (missing: MissingEvents) => void;
+type Arrival = (missing: MissingEvents) => void;
 
 const heartbeat =
-  (processed: number | undefined, hostname = 'w1@shop'): Heard =>
+  (processed: number | undefined, hostname = 'w1@shop'): Arrival =>
   (missing) =>
     missing.note({ type: 'worker-heartbeat', hostname, processed });
 const taskEvent =
-  (type = 'task-started', hostname = 'w1@shop'): Heard =>
+  (type = 'task-started', hostname = 'w1@shop'): Arrival =>
   (missing) =>
     missing.note({ type, hostname });
-const unreadable: Heard = (missing) => missing.noteUnreadable();
-const gap: Heard = (missing) => missing.gap();
+const unreadable: Arrival = (missing) => missing.noteUnreadable();
+const gap: Arrival = (missing) => missing.gap();
 
 /** The input in each second, and the reports, each with its second. */
 function play(
   seconds: number,
-  at: (second: number) => readonly Heard[],
+  at: (second: number) => readonly Arrival[],
 ): readonly (readonly [number, Finding])[] {
   const missing = new MissingEvents(QUIET_MS);
   const found: (readonly [number, Finding])[] = [];
   for (let second = 0; second < seconds; second += 1) {
     if (second % LOOK_S === 0)
       found.push(...missing.check(second * 1000).map((each) => [second, each] as const));
-    for (const hear of at(second)) hear(missing);
+    for (const arrive of at(second)) arrive(missing);
   }
   return found;
 }
@@ -44,8 +44,8 @@ test('a minute without events is reported once, and its end with the duration', 
   assert.deepEqual(
     play(1000, (second) => (second === 700 ? [taskEvent('task-sent', 'gen1@web')] : [])).slice(0, 2),
     [
-      [60, { kind: 'nothing-heard', forMs: 60_000, unread: 0 }],
-      [705, { kind: 'heard-again', afterMs: 705_000 }],
+      [60, { kind: 'events-missing', forMs: 60_000, unread: 0 }],
+      [705, { kind: 'events-resumed', afterMs: 705_000 }],
     ],
   );
 });
@@ -55,15 +55,15 @@ test('undecodable messages are no events, but are mentioned', () => {
     if (second === 2) return [unreadable, heartbeat(0)];
     return second > 10 && second <= 15 ? [unreadable, unreadable] : [];
   });
-  assert.deepEqual(found, [[65, { kind: 'nothing-heard', forMs: 60_000, unread: 10 }]]);
+  assert.deepEqual(found, [[65, { kind: 'events-missing', forMs: 60_000, unread: 10 }]]);
 });
 
 test('silence is reported again after events in between', () => {
   const found = play(300, (second) => (second === 1 || second === 100 ? [heartbeat(0)] : []));
   assert.deepEqual(kinds(found), [
-    [65, 'nothing-heard'],
-    [105, 'heard-again'],
-    [165, 'nothing-heard'],
+    [65, 'events-missing'],
+    [105, 'events-resumed'],
+    [165, 'events-missing'],
   ]);
 });
 
@@ -79,7 +79,7 @@ test('a heartbeat a minute is no silence, and neither is a task event', () => {
 });
 
 /** Input of a worker that sends all its task events, or has none to send. */
-const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readonly Heard[]])[] = [
+const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readonly Arrival[]])[] = [
   ['is idle', (second) => (beats(second) ? [heartbeat(7)] : [])],
   [
     'runs a task an hour long',
@@ -89,7 +89,7 @@ const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readon
     ],
   ],
   [
-    'tells of the task just after the heartbeat that counts it',
+    'reports the task just after the heartbeat that counts it',
     (second) => [
       ...(beats(second) ? [heartbeat(second >= 34 ? 8 : 7)] : []),
       ...(second === 35 ? [taskEvent()] : []),
@@ -97,7 +97,7 @@ const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readon
   ],
   ['had begun its tasks before the bridge came', (second) => (beats(second) ? [heartbeat(123_456)] : [])],
   [
-    'began tasks that were told while the bridge was away',
+    'began tasks whose events were sent while the bridge was away',
     (second) => [
       ...(second === 101 ? [gap] : []),
       ...(beats(second) ? [heartbeat(second > 101 ? 900 : 7)] : []),
@@ -133,7 +133,7 @@ test('a worker that runs tasks without task events is reported once after a minu
   ]);
   assert.deepEqual(found, [
     [160, MISSING],
-    [3005, { kind: 'task-events-again' }],
+    [3005, { kind: 'task-events-resumed' }],
   ]);
 });
 
@@ -201,18 +201,18 @@ test('it also ends when such a worker is long gone', () => {
   ]);
   assert.deepEqual(kinds(found), [
     [65, 'task-events-missing'],
-    [1100, 'task-events-again'],
+    [1100, 'task-events-resumed'],
   ]);
 });
 
-test('at most ten thousand workers are watched, and those that are gone make room', () => {
+test('at most a thousand workers are watched, and those that are gone make room', () => {
   const missing = new MissingEvents(QUIET_MS);
   let listenedS = 0;
   const found: Finding[] = [];
-  const pass = (seconds: number, heard: readonly Heard[]): void => {
+  const pass = (seconds: number, arrivals: readonly Arrival[]): void => {
     for (let second = 0; second < seconds; second += LOOK_S, listenedS += LOOK_S) {
       found.push(...missing.check(listenedS * 1000));
-      for (const hear of heard) hear(missing);
+      for (const arrive of arrivals) arrive(missing);
     }
   };
   pass(
@@ -220,7 +220,7 @@ test('at most ten thousand workers are watched, and those that are gone make roo
     Array.from({ length: 10_000 }, (_, index) => heartbeat(1, `flood${index}@x`)),
   );
   let processed = 0;
-  const working: Heard = (each) => {
+  const working: Arrival = (each) => {
     processed += 1;
     heartbeat(processed)(each);
   };

@@ -56,7 +56,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^stopped shop; its last export did not arrive in time$/u,
   },
   {
-    event: { kind: 'service-stopped', service: 'shop', metrics: 'unheard' },
+    event: { kind: 'service-stopped', service: 'shop', metrics: 'never-exported' },
     level: 'warn',
     says: /^stopped shop; none of its exports ever arrived$/u,
   },
@@ -76,17 +76,17 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^created the exchange "shopev" at b, .*no worker has connected yet, or the workers use another event_exchange or virtual host/u,
   },
   {
-    event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
+    event: { kind: 'events-missing', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
     level: 'warn',
     says: /no event has arrived for 60 s: either no worker is running, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
   },
   {
-    event: { kind: 'nothing-heard', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 7 },
+    event: { kind: 'events-missing', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 7 },
     level: 'warn',
     says: /^connected, but no event has arrived for 60 s that could be read: 7 messages arrived, and celery_otel.input.dropped says/u,
   },
   {
-    event: { kind: 'heard-again', service: 'shop', afterMs: 75_000 },
+    event: { kind: 'events-resumed', service: 'shop', afterMs: 75_000 },
     level: 'info',
     says: /^events arrive again after 75 s without any$/u,
   },
@@ -101,7 +101,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^the workers "w1@a", "w\\n2@a" and 40 more run tasks/u,
   },
   {
-    event: { kind: 'task-events-again', service: 'shop' },
+    event: { kind: 'task-events-resumed', service: 'shop' },
     level: 'info',
     says: /^no worker runs tasks without/u,
   },
@@ -311,7 +311,7 @@ const FORGED: readonly SelfEvent[] = [
   { kind: 'loss-refuted', service: 'shop', task: HOSTILE, worker: HOSTILE },
   { kind: 'series-overflowed', service: 'shop', metric: HOSTILE, limit: 9, isFirst: true },
   { kind: 'task-events-missing', service: 'shop', workers: [HOSTILE], more: 0 },
-  { kind: 'nothing-heard', service: 'shop', exchange: HOSTILE, forMs: 60_000, unread: 0 },
+  { kind: 'events-missing', service: 'shop', exchange: HOSTILE, forMs: 60_000, unread: 0 },
   { kind: 'exchange-made', service: 'shop', broker: HOSTILE, exchange: HOSTILE },
   { kind: 'service-started', service: HOSTILE, brokers: [HOSTILE] },
   { ...DROPPED, detail: HOSTILE },

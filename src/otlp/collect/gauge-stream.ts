@@ -29,7 +29,7 @@ export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
 }
 
 export interface GaugeStream extends Stream {
-  /** Heard until the next collection. */
+  /** Valid until the next collection. */
   observe(value: number, attributes: Attributes): void;
 }
 

@@ -14,7 +14,7 @@ export interface Moment {
 /** The start time of a series’ next point. */
 export interface Start extends Moment {
   /** Whether a point with this time has been exported, so that it must not change. */
-  readonly isTold: boolean;
+  readonly isFixed: boolean;
 }
 
 /** If the clock was set back by less, its time is not followed until it has caught up. */
@@ -26,9 +26,9 @@ export function isSetBack(start: Moment, now: Moment): boolean {
 }
 
 /** The same moment on the wall clock as it is set now. Always before now, since an interval cannot be empty. */
-export function retold(start: Start, now: Moment): Start {
+export function restated(start: Start, now: Moment): Start {
   if (start.wallMs < now.wallMs) return start;
-  return { wallMs: now.wallMs - elapsedMs(start, now), steadyMs: start.steadyMs, isTold: false };
+  return { wallMs: now.wallMs - elapsedMs(start, now), steadyMs: start.steadyMs, isFixed: false };
 }
 
 /** The end of an interval: now, or the start plus the elapsed time if the clock was set back. */

@@ -5,7 +5,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
 import { idlest } from './idle-series.ts';
-import { endMs, isSetBack, type Moment, retold, type Start } from './interval.ts';
+import { endMs, isSetBack, type Moment, restated, type Start } from './interval.ts';
 import type { Due, Series } from './series.ts';
 import type { SeriesTable } from './series-table.ts';
 
@@ -64,7 +64,7 @@ export class Totals<V> implements SeriesLedger<V> {
     const ended: Series<V>[] = [];
     for (const series of exported) {
       if (series.isClosing) beginAnew(series, collectedAt);
-      else if (mayBeginAnew && !series.start.isTold) series.start = { ...series.start, isTold: true };
+      else if (mayBeginAnew && !series.start.isFixed) series.start = { ...series.start, isFixed: true };
       series.isOwed = false;
       series.collected = undefined;
       if (series.isLeaving && !series.hasNews) ended.push(series);
@@ -81,7 +81,7 @@ export class Totals<V> implements SeriesLedger<V> {
    * back before its start, a series keeps its own time until everything in it has been exported.
    */
   #due(series: Series<V>, now: Moment): Due<V> {
-    if (!series.start.isTold) series.start = retold(series.start, now);
+    if (!series.start.isFixed) series.start = restated(series.start, now);
     series.isClosing ||= isSetBack(series.start, now);
     series.collected = series.isClosing ? new Difference(series, this.#options) : new Total(series);
     return series.collected;
@@ -116,7 +116,7 @@ function beginAnew<V>(series: Series<V>, collectedAt: Moment): void {
   series.collected?.keep();
   series.owed = undefined;
   series.isClosing = false;
-  series.start = { ...collectedAt, isTold: false };
+  series.start = { ...collectedAt, isFixed: false };
 }
 
 /** Everything measured since the series began, up to the collection. */
@@ -157,7 +157,7 @@ export class Differences<V> implements SeriesLedger<V> {
       series.hasNews = false;
       if (series.collected === undefined) ended.push(series);
       else {
-        if (!series.start.isTold || isSetBack(series.start, now)) series.start = retold(series.start, now);
+        if (!series.start.isFixed || isSetBack(series.start, now)) series.start = restated(series.start, now);
         due.push(series.collected);
       }
     }
@@ -169,7 +169,7 @@ export class Differences<V> implements SeriesLedger<V> {
     for (const series of exported) {
       series.collected = undefined;
       series.owed = undefined;
-      series.start = { ...collectedAt, wallMs: endMs(series.start, collectedAt), isTold: true };
+      series.start = { ...collectedAt, wallMs: endMs(series.start, collectedAt), isFixed: true };
       this.#until.set(series.key, series.start);
     }
     this.#options.table.end(exported.filter(({ hasNews }) => !hasNews));

@@ -46,7 +46,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   const begin = () => aggregation.begin(max);
   const until = new Map<string, Start>();
   const start = (key: string): Start =>
-    until.get(key) ?? { wallMs: nowMs(), steadyMs: steadyMs(), isTold: false };
+    until.get(key) ?? { wallMs: nowMs(), steadyMs: steadyMs(), isFixed: false };
   const table = new SeriesTable<V>({ limit, keeps, begin, start });
   let live = 0;
   let overflowed = 0;

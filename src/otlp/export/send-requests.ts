@@ -38,7 +38,7 @@ interface Refused<Data> {
   readonly reason: string;
 }
 
-/** A refused request is split into so many. */
+/** Into how many parts a refused request is split. */
 const PARTS = 4;
 /** Such parts per export, at most. Enough to find the one item among 1000 that the backend refuses. */
 const PARTS_MAX = 32;

@@ -8,7 +8,7 @@ import type { ExportRequest } from './export-request.ts';
 /** Awaited before each request is sent. */
 export type WarmUp<Data> = (request: ExportRequest<Data>) => Promise<void>;
 
-/** After so many items the serialiser is compiled. */
+/** After this many items the serialiser is compiled. */
 const COLD_ITEMS = 1000;
 /** Serialised without yielding, which takes 10 ms at first. */
 const TURN_ITEMS = 50;

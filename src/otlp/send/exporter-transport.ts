@@ -12,7 +12,7 @@ export interface ExporterTransport {
 
 export type Answer = Taken | Failure;
 
-/** The backend accepted the request, perhaps in part: the response tells. */
+/** The backend accepted the request, perhaps in part: the response says so. */
 export interface Taken {
   readonly kind: 'taken';
   readonly response: Uint8Array;

@@ -5,7 +5,7 @@ import type { MeterProvider } from '@opentelemetry/api';
 export type ExportResult =
   /** The backend accepted all of it. */
   | { readonly kind: 'success' }
-  /** The backend accepted it but for `rejectedItems`; with 0, `message` is a warning. */
+  /** The backend accepted it except for `rejectedItems`; with 0, `message` is a warning. */
   | { readonly kind: 'partial'; readonly rejectedItems: number; readonly message: string }
   /** No answer, or a retryable status: the same request may succeed later. */
   | { readonly kind: 'unavailable'; readonly reason: string }

@@ -1,6 +1,6 @@
 /** Headers that amqplib cannot decode, from a broker that sends any bytes: none of them ends the session. */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { guardHeaders } from '../../../src/broker/amqp/headers.ts';
 import type { RawMessage } from '../../../src/broker/broker.ts';
@@ -257,18 +257,20 @@ const BREACHES: Readonly<Record<string, Buffer>> = {
   ]),
 };
 
-for (const [what, bytes] of Object.entries(BREACHES)) {
-  test(`a protocol error of the broker still ends the session: ${what}`, async (t) => {
-    const broker = await startScriptedBroker(t);
-    const { ready, ended, log } = observeSession(t, amqpTransport(), {
-      url: addressOf(broker.url),
+describe('a protocol error of the broker still ends the session', { concurrency: true }, () => {
+  for (const [what, bytes] of Object.entries(BREACHES)) {
+    test(what, async (t) => {
+      const broker = await startScriptedBroker(t);
+      const { ready, ended, log } = observeSession(t, amqpTransport(), {
+        url: addressOf(broker.url),
+      });
+      await ready();
+      broker.send(bytes);
+      assert.equal((await ended).kind, 'lost');
+      assert.deepEqual(messagesOf(log), []);
     });
-    await ready();
-    broker.send(bytes);
-    assert.equal((await ended).kind, 'lost');
-    assert.deepEqual(messagesOf(log), []);
-  });
-}
+  }
+});
 
 test('an unknown frame reader is refused instead of left unguarded', () => {
   for (const other of [{}, { rest: Buffer.alloc(0) }, { rest: [], recvFrame: () => false }]) {

@@ -269,7 +269,7 @@ test(`the idlest of ${MANY} series are found within one event loop turn`, (t) =>
   let nowMs = 0;
   const table = new SeriesTable({
     ...{ limit: MANY + 1, keeps: undefined, begin: () => MONOTONIC_SUM.begin() },
-    start: () => ({ wallMs: nowMs, steadyMs: nowMs, isTold: false }),
+    start: () => ({ wallMs: nowMs, steadyMs: nowMs, isFixed: false }),
   });
   for (let index = 0; index < MANY; index += 1) {
     // In no order, and no two at one time.
@@ -292,7 +292,7 @@ test(`the idlest of ${MANY} series are found within one event loop turn`, (t) =>
 test('of equally idle series, only as many end as are needed', () => {
   const table = new SeriesTable({
     ...{ limit: 20, keeps: undefined, begin: () => MONOTONIC_SUM.begin() },
-    start: (key) => ({ wallMs: 0, steadyMs: key.length % 2, isTold: false }),
+    start: (key) => ({ wallMs: 0, steadyMs: key.length % 2, isFixed: false }),
   });
   for (let index = 5; index < 15; index += 1) table.of({ index });
   const due = Array.from(table.all(), (series) => dueOf(series));

@@ -6,7 +6,7 @@ import { SeriesTable } from '../../../src/otlp/collect/series-table.ts';
 function tableOf(limit: number, keeps?: (key: string) => boolean) {
   return new SeriesTable({
     ...{ limit, keeps, begin: MONOTONIC_SUM.begin },
-    start: (key) => ({ wallMs: key.length, steadyMs: 0, isTold: false }),
+    start: (key) => ({ wallMs: key.length, steadyMs: 0, isFixed: false }),
   });
 }
 

@@ -7,11 +7,11 @@ import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream
 import { collectingStreams } from './collecting-streams.ts';
 import { heapBytes } from './memory.ts';
 
-const WORKERS = 100_000;
+const WORKERS = 25_000;
 const PER_COLLECTION = 100;
 const LIMIT = 10;
 /** Data kept for each worker would exceed 20 of them. */
-const GROWTH_BYTES_MAX = 1024 * 1024;
+const GROWTH_BYTES_MAX = 256 * 1024;
 
 const workersOf = (collection: number): readonly Attributes[] =>
   Array.from({ length: PER_COLLECTION }, (_, index) =>
@@ -19,20 +19,20 @@ const workersOf = (collection: number): readonly Attributes[] =>
   );
 
 /** The growth of the heap from the first collections to the later ones. */
-function growthBytes(collect: (collection: number) => void): number {
+async function growthBytes(collect: (collection: number) => void | Promise<void>): Promise<number> {
   const collections = WORKERS / PER_COLLECTION;
   const warmUp = collections / 10;
   let beforeBytes = 0;
   for (let collection = 0; collection < collections; collection += 1) {
     if (collection === warmUp) beforeBytes = heapBytes();
-    collect(collection);
+    await collect(collection);
   }
   return heapBytes() - beforeBytes;
 }
 
-test('gauges of 100,000 changing workers take no memory, and new ones get places', () => {
+test('gauges of 25,000 changing workers take no memory, and new ones get places', async () => {
   const { observe, read } = gaugeOf({ combination: 'sum', limit: LIMIT });
-  const grown = growthBytes((collection) => {
+  const grown = await growthBytes((collection) => {
     const workers = workersOf(collection);
     for (const attributes of workers) observe(1, attributes);
     assert.deepEqual(read(), [
@@ -43,24 +43,24 @@ test('gauges of 100,000 changing workers take no memory, and new ones get places
   assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
 });
 
-test('gauges behind a view keep little of ended series, even if their attributes stay in memory', () => {
+test('gauges behind a view keep little of ended series, even if their attributes stay in memory', async () => {
   const limit = PER_COLLECTION + 1;
   const { observe, read } = gaugeOf({ combination: 'sum', limit, keeps: (key) => key === 'worker' });
   const kept = Array.from({ length: WORKERS / PER_COLLECTION }, (_, collection) => workersOf(collection));
-  const grown = growthBytes((collection) => {
+  const grown = await growthBytes((collection) => {
     for (const attributes of kept[collection] ?? []) observe(1, attributes);
     assert.equal(read().length, PER_COLLECTION);
   });
-  // All of them would be 16 MiB.
+  // All of them would be 4 MiB.
   assert.ok(grown < 4 * GROWTH_BYTES_MAX, `${grown} bytes`);
 });
 
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
-  test(`${kind}: 100,000 workers that are retired take no memory, and new ones get places`, () => {
+  test(`${kind}: 25,000 workers that are retired take no memory, and new ones get places`, async () => {
     const { measure, read, tally } = make({ limit: PER_COLLECTION * 2 + 1 });
-    const grown = growthBytes((collection) => {
+    const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
       const gone = ofWorker(...workersOf(collection - 1).map(({ worker }) => String(worker)));
       const points = read(gone);
@@ -76,27 +76,27 @@ for (const kind of KINDS_OF_STREAM) {
     });
   });
 
-  test(`${kind}: 100,000 workers that are never retired take no memory beyond their limit`, () => {
+  test(`${kind}: 25,000 workers that are never retired take no memory beyond their limit`, async () => {
     const { measure, read } = make({ limit: LIMIT });
-    const grown = growthBytes((collection) => {
+    const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
       assert.equal(read().length, LIMIT);
     });
     assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
   });
 
-  test(`${kind}: with delta temporality 100,000 changing workers take no memory, and get places`, () => {
+  test(`${kind}: with delta temporality 25,000 changing workers take no memory, and get places`, async () => {
     const { measure, read } = make({ temporality: AggregationTemporality.DELTA, limit: PER_COLLECTION + 1 });
-    const grown = growthBytes((collection) => {
+    const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
       assert.equal(read().length, PER_COLLECTION);
     });
     assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
   });
 
-  test(`${kind}: with delta temporality 100,000 workers take no memory during an outage`, () => {
+  test(`${kind}: with delta temporality 25,000 workers take no memory during an outage`, async () => {
     const { measure, attemptTotals } = make({ temporality: AggregationTemporality.DELTA, limit: LIMIT });
-    const grown = growthBytes((collection) => {
+    const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
       assert.equal(attemptTotals().length, LIMIT);
     });
@@ -104,14 +104,13 @@ for (const kind of KINDS_OF_STREAM) {
   });
 }
 
-test('retiring 100,000 workers takes no memory during an outage', async () => {
+test('retiring 25,000 workers takes no memory during an outage', async () => {
   const { meter, attempt, retire } = collectingStreams();
   meter('celery-otel').createCounter('celery.task.sent').add(1, { queue: 'orders' });
-  const beforeBytes = heapBytes();
-  for (let collection = 0; collection < WORKERS / PER_COLLECTION; collection += 1) {
+  const grown = await growthBytes(async (collection) => {
     retire('worker', new Set(workersOf(collection).map(({ worker }) => String(worker))));
     await attempt();
-  }
-  const grown = heapBytes() - beforeBytes;
-  assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+  });
+  // The test runner keeps some hundred bytes of each collection, since it is asynchronous.
+  assert.ok(grown < 2 * GROWTH_BYTES_MAX, `${grown} bytes`);
 });

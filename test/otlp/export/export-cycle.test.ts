@@ -49,7 +49,7 @@ test('all sources are exported and reported, without a failure', async () => {
   );
   assert.deepEqual([defects, failed], [[], []]);
   assert.equal(exporter.sent.length, 20);
-  for (const source of sources) assert.ok(source.isExported());
+  for (const source of sources) assert.ok(source.isFixed());
 });
 
 test('without sources there is nothing to do', async () => {
@@ -71,7 +71,7 @@ test('a source that hangs delays no other', async () => {
   const exporter = new ScriptedExporter((request) => (request === 's0 0' ? hanging.promise : SUCCESS));
   const sources = sourcesOf(20);
   const ended = runCycle(sources, exporter);
-  while (!sources.slice(1).every((source) => source.isExported())) await nextTurn();
+  while (!sources.slice(1).every((source) => source.isFixed())) await nextTurn();
   assert.equal(exporter.underWay, 1);
   hanging.resolve(SUCCESS);
   assert.deepEqual((await ended).failed, []);

@@ -70,7 +70,7 @@ test('a stop during an export waits for the requests in flight, and starts no ot
   assert.deepEqual(
     outcomes.toSorted(),
     ['a', 'b', 'c', 'd'].map((name) => `${name} success`),
-    'what arrived is told, and the rest is left to the flush',
+    'what arrived is reported, and the rest is left to the flush',
   );
 });
 

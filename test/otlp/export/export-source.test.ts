@@ -45,7 +45,7 @@ const CASES: readonly Case[] = [
     ...{ sent: ['0', '1', '2'], settled: ['0', '1', '2'] },
   },
   {
-    what: 'some items will never be taken, and it is not told why',
+    what: 'some items will never be taken, and the reason is not given',
     answers: [partial(1, ''), SUCCESS],
     ...{ outcome: 'partial', items: 3, rejectedItems: 1, reason: '', unavailable: false },
     ...{ sent: ['0', '1'], settled: ['0', '1'] },

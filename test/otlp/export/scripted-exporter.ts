@@ -54,7 +54,7 @@ export class FakeSource implements ExportSource<string> {
   }
 
   /** Whether everything has arrived. */
-  isExported(): boolean {
+  isFixed(): boolean {
     return this.#exportedPoints === this.#items.reduce((sum, items) => sum + items, 0);
   }
 

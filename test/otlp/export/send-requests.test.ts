@@ -38,7 +38,7 @@ const without = (items: number, bad: ReadonlySet<number>): readonly number[] =>
   Array.from({ length: items }, (_, point) => point).filter((point) => !bad.has(point));
 
 for (const items of [FULL, 3 * FULL]) {
-  test(`of ${items} items one is refused for ever: all others arrive, and that it was refused is told`, async () => {
+  test(`of ${items} items one is refused for ever: all others arrive, and the refusal is reported`, async () => {
     for (const point of [0, 1, 600, FULL - 1]) {
       const bad = new Set([point]);
       const { sent, sizes, settled } = await sendTo(items, refusing(bad));
@@ -70,7 +70,7 @@ test('whatever is refused, requests are bounded, and each point that arrives is 
       assert.equal(
         sent.items + sent.refused.reduce((sum, { request }) => sum + request.items, 0),
         items,
-        'each is either there or told of',
+        'each has arrived or is reported',
       );
       assert.ok(sizes.length <= items / FULL + MORE_MAX, `${sizes.length} requests`);
     }),

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { ExporterSettings } from '../../../src/otlp/otlp-settings.ts';
 import { type Ended, runChild } from '../../contract/child.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { BACKENDS, backendOf, exporterSettings } from './exporter-backends.ts';
+import type { ChildExport } from './exporter-child.ts';
 import { portOf } from './loopback-server.ts';
 
 const CHILD = fileURLToPath(import.meta.resolve('./exporter-child.ts'));
@@ -18,11 +18,8 @@ const CHILD_TIMEOUT_MS = 20_000;
 /** Of a request in a process that is to end long before. */
 const LONG_MS = 60_000;
 
-function exportInChild(
-  settings: ExporterSettings,
-  { env = {}, mode = 'wait' }: { env?: NodeJS.ProcessEnv; mode?: 'wait' | 'close-under-way' } = {},
-): Promise<Ended> {
-  return runChild(process.execPath, [CHILD, JSON.stringify(settings), mode], {
+function exportInChild(exports: readonly ChildExport[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  return runChild(process.execPath, [CHILD, JSON.stringify(exports)], {
     cwd: import.meta.dirname,
     env,
     timeoutMs: CHILD_TIMEOUT_MS,
@@ -79,7 +76,7 @@ function telling(elsewhere: number, caFile: string): NodeJS.ProcessEnv {
 }
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: environment variables change neither a request nor its destination`, async (t) => {
+  test(`${protocol}: environment variables change neither a request nor its destination, and its process ends by itself`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'celery-otel-environment-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const { caFile, certFile, keyFile } = makeCertificates(join(folder, 'tls'));
@@ -90,42 +87,44 @@ for (const { protocol, start } of BACKENDS) {
     });
     const env = telling(elsewhere.port, caFile);
     const backend = await backendOf(t, start);
-    const settings = exporterSettings(protocol, backend.endpoint, { headers: { 'x-team': 'a' } });
-    for (const environment of [{}, env]) {
-      const { stdout, stderr } = await exportInChild(settings, { env: environment });
-      assert.equal(stdout, '{"kind":"success"}', stderr);
-    }
+    const more = { headers: { 'x-team': 'a' }, timeoutMs: LONG_MS };
+    const settings = exporterSettings(protocol, backend.endpoint, more);
+    const trusted = { settings, isClosedUnderWay: false };
+    const ended = await exportInChild([trusted]);
+    assert.deepEqual(ended, { code: 0, stdout: '[{"kind":"success"}]', stderr: '' });
+    const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+    const secure = await backendOf(t, start, { tls });
+    const untrusted = { settings: exporterSettings(protocol, secure.endpoint), isClosedUnderWay: false };
+    const { code, stdout, stderr } = await exportInChild([trusted, untrusted], env);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^\[\{"kind":"success"\},\{.*"unavailable"/u);
     const [without, within] = backend.requests;
     assert.ok(without !== undefined && within !== undefined);
     assert.deepEqual({ ...within.headers, 'grpc-timeout': '' }, { ...without.headers, 'grpc-timeout': '' });
     assert.deepEqual(within, { ...without, headers: within.headers });
-
-    const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
-    const secure = await backendOf(t, start, { tls });
-    const untrusted = await exportInChild(exporterSettings(protocol, secure.endpoint), { env });
-    assert.match(untrusted.stdout, /"unavailable"/u, untrusted.stderr);
     assert.equal(secure.requests.length, 0, 'nobody said that this one is to be trusted');
     assert.equal(strayed, 0);
   });
 
-  test(`${protocol}: once its exporter is closed, a process ends by itself`, async (t) => {
-    const backend = await backendOf(t, start);
-    const { code, stdout, stderr } = await exportInChild(
-      exporterSettings(protocol, backend.endpoint, { timeoutMs: LONG_MS }),
-    );
-    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '{"kind":"success"}', stderr: '' });
+  test(`${protocol}: a process ends by itself even if a silent peer delayed its exports`, async (t) => {
+    const exports: ChildExport[] = [];
+    for (const scheme of ['http', 'https']) {
+      for (const isClosedUnderWay of [false, true]) {
+        // A peer for each: grpc-js shares what it knows of one address.
+        const { port } = await silentPeer(t);
+        const timeoutMs = isClosedUnderWay ? LONG_MS : 300;
+        const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}/`, { timeoutMs });
+        exports.push({ settings, isClosedUnderWay });
+      }
+    }
+    const { code, stdout, stderr } = await exportInChild(exports);
+    assert.equal(code, 0, stderr);
+    const results: readonly unknown[] = JSON.parse(stdout);
+    assert.equal(results.length, exports.length);
+    for (const [index, { isClosedUnderWay }] of exports.entries())
+      assert.match(
+        JSON.stringify(results[index]),
+        isClosedUnderWay ? /"unavailable".*(closed|CANCELLED)/u : /"unavailable"/u,
+      );
   });
-
-  for (const scheme of ['http', 'https']) {
-    test(`${protocol} by ${scheme}: a process ends by itself even if a silent peer delayed an export`, async (t) => {
-      const { port } = await silentPeer(t);
-      const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}/`, { timeoutMs: 300 });
-      const timedOut = await exportInChild(settings);
-      assert.equal(timedOut.code, 0, timedOut.stderr);
-      assert.match(timedOut.stdout, /"unavailable"/u);
-      const closed = await exportInChild({ ...settings, timeoutMs: LONG_MS }, { mode: 'close-under-way' });
-      assert.equal(closed.code, 0, closed.stderr);
-      assert.match(closed.stdout, /"unavailable".*(closed|CANCELLED)/u);
-    });
-  }
 }

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { flagOf, optionRows } from '../../src/config/options.ts';
+import { runInProcess as celeryOtel } from './process-io.ts';
+
+test('--help, -h and help print every command and every option', async () => {
+  const [first, ...others] = await Promise.all(
+    [['--help'], ['-h'], ['help']].map((argv) => celeryOtel(argv)),
+  );
+  assert.equal(first?.code, 0);
+  assert.equal(first?.stderr, '');
+  for (const other of others) assert.deepEqual(other, first);
+  for (const name of ['run', 'config', 'record', 'metrics', 'help', 'version'])
+    assert.match(first?.stdout ?? '', new RegExp(`^  ${name} `, 'm'));
+  for (const [key] of optionRows())
+    assert.match(first?.stdout ?? '', new RegExp(`^  ${flagOf(key)}( |$)`, 'm'));
+});
+
+test('both forms print the same help of a command, even with mistakes in options', async () => {
+  const [first, ...others] = await Promise.all(
+    [
+      ['run', '--help'],
+      ['help', 'run'],
+      ['run', '--nonsense', '-h'],
+    ].map((argv) => celeryOtel(argv)),
+  );
+  assert.equal(first?.code, 0);
+  assert.match(first?.stdout ?? '', /^celery-otel run \[options\]\n/);
+  for (const other of others) assert.deepEqual(other, first);
+  for (const [key, row] of optionRows()) {
+    const shown = new RegExp(`^  ${flagOf(key)}( |$)`, 'm').test(first?.stdout ?? '');
+    assert.equal(shown, row.commands.includes('run'), key);
+  }
+});
+
+test('the help of commands that take a file describes configuration files', async () => {
+  for (const argv of [['--help'], ['run', '--help'], ['config', '--help']]) {
+    const { stdout } = await celeryOtel(argv);
+    for (const command of ['config --example', 'config --config FILE', 'config --schema'])
+      assert.match(stdout, new RegExp(`^ {2}celery-otel ${command} `, 'm'), argv.join(' '));
+  }
+  assert.doesNotMatch((await celeryOtel(['record', '--help'])).stdout, /--config/);
+});
+
+test('--version, -v and version print the version of the package', async () => {
+  const manifest: { version: string } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  );
+  for (const result of await Promise.all(
+    [['--version'], ['-v'], ['version']].map((argv) => celeryOtel(argv)),
+  )) {
+    assert.deepEqual(result, { code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  }
+});
+
+test('an unknown or missing command exits with 78 and lists the commands', async () => {
+  const cases: [argv: string[], complaint: string][] = [
+    [[], 'expected a command: run, config, record, metrics, help, version'],
+    [['rnu'], 'unknown command "rnu": did you mean run?'],
+    [
+      ['frobnicate'],
+      'unknown command "frobnicate": expected one of run, config, record, metrics, help, version',
+    ],
+    [['help', 'rnu'], 'unknown command "rnu": did you mean run?'],
+    [
+      ['amqp://me:hunter2@rabbit'],
+      'unknown command: expected one of run, config, record, metrics, help, version',
+    ],
+    [['version', 'x'], 'version takes no arguments'],
+    [['help', 'run', 'x'], 'help takes the name of one command'],
+    [
+      ['--log-level', 'run'],
+      'unknown command "--log-level": expected one of run, config, record, metrics, help, version',
+    ],
+  ];
+  const results = await Promise.all(cases.map(([argv]) => celeryOtel(argv)));
+  for (const [index, [argv, complaint]] of cases.entries()) {
+    const stderr = `celery-otel: ${complaint}\nTry: celery-otel --help\n`;
+    assert.deepEqual(results[index], { code: 78, stdout: '', stderr }, argv.join(' '));
+  }
+});
