@@ -16,19 +16,16 @@ type Metric = readonly [name: string, row: InstrumentRow];
 const CATALOG: readonly Metric[] = Object.entries({ ...METRICS, ...SELF_METRICS });
 const NAMES = CATALOG.map(([name]) => name);
 
-type Suited = readonly [kind: InstrumentKind, ...aggregations: AggregationChoice['kind'][]];
+type Suited = Readonly<{ kind: InstrumentKind; aggregations: readonly AggregationChoice['kind'][] }>;
 
 /** The kind of each instrument in the catalog, and the aggregations that suit it. */
 const SUITED: Readonly<Record<InstrumentRow['instrument'], Suited>> = {
-  counter: ['counter', 'default', 'drop', 'sum'],
-  histogram: [
-    'histogram',
-    'default',
-    'drop',
-    'explicit_bucket_histogram',
-    'base2_exponential_bucket_histogram',
-  ],
-  gauge: ['observable_gauge', 'default', 'drop', 'last_value'],
+  counter: { kind: 'counter', aggregations: ['default', 'drop', 'sum'] },
+  histogram: {
+    kind: 'histogram',
+    aggregations: ['default', 'drop', 'explicit_bucket_histogram', 'base2_exponential_bucket_histogram'],
+  },
+  gauge: { kind: 'observable_gauge', aggregations: ['default', 'drop', 'last_value'] },
 };
 
 /** The prefix of our metrics and attributes. */
@@ -69,7 +66,7 @@ interface Selection {
 function selectedBy(selector: ViewSelector): readonly Metric[] {
   const meter = { meterName: METER_NAME, meterVersion: VERSION, meterSchemaUrl: '' };
   return CATALOG.filter(([name, { instrument, unit }]) =>
-    selects(selector, { ...meter, name, kind: SUITED[instrument][0], unit }),
+    selects(selector, { ...meter, name, kind: SUITED[instrument].kind, unit }),
   );
 }
 
@@ -97,16 +94,17 @@ function checkSelector({ place, view, metrics }: Selection): void {
   const is =
     instrumentName === undefined
       ? 'all have'
-      : `${name} has instrument_type ${SUITED[instrument][0]}, unit ${unit},`;
+      : `${name} has instrument_type ${SUITED[instrument].kind}, unit ${unit},`;
   selector?.complain(`criteria that all match one metric; ${is} meter ${METER_NAME}, version ${VERSION}`);
 }
 
 function checkAggregation({ place, view, metrics }: Selection): void {
   const kind = view.stream.aggregation?.kind;
-  const unsuited = metrics.find(([, row]) => kind !== undefined && !SUITED[row.instrument].includes(kind, 1));
-  if (kind === undefined || unsuited === undefined) return;
+  if (kind === undefined) return;
+  const unsuited = metrics.find(([, row]) => !SUITED[row.instrument].aggregations.includes(kind));
+  if (unsuited === undefined) return;
   const [name, { instrument }] = unsuited;
-  const allowed = SUITED[instrument].slice(1).join(', ');
+  const allowed = SUITED[instrument].aggregations.join(', ');
   place
     .find(['stream', 'aggregation', kind])
     ?.complain(
