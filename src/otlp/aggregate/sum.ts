@@ -3,7 +3,6 @@
  */
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
-import { cutOff } from './cut-off.ts';
 
 export const MONOTONIC_SUM = sumOf('counter', true);
 
@@ -47,4 +46,13 @@ class Sum implements Accumulation<number> {
     this.#sum = cutOff(sum, this.#max);
     return this.#sum === sum;
   }
+}
+
+/**
+ * A measurement that would exceed the bound of a sum is refused, so that later ones still count. A merged value was counted
+ * before, so its sum is cut off at the bound.
+ * @param max its largest absolute value
+ */
+export function cutOff(sum: number, max: number): number {
+  return Math.max(-max, Math.min(sum, max));
 }
