@@ -14,7 +14,7 @@ export function explicitBuckets(
   // Every histogram has the infinite bounds anyway.
   const bounds = boundaries.filter(Number.isFinite).sort((a, b) => a - b);
   return {
-    instrument: 'histogram',
+    isMonotonic: true,
     buckets: bounds.length + 1,
     begin: (max) => new HistogramAccumulation(new BoundedCounts(bounds), recordMinMax, max),
     metric: (stream, dataPoints) => ({ ...stream, dataPointType: DataPointType.HISTOGRAM, dataPoints }),

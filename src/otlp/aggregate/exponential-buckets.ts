@@ -22,7 +22,7 @@ export function exponentialBuckets({
   recordMinMax = true,
 }: ExponentialBucketsOptions = {}): Aggregation<ExponentialHistogram> {
   return {
-    instrument: 'histogram',
+    isMonotonic: true,
     buckets: maxSize,
     begin: (max) => new HistogramAccumulation(new ScaledCounts(maxSize, maxScale), recordMinMax, max),
     metric: (stream, dataPoints) => ({

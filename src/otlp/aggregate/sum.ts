@@ -4,13 +4,13 @@
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
 
-export const MONOTONIC_SUM = sumOf('counter', true);
+export const MONOTONIC_SUM = sumOf(true);
 
-export const UP_DOWN_SUM = sumOf('up-down counter', false);
+export const UP_DOWN_SUM = sumOf(false);
 
-function sumOf(instrument: Aggregation<number>['instrument'], isMonotonic: boolean): Aggregation<number> {
+function sumOf(isMonotonic: boolean): Aggregation<number> {
   return {
-    instrument,
+    isMonotonic,
     buckets: 0,
     begin: (max = Number.MAX_VALUE) => new Sum(max),
     metric: (stream, dataPoints) => ({
