@@ -19,6 +19,12 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** The message of anything thrown; where Node tried several addresses, those of all. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
 /** What happened (`message`, on one line), its code, and what to do (`hint`). */
 export class CeleryOtelError extends Error {
   readonly code: ErrorCode;

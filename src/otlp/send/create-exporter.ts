@@ -8,6 +8,7 @@
  * timeout to silence instead of the whole request, and leave connections open.
  */
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
+import { reasonOf } from '../../errors.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
 import { createReasonText } from './export-reason.ts';
@@ -56,9 +57,7 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
       const body = signal.encode[encoding](data);
       return body === undefined ? refused('the request could not be encoded') : await transport.send(body);
     } catch (error) {
-      return refused(
-        `the request could not be created: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      return refused(`the request could not be created: ${reasonOf(error)}`);
     }
   }
 
