@@ -14,16 +14,11 @@ import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendSecureContext } from './backend-tls.ts';
 import type { Answer, ExporterTransport, Failure } from './exporter-transport.ts';
-import { judgeHttpAnswer } from './http-answer.ts';
+import { CONTENT_TYPES, judgeHttpAnswer } from './http-answer.ts';
 import { property } from './json-value.ts';
 import type { Encoding } from './signal.ts';
 
 const compress = promisify(gzip);
-
-const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
-  protobuf: 'application/x-protobuf',
-  json: 'application/json',
-};
 
 /** Far more than any backend sends. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
