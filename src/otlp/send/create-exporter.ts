@@ -7,6 +7,7 @@
  * nor message of a failure and no partial success, retry over HTTP although the next export has newer data, apply the
  * timeout to silence instead of the whole request, and leave connections open.
  */
+import { unescape as percentDecoded } from 'node:querystring';
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 import { reasonOf } from '../../errors.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
@@ -108,14 +109,7 @@ function urlSecrets(endpoint: string): readonly string[] {
   const query = search.slice(1);
   const written = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
   const decoded = [...new URLSearchParams(query).values()];
-  return [query, ...written, ...decoded, password, unescaped(password)].filter((secret) => secret !== '');
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Not percent-encoded, so it is meant as written.
-    return text;
-  }
+  return [query, ...written, ...decoded, password, percentDecoded(password)].filter(
+    (secret) => secret !== '',
+  );
 }
