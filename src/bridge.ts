@@ -6,7 +6,7 @@ import { diag } from '@opentelemetry/api';
 import { checkOptions } from './bridge-check.ts';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { createDestinations, type Destinations, SELF_NAME } from './destinations.ts';
-import { CeleryOtelError } from './errors.ts';
+import { CeleryOtelError, reasonOf } from './errors.ts';
 import { startLookout } from './lookout.ts';
 import { createSelfDiag } from './self/self-diag.ts';
 import type { Tell } from './self/self-event.ts';
@@ -154,16 +154,16 @@ async function abandon(
     for (const service of services) service.close();
     await destinations?.abandon();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    onEvent({ kind: 'defect', service: SELF_NAME, where: 'stop', reason });
+    onEvent({ kind: 'defect', service: SELF_NAME, where: 'stop', reason: reasonOf(error) });
   }
   return NOTHING_RAN;
 }
 
 function startFailure(cause: unknown): CeleryOtelError {
   if (cause instanceof CeleryOtelError) return cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new CeleryOtelError('START_FAILED', `The bridge could not be started: ${reason}`, { cause });
+  return new CeleryOtelError('START_FAILED', `The bridge could not be started: ${reasonOf(cause)}`, {
+    cause,
+  });
 }
 
 /** A `tell` that throws must not disturb the bridge. */

@@ -4,6 +4,7 @@
  */
 import type { Meter, MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
+import { reasonOf } from './errors.ts';
 import { combinationOf, METER_NAME } from './meter/catalog.ts';
 import { guardedProvider } from './meter/guarded-provider.ts';
 import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
@@ -184,12 +185,7 @@ function attached(provider: MeterProvider, service: string, tell: Tell): MeterPr
 }
 
 function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent {
-  return {
-    kind: 'defect',
-    service,
-    where,
-    reason: reason instanceof Error ? reason.message : String(reason),
-  };
+  return { kind: 'defect', service, where, reason: reasonOf(reason) };
 }
 
 /** None if all providers are attached. */

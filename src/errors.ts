@@ -8,8 +8,6 @@ import { printable } from './printable.ts';
 export const ERROR_CODES = {
   CONFIG_INVALID:
     'Options of a command or of `createBridge` are invalid or contradict each other; the message lists them.',
-  RECORDING_UNREADABLE:
-    'A recording cannot be opened, or the file is not a recording. Check the path and the first line.',
   RECORDING_EXISTS: 'The file to record to already exists. Choose another one, or replace it with `--force`.',
   RECORDING_UNWRITABLE: 'The file to record to cannot be created or written.',
   ALREADY_STARTED: 'start() was called twice on one bridge. Create a new bridge.',
@@ -18,6 +16,12 @@ export const ERROR_CODES = {
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** The message of anything thrown; where Node tried several addresses, those of all. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message || error.name : String(error);
+}
 
 /** What happened (`message`, on one line), its code, and what to do (`hint`). */
 export class CeleryOtelError extends Error {

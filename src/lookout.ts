@@ -2,6 +2,7 @@
  * Periodic checks for what no event brings about: missing events, and a wall clock that was set. It does not keep the
  * process alive, and only reports its findings.
  */
+import { reasonOf } from './errors.ts';
 import { clockStepDetector } from './self/clock-step.ts';
 import type { Tell } from './self/self-event.ts';
 
@@ -36,8 +37,7 @@ export function startLookout({ services, self, tell, everyMs = LOOK_MS }: Lookou
       try {
         each.look();
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        tell({ kind: 'defect', service: self, where: 'look', reason });
+        tell({ kind: 'defect', service: self, where: 'look', reason: reasonOf(error) });
       }
     }
   }, everyMs);

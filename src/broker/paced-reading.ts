@@ -76,17 +76,12 @@ export interface ReadingObserver {
   readonly takesMore: () => boolean;
 }
 
-const NO_OBSERVER: ReadingObserver = { onRead: () => {}, takesMore: () => true };
-
 /**
  * @param stream whose reader calls `read()` until it returns null, and again on 'readable'
  * @returns whether there is time for more of a chunk; if not, the reader puts the rest back with `unshift`. The first call
  * for a chunk is always true: with many streams, none would make progress otherwise.
  */
-export function paceReading(
-  stream: Readable,
-  { onRead, takesMore }: ReadingObserver = NO_OBSERVER,
-): () => boolean {
+export function paceReading(stream: Readable, { onRead, takesMore }: ReadingObserver): () => boolean {
   const read = stream.read.bind(stream);
   let isBegun = false;
   const reader: Reader = {

@@ -3,6 +3,7 @@
  * a broker ends the loop. It knows neither sockets nor the content of messages.
  */
 import { performance } from 'node:perf_hooks';
+import { reasonOf } from '../errors.ts';
 import type { DefectPlace, Tell } from '../self/self-event.ts';
 import { awaitRetry } from './await-retry.ts';
 import type { BrokerSettings, Deliver, NotOpened, RawMessage, SessionEnd, Transport } from './broker.ts';
@@ -205,7 +206,7 @@ class SessionLoop {
   }
 
   #defect(where: DefectPlace, error: unknown): string {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     this.#options.tell({ kind: 'defect', service: this.#options.service, where, reason });
     return reason;
   }

@@ -65,15 +65,9 @@ export type Observe<T extends Table> = <N extends NameOf<T, 'gauge'>>(
 export interface Instruments<T extends Table> {
   /** Adds to a counter. */
   add<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>, amount?: number): void;
-  /** Records in a histogram, unless the measurement is undefined. */
-  record<N extends NameOf<T, 'histogram'>>(
-    name: N,
-    measurement: number | undefined,
-    values: ValuesOf<T[N]>,
-  ): void;
   /** One series of a counter, to keep for frequent use. */
   counterSeries<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>): CounterSeries;
-  /** One series of a histogram, to keep for frequent use. */
+  /** One series of a histogram. */
   histogramSeries<N extends NameOf<T, 'histogram'>>(name: N, values: ValuesOf<T[N]>): HistogramSeries;
   /** Flushes, then detaches from the meter. */
   close(): void;
@@ -119,7 +113,7 @@ interface Made {
   readonly counters: Map<string, Keyed<BindableCounter>>;
   /** Those of them that must be flushed. */
   readonly coalescing: CoalescingCounter[];
-  readonly histograms: Map<string, Keyed<BindableHistogram>>;
+  readonly histograms: Map<string, Keyed<Pick<BindableHistogram, 'bind'>>>;
   readonly gauges: Map<string, Keyed<ObservableGauge>>;
 }
 
@@ -152,10 +146,6 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
     add(name, values, amount = 1) {
       const made = counters.get(name);
       made?.instrument.add(amount, attributesOf(made.keys, values));
-    },
-    record(name, measurement, values) {
-      const made = histograms.get(name);
-      if (measurement !== undefined) made?.instrument.record(measurement, attributesOf(made.keys, values));
     },
     counterSeries(name, values) {
       const made = counters.get(name);
@@ -211,12 +201,9 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
   return made;
 }
 
-function bindable(histogram: Histogram): BindableHistogram {
+function bindable(histogram: Histogram): Pick<BindableHistogram, 'bind'> {
   if (isBindableHistogram(histogram)) return histogram;
-  return {
-    record: (measurement, attributes) => histogram.record(measurement, attributes),
-    bind: (attributes) => ({ record: (measurement) => histogram.record(measurement, attributes) }),
-  };
+  return { bind: (attributes) => ({ record: (measurement) => histogram.record(measurement, attributes) }) };
 }
 
 function keysOf(

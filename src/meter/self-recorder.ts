@@ -73,7 +73,7 @@ export function createSelfRecorder(meter: Meter, read: () => SelfReadings): Self
   };
 }
 
-function record({ add, record: measure }: Instruments<Table>, event: SelfEvent): void {
+function record({ add, histogramSeries }: Instruments<Table>, event: SelfEvent): void {
   const { service } = event;
   switch (event.kind) {
     case 'input-dropped':
@@ -102,7 +102,9 @@ function record({ add, record: measure }: Instruments<Table>, event: SelfEvent):
       // Also if 0: a counter that starts with the first rejection has no rate.
       add('celery_otel.export.points', [service], event.points);
       add('celery_otel.export.points.rejected', [service], event.rejectedPoints);
-      measure('celery_otel.export.duration', event.durationMs / 1000, [service, event.outcome]);
+      histogramSeries('celery_otel.export.duration', [service, event.outcome]).record(
+        event.durationMs / 1000,
+      );
       break;
     case 'defect':
       add('celery_otel.defects', [service, event.where]);

@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { paceReading } from '../../src/broker/paced-reading.ts';
+import { paceReading, type ReadingObserver } from '../../src/broker/paced-reading.ts';
 import { createYieldToLoop, runYielding } from '../../src/yielding.ts';
+
+const NO_OBSERVER: ReadingObserver = { onRead: () => {}, takesMore: () => true };
 
 const CHUNK_MS = 4;
 
@@ -28,7 +30,7 @@ function readingOf(t: TestContext, chunks: number) {
 
 test('in a flood, each turn reads as much as its time allows, and everything is read in order', async (t) => {
   const { stream, seen, push } = readingOf(t, 20);
-  paceReading(stream);
+  paceReading(stream, NO_OBSERVER);
   push();
   stream.push(null);
   const perTurn: number[] = [];
@@ -47,7 +49,7 @@ test('in a flood, each turn reads as much as its time allows, and everything is 
 
 test('a slow stream is read at once', async (t) => {
   const { stream, seen, push } = readingOf(t, 2);
-  paceReading(stream);
+  paceReading(stream, NO_OBSERVER);
   push();
   await nextTurn();
   assert.deepEqual(seen, [0, 1]);
@@ -58,7 +60,7 @@ test('a slow stream is read at once', async (t) => {
 
 test('a stream destroyed while its reader is paused delivers nothing more', async (t) => {
   const { stream, seen, push } = readingOf(t, 20);
-  paceReading(stream);
+  paceReading(stream, NO_OBSERVER);
   let calls = 0;
   stream.on('readable', () => {
     calls += 1;
@@ -81,7 +83,7 @@ test('data that is put back comes first again, and meanwhile the buffer stays wi
       this.push(Uint8Array.from({ length: bytes }, () => sent++ % 251));
     },
   });
-  const hasTime = paceReading(stream);
+  const hasTime = paceReading(stream, NO_OBSERVER);
   let [seen, inOrder, mostBytes] = [0, true, 0];
   stream.on('readable', () => {
     for (let chunk: unknown = stream.read(); chunk instanceof Uint8Array; chunk = stream.read()) {
@@ -105,7 +107,7 @@ test('the start of each chunk is always read, however little time there is', asy
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   const stream = new Readable({ read() {} });
-  const hasTime = paceReading(stream);
+  const hasTime = paceReading(stream, NO_OBSERVER);
   stream.push(Buffer.alloc(100));
   assert.ok(stream.read() !== null);
   nowMs += 1000;
@@ -125,7 +127,7 @@ async function sharedTime(t: TestContext, streams: number, workMs: number) {
         this.push('chunk');
       },
     });
-    paceReading(stream);
+    paceReading(stream, NO_OBSERVER);
     return stream.on('readable', () => {
       while (stream.read() !== null) {
         nowMs += CHUNK_MS;

@@ -57,9 +57,8 @@ function instrumentsOf(t: TestContext, isOn: (name: string) => boolean) {
   const feed = () => {
     instruments.add('counted', ['A']);
     instruments.counterSeries('counted', ['A']).add(2);
-    instruments.record('measured', 1.5, ['A', undefined]);
-    instruments.record('measured', 1.5, ['A', true]);
-    instruments.record('measured', undefined, ['B', true]);
+    instruments.histogramSeries('measured', ['A', undefined]).record(1.5);
+    instruments.histogramSeries('measured', ['A', true]).record(1.5);
   };
   return { feed, collect, made, instruments, collections: () => collections };
 }
@@ -181,7 +180,7 @@ async function pointsOfTwoWorkers(t: TestContext, wants?: (name: string, key: st
   });
   for (const worker of ['w1', 'w2']) {
     instruments.add('counted', ['A', worker, true]);
-    instruments.record('measured', 1, ['A', undefined, worker]);
+    instruments.histogramSeries('measured', ['A', undefined, worker]).record(1);
   }
   return values(await collect());
 }
@@ -224,7 +223,7 @@ for (const [name, row] of ROWS) {
       onCollect: (observe) => observe(name, 1, []),
     });
     instruments.add(name, []);
-    instruments.record(name, 1, []);
+    instruments.histogramSeries(name, []).record(1);
     const [point, ...more] = await collect();
     assert.deepEqual(more, []);
     assert.equal(point?.metric, name);

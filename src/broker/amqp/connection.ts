@@ -6,12 +6,13 @@ import { readFile } from 'node:fs/promises';
 import { connect as connectSocket } from 'node:net';
 import { Readable } from 'node:stream';
 import { type ChannelModel, connect } from 'amqplib';
+import { reasonOf } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { AmqpUrl, BrokerTls } from '../broker-url.ts';
 import { paceReading, type ReadingObserver } from '../paced-reading.ts';
 import { pause } from '../pause.ts';
 import { guardBodies } from './bodies.ts';
-import { Refusal, reasonOf } from './failure.ts';
+import { Refusal } from './failure.ts';
 import { guardHeaders } from './headers.ts';
 import { paceFrames } from './pace.ts';
 

@@ -2,6 +2,7 @@
  * Classifies amqplib’s errors: why a session could not be opened. Socket errors are Node’s own; the broker’s errors have a
  * text and a reply code. Pure.
  */
+import { reasonOf } from '../../errors.ts';
 import type { NotOpened } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
 
@@ -21,12 +22,6 @@ export class Refusal extends Error {
 /** The reply code with which the broker closed a channel or the connection; undefined for any other error. */
 export function replyCode(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
-}
-
-/** The text of an error; where Node tried several addresses, the texts of all. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Why a session could not be opened. */

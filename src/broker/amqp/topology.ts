@@ -4,8 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
+import { reasonOf } from '../../errors.ts';
 import type { AmqpSettings } from '../broker.ts';
-import { REPLY, Refusal, reasonOf, replyCode } from './failure.ts';
+import { REPLY, Refusal, replyCode } from './failure.ts';
 
 /** A healthy bridge never lags by a minute. */
 const QUEUE_MESSAGE_TTL_MS = 60_000;

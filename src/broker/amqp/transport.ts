@@ -3,6 +3,7 @@
  * exchange. It runs one session and reports why it ended; it never decides whether another follows.
  */
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import { reasonOf } from '../../errors.ts';
 import type {
   AmqpSettings,
   Deliver,
@@ -16,7 +17,7 @@ import type {
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { closeConnection, isListening, openConnection } from './connection.ts';
-import { openingFailure, reasonOf } from './failure.ts';
+import { openingFailure } from './failure.ts';
 import { rawMessage } from './message.ts';
 import { bindOwnQueue, ensureExchange } from './topology.ts';
 

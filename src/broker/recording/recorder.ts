@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { close, closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { CeleryOtelError } from '../../errors.ts';
+import { CeleryOtelError, reasonOf } from '../../errors.ts';
 import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
 import { encodeHeader, encodeMessage } from './format.ts';
@@ -170,8 +170,6 @@ function exists(file: string, cause: unknown): CeleryOtelError {
 }
 
 function unwritable(file: string, error: unknown): CeleryOtelError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new CeleryOtelError('RECORDING_UNWRITABLE', `cannot write the recording ${file}: ${reason}`, {
-    cause: error,
-  });
+  const message = `cannot write the recording ${file}: ${reasonOf(error)}`;
+  return new CeleryOtelError('RECORDING_UNWRITABLE', message, { cause: error });
 }

@@ -3,6 +3,7 @@
  * to the first malformed line.
  */
 import { open, stat } from 'node:fs/promises';
+import { reasonOf } from '../../errors.ts';
 import { createPace, createYieldToLoop } from '../../yielding.ts';
 import type { Deliver, Opening, RawMessage, SessionEnd, SessionOptions, Transport } from '../broker.ts';
 import { pause } from '../pause.ts';
@@ -109,8 +110,7 @@ async function* readMessages(file: string, bodyBytesMax: number): Messages {
     return lineNumber === 0 ? malformed(1, 'is missing, the file is empty') : { kind: 'finished' };
   } catch (error) {
     if (error instanceof LineTooLong) return malformed(lineNumber + 1, error.message);
-    const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'unusable', reason: `cannot read ${file}: ${reason}` };
+    return { kind: 'unusable', reason: `cannot read ${file}: ${reasonOf(error)}` };
   }
 }
 

@@ -66,7 +66,7 @@ interface Selection {
 function selectedBy(selector: ViewSelector): readonly Metric[] {
   const meter = { meterName: METER_NAME, meterVersion: VERSION, meterSchemaUrl: '' };
   return CATALOG.filter(([name, { instrument, unit }]) =>
-    selects(selector, { ...meter, name, kind: SUITED[instrument].kind, unit }),
+    selects(selector, { ...meter, instrumentName: name, instrumentKind: SUITED[instrument].kind, unit }),
   );
 }
 

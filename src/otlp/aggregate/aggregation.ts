@@ -21,8 +21,8 @@ export interface Accumulation<V> {
 }
 
 export interface Aggregation<V> {
-  /** The instrument’s name in warnings. */
-  readonly instrument: 'counter' | 'up-down counter' | 'histogram';
+  /** Whether its sum never falls, so that it may restart at 0. */
+  readonly isMonotonic: boolean;
   /** Buckets of a point, at most; 0 if it has none. */
   readonly buckets: number;
   /**

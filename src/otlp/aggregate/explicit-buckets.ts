@@ -1,9 +1,7 @@
-/**
- * The explicit bucket histogram aggregation: counts per bucket, sum, min and max. It knows nothing about series or times.
- */
+/** The explicit bucket histogram aggregation: counts per bucket, between given bounds. */
 import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics';
-import type { Accumulation, Aggregation } from './aggregation.ts';
-import { cutOff } from './cut-off.ts';
+import type { Aggregation } from './aggregation.ts';
+import { type Buckets, HistogramAccumulation } from './histogram.ts';
 
 /**
  * Without `recordMinMax`, points have neither min nor max.
@@ -16,64 +14,38 @@ export function explicitBuckets(
   // Every histogram has the infinite bounds anyway.
   const bounds = boundaries.filter(Number.isFinite).sort((a, b) => a - b);
   return {
-    instrument: 'histogram',
+    isMonotonic: true,
     buckets: bounds.length + 1,
-    begin: (max = Number.MAX_VALUE) => new Buckets(bounds, recordMinMax, max),
+    begin: (max) => new HistogramAccumulation(new BoundedCounts(bounds), recordMinMax, max),
     metric: (stream, dataPoints) => ({ ...stream, dataPointType: DataPointType.HISTOGRAM, dataPoints }),
   };
 }
 
-class Buckets implements Accumulation<Histogram> {
+type Row = Pick<Histogram, 'buckets'>;
+
+class BoundedCounts implements Buckets<Row> {
   /** Ascending. */
   readonly #bounds: number[];
   readonly #counts: number[];
-  readonly #recordMinMax: boolean;
-  readonly #sumMax: number;
-  #count = 0;
-  #sum = 0;
-  #min = Infinity;
-  #max = -Infinity;
 
-  constructor(bounds: number[], recordMinMax: boolean, sumMax: number) {
+  constructor(bounds: number[]) {
     this.#bounds = bounds;
     this.#counts = new Array<number>(bounds.length + 1).fill(0);
-    this.#recordMinMax = recordMinMax;
-    this.#sumMax = sumMax;
   }
 
-  measure(value: number): boolean {
-    const sum = this.#sum + value;
-    if (sum > this.#sumMax) return false;
-    this.#sum = sum;
+  count(value: number): void {
     const bucket = bucketOf(value, this.#bounds);
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
-    this.#count += 1;
-    if (value < this.#min) this.#min = value;
-    if (value > this.#max) this.#max = value;
-    return true;
   }
 
-  value(): Histogram {
-    const [min, max] = [this.#min, this.#max];
-    return {
-      buckets: { boundaries: this.#bounds, counts: [...this.#counts] },
-      count: this.#count,
-      sum: this.#sum,
-      // A series that restarts has a point before its first measurement.
-      ...(this.#recordMinMax && this.#count > 0 ? { min, max } : {}),
-    };
+  row(): Row {
+    return { buckets: { boundaries: this.#bounds, counts: [...this.#counts] } };
   }
 
-  absorb({ buckets, count, sum = 0, min = Infinity, max = -Infinity }: Histogram): boolean {
+  add({ buckets }: Row): void {
     buckets.counts.forEach((added, bucket) => {
       this.#counts[bucket] = (this.#counts[bucket] ?? 0) + added;
     });
-    this.#count += count;
-    this.#min = Math.min(this.#min, min);
-    this.#max = Math.max(this.#max, max);
-    const total = this.#sum + sum;
-    this.#sum = cutOff(total, this.#sumMax);
-    return this.#sum === total;
   }
 }
 

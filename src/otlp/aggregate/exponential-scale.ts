@@ -3,23 +3,24 @@
  * data model, "ExponentialHistogram").
  */
 
+import type { ExponentialHistogram } from '@opentelemetry/sdk-metrics';
+import type { Buckets } from './histogram.ts';
+
 /** 2^20 buckets per power of two: all indices fit into 32 bits. */
 export const FINEST_SCALE = 20;
 
-interface BucketRow {
-  /** The index of the first count. */
-  readonly offset: number;
-  readonly bucketCounts: readonly number[];
-}
+type Row = Pick<ExponentialHistogram, 'scale' | 'zeroCount' | 'positive' | 'negative'>;
 
 /**
  * Buckets at the highest scale at which they fit into the maximum size. The scale depends only on the smallest and the
  * largest value: one scale down halves each index, so what fits at one scale fits at all lower ones. Hence the order in which
  * buckets are merged does not matter.
  */
-export class ScaledCounts {
+export class ScaledCounts implements Buckets<Row> {
   readonly #maxSize: number;
   #scale: number;
+  #zeroCount = 0;
+  /** The index of the first count. */
   #offset = 0;
   /** The first and the last are never zero. */
   #counts: number[] = [];
@@ -33,16 +34,25 @@ export class ScaledCounts {
     this.#scale = maxScale;
   }
 
-  get scale(): number {
-    return this.#scale;
+  /**
+   * If all values are zero, the scale is the maximum, and not 0 as in the SDK: to Prometheus, a rising scale is a counter
+   * reset.
+   */
+  row(): Row {
+    return {
+      scale: this.#scale,
+      zeroCount: this.#zeroCount,
+      positive: { offset: this.#offset, bucketCounts: [...this.#counts] },
+      negative: { offset: 0, bucketCounts: [] },
+    };
   }
 
-  row(): { offset: number; bucketCounts: number[] } {
-    return { offset: this.#offset, bucketCounts: [...this.#counts] };
-  }
-
-  /** @param value finite and positive */
+  /** @param value finite, and not negative */
   count(value: number): void {
+    if (value === 0) {
+      this.#zeroCount += 1;
+      return;
+    }
     const finest = finestIndexOf(value);
     let position = (finest >> (FINEST_SCALE - this.#scale)) - this.#offset;
     if (position < 0 || position >= this.#counts.length) {
@@ -53,11 +63,13 @@ export class ScaledCounts {
   }
 
   /** Merges buckets of any scale. The scale of empty ones does not count. */
-  add(row: BucketRow, scale: number): void {
-    if (row.bucketCounts.length === 0) return;
+  add({ scale, zeroCount, positive }: Row): void {
+    this.#zeroCount += zeroCount;
+    const { offset, bucketCounts } = positive;
+    if (bucketCounts.length === 0) return;
     this.#lowerBy(Math.max(0, this.#scale - scale));
-    this.#makeRoom(row.offset, row.offset + row.bucketCounts.length - 1, scale);
-    this.#addAll(row, scale - this.#scale);
+    this.#makeRoom(offset, offset + bucketCounts.length - 1, scale);
+    this.#addAll(positive, scale - this.#scale);
   }
 
   /** Makes room for the indices from first to last, whose scale is not below its own. */
@@ -90,7 +102,7 @@ export class ScaledCounts {
   }
 
   /** There must be room for all of them. */
-  #addAll({ offset, bucketCounts }: BucketRow, change: number): void {
+  #addAll({ offset, bucketCounts }: Row['positive'], change: number): void {
     bucketCounts.forEach((added, place) => {
       const position = ((offset + place) >> change) - this.#offset;
       this.#counts[position] = (this.#counts[position] ?? 0) + added;

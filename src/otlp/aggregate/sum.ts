@@ -3,15 +3,14 @@
  */
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
-import { cutOff } from './cut-off.ts';
 
-export const MONOTONIC_SUM = sumOf('counter', true);
+export const MONOTONIC_SUM = sumOf(true);
 
-export const UP_DOWN_SUM = sumOf('up-down counter', false);
+export const UP_DOWN_SUM = sumOf(false);
 
-function sumOf(instrument: Aggregation<number>['instrument'], isMonotonic: boolean): Aggregation<number> {
+function sumOf(isMonotonic: boolean): Aggregation<number> {
   return {
-    instrument,
+    isMonotonic,
     buckets: 0,
     begin: (max = Number.MAX_VALUE) => new Sum(max),
     metric: (stream, dataPoints) => ({
@@ -47,4 +46,13 @@ class Sum implements Accumulation<number> {
     this.#sum = cutOff(sum, this.#max);
     return this.#sum === sum;
   }
+}
+
+/**
+ * A measurement that would exceed the bound of a sum is refused, so that later ones still count. A merged value was counted
+ * before, so its sum is cut off at the bound.
+ * @param max its largest absolute value
+ */
+export function cutOff(sum: number, max: number): number {
+  return Math.max(-max, Math.min(sum, max));
 }

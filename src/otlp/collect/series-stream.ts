@@ -2,9 +2,9 @@
  * The stream of a counter or histogram: measurements become series, and series the points of a collection. The result is
  * that of the SDK, in a fraction of the time. It knows neither the aggregation nor the clocks, and exports nothing.
  */
-import { type Attributes, diag, ValueType } from '@opentelemetry/api';
+import { type Attributes, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
-import { AggregationTemporality, type DataPoint, type MetricDescriptor } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, type DataPoint } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { endMs, type Moment, type Start } from './interval.ts';
@@ -42,7 +42,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   const { descriptor, aggregation, limit, keeps, nowMs, steadyMs = () => performance.now() } = options;
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
-  const lowest = aggregation.instrument === 'up-down counter' ? -max : 0;
+  const lowest = aggregation.isMonotonic ? 0 : -max;
   const begin = () => aggregation.begin(max);
   const until = new Map<string, Start>();
   const start = (key: string): Start =>
@@ -53,16 +53,12 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   let refused = 0;
   const ledger = ledgerOf(options, { table, begin, onCut: () => (refused += 1) }, until);
 
-  function isUsual(value: number): boolean {
-    return value >= lowest && value <= max && (!isInt || Number.isInteger(value));
-  }
-
-  /** The value to count; undefined for one that would spoil the sum for ever. */
+  /** The value to count, without the fraction if it is an integer; undefined for one that would spoil the sum for ever. */
   function measurementOf(value: number): number | undefined {
-    if (isUsual(value)) return value;
-    const measured = withinRange(value, lowest, max, aggregation.instrument, descriptor);
-    if (measured === undefined) refused += 1;
-    return measured;
+    // NaN is not within the range either.
+    if (value >= lowest && value <= max) return isInt ? Math.trunc(value) : value;
+    refused += 1;
+    return undefined;
   }
 
   function measureSeries(series: Series<V>, measured: number): void {
@@ -86,13 +82,13 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       const own = frozen(attributes);
       let series: Series<V> | undefined;
       return (value) => {
-        // The usual case: a series measured since the last collection still exists, and has nothing to keep.
-        if (series?.hasNews && !series.isOverflow && isUsual(value)) {
-          if (!series.accumulation.measure(value)) refused += 1;
-          return;
-        }
         const measured = measurementOf(value);
         if (measured === undefined) return;
+        // The usual case: a series measured since the last collection still exists, and has nothing to keep.
+        if (series?.hasNews && !series.isOverflow) {
+          if (!series.accumulation.measure(measured)) refused += 1;
+          return;
+        }
         // A series that ended restarts, and one that overflowed may be admitted by now.
         if (series === undefined || series.hasEnded || series.isOverflow) series = table.of(own);
         measureSeries(series, measured);
@@ -114,8 +110,7 @@ function ledgerOf<V>(
   until: Map<string, Start>,
 ): SeriesLedger<V> {
   if (temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);
-  const mayBeginAnew = aggregation.instrument !== 'up-down counter';
-  return new Totals({ ...ofTable, mayBeginAnew, retentionMs });
+  return new Totals({ ...ofTable, mayBeginAnew: aggregation.isMonotonic, retentionMs });
 }
 
 function handOver<V>(
@@ -144,24 +139,4 @@ function handOver<V>(
         collectedAt,
       ),
   };
-}
-
-/** The value to count of an unusual one, with the same warnings as the SDK. */
-function withinRange(
-  value: number,
-  lowest: number,
-  max: number,
-  instrument: Aggregation<unknown>['instrument'],
-  { name }: MetricDescriptor,
-): number | undefined {
-  if (value < 0 && lowest === 0) {
-    diag.warn(`negative value provided to ${instrument} ${name}: ${value}`);
-    return undefined;
-  }
-  // Neither is NaN.
-  if (!(value >= lowest && value <= max)) return undefined;
-  diag.warn(
-    `INT value type cannot accept a floating-point value for ${name}, ignoring the fractional digits.`,
-  );
-  return Math.trunc(value);
 }

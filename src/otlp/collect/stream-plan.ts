@@ -47,8 +47,8 @@ export function streamPlans(
 ): readonly StreamPlan[] {
   const { description = '', unit = '', valueType = ValueType.DOUBLE } = asked.options ?? {};
   const selectable = {
-    kind: asked.kind,
-    name: asked.name,
+    instrumentKind: asked.kind,
+    instrumentName: asked.name,
     unit,
     meterName: scope.name,
     meterVersion: scope.version ?? '',

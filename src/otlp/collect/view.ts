@@ -50,10 +50,7 @@ export interface AttributeKeyChoice {
 }
 
 export type AggregationChoice =
-  | { readonly kind: 'default' }
-  | { readonly kind: 'drop' }
-  | { readonly kind: 'sum' }
-  | { readonly kind: 'last_value' }
+  | { readonly kind: 'default' | 'drop' | 'sum' | 'last_value' }
   | {
       readonly kind: 'explicit_bucket_histogram';
       /** Undefined: those advised by the instrument. */

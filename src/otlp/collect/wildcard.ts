@@ -2,30 +2,20 @@
  * Whether a view selects an instrument, and the patterns of the declarative configuration: `?` matches any character, `*`
  * any number of them. Pure.
  */
-import type { InstrumentKind, ViewSelector } from './view.ts';
+import type { ViewSelector } from './view.ts';
 
 /** What a selector looks at. */
-export interface Selectable {
-  readonly name: string;
-  readonly kind: InstrumentKind;
-  readonly unit: string;
-  readonly meterName: string;
-  readonly meterVersion: string;
-  readonly meterSchemaUrl: string;
-}
+export type Selectable = { readonly [K in keyof ViewSelector]-?: Exclude<ViewSelector[K], undefined> };
 
-export function selects(selector: ViewSelector, asked: Selectable): boolean {
-  const { instrumentName, instrumentKind, unit, meterName, meterVersion, meterSchemaUrl } = selector;
-  const fits = (wanted: string | undefined, is: string) => wanted === undefined || wanted === is;
+export function selects({ instrumentName, ...exact }: ViewSelector, asked: Selectable): boolean {
+  const fits = (key: keyof typeof exact) => exact[key] === undefined || exact[key] === asked[key];
   return (
-    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(asked.name)) &&
-    fits(instrumentKind, asked.kind) &&
-    fits(unit, asked.unit) &&
-    fits(meterName, asked.meterName) &&
-    fits(meterVersion, asked.meterVersion) &&
-    fits(meterSchemaUrl, asked.meterSchemaUrl)
+    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(asked.instrumentName)) &&
+    EXACT.every(fits)
   );
 }
+
+const EXACT = ['instrumentKind', 'unit', 'meterName', 'meterVersion', 'meterSchemaUrl'] as const;
 
 /** @param ignoreCase for instrument names, which are case-insensitive */
 export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: string) => boolean {

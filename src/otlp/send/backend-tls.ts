@@ -1,7 +1,7 @@
 /** Builds the TLS context for a backend from the PEM files of the settings, read once. The environment is not consulted. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { CeleryOtelError } from '../../errors.ts';
+import { CeleryOtelError, reasonOf } from '../../errors.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 
 type TlsFiles = Pick<ExporterSettings, 'certificateFile' | 'clientCertificateFile' | 'clientKeyFile'>;
@@ -25,10 +25,8 @@ export function backendSecureContext(files: TlsFiles): SecureContext {
       key: pem(files.clientKeyFile),
     });
   } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw new CeleryOtelError('CONFIG_INVALID', `A TLS file of an OTLP exporter cannot be used: ${what}`, {
-      cause,
-    });
+    const message = `A TLS file of an OTLP exporter cannot be used: ${reasonOf(cause)}`;
+    throw new CeleryOtelError('CONFIG_INVALID', message, { cause });
   }
 }
 

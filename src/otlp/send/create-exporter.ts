@@ -7,7 +7,9 @@
  * nor message of a failure and no partial success, retry over HTTP although the next export has newer data, apply the
  * timeout to silence instead of the whole request, and leave connections open.
  */
+import { unescape as percentDecoded } from 'node:querystring';
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
+import { reasonOf } from '../../errors.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
 import { createReasonText } from './export-reason.ts';
@@ -56,9 +58,7 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
       const body = signal.encode[encoding](data);
       return body === undefined ? refused('the request could not be encoded') : await transport.send(body);
     } catch (error) {
-      return refused(
-        `the request could not be created: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      return refused(`the request could not be created: ${reasonOf(error)}`);
     }
   }
 
@@ -109,14 +109,7 @@ function urlSecrets(endpoint: string): readonly string[] {
   const query = search.slice(1);
   const written = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
   const decoded = [...new URLSearchParams(query).values()];
-  return [query, ...written, ...decoded, password, unescaped(password)].filter((secret) => secret !== '');
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Not percent-encoded, so it is meant as written.
-    return text;
-  }
+  return [query, ...written, ...decoded, password, percentDecoded(password)].filter(
+    (secret) => secret !== '',
+  );
 }

@@ -48,10 +48,3 @@ function standingAlone(secret: string): RegExp {
   const literal = secret.replaceAll(/[\^$\\.*+?()[\]{}|/]/gu, '\\$&');
   return new RegExp(`(?<![\\p{L}\\p{N}_./-])${literal}(?![\\p{L}\\p{N}_/-]|\\.[\\p{L}\\p{N}])`, 'gu');
 }
-
-/** The message of an error. If Node tried several addresses, its error has none, so it is that of the first. */
-export function errorText(error: Error): string {
-  if (error.message !== '') return error.message;
-  const [first] = error instanceof AggregateError ? error.errors : [];
-  return first instanceof Error && first.message !== '' ? first.message : error.name;
-}

@@ -1,42 +1,25 @@
-/** What a gRPC status means for an OTLP request, as a table, and what else the backend answered. Pure. */
+/** What a gRPC status means for an OTLP request, and what else the backend answered. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import type { Failure } from './exporter-transport.ts';
 import type { Symptom } from './likely-cause.ts';
 import { readRpcStatus } from './rpc-status.ts';
 
-/** The third: retryable only if the backend says when. Otherwise the request is too large, and always will be. */
-type Meaning = Failure['kind'] | 'unavailable with RetryInfo';
-
-/** OTLP specification, "OTLP/gRPC Response", "Failures". Any other status counts as UNKNOWN. */
-const MEANINGS: ReadonlyMap<status, Meaning> = new Map([
-  [status.CANCELLED, 'unavailable'],
-  [status.UNKNOWN, 'refused'],
-  [status.INVALID_ARGUMENT, 'refused'],
-  [status.DEADLINE_EXCEEDED, 'unavailable'],
-  [status.NOT_FOUND, 'refused'],
-  [status.ALREADY_EXISTS, 'refused'],
-  [status.PERMISSION_DENIED, 'refused'],
-  [status.RESOURCE_EXHAUSTED, 'unavailable with RetryInfo'],
-  [status.FAILED_PRECONDITION, 'refused'],
-  [status.ABORTED, 'unavailable'],
-  [status.OUT_OF_RANGE, 'unavailable'],
-  [status.UNIMPLEMENTED, 'refused'],
-  [status.INTERNAL, 'refused'],
-  [status.UNAVAILABLE, 'unavailable'],
-  [status.DATA_LOSS, 'unavailable'],
-  [status.UNAUTHENTICATED, 'refused'],
+/** OTLP specification, "OTLP/gRPC Response", "Failures". */
+const RETRYABLE: ReadonlySet<status> = new Set([
+  status.CANCELLED,
+  status.DEADLINE_EXCEEDED,
+  status.ABORTED,
+  status.OUT_OF_RANGE,
+  status.UNAVAILABLE,
+  status.DATA_LOSS,
 ]);
 
 export function judgeGrpcError(error: ServiceError): Failure {
   const [trailer] = error.metadata.get('grpc-status-details-bin');
   const retryDelayMs = trailer instanceof Buffer ? readRpcStatus(trailer)?.retryDelayMs : undefined;
-  const meaning = MEANINGS.get(error.code) ?? 'refused';
-  const kind =
-    meaning === 'unavailable with RetryInfo'
-      ? retryDelayMs === undefined
-        ? 'refused'
-        : 'unavailable'
-      : meaning;
+  // Without RetryInfo, the request is too large, and always will be.
+  const mayFit = error.code === status.RESOURCE_EXHAUSTED && retryDelayMs !== undefined;
+  const kind = mayFit || RETRYABLE.has(error.code) ? 'unavailable' : 'refused';
   const name = `${status[error.code] ?? 'UNKNOWN'} (${error.code})`;
   const reason = error.details === '' ? name : `${name}: ${wordsOf(error.details)}`;
   return { kind, reason, error, retryAfterMs: retryDelayMs, symptom: symptomOf(error) };

@@ -14,6 +14,12 @@ export interface HttpAnswer {
   readonly body: Uint8Array;
 }
 
+export const CONTENT_TYPES = {
+  protobuf: 'application/x-protobuf',
+  json: 'application/json',
+} as const satisfies Record<Encoding, string>;
+const ENCODINGS = ['protobuf', 'json'] as const;
+
 /** OTLP specification, "Retryable Response Codes". */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -28,14 +34,16 @@ const SAID_BYTES_MAX = 2000;
  * @param sent the encoding of the request, for a response without a content type
  */
 export function judgeHttpAnswer(answer: HttpAnswer, sent: Encoding, nowMs: number): Answer {
-  const { status, contentType, body } = answer;
+  const { status, body } = answer;
+  const type = answer.contentType?.split(';', 1)[0]?.trim().toLowerCase();
   const said = new TextDecoder().decode(body.subarray(0, SAID_BYTES_MAX));
   const isPage = /^\s*<(?:!doctype\s+html|html)\b/iu.test(said);
   if (status >= 200 && status <= 299 && !isPage) {
-    return { kind: 'taken', response: body, encoding: encodingOf(contentType, sent) };
+    const encoding = ENCODINGS.find((each) => CONTENT_TYPES[each] === (type ?? CONTENT_TYPES[sent]));
+    return { kind: 'taken', response: body, encoding };
   }
   const name = `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trim();
-  const words = isPage ? 'a web page' : messageOf(answer);
+  const words = isPage ? 'a web page' : messageOf(body, type);
   const failure = {
     symptom: { kind: 'http answer', status, isPage, said } as const,
     reason: words === '' ? name : `${name}: ${words}`,
@@ -53,31 +61,15 @@ function retryAfterMs(retryAfter: string | undefined, nowMs: number): number | u
   return ms > 0 ? ms : undefined;
 }
 
-function encodingOf(contentType: string | undefined, otherwise: Encoding): Encoding | undefined {
-  switch (mediaType(contentType)) {
-    case undefined:
-      return otherwise;
-    case 'application/json':
-      return 'json';
-    case 'application/x-protobuf':
-      return 'protobuf';
-    default:
-      return undefined;
-  }
-}
-
 /** The body should be a `google.rpc.Status` in the encoding of the request, but gateways answer with other things. */
-function messageOf({ contentType, body }: HttpAnswer): string {
-  switch (mediaType(contentType)) {
-    case 'application/x-protobuf':
+function messageOf(body: Uint8Array, type: string | undefined): string {
+  switch (type) {
+    case CONTENT_TYPES.protobuf:
       return readRpcStatus(body)?.message ?? '';
-    case 'application/json': {
+    case CONTENT_TYPES.json: {
       const json = parseJson(body);
-      const said = [
-        property(json, 'message'),
-        property(json, 'error'),
-        property(property(json, 'error'), 'message'),
-      ];
+      const error = property(json, 'error');
+      const said = [property(json, 'message'), error, property(error, 'message')];
       return said.find((one) => typeof one === 'string') ?? '';
     }
     case 'text/plain':
@@ -86,8 +78,4 @@ function messageOf({ contentType, body }: HttpAnswer): string {
       // Usually a web page.
       return '';
   }
-}
-
-function mediaType(contentType: string | undefined): string | undefined {
-  return contentType?.split(';', 1)[0]?.trim().toLowerCase();
 }

@@ -9,22 +9,16 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { CeleryOtelError } from '../../errors.ts';
+import { CeleryOtelError, reasonOf } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendSecureContext } from './backend-tls.ts';
-import { errorText } from './export-reason.ts';
 import type { Answer, ExporterTransport, Failure } from './exporter-transport.ts';
-import { judgeHttpAnswer } from './http-answer.ts';
+import { CONTENT_TYPES, judgeHttpAnswer } from './http-answer.ts';
 import { property } from './json-value.ts';
 import type { Encoding } from './signal.ts';
 
 const compress = promisify(gzip);
-
-const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
-  protobuf: 'application/x-protobuf',
-  json: 'application/json',
-};
 
 /** Far more than any backend sends. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -188,7 +182,7 @@ function judge({ head, body, error }: Outcome, sent: Encoding): Answer {
 
 /** No answer: the next request may get one. */
 function unreached(error: Error): Failure {
-  const reason = errorText(error);
+  const reason = reasonOf(error);
   const said = `${property(error, 'code') ?? ''} ${reason}`;
   return { kind: 'unavailable', reason, error, symptom: { kind: 'no answer', said } };
 }
