@@ -2,7 +2,7 @@
  * What to expect of a run or a sending at a moment: whether it runs, waits, or is no longer expected. Settling acts on it,
  * and a view shows it. Pure: it changes nothing.
  */
-import { EXPECTED_MS, hasPassed } from './lateness.ts';
+import { EXPECTED_MS, hasPassed, SCHEDULED_MS_MAX } from './lateness.ts';
 import type { Run, Sending } from './run.ts';
 import type { Task } from './task.ts';
 
@@ -48,7 +48,8 @@ export function sendingOutlook(
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
   const isDelayed = etaMs > sentMs;
-  if (silent && (!isDelayed || isLongDue(etaMs, at.wallMs))) return 'none';
+  const isForgotten = isLongDue(etaMs, at.wallMs) || hasPassed(SCHEDULED_MS_MAX, sentMs, at.wallMs);
+  if (silent && (!isDelayed || isForgotten)) return 'none';
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';
 }
 

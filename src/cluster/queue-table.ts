@@ -1,6 +1,6 @@
 /**
- * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; it knows no
- * tasks.
+ * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; queues that
+ * only sent tasks have named come last, and give way. It knows no tasks.
  */
 
 /** Queues beyond it have no gauges while they are idle. */
@@ -10,11 +10,14 @@ interface Known {
   readonly queue: string;
   /** In listened time, ms. */
   lastUsedMs: number;
+  /** A worker has reported a task of it. */
+  isReported: boolean;
 }
 
 export class QueueTable {
   readonly #retentionMs: number;
-  readonly #byName = new Map<string, Known>();
+  readonly #reported = new Map<string, Known>();
+  readonly #sent = new Map<string, Known>();
   /** Most tasks in a row are of one queue. */
   #last: Known | undefined;
   #notAdmitted = 0;
@@ -29,21 +32,25 @@ export class QueueTable {
     return this.#notAdmitted;
   }
 
-  /** An event named the queue. */
-  use(queue: string, listenedMs: number): void {
+  /**
+   * An event named the queue.
+   * @param isReported a worker’s event did
+   */
+  use(queue: string, listenedMs: number, isReported: boolean): void {
+    if (this.#last?.queue !== queue || (isReported && !this.#last.isReported)) this.#find(queue, isReported);
     if (this.#last?.queue === queue) this.#last.lastUsedMs = listenedMs;
-    else this.#find(queue, listenedMs);
   }
 
+  /** Those of which a worker has reported a task come first. */
   known(listenedMs: number): readonly string[] {
-    const known = [...this.#byName.values()].filter((each) => this.#isKnown(each, listenedMs));
-    return known.map(({ queue }) => queue);
+    const all = [...this.#reported.values(), ...this.#sent.values()];
+    return all.filter((each) => this.#isKnown(each, listenedMs)).map(({ queue }) => queue);
   }
 
   /** Removes queues that are no longer known. */
   forgetIdle(listenedMs: number): void {
-    for (const [queue, known] of this.#byName) {
-      if (!this.#isKnown(known, listenedMs)) this.#byName.delete(queue);
+    for (const queues of [this.#reported, this.#sent]) {
+      for (const [queue, known] of queues) if (!this.#isKnown(known, listenedMs)) queues.delete(queue);
     }
     this.#last = undefined;
   }
@@ -52,14 +59,20 @@ export class QueueTable {
     return listenedMs - lastUsedMs <= this.#retentionMs;
   }
 
-  #find(queue: string, listenedMs: number): void {
-    const known = this.#byName.get(queue);
-    if (known === undefined && this.#byName.size >= QUEUES_MAX) {
-      this.#notAdmitted += 1;
-      return;
-    }
-    this.#last = known ?? { queue, lastUsedMs: listenedMs };
-    this.#last.lastUsedMs = listenedMs;
-    this.#byName.set(queue, this.#last);
+  #find(queue: string, isReported: boolean): void {
+    const known = this.#reported.get(queue) ?? this.#sent.get(queue);
+    if (known === undefined && !this.#hasRoom(isReported)) return;
+    this.#last = known ?? { queue, lastUsedMs: 0, isReported };
+    this.#last.isReported ||= isReported;
+    if (this.#last.isReported) this.#sent.delete(queue);
+    (this.#last.isReported ? this.#reported : this.#sent).set(queue, this.#last);
+  }
+
+  /** Whether there is room for another queue; a reported one takes that of the oldest other. */
+  #hasRoom(isReported: boolean): boolean {
+    if (this.#reported.size + this.#sent.size < QUEUES_MAX) return true;
+    this.#notAdmitted += 1;
+    const [oldest] = this.#sent.keys();
+    return isReported && oldest !== undefined && this.#sent.delete(oldest);
   }
 }

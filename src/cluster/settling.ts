@@ -105,7 +105,7 @@ class Settling {
       const outlook = sendingOutlook(sending, task, silent, this.#at);
       if (outlook === 'none') continue;
       more = true;
-      if (outlook === 'waiting') this.#use(sending.queue || UNKNOWN);
+      if (outlook === 'waiting') this.#use(sending.queue || UNKNOWN, false);
     }
     if (more || task.held !== undefined) return;
     if (silent) tasks.giveUp(task);
@@ -124,7 +124,7 @@ class Settling {
         return true;
       }
       case 'waiting':
-        this.#use(run.identity.queue);
+        this.#use(run.identity.queue, true);
         return true;
       case 'scheduled':
         return true;
@@ -150,8 +150,8 @@ class Settling {
   }
 
   /** A queue is kept while a task of it waits or runs. */
-  #use(queue: string): void {
-    this.#settled.queues.use(queue, this.#listenedMs);
+  #use(queue: string, isReported: boolean): void {
+    this.#settled.queues.use(queue, this.#listenedMs, isReported);
   }
 
   *#settleInstances(): Steps {
@@ -175,7 +175,7 @@ class Settling {
         run.standing = 'doubted';
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
-      else this.#use(run.identity.queue);
+      else this.#use(run.identity.queue, true);
       if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
     });
   }

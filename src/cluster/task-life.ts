@@ -34,7 +34,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   const queue = context.names.intern(delayedTo ?? event.queue);
   const run = context.names.identity(name, queue, '');
   context.observe({ kind: 'task-sent', run });
-  context.queues.use(run.queue, listenedMs);
+  context.queues.use(run.queue, listenedMs, false);
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Its run has started already: it arrived too late for that.
@@ -125,7 +125,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
-  context.queues.use(run.identity.queue, event.arrivedAtMs);
+  context.queues.use(run.identity.queue, event.arrivedAtMs, true);
   task.name = taskName;
   task.queue = queue;
   task.over = false;

@@ -25,8 +25,8 @@ const LOOKED_AT_PER_RUN = 4;
 const PER_TASK_MAX = 8;
 /** The longest text that the engine may take for a number. */
 const DECIMAL_DIGITS_MAX = 16;
-/** Tasks that have just ended are kept before unfinished ones up to this part of the table. */
-const JUST_ENDED_PART = 32;
+/** Tasks that have just ended are kept before unfinished ones up to this part of the table: before those only sent, or others. */
+const JUST_ENDED_PART = { sent: 3, received: 32 };
 
 export class TaskTable {
   readonly bytesMax: number;
@@ -273,21 +273,23 @@ export class TaskTable {
 
   #leastNeeded(listenedMs: number): Task | undefined {
     const over = this.#forgettable.oldest;
-    if (over === undefined) return this.#oldestUnfinished();
+    const unfinished = this.#crowd();
+    if (over === undefined) return unfinished.oldest;
     // The sizes first: to read a task that was not used for long is slow.
     const { size, bytes } = this.#forgettable;
-    if (size * JUST_ENDED_PART > this.#tasksMax || bytes * JUST_ENDED_PART > this.bytesMax) return over;
+    const part = JUST_ENDED_PART[unfinished === this.#sent ? 'sent' : 'received'];
+    if (size * part > this.#tasksMax || bytes * part > this.bytesMax) return over;
     const endedMs = this.lastEventMs(over);
     if (hasPassed(END_REPEATED_MS, endedMs, listenedMs)) return over;
-    const unfinished = this.#oldestUnfinished();
-    return unfinished !== undefined && this.lastEventMs(unfinished) < endedMs ? unfinished : over;
+    const { oldest } = unfinished;
+    return oldest !== undefined && this.lastEventMs(oldest) < endedMs ? oldest : over;
   }
 
-  #oldestUnfinished(): Task | undefined {
+  /** The larger of the two kinds of unfinished tasks. */
+  #crowd(): TaskList {
     const receivedBytes = this.#received.bytes + this.#instances * FORMER_PROCESS_BYTES;
-    return this.#sent.bytes > receivedBytes
-      ? (this.#sent.oldest ?? this.#received.oldest)
-      : (this.#received.oldest ?? this.#sent.oldest);
+    const isSent = this.#received.size === 0 || (this.#sent.bytes > receivedBytes && this.#sent.size > 0);
+    return isSent ? this.#sent : this.#received;
   }
 }
 

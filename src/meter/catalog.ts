@@ -24,7 +24,7 @@ export interface InstrumentRow {
    * How several values of a gauge are combined, where a view removes the attribute that distinguishes them, or beyond the
    * cardinality limit. Required for gauges, and only for them.
    */
-  readonly combined?: 'sum' | 'max';
+  readonly combined?: 'sum' | 'max' | 'max in order';
   /** Upper bounds of a histogram's buckets, in its unit; a view may replace them. */
   readonly buckets?: readonly number[];
   /** Whether it is exported by default. */
@@ -154,6 +154,8 @@ export const METRICS = {
   },
   'celery.task.oldest_age': {
     ...MAX_GAUGE,
+    // Queues that anyone may name must not take the places of those that workers consume.
+    combined: 'max in order',
     unit: 's',
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
@@ -415,7 +417,7 @@ export const SELF_METRICS = {
 } as const satisfies Record<string, InstrumentRow>;
 
 /** How the values of a gauge are combined; those of gauges not in the catalog by their maximum. */
-export function combinationOf(instrument: string): 'sum' | 'max' {
+export function combinationOf(instrument: string): NonNullable<InstrumentRow['combined']> {
   const tables: Readonly<Record<string, InstrumentRow>> = { ...METRICS, ...SELF_METRICS };
   return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'max';
 }

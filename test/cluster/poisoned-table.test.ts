@@ -91,6 +91,46 @@ for (const [what, poison] of Object.entries(POISONS)) {
   });
 }
 
+/** Tasks, 200 a second for 20 seconds, each of which fails at once and reports that again ten seconds later. */
+function failAgainLate(on: Watched, fromMs: number): number {
+  const tasks = 4_000;
+  for (let index = 0; index < tasks + 2_000; index += 1) {
+    const atMs = fromMs + index * 5;
+    if (index < tasks) {
+      const of = { uuid: `late${index}` };
+      tell(on, received({ ...of, clock: 1 }), atMs);
+      tell(on, started({ ...of, clock: 2 }), atMs + 1);
+      tell(on, failed('TimeLimitExceeded', { ...of, clock: 3 }), atMs + 2);
+    }
+    if (index >= 2_000)
+      tell(on, failed('TimeLimitExceeded', { uuid: `late${index - 2_000}`, clock: 4 }), atMs);
+  }
+  on.cluster.flush();
+  return tasks;
+}
+
+test('in a table full of sent tasks, many ends are each counted once if they are repeated ten seconds later', () => {
+  const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+  const etaMs = YEAR_9999_MS;
+  flood(on, 0, TASKS_MAX, T0_MS, (uuid) => sent({ uuid, hostname: 'gen9@x', etaMs }));
+  on.news();
+  const tasks = failAgainLate(on, T0_MS + 2 * DAY_MS);
+  const ends = on.news().flatMap((it) => (it.kind === 'task-failed' ? [it.runtimeS] : []));
+  assert.deepEqual(
+    ends,
+    Array.from({ length: tasks }, () => 0.001),
+  );
+});
+
+test('tasks that have just ended take little room from those that run', () => {
+  const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+  flood(on, 0, TASKS_MAX, T0_MS, (uuid) => started({ uuid }));
+  on.cluster.collect(T0_MS + 5 * SECOND_MS);
+  failAgainLate(on, T0_MS + HOUR_MS);
+  const { evicted } = on.cluster.tables().tasks;
+  assert.ok(evicted > 0 && evicted <= TASKS_MAX / 20, `${evicted}`);
+});
+
 test('tasks that were lost with made-up workers make room, and a duplicate end counts once', () => {
   const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
   let atMs = T0_MS;
@@ -235,6 +275,20 @@ test('a task is expected until a day after its ETA, or until it expires', () => 
   tell(expiring, sent({ uuid: 'expires', expiresMs: T0_MS + HOUR_MS }), T0_MS);
   assert.equal(waitingS(expiring, T0_MS + HOUR_MS - SECOND_MS), 3_599);
   assert.equal(waitingS(expiring, T0_MS + HOUR_MS), 0);
+});
+
+test('a task is expected for thirty days at most, whatever its ETA', () => {
+  const on = watch({ ...KEPT, tasksMax: 10 });
+  for (let index = 0; index < 10; index += 1)
+    tell(on, sent({ uuid: `x${index}`, etaMs: YEAR_9999_MS }), T0_MS);
+  const replaced = (atMs: number, uuid: string) => {
+    on.cluster.collect(atMs);
+    tell(on, sent({ uuid }), atMs);
+    return on.cluster.tables().tasks.evicted;
+  };
+  assert.equal(replaced(T0_MS + 30 * DAY_MS - HOUR_MS, 'y1'), 1, 'it was still expected');
+  assert.equal(replaced(T0_MS + 30 * DAY_MS, 'y2'), 1);
+  assert.equal(waitingS(on, T0_MS + 30 * DAY_MS), 3_600, 'the others do not wait');
 });
 
 test('time while not listening ends no expectation', () => {

@@ -83,7 +83,7 @@ const AGES: readonly { what: string; story: Story; atS: number; expected: readon
       [5, started({ ...of('u4'), ...W2 })],
     ],
     atS: 9,
-    expected: ['slow waiting 9', 'orders waiting 8', 'orders running 5', 'unknown running 4'],
+    expected: ['orders waiting 8', 'orders running 5', 'unknown running 4', 'slow waiting 9'],
   },
   {
     what: 'until its ETA a task does not wait, whether it was received or not',
@@ -103,7 +103,7 @@ const AGES: readonly { what: string; story: Story; atS: number; expected: readon
       [1, received({ ...of('u2'), ...eta(4) })],
     ],
     atS: 7,
-    expected: ['orders waiting 3', 'slow waiting 4'].toReversed(),
+    expected: ['orders waiting 3', 'slow waiting 4'],
   },
   {
     what: 'a task that has expired in its queue does not wait',
@@ -354,6 +354,19 @@ test('idle queues are bounded, and those beyond are counted', () => {
   const { queues } = collectAt(on, 1);
   assert.equal(queues.length, 2_000 + 10, 'and those of the ten tasks that are known');
   assert.ok(on.cluster.beyondFixedBounds() >= 100);
+});
+
+test('queues that only sent tasks named come last, and give way to one of which a worker has reported a task', () => {
+  const on = watch({ tasksMax: 10_000 });
+  for (let index = 0; index < 2_000; index += 1)
+    on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}` }), T0_MS);
+  const known = (s: number) => collectAt(on, s).queues.map(({ queue }) => queue);
+  assert.equal(known(1).length, 2_000);
+  tell(on, [[2, sent({ ...of('new'), queue: 'parcels' })], ...running('new', 2), [4, succeeded(of('new'))]]);
+  assert.equal(known(8)[0], 'parcels', 'idle, in a table that was full');
+  tell(on, [[9, sent({ ...of('sent'), queue: 'mails' })]]);
+  tell(on, [[9, sent({ ...of('next'), queue: 'q1999' })], ...running('next', 9)]);
+  assert.deepEqual(known(12).slice(0, 2), ['parcels', 'q1999'], 'it was known before');
 });
 
 test('queues with their own ages are bounded, and all others share the age of the oldest task', () => {

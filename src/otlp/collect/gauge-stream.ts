@@ -21,8 +21,11 @@ import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-
 import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
-/** How several observations become one value, if a view drops the attribute that differs, or in the overflow. */
-export type GaugeCombination = 'sum' | 'max';
+/**
+ * How several observations become one value, if a view drops the attribute that differs, or in the overflow. `max in order`:
+ * at the limit, what is observed first has a point of its own, whatever had one before.
+ */
+export type GaugeCombination = 'sum' | 'max' | 'max in order';
 
 export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
   readonly combination: GaugeCombination;
@@ -46,7 +49,7 @@ interface Reading {
   value: number;
   /** Number of observations in it since the last collection. */
   observations: number;
-  /** Whether it has a point of its own. */
+  /** Whether it has a point of its own, or keeps that of the last collection. */
   hasPlace: boolean;
 }
 
@@ -54,10 +57,12 @@ interface Reading {
 class Readings {
   readonly #byKey = new Map<string, Reading>();
   readonly #newcomersMax: number;
+  readonly #keepPlaces: boolean;
   #newcomers = 0;
 
-  constructor(newcomersMax: number) {
+  constructor(newcomersMax: number, keepPlaces: boolean) {
     this.#newcomersMax = newcomersMax;
+    this.#keepPlaces = keepPlaces;
   }
 
   find(key: string, kept: Attributes): Reading {
@@ -74,6 +79,7 @@ class Readings {
     for (const [key, reading] of this.#byKey) {
       if (reading.observations === 0 || !reading.hasPlace) this.#byKey.delete(key);
       reading.observations = 0;
+      reading.hasPlace &&= this.#keepPlaces;
     }
     this.#newcomers = 0;
   }
@@ -83,7 +89,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const { descriptor, combination, limit, keeps } = options;
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
-  const readings = new Readings(limit);
+  const readings = new Readings(limit, combination !== 'max in order');
   /** Since the last collection. */
   let observed: Reading[] = [];
   let live = 0;

@@ -45,11 +45,12 @@ function combineAll(values: readonly number[], combination: GaugeStreamOptions['
     case 'sum':
       return values.reduce((sum, value) => sum + value, 0);
     case 'max':
+    case 'max in order':
       return Math.max(...values);
   }
 }
 
-for (const combination of ['sum', 'max'] as const) {
+for (const combination of ['sum', 'max', 'max in order'] as const) {
   test(`for any observations, points follow the definition: ${combination}`, () => {
     fc.assert(
       fc.property(rounds, keptKeys, (chosen, kept) => {

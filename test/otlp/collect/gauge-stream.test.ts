@@ -101,9 +101,9 @@ test('a collected metric does not change, in any split, during the next observat
   assert.deepEqual(readTotals(metric?.slice(0, 1)), [[{ worker: 'w1' }, 1]]);
 });
 
-const COMBINED = { sum: 6, max: 3 } as const;
+const COMBINED = { sum: 6, max: 3, 'max in order': 3 } as const;
 
-for (const combination of ['sum', 'max'] as const) {
+for (const combination of ['sum', 'max', 'max in order'] as const) {
   test(`series merged by a view are combined: ${combination}`, () => {
     const { observe, read } = gaugeOf({ combination, keeps: (key) => key === 'queue' });
     for (const [value, worker] of [
@@ -178,6 +178,19 @@ test('an admitted series keeps its place while others change, and gives it up wh
     ['steady', 'b', undefined],
     'the place of a was free, c had none',
   );
+});
+
+test('in order, a new series takes the place of one that is observed after it', () => {
+  const { observe, read } = gaugeOf({ combination: 'max in order', limit: 3 });
+  for (const round of [
+    ['a', 'b', 'c'],
+    ['new', 'a', 'b', 'c'],
+    ['c', 'd', 'e', 'f', 'new'],
+  ]) {
+    for (const worker of round) observe(1, frozen(worker));
+    const workers = read().map(([{ worker }]) => worker);
+    assert.deepEqual(workers, [...round.slice(0, 2), undefined]);
+  }
 });
 
 test('a returning series has one point, whatever object it is observed with', () => {
