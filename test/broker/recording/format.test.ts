@@ -161,6 +161,14 @@ test('headers that would be too long for a line are refused with a reason', () =
   assert.deepEqual(encodeMessage({ ...MESSAGE, headers }), { ok: false, reason: 'its headers are too long' });
 });
 
+test('headers that JSON cannot have are refused with a reason', () => {
+  const around: unknown[] = [];
+  around.push(around);
+  const reason = 'its headers cannot be written';
+  for (const headers of [{ around }, Object.create(Buffer.from('bytes'))])
+    assert.deepEqual(encodeMessage({ ...MESSAGE, headers }), { ok: false, reason });
+});
+
 test('a line that would take long to parse is refused before that', () => {
   const { line_depth: depth, line_tokens: tokens, line } = LINE_LIMITS;
   const extended = (by: string) => Buffer.from(lineOf(MESSAGE).replace('"w1@shop"', by));
