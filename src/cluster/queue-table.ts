@@ -2,6 +2,7 @@
  * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; it knows no
  * tasks.
  */
+import { mapKey } from '../map-key.ts';
 
 /** Queues beyond it have no gauges while they are idle. */
 const QUEUES_MAX = 2000;
@@ -42,8 +43,8 @@ export class QueueTable {
 
   /** Removes queues that are no longer known. */
   forgetIdle(listenedMs: number): void {
-    for (const [queue, known] of this.#byName) {
-      if (!this.#isKnown(known, listenedMs)) this.#byName.delete(queue);
+    for (const [key, known] of this.#byName) {
+      if (!this.#isKnown(known, listenedMs)) this.#byName.delete(key);
     }
     this.#last = undefined;
   }
@@ -53,13 +54,13 @@ export class QueueTable {
   }
 
   #find(queue: string, listenedMs: number): void {
-    const known = this.#byName.get(queue);
+    const known = this.#byName.get(mapKey(queue));
     if (known === undefined && this.#byName.size >= QUEUES_MAX) {
       this.#notAdmitted += 1;
       return;
     }
     this.#last = known ?? { queue, lastUsedMs: listenedMs };
     this.#last.lastUsedMs = listenedMs;
-    this.#byName.set(queue, this.#last);
+    this.#byName.set(mapKey(queue), this.#last);
   }
 }

@@ -1,14 +1,14 @@
 /** The table of limits on the lines of a recording, shown in SECURITY.md. It enforces nothing itself. */
 import type { HeaderLimit } from '../header-limits.ts';
 
-/** In bytes; the body before it is encoded in base64. */
-const LARGEST = { body: 2 * 1024 * 1024, headersCharacter: 3, allElse: 8 * 1024 } as const;
+const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const HEADERS_MAX = 32 * 1024;
 
 export const LINE_LIMITS = {
   line: {
     unit: 'By',
-    max: 4 * Math.ceil(LARGEST.body / 3) + LARGEST.headersCharacter * HEADERS_MAX + LARGEST.allElse,
+    // The body in base64, the headers in UTF-8, and all else.
+    max: 4 * Math.ceil(BODY_BYTES_MAX / 3) + 3 * HEADERS_MAX + 8 * 1024,
     meaning:
       'Length of a line. The largest body that is recorded, 2 MiB, has 2.8 MB there, in base64; the longest headers have 96 KiB.',
   },
