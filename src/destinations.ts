@@ -89,7 +89,7 @@ export function createDestinations(
       self.beginSeries(name);
       return {
         meter: provider.getMeter(METER_NAME, VERSION),
-        retire: (workers) => provider.retire('celery.worker.name', new Set(workers)),
+        retire: (workers) => provider.retire('celery.worker.name', workers),
       };
     },
     start(read) {

@@ -2,6 +2,7 @@
  * Interns texts, and run identities: each message has its own copy of every name, but a hundred thousand tasks have a few
  * hundred names. When it is full it starts over, which only costs memory.
  */
+import { mapKey } from '../map-key.ts';
 import { type RunIdentity, UNKNOWN } from './observation.ts';
 
 type ByWorker = Map<string, RunIdentity>;
@@ -18,26 +19,28 @@ export class Names {
   #characters = 0;
 
   intern(name: string): string {
-    const known = this.#names.get(name);
+    const known = this.#names.get(mapKey(name));
     if (known !== undefined) return known;
     if (this.#names.size >= NAMES_MAX || this.#characters + name.length > CHARACTERS_MAX) this.#reset();
-    this.#names.set(name, name);
+    this.#names.set(mapKey(name), name);
     this.#characters += name.length;
     return name;
   }
 
   /** The same object for the same names, so that it can be a key; `task` and `queue` are '' if unknown. */
   identity(task: string, queue: string, worker: string): RunIdentity {
-    return this.#identities.get(task)?.get(queue)?.get(worker) ?? this.#add(task, queue, worker);
+    const byQueue = this.#identities.get(mapKey(task));
+    return byQueue?.get(mapKey(queue))?.get(mapKey(worker)) ?? this.#add(task, queue, worker);
   }
 
   #add(...given: [task: string, queue: string, worker: string]): RunIdentity {
     if (this.#identityCount >= IDENTITIES_MAX) this.#reset();
     const [task, queue, worker] = [this.intern(given[0]), this.intern(given[1]), this.intern(given[2])];
-    const byQueue = this.#identities.get(task) ?? new Map<string, ByWorker>();
-    const byWorker = byQueue.get(queue) ?? new Map<string, RunIdentity>();
+    const byQueue = this.#identities.get(mapKey(task)) ?? new Map<string, ByWorker>();
+    const byWorker = byQueue.get(mapKey(queue)) ?? new Map<string, RunIdentity>();
     const identity = Object.freeze({ task: task || UNKNOWN, queue: queue || UNKNOWN, worker });
-    this.#identities.set(task, byQueue.set(queue, byWorker.set(worker, identity)));
+    byQueue.set(mapKey(queue), byWorker.set(mapKey(worker), identity));
+    this.#identities.set(mapKey(task), byQueue);
     this.#identityCount += 1;
     return identity;
   }

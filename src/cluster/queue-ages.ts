@@ -2,6 +2,7 @@
  * Collects, for one view, the age of the oldest waiting and the oldest running task of each queue. Bounded; it does not
  * decide whether a task waits.
  */
+import { mapKey, textOf } from '../map-key.ts';
 import { secondsBetween } from './clock-skew.ts';
 import type { QueueReading } from './observation.ts';
 
@@ -28,19 +29,19 @@ export class QueueAges {
    * @param wallMs the current time, epoch ms
    */
   readings(known: readonly string[], wallMs: number): readonly QueueReading[] {
-    const queues = new Set([...known, ...this.#waitingMs.keys(), ...this.#runningMs.keys()]);
+    const queues = new Set([...known.map(mapKey), ...this.#waitingMs.keys(), ...this.#runningMs.keys()]);
     const age = (sinceMs: number | undefined): number => secondsBetween(sinceMs, wallMs) ?? 0;
-    return Array.from(queues, (queue) => ({
-      queue,
-      waitingAgeS: age(this.#waitingMs.get(queue)),
-      runningAgeS: age(this.#runningMs.get(queue)),
+    return Array.from(queues, (key) => ({
+      queue: textOf(key),
+      waitingAgeS: age(this.#waitingMs.get(key)),
+      runningAgeS: age(this.#runningMs.get(key)),
     }));
   }
 }
 
 function note(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
   if (sinceMs === undefined) return;
-  const name = oldest.size < NAMED_MAX || oldest.has(queue) ? queue : OTHERS;
+  const name = oldest.size < NAMED_MAX || oldest.has(mapKey(queue)) ? mapKey(queue) : OTHERS;
   const since = oldest.get(name);
   if (since === undefined || sinceMs < since) oldest.set(name, sinceMs);
 }

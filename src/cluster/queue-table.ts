@@ -2,6 +2,7 @@
  * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; queues that
  * only sent tasks have named come last, and give way. It knows no tasks.
  */
+import { mapKey } from '../map-key.ts';
 
 /** Queues beyond it have no gauges while they are idle. */
 const QUEUES_MAX = 2000;
@@ -50,7 +51,7 @@ export class QueueTable {
   /** Removes queues that are no longer known. */
   forgetIdle(listenedMs: number): void {
     for (const queues of [this.#reported, this.#sent]) {
-      for (const [queue, known] of queues) if (!this.#isKnown(known, listenedMs)) queues.delete(queue);
+      for (const [key, known] of queues) if (!this.#isKnown(known, listenedMs)) queues.delete(key);
     }
     this.#last = undefined;
   }
@@ -60,12 +61,13 @@ export class QueueTable {
   }
 
   #find(queue: string, isReported: boolean): void {
-    const known = this.#reported.get(queue) ?? this.#sent.get(queue);
+    const key = mapKey(queue);
+    const known = this.#reported.get(key) ?? this.#sent.get(key);
     if (known === undefined && !this.#hasRoom(isReported)) return;
     this.#last = known ?? { queue, lastUsedMs: 0, isReported };
     this.#last.isReported ||= isReported;
-    if (this.#last.isReported) this.#sent.delete(queue);
-    (this.#last.isReported ? this.#reported : this.#sent).set(queue, this.#last);
+    if (this.#last.isReported) this.#sent.delete(key);
+    (this.#last.isReported ? this.#reported : this.#sent).set(key, this.#last);
   }
 
   /** Whether there is room for another queue; a reported one takes that of the oldest other. */

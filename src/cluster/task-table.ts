@@ -3,6 +3,7 @@
  * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: one only sent, or
  * one that a worker has received, whichever take more memory.
  */
+import { mapKey } from '../map-key.ts';
 import { appended, find, lengthOf, without } from './chain.ts';
 import { Fingerprints } from './fingerprint.ts';
 import type { FinishedRuns } from './finished-runs.ts';
@@ -23,8 +24,6 @@ const PROCESSES_PART = 8;
 const LOOKED_AT_PER_RUN = 4;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
-/** The longest text that the engine may take for a number. */
-const DECIMAL_DIGITS_MAX = 16;
 /** Tasks that have just ended are kept before unfinished ones up to this part of the table: before those only sent, or others. */
 const JUST_ENDED_PART = { sent: 3, received: 32 };
 
@@ -201,7 +200,7 @@ export class TaskTable {
 
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
-    const task = this.#byUuid.get(keyOf(uuid)) ?? this.#add(uuid, listenedMs, list);
+    const task = this.#byUuid.get(mapKey(uuid)) ?? this.#add(uuid, listenedMs, list);
     this.noteEvent(task, listenedMs);
     return task;
   }
@@ -213,7 +212,7 @@ export class TaskTable {
     task.weight = weightOfNew(uuid);
     task.sent = list === this.#sent;
     this.#bytes += task.weight;
-    this.#byUuid.set(keyOf(uuid), task);
+    this.#byUuid.set(mapKey(uuid), task);
     list.append(task);
     return task;
   }
@@ -263,7 +262,7 @@ export class TaskTable {
     if (!task.forgettable) this.#evicted += 1;
     this.#listOf(task).remove(task);
     this.#bytes -= task.weight;
-    this.#byUuid.delete(keyOf(task.uuid));
+    this.#byUuid.delete(mapKey(task.uuid));
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
     this.#fingerprints.clear(task.place);
@@ -291,9 +290,4 @@ export class TaskTable {
     const isSent = this.#received.size === 0 || (this.#sent.bytes > receivedBytes && this.#sent.size > 0);
     return isSent ? this.#sent : this.#received;
   }
-}
-
-/** Node 22.15, unlike 22.23, hashes decimal numbers by their low bits, so that a sender could make them collide. */
-function keyOf(uuid: string): string {
-  return uuid.length > DECIMAL_DIGITS_MAX ? uuid : `u${uuid}`;
 }

@@ -2,16 +2,17 @@
  * The known workers by nodename, bounded in number and in bytes: beyond either, the least recently active one is evicted. It
  * also remembers which workers are forgotten since the last call, and decides nothing else about a worker.
  */
+import { mapKey, textOf } from '../map-key.ts';
 import { PROCESS_BYTES } from './measured-bytes.ts';
-import { createRecencyMap } from './recency-map.ts';
+import { RecencyMap } from './recency-map.ts';
 import { addProcess, isClient, newWorker, type Worker } from './worker.ts';
 import { FORGOTTEN_MAX, FORGOTTEN_PER_WORKER, ownBytesOf, workersBytesMax } from './worker-bounds.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 export class WorkerMap {
   readonly #max: number;
-  readonly #workers = createRecencyMap<Worker>();
-  /** Since the last `takeForgotten`. */
+  readonly #workers = new RecencyMap<Worker>();
+  /** Keys of nodenames, since the last `takeForgotten`. */
   readonly #forgotten = new Set<string>();
   readonly #forgottenMax: number;
   #bytes = 0;
@@ -26,7 +27,7 @@ export class WorkerMap {
   }
 
   get size(): number {
-    return this.#workers.size();
+    return this.#workers.size;
   }
 
   /** The memory of all entries with their processes, an upper estimate. */
@@ -84,7 +85,9 @@ export class WorkerMap {
 
   /** The nodenames of all workers forgotten since the last call, for whatever reason, that are not back. */
   takeForgotten(): readonly string[] {
-    const forgotten = [...this.#forgotten].filter((nodename) => this.peek(nodename) === undefined);
+    const forgotten = Array.from(this.#forgotten, textOf).filter(
+      (nodename) => this.peek(nodename) === undefined,
+    );
     this.#forgotten.clear();
     return forgotten;
   }
@@ -108,6 +111,6 @@ export class WorkerMap {
   #forget(worker: Worker, why: 'retired' | 'evicted'): void {
     this.dropProcesses(worker, new Set(worker.instances), why);
     this.#bytes -= ownBytesOf(worker);
-    if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(worker.nodename);
+    if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(mapKey(worker.nodename));
   }
 }

@@ -2,6 +2,7 @@
  * Finds events that a service should receive but does not: any at all, or the task events of workers that run tasks. Pure:
  * the time is an argument. Its findings are only logged; no metric depends on them.
  */
+import { mapKey, textOf } from '../map-key.ts';
 import type { SelfEvent } from './self-event.ts';
 
 /** The fields of a Celery event that matter here. */
@@ -72,7 +73,7 @@ export class MissingEvents {
   /** Called for each event. */
   note(event: ReceivedEvent): void {
     this.#events += 1;
-    let worker = this.#workers.get(event.hostname);
+    let worker = this.#workers.get(mapKey(event.hostname));
     if (!event.type.startsWith('worker-')) {
       if (worker !== undefined) {
         worker.taskEvents += 1;
@@ -84,7 +85,7 @@ export class MissingEvents {
     if (worker === undefined) {
       if (this.#workers.size >= WORKERS_MAX) return;
       worker = newWorker();
-      this.#workers.set(event.hostname, worker);
+      this.#workers.set(mapKey(event.hostname), worker);
     }
     worker.processed = event.processed;
     worker.heartbeats += 1;
@@ -131,12 +132,12 @@ export class MissingEvents {
   #checkTaskEvents(nowMs: number): Finding | undefined {
     const named: string[] = [];
     let missing = 0;
-    for (const [nodename, worker] of this.#workers) {
+    for (const [key, worker] of this.#workers) {
       assess(worker, nowMs, this.#quietMs);
-      if (nowMs - worker.lastEventMs >= FORGOTTEN_AFTER * this.#quietMs) this.#workers.delete(nodename);
+      if (nowMs - worker.lastEventMs >= FORGOTTEN_AFTER * this.#quietMs) this.#workers.delete(key);
       else if (worker.missing) {
         missing += 1;
-        if (named.length < NAMES_MAX) named.push(nodename);
+        if (named.length < NAMES_MAX) named.push(textOf(key));
       }
     }
     // Report again only once their number has doubled, not for each further worker.

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createRecencyMap } from '../../src/cluster/recency-map.ts';
+import { RecencyMap } from '../../src/cluster/recency-map.ts';
 
 test('an empty map has nothing to take, use or delete', () => {
-  const map = createRecencyMap<number>();
+  const map = new RecencyMap<number>();
   assert.equal(map.takeOldest(), undefined);
   assert.equal(map.use('a'), undefined);
   map.delete('a');
   assert.deepEqual([...map.values()], []);
-  assert.equal(map.size(), 0);
+  assert.equal(map.size, 0);
 });
 
 test('a used entry becomes the most recent', () => {
-  const map = createRecencyMap<number>();
+  const map = new RecencyMap<number>();
   for (const [index, key] of ['a', 'b', 'c'].entries()) map.add(key, index);
   assert.equal(map.use('a'), 0);
   assert.deepEqual([...map.values()], [1, 2, 0]);
 });
 
 test('an entry may be deleted during iteration', () => {
-  const map = createRecencyMap<number>();
+  const map = new RecencyMap<number>();
   for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) map.add(key, index);
   for (const value of map.values()) if (value % 2 === 0) map.delete('abcd'.charAt(value));
   assert.deepEqual([...map.values()], [1, 3]);
@@ -55,7 +55,7 @@ test('any operations give the same result as a Map with re-insertion', () => {
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const map = createRecencyMap<number>();
+      const map = new RecencyMap<number>();
       const told = steps.map(([what, key], index) => {
         if (what === 'take') return map.takeOldest();
         if (what === 'delete') {
@@ -69,7 +69,7 @@ test('any operations give the same result as a Map with re-insertion', () => {
       const expected = model(steps);
       assert.deepEqual(told, expected.told);
       assert.deepEqual([...map.values()], expected.left);
-      assert.equal(map.size(), expected.left.length);
+      assert.equal(map.size, expected.left.length);
     }),
     { numRuns: 2_000, seed: 20_261_121 },
   );

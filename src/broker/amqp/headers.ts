@@ -37,6 +37,9 @@ const VALUES_MAX = HEADER_LIMITS.header_values.max;
 /** Too short to exceed either limit, since each level takes a tag and a length. Celery’s own headers are shorter. */
 const HARMLESS_BYTES = 5 * DEPTH_MAX;
 
+/** amqplib would take the value of such a header as the prototype of all headers. */
+const PROTOTYPE = '__proto__';
+
 /** Cached properties; a cluster has one for each worker. */
 const KNOWN_MAX = 1000;
 
@@ -71,7 +74,7 @@ export function guardHeaders(connection: object): void {
       }
       // A copy: decoded values may share its memory, and would keep the whole chunk alive.
       reader.rest = Buffer.from(rest.subarray(0, end));
-      const frame = decoded(receive);
+      const frame = encoded.includes(PROTOTYPE) ? undefined : decoded(receive);
       reader.rest = rest.subarray(end);
       if (frame !== undefined) {
         if (known.size >= KNOWN_MAX) known.clear();
@@ -133,7 +136,7 @@ function decoded(receive: () => unknown): unknown {
 /**
  * Retags each long integer in the headers for amqplib. Iterative, so nesting cannot exhaust the stack.
  * @param payloadEnd of the frame
- * @returns whether the headers are well formed and within the limits
+ * @returns whether the headers are well formed, within the limits, and none is a prototype
  */
 function rewriteLongs(frame: Buffer, payloadEnd: number): boolean {
   let at = beginningOfHeaders(frame, payloadEnd);
@@ -159,7 +162,11 @@ function rewriteLongs(frame: Buffer, payloadEnd: number): boolean {
     while (at === enclosing.at(-1)?.end) enclosing.pop();
     const inner = enclosing.at(-1);
     if (inner === undefined) return true;
-    if (inner.keyed) at += 1 + (frame[at] ?? 0);
+    if (inner.keyed) {
+      const name: number = at + 1;
+      at = name + (frame[at] ?? 0);
+      if (at - name === PROTOTYPE.length && frame.toString('latin1', name, at) === PROTOTYPE) return false;
+    }
     if (at >= inner.end) return false;
     tag = frame[at] ?? 0;
     if (tag === LONG) frame[at] = LONG_FOR_AMQPLIB;

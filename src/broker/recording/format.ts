@@ -47,7 +47,12 @@ export function encodeMessage(message: RawMessage): Outcome<{ readonly line: str
   if (body === undefined) return failed('its body is too large');
   if (!Number.isFinite(arrivedAtMs)) return failed('arrivedAtMs is not finite');
   const properties = { arrivedAtMs, exchange, routingKey, contentType, contentEncoding };
-  const headersText = JSON.stringify(headers, asText);
+  let headersText: string;
+  try {
+    headersText = JSON.stringify(headers, asText);
+  } catch {
+    return failed('its headers cannot be written');
+  }
   if (headersText.length > LINE_LIMITS.recorded_headers.max) return failed('its headers are too long');
   const isReadable = body.length <= READABLE_BODY_BYTES_MAX && isUtf8(body);
   const bodyText = isReadable

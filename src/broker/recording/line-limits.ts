@@ -1,11 +1,16 @@
 /** The table of limits on the lines of a recording, shown in SECURITY.md. It enforces nothing itself. */
 import type { HeaderLimit } from '../header-limits.ts';
 
+const BODY_BYTES_MAX = 2 * 1024 * 1024;
+const HEADERS_MAX = 32 * 1024;
+
 export const LINE_LIMITS = {
   line: {
     unit: 'By',
-    max: 3 * 1024 * 1024,
-    meaning: 'Length of a line. The largest body that is recorded, 2 MiB, has 2.8 MB there, in base64.',
+    // The body in base64, the headers in UTF-8, and all else.
+    max: 4 * Math.ceil(BODY_BYTES_MAX / 3) + 3 * HEADERS_MAX + 8 * 1024,
+    meaning:
+      'Length of a line. The largest body that is recorded, 2 MiB, has 2.8 MB there, in base64; the longest headers have 96 KiB.',
   },
   line_depth: {
     unit: '{level}',
@@ -19,7 +24,7 @@ export const LINE_LIMITS = {
   },
   recorded_headers: {
     unit: '{character}',
-    max: 32 * 1024,
+    max: HEADERS_MAX,
     meaning:
       'Headers of a message as JSON. A message with longer ones is not recorded, and is counted as such.',
   },

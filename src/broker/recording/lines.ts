@@ -28,7 +28,7 @@ export async function* readLines(file: FileHandle): AsyncGenerator<readonly Buff
     const lines: Buffer[] = [];
     let from = 0;
     let to = chunk.indexOf(LINE_FEED);
-    while (to !== -1 && to < bytesRead) {
+    while (to !== -1 && to < bytesRead && piecesBytes + to - from <= LINE_BYTES_MAX) {
       const rest = chunk.subarray(from, to);
       lines.push(pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]));
       pieces = [];

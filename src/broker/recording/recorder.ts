@@ -97,16 +97,11 @@ class FileRecorder implements Recorder {
     try {
       writeAll(this.#descriptor, pending);
     } catch (error) {
-      this.#abandon();
+      // This failure is reported; a failure to close adds nothing.
+      close(this.#descriptor, () => undefined);
+      this.#descriptor = undefined;
       this.#options.onFailure(unwritable(this.#options.file, error));
     }
-  }
-
-  /** After a failed write, which is reported; a failure to close adds nothing. */
-  #abandon(): void {
-    const descriptor = this.#descriptor;
-    this.#descriptor = undefined;
-    if (descriptor !== undefined) close(descriptor, () => undefined);
   }
 }
 
@@ -120,7 +115,9 @@ function createFile(file: string, header: string): number {
     return descriptor;
   } catch (error) {
     if (descriptor !== undefined) discard(descriptor, file);
-    throw isCode(error, 'EEXIST') ? exists(file, error) : unwritable(file, error);
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    if (!isThere) throw unwritable(file, error);
+    throw new CeleryOtelError('RECORDING_EXISTS', `the file ${file} already exists`, { cause: error });
   }
 }
 
@@ -159,14 +156,6 @@ function writeAll(descriptor: number, text: string): void {
     // A single write may be partial.
     for (let from = 0; from < written; ) from += writeSync(descriptor, ENCODED, from, written - from);
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
-function exists(file: string, cause: unknown): CeleryOtelError {
-  return new CeleryOtelError('RECORDING_EXISTS', `the file ${file} already exists`, { cause });
 }
 
 function unwritable(file: string, error: unknown): CeleryOtelError {

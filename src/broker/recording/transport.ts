@@ -44,6 +44,8 @@ async function openReplay(
   { bodyBytesMax, signal }: Pick<SessionOptions, 'bodyBytesMax' | 'signal'>,
 ): Promise<Opening> {
   if (signal.aborted) return { kind: 'stopped' };
+  // One line can take as long to read as its message to deliver: each has its own turn.
+  const pace = createPace(createYieldToLoop());
   const messages = readMessages(file, bodyBytesMax);
   const first = await messages.next();
   if (signal.aborted) {
@@ -56,9 +58,9 @@ async function openReplay(
 
   /** Delivers each message at its time, until there are no more. */
   async function replay(first: Next, following: Messages, deliver: Deliver): Promise<SessionEnd> {
-    const pace = createPace(createYieldToLoop());
     let next = first;
     for (; next.done !== true; next = await following.next()) {
+      await pace();
       await reach(next.value.arrivedAtMs);
       if (signal.aborted) break;
       deliver(next.value, clock.now(), next.value.arrivedAtMs);

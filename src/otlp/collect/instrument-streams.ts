@@ -3,6 +3,7 @@
  */
 import type { Attributes, MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
+import { mapKey } from '../../map-key.ts';
 import type { SeriesTally } from './collected-metric.ts';
 import { ObservableCallbacks } from './observable-callbacks.ts';
 import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';
@@ -15,7 +16,7 @@ export interface InstrumentStreams {
    * Ends the series of counters and histograms whose attribute `key` has one of the values, once their last value has been
    * exported. A later measurement starts a new series.
    */
-  retire(key: string, values: ReadonlySet<string>): void;
+  retire(key: string, values: Iterable<string>): void;
   /** Calls the observable callbacks and collects all streams, and yields the event loop now and then. */
   collect(): Promise<readonly CollectedScope[]>;
   tally(): SeriesTally;
@@ -48,7 +49,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
       return createStreamMeter(streams, callbacks);
     },
     retire(key, values) {
-      retired = [...retired, [key, values]];
+      retired = [...retired, [key, new Set(Array.from(values, mapKey))]];
     },
     async collect() {
       for (const failure of await callbacks.ask()) options.onFailure(failure);
@@ -57,7 +58,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
       const isRetired = (attributes: Attributes): boolean =>
         leaving.some(([key, values]) => {
           const value = attributes[key];
-          return typeof value === 'string' && values.has(value);
+          return typeof value === 'string' && values.has(mapKey(value));
         });
       const collected: CollectedScope[] = [];
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired));

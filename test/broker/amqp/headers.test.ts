@@ -166,6 +166,19 @@ const MALFORMED: Readonly<Record<string, Buffer>> = {
     field('k', tagged('A', Buffer.concat([long(2000), Buffer.alloc(1000, 'V')]))),
     Buffer.from('{}'),
   ),
+  'a prototype of bytes': content(
+    CHANNEL,
+    field('__proto__', sized('x', Buffer.from('b'))),
+    Buffer.from('{}'),
+  ),
+  'a prototype in a table, after many values': content(
+    CHANNEL,
+    Buffer.concat([
+      field('text', sized('S', Buffer.alloc(1000))),
+      field('k', sized('F', field('__proto__', sized('F', field('compression', tagged('V')))))),
+    ]),
+    Buffer.from('{}'),
+  ),
   'missing properties': contentHeader(CHANNEL, 0, 0xfffc, Buffer.alloc(0)),
   'a missing table': contentHeader(CHANNEL, 0, 0x2000, Buffer.alloc(3)),
   'missing flags': frame(2, CHANNEL, Buffer.from('003c00000000000000000000', 'hex')),
@@ -187,6 +200,16 @@ for (const [what, frames] of Object.entries(MALFORMED)) {
     );
   });
 }
+
+test('headers that only resemble a prototype are decoded', async (t) => {
+  const { receive } = await subscribed(t);
+  const text = sized('S', Buffer.from('__proto__'));
+  const table = Buffer.concat([field('hostname', text), field('__proto_', text), field('a__proto__', text)]);
+  const messages = await receive([content(CHANNEL, table, Buffer.from('{}'))]);
+  assert.deepEqual(headersOf(messages), [
+    { hostname: '__proto__', __proto_: '__proto__', a__proto__: '__proto__' },
+  ]);
+});
 
 test('the body of such a message is read, in any number of frames', async (t) => {
   const { receive } = await subscribed(t);

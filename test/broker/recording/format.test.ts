@@ -149,9 +149,14 @@ test('an incomplete message is refused with a reason', () => {
 });
 
 test('the longest message that can be recorded is read again', () => {
-  const headers = { text: '\u0001'.repeat(5_000), bytes: Buffer.alloc(600, 255) };
-  const longest = { ...MESSAGE, headers, body: Buffer.alloc(BODY_LIMITS.body.max, 0xff) };
-  assert.deepEqual(reread(longest).body, longest.body);
+  const text = '\u0001'.repeat(255);
+  const names = { exchange: text, routingKey: text, contentType: text, contentEncoding: text };
+  const headers = { text: '中'.repeat(LINE_LIMITS.recorded_headers.max - '{"text":""}'.length) };
+  const body = Buffer.alloc(BODY_LIMITS.body.max, 0xff);
+  const longest = { ...MESSAGE, ...names, headers, body };
+  assert.deepEqual(reread(longest), longest);
+  const bytes = Buffer.byteLength(lineOf(longest));
+  assert.ok(bytes <= LINE_LIMITS.line.max && bytes > LINE_LIMITS.line.max - 4096, `${bytes} bytes`);
   const control = { ...MESSAGE, body: Buffer.alloc(64 * 1024, 1) };
   assert.deepEqual(reread(control), control);
 });
@@ -159,6 +164,14 @@ test('the longest message that can be recorded is read again', () => {
 test('headers that would be too long for a line are refused with a reason', () => {
   const headers = { bytes: Buffer.alloc(20_000) };
   assert.deepEqual(encodeMessage({ ...MESSAGE, headers }), { ok: false, reason: 'its headers are too long' });
+});
+
+test('headers that JSON cannot have are refused with a reason', () => {
+  const around: unknown[] = [];
+  around.push(around);
+  const reason = 'its headers cannot be written';
+  for (const headers of [{ around }, Object.create(Buffer.from('bytes'))])
+    assert.deepEqual(encodeMessage({ ...MESSAGE, headers }), { ok: false, reason });
 });
 
 test('a line that would take long to parse is refused before that', () => {

@@ -185,6 +185,37 @@ test('a line that would take long to parse ends the replay with file and line nu
   assert.ok(turnMs < 50, `${turnMs} ms`);
 });
 
+test('a message that takes long to read and to deliver does both in turns of their own', async (t) => {
+  let turn = 0;
+  let pulse = setImmediate(function next() {
+    turn += 1;
+    pulse = setImmediate(next);
+  });
+  t.after(() => clearImmediate(pulse));
+  const turns: { readonly work: string; readonly turn: number }[] = [];
+  const work = (what: string) => {
+    turns.push({ work: what, turn });
+    for (const since = performance.now(); performance.now() - since < 10; );
+  };
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(0), lineOf(0));
+  const parse = JSON.parse;
+  t.mock.method(JSON, 'parse', (text: string) => {
+    work('read');
+    return parse(text);
+  });
+  const session = observeSession(t, createRecordingTransport(), {
+    url: addressOf(`recording:${path}?speed=max`),
+    deliver: () => work('deliver'),
+  });
+  assert.deepEqual(await session.ended, { kind: 'finished' });
+  const messages = turns.slice(1);
+  assert.deepEqual(
+    messages.map((each) => each.work),
+    Array(3).fill(['read', 'deliver']).flat(),
+  );
+  assert.equal(new Set(messages.map((each) => each.turn)).size, 6);
+});
+
 test('a file that is not a recording is unusable, with a reason', async (t) => {
   const unusable = async (path: string) => {
     const { session } = replay(t, path, 'max');
@@ -218,7 +249,7 @@ test('an endless line is refused before it fills the memory', async (t) => {
   const { session } = replay(t, path, 'max');
   const end = await session.ended;
   assert.ok(end.kind === 'unusable');
-  assert.match(end.reason, /line 2: is longer than 3145728 bytes$/);
+  assert.match(end.reason, /line 2: is longer than 2902700 bytes$/);
   assert.ok(process.memoryUsage().rss - before < 64e6);
 });
 
