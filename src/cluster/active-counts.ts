@@ -8,12 +8,13 @@ import { hasPassed, LATE_EVENTS_MS } from './lateness.ts';
 /** A process counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
 
-/** A run, since its start. */
+/** A run, since its start if that is known. */
 interface Started {
   /** By the worker’s clock, epoch ms. */
   readonly sinceMs: number;
   readonly place: number;
   readonly session: number;
+  readonly hasStarted: boolean;
 }
 
 interface Reported {
@@ -31,12 +32,16 @@ interface Reported {
 }
 
 export interface ActiveCount extends Reported {
-  /** The most of them whose starts were missed. */
-  readonly unseen: number;
+  /** The most of them whose starts were missed; it may exceed them. */
+  unseen: number;
   /** The end of a run may have been missed with those starts if it began before that place or that connection. */
   readonly missedAt: { readonly place: number | undefined; readonly session: number };
-  /** Known runs among them that have ended since. */
+  /** Known runs that have ended since and may be among them. */
   ended: number;
+  /** Of these, the runs that certainly are. */
+  endedBefore: number;
+  /** Runs that have ended since, and whose start was missed. */
+  endedUnseen: number;
 }
 
 export class ActiveCounts {
@@ -45,21 +50,26 @@ export class ActiveCounts {
 
   /** @param missed starts that were missed since the last one */
   report(count: Reported, missed: number): void {
-    const { place, session, active } = count;
+    const { place, session } = count;
     const before = this.#last;
-    const unseen = Math.min((before?.unseen ?? 0) + missed, active);
+    const left = before === undefined ? 0 : Math.min(before.unseen, before.active) - before.endedUnseen;
+    const unseen = Math.max(0, left + missed);
     let missedAt = before?.missedAt ?? { place: undefined, session };
     // After a gap they are those of the gap.
     if (before !== undefined && missed > 0)
       missedAt = { place: before.session < session ? before.place : place, session };
     this.#before = before;
-    this.#last = { ...count, unseen, missedAt, ended: 0 };
+    this.#last = { ...count, unseen, missedAt, ended: 0, endedBefore: 0, endedUnseen: 0 };
   }
 
-  /** A run ended at that time, by the logical clock. */
+  /** A run ended at that time, by the logical clock. If it has not started, its start was missed. */
   ended(run: Started, clock: number): void {
-    noteEnd(this.#last, run, clock);
-    noteEnd(this.#before, run, clock);
+    const last = this.#last;
+    if (run.hasStarted) {
+      noteEnd(last, run, clock);
+      noteEnd(this.#before, run, clock);
+    } else if (last !== undefined && clock > last.clock) last.endedUnseen += 1;
+    else if (last !== undefined) last.unseen = Math.max(0, last.unseen - 1);
   }
 
   /** The latest count that arrived at least this long ago. */
@@ -94,5 +104,7 @@ export function startedAfter(count: ActiveCount, run: Started): boolean {
 }
 
 function noteEnd(count: ActiveCount | undefined, run: Started, clock: number): void {
-  if (count !== undefined && clock > count.clock && mayBeAmong(count, run)) count.ended += 1;
+  if (count === undefined || clock <= count.clock || !mayBeAmong(count, run)) return;
+  count.ended += 1;
+  if (placesBefore(count, run) > 0) count.endedBefore += 1;
 }

@@ -17,9 +17,6 @@ export const RECONNECT_MS = 2000;
 /** A `worker-online` so long after a `worker-offline` is another process’s, unless its counts go on. */
 export const RESTART_MS = 5000;
 
-/** A container is killed no sooner after its `worker-offline`: Docker waits ten seconds, Kubernetes thirty. */
-export const STOPPED_MS = 10_000;
-
 /**
  * For how long a sent task is expected to run, once it is due. Some queues are consumed once a day. After that, its worker
  * sends no events, or they were lost.

@@ -171,7 +171,7 @@ class Settling {
     const doubt = yield* this.#doubt(instance, started, isGone);
     let doubted = 0;
     yield* eachRunning(instance, started, (run, task) => {
-      if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places) {
+      if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places && !isSafe(run, isGone)) {
         run.standing = 'doubted';
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
@@ -189,17 +189,21 @@ class Settling {
     const count = instance.settledActive(this.#listenedMs);
     if (count === undefined) return NO_DOUBT;
     const startPlaces = new Float64Array(started.runs);
-    let [before, known, uncertain] = [0, count.ended, 0];
+    let [before, known, uncertain, safe] = [0, count.ended, 0, 0];
     yield* eachRunning(instance, started, (run) => {
       if (mayBeAmong(count, run)) known += 1;
       const places = placesBefore(count, run);
       // More may have started meanwhile.
       if (places <= 0 || before === startPlaces.length) return;
+      if (isSafe(run, isGone)) {
+        safe += 1;
+        return;
+      }
       startPlaces[before] = -places;
       before += 1;
       if (isGone && mayBeOver(count, run)) uncertain += 1;
     });
-    const over = before - count.active;
+    const over = Math.min(before, before + safe + count.endedBefore - count.active);
     const runs = Math.max(over, Math.min(uncertain, known + count.unseen - count.active));
     if (runs <= 0) return NO_DOUBT;
     return { runs, count, places: -(yield* largestOfSmallest(startPlaces.subarray(0, before), runs)) };
@@ -243,6 +247,11 @@ function eachRunning(
       if (run.instance === instance && run.hasStarted && run.isExpected) act(run, task);
     }
   });
+}
+
+/** Whether it is not lost with its process anyway, so that to doubt it saves no other. */
+function isSafe({ standing }: Run, isGone: boolean): boolean {
+  return isGone && standing === 'redelivered';
 }
 
 /** Whether the run seems to have started after a goodbye, or after a gap in which the process began anew. */

@@ -167,7 +167,8 @@ function ended(context: LifeContext, event: HeldEvent): void {
     if (task.over) return;
     run = beginRun(context, event, '', task.sendings);
   }
-  if (run.hasStarted) run.instance.counts?.ended(run, event.clock);
+  // A task may be revoked before it starts.
+  if (run.hasStarted || event.type !== 'task-revoked') run.instance.counts?.ended(run, event.clock);
   context.tasks.closeRun(task, run);
   if (run.standing === 'lost') {
     task.lost = false;

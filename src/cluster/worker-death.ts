@@ -2,7 +2,7 @@
  * When a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker finishes
  * its tasks, and the pool solo is silent while it runs one. Pure.
  */
-import { hasPassed, LATE_EVENTS_MS, STOPPED_MS, settlingMs } from './lateness.ts';
+import { LATE_EVENTS_MS, settlingMs } from './lateness.ts';
 import type { WorkerExit } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -32,14 +32,12 @@ export function deathOf(
   /** Events from then may still be in the reordering window. */
   const isOver = (sinceMs: number, forMs: number): boolean =>
     listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
-  const { wentOffline, beatsWhileRunning } = instance;
-  if (!wentOffline || wasKilled(instance)) {
+  if (!instance.wentOffline) {
     // The broker may redeliver its tasks only once there is a successor.
     const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
     if (isOver(lastMs, LATE_EVENTS_MS)) return instance.restartedAs === undefined ? 'replaced' : 'restarted';
+    if (isOver(instance.lastSeenMs, timeouts.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
   }
-  if (!wentOffline && beatsWhileRunning && isOver(instance.lastSeenMs, timeouts.lostTimeoutMs))
-    return 'silence';
   return listenedMs - goneAtMs(instance, timeouts, listenedMs) > timeouts.seriesRetentionMs
     ? 'silence'
     : undefined;
@@ -66,14 +64,6 @@ export function goneAtMs(
   listenedMs: number,
 ): number {
   return instance.isOffline(listenedMs) ? instance.lastSeenMs : instance.lastSeenMs + workerTimeoutMs;
-}
-
-/**
- * Whether a process that said goodbye was killed: its container was stopped and began anew. With another pid, or sooner, the
- * new process may run beside it while it finishes its tasks.
- */
-function wasKilled({ restartedAs, offlineAtMs }: WorkerInstance): boolean {
-  return restartedAs !== undefined && hasPassed(STOPPED_MS, offlineAtMs, restartedAs.firstSeenMs);
 }
 
 /**

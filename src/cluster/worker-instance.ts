@@ -68,7 +68,7 @@ export class WorkerInstance {
   system = '';
   /** Its last applied event is a `worker-offline`. */
   wentOffline = false;
-  offlineAtMs = 0;
+  #offlineAtMs = 0;
   /** In the order in which they were sent. */
   #held: HeldWorkerEvent[] = [];
   counts: ActiveCounts | undefined;
@@ -93,7 +93,7 @@ export class WorkerInstance {
   /** Whether it is offline for good: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
     const reconnectMs = this.#context.windowMs + RECONNECT_MS;
-    return this.wentOffline && this.#held.length === 0 && listenedMs - this.offlineAtMs >= reconnectMs;
+    return this.wentOffline && this.#held.length === 0 && listenedMs - this.#offlineAtMs >= reconnectMs;
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -157,7 +157,7 @@ export class WorkerInstance {
 
   /** Whether the last event before it is a `worker-offline` from long before. */
   #wentOfflineBefore({ timestampMs, arrivedAtMs }: HeldWorkerEvent): boolean {
-    const applied = { timestampMs: this.#lastAppliedMs, arrivedAtMs: this.offlineAtMs };
+    const applied = { timestampMs: this.#lastAppliedMs, arrivedAtMs: this.#offlineAtMs };
     const last = this.#held.at(-1) ?? { type: this.wentOffline && 'worker-offline', ...applied };
     // A worker that had lost its own connection sends its old worker-offline once it is back.
     const sinceMs = Math.min(timestampMs - last.timestampMs, arrivedAtMs - last.arrivedAtMs);
@@ -269,7 +269,7 @@ export class WorkerInstance {
     const { timestampMs, clock, arrivedAtMs, place, session, active, processed, type } = event;
     const isOffline = type === 'worker-offline';
     if (this.wentOffline && !isOffline) this.hasExited = false;
-    if (isOffline) this.offlineAtMs = arrivedAtMs;
+    if (isOffline) this.#offlineAtMs = arrivedAtMs;
     this.wentOffline = isOffline;
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
     this.#lastClock = Math.max(this.#lastClock, clock);

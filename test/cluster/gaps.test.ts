@@ -1,8 +1,8 @@
 /** Missed events: a task that was running before them may have ended meanwhile. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { line, signal, succeeded, type Watched, watch } from './events.ts';
-import { heartbeat, heartbeats, news, of, running, tell, upAt } from './stories.ts';
+import { line, received, revoked, signal, succeeded, type Watched, watch } from './events.ts';
+import { heartbeat, heartbeats, news, of, running, type Story, tell, upAt } from './stories.ts';
 
 const LOST = 'lost shop.pay orders w1@shop';
 const LOST_NEW = 'lost new orders w1@shop';
@@ -84,9 +84,7 @@ test('what has ended since a goodbye was among its active tasks, and the others 
       [29, signal('worker-offline', { active: 2, processed: 2 + missed, clock: 22 })],
       [29.05, succeeded({ ...of('u2'), clock: 23 })],
     ]);
-    upAt(on, 35);
-    tell(on, [[60, signal('worker-online')], ...heartbeats(62, 80, 0, { processed: 0, clock: 9 })]);
-    upAt(on, 81);
+    for (const atS of [35, 635]) upAt(on, atS);
     assert.deepEqual(news(on), ['exited w1@shop goodbye', ...lost], `${missed} missed`);
   }
 });
@@ -104,4 +102,100 @@ test('a task that begins after a gap is not lost with a process that was restart
     upAt(on, 65);
     assert.deepEqual(news(on), [saysGoodbye ? 'exited w1@shop goodbye' : RESTARTED]);
   }
+});
+
+/** Between two heartbeats a task starts without a word, so that one more is active, and its end is told so long after. */
+const unseen = (uuid: string, atS: number, processed: number, active: number, endsAfterS: number): Story => [
+  [atS, received({ ...of(uuid), clock: 10 * atS })],
+  [atS + endsAfterS, succeeded({ ...of(uuid), clock: 10 * (atS + endsAfterS) })],
+  [atS + 2, heartbeat(active + (endsAfterS > 2 ? 1 : 0), { processed, clock: 10 * (atS + 2) })],
+  [atS + 4, heartbeat(active, { processed, clock: 10 * (atS + 4) })],
+];
+
+test('a missed start saves no other task from being lost once its own end is told', () => {
+  for (const [what, endsAfterS] of [
+    ['between heartbeats', 3],
+    ['before the first heartbeat', 1],
+    ['just before a heartbeat', 1.95],
+  ] as const) {
+    for (const hasGap of [true, false]) {
+      const on = watch();
+      tell(on, [
+        ...running('u1', 0),
+        ...running('u2', 0),
+        ...heartbeats(2, 8, 2, { processed: 2, clock: 80 }),
+      ]);
+      if (hasGap) on.cluster.gap();
+      for (let times = 1; times <= 3; times += 1) {
+        const story = unseen(`short${times}`, 10 * times, 2 + times, 2, endsAfterS);
+        tell(
+          on,
+          [...story].sort(([one], [other]) => one - other),
+        );
+      }
+      // Others come and go, so that there is always one more.
+      for (let atS = 40; atS < 50; atS += 2)
+        tell(on, [
+          ...running(`seen${atS}`, atS, { clock: 10 * atS }),
+          [atS + 1, heartbeat(3, { processed: atS / 2 - 14, clock: 10 * atS + 10 })],
+          [atS + 1.5, succeeded({ ...of(`seen${atS}`), clock: 10 * atS + 15 })],
+        ]);
+      tell(on, heartbeats(55, 81, 0, { pid: 18, processed: 0 }));
+      upAt(on, 82);
+      assert.deepEqual(
+        news(on),
+        [LOST, LOST, REPLACED],
+        `${what}, ${hasGap ? 'after a gap' : 'without a gap'}`,
+      );
+    }
+  }
+});
+
+test('a missed start saves another task until its own end is told', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 1, clock: 8 })]);
+  on.cluster.gap();
+  tell(on, heartbeats(20, 30, 1, { processed: 2, clock: 20 }));
+  // Revoked before it started.
+  tell(on, [
+    [31, received({ ...of('u2'), clock: 21 })],
+    [31.1, revoked({ ...of('u2'), clock: 22 })],
+  ]);
+  tell(on, heartbeats(33, 39, 1, { processed: 2, clock: 30 }));
+  tell(on, heartbeats(45, 71, 0, { pid: 18, processed: 0 }));
+  upAt(on, 72);
+  assert.deepEqual(news(on), [REPLACED]);
+});
+
+test('if one of two tasks ended in a gap and the other after a goodbye, none is lost', () => {
+  const on = watch();
+  tell(on, [
+    ...running('long', 0),
+    ...running('short', 1),
+    ...heartbeats(2, 8, 2, { processed: 2, clock: 8 }),
+  ]);
+  upAt(on, 9);
+  on.cluster.gap();
+  tell(on, heartbeats(30, 40, 1, { processed: 2, clock: 40 }));
+  upAt(on, 40.5);
+  tell(on, [
+    [41, signal('worker-offline', { active: 1, processed: 2, clock: 41 })],
+    [100, succeeded({ ...of('long'), clock: 42 })],
+  ]);
+  for (const atS of [101, 110, 800]) upAt(on, atS);
+  assert.deepEqual(news(on), ['exited w1@shop goodbye']);
+});
+
+test('a task that is delivered again does not take the place of one that ended in a gap', () => {
+  const on = watch();
+  tell(on, [
+    ...running('again', 0),
+    ...running('short', 1),
+    ...heartbeats(2, 8, 2, { processed: 2, clock: 8 }),
+  ]);
+  on.cluster.gap();
+  tell(on, heartbeats(30, 40, 2, { processed: 3, clock: 40 }));
+  tell(on, [...running('again', 45, { pid: 18 }), ...heartbeats(46, 70, 1, { pid: 18, processed: 1 })]);
+  upAt(on, 71);
+  assert.deepEqual(news(on), [REPLACED]);
 });
