@@ -25,7 +25,7 @@ const LOOKED_AT_PER_RUN = 4;
 const PER_TASK_MAX = 8;
 /** The longest text that the engine may take for a number. */
 const DECIMAL_DIGITS_MAX = 16;
-/** Tasks that have just ended are kept before unfinished ones up to this part of the table: before those only sent, or others. */
+/** Tasks that have just ended are kept up to this part of the table: before those only sent, and before others. */
 const JUST_ENDED_PART = { sent: 3, received: 32 };
 
 export class TaskTable {
