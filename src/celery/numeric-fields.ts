@@ -94,7 +94,7 @@ const TABLE = {
     max: 1_000_000_000_000,
     whole: true,
     meaning:
-      'Tasks that a worker has begun since its start. The maximum is a thousand a second for thirty years.',
+      'Tasks that a worker has begun since its start. The maximum is a thousand a second for thirty years. Growth by more than 100,000 a second since the report before, and 500,000 for delays, is neither counted nor taken for lost events.',
   },
   loadavg: {
     field: 'loadavg',

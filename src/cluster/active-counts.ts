@@ -62,6 +62,14 @@ export class ActiveCounts {
     this.#last = { ...count, unseen, missedAt, ended: 0, endedBefore: 0, endedUnseen: 0 };
   }
 
+  /** The time since the last count. A clock that may be forged counts only after a gap, which was not listened to. */
+  elapsedMs({ arrivedAtMs, timestampMs, session }: Omit<Reported, 'active'>): number {
+    const last = this.#last;
+    if (last === undefined) return 0;
+    const sentMs = session === last.session ? 0 : timestampMs - last.timestampMs;
+    return Math.max(0, arrivedAtMs - last.arrivedAtMs, sentMs);
+  }
+
   /** A run ended at that time, by the logical clock. If it has not started, its start was missed. */
   ended(run: Started, clock: number): void {
     const last = this.#last;

@@ -34,7 +34,8 @@ export function runOutlook(run: Run, task: Task, silent: boolean, at: OutlookMom
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
   // Without an ETA it waits, however wrong the worker's clock is.
   if (run.stage === 'scheduled' && run.sinceMs > at.wallMs) return 'scheduled';
-  if (silent && run.instance.dropped !== undefined && isLongDue(run.sinceMs, at.wallMs)) return 'doubted';
+  if (silent && run.instance.dropped !== undefined && hasPassed(EXPECTED_MS, run.sinceMs, at.wallMs))
+    return 'doubted';
   return 'waiting';
 }
 
@@ -48,14 +49,10 @@ export function sendingOutlook(
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
   const isDelayed = etaMs > sentMs;
-  const isForgotten = isLongDue(etaMs, at.wallMs) || hasPassed(SCHEDULED_MS_MAX, sentMs, at.wallMs);
+  const isForgotten =
+    hasPassed(EXPECTED_MS, etaMs, at.wallMs) || hasPassed(SCHEDULED_MS_MAX, sentMs, at.wallMs);
   if (silent && (!isDelayed || isForgotten)) return 'none';
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';
-}
-
-/** Whether it is so long overdue that no run is expected any more. */
-function isLongDue(sinceMs: number, wallMs: number): boolean {
-  return hasPassed(EXPECTED_MS, sinceMs, wallMs);
 }
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {

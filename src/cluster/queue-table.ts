@@ -33,10 +33,7 @@ export class QueueTable {
     return this.#notAdmitted;
   }
 
-  /**
-   * An event named the queue.
-   * @param isReported a worker’s event did
-   */
+  /** An event named the queue; `isReported`: a worker’s event did. */
   use(queue: string, listenedMs: number, isReported: boolean): void {
     if (this.#last?.queue !== queue || (isReported && !this.#last.isReported)) this.#find(queue, isReported);
     if (this.#last?.queue === queue) this.#last.lastUsedMs = listenedMs;

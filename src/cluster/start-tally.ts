@@ -12,6 +12,10 @@ const SLICES_PER_WINDOW = 8;
 /** Two times that are no further apart may be in either order. */
 const TOLERATED_SLICES = 2;
 
+/** A count that grew by more is forged, and a new base. Celery is far slower; but reports may be delayed. */
+const STARTS_PER_SECOND_MAX = 100_000;
+const DELAYED_MS = 5000;
+
 /** What one report adds. */
 export interface Progress {
   readonly processed: number;
@@ -64,9 +68,16 @@ export class StartTally {
    * Takes a reported count with that timestamp; all earlier events have arrived.
    * @param uncertaintyMs by how much timestamps of starts may be too late
    * @param clock the logical one; -1 if not known
+   * @param elapsedMs since the report before it
    */
-  report(processed: number, timestampMs: number, uncertaintyMs = 0, clock = -1): Progress {
-    const isFirst = this.#highest === undefined;
+  report(processed: number, timestampMs: number, uncertaintyMs = 0, clock = -1, elapsedMs = 0): Progress {
+    const most = (STARTS_PER_SECOND_MAX * (elapsedMs + DELAYED_MS)) / 1000;
+    const isFirst = this.#highest === undefined || processed - this.#highest > most;
+    if (isFirst) {
+      this.#highest = processed;
+      this.#base = undefined;
+      this.#lost = 0;
+    }
     const before = this.#highest ?? processed;
     this.#highest = Math.max(before, processed);
     const toleratedMs = uncertaintyMs + TOLERATED_SLICES * this.#sliceMs;

@@ -24,7 +24,7 @@ const PROCESSES_PART = 8;
 const LOOKED_AT_PER_RUN = 4;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
-/** Tasks that have just ended are kept before unfinished ones up to this part of the table: before those only sent, or others. */
+/** Tasks that have just ended are kept up to this part of the table: before those only sent, and before others. */
 const JUST_ENDED_PART = { sent: 3, received: 32 };
 
 export class TaskTable {

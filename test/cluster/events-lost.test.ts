@@ -197,6 +197,51 @@ test('heartbeats without counts, or with falling counts, show nothing', () => {
   assert.deepEqual(sums(on), { processed: 10, lost: 0 });
 });
 
+test('a count that grows faster than any worker works counts nothing, and a new process counts as usual', () => {
+  const on = watch();
+  const forged = (processed: number, clock: number) =>
+    signal('worker-heartbeat', { processed, clock, pid: 99, active: 0 });
+  for (let index = 0; index < 20; index += 1) {
+    tell(on, 4_000 * index, signal('worker-online', { pid: 99, clock: 2 * index }));
+    tell(on, 4_000 * index + 2_000, forged(1e12, 2 * index + 1));
+  }
+  on.cluster.collect(T0_MS + 90_000);
+  assert.deepEqual(sums(on), { processed: 0, lost: 0 });
+  work(on, { tasks: 100, everyMs: 10, fromMs: 100_000, withheld: (index) => index < 3 });
+  assert.deepEqual(sums(on), { processed: 100, lost: 3 });
+});
+
+test('an implausible count is a base for later ones, from which losses are found again', () => {
+  const on = watch();
+  for (const [atMs, processed] of [
+    [0, 100],
+    [2_000, 700_100],
+    [4_000, 2_000_000_100],
+    [6_000, 2_000_000_107],
+  ] as const)
+    tell(on, atMs, heartbeat(processed));
+  on.cluster.collect(T0_MS + 10_000);
+  // 100,000 a second are plausible, and five seconds more.
+  assert.deepEqual(sums(on), { processed: 700_007, lost: 700_007 });
+});
+
+test('after a gap, as many tasks are plausible as fit into it by the clock of the worker', () => {
+  const hourMs = 3_600_000;
+  const count = (withGap: boolean, sentAfterMs: number) => {
+    const on = watch();
+    tell(on, 0, heartbeat(0));
+    on.cluster.collect(T0_MS + 2_000);
+    if (withGap) on.cluster.gap();
+    const timestampMs = T0_MS + sentAfterMs;
+    on.cluster.apply({ ...heartbeat(36_000_000), timestampMs }, T0_MS + hourMs, T0_MS + 4_000);
+    on.cluster.flush();
+    return sums(on).processed;
+  };
+  assert.equal(count(true, hourMs), 36_000_000);
+  assert.equal(count(true, 2_000), 0);
+  assert.equal(count(false, hourMs), 0, 'the clock is forged');
+});
+
 test('heartbeats in another order give the same sums', () => {
   const on = watch();
   tell(on, 1, started({ uuid: 'u1' }));

@@ -21,10 +21,7 @@ import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-
 import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
-/**
- * How several observations become one value, if a view drops the attribute that differs, or in the overflow. `max in order`:
- * at the limit, what is observed first has a point of its own, whatever had one before.
- */
+/** How merged observations become one value. `max in order`: at the limit, those that come first have their own points. */
 export type GaugeCombination = 'sum' | 'max' | 'max in order';
 
 export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
@@ -57,12 +54,10 @@ interface Reading {
 class Readings {
   readonly #byKey = new Map<string, Reading>();
   readonly #newcomersMax: number;
-  readonly #keepPlaces: boolean;
   #newcomers = 0;
 
-  constructor(newcomersMax: number, keepPlaces: boolean) {
+  constructor(newcomersMax: number) {
     this.#newcomersMax = newcomersMax;
-    this.#keepPlaces = keepPlaces;
   }
 
   find(key: string, kept: Attributes): Reading {
@@ -75,11 +70,11 @@ class Readings {
     return reading;
   }
 
-  forgetAbsent(): void {
+  forgetAbsent(keepPlaces: boolean): void {
     for (const [key, reading] of this.#byKey) {
       if (reading.observations === 0 || !reading.hasPlace) this.#byKey.delete(key);
       reading.observations = 0;
-      reading.hasPlace &&= this.#keepPlaces;
+      reading.hasPlace &&= keepPlaces;
     }
     this.#newcomers = 0;
   }
@@ -89,7 +84,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const { descriptor, combination, limit, keeps } = options;
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
-  const readings = new Readings(limit, combination !== 'max in order');
+  const readings = new Readings(limit);
   /** Since the last collection. */
   let observed: Reading[] = [];
   let live = 0;
@@ -139,7 +134,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       const points = takePoints();
       live = points.length;
       const metric = live === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
-      readings.forgetAbsent();
+      readings.forgetAbsent(combination !== 'max in order');
       return metric;
     },
     tally: () => ({ live, retired: 0, overflowed, refused }),
