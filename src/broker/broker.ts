@@ -90,6 +90,8 @@ export interface SessionOptions {
   readonly bodyBytesMax: number;
   /** Called if the event exchange was missing and we declared it. */
   readonly onExchangeDeclared: (exchange: string) => void;
+  /** Called if the broker takes nobody’s messages, in an alarm, or not ours, without permission. */
+  readonly onPublishFailed: (kind: 'publish-blocked' | 'publish-refused', reason: string) => void;
   /** Ends the session, or the attempt to open it. */
   readonly signal: AbortSignal;
 }

@@ -111,13 +111,15 @@ class SessionLoop {
   }
 
   async #runSession(attempt: Attempt): Promise<AttemptEnd> {
-    const { connectTimeoutMs, bodyBytesMax, signal } = this.#options;
+    const { connectTimeoutMs, bodyBytesMax, service, signal, tell } = this.#options;
     const { url } = attempt;
     this.#attemptsSinceReady += 1;
     try {
       const opening = await this.#transport(url).open({
         ...{ url, connectTimeoutMs, bodyBytesMax, signal },
-        onExchangeDeclared: (exchange) => this.#tellDeclared(attempt, exchange),
+        onExchangeDeclared: (exchange) =>
+          tell({ kind: 'exchange-made', service, broker: url.label, exchange }),
+        onPublishFailed: (kind, reason) => tell({ kind, service, broker: url.label, reason }),
       });
       if (opening.kind !== 'opened') return opening;
       this.#becameReady(attempt, opening.session.exchange);
@@ -141,11 +143,6 @@ class SessionLoop {
     });
     this.#attemptsSinceReady = 0;
     this.#options.ready?.();
-  }
-
-  #tellDeclared({ url }: Attempt, exchange: string): void {
-    const { service, tell } = this.#options;
-    tell({ kind: 'exchange-made', service, broker: url.label, exchange });
   }
 
   /** The one guard around the processing of a message: a bug of ours must not cost the connection. */

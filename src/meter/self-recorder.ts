@@ -112,6 +112,8 @@ function record({ add, histogramSeries }: Instruments<Table>, event: SelfEvent):
     // Counted from readings of the series.
     case 'series-overflowed':
     case 'exchange-made':
+    case 'publish-blocked':
+    case 'publish-refused':
     case 'events-missing':
     case 'events-resumed':
     case 'task-events-missing':

@@ -78,6 +78,9 @@ export function logLine(event: SelfEvent): LogLine {
         `created the exchange ${quoted(event.exchange)} at ${event.broker}, which did not exist: either no worker has connected yet, or the workers use another event_exchange or virtual host`,
         `${event.kind} ${event.service} ${event.broker}`,
       );
+    case 'publish-blocked':
+    case 'publish-refused':
+      return publishFailed(event);
     case 'broker-session-ended':
       return sessionEnded(event);
     case 'input-dropped':
@@ -113,6 +116,14 @@ export function logLine(event: SelfEvent): LogLine {
 function connected({ broker, service, exchange }: Extract<SelfEvent, { kind: 'broker-connected' }>): string {
   const listening = `connected to ${broker}; listening for ${service}`;
   return exchange === undefined ? listening : `${listening} on the exchange ${quoted(exchange)}`;
+}
+
+function publishFailed(event: Extract<SelfEvent, { kind: 'publish-blocked' | 'publish-refused' }>): LogLine {
+  const { kind, service, broker, reason } = event;
+  const key = `${kind} ${service}`;
+  return kind === 'publish-blocked'
+    ? line('warn', `${broker} blocks publishers: ${reason}; silence does not count meanwhile`, key)
+    : line('info', `silence will count even while ${broker} blocks publishers: ${reason}`, key);
 }
 
 type DropEvent = Extract<SelfEvent, { kind: 'input-dropped' | 'field-implausible' | 'table-evicted' }>;

@@ -31,6 +31,8 @@ export type SelfEvent = { readonly service: string } & (
       readonly broker: string;
       readonly exchange: string;
     }
+  /** The broker takes nobody’s messages, in an alarm, or not ours, without permission. */
+  | { readonly kind: 'publish-blocked' | 'publish-refused'; readonly broker: string; readonly reason: string }
   | {
       readonly kind: 'broker-session-ended';
       readonly broker: string;

@@ -39,6 +39,7 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
       connectTimeoutMs: 5000,
       bodyBytesMax: 2_097_152,
       onExchangeDeclared: () => undefined,
+      onPublishFailed: () => undefined,
       signal: stopping.signal,
       ...options,
     });

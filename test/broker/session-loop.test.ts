@@ -69,6 +69,16 @@ test('a session reports its exchange, after reporting that it was declared', asy
   ]);
 });
 
+test('a session reports that the broker takes no messages', async (t) => {
+  const session: Step = (options) => {
+    options.onPublishFailed('publish-blocked', 'low on memory');
+    return opened(() => untilStopped(options));
+  };
+  const { told } = listenScripted(t, [session]);
+  const [first] = await told.reaches(2);
+  assert.deepEqual(first, { kind: 'publish-blocked', service: 'shop', broker: A, reason: 'low on memory' });
+});
+
 test('after a broken session another follows at once, and messages keep arriving', async (t) => {
   const session: Step = () =>
     opened(async (deliver) => {

@@ -106,6 +106,11 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
     points: ['celery_otel.defects shop,export = 1'],
   },
   { event: { kind: 'series-overflowed', service: 'shop', metric: 'm', limit: 9, isFirst: true }, points: [] },
+  {
+    event: { kind: 'publish-blocked', service: 'shop', broker: 'amqp://h', reason: 'low on memory' },
+    points: [],
+  },
+  { event: { kind: 'publish-refused', service: 'shop', broker: 'amqp://h', reason: '403' }, points: [] },
   { event: { kind: 'exchange-made', service: 'shop', broker: 'amqp://h', exchange: 'celeryev' }, points: [] },
   {
     event: { kind: 'events-missing', service: 'shop', exchange: 'celeryev', forMs: 60_000, unread: 0 },

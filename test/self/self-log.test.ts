@@ -76,6 +76,16 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^created the exchange "shopev" at b, .*no worker has connected yet, or the workers use another event_exchange or virtual host/u,
   },
   {
+    event: { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'low on memory' },
+    level: 'warn',
+    says: /^b blocks publishers: low on memory; silence does not count meanwhile$/u,
+  },
+  {
+    event: { kind: 'publish-refused', service: 'shop', broker: 'b', reason: '403' },
+    level: 'info',
+    says: /^silence will count even while b blocks publishers: 403$/u,
+  },
+  {
     event: { kind: 'events-missing', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
     level: 'warn',
     says: /no event has arrived for 60 s: either no worker is running, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
@@ -313,6 +323,8 @@ const FORGED: readonly SelfEvent[] = [
   { kind: 'task-events-missing', service: 'shop', workers: [HOSTILE], more: 0 },
   { kind: 'events-missing', service: 'shop', exchange: HOSTILE, forMs: 60_000, unread: 0 },
   { kind: 'exchange-made', service: 'shop', broker: HOSTILE, exchange: HOSTILE },
+  { kind: 'publish-blocked', service: 'shop', broker: HOSTILE, reason: HOSTILE },
+  { kind: 'publish-refused', service: 'shop', broker: HOSTILE, reason: HOSTILE },
   { kind: 'service-started', service: HOSTILE, brokers: [HOSTILE] },
   { ...DROPPED, detail: HOSTILE },
   { ...EXPORTED, outcome: 'failure', backend: HOSTILE, reason: HOSTILE },

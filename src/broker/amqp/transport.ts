@@ -55,8 +55,12 @@ class AmqpSession implements Session {
   #phase: 'opening' | 'open' | 'over' = 'opening';
   #deadline: NodeJS.Timeout | undefined;
   #proofTimer: NodeJS.Timeout | undefined;
-  /** When the current chunk was read, epoch ms; the same for all its messages. */
+  #awaitsProof = false;
+  /** Then only messages prove that workers can be heard; otherwise, whatever arrives does. */
+  #mayPublish = true;
+  /** When the current chunk was read, epoch ms and monotonic; the same for all its messages. */
   #readAtMs = 0;
+  #readUpMs = 0;
   #deliver: Deliver | undefined;
   /** The first message may arrive together with the reply to the subscription. It is kept, and reading pauses. */
   #early: RawMessage | undefined;
@@ -110,34 +114,55 @@ class AmqpSession implements Session {
       // Later: a call that fails for the same cause has the better message.
       channel.on('error', (error) => setImmediate(() => this.#broken(error)));
       const queue = await bindOwnQueue(channel, this.#settings);
+      const ask = await this.#prepareProof(model, channel, queue);
       // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
       await channel.consume(queue, (message) => this.#receive(message), { noAck: true });
-      this.#becomeOpen(channel);
+      this.#becomeOpen(ask);
     } catch (error) {
       this.#broken(error);
     }
   }
 
-  #becomeOpen(channel: Channel): void {
+  #becomeOpen(ask: () => void): void {
     if (this.#phase !== 'opening') return;
     this.#phase = 'open';
     clearTimeout(this.#deadline);
-    this.#proofTimer = setInterval(() => this.#askForProof(channel), PROOF_INTERVAL_MS).unref();
+    this.#proofTimer = setInterval(ask, PROOF_INTERVAL_MS).unref();
     this.#listening.begin(performance.now(), Date.now());
     this.#opening.resolve({ kind: 'opened', session: this });
   }
 
   /** Data arrived, and so has everything that the broker sent before. */
   #noteRead(upMs: number): void {
+    this.#readUpMs = upMs;
     this.#readAtMs = Date.now();
-    if (this.#phase === 'open') this.#listening.proven(upMs, this.#readAtMs);
+    if (!this.#mayPublish) this.#noteProof();
   }
 
-  /** A dead connection and a quiet cluster look alike until the broker answers. */
-  #askForProof(channel: Channel): void {
-    if (this.#phase === 'over' || !this.#listening.needsProof(performance.now())) return;
-    // Any call with a reply would do: without acknowledgements, prefetch has no effect. The channel reports its own errors.
-    channel.prefetch(0).catch(() => undefined);
+  #noteProof(): void {
+    this.#awaitsProof = false;
+    if (this.#phase === 'open') this.#listening.proven(this.#readUpMs, this.#readAtMs);
+  }
+
+  /**
+   * Returns what asks for a proof of life if need be: a dead connection and a quiet cluster look alike. In an alarm the broker
+   * replies to calls but blocks publishers, so we send a message to our own queue. The default exchange leads nowhere else.
+   */
+  async #prepareProof(model: ChannelModel, channel: Channel, queue: string): Promise<() => void> {
+    const echo = await model.createChannel();
+    echo.on('error', (error) => {
+      this.#mayPublish = false;
+      this.#noteProof();
+      this.#options.onPublishFailed('publish-refused', reasonOf(error));
+    });
+    model.on('blocked', (reason: string) => this.#options.onPublishFailed('publish-blocked', reason));
+    return () => {
+      if (this.#awaitsProof || !this.#listening.needsProof(performance.now())) return;
+      this.#awaitsProof = true;
+      if (this.#mayPublish) echo.publish('', queue, Buffer.alloc(0));
+      // Any call with a reply would do: without acknowledgements, prefetch has no effect. The channel reports its own errors.
+      else channel.prefetch(0).catch(() => undefined);
+    };
   }
 
   #receive(message: ConsumeMessage | null): void {
@@ -145,6 +170,9 @@ class AmqpSession implements Session {
       this.#broken(new Error('the broker cancelled our subscription: the queue was deleted'));
       return;
     }
+    this.#noteProof();
+    // Our own: events come by another exchange.
+    if (message.fields.exchange === '') return;
     const raw = rawMessage(message, this.#readAtMs);
     if (this.#deliver === undefined) this.#early = raw;
     else this.#handOver(raw);
