@@ -2,7 +2,7 @@
 import type { WorkerSignal } from '../celery/event.ts';
 import { isFarBefore } from './arrivals.ts';
 
-type Stamped = Pick<WorkerSignal, 'timestampMs' | 'implausibleMs'>;
+export type Stamped = Pick<WorkerSignal, 'timestampMs' | 'implausibleMs'>;
 
 /** When an event was sent. */
 interface Sent {

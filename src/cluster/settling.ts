@@ -257,7 +257,7 @@ function isSafe({ standing }: Run, isGone: boolean): boolean {
 /** Whether the run seems to have started after a goodbye, or after a gap in which the process began anew. */
 function mayBeSuccessors(instance: WorkerInstance, count: ActiveCount | undefined, run: Run): boolean {
   if (count === undefined) return false;
-  if (instance.wentOffline && startedAfter(count, run)) return true;
+  if (instance.goodbye !== undefined && startedAfter(count, run)) return true;
   return instance.restartedAs !== undefined && run.session > count.session;
 }
 

@@ -32,7 +32,7 @@ export function deathOf(
   /** Events from then may still be in the reordering window. */
   const isOver = (sinceMs: number, forMs: number): boolean =>
     listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
-  if (!instance.wentOffline) {
+  if (instance.goodbye === undefined) {
     // The broker may redeliver its tasks only once there is a successor.
     const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
     if (isOver(lastMs, LATE_EVENTS_MS)) return instance.restartedAs === undefined ? 'replaced' : 'restarted';

@@ -9,7 +9,7 @@ import { hashOf } from './fingerprint.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
-import { isBefore, isEarlier } from './process-order.ts';
+import { isBefore, isEarlier, type Stamped } from './process-order.ts';
 import { StartTally } from './start-tally.ts';
 import { belongsToOlder, type Restart, StrayEvents } from './stray-events.ts';
 
@@ -66,16 +66,14 @@ export class WorkerInstance {
   load: WorkerSignal['loadavg'] = undefined;
   version = '';
   system = '';
-  /** Its last applied event is a `worker-offline`. */
-  wentOffline = false;
-  #offlineAtMs = 0;
+  /** Its applied `worker-offline`, unless it has come back since. */
+  goodbye: HeldWorkerEvent | undefined;
   /** In the order in which they were sent. */
   #held: HeldWorkerEvent[] = [];
   counts: ActiveCounts | undefined;
   /** Of its applied events: the highest clock, and the times of the last one, epoch ms. */
   #lastClock = -1;
-  #lastAppliedMs = Number.NEGATIVE_INFINITY;
-  #lastImplausibleMs: number | undefined;
+  #lastApplied: Stamped = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
   #strays: StrayEvents | undefined;
 
   constructor(nodename: string, pid: number, context: InstanceContext, first: FirstEvent) {
@@ -92,8 +90,13 @@ export class WorkerInstance {
 
   /** Whether it is offline for good: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
-    const reconnectMs = this.#context.windowMs + RECONNECT_MS;
-    return this.wentOffline && this.#held.length === 0 && listenedMs - this.#offlineAtMs >= reconnectMs;
+    if (this.goodbye === undefined || this.#held.some((held) => this.#comesBack(held))) return false;
+    return hasPassed(this.#context.windowMs + RECONNECT_MS, this.goodbye.arrivedAtMs, listenedMs);
+  }
+
+  /** The pool gevent sends heartbeats until its tasks end. On a later connection of ours it may have been online meanwhile. */
+  #comesBack({ type, session }: HeldWorkerEvent): boolean {
+    return type === 'worker-online' || session !== this.goodbye?.session;
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -114,7 +117,7 @@ export class WorkerInstance {
   #noteAlive(seenMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
     this.lastSession = session;
-    if (!this.hasExited || this.wentOffline) return;
+    if (!this.hasExited || this.goodbye !== undefined) return;
     this.hasExited = false;
     this.#revivedAtMs = seenMs;
   }
@@ -157,11 +160,10 @@ export class WorkerInstance {
 
   /** Whether the last event before it is a `worker-offline` from long before. */
   #wentOfflineBefore({ timestampMs, arrivedAtMs }: HeldWorkerEvent): boolean {
-    const applied = { timestampMs: this.#lastAppliedMs, arrivedAtMs: this.#offlineAtMs };
-    const last = this.#held.at(-1) ?? { type: this.wentOffline && 'worker-offline', ...applied };
+    const last = this.#held.at(-1) ?? this.goodbye;
+    if (last?.type !== 'worker-offline') return false;
     // A worker that had lost its own connection sends its old worker-offline once it is back.
-    const sinceMs = Math.min(timestampMs - last.timestampMs, arrivedAtMs - last.arrivedAtMs);
-    return last.type === 'worker-offline' && sinceMs > RESTART_MS;
+    return Math.min(timestampMs - last.timestampMs, arrivedAtMs - last.arrivedAtMs) > RESTART_MS;
   }
 
   /** Another process of this pid started where the clock fell, at that place at the latest. */
@@ -262,19 +264,19 @@ export class WorkerInstance {
 
   /** Whether it seems older than the last applied event: it is late, or the clock of its host was set back. */
   #isFromBefore(event: HeldWorkerEvent): boolean {
-    return isEarlier(event, { timestampMs: this.#lastAppliedMs, implausibleMs: this.#lastImplausibleMs });
+    return isEarlier(event, this.#lastApplied);
   }
 
   #apply(event: HeldWorkerEvent): void {
     const { timestampMs, clock, arrivedAtMs, place, session, active, processed, type } = event;
-    const isOffline = type === 'worker-offline';
-    if (this.wentOffline && !isOffline) this.hasExited = false;
-    if (isOffline) this.#offlineAtMs = arrivedAtMs;
-    this.wentOffline = isOffline;
+    if (type === 'worker-offline') this.goodbye = event;
+    else if (this.goodbye !== undefined && this.#comesBack(event)) {
+      this.goodbye = undefined;
+      this.hasExited = false;
+    }
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
     this.#lastClock = Math.max(this.#lastClock, clock);
-    this.#lastAppliedMs = timestampMs;
-    this.#lastImplausibleMs = event.implausibleMs;
+    this.#lastApplied = { timestampMs, implausibleMs: event.implausibleMs };
     this.active = active ?? this.active;
     this.load = event.loadavg ?? this.load;
     this.version = event.softwareVersion || this.version;

@@ -200,6 +200,46 @@ test('a warm shutdown that overlaps with its successor loses nothing', () => {
   }
 });
 
+test('the pool gevent sends heartbeats after its goodbye until its tasks end, and does not take it back by them', () => {
+  for (const [successor, processed] of [
+    [undefined, 1],
+    [18, 1],
+    [17, 30],
+  ] as const) {
+    const on = watch();
+    const isUp = successor !== undefined;
+    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed, clock: 90 })]);
+    tell(on, [[9.5, signal('worker-offline', { active: 1, processed, clock: 100 })]]);
+    for (let atS = 10; atS < 60; atS += 2) {
+      tell(on, [[atS, heartbeat(1, { processed, clock: 100 + atS })]]);
+      if (atS === 14 && isUp) tell(on, [[atS + 0.1, signal('worker-online', { pid: successor, clock: 2 })]]);
+      if (atS > 14 && isUp)
+        tell(on, [[atS + 0.1, heartbeat(0, { pid: successor, processed: 0, clock: atS })]]);
+      for (const laterS of [0.2, 1.9]) {
+        if (atS > 14) assert.deepEqual(upAt(on, atS + laterS), [[WORKER, isUp]], `${atS + laterS}`);
+      }
+    }
+    tell(on, [[60, succeeded({ ...of('u1'), clock: 170 })]]);
+    for (const atS of [61, 100, 200, 1_000]) upAt(on, atS);
+    assert.deepEqual(news(on), isUp ? [GOODBYE, SILENCE] : [GOODBYE], `successor ${successor}`);
+  }
+});
+
+test('a heartbeat takes a goodbye back on a later connection of ours, where its worker-online may have been missed', () => {
+  const on = watch();
+  tell(on, [...heartbeats(0, 8, 1), [9, signal('worker-offline', { processed: 1 })]]);
+  assert.deepEqual(upAt(on, 15), [[WORKER, false]]);
+  on.cluster.gap();
+  tell(on, heartbeats(20, 30, 1));
+  assert.deepEqual(upAt(on, 31), [[WORKER, true]]);
+  tell(on, [[32, signal('worker-offline', { processed: 1 })]]);
+  tell(on, [[34, signal('worker-online', { active: 1, processed: 1 })]]);
+  assert.deepEqual(upAt(on, 36), [[WORKER, true]]);
+  tell(on, [[38, signal('worker-offline', { processed: 1 })]]);
+  assert.deepEqual(upAt(on, 45), [[WORKER, false]]);
+  assert.deepEqual(news(on), [GOODBYE, GOODBYE]);
+});
+
 test('a container that comes back after its goodbye loses what it was running only when it is forgotten', () => {
   for (const pid of [17, 18]) {
     const on = watch();

@@ -169,13 +169,13 @@ const TABLE: readonly Case[] = [
     reading: { up: true, active: 1 },
   },
   {
-    what: 'it sends a heartbeat after its worker-offline',
+    what: 'it sends a heartbeat after its worker-offline, as gevent does',
     events: [
       [0, offline()],
       [2_000, heartbeat(2)],
     ],
     atMs: 2_000 + windowMs,
-    reading: { up: true, active: 2 },
+    reading: GONE,
   },
   {
     what: 'it is silent for just the timeout and the retention',
