@@ -73,7 +73,8 @@ export function createSelfRecorder(meter: Meter, read: () => SelfReadings): Self
   };
 }
 
-function record({ add, histogramSeries }: Instruments<Table>, event: SelfEvent): void {
+function record(instruments: Instruments<Table>, event: SelfEvent): void {
+  const { add } = instruments;
   const { service } = event;
   switch (event.kind) {
     case 'input-dropped':
@@ -98,13 +99,7 @@ function record({ add, histogramSeries }: Instruments<Table>, event: SelfEvent):
       add('celery_otel.lost.refuted', [service]);
       break;
     case 'export-finished':
-      add('celery_otel.exports', [service, event.outcome]);
-      // Also if 0: a counter that starts with the first rejection has no rate.
-      add('celery_otel.export.points', [service], event.points);
-      add('celery_otel.export.points.rejected', [service], event.rejectedPoints);
-      histogramSeries('celery_otel.export.duration', [service, event.outcome]).record(
-        event.durationMs / 1000,
-      );
+      recordExport(instruments, event);
       break;
     case 'defect':
       add('celery_otel.defects', [service, event.where]);
@@ -130,6 +125,17 @@ function record({ add, histogramSeries }: Instruments<Table>, event: SelfEvent):
     default:
       event satisfies never;
   }
+}
+
+function recordExport(
+  { add, histogramSeries }: Instruments<Table>,
+  { service, outcome, points, rejectedPoints, durationMs }: Extract<SelfEvent, { kind: 'export-finished' }>,
+): void {
+  add('celery_otel.exports', [service, outcome]);
+  // Also if 0: a counter that starts with the first rejection has no rate.
+  add('celery_otel.export.points', [service], points);
+  add('celery_otel.export.points.rejected', [service], rejectedPoints);
+  histogramSeries('celery_otel.export.duration', [service, outcome]).record(durationMs / 1000);
 }
 
 /** Series are looked up once, because this runs for every event. */
