@@ -77,7 +77,7 @@ export function applyEvent(context: LifeContext, event: HeldEvent): void {
 function received(context: LifeContext, event: HeldEvent): void {
   const { task, name } = event;
   const sending = sendingOf(task, name, event.retries);
-  markEarlier(event, name);
+  markEarlier(context, event, name);
   const run = beginRun(context, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
@@ -93,12 +93,13 @@ function received(context: LifeContext, event: HeldEvent): void {
 }
 
 /** What a `task-received` means for earlier runs of the task that have not ended. */
-function markEarlier({ task, instance }: HeldEvent, name: string): void {
+function markEarlier(context: LifeContext, { task, instance }: HeldEvent, name: string): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     // `replace` sends another task with the same uuid, and its own run never ends.
     const { task: earlier } = run.identity;
     if (name !== '' && earlier !== UNKNOWN && earlier !== name) run.standing = 'replaced';
     else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
+    else if (run.standing === 'lost' && run.instance !== instance) refute(context, task, run);
   }
 }
 
@@ -170,10 +171,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
   // A task may be revoked before it starts.
   if (run.hasStarted || event.type !== 'task-revoked') run.instance.counts?.ended(run, event.clock);
   context.tasks.closeRun(task, run);
-  if (run.standing === 'lost') {
-    task.lost = false;
-    context.observe({ kind: 'loss-refuted', run: run.identity });
-  }
+  if (run.standing === 'lost') refute(context, task, run);
   // The task that replaced these has ended, so they are over too.
   closeReplaced(context.tasks, task);
   task.over = isFinal(event);
@@ -186,6 +184,13 @@ function ended(context: LifeContext, event: HeldEvent): void {
     task.revoked = true;
   }
   observeEnd(context, event, run);
+}
+
+/** The task of a lost run has ended after all, or was delivered again. */
+function refute({ observe }: LifeContext, task: Task, run: Run): void {
+  task.lost = false;
+  run.standing = 'gone';
+  observe({ kind: 'loss-refuted', run: run.identity });
 }
 
 function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {

@@ -306,6 +306,34 @@ test('a redelivered task is not lost, whether it has ended or not', () => {
   assert.deepEqual(news(on), [SILENCE]);
 });
 
+test('a lost task that is delivered again later refutes the loss, once', () => {
+  for (const [what, other, atS] of [
+    ['another worker', W2, 150],
+    ['its successor', { pid: 18 }, 30],
+    ['its successor with the same pid', { pid: 17 }, 30],
+  ] as const) {
+    const on = watch();
+    tell(on, [
+      ...running('u1', 0),
+      ...heartbeats(2, 4, 1, { clock: 9 }),
+      [8, signal('worker-online', other)],
+    ]);
+    tell(on, heartbeats(10, atS - 2, 0, { ...other, processed: 0, clock: 2 }));
+    upAt(on, atS - 1);
+    assert.deepEqual(news(on).slice(0, 1), [LOST], what);
+    tell(on, [[atS, received({ ...of('u1'), ...other, clock: 3 })]]);
+    upAt(on, atS + 2);
+    assert.deepEqual(news(on), ['loss-refuted shop.pay orders w1@shop'], what);
+    tell(on, [
+      [atS + 3, started({ ...of('u1'), ...other, clock: 4 })],
+      [atS + 4, succeeded({ ...of('u1'), ...other, clock: 5 })],
+      [atS + 5, succeeded({ ...of('u1'), clock: 99 })],
+    ]);
+    upAt(on, atS + 7);
+    assert.deepEqual(news(on), [], what);
+  }
+});
+
 test('a task that ran before a gap may have ended in it, and is not lost with its worker', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);

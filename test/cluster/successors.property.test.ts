@@ -182,9 +182,18 @@ for (const [when, [variation, ...bounds]] of Object.entries(VARIATIONS)) {
   });
 }
 
-test('nothing that was missed makes a loss be taken back', () => {
-  for (const story of fc.sample(randomStory(true), { numRuns: 1_000, seed: SEED }))
-    assert.equal(findOut(story).found.refuted, 0);
+test('nothing that was missed makes a true loss be taken back', () => {
+  for (const story of fc.sample(randomStory(true), { numRuns: 1_000, seed: SEED })) {
+    const { found, truth } = findOut(story);
+    // A task that is delivered again may be lost again.
+    const falsely = found.lost.filter(
+      (task, at) => !truth.lost.includes(task) || found.lost.indexOf(task) < at,
+    );
+    assert.ok(
+      found.refuted <= falsely.length,
+      `${found.refuted} refuted of ${found.lost}, true: ${truth.lost}`,
+    );
+  }
 });
 
 test('no more than one in a hundred stories with missed events has a false loss', () => {
