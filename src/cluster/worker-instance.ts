@@ -182,9 +182,7 @@ export class WorkerInstance {
     for (const event of successor.#held) event.holder = successor;
   }
 
-  /**
-   * The table drops it. Its runs may still refer to it, so it keeps its identity and its last state, and nothing else.
-   */
+  /** The table drops it. Its runs may still refer to it, so it keeps its identity and its last state only. */
   drop(why: 'retired' | 'evicted'): void {
     this.dropped = why;
     for (const event of this.#held) event.holder = undefined;
