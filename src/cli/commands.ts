@@ -2,7 +2,6 @@
  * The table of commands, and their dispatch. A command's code is loaded when it is called, so that help loads neither the
  * SDK nor a broker client.
  */
-
 import { type OptionCommand, optionRows } from '../config/options.ts';
 import { optionsHelp } from '../config/show/option-docs.ts';
 import { CeleryOtelError } from '../errors.ts';

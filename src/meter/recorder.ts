@@ -108,7 +108,7 @@ interface ErrorSeries {
   runtime?: HistogramSeries;
 }
 
-/** With this many identities and error types the cache is cleared: in a flood each run has its own names, kept here. */
+/** The cache is cleared at this many identities and error types: in a flood each run brings names of its own. */
 const KEPT_MAX = 30_000;
 
 class ObservationRecorder {
