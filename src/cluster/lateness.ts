@@ -23,7 +23,7 @@ export const RESTART_MS = 5000;
  */
 export const EXPECTED_MS = 24 * 3_600_000;
 
-/** For how long it is expected whatever its ETA: an ETA in the year 9999 must not keep it for ever. */
+/** For how long without an event, whatever its ETA: an ETA in the year 9999 must not keep it for ever. */
 export const SCHEDULED_MS_MAX = 30 * 24 * 3_600_000;
 
 /** How much later an end may be reported again. Celery does so at once, unless the broker was away. */

@@ -19,12 +19,12 @@ export type RunOutlook = 'running' | 'waiting' | 'scheduled' | 'doubted' | 'gone
 export type SendingOutlook = Extract<RunOutlook, 'waiting' | 'scheduled' | 'none'>;
 
 /** Whether no event of a task has arrived for as long as a run of it is expected. */
-export function isSilent(lastEventMs: number, listenedMs: number): boolean {
-  return hasPassed(EXPECTED_MS, lastEventMs, listenedMs);
+export function isSilent(silentMs: number): boolean {
+  return silentMs >= EXPECTED_MS;
 }
 
-/** @param silent see `isSilent` */
-export function runOutlook(run: Run, task: Task, silent: boolean, at: OutlookMoment): RunOutlook {
+/** @param silentMs how long ago the last event of the task arrived */
+export function runOutlook(run: Run, task: Task, silentMs: number, at: OutlookMoment): RunOutlook {
   if (!run.isExpected) return 'none';
   if (run.hasStarted) return 'running';
   // Events may have been missed: only another event can show whether it still waits.
@@ -32,27 +32,29 @@ export function runOutlook(run: Run, task: Task, silent: boolean, at: OutlookMom
   // Another worker has the task.
   if (task.over || run.standing === 'redelivered') return 'gone';
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
+  // A worker that is known keeps it, whatever its ETA.
+  if (run.instance.dropped !== undefined && isForgotten(run.sinceMs, silentMs, at.wallMs)) return 'doubted';
   // Without an ETA it waits, however wrong the worker's clock is.
-  if (run.stage === 'scheduled' && run.sinceMs > at.wallMs) return 'scheduled';
-  if (silent && run.instance.dropped !== undefined && hasPassed(EXPECTED_MS, run.sinceMs, at.wallMs))
-    return 'doubted';
-  return 'waiting';
+  return run.stage === 'scheduled' && run.sinceMs > at.wallMs ? 'scheduled' : 'waiting';
 }
 
-/** @param silent see `isSilent` */
+/** @param silentMs how long ago the last event of the task arrived */
 export function sendingOutlook(
   sending: Sending,
   task: Task,
-  silent: boolean,
+  silentMs: number,
   at: OutlookMoment,
 ): SendingOutlook {
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
   const isDelayed = etaMs > sentMs;
-  const isForgotten =
-    hasPassed(EXPECTED_MS, etaMs, at.wallMs) || hasPassed(SCHEDULED_MS_MAX, sentMs, at.wallMs);
-  if (silent && (!isDelayed || isForgotten)) return 'none';
+  if (isDelayed ? isForgotten(etaMs, silentMs, at.wallMs) : isSilent(silentMs)) return 'none';
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';
+}
+
+/** Whether a task that no worker has is no longer expected: long after it was due, or whatever its ETA. */
+function isForgotten(dueMs: number, silentMs: number, nowMs: number): boolean {
+  return silentMs >= SCHEDULED_MS_MAX || (isSilent(silentMs) && hasPassed(EXPECTED_MS, dueMs, nowMs));
 }
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {

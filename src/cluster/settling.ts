@@ -96,25 +96,25 @@ class Settling {
 
   #settleTask(task: Task): void {
     const { tasks } = this.#settled;
-    const silent = isSilent(tasks.lastEventMs(task), this.#listenedMs);
-    let more = !task.over && !silent && task.runs === undefined && task.sendings === undefined;
+    const silentMs = this.#listenedMs - tasks.lastEventMs(task);
+    let more = !task.over && !isSilent(silentMs) && task.runs === undefined && task.sendings === undefined;
     for (let run = task.runs; run !== undefined; run = run.next) {
-      if (this.#settleRun(task, run, silent)) more = true;
+      if (this.#settleRun(task, run, silentMs)) more = true;
     }
     for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
-      const outlook = sendingOutlook(sending, task, silent, this.#at);
+      const outlook = sendingOutlook(sending, task, silentMs, this.#at);
       if (outlook === 'none') continue;
       more = true;
       if (outlook === 'waiting') this.#use(sending.queue || UNKNOWN, false);
     }
     if (more || task.held !== undefined) return;
-    if (silent) tasks.giveUp(task);
+    if (isSilent(silentMs)) tasks.giveUp(task);
     else tasks.expectMore(task, false);
   }
 
   /** @returns whether its end is expected */
-  #settleRun(task: Task, run: Run, silent: boolean): boolean {
-    const outlook = runOutlook(run, task, silent, this.#at);
+  #settleRun(task: Task, run: Run, silentMs: number): boolean {
+    const outlook = runOutlook(run, task, silentMs, this.#at);
     if (run.isExpected) this.#assign(task, run);
     switch (outlook) {
       case 'running': {
@@ -133,7 +133,7 @@ class Settling {
         run.standing = outlook;
         return false;
       case 'none':
-        return isRefutable(task, run) && !silent;
+        return isRefutable(task, run) && !isSilent(silentMs);
     }
   }
 

@@ -5,7 +5,7 @@
 import { secondsBetween } from './clock-skew.ts';
 import type { Moment } from './moment.ts';
 import { type ClusterView, UNKNOWN, type WorkerReading } from './observation.ts';
-import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
+import { type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
 import { QueueAges } from './queue-ages.ts';
 import type { QueueTable } from './queue-table.ts';
 import { inSteps, type Steps } from './steps.ts';
@@ -71,9 +71,9 @@ class Viewing {
   }
 
   #look(task: Task): void {
-    const silent = isSilent(this.#viewed.tasks.lastEventMs(task), this.#listenedMs);
+    const silentMs = this.#listenedMs - this.#viewed.tasks.lastEventMs(task);
     for (let run = task.runs; run !== undefined; run = run.next) {
-      const outlook = runOutlook(run, task, silent, this.#at);
+      const outlook = runOutlook(run, task, silentMs, this.#at);
       if (outlook === 'running') this.#ages.running(run.identity.queue, run.plausibleSinceMs);
       else if (outlook === 'scheduled') this.#waitingOf(run.instance).scheduled += 1;
       else if (outlook === 'waiting') {
@@ -83,7 +83,7 @@ class Viewing {
       }
     }
     for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
-      if (sendingOutlook(sending, task, silent, this.#at) !== 'waiting') continue;
+      if (sendingOutlook(sending, task, silentMs, this.#at) !== 'waiting') continue;
       this.#ages.waiting(sending.queue || UNKNOWN, sending.plausibleDueMs);
     }
   }

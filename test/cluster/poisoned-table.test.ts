@@ -339,3 +339,67 @@ test('a task received by a worker that is gone is expected for a day too', () =>
   waitingS(on, T0_MS + 25 * HOUR_MS);
   assert.equal(waitingS(on, T0_MS + 27 * HOUR_MS), undefined);
 });
+
+for (const [what, by] of Object.entries({
+  'a worker that is gone': { hostname: 'w9@x' },
+  'a client, which is no worker': { hostname: 'gen9@x' },
+})) {
+  test(`a task received by ${what} is expected for thirty days at most, whatever its ETA`, () => {
+    const on = watch({ ...KEPT, seriesRetentionMs: HOUR_MS, tasksMax: 10 });
+    for (let index = 0; index < 10; index += 1)
+      tell(on, received({ ...by, uuid: `x${index}`, etaMs: YEAR_9999_MS }), T0_MS);
+    const replaced = (atMs: number, uuid: string) => {
+      on.cluster.collect(atMs);
+      tell(on, sent({ uuid }), atMs);
+      return on.cluster.tables().tasks.evicted;
+    };
+    on.cluster.collect(T0_MS + SECOND_MS);
+    assert.equal(replaced(T0_MS + 30 * DAY_MS - HOUR_MS, 'y1'), 1, 'it was still expected');
+    for (let index = 2; index <= 10; index += 1) replaced(T0_MS + 30 * DAY_MS, `y${index}`);
+    assert.equal(on.cluster.tables().tasks.evicted, 1);
+  });
+}
+
+test('a living worker keeps its tasks until their ETA, even if it was cut off for an hour', () => {
+  const on = watch({ seriesRetentionMs: 2 * HOUR_MS, tasksMax: 100 });
+  const etaMs = T0_MS + 60 * DAY_MS;
+  for (let index = 0; index < 50; index += 1) tell(on, received({ uuid: `x${index}`, etaMs }), T0_MS);
+  const scheduled = (atMs: number) => {
+    on.cluster.apply(signal('worker-heartbeat', { timestampMs: atMs, clock: atMs - T0_MS }), atMs);
+    return on.cluster.collect(atMs).workers.map((worker) => worker.scheduled);
+  };
+  for (let hour = 1; hour < 60 * 24; hour += hour % 50 === 0 ? 1 : 0.5) {
+    const atMs = T0_MS + hour * HOUR_MS;
+    // Others end meanwhile, and fill the table.
+    tell(on, failed('KeyError', { uuid: `y${hour}` }), atMs);
+    assert.deepEqual(scheduled(atMs), [50], `after ${hour} hours`);
+  }
+  assert.deepEqual(
+    on.cluster.collect(etaMs - HOUR_MS / 4).workers.map(({ up }) => up),
+    [false],
+    'silent',
+  );
+  assert.deepEqual(scheduled(etaMs - 1), [50]);
+  assert.equal(on.cluster.tables().tasks.evicted, 0);
+});
+
+test('in a table full of scheduled tasks of a made-up worker that lives, ends count once and new tasks get in', () => {
+  const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+  const by = { hostname: 'w9@x', etaMs: YEAR_9999_MS };
+  flood(on, 0, TASKS_MAX, T0_MS, (uuid) => received({ uuid, ...by }));
+  const beat = (atMs: number) =>
+    on.cluster.apply({ ...signal('worker-heartbeat', { hostname: 'w9@x' }), timestampMs: atMs }, atMs);
+  let atMs = T0_MS;
+  for (let round = 0; round < 3; round += 1) {
+    beat(atMs + 60 * SECOND_MS);
+    on.cluster.collect(atMs + 60 * SECOND_MS);
+    on.news();
+    atMs = failTwice(on, `honest ${round} `, atMs + 61 * SECOND_MS);
+    beat(atMs);
+    on.cluster.collect(atMs);
+    assert.deepEqual(failures(on), ALL_WELL);
+    assert.equal(on.cluster.tables().tasks.size, TASKS_MAX);
+    // They go on arriving.
+    flood(on, 0, TASKS_MAX, atMs + SECOND_MS, (uuid) => received({ uuid: `${round} ${uuid}`, ...by }));
+  }
+});
