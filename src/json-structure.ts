@@ -14,9 +14,12 @@ const CLOSE_OBJECT = 0x7d;
 
 export interface StructureLimits {
   readonly depthMax: number;
-  readonly tokensMax: number;
+  readonly tokensMax?: number;
+  /** Bytes outside of strings: a number of hundreds of digits takes as long to parse as many tokens. */
+  readonly unquotedMax?: number;
 }
 
+/** Too many bytes outside of strings are `too-many-tokens` too. */
 export type Excess = 'nested-too-deep' | 'too-many-tokens';
 
 /**
@@ -24,13 +27,17 @@ export type Excess = 'nested-too-deep' | 'too-many-tokens';
  * so that an empty list counts twice.
  * @param text in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
  */
-export function excessOf(text: Uint8Array, { depthMax, tokensMax }: StructureLimits): Excess | undefined {
+export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | undefined {
+  const { depthMax, tokensMax = Infinity, unquotedMax = Infinity } = limits;
   let depth = 0;
   let tokens = 1;
+  let quoted = 0;
   for (let at = 0; at < text.length; at += 1) {
     switch (text[at]) {
       case QUOTE:
+        quoted -= at;
         at = endOfString(text, at);
+        quoted += at + 1;
         break;
       case OPEN_LIST:
       case OPEN_OBJECT:
@@ -50,7 +57,7 @@ export function excessOf(text: Uint8Array, { depthMax, tokensMax }: StructureLim
         break;
     }
   }
-  return undefined;
+  return text.length - quoted > unquotedMax ? 'too-many-tokens' : undefined;
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */

@@ -35,6 +35,21 @@ test('a body with the maximum number of tokens is accepted, one more is not', ()
   assert.equal(excess(names(tokens.max / 2)), 'too-many-tokens');
 });
 
+test('bytes outside of strings are limited if that is requested, whatever they are', () => {
+  const isWithin = (text: string, unquotedMax: number) =>
+    excessOf(Buffer.from(text), { ...LIMITS, unquotedMax }) === undefined;
+  for (const [text, unquoted] of [
+    ['12345', 5],
+    ['  1', 3],
+    ['"1234"', 0],
+    ['{"a":"\\"234"}', 3],
+    ['["12", 1.5e300 ,"\\\\"]', 13],
+  ] as const) {
+    assert.ok(isWithin(text, unquoted), text);
+    assert.ok(unquoted === 0 || !isWithin(text, unquoted - 1), text);
+  }
+});
+
 test('brackets in a string are not structure', () => {
   for (const inside of ['[', '{', ',', ':', '\\"[', '\\\\\\",', '一,', '\\u005b{']) {
     assert.equal(

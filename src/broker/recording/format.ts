@@ -17,7 +17,7 @@ const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
 /** Larger bodies are in base64, which has a predictable size: a byte of text may take six in JSON. */
 const READABLE_BODY_BYTES_MAX = 64 * 1024;
-const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, tokensMax: LINE_LIMITS.line_tokens.max };
+const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, unquotedMax: LINE_LIMITS.line_structure.max };
 
 /** The first line. @param recordedAtMs when the recording began, epoch ms */
 export function encodeHeader(recordedAtMs: number): string {
@@ -102,7 +102,7 @@ function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<s
   if (!isUtf8(line)) return failed('is not UTF-8');
   const excess = excessOf(line, STRUCTURE);
   if (excess === 'nested-too-deep') return failed(`is nested more than ${STRUCTURE.depthMax} deep`);
-  if (excess !== undefined) return failed(`has more than ${STRUCTURE.tokensMax} values and names`);
+  if (excess !== undefined) return failed(`has more than ${STRUCTURE.unquotedMax} bytes outside of strings`);
   let value: unknown;
   try {
     value = JSON.parse(line.toString('utf8'));

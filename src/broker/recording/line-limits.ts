@@ -17,10 +17,12 @@ export const LINE_LIMITS = {
     max: 80,
     meaning: 'Depth of lists and objects. Only those of the headers count, since a body is text there.',
   },
-  line_tokens: {
-    unit: '{token}',
-    max: 24 * 1024,
-    meaning: 'Values and names. Headers that are recorded have fewer.',
+  line_structure: {
+    unit: 'By',
+    // The headers as JSON, the names and arrivedAtMs.
+    max: HEADERS_MAX + 1024,
+    meaning:
+      'Bytes outside of strings, such as numbers. Only those of the headers count, since all else is text there.',
   },
   recorded_headers: {
     unit: '{character}',

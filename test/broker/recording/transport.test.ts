@@ -178,7 +178,7 @@ test('a line that would take long to parse ends the replay with file and line nu
   const path = fileOf(t, HEADER, lineOf(0), wide, lineOf(0));
   const turnMs = await longestTurnMs(async () => {
     const { session } = replay(t, path, 'max');
-    const reason = `${path}, line 3: has more than 24576 values and names`;
+    const reason = `${path}, line 3: has more than 33792 bytes outside of strings`;
     assert.deepEqual(await session.ended, { kind: 'unusable', reason });
     assert.equal(messagesOf(session.log).length, 1);
   });
