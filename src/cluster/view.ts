@@ -45,25 +45,25 @@ class Viewing {
   /** Refreshed with each step. */
   #at: OutlookMoment;
   readonly #waiting = new Map<WorkerInstance, Waiting>();
-  readonly #ages = new QueueAges();
+  readonly #ages: QueueAges;
 
   constructor(viewed: Viewed, now: () => Moment) {
     this.#viewed = viewed;
     this.#now = now;
     this.#listenedMs = now().listenedMs;
+    this.#ages = new QueueAges(viewed.queues.known(this.#listenedMs));
     this.#at = this.#readAt();
   }
 
   *view(): Steps<ClusterView> {
-    const { tasks, workers, queues } = this.#viewed;
+    const { tasks, workers } = this.#viewed;
     const readings: WorkerReading[] = [];
     for (const _ of tasks.unfinished.walk(TASKS_PER_STEP, (task) => this.#look(task))) {
       yield;
       this.#at = this.#readAt();
     }
     yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => readings.push(this.#workerReading(worker)));
-    const known = queues.known(this.#listenedMs);
-    return { workers: readings, queues: this.#ages.readings(known, this.#now().wallMs) };
+    return { workers: readings, queues: this.#ages.readings(this.#now().wallMs) };
   }
 
   #readAt(): OutlookMoment {

@@ -380,6 +380,19 @@ test('queues with their own ages are bounded, and all others share the age of th
   assert.deepEqual(queues.at(-1), { queue: 'other', waitingAgeS: 30.999, runningAgeS: 0 });
 });
 
+test('a queue whose tasks a worker has reported keeps its name, however many others there are', () => {
+  const on = watch({ tasksMax: 30_000 });
+  tell(on, [[0, sent({ uuid: 'first' })], ...running('first', 0), [1, succeeded({ uuid: 'first' })]]);
+  on.cluster.collect(T0_MS + 2_000);
+  for (let index = 0; index < 20_000; index += 1) {
+    const timestampMs = T0_MS + 3_000;
+    on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}`, timestampMs }), timestampMs);
+  }
+  tell(on, [[4, sent({ uuid: 'next' })]]);
+  const { queues } = collectAt(on, 10);
+  assert.deepEqual(queues[0], { queue: 'orders', waitingAgeS: 6, runningAgeS: 0 });
+});
+
 test('ages are computed at the end of a collection, however long it took', () => {
   const { cluster } = watch({ tasksMax: 10_000 });
   for (let index = 0; index < 5_000; index += 1) cluster.apply(sent({ uuid: `u${index}` }), T0_MS);
