@@ -201,7 +201,12 @@ const ROOMS: readonly Room[] = [
   },
   { ...NOTHING, path: 'errors.ts', holds: 'the errors a caller may meet' },
   { ...NOTHING, path: 'version.ts', holds: 'the version' },
-  { ...NOTHING, path: 'json-structure.ts', holds: 'how deep and how long a JSON text is', pure: true },
+  {
+    ...NOTHING,
+    path: 'json-structure.ts',
+    holds: 'the characters of JSON, and how deep and how long a text is',
+    pure: true,
+  },
   { ...NOTHING, path: 'map-key.ts', holds: 'keys for texts from outside', pure: true },
   { ...NOTHING, path: 'near-miss.ts', holds: 'the word that was probably meant', pure: true },
   { ...NOTHING, path: 'printable.ts', holds: 'text that is fit to be shown', pure: true },

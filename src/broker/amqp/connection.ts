@@ -11,10 +11,8 @@ import { VERSION } from '../../version.ts';
 import type { AmqpUrl, BrokerTls } from '../broker-url.ts';
 import { paceReading, type ReadingObserver } from '../paced-reading.ts';
 import { pause } from '../pause.ts';
-import { guardBodies } from './bodies.ts';
+import { type DeliveryOptions, readDeliveries } from './deliveries.ts';
 import { Refusal } from './failure.ts';
-import { guardHeaders } from './headers.ts';
-import { paceFrames } from './pace.ts';
 
 /** The peer may be gone: a close waits no longer than this for its reply. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -34,12 +32,14 @@ const CLIENT_PROPERTIES = {
  * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal.
  * @param bodyBytesMax larger bodies are dropped
  * @param observer follows what arrives from the broker
+ * @param onDelivery gets what is delivered to the consumer with our tag; amqplib does not see it
  */
 export async function openConnection(
   url: AmqpUrl,
   { heartbeatS, bodyBytesMax }: { readonly heartbeatS: number; readonly bodyBytesMax: number },
   signal: AbortSignal,
   observer: ReadingObserver,
+  onDelivery: DeliveryOptions['onDelivery'],
 ): Promise<ChannelModel> {
   const socketOptions = {
     ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),
@@ -68,9 +68,7 @@ export async function openConnection(
     throw new Error('amqplib does not read from the stream of its connection');
   }
   const hasTime = paceReading(connection.stream, observer);
-  guardHeaders(connection);
-  guardBodies(connection, bodyBytesMax);
-  paceFrames(connection, connection.stream, hasTime);
+  readDeliveries(connection, { stream: connection.stream, bodyBytesMax, hasTime, onDelivery });
   return model;
 }
 

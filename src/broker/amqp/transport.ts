@@ -2,7 +2,7 @@
  * The transport for RabbitMQ and other AMQP 0-9-1 brokers: one connection, and our own queue bound to Celery’s event
  * exchange. It runs one session and reports why it ended; it never decides whether another follows.
  */
-import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import type { Channel, ChannelModel } from 'amqplib';
 import { reasonOf } from '../../errors.ts';
 import type {
   AmqpSettings,
@@ -17,8 +17,8 @@ import type {
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { closeConnection, isListening, openConnection } from './connection.ts';
+import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
-import { rawMessage } from './message.ts';
 import { bindOwnQueue, ensureExchange } from './topology.ts';
 
 export function createAmqpTransport(settings: AmqpSettings, listening: ListeningClock): Transport {
@@ -100,10 +100,11 @@ class AmqpSession implements Session {
       const { heartbeatS, eventExchange } = this.#settings;
       const { bodyBytesMax } = this.#options;
       const limits = { heartbeatS, bodyBytesMax };
-      const model = await openConnection(this.#url, limits, this.#socket.signal, {
-        onRead: (upMs) => this.#noteRead(upMs),
+      const observer = {
+        onRead: (upMs: number) => this.#noteRead(upMs),
         takesMore: () => this.#early === undefined,
-      });
+      };
+      const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
       this.#model = model;
       model.on('error', (error) => this.#broken(error));
       model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
@@ -116,7 +117,7 @@ class AmqpSession implements Session {
       const queue = await bindOwnQueue(channel, this.#settings);
       const ask = await this.#prepareProof(model, channel, queue);
       // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
-      await channel.consume(queue, (message) => this.#receive(message), { noAck: true });
+      await channel.consume(queue, this.#cancelled, { noAck: true, consumerTag: CONSUMER_TAG });
       this.#becomeOpen(ask);
     } catch (error) {
       this.#broken(error);
@@ -165,18 +166,22 @@ class AmqpSession implements Session {
     };
   }
 
-  #receive(message: ConsumeMessage | null): void {
-    if (message === null) {
-      this.#broken(new Error('the broker cancelled our subscription: the queue was deleted'));
-      return;
-    }
+  readonly #receive: DeliveryOptions['onDelivery'] = (route, properties, body) => {
     this.#noteProof();
+    const { exchange, routingKey } = route;
     // Our own: events come by another exchange.
-    if (message.fields.exchange === '') return;
-    const raw = rawMessage(message, this.#readAtMs);
-    if (this.#deliver === undefined) this.#early = raw;
-    else this.#handOver(raw);
-  }
+    if (exchange === '') return;
+    const { contentType, contentEncoding, headers } = properties;
+    const arrivedAtMs = this.#readAtMs;
+    const message = { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body };
+    if (this.#deliver === undefined) this.#early = message;
+    else this.#handOver(message);
+  };
+
+  /** All that amqplib has for our consumer: our messages do not pass through it. */
+  readonly #cancelled = (): void => {
+    this.#broken(new Error('the broker cancelled our subscription: the queue was deleted'));
+  };
 
   #handOver(message: RawMessage): void {
     const { listenedMs, steadyMs } = this.#listening;

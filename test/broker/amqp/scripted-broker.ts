@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { CONSUMER_TAG } from '../../../src/broker/amqp/deliveries.ts';
 import { long, longText, method, short, shortText } from './frames.ts';
 
 const CHANNEL = 1;
@@ -20,7 +21,7 @@ export interface ScriptedBroker {
 
 /** A message: the method that announces it, and these frames. */
 export function deliver(frames: Buffer): Buffer {
-  const announced = [shortText('tag'), Buffer.alloc(9), shortText('celeryev'), shortText('task.sent')];
+  const announced = [shortText(CONSUMER_TAG), Buffer.alloc(9), shortText('celeryev'), shortText('task.sent')];
   return Buffer.concat([method(CHANNEL, 60, 60, ...announced), frames]);
 }
 
@@ -35,7 +36,7 @@ const ANSWERS = new Map<string, (channel: number) => Buffer>([
   ['50.10', (channel) => method(channel, 50, 11, shortText('queue'), long(0), long(0))],
   ['50.20', (channel) => method(channel, 50, 21)],
   ['60.10', (channel) => method(channel, 60, 11)],
-  [CONSUME, (channel) => method(channel, 60, 21, shortText('tag'))],
+  [CONSUME, (channel) => method(channel, 60, 21, shortText(CONSUMER_TAG))],
 ]);
 
 /** @param first sent together with the reply to the subscription */

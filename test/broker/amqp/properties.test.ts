@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { guardHeaders } from '../../../src/broker/amqp/headers.ts';
+import { frameReader } from '../../../src/broker/amqp/frames.ts';
 import type { RawMessage } from '../../../src/broker/broker.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
@@ -297,7 +297,7 @@ describe('a protocol error of the broker still ends the session', { concurrency:
 
 test('an unknown frame reader is refused instead of left unguarded', () => {
   for (const other of [{}, { rest: Buffer.alloc(0) }, { rest: [], recvFrame: () => false }]) {
-    assert.throws(() => guardHeaders(other), /amqplib reads frames/);
+    assert.throws(() => frameReader(other), /amqplib reads frames/);
   }
 });
 

@@ -1,0 +1,47 @@
+/** Where things are in the frames of AMQP 0-9-1 (2.3.5 and 4.2), and amqplib’s reader of frames. It decodes nothing. */
+import type { MessageProperties } from 'amqplib';
+
+/** Of the frames that make a message. */
+export const TYPE = { method: 1, header: 2, body: 3 } as const;
+
+/** Byte offsets; those from the class on are of a content header. */
+export const AT = {
+  channel: 1,
+  size: 3,
+  payload: 7,
+  classId: 7,
+  bodySize: 11,
+  flags: 19,
+  properties: 21,
+} as const;
+const FRAME_END = 206;
+
+/** The part of amqplib’s connection that reads frames. */
+export interface FrameReader {
+  /** Bytes that were read and not decoded yet. */
+  rest: Buffer;
+  /** Takes the next frame off `rest` and decodes it; false if the frame is incomplete. */
+  recvFrame: () => false | { readonly fields?: Partial<MessageProperties> };
+}
+
+/** @throws if amqplib’s internals have changed */
+export function frameReader(connection: object): FrameReader {
+  if (!isFrameReader(connection)) throw new Error('amqplib reads frames in a way that we do not know');
+  return connection;
+}
+
+function isFrameReader(connection: object): connection is FrameReader {
+  return (
+    'rest' in connection &&
+    Buffer.isBuffer(connection.rest) &&
+    'recvFrame' in connection &&
+    typeof connection.recvFrame === 'function'
+  );
+}
+
+/** Where the frame that begins at `at` ends; `at` if it is incomplete or malformed. */
+export function endOfFrame(bytes: Buffer, at: number): number {
+  if (bytes.length < at + AT.payload) return at;
+  const last = at + AT.payload + bytes.readUInt32BE(at + AT.size);
+  return bytes[last] === FRAME_END ? last + 1 : at;
+}

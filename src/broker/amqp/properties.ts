@@ -1,0 +1,138 @@
+/**
+ * Decodes the properties of a message with amqplib, after a check: amqplib throws at headers that it cannot decode, and takes
+ * the value of one named `__proto__` as the prototype of all. Such properties are undecodable, whatever is wrong with them.
+ */
+import { HEADER_LIMITS } from '../header-limits.ts';
+import { AT, type FrameReader } from './frames.ts';
+
+/** What is needed of the properties of a message. */
+export interface Properties {
+  /** '' if absent, as is the encoding. */
+  readonly contentType: string;
+  readonly contentEncoding: string;
+  /** undefined if they cannot be decoded. */
+  readonly headers: Readonly<Record<string, unknown>> | undefined;
+}
+
+const UNDECODABLE: Properties = { contentType: '', contentEncoding: '', headers: undefined };
+const NO_HEADERS: Readonly<Record<string, unknown>> = Object.freeze({});
+
+const HAS = { contentType: 0x8000, contentEncoding: 0x4000, headers: 0x2000 } as const;
+
+const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
+/** amqplib takes 10 ms to decode a header frame full of names. */
+const VALUES_MAX = HEADER_LIMITS.header_values.max;
+const PROTOTYPE = '__proto__';
+
+/** Cached properties; a cluster has one for each worker. Those of Celery are shorter. */
+const KNOWN_MAX = 1000;
+const KNOWN_BYTES_MAX = 160;
+
+/** Types of a fixed length. */
+const VALUE_BYTES: ReadonlyMap<number, number> = new Map(
+  Object.entries({ V: 0, t: 1, b: 1, B: 1, s: 2, u: 2, I: 4, i: 4, f: 4, D: 5, d: 8, l: 8, L: 8, T: 8 }).map(
+    ([tag, bytes]) => [code(tag), bytes],
+  ),
+);
+/** Types that begin with their length. */
+const [TEXT, BYTES, TABLE, ARRAY] = [code('S'), code('x'), code('F'), code('A')];
+const SIZED: ReadonlySet<number> = new Set([TEXT, BYTES, TABLE, ARRAY]);
+/** py-amqp writes long integers with the first tag; RabbitMQ accepts both, amqplib only the second. */
+const [LONG, LONG_FOR_AMQPLIB] = [code('L'), code('l')];
+
+export class PropertiesDecoder {
+  readonly #reader: FrameReader;
+  readonly #receive: FrameReader['recvFrame'];
+  /** Encoded → decoded: all messages of a worker have the same. */
+  readonly #known = new Map<string, Properties>();
+
+  /** @param receive amqplib’s, which decodes the first frame of what the reader has not decoded yet */
+  constructor(reader: FrameReader, receive: FrameReader['recvFrame']) {
+    this.#reader = reader;
+    this.#receive = receive;
+  }
+
+  /** Those in the content header from `at` to `end`. Afterwards the reader has nothing left to decode. */
+  decode(bytes: Buffer, at: number, end: number): Properties {
+    const isShort = end - at <= KNOWN_BYTES_MAX;
+    const encoded = isShort ? bytes.toString('latin1', at + AT.flags, end - 1) : '';
+    let properties = this.#known.get(encoded);
+    if (properties === undefined) {
+      // A copy: decoded values may share its memory, and would keep the whole chunk alive.
+      properties = this.#decoded(Buffer.from(bytes.subarray(at, end)));
+      if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+      if (isShort) this.#known.set(encoded, properties);
+    }
+    return properties;
+  }
+
+  #decoded(frame: Buffer): Properties {
+    if (!rewriteLongs(frame, frame.length - 1)) return UNDECODABLE;
+    this.#reader.rest = frame;
+    try {
+      const { fields = {} } = this.#receive() || {};
+      const { contentType = '', contentEncoding = '', headers = NO_HEADERS } = fields;
+      return { contentType, contentEncoding, headers };
+    } catch {
+      // Which error amqplib throws varies.
+      return UNDECODABLE;
+    }
+  }
+}
+
+/**
+ * Retags each long integer in the headers for amqplib. Iterative, so nesting cannot exhaust the stack.
+ * @param payloadEnd of the frame
+ * @returns whether the headers are well formed, within the limits, and none is a prototype
+ */
+function rewriteLongs(frame: Buffer, payloadEnd: number): boolean {
+  let at = beginningOfHeaders(frame, payloadEnd);
+  if (at === undefined) return true;
+  const enclosing: { readonly end: number; readonly keyed: boolean }[] = [];
+  // The headers themselves are a table, without a key or tag before it.
+  let tag = TABLE;
+  for (let values = 0; values <= VALUES_MAX; values += 1) {
+    const bytes = VALUE_BYTES.get(tag);
+    if (bytes === undefined) {
+      if (!SIZED.has(tag) || at + 4 > payloadEnd) return false;
+      const end: number = at + 4 + frame.readUInt32BE(at);
+      if (tag === TEXT || tag === BYTES) {
+        at = end;
+      } else {
+        if (enclosing.length === DEPTH_MAX || end > (enclosing.at(-1)?.end ?? payloadEnd)) return false;
+        enclosing.push({ end, keyed: tag === TABLE });
+        at += 4;
+      }
+    } else {
+      at += bytes;
+    }
+    while (at === enclosing.at(-1)?.end) enclosing.pop();
+    const inner = enclosing.at(-1);
+    if (inner === undefined) return true;
+    if (inner.keyed) {
+      const name: number = at + 1;
+      at = name + (frame[at] ?? 0);
+      if (at - name === PROTOTYPE.length && frame.toString('latin1', name, at) === PROTOTYPE) return false;
+    }
+    if (at >= inner.end) return false;
+    tag = frame[at] ?? 0;
+    if (tag === LONG) frame[at] = LONG_FOR_AMQPLIB;
+    at += 1;
+  }
+  return false;
+}
+
+/** undefined if there are none. */
+function beginningOfHeaders(frame: Buffer, payloadEnd: number): number | undefined {
+  const flags = payloadEnd < AT.properties ? 0 : frame.readUInt16BE(AT.flags);
+  if ((flags & HAS.headers) === 0) return undefined;
+  let at: number = AT.properties;
+  for (const text of [HAS.contentType, HAS.contentEncoding]) {
+    if ((flags & text) !== 0) at += 1 + (frame[at] ?? 0);
+  }
+  return at;
+}
+
+function code(tag: string): number {
+  return tag.charCodeAt(0);
+}
