@@ -3,7 +3,7 @@
  * another process has replaced it, and which of two that share a pid sent an event. Pure.
  */
 import type { HeldWorkerEvent } from './held-worker-events.ts';
-import { hasPassed, LATE_EVENTS_MS } from './lateness.ts';
+import { hasPassed, LATE_EVENTS_MS, RESTART_MS } from './lateness.ts';
 
 /** The proof that another process has started. */
 export interface Restart {
@@ -24,6 +24,14 @@ const CLEARLY_CLOSER = 10;
 export function belongsToOlder(processed: number, older = 0, newer = 0): boolean {
   const newerGrowth = processed - newer;
   return newerGrowth > CLEARLY_CLOSER && (processed - older) * CLEARLY_CLOSER < newerGrowth;
+}
+
+/** Whether the last event before a `worker-online` is a `worker-offline` from long before. */
+export function isLongAfterGoodbye(online: HeldWorkerEvent, last: HeldWorkerEvent | undefined): boolean {
+  if (last?.type !== 'worker-offline') return false;
+  // A worker that had lost its own connection sends its old worker-offline once it is back.
+  const passedMs = online.arrivedAtMs - last.arrivedAtMs;
+  return Math.min(online.timestampMs - last.timestampMs, passedMs) > RESTART_MS;
 }
 
 export class StrayEvents {

@@ -77,7 +77,6 @@ export function applyEvent(context: LifeContext, event: HeldEvent): void {
 function received(context: LifeContext, event: HeldEvent): void {
   const { task, name } = event;
   const sending = sendingOf(task, name, event.retries);
-  markEarlier(context, event, name);
   const run = beginRun(context, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
@@ -92,7 +91,7 @@ function received(context: LifeContext, event: HeldEvent): void {
   });
 }
 
-/** What a `task-received` means for earlier runs of the task that have not ended. */
+/** What a new run means for earlier ones of the task that have not ended. */
 function markEarlier(context: LifeContext, { task, instance }: HeldEvent, name: string): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     // `replace` sends another task with the same uuid, and its own run never ends.
@@ -115,6 +114,7 @@ function sendingOf(task: Task, name: string, retries: number): Sending | undefin
 function beginRun(context: LifeContext, event: HeldEvent, name: string, sending: Sending | undefined): Run {
   const { task, instance } = event;
   const { tasks, workers, names } = context;
+  markEarlier(context, event, name);
   const taskName = name || sending?.name || task.name;
   // A task that is redelivered, or retried without an event, stays in its queue.
   const before = taskName === task.name ? task.queue : '';

@@ -11,12 +11,13 @@ import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from 
 import type { Observe } from './observation.ts';
 import { isBefore, isEarlier, type Stamped } from './process-order.ts';
 import { StartTally } from './start-tally.ts';
-import { belongsToOlder, type Restart, StrayEvents } from './stray-events.ts';
+import { belongsToOlder, isLongAfterGoodbye, type Restart, StrayEvents } from './stray-events.ts';
 
 /** What all instances share. */
 export interface InstanceContext {
   /** How much later than an event an earlier one may arrive, ms. */
   readonly windowMs: number;
+  readonly lostTimeoutMs: number;
   readonly observe: Observe;
   /** Called when an event is applied early, for lack of room. */
   readonly onEarly: () => void;
@@ -94,9 +95,15 @@ export class WorkerInstance {
     return hasPassed(this.#context.windowMs + RECONNECT_MS, this.goodbye.arrivedAtMs, listenedMs);
   }
 
-  /** The pool gevent sends heartbeats until its tasks end. On a later connection of ours it may have been online meanwhile. */
-  #comesBack({ type, session }: HeldWorkerEvent): boolean {
-    return type === 'worker-online' || session !== this.goodbye?.session;
+  /**
+   * Its `worker-online` may have been missed. In a warm shutdown the pool gevent goes on sending heartbeats, and receives
+   * and begins tasks that it had prefetched; but it does not idle, and not for ever.
+   */
+  #comesBack({ type, session, active, processed = 0, arrivedAtMs }: HeldWorkerEvent): boolean {
+    if (type === 'worker-online' || session !== this.goodbye?.session) return true;
+    const passedMs = arrivedAtMs - this.goodbye.arrivedAtMs;
+    if (processed > (this.#tally.highest ?? 0)) return passedMs > this.#context.lostTimeoutMs;
+    return passedMs > RESTART_MS && this.active === 0 && active === 0;
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -147,7 +154,8 @@ export class WorkerInstance {
     if (this.#isFromBefore(online)) return false;
     if (this.#hasFallen(online)) return true;
     // On a new connection of ours it may be a reconnect: the worker may have lost the broker as well.
-    return (online.processed ?? 0) === 0 && session === this.lastSession && this.#wentOfflineBefore(online);
+    if ((online.processed ?? 0) > 0 || session !== this.lastSession) return false;
+    return isLongAfterGoodbye(online, this.#held.at(-1) ?? this.goodbye);
   }
 
   /** Whether its sender has started no task while this process had; unless it may be this one’s own `worker-online`. */
@@ -156,14 +164,6 @@ export class WorkerInstance {
     if (processed > 0 || !isOwnPast) return false;
     const hadStarted = this.#held.some((held) => (held.processed ?? 0) > 0) || (this.#tally.highest ?? 0) > 0;
     return hadStarted || (clock >= 0 && clock <= this.arrivals.firstClock);
-  }
-
-  /** Whether the last event before it is a `worker-offline` from long before. */
-  #wentOfflineBefore({ timestampMs, arrivedAtMs }: HeldWorkerEvent): boolean {
-    const last = this.#held.at(-1) ?? this.goodbye;
-    if (last?.type !== 'worker-offline') return false;
-    // A worker that had lost its own connection sends its old worker-offline once it is back.
-    return Math.min(timestampMs - last.timestampMs, arrivedAtMs - last.arrivedAtMs) > RESTART_MS;
   }
 
   /** Another process of this pid started where the clock fell, at that place at the latest. */

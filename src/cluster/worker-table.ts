@@ -44,6 +44,7 @@ export class WorkerTable {
     this.#workers = new WorkerMap(workersMax);
     this.#context = {
       ...context,
+      lostTimeoutMs: settings.lostTimeoutMs,
       onEarly: () => {
         this.#appliedEarly += 1;
       },

@@ -20,6 +20,7 @@ function watched(max = 1_000): {
   let out: string[] = [];
   const context = {
     windowMs,
+    lostTimeoutMs: 0,
     observe: (it: { readonly kind: string; readonly worker?: string; readonly processed?: number }) =>
       out.push(`${it.worker} ${it.processed}`),
     onEarly: () => {},

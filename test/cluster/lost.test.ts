@@ -334,6 +334,36 @@ test('a lost task that is delivered again later refutes the loss, once', () => {
   }
 });
 
+test('whatever is missed of its next run, a lost task that is delivered again refutes the loss', () => {
+  for (const missed of [1, 2]) {
+    for (const other of [W2, { pid: 18 }]) {
+      const on = watch();
+      tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1), [8, signal('worker-online', other)]]);
+      tell(on, heartbeats(10, 150, 0, { ...other, processed: 0 }));
+      upAt(on, 151);
+      assert.deepEqual(news(on).slice(0, 1), [LOST]);
+      const next = [
+        received({ ...of('u1'), ...other, clock: 3 }),
+        started({ ...of('u1'), ...other, clock: 4 }),
+        succeeded({ ...of('u1'), ...other, clock: 5 }),
+      ];
+      tell(
+        on,
+        next.slice(missed).map((event, at) => [152 + at, event] as const),
+      );
+      upAt(on, 156);
+      assert.deepEqual(news(on), ['loss-refuted shop.pay orders w1@shop'], `${missed} missed`);
+    }
+  }
+});
+
+test('a task whose receipt by another worker was missed is not lost with the one it was on', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1), [6, started({ ...of('u1'), ...W2 })]]);
+  upAt(on, 131);
+  assert.deepEqual(news(on), [SILENCE]);
+});
+
 test('a task that ran before a gap may have ended in it, and is not lost with its worker', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);

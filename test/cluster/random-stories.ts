@@ -9,6 +9,8 @@ import { CLOCK_OFF_MS_MAX } from '../../src/celery/numeric-fields.ts';
 import { received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
 import { progress } from './stories.ts';
 
+/** Multiples of it are spread evenly. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
 const BEAT_MS = 2_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -36,6 +38,8 @@ export interface RandomStory {
   /** No event reaches us for so long, but then all do. */
   readonly holdUp: (At & { readonly ms: number; readonly stopsUs: boolean }) | undefined;
   readonly gap: (At & { readonly ms: number }) | undefined;
+  /** So many of the events, from 0 to 1, are dropped by the broker, and the connection goes on. */
+  readonly drop: (At & { readonly ms: number; readonly share: number }) | undefined;
   readonly delaysMs: readonly number[];
   readonly collectEveryMs: number;
 }
@@ -60,15 +64,21 @@ const setMs = fc.oneof(
   fc.integer({ min: -2 * MINUTE_MS, max: -1_000 }),
 );
 
-/** @param hasGaps events may be missed */
-export function randomStory(hasGaps: boolean): fc.Arbitrary<RandomStory> {
+/** @param misses how events may be missed */
+export function randomStory(misses: 'none' | 'gap' | 'drop'): fc.Arbitrary<RandomStory> {
   const holdUp = fc.record({ at, ms: fc.integer({ min: 1_000, max: 90_000 }), stopsUs: fc.boolean() });
   const gap = fc.record({ at, ms: fc.integer({ min: 1_000, max: 90_000 }) });
+  const drop = fc.record({
+    at,
+    ms: fc.integer({ min: 5_000, max: 200_000 }),
+    share: fc.integer({ min: 0, max: 60 }).map((percent) => percent / 100),
+  });
   return fc.record({
     lives: fc.array(life, { minLength: 1, maxLength: 4, size: 'max' }),
     clockSets: fc.array(fc.record({ at, byMs: setMs }), { maxLength: 2, size: 'max' }),
     holdUp: fc.option(holdUp, { nil: undefined }),
-    gap: hasGaps ? gap : fc.constant(undefined),
+    gap: misses === 'gap' ? gap : fc.constant(undefined),
+    drop: misses === 'drop' ? drop : fc.constant(undefined),
     delaysMs: fc.oneof(
       fc.constant([0]),
       fc.array(fc.integer({ min: 0, max: SETTINGS.windowMs }), { minLength: 40, maxLength: 40, size: 'max' }),
@@ -205,7 +215,13 @@ export interface Found extends Truth {
 export function findOut(
   story: RandomStory,
   { isSolo = false, setsAtRestarts = false, setsOurs = false }: Variation = {},
-): { readonly found: Found; readonly truth: Found } {
+): {
+  readonly found: Found;
+  readonly truth: Found;
+  /** Tasks whose success arrived, and those of them that stay counted as lost. */
+  readonly ended: readonly string[];
+  readonly unrefuted: readonly string[];
+} {
   const { told, startsMs, truth } = live(story.lives, isSolo);
   const firstMs = T0_MS;
   const lastMs = told.at(-1)?.atMs ?? T0_MS;
@@ -226,6 +242,13 @@ export function findOut(
   const gapToMs = story.gap && gapFromMs && gapFromMs + story.gap.ms;
   const isMissed = (atMs: number): boolean =>
     gapFromMs !== undefined && gapToMs !== undefined && atMs >= gapFromMs && atMs < gapToMs;
+  const dropFromMs = story.drop && momentOf(story.drop.at);
+  const isDropped = (atMs: number, index: number): boolean =>
+    story.drop !== undefined &&
+    dropFromMs !== undefined &&
+    atMs >= dropFromMs &&
+    atMs < dropFromMs + story.drop.ms &&
+    (index * GOLDEN) % 1 < story.drop.share;
   const listenedAt = (wallMs: number): number => {
     let listened = wallMs;
     if (story.holdUp?.stopsUs === true && holdFromMs !== undefined)
@@ -237,7 +260,7 @@ export function findOut(
   const delays = story.delaysMs;
   const arriving = told
     .map((it, index) => ({ it, comesMs: arrives(it.atMs, delays[index % delays.length] ?? 0) }))
-    .filter(({ comesMs }) => !isMissed(comesMs))
+    .filter(({ comesMs }, index) => !isMissed(comesMs) && !isDropped(comesMs, index))
     .sort((one, other) => one.comesMs - other.comesMs);
   const on = watch();
   const counts = new Map<number, { first: number; last: number }>();
@@ -292,5 +315,12 @@ export function findOut(
   };
   let sum = 0;
   for (const { first, last } of counts.values()) sum += last - first;
-  return { found, truth: { ...truth, refuted: 0, processed: sum, missed: 0 } };
+  const ended = arriving.flatMap(({ it }) => {
+    const event = it.make({ pid: it.pid, clock: it.clock, timestampMs: it.atMs, implausibleMs: undefined });
+    return event.type === 'task-succeeded' ? [event.uuid] : [];
+  });
+  const timesOf = (kind: 'task-lost' | 'loss-refuted', task: string): number =>
+    on.observed.filter((it) => it.kind === kind && it.run.task === task).length;
+  const unrefuted = ended.filter((task) => timesOf('task-lost', task) > timesOf('loss-refuted', task));
+  return { found, truth: { ...truth, refuted: 0, processed: sum, missed: 0 }, ended, unrefuted };
 }

@@ -16,7 +16,7 @@ const instance = (nodename: string, pid = 17) =>
   new WorkerInstance(
     nodename,
     pid,
-    { windowMs, observe: () => {}, onEarly: () => {}, onRestart: () => {} },
+    { windowMs, lostTimeoutMs: 0, observe: () => {}, onEarly: () => {}, onRestart: () => {} },
     { seenMs: T0_MS, clock: 1, reportedMs: T0_MS, place: 1, session: 0 },
   );
 const W1 = instance('w1@shop');

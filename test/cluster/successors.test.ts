@@ -240,6 +240,53 @@ test('a heartbeat takes a goodbye back on a later connection of ours, where its 
   assert.deepEqual(news(on), [GOODBYE, GOODBYE]);
 });
 
+/** Each with one more task begun than the one before. */
+const busyBeats = (fromS: number, toS: number, active: number, clock: number): Story =>
+  heartbeats(fromS, toS, 0).map(([atS], at) => [
+    atS,
+    heartbeat(active, { processed: 2 + at, clock: clock + at }),
+  ]);
+
+test('a worker whose worker-online was missed is up again: idle soon after its goodbye, busy after lost_timeout', () => {
+  for (const { what, beats, downAtS, upAtS } of [
+    { what: 'idle', beats: heartbeats(10, 160, 0, { clock: 110 }), downAtS: 13, upAtS: 17 },
+    { what: 'busy', beats: busyBeats(10, 160, 1, 110), downAtS: 128, upAtS: 133 },
+    { what: 'short tasks', beats: busyBeats(10, 160, 0, 110), downAtS: 128, upAtS: 133 },
+  ]) {
+    const on = watch();
+    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+    tell(on, [[9, signal('worker-offline', { active: 1, processed: 1, clock: 100 })]]);
+    for (const beat of beats) {
+      tell(on, [beat]);
+      const atS = beat[0] + 1;
+      const isUp = upAt(on, atS)[0]?.[1];
+      if (atS > 12 && (atS <= downAtS || atS >= upAtS)) assert.equal(isUp, atS >= upAtS, `${what} at ${atS}`);
+    }
+    assert.deepEqual(news(on), [GOODBYE], what);
+    tell(on, [[162, signal('worker-offline', { active: 0, processed: 90, clock: 300 })]]);
+    assert.deepEqual(upAt(on, 170), [[WORKER, false]], what);
+    assert.deepEqual(news(on), [GOODBYE], what);
+  }
+});
+
+test('the pool gevent receives and begins prefetched tasks after its goodbye, and does not take it back by them', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+  tell(on, [[9, signal('worker-offline', { active: 1, processed: 1, clock: 100 })]]);
+  for (let atS = 10; atS < 60; atS += 10) {
+    const [uuid, clock] = [`after ${atS}`, 100 + atS];
+    tell(on, [
+      ...running(uuid, atS, { clock }),
+      [atS + 0.1, heartbeat(0, { processed: 1 + atS / 10, clock })],
+    ]);
+    assert.deepEqual(upAt(on, atS + 2), [[WORKER, false]]);
+    tell(on, [[atS + 9, succeeded({ ...of(uuid), clock: clock + 5 })]]);
+  }
+  tell(on, [[61, succeeded({ ...of('u1'), clock: 170 })]]);
+  for (const atS of [62, 200, 1_000]) upAt(on, atS);
+  assert.deepEqual(news(on), [GOODBYE]);
+});
+
 test('a container that comes back after its goodbye loses what it was running only when it is forgotten', () => {
   for (const pid of [17, 18]) {
     const on = watch();
