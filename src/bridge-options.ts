@@ -2,7 +2,7 @@
 import type { MeterProvider } from '@opentelemetry/api';
 import type { SelfTelemetryConfig, ServiceConfig } from './config/config.ts';
 import type { OtlpSettings } from './otlp/otlp-settings.ts';
-import type { Tell } from './self/self-event.ts';
+import type { SelfEvent, Tell } from './self/self-event.ts';
 
 /** A Celery service, and where its metrics go. */
 export interface BridgeService extends ServiceConfig {
@@ -40,10 +40,5 @@ export interface StopReport {
 
 export interface ServiceStop {
   readonly name: string;
-  /**
-   * `empty`: flushed; there was never anything to export. `rejected`: flushed, but the backend rejected points of the last
-   * export for good. `never-exported`: unsent, and no earlier export ever arrived. `handed-over`: the metrics are in the
-   * attached MeterProvider, whose owner exports them.
-   */
-  readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
+  readonly metrics: SelfEvent<'service-stopped'>['metrics'];
 }

@@ -78,18 +78,9 @@ export function createBridge(options: BridgeOptions): Bridge {
 
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 
-interface Running extends Pick<Bridge, 'ready' | 'finished' | 'state' | 'stop'> {
-  readonly kind: 'running';
-}
+type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'stop'> & { readonly kind: 'running' };
 
-interface Failed {
-  readonly kind: 'failed';
-  readonly error: unknown;
-  /** Resolves once everything that had been started is stopped and closed. */
-  readonly stopped: Promise<StopReport>;
-}
-
-function startAll(options: BridgeOptions): Running | Failed {
+function startAll(options: BridgeOptions) {
   const { random = Math.random } = options;
   const onEvent = guarded(options.tell ?? createSelfDiag());
   const services: Service[] = [];
@@ -106,7 +97,7 @@ function startAll(options: BridgeOptions): Running | Failed {
     destinations.start(() => services.map((service) => service.reading()));
     return runningOf(options, services, destinations, onEvent);
   } catch (error) {
-    return { kind: 'failed', error, stopped: abandon(services, destinations, onEvent) };
+    return { kind: 'failed', error, stopped: abandon(services, destinations, onEvent) } as const;
   }
 }
 
@@ -143,7 +134,7 @@ function runningOf(
   };
 }
 
-/** Stops what was started of a bridge that failed to start. Never rejects, since nobody may be awaiting it. */
+/** Stops and closes what was started of a bridge that failed to start. Never rejects, since nobody may be awaiting it. */
 async function abandon(
   services: readonly Service[],
   destinations: Destinations | undefined,

@@ -9,17 +9,11 @@ import { BODY_LIMITS } from './celery/body-limits.ts';
 import { decode } from './celery/decode.ts';
 import { ExpansionReserve } from './celery/expansion.ts';
 import { INTENTIONAL_REASONS } from './celery/rejection.ts';
-import {
-  type Cluster,
-  type ClusterSettings,
-  type ClusterTable,
-  type ClusterTables,
-  createCluster,
-} from './cluster/cluster.ts';
+import { type Cluster, type ClusterSettings, type ClusterTables, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import type { ClusterView, Observation } from './cluster/observation.ts';
 import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
-import type { ServiceReading, TableReading } from './meter/self-readings.ts';
+import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import { MissingEvents } from './self/missing-events.ts';
 import type { Tell } from './self/self-event.ts';
@@ -119,7 +113,7 @@ export function startService(options: ServiceOptions): Service {
       phase: end ?? (listener.connected() ? 'listening' : 'waiting'),
       tables: cluster.tables(),
     }),
-    reading: () => readingOf(options, listener, cluster),
+    reading: () => ({ service: name, connected: listener.connected(), tables: cluster.tables() }),
     look: looker(options, listener, missing),
     async stop() {
       stopping.abort();
@@ -220,24 +214,6 @@ function looker(
     for (const finding of missing.check(listener.listenedMs())) {
       tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
     }
-  };
-}
-
-function readingOf(
-  { name, cluster: { tasksMax, workersMax, heldMax, skewPairsMax } }: ServiceOptions,
-  listener: Listener,
-  cluster: Cluster,
-): ServiceReading {
-  const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
-  return {
-    service: name,
-    connected: listener.connected(),
-    tables: {
-      tasks: { ...tasks, limit: tasksMax },
-      workers: { ...workers, limit: workersMax },
-      reordering_window: { ...reordering_window, limit: heldMax },
-      clock_skews: { ...clock_skews, limit: skewPairsMax },
-    } satisfies Readonly<Record<ClusterTable, TableReading>>,
   };
 }
 

@@ -34,24 +34,19 @@ export interface ListenOptions extends BrokerSettings {
   readonly transports?: Transports;
 }
 
-export interface Listener {
-  /** Why the listening ended for good; the reason of `unusable` has been reported. Never rejects. */
-  readonly done: Promise<'stopped' | 'finished' | 'unusable'>;
-  /** `Transport.now` of the transport in use. */
-  now(): number;
-  /** `Transport.listenedMs` of the transport in use. */
-  listenedMs(): number;
-  /** Whether messages can arrive now. */
-  connected(): boolean;
-}
+export type Listener = ReturnType<typeof listen>;
 
 /** Starts to listen: delivers messages and reports self events until `done` resolves. */
-export function listen(options: ListenOptions): Listener {
+export function listen(options: ListenOptions) {
   const loop = new SessionLoop(options);
   return {
+    /** Why the listening ended for good; the reason of `unusable` has been reported. Never rejects. */
     done: loop.run(),
+    /** `Transport.now` of the transport in use. */
     now: () => loop.transport.now(),
+    /** `Transport.listenedMs` of the transport in use. */
     listenedMs: () => loop.transport.listenedMs(),
+    /** Whether messages can arrive now. */
     connected: () => loop.connected,
   };
 }
@@ -64,7 +59,7 @@ interface Attempt {
 }
 
 type AttemptEnd = NotOpened | SessionEnd;
-type LoopEnd = Awaited<Listener['done']>;
+type LoopEnd = 'stopped' | 'finished' | 'unusable';
 
 class SessionLoop {
   connected = false;

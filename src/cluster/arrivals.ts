@@ -37,37 +37,24 @@ export interface FirstEvent {
 }
 
 export class Arrivals {
-  #last: number;
+  /** The place of the last event. */
+  last: number;
   /** The place of the first event since the process is known. */
   readonly first: number;
   /** The logical clock of the first event. */
   readonly firstClock: number;
   #highestClock: number;
-  /** The first place after which the clock was never as high again. */
-  #fallenAt: number | undefined;
+  /** The place from which on the clock is clearly lower than before; undefined if there is none. */
+  fallenAt: number | undefined;
   /** When the highest one was sent, by the system clock, epoch ms. */
   #highestMs: number;
-  #startsSince = 0;
+  /** Starts from there on. */
+  startsSinceFall = 0;
 
   constructor({ place, clock, reportedMs }: Pick<FirstEvent, 'place' | 'clock' | 'reportedMs'>) {
-    this.first = this.#last = place;
+    this.first = this.last = place;
     this.#highestMs = reportedMs;
     this.firstClock = this.#highestClock = clock;
-  }
-
-  /** The place of the last event. */
-  get last(): number {
-    return this.#last;
-  }
-
-  /** The place from which on the clock is clearly lower than before; undefined if there is none. */
-  get fallenAt(): number | undefined {
-    return this.#fallenAt;
-  }
-
-  /** Starts from there on. */
-  get startsSinceFall(): number {
-    return this.#startsSince;
   }
 
   /**
@@ -75,22 +62,22 @@ export class Arrivals {
    * @param isSoon all events before it may have overtaken it, if it was sent before them
    */
   add(clock: number, timestampMs: number, isSoon: boolean): void {
-    this.#last += 1;
+    this.last += 1;
     if (clock >= this.#highestClock) {
       this.#highestClock = clock;
       this.#highestMs = timestampMs;
-      if (this.#fallenAt === undefined) return;
-      this.#fallenAt = undefined;
-      this.#startsSince = 0;
+      if (this.fallenAt === undefined) return;
+      this.fallenAt = undefined;
+      this.startsSinceFall = 0;
     } else if (clock >= 0) {
       const laterMs = timestampMs - this.#highestMs;
       const isBack = isFarBefore(clock, this.#highestClock) && (!isSoon || laterMs > 0);
-      if (isBack || laterMs > STAMP_MS) this.#fallenAt ??= this.#last;
+      if (isBack || laterMs > STAMP_MS) this.fallenAt ??= this.last;
     }
   }
 
   /** It was a start of a task. */
   started(): void {
-    if (this.#fallenAt !== undefined) this.#startsSince += 1;
+    if (this.fallenAt !== undefined) this.startsSinceFall += 1;
   }
 }

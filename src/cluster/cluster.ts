@@ -33,6 +33,8 @@ export type ClusterTable = 'tasks' | 'workers' | 'reordering_window' | 'clock_sk
 
 export interface TableState {
   readonly size: number;
+  /** The most entries. */
+  readonly limit: number;
   /**
    * Entries evicted while they were still needed: unfinished tasks, workers, events released early from the window, clock
    * skews counted without the names of their hosts.
@@ -157,28 +159,31 @@ export function createCluster(
       workers.flush();
     },
     ...answersAbout(workers),
-    tables: () => tablesOf(tasks, workers, window, skews),
+    tables: () => tablesOf(settings, tasks, workers, window, skews),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,
   };
 }
 
 function tablesOf(
+  settings: ClusterSettings,
   tasks: TaskTable,
   workers: WorkerTable,
   window: ReorderingWindow,
   skews: ClockSkews,
 ): ClusterTables {
   return {
-    tasks: stateOf(tasks, tasks.evicted),
-    workers: stateOf(workers, workers.evicted),
-    reordering_window: stateOf(window, window.releasedEarly),
-    clock_skews: stateOf(skews, skews.notAdmitted),
+    tasks: stateOf(tasks, settings.tasksMax, tasks.evicted),
+    workers: stateOf(workers, settings.workersMax, workers.evicted),
+    reordering_window: stateOf(window, settings.heldMax, window.releasedEarly),
+    clock_skews: stateOf(skews, settings.skewPairsMax, skews.notAdmitted),
   };
 }
 
-function stateOf({ size, bytes, bytesMax }: Omit<TableState, 'evicted'>, evicted: number): TableState {
-  return { size, evicted, bytes, bytesMax };
+type Table = Pick<TableState, 'size' | 'bytes' | 'bytesMax'>;
+
+function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: number): TableState {
+  return { size, limit, evicted, bytes, bytesMax };
 }
 
 /** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */

@@ -67,8 +67,10 @@ export class HeldWorkerEvents {
   readonly max: number;
   #first: HeldWorkerEvent | undefined;
   #last: HeldWorkerEvent | undefined;
-  #size = 0;
-  #appliedEarly = 0;
+  /** Events in the queue, including those that are already applied. */
+  size = 0;
+  /** Events applied for lack of room before an earlier one could have arrived. */
+  appliedEarly = 0;
 
   /**
    * @param windowMs how much later than an event an earlier one may arrive
@@ -79,26 +81,16 @@ export class HeldWorkerEvents {
     this.max = max;
   }
 
-  /** Events in the queue, including those that are already applied. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Events applied for lack of room before an earlier one could have arrived. */
-  get appliedEarly(): number {
-    return this.#appliedEarly;
-  }
-
   /** Adds an event that a process holds. */
   add(event: HeldWorkerEvent): void {
-    if (this.#size >= this.max && this.#first !== undefined) {
-      if (this.#first.holder !== undefined) this.#appliedEarly += 1;
+    if (this.size >= this.max && this.#first !== undefined) {
+      if (this.#first.holder !== undefined) this.appliedEarly += 1;
       this.#takeFirst(this.#first);
     }
     if (this.#last === undefined) this.#first = event;
     else this.#last.nextArrived = event;
     this.#last = event;
-    this.#size += 1;
+    this.size += 1;
   }
 
   /**
@@ -122,6 +114,6 @@ export class HeldWorkerEvents {
     // Some events live on, and must not keep all later ones in memory.
     first.nextArrived = undefined;
     if (this.#first === undefined) this.#last = undefined;
-    this.#size -= 1;
+    this.size -= 1;
   }
 }

@@ -78,7 +78,7 @@ class Settling {
 
   *settle(): Steps<readonly string[]> {
     const { tasks, workers, queues, skews } = this.#settled;
-    for (const _ of tasks.unfinished.walk(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
+    for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
       yield;
       this.#at = this.#readAt();
     }

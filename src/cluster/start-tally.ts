@@ -27,6 +27,7 @@ export interface Progress {
 /** When a count was reported, by the worker’s clocks. */
 interface Report {
   readonly timestampMs: number;
+  /** The logical one; -1 if not known. */
   readonly clock: number;
 }
 
@@ -40,7 +41,8 @@ export class StartTally {
   /** The logical clock of the last start in it; -1 if not known. */
   #newestClock = -1;
   #seen = 0;
-  #highest: number | undefined;
+  /** The highest reported count; undefined before the first. */
+  highest: number | undefined;
   /** The first reported count within reach of the slices, and how many starts had been seen by then. */
   #base: { readonly processed: number; readonly seen: number } | undefined;
   #lost = 0;
@@ -65,36 +67,30 @@ export class StartTally {
   }
 
   /**
-   * Takes a reported count with that timestamp; all earlier events have arrived.
+   * Takes the count of a report; all earlier events have arrived.
    * @param uncertaintyMs by how much timestamps of starts may be too late
-   * @param clock the logical one; -1 if not known
    * @param elapsedMs since the report before it
    */
-  report(processed: number, timestampMs: number, uncertaintyMs = 0, clock = -1, elapsedMs = 0): Progress {
+  report(processed: number, when: Report, uncertaintyMs = 0, elapsedMs = 0): Progress {
     const most = (STARTS_PER_SECOND_MAX * (elapsedMs + DELAYED_MS)) / 1000;
-    const isFirst = this.#highest === undefined || processed - this.#highest > most;
+    const isFirst = this.highest === undefined || processed - this.highest > most;
     if (isFirst) {
-      this.#highest = processed;
+      this.highest = processed;
       this.#base = undefined;
       this.#lost = 0;
     }
-    const before = this.#highest ?? processed;
-    this.#highest = Math.max(before, processed);
+    const before = this.highest ?? processed;
+    this.highest = Math.max(before, processed);
     const toleratedMs = uncertaintyMs + TOLERATED_SLICES * this.#sliceMs;
-    const lost = this.#missed(processed, { timestampMs, clock }, toleratedMs);
+    const lost = this.#missed(processed, when, toleratedMs);
     this.#lost += lost;
     const missed = isFirst ? Math.max(0, processed - this.#seen) : lost;
-    return { processed: this.#highest - before, lost, missed };
-  }
-
-  /** The highest reported count; undefined before the first. */
-  get highest(): number | undefined {
-    return this.#highest;
+    return { processed: this.highest - before, lost, missed };
   }
 
   /** The count that its starts and its reports make likely. */
   get expected(): number {
-    return Math.max(this.#highest ?? 0, this.#seen);
+    return Math.max(this.highest ?? 0, this.#seen);
   }
 
   /** Its next report is the base for later ones. */

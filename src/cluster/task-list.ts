@@ -13,32 +13,20 @@ interface Walk {
 }
 
 export class TaskList {
-  #oldest: Task | undefined;
+  oldest: Task | undefined;
   #newest: Task | undefined;
-  #size = 0;
-  #bytes = 0;
+  size = 0;
+  /** The weight of all. */
+  bytes = 0;
   /** Never many. */
   readonly #walks: Walk[] = [];
   #nextInCycle: Task | undefined;
-
-  get oldest(): Task | undefined {
-    return this.#oldest;
-  }
-
-  get size(): number {
-    return this.#size;
-  }
-
-  /** The weight of all. */
-  get bytes(): number {
-    return this.#bytes;
-  }
 
   append(task: Task): void {
     this.#add(task);
     task.older = this.#newest;
     task.newer = undefined;
-    if (this.#newest === undefined) this.#oldest = task;
+    if (this.#newest === undefined) this.oldest = task;
     else this.#newest.newer = task;
     this.#newest = task;
     for (const walk of this.#walks) walk.end ??= task;
@@ -48,21 +36,21 @@ export class TaskList {
   prepend(task: Task): void {
     this.#add(task);
     task.older = undefined;
-    task.newer = this.#oldest;
-    if (this.#oldest === undefined) this.#newest = task;
-    else this.#oldest.older = task;
-    this.#oldest = task;
+    task.newer = this.oldest;
+    if (this.oldest === undefined) this.#newest = task;
+    else this.oldest.older = task;
+    this.oldest = task;
   }
 
   remove(task: Task): void {
-    this.#size -= 1;
-    this.#bytes -= task.weight;
+    this.size -= 1;
+    this.bytes -= task.weight;
     for (const walk of this.#walks) {
       if (task === walk.next) walk.next = task.newer;
       if (task === walk.end) walk.end = task.newer;
     }
     if (task === this.#nextInCycle) this.#nextInCycle = task.newer;
-    if (task.older === undefined) this.#oldest = task.newer;
+    if (task.older === undefined) this.oldest = task.newer;
     else task.older.newer = task.newer;
     if (task.newer === undefined) this.#newest = task.older;
     else task.newer.older = task.older;
@@ -70,20 +58,20 @@ export class TaskList {
 
   /** Changes the weight of a task in the list. */
   weigh(task: Task, weight: number): void {
-    this.#bytes += weight - task.weight;
+    this.bytes += weight - task.weight;
     task.weight = weight;
   }
 
   /** Returns one task per call, from the oldest to the newest, then from the start again. */
   cycle(): Task | undefined {
-    const task = this.#nextInCycle ?? this.#oldest;
+    const task = this.#nextInCycle ?? this.oldest;
     this.#nextInCycle = task?.newer;
     return task;
   }
 
   #add(task: Task): void {
-    this.#size += 1;
-    this.#bytes += task.weight;
+    this.size += 1;
+    this.bytes += task.weight;
   }
 
   /**
@@ -91,7 +79,7 @@ export class TaskList {
    * walks may run at once; one that is not finished must be closed with `return()`.
    */
   *walk(perStep: number, visit: (task: Task) => void): Steps {
-    const walk: Walk = { next: this.#oldest, end: undefined };
+    const walk: Walk = { next: this.oldest, end: undefined };
     this.#walks.push(walk);
     try {
       let left = perStep;

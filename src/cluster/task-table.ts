@@ -82,10 +82,12 @@ export class TaskTable {
     return this.#partsEvicted;
   }
 
-  /** The unfinished tasks; of each kind the oldest first. */
-  readonly unfinished: Pick<TaskList, 'walk'> = {
-    walk: (perStep, visit) => this.#walk(perStep, visit),
-  };
+  /** Visits the unfinished tasks, of each kind the oldest first, as `TaskList.walk` does. */
+  *walkUnfinished(perStep: number, visit: (task: Task) => void): Steps {
+    // In this order no task is visited twice: none moves from the first list to the second.
+    yield* this.#received.walk(perStep, visit);
+    yield* this.#sent.walk(perStep, visit);
+  }
 
   /** The task of a worker’s event; a new one if it is not known. */
   task(uuid: string, listenedMs: number): Task {
@@ -215,12 +217,6 @@ export class TaskTable {
     this.#byUuid.set(mapKey(uuid), task);
     list.append(task);
     return task;
-  }
-
-  /** In this order no task is visited twice: none moves from the first list to the second. */
-  *#walk(perStep: number, visit: (task: Task) => void): Steps {
-    yield* this.#received.walk(perStep, visit);
-    yield* this.#sent.walk(perStep, visit);
   }
 
   #listOf(task: Task): TaskList {

@@ -17,7 +17,7 @@ import type { WorkerTable } from './worker-table.ts';
 
 /** What a view reads. */
 export interface Viewed {
-  readonly tasks: Pick<TaskTable, 'unfinished' | 'lastEventMs'>;
+  readonly tasks: Pick<TaskTable, 'walkUnfinished' | 'lastEventMs'>;
   readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
   readonly queues: Pick<QueueTable, 'known'>;
 }
@@ -58,7 +58,7 @@ class Viewing {
   *view(): Steps<ClusterView> {
     const { tasks, workers } = this.#viewed;
     const readings: WorkerReading[] = [];
-    for (const _ of tasks.unfinished.walk(TASKS_PER_STEP, (task) => this.#look(task))) {
+    for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#look(task))) {
       yield;
       this.#at = this.#readAt();
     }

@@ -288,11 +288,10 @@ export class WorkerInstance {
 
   /** @returns how many starts were missed */
   #report(started: number, event: HeldWorkerEvent): number {
-    const { timestampMs, clock, place } = event;
     // What it reported before it was known was compared with the starts of another process.
-    if (placesAfter(place, this.arrivals.first) <= 0) this.#tally.resetBase();
-    const of = [timestampMs, this.#uncertaintyMs, clock, this.counts?.elapsedMs(event)] as const;
-    const { processed, lost, missed } = this.#tally.report(started, ...of);
+    if (placesAfter(event.place, this.arrivals.first) <= 0) this.#tally.resetBase();
+    const elapsedMs = this.counts?.elapsedMs(event);
+    const { processed, lost, missed } = this.#tally.report(started, event, this.#uncertaintyMs, elapsedMs);
     const progress = { worker: this.nodename, processed, eventsLost: lost };
     if (processed > 0 || lost > 0) this.#context.observe({ kind: 'worker-progressed', ...progress });
     return missed;

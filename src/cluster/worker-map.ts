@@ -15,10 +15,12 @@ export class WorkerMap {
   /** Keys of nodenames, since the last `takeForgotten`. */
   readonly #forgotten = new Set<string>();
   readonly #forgottenMax: number;
-  #bytes = 0;
+  /** The memory of all entries with their processes, an upper estimate. */
+  bytes = 0;
   /** The bound on `bytes`. */
   readonly bytesMax: number;
-  #evicted = 0;
+  /** Workers forgotten for lack of room. */
+  evicted = 0;
 
   constructor(workersMax: number) {
     this.#max = workersMax;
@@ -28,16 +30,6 @@ export class WorkerMap {
 
   get size(): number {
     return this.#workers.size;
-  }
-
-  /** The memory of all entries with their processes, an upper estimate. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Workers forgotten for lack of room. */
-  get evicted(): number {
-    return this.#evicted;
   }
 
   /** The worker of an event that has just arrived; undefined for a client, which is no worker. */
@@ -58,12 +50,12 @@ export class WorkerMap {
   /** Adds a process of a worker; the bound may be exceeded until `keepBounds`. */
   addProcess(worker: Worker, instance: WorkerInstance): void {
     addProcess(worker, instance);
-    this.#bytes += PROCESS_BYTES;
+    this.bytes += PROCESS_BYTES;
   }
 
   /** Evicts the least recently active workers while all take too much memory, but never the last one. */
   keepBounds(): void {
-    while (this.#bytes > this.bytesMax && this.size > 1) this.#evictOldest();
+    while (this.bytes > this.bytesMax && this.size > 1) this.#evictOldest();
   }
 
   /** Drops some processes of a worker. */
@@ -73,7 +65,7 @@ export class WorkerMap {
       worker.droppedPid = instance.pid;
     }
     const left = worker.instances.filter((instance) => !dropped.has(instance));
-    this.#bytes -= PROCESS_BYTES * (worker.instances.length - left.length);
+    this.bytes -= PROCESS_BYTES * (worker.instances.length - left.length);
     worker.instances = left;
   }
 
@@ -97,7 +89,7 @@ export class WorkerMap {
     if (this.size >= this.#max) this.#evictOldest();
     const worker = newWorker(nodename);
     this.#workers.add(nodename, worker);
-    this.#bytes += ownBytesOf(worker);
+    this.bytes += ownBytesOf(worker);
     return worker;
   }
 
@@ -105,12 +97,12 @@ export class WorkerMap {
     const oldest = this.#workers.takeOldest();
     if (oldest === undefined) return;
     this.#forget(oldest, 'evicted');
-    this.#evicted += 1;
+    this.evicted += 1;
   }
 
   #forget(worker: Worker, why: 'retired' | 'evicted'): void {
     this.dropProcesses(worker, new Set(worker.instances), why);
-    this.#bytes -= ownBytesOf(worker);
+    this.bytes -= ownBytesOf(worker);
     if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(mapKey(worker.nodename));
   }
 }

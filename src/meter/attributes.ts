@@ -12,8 +12,6 @@ export interface AttributeRow {
   readonly values?: 'boolean' | readonly string[];
 }
 
-type FieldOf<K extends SelfEvent['kind']> = Extract<SelfEvent, { readonly kind: K }>;
-
 /** The members of a union as a list; the compiler checks that it is complete. */
 function membersOf<T extends string>(members: Readonly<Record<T, true>>): readonly string[] {
   return Object.keys(members);
@@ -26,7 +24,7 @@ export const WORKER_EXITS = membersOf<WorkerExit>({
   restarted: true,
 });
 
-export const BOUNDED_TABLES = membersOf<FieldOf<'table-evicted'>['table']>({
+export const BOUNDED_TABLES = membersOf<SelfEvent<'table-evicted'>['table']>({
   tasks: true,
   workers: true,
   reordering_window: true,
@@ -80,7 +78,7 @@ export const ATTRIBUTES = {
   'celery_otel.defect.where': {
     description:
       'Where it was caught; `attached_provider` is an error in a MeterProvider of the embedding program.',
-    values: membersOf<FieldOf<'defect'>['where']>({
+    values: membersOf<SelfEvent<'defect'>['where']>({
       transport: true,
       deliver: true,
       between: true,
@@ -93,7 +91,7 @@ export const ATTRIBUTES = {
   'celery_otel.event.field': { description: 'Name of the field; docs/counting.md has what is plausible.' },
   'celery_otel.session.end': {
     description: 'How the session or the attempt ended.',
-    values: membersOf<FieldOf<'broker-session-ended'>['end']>({
+    values: membersOf<SelfEvent<'broker-session-ended'>['end']>({
       lost: true,
       unreachable: true,
       refused: true,
@@ -114,7 +112,7 @@ export const ATTRIBUTES = {
   },
   'celery_otel.export.outcome': {
     description: 'How the export ended.',
-    values: membersOf<FieldOf<'export-finished'>['outcome']>({
+    values: membersOf<SelfEvent<'export-finished'>['outcome']>({
       success: true,
       partial: true,
       failure: true,

@@ -23,14 +23,8 @@ export interface BindableHistogram extends Histogram {
   bind(attributes: Attributes): HistogramSeries;
 }
 
-export function isBindableCounter(counter: Counter): counter is BindableCounter {
-  return hasBind(counter);
-}
-
-export function isBindableHistogram(histogram: Histogram): histogram is BindableHistogram {
-  return hasBind(histogram);
-}
-
-function hasBind(instrument: object): boolean {
+export function isBindable<I extends Counter | Histogram>(
+  instrument: I,
+): instrument is I & (I extends Counter ? BindableCounter : BindableHistogram) {
   return 'bind' in instrument && typeof instrument.bind === 'function';
 }

@@ -4,26 +4,22 @@
  * (`bindable.ts`), and would get late start times.
  */
 import type { Attributes, Counter } from '@opentelemetry/api';
-import type { BindableCounter, CounterSeries } from './bindable.ts';
+import type { CounterSeries } from './bindable.ts';
 
-export interface CoalescingCounter extends BindableCounter {
-  /** Number of series to flush. */
-  readonly waiting: number;
-  /**
-   * Flushes the series that have waited longest.
-   * @param max number of series; by default, all
-   */
-  flush(max?: number): void;
-}
+export type CoalescingCounter = ReturnType<typeof createCoalescingCounter>;
 
 /** With more series than this, some are flushed early, which costs time but loses nothing. */
 const WAITING_MAX = 10_000;
 /** The number flushed early: few enough to be fast, enough to be rare. */
 const HANDED_OVER_EARLY = 500;
 
-export function createCoalescingCounter(counter: Counter): CoalescingCounter {
+export function createCoalescingCounter(counter: Counter) {
   const waiting: Sum[] = [];
 
+  /**
+   * Flushes the series that have waited longest.
+   * @param max number of series; by default, all
+   */
   function flush(max = waiting.length): void {
     for (const sum of waiting.splice(0, max)) sum.handOver(counter);
   }
@@ -34,8 +30,9 @@ export function createCoalescingCounter(counter: Counter): CoalescingCounter {
   }
 
   return {
-    add: (amount, attributes) => counter.add(amount, attributes),
-    bind: (attributes) => new Sum(attributes, wait),
+    add: (amount: number, attributes?: Attributes) => counter.add(amount, attributes),
+    bind: (attributes: Attributes) => new Sum(attributes, wait),
+    /** Number of series to flush. */
     get waiting() {
       return waiting.length;
     },

@@ -18,8 +18,7 @@ import {
   type BindableHistogram,
   type CounterSeries,
   type HistogramSeries,
-  isBindableCounter,
-  isBindableHistogram,
+  isBindable,
 } from './bindable.ts';
 import type { InstrumentRow } from './catalog.ts';
 import { type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
@@ -179,7 +178,7 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
     switch (row.instrument) {
       case 'counter': {
         const counter = meter.createCounter(name, optionsOf(row));
-        if (isBindableCounter(counter)) made.counters.set(name, { instrument: counter, keys });
+        if (isBindable(counter)) made.counters.set(name, { instrument: counter, keys });
         else {
           const coalescing = createCoalescingCounter(counter);
           made.coalescing.push(coalescing);
@@ -202,7 +201,7 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
 }
 
 function bindable(histogram: Histogram): Pick<BindableHistogram, 'bind'> {
-  if (isBindableHistogram(histogram)) return histogram;
+  if (isBindable(histogram)) return histogram;
   return { bind: (attributes) => ({ record: (measurement) => histogram.record(measurement, attributes) }) };
 }
 

@@ -16,11 +16,7 @@ import type { CounterSeries, HistogramSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
 import { createInstruments, type Instruments, type Observe } from './instruments.ts';
 
-export interface Recorder {
-  record(observation: Observation): void;
-  /** Flushes, then detaches from the meter. */
-  close(): void;
-}
+export type Recorder = ReturnType<typeof createRecorder>;
 
 /** Which metrics and attributes of the catalog are recorded. */
 export interface MetricChoice {
@@ -38,7 +34,7 @@ export function createRecorder(
   view: () => Promise<ClusterView> | ClusterView,
   choice: MetricChoice,
   newPace?: () => Pace,
-): Recorder {
+) {
   const instruments = createInstruments({
     meter,
     table: METRICS,
@@ -59,7 +55,8 @@ export function createRecorder(
   });
   const observations = new ObservationRecorder(instruments);
   return {
-    record: (observation) => observations.record(observation),
+    record: (observation: Observation) => observations.record(observation),
+    /** Flushes, then detaches from the meter. */
     close: instruments.close,
   };
 }

@@ -129,7 +129,7 @@ function record(instruments: Instruments<Table>, event: SelfEvent): void {
 
 function recordExport(
   { add, histogramSeries }: Instruments<Table>,
-  { service, outcome, points, rejectedPoints, durationMs }: Extract<SelfEvent, { kind: 'export-finished' }>,
+  { service, outcome, points, rejectedPoints, durationMs }: SelfEvent<'export-finished'>,
 ): void {
   add('celery_otel.exports', [service, outcome]);
   // Also if 0: a counter that starts with the first rejection has no rate.

@@ -2,7 +2,7 @@
  * Turns a self event into a log line: its level, its text, and the key that rate-limits repetitions. Pure; it writes
  * nothing.
  */
-import type { DefectPlace, SelfEvent } from './self-event.ts';
+import type { DefectPlace, SelfEvent, SelfEventKind } from './self-event.ts';
 
 export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -17,7 +17,7 @@ export interface LogLine {
   readonly stateOf?: string;
 }
 
-type Table = Extract<SelfEvent, { readonly kind: 'table-evicted' }>['table'];
+type Table = SelfEvent<'table-evicted'>['table'];
 
 /** What happened because a table was full, and the remedy. */
 const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> = {
@@ -37,7 +37,7 @@ const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> =
   ],
 };
 
-const STOPPED: Readonly<Record<Extract<SelfEvent, { kind: 'service-stopped' }>['metrics'], string>> = {
+const STOPPED: Readonly<Record<SelfEvent<'service-stopped'>['metrics'], string>> = {
   flushed: 'everything counted was exported',
   empty: 'there was nothing to export',
   rejected: 'the backend rejected points of its last export for good',
@@ -59,148 +59,105 @@ const DEFECTS: Readonly<Record<DefectPlace, string>> = {
   stop: 'internal error while stopping',
 };
 
-export function logLine(event: SelfEvent): LogLine {
-  switch (event.kind) {
-    case 'service-started':
-      return line('info', `starting ${event.service}: connecting to ${event.brokers.join(', ')}`);
-    case 'service-stopping':
-      return line('info', `stopping ${event.service}`);
-    case 'service-stopped':
-      return line(
-        ['rejected', 'unsent', 'never-exported'].includes(event.metrics) ? 'warn' : 'info',
-        `stopped ${event.service}; ${STOPPED[event.metrics]}`,
-      );
-    case 'broker-connected':
-      return { ...line('info', connected(event)), stateOf: event.service };
-    case 'exchange-made':
-      return line(
-        'warn',
-        `created the exchange ${quoted(event.exchange)} at ${event.broker}, which did not exist: either no worker has connected yet, or the workers use another event_exchange or virtual host`,
-        `${event.kind} ${event.service} ${event.broker}`,
-      );
-    case 'publish-blocked':
-    case 'publish-refused':
-      return publishFailed(event);
-    case 'broker-session-ended':
-      return sessionEnded(event);
-    case 'input-dropped':
-    case 'field-implausible':
-    case 'table-evicted':
-      return droppedLine(event);
-    case 'series-overflowed':
-      // The first of each metric is always logged; later ones share a rate limit.
-      return line('warn', overflowed(event), event.isFirst ? undefined : `${event.kind} ${event.service}`);
-    case 'clock-skewed':
-    case 'loss-refuted':
-      return line('warn', mismeasured(event), `${event.kind} ${event.service}`);
-    case 'events-missing':
-    case 'events-resumed':
-    case 'task-events-missing':
-    case 'task-events-resumed':
-      return arrivalLine(event);
-    case 'clock-stepped':
-      return clockStepped(event);
-    case 'export-finished':
-      return exportFinished(event);
-    case 'exports-recovered':
-      return line('info', recoveredText(event), `${event.kind} ${event.service}`);
-    case 'export-late':
-      return line('warn', lateText(event), `${event.kind} ${event.service}`);
-    case 'starter-gone':
-      return line('warn', 'stopping: the npm script that started this process is gone');
-    case 'defect':
-      return line('error', `${DEFECTS[event.where]}: ${event.reason}`, `${event.kind} ${event.where}`);
-  }
+/** By kind. */
+const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine } = {
+  'service-started': ({ service, brokers }) =>
+    line('info', `starting ${service}: connecting to ${brokers.join(', ')}`),
+  'service-stopping': ({ service }) => line('info', `stopping ${service}`),
+  'service-stopped': ({ service, metrics }) =>
+    line(
+      ['rejected', 'unsent', 'never-exported'].includes(metrics) ? 'warn' : 'info',
+      `stopped ${service}; ${STOPPED[metrics]}`,
+    ),
+  'broker-connected': (event) => ({ ...line('info', connected(event)), stateOf: event.service }),
+  'exchange-made': ({ kind, service, broker, exchange }) =>
+    line(
+      'warn',
+      `created the exchange ${quoted(exchange)} at ${broker}, which did not exist: either no worker has connected yet, or the workers use another event_exchange or virtual host`,
+      `${kind} ${service} ${broker}`,
+    ),
+  'publish-blocked': ({ kind, service, broker, reason }) =>
+    line(
+      'warn',
+      `${broker} blocks publishers: ${reason}; silence does not count meanwhile`,
+      `${kind} ${service}`,
+    ),
+  'publish-refused': ({ kind, service, broker, reason }) =>
+    line(
+      'info',
+      `silence will count even while ${broker} blocks publishers: ${reason}`,
+      `${kind} ${service}`,
+    ),
+  'broker-session-ended': sessionEnded,
+  'input-dropped': ({ kind, service, reason, intentional, detail }) =>
+    line(
+      intentional ? 'debug' : 'warn',
+      `not counted: ${reason} (${detail})`,
+      `${kind} ${service} ${reason}`,
+    ),
+  'field-implausible': ({ kind, service, field, detail }) =>
+    line('warn', `ignored the field ${field} of an event: it is ${detail}`, `${kind} ${service} ${field}`),
+  'table-evicted': ({ kind, service, table, count }) =>
+    line('warn', `${TABLES[table][0]}: ${count}; ${TABLES[table][1]}`, `${kind} ${service} ${table}`),
+  // The first of each metric is always logged; later ones share a rate limit.
+  'series-overflowed': ({ kind, service, metric, limit, isFirst }) =>
+    line(
+      'warn',
+      `${metric} of ${service} has reached its cardinality limit of ${limit} points; further attribute sets share one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or add a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`,
+      isFirst ? undefined : `${kind} ${service}`,
+    ),
+  'clock-skewed': ({ kind, service, senderHost, workerHost }) =>
+    line(
+      'warn',
+      `the clocks of ${quoted(senderHost)} (sender) and ${quoted(workerHost)} (worker) differ: a negative waiting time was counted as 0`,
+      `${kind} ${service}`,
+    ),
+  'loss-refuted': ({ kind, service, task, worker }) =>
+    line(
+      'warn',
+      `${quoted(task)} was counted as lost but ended after all: ${quoted(worker)} was silent, not dead; raise lost_timeout`,
+      `${kind} ${service}`,
+    ),
+  // The next four are not rate-limited: a minute passes before one of them can occur again.
+  'events-missing': (event) =>
+    line('warn', `connected, but no event has arrived for ${seconds(event.forMs)}${whyNothing(event)}`),
+  'events-resumed': ({ afterMs }) =>
+    line('info', `events arrive again after ${seconds(afterMs)} without any`),
+  'task-events-missing': (event) =>
+    line(
+      'warn',
+      `${workersOf(event)} run tasks but send no task events, so their tasks are not counted: start them with "celery worker -E" or worker_send_task_events = True; "celery control enable_events" enables them until the workers restart`,
+    ),
+  'task-events-resumed': () => line('info', 'no worker runs tasks without sending task events any more'),
+  'clock-stepped': clockStepped,
+  'export-finished': exportFinished,
+  'exports-recovered': recovered,
+  'export-late': exportLate,
+  'starter-gone': () => line('warn', 'stopping: the npm script that started this process is gone'),
+  defect: ({ kind, where, reason }) => line('error', `${DEFECTS[where]}: ${reason}`, `${kind} ${where}`),
+};
+
+export function logLine<K extends SelfEventKind>(event: SelfEvent<K>): LogLine {
+  return LINES[event.kind](event);
 }
 
-function connected({ broker, service, exchange }: Extract<SelfEvent, { kind: 'broker-connected' }>): string {
+function connected({ broker, service, exchange }: SelfEvent<'broker-connected'>): string {
   const listening = `connected to ${broker}; listening for ${service}`;
   return exchange === undefined ? listening : `${listening} on the exchange ${quoted(exchange)}`;
 }
 
-function publishFailed(event: Extract<SelfEvent, { kind: 'publish-blocked' | 'publish-refused' }>): LogLine {
-  const { kind, service, broker, reason } = event;
-  const key = `${kind} ${service}`;
-  return kind === 'publish-blocked'
-    ? line('warn', `${broker} blocks publishers: ${reason}; silence does not count meanwhile`, key)
-    : line('info', `silence will count even while ${broker} blocks publishers: ${reason}`, key);
-}
-
-type DropEvent = Extract<SelfEvent, { kind: 'input-dropped' | 'field-implausible' | 'table-evicted' }>;
-
-function droppedLine(event: DropEvent): LogLine {
-  switch (event.kind) {
-    case 'input-dropped':
-      return line(
-        event.intentional ? 'debug' : 'warn',
-        `not counted: ${event.reason} (${event.detail})`,
-        `${event.kind} ${event.service} ${event.reason}`,
-      );
-    case 'field-implausible':
-      return line(
-        'warn',
-        `ignored the field ${event.field} of an event: it is ${event.detail}`,
-        `${event.kind} ${event.service} ${event.field}`,
-      );
-    case 'table-evicted':
-      return line(
-        'warn',
-        `${TABLES[event.table][0]}: ${event.count}; ${TABLES[event.table][1]}`,
-        `${event.kind} ${event.service} ${event.table}`,
-      );
-  }
-}
-
-function overflowed({ service, metric, limit }: Extract<SelfEvent, { kind: 'series-overflowed' }>): string {
-  return `${metric} of ${service} has reached its cardinality limit of ${limit} points; further attribute sets share one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or add a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`;
-}
-
-function mismeasured(event: Extract<SelfEvent, { kind: 'clock-skewed' | 'loss-refuted' }>): string {
-  switch (event.kind) {
-    case 'clock-skewed':
-      return `the clocks of ${quoted(event.senderHost)} (sender) and ${quoted(event.workerHost)} (worker) differ: a negative waiting time was counted as 0`;
-    case 'loss-refuted':
-      return `${quoted(event.task)} was counted as lost but ended after all: ${quoted(event.worker)} was silent, not dead; raise lost_timeout`;
-  }
-}
-
-type ArrivalEvent = Extract<
-  SelfEvent,
-  { kind: 'events-missing' | 'events-resumed' | 'task-events-missing' | 'task-events-resumed' }
->;
-
-/** Not rate-limited: a minute passes before one of them can occur again. */
-function arrivalLine(event: ArrivalEvent): LogLine {
-  switch (event.kind) {
-    case 'events-missing':
-      return line(
-        'warn',
-        `connected, but no event has arrived for ${seconds(event.forMs)}${whyNothing(event)}`,
-      );
-    case 'events-resumed':
-      return line('info', `events arrive again after ${seconds(event.afterMs)} without any`);
-    case 'task-events-missing':
-      return line(
-        'warn',
-        `${workersOf(event)} run tasks but send no task events, so their tasks are not counted: start them with "celery worker -E" or worker_send_task_events = True; "celery control enable_events" enables them until the workers restart`,
-      );
-    case 'task-events-resumed':
-      return line('info', 'no worker runs tasks without sending task events any more');
-  }
-}
-
-function whyNothing({ exchange, unread }: Extract<SelfEvent, { kind: 'events-missing' }>): string {
+function whyNothing({ exchange, unread }: SelfEvent<'events-missing'>): string {
   return unread === 0
     ? `: either no worker is running, or the workers use another broker, virtual host or event_exchange (here ${quoted(exchange)}), or they run with --without-heartbeat and without -E`
     : ` that could be read: ${unread} messages arrived, and celery_otel.input.dropped says why they were dropped`;
 }
 
-function workersOf({ workers, more }: Extract<SelfEvent, { kind: 'task-events-missing' }>): string {
+function workersOf({ workers, more }: SelfEvent<'task-events-missing'>): string {
   const names = workers.map(quoted).join(', ');
   return more === 0 ? `the workers ${names}` : `the workers ${names} and ${more} more`;
 }
 
-function clockStepped({ kind, byMs }: Extract<SelfEvent, { kind: 'clock-stepped' }>): LogLine {
+function clockStepped({ kind, byMs }: SelfEvent<'clock-stepped'>): LogLine {
   const by = seconds(Math.abs(byMs));
   const what =
     byMs < 0
@@ -211,7 +168,7 @@ function clockStepped({ kind, byMs }: Extract<SelfEvent, { kind: 'clock-stepped'
   return line('warn', `${what}: ${means}; counts are not affected`, `${kind} ${byMs < 0}`);
 }
 
-function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }>): LogLine {
+function sessionEnded(event: SelfEvent<'broker-session-ended'>): LogLine {
   const next =
     event.retryInMs === undefined
       ? 'giving up'
@@ -236,9 +193,7 @@ function sessionEnded(event: Extract<SelfEvent, { kind: 'broker-session-ended' }
   }
 }
 
-type ExportFinished = Extract<SelfEvent, { readonly kind: 'export-finished' }>;
-
-function exportFinished(event: ExportFinished): LogLine {
+function exportFinished(event: SelfEvent<'export-finished'>): LogLine {
   const rateKey = `${event.kind} ${event.service} ${event.outcome}`;
   switch (event.outcome) {
     case 'success':
@@ -257,27 +212,27 @@ function exportFinished(event: ExportFinished): LogLine {
 }
 
 /** A backend may also accept everything and still send a warning (OTLP specification, "Partial Success"). */
-function partialText({ points, rejectedPoints, reason }: ExportFinished): string {
+function partialText({ points, rejectedPoints, reason }: SelfEvent<'export-finished'>): string {
   return rejectedPoints === 0
     ? `the backend accepted all ${points} points with a warning: ${quoted(reason)}`
     : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason === '' ? 'no reason given' : quoted(reason)}`;
 }
 
-function recoveredText(event: Extract<SelfEvent, { readonly kind: 'exports-recovered' }>): string {
+function recovered(event: SelfEvent<'exports-recovered'>): LogLine {
+  const { kind, service, backend, afterMs } = event;
   const failures = event.failures === 1 ? '1 failure' : `${event.failures} failures`;
-  return `exports of ${event.service} to ${event.backend} succeed again after ${failures} in ${seconds(event.afterMs)}`;
+  const text = `exports of ${service} to ${backend} succeed again after ${failures} in ${seconds(afterMs)}`;
+  return line('info', text, `${kind} ${service}`);
 }
 
-function lateText({
-  service,
-  durationMs,
-  waitedMs,
-  intervalMs,
-}: Extract<SelfEvent, { readonly kind: 'export-late' }>): string {
+function exportLate({ kind, service, ...event }: SelfEvent<'export-late'>): LogLine {
+  const { durationMs, waitedMs, intervalMs } = event;
   const what = `an export of ${service} took ${seconds(durationMs)}, longer than the interval of ${seconds(intervalMs)}; nothing is lost`;
-  return waitedMs > durationMs / 2
-    ? `${what}, but the backend is slow: speed it up, or raise metric_export_interval`
-    : `${what}, but this process is overloaded: raise metric_export_interval, or have fewer series or services`;
+  const why =
+    waitedMs > durationMs / 2
+      ? 'the backend is slow: speed it up, or raise metric_export_interval'
+      : 'this process is overloaded: raise metric_export_interval, or have fewer series or services';
+  return line('warn', `${what}, but ${why}`, `${kind} ${service}`);
 }
 
 /** Quotes text from outside, so that it cannot pass for our own words. */

@@ -17,7 +17,7 @@ type Kind = 'events-missing' | 'events-resumed' | 'task-events-missing' | 'task-
 
 /** A self event that does not know its service and its exchange yet. */
 export type Finding = {
-  [K in Kind]: Omit<Extract<SelfEvent, { readonly kind: K }>, 'service' | 'exchange'>;
+  [K in Kind]: Omit<SelfEvent<K>, 'service' | 'exchange'>;
 }[Kind];
 
 /** One nodename. */

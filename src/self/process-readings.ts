@@ -40,17 +40,11 @@ export function watchProcess(): ProcessWatch {
 const SAMPLE_MS = 50;
 const HOUR_US = 3_600_000_000;
 
-interface EventLoopSamples {
-  /** Of all samples since the last call; undefined where there are none. */
-  take(): EventLoopDelay | undefined;
-  close(): void;
-}
-
 /**
  * Measures how late a timer fires. Node’s `monitorEventLoopDelay` takes no sample between a `reset()` and its next tick, so
  * with a reset at each collection it would miss the delay that the rest of that collection causes.
  */
-function sampleEventLoop(): EventLoopSamples {
+function sampleEventLoop() {
   const delaysUs = createHistogram({ lowest: 1, highest: HOUR_US, figures: 2 });
   let dueMs = performance.now() + SAMPLE_MS;
   const timer = setInterval(() => {
@@ -61,7 +55,8 @@ function sampleEventLoop(): EventLoopSamples {
   }, SAMPLE_MS);
   timer.unref();
   return {
-    take() {
+    /** Of all samples since the last call; undefined where there are none. */
+    take(): EventLoopDelay | undefined {
       if (delaysUs.count === 0) return undefined;
       const { mean, max } = delaysUs;
       const delay = { mean: mean / 1e6, p99: delaysUs.percentile(99) / 1e6, max: max / 1e6 };

@@ -16,141 +16,130 @@ export type DefectPlace =
   | 'attached_provider'
   | 'stop';
 
-/** `service`: the name of a Celery service, or of the bridge itself. */
-export type SelfEvent = { readonly service: string } & (
-  | {
-      readonly kind: 'broker-connected';
-      readonly broker: string;
-      /** The exchange whose events arrive; a recording has none. */
-      readonly exchange?: string;
-      readonly attempts: number;
-    }
+/** Nothing is known of it but its service. */
+type Alone = unknown;
+
+interface PublishFailed {
+  readonly broker: string;
+  readonly reason: string;
+}
+
+/** What can happen, by its kind. */
+interface Facts {
+  'broker-connected': {
+    readonly broker: string;
+    /** The exchange whose events arrive; a recording has none. */
+    readonly exchange?: string;
+    readonly attempts: number;
+  };
   /** The exchange did not exist, so nobody can have published to it. */
-  | {
-      readonly kind: 'exchange-made';
-      readonly broker: string;
-      readonly exchange: string;
-    }
-  /** The broker takes nobody’s messages, in an alarm, or not ours, without permission. */
-  | { readonly kind: 'publish-blocked' | 'publish-refused'; readonly broker: string; readonly reason: string }
-  | {
-      readonly kind: 'broker-session-ended';
-      readonly broker: string;
-      readonly end: SessionEndKind;
-      readonly reason: string;
-      /** ms until the next attempt, 0 for at once; undefined when there will be none. */
-      readonly retryInMs: number | undefined;
-    }
+  'exchange-made': { readonly broker: string; readonly exchange: string };
+  /** The broker takes nobody’s messages, in an alarm. */
+  'publish-blocked': PublishFailed;
+  /** The broker does not take ours, without permission. */
+  'publish-refused': PublishFailed;
+  'broker-session-ended': {
+    readonly broker: string;
+    readonly end: SessionEndKind;
+    readonly reason: string;
+    /** ms until the next attempt, 0 for at once; undefined when there will be none. */
+    readonly retryInMs: number | undefined;
+  };
   /** A message, or an event in it, was dropped. `intentional`: by design, not a loss. */
-  | {
-      readonly kind: 'input-dropped';
-      readonly reason: string;
-      readonly intentional: boolean;
-      readonly detail: string;
-    }
+  'input-dropped': {
+    readonly reason: string;
+    readonly intentional: boolean;
+    readonly detail: string;
+  };
   /** A field of an event has an implausible value and was ignored; the event is counted. */
-  | {
-      readonly kind: 'field-implausible';
-      /** One of a closed list. */
-      readonly field: string;
-      readonly detail: string;
-    }
+  'field-implausible': {
+    /** One of a closed list. */
+    readonly field: string;
+    readonly detail: string;
+  };
   /** A full table evicted entries that were still needed. */
-  | {
-      readonly kind: 'table-evicted';
-      readonly table: 'tasks' | 'workers' | 'reordering_window' | 'clock_skews' | 'fixed_bounds';
-      readonly count: number;
-    }
+  'table-evicted': {
+    readonly table: 'tasks' | 'workers' | 'reordering_window' | 'clock_skews' | 'fixed_bounds';
+    readonly count: number;
+  };
   /** A metric reached its cardinality limit since the last collection. */
-  | {
-      readonly kind: 'series-overflowed';
-      readonly metric: string;
-      /** Maximum number of points. */
-      readonly limit: number;
-      /** Of this metric of this service. */
-      readonly isFirst: boolean;
-    }
+  'series-overflowed': {
+    readonly metric: string;
+    /** Maximum number of points. */
+    readonly limit: number;
+    /** Of this metric of this service. */
+    readonly isFirst: boolean;
+  };
   /** A waiting time was negative, because the clocks of two hosts differ. */
-  | {
-      readonly kind: 'clock-skewed';
-      readonly senderHost: string;
-      readonly workerHost: string;
-    }
+  'clock-skewed': { readonly senderHost: string; readonly workerHost: string };
   /** A task that was counted as lost ended after all. */
-  | {
-      readonly kind: 'loss-refuted';
-      readonly task: string;
-      readonly worker: string;
-    }
-  | {
-      readonly kind: 'export-finished';
-      /** Where to and how, without secrets. */
-      readonly backend: string;
-      /** `partial`: the backend rejected some points for good. */
-      readonly outcome: 'success' | 'partial' | 'failure';
-      readonly durationMs: number;
-      /** Points that arrived, including rejected ones. */
-      readonly points: number;
-      readonly rejectedPoints: number;
-      readonly reason: string;
-    }
+  'loss-refuted': { readonly task: string; readonly worker: string };
+  'export-finished': {
+    /** Where to and how, without secrets. */
+    readonly backend: string;
+    /** `partial`: the backend rejected some points for good. */
+    readonly outcome: 'success' | 'partial' | 'failure';
+    readonly durationMs: number;
+    /** Points that arrived, including rejected ones. */
+    readonly points: number;
+    readonly rejectedPoints: number;
+    readonly reason: string;
+  };
   /** Connected, but no event has arrived for `forMs`. */
-  | {
-      readonly kind: 'events-missing';
-      readonly exchange: string;
-      readonly forMs: number;
-      /** Messages that arrived without a readable event. */
-      readonly unread: number;
-    }
+  'events-missing': {
+    readonly exchange: string;
+    readonly forMs: number;
+    /** Messages that arrived without a readable event. */
+    readonly unread: number;
+  };
   /** Events arrive again after `afterMs`. */
-  | { readonly kind: 'events-resumed'; readonly afterMs: number }
+  'events-resumed': { readonly afterMs: number };
   /** Workers run tasks, according to their heartbeats, but send no task events. */
-  | {
-      readonly kind: 'task-events-missing';
-      /** Some of them. */
-      readonly workers: readonly string[];
-      /** How many more there are. */
-      readonly more: number;
-    }
+  'task-events-missing': {
+    /** Some of them. */
+    readonly workers: readonly string[];
+    /** How many more there are. */
+    readonly more: number;
+  };
   /** No such worker is left. */
-  | { readonly kind: 'task-events-resumed'; readonly service: string }
+  'task-events-resumed': Alone;
   /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
-  | { readonly kind: 'clock-stepped'; readonly byMs: number }
+  'clock-stepped': { readonly byMs: number };
   /** The first successful export after failures. */
-  | {
-      readonly kind: 'exports-recovered';
-      readonly backend: string;
-      readonly failures: number;
-      readonly afterMs: number;
-    }
+  'exports-recovered': {
+    readonly backend: string;
+    readonly failures: number;
+    readonly afterMs: number;
+  };
   /** A successful export took longer than the interval, so that others were skipped. */
-  | {
-      readonly kind: 'export-late';
-      readonly durationMs: number;
-      /** The part of it spent waiting for the backend. */
-      readonly waitedMs: number;
-      readonly intervalMs: number;
-    }
-  | { readonly kind: 'service-started'; readonly brokers: readonly string[] }
-  | { readonly kind: 'service-stopping'; readonly service: string }
-  | {
-      readonly kind: 'service-stopped';
-      /**
-       * `flushed`: everything counted was exported; `empty`: there was nothing to export. `rejected`: the backend rejected
-       * points of the last export for good. `unsent`: the last export did not arrive; `never-exported`: none ever did.
-       * `handed-over`: the metrics are in the attached MeterProvider.
-       */
-      readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
-    }
+  'export-late': {
+    readonly durationMs: number;
+    /** The part of it spent waiting for the backend. */
+    readonly waitedMs: number;
+    readonly intervalMs: number;
+  };
+  'service-started': { readonly brokers: readonly string[] };
+  'service-stopping': Alone;
+  'service-stopped': {
+    /**
+     * `flushed`: everything counted was exported; `empty`: there was nothing to export. `rejected`: the backend rejected
+     * points of the last export for good. `unsent`: the last export did not arrive; `never-exported`: none ever did.
+     * `handed-over`: the metrics are in the attached MeterProvider.
+     */
+    readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
+  };
   /** The npm script that started the process is gone, so it stops. */
-  | { readonly kind: 'starter-gone'; readonly service: string }
+  'starter-gone': Alone;
   /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */
-  | {
-      readonly kind: 'defect';
-      readonly where: DefectPlace;
-      readonly reason: string;
-    }
-);
+  defect: { readonly where: DefectPlace; readonly reason: string };
+}
+
+export type SelfEventKind = keyof Facts;
+
+/** `service`: the name of a Celery service, or of the bridge itself. */
+export type SelfEvent<K extends SelfEventKind = SelfEventKind> = {
+  [Each in K]: { readonly kind: Each; readonly service: string } & Facts[Each];
+}[K];
 
 /** Takes a self event; must not throw. */
 export type Tell = (event: SelfEvent) => void;

@@ -253,11 +253,12 @@ test('heartbeats in another order give the same sums', () => {
 
 test('only starts of the last seconds are ordered, and long silences break nothing', () => {
   const tally = new StartTally(1_000);
-  tally.report(0, 0);
+  const at = (timestampMs: number) => ({ timestampMs, clock: -1 });
+  tally.report(0, at(0));
   tally.started(100);
   tally.started(1_000_000);
   tally.started(50);
-  assert.deepEqual(tally.report(3, 2_000_000), { processed: 3, lost: 0, missed: 0 });
-  assert.deepEqual(tally.report(5, 2_002_000), { processed: 2, lost: 2, missed: 2 });
-  assert.deepEqual(tally.report(4, 2_003_000), { processed: 0, lost: 0, missed: 0 });
+  assert.deepEqual(tally.report(3, at(2_000_000)), { processed: 3, lost: 0, missed: 0 });
+  assert.deepEqual(tally.report(5, at(2_002_000)), { processed: 2, lost: 2, missed: 2 });
+  assert.deepEqual(tally.report(4, at(2_003_000)), { processed: 0, lost: 0, missed: 0 });
 });

@@ -33,7 +33,7 @@ const SHIP = { ...PAY, task: 'shop.ship' };
 /** The uuids, the one without a new run for longest first. */
 function unfinished(table: TaskTable): readonly string[] {
   const uuids: string[] = [];
-  atOnce(table.unfinished.walk(1, ({ uuid }) => uuids.push(uuid)));
+  atOnce(table.walkUnfinished(1, ({ uuid }) => uuids.push(uuid)));
   return uuids;
 }
 

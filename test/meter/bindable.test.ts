@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Attributes, Meter } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { type BindableCounter, type BindableHistogram, isBindableCounter } from '../../src/meter/bindable.ts';
+import { type BindableCounter, type BindableHistogram, isBindable } from '../../src/meter/bindable.ts';
 import type { InstrumentRow } from '../../src/meter/catalog.ts';
 import { guardedProvider } from '../../src/meter/guarded-provider.ts';
 import { createInstruments } from '../../src/meter/instruments.ts';
@@ -65,9 +65,9 @@ test('a bound series takes additions at once, and a collection hands nothing ove
 
 test('an attached provider only needs the API', (t) => {
   const { meter } = bindableMeter(t);
-  assert.ok(isBindableCounter(meter.createCounter('counted')));
+  assert.ok(isBindable(meter.createCounter('counted')));
   const guarded = guardedProvider({ getMeter: () => meter }, assert.ifError).getMeter('test');
-  assert.ok(!isBindableCounter(guarded.createCounter('counted')));
+  assert.ok(!isBindable(guarded.createCounter('counted')));
 });
 
 for (const temporality of ['cumulative', 'delta'] as const) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MeterProvider } from '@opentelemetry/api';
-import { isBindableHistogram } from '../../src/meter/bindable.ts';
+import { isBindable } from '../../src/meter/bindable.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { plainSdk } from '../plain-sdk.ts';
@@ -24,7 +24,7 @@ const ATTRIBUTES = Object.freeze({
 /** Records as the bridge does: into a bound series where the provider has such. */
 function measurer(provider: MeterProvider): () => void {
   const histogram = provider.getMeter('celery-otel').createHistogram('celery.task.runtime');
-  const series = isBindableHistogram(histogram) ? histogram.bind(ATTRIBUTES) : undefined;
+  const series = isBindable(histogram) ? histogram.bind(ATTRIBUTES) : undefined;
   const record = series
     ? (seconds: number) => series.record(seconds)
     : (seconds: number) => histogram.record(seconds, ATTRIBUTES);

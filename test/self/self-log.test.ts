@@ -256,9 +256,9 @@ function overflowed(metric: string, isFirst: boolean): SelfEvent {
 }
 
 function ended(
-  end: Extract<SelfEvent, { kind: 'broker-session-ended' }>['end'],
+  end: SelfEvent<'broker-session-ended'>['end'],
   retryInMs: number | undefined,
-): Extract<SelfEvent, { kind: 'broker-session-ended' }> {
+): SelfEvent<'broker-session-ended'> {
   return {
     kind: 'broker-session-ended',
     service: 'shop',
@@ -269,7 +269,7 @@ function ended(
   };
 }
 
-type Table = Extract<SelfEvent, { kind: 'table-evicted' }>['table'];
+type Table = SelfEvent<'table-evicted'>['table'];
 
 function evicted(table: Table): SelfEvent {
   return { kind: 'table-evicted', service: 'shop', table, count: 3 };

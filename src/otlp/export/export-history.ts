@@ -9,26 +9,20 @@ export interface Recovery {
   readonly afterMs: number;
 }
 
-export interface ExportHistory {
-  /**
-   * @param nowMs from a monotonic clock
-   * @returns the failures before it, if it is the first success after them
-   */
-  note(name: string, outcome: Noted, nowMs: number): Recovery | undefined;
-  /** Whether the backend ever accepted items of this source. */
-  hasArrived(name: string): boolean;
-  /** Whether the backend rejected items of the last export that arrived. */
-  isRejected(name: string): boolean;
-}
+export type ExportHistory = ReturnType<typeof createExportHistory>;
 
 type Noted = Pick<ExportOutcome, 'outcome' | 'items' | 'rejectedItems'>;
 
-export function createExportHistory(): ExportHistory {
+export function createExportHistory() {
   const arrived = new Set<string>();
   const rejected = new Set<string>();
   const failing = new Map<string, { failures: number; readonly sinceMs: number }>();
   return {
-    note(name, { outcome, items, rejectedItems }, nowMs) {
+    /**
+     * @param nowMs from a monotonic clock
+     * @returns the failures before it, if it is the first success after them
+     */
+    note(name: string, { outcome, items, rejectedItems }: Noted, nowMs: number): Recovery | undefined {
       const takes = items > rejectedItems;
       if (takes) arrived.add(name);
       if (rejectedItems > 0) rejected.add(name);
@@ -44,7 +38,9 @@ export function createExportHistory(): ExportHistory {
       failing.delete(name);
       return { failures: streak.failures, afterMs: nowMs - streak.sinceMs };
     },
-    hasArrived: (name) => arrived.has(name),
-    isRejected: (name) => rejected.has(name),
+    /** Whether the backend ever accepted items of this source. */
+    hasArrived: (name: string) => arrived.has(name),
+    /** Whether the backend rejected items of the last export that arrived. */
+    isRejected: (name: string) => rejected.has(name),
   };
 }

@@ -22,21 +22,6 @@ type Cycle<Data> = (
   more: CycleOptions<Data>,
 ) => Promise<readonly ExportSource<Data>[]>;
 
-export interface ExportLoop<Data> {
-  /** The first export is one interval from now. */
-  start(sources: readonly ExportSource<Data>[]): void;
-  /**
-   * Ends the schedule. Exports in progress send no further request.
-   * @returns whether they ended before the deadline; a source that is still being exported is not flushed
-   */
-  stop(deadlineMs: number): Promise<boolean>;
-  /**
-   * Exports these sources now, and retries failed ones until the deadline. Call it after `stop`.
-   * @returns the sources that were not exported completely
-   */
-  flush(sources: readonly ExportSource<Data>[], deadlineMs: number): Promise<readonly ExportSource<Data>[]>;
-}
-
 /** Back-off after the first failure. It doubles with each further one, up to the interval. */
 const FIRST_RETRY_MS = 1000;
 /** Node fires a timer with a longer delay at once. */
@@ -47,7 +32,7 @@ const FIRST_FLUSH_RETRY_MS = 100;
 const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
 const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export is up' };
 
-export function createExportLoop<Data>(options: ExportLoopOptions<Data>): ExportLoop<Data> {
+export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
   const { intervalMs } = options;
   const stopping = new AbortController();
   /** Being exported: not collected again until that has ended. */
@@ -108,19 +93,29 @@ export function createExportLoop<Data>(options: ExportLoopOptions<Data>): Export
   }
 
   return {
-    start(sources) {
+    /** The first export is one interval from now. */
+    start(sources: readonly ExportSource<Data>[]): void {
       for (const source of sources) turns.add(source);
       running = run();
     },
-    async stop(deadlineMs) {
+    /**
+     * Ends the schedule. Exports in progress send no further request.
+     * @returns whether they ended before the deadline; a source that is still being exported is not flushed
+     */
+    async stop(deadlineMs: number): Promise<boolean> {
       stopping.abort();
       const isOver = running.then(() => true);
       return within(deadlineMs, isOver, () => false);
     },
-    flush: (sources, deadlineMs) => flush(sources, deadlineMs, options, cycle),
+    flush: (sources: readonly ExportSource<Data>[], deadlineMs: number) =>
+      flush(sources, deadlineMs, options, cycle),
   };
 }
 
+/**
+ * Exports these sources now, and retries failed ones until the deadline. Call it after `stop`.
+ * @returns the sources that were not exported completely
+ */
 async function flush<Data>(
   sources: readonly ExportSource<Data>[],
   deadlineMs: number,

@@ -25,27 +25,18 @@ export interface ExportOutcome {
   readonly reason: string;
 }
 
-export interface SourceExport {
-  /** Undefined if the loop was stopped before anything arrived: the flush reports the outcome. */
-  readonly outcome: ExportOutcome | undefined;
-  /** Whether the backend did not answer, or asked to retry later. */
-  readonly unavailable: boolean;
-  /** Whether a retry may succeed. Not if the backend refused a request. */
-  readonly worthRetrying: boolean;
-}
-
-export async function exportSource<Data>(
-  source: ExportSource<Data>,
-  backend: Backend<Data>,
-): Promise<SourceExport> {
+export async function exportSource<Data>(source: ExportSource<Data>, backend: Backend<Data>) {
   const startedMs = performance.now();
   const stop = backend.mustStop();
   const sent =
     stop === undefined ? await sendRequests(await source.collect(), backend) : nothingSent<Data>(stop);
   const outcome = outcomeOf(sent);
   return {
+    /** Undefined if the loop was stopped before anything arrived: the flush reports the outcome. */
     outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },
+    /** Whether the backend did not answer, or asked to retry later. */
     unavailable: sent.stop?.kind === 'unavailable',
+    /** Whether a retry may succeed. Not if the backend refused a request. */
     worthRetrying: sent.stop !== undefined && sent.refused.length === 0,
   };
 }

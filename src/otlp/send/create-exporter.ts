@@ -50,15 +50,16 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
   async function ask(data: Data): Promise<Answer> {
     const leftMs = throttle.untilMs - performance.now();
     if (leftMs > 0) {
-      return unavailable(
-        `${throttle.reason}; throttled by the backend for another ${Math.ceil(leftMs / 1000)} s`,
-      );
+      const left = `throttled by the backend for another ${Math.ceil(leftMs / 1000)} s`;
+      return unsent('unavailable', `${throttle.reason}; ${left}`);
     }
     try {
       const body = signal.encode[encoding](data);
-      return body === undefined ? refused('the request could not be encoded') : await transport.send(body);
+      return body === undefined
+        ? unsent('refused', 'the request could not be encoded')
+        : await transport.send(body);
     } catch (error) {
-      return refused(`the request could not be created: ${reasonOf(error)}`);
+      return unsent('refused', `the request could not be created: ${reasonOf(error)}`);
     }
   }
 
@@ -95,12 +96,8 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
   };
 }
 
-function unavailable(reason: string): Failure {
-  return { kind: 'unavailable', reason, error: new Error(reason) };
-}
-
-function refused(reason: string): Failure {
-  return { kind: 'refused', reason, error: new Error(reason) };
+function unsent(kind: Failure['kind'], reason: string): Failure {
+  return { kind, reason, error: new Error(reason) };
 }
 
 /** The secrets in an endpoint that a backend may repeat: password and query, both as written and decoded. */

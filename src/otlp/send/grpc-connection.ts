@@ -14,30 +14,20 @@ type Outcome =
   | { readonly ok: true; readonly response: Buffer }
   | { readonly ok: false; readonly error: ServiceError };
 
-export interface GrpcConnection {
-  /** @param deadlineMs since the epoch */
-  request(method: string, body: Buffer, metadata: Metadata, deadlineMs: number): Promise<Outcome>;
-  /** Whether no request is in progress. */
-  isIdle(): boolean;
-  /** Requests in progress end with CANCELLED. */
-  close(): void;
-}
+export type GrpcConnection = ReturnType<typeof openGrpcConnection>;
 
 /**
  * Connects with the first request.
  * @param credentials for this connection only
  */
-export function openGrpcConnection(
-  target: string,
-  credentials: ChannelCredentials,
-  options: ClientOptions,
-): GrpcConnection {
+export function openGrpcConnection(target: string, credentials: ChannelCredentials, options: ClientOptions) {
   const destroySockets = trackSockets(credentials);
   // By default channels share connections, and a shared connection cannot be closed.
   const client = new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
   const underWay = new Set<ClientUnaryCall>();
   return {
-    request(method, body, metadata, deadlineMs) {
+    /** @param deadlineMs since the epoch */
+    request(method: string, body: Buffer, metadata: Metadata, deadlineMs: number): Promise<Outcome> {
       const { promise, resolve } = Promise.withResolvers<Outcome>();
       const settings = { deadline: deadlineMs };
       const call = client.makeUnaryRequest(
@@ -57,8 +47,10 @@ export function openGrpcConnection(
       underWay.add(call);
       return promise;
     },
+    /** Whether no request is in progress. */
     isIdle: () => underWay.size === 0,
-    close() {
+    /** Requests in progress end with CANCELLED. */
+    close(): void {
       for (const call of underWay) call.cancel();
       client.close();
       destroySockets();

@@ -134,13 +134,9 @@ interface Outcome {
   readonly wasStale: boolean;
 }
 
-interface Exchange {
-  readonly ended: Promise<Outcome>;
-  /** Ends it with what has arrived so far. */
-  stop(error: Error): void;
-}
+type Exchange = ReturnType<typeof begin>;
 
-function begin(request: http.ClientRequest): Exchange {
+function begin(request: http.ClientRequest) {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -153,6 +149,7 @@ function begin(request: http.ClientRequest): Exchange {
       error,
       wasStale: head === undefined && request.reusedSocket && CLOSED_CODES.has(property(error, 'code')),
     });
+  /** Ends it with what has arrived so far. */
   const stop = (error: Error) => {
     end(error);
     request.destroy();

@@ -7,13 +7,6 @@ import type { Encoding, Signal } from './signal.ts';
 
 type Reader = Pick<Signal<never>, 'decodeResponse' | 'rejectedField'>;
 
-export interface PartialSuccess {
-  /** 0: everything was accepted, and `message` is a warning. */
-  readonly rejectedItems: number;
-  /** '' if there is none. */
-  readonly message: string;
-}
-
 /**
  * The `partial_success` of a response. Undefined for a full success, which an empty one is, too (OTLP specification,
  * "Partial Success").
@@ -22,7 +15,7 @@ export function readPartialSuccess(
   response: Uint8Array,
   encoding: Encoding | undefined,
   { decodeResponse, rejectedField }: Reader,
-): PartialSuccess | undefined {
+) {
   const partial = property(decode(response, encoding, decodeResponse), 'partialSuccess');
   const rejectedItems = count(property(partial, rejectedField));
   const said = property(partial, 'errorMessage');
