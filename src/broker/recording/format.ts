@@ -17,6 +17,8 @@ const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
 /** Larger bodies are in base64, which has a predictable size: a byte of text may take six in JSON. */
 const READABLE_BODY_BYTES_MAX = 64 * 1024;
+/** Thirteen digits, up to the year 2286: later ones are no times, and too large to be counted in steps. */
+const ARRIVED_AT_MS_MAX = 9_999_999_999_999;
 const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, tokensMax: LINE_LIMITS.line_tokens.max };
 
 /** The first line. @param recordedAtMs when the recording began, epoch ms */
@@ -45,7 +47,7 @@ export function encodeMessage(message: RawMessage): Outcome<{ readonly line: str
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body } = message;
   if (headers === undefined) return failed('its headers cannot be decoded');
   if (body === undefined) return failed('its body is too large');
-  if (!Number.isFinite(arrivedAtMs)) return failed('arrivedAtMs is not finite');
+  if (!isTime(arrivedAtMs)) return failed('it has no valid arrivedAtMs');
   const properties = { arrivedAtMs, exchange, routingKey, contentType, contentEncoding };
   let headersText: string;
   try {
@@ -78,8 +80,7 @@ export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMe
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers } = parsed.fields;
-  if (typeof arrivedAtMs !== 'number' || !Number.isFinite(arrivedAtMs))
-    return failed('has no valid arrivedAtMs');
+  if (!isTime(arrivedAtMs)) return failed('has no valid arrivedAtMs');
   if (typeof exchange !== 'string') return failed('has no exchange');
   if (typeof routingKey !== 'string') return failed('has no routingKey');
   if (typeof contentType !== 'string') return failed('has no contentType');
@@ -91,6 +92,10 @@ export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMe
     ok: true,
     message: { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body },
   };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= ARRIVED_AT_MS_MAX;
 }
 
 function decodeBody(readable: unknown, base64: unknown): Buffer | undefined {
