@@ -19,6 +19,9 @@ export interface StructureLimits {
 
 export type Excess = 'nested-too-deep' | 'too-many-tokens';
 
+/** On average, outside of strings, if there are as many tokens as may be. Long numbers cost a parser more than texts. */
+const TOKEN_BYTES = 32;
+
 /**
  * Which limit is exceeded, if any. A token is a value or a name. All but the first follow one of `[{,:`, which are counted,
  * so that an empty list counts twice.
@@ -27,11 +30,15 @@ export type Excess = 'nested-too-deep' | 'too-many-tokens';
 export function excessOf(text: Uint8Array, { depthMax, tokensMax }: StructureLimits): Excess | undefined {
   let depth = 0;
   let tokens = 1;
+  let quoted = 0;
   for (let at = 0; at < text.length; at += 1) {
     switch (text[at]) {
-      case QUOTE:
-        at = endOfString(text, at);
+      case QUOTE: {
+        const end = endOfString(text, at);
+        quoted += end - at;
+        at = end;
         break;
+      }
       case OPEN_LIST:
       case OPEN_OBJECT:
         depth += 1;
@@ -50,7 +57,7 @@ export function excessOf(text: Uint8Array, { depthMax, tokensMax }: StructureLim
         break;
     }
   }
-  return undefined;
+  return (text.length - quoted) / TOKEN_BYTES > tokensMax ? 'too-many-tokens' : undefined;
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */
