@@ -15,12 +15,15 @@ export const CLOSE_OBJECT = 0x7d;
 export interface StructureLimits {
   readonly depthMax: number;
   readonly tokensMax?: number;
-  /** Bytes outside of strings: a number of hundreds of digits takes as long to parse as many tokens. */
+  /** Bytes outside of strings, by default 32 for each token. */
   readonly unquotedMax?: number;
 }
 
 /** Too many bytes outside of strings are `too-many-tokens` too. */
 export type Excess = 'nested-too-deep' | 'too-many-tokens';
+
+/** Long numbers cost a parser more than texts. */
+const TOKEN_BYTES = 32;
 
 /**
  * Which limit is exceeded, if any. A token is a value or a name. All but the first follow one of `[{,:`, which are counted,
@@ -28,7 +31,7 @@ export type Excess = 'nested-too-deep' | 'too-many-tokens';
  * @param text in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
  */
 export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | undefined {
-  const { depthMax, tokensMax = Infinity, unquotedMax = Infinity } = limits;
+  const { depthMax, tokensMax = Infinity, unquotedMax = TOKEN_BYTES * tokensMax } = limits;
   let depth = 0;
   let tokens = 1;
   let quoted = 0;
@@ -56,8 +59,9 @@ export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | un
         depth -= 1;
         break;
     }
+    if (at + 1 - quoted > unquotedMax) return 'too-many-tokens';
   }
-  return text.length - quoted > unquotedMax ? 'too-many-tokens' : undefined;
+  return undefined;
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */

@@ -50,6 +50,21 @@ test('bytes outside of strings are limited if that is requested, whatever they a
   }
 });
 
+test('a body may have 32 bytes outside of strings for each token that it may have, but not more', () => {
+  const most = 32 * tokens.max;
+  for (const [open, unit, close] of [
+    ['', ' ', '1'],
+    ['[', '7', ']'],
+    ['["[,",', ' ', '"\\\\"]'],
+  ] as const) {
+    const counted = (open + close).replaceAll(/"(?:[^"\\]|\\.)*"/gu, '').length;
+    const body = (bytes: number) => `${open}${unit.repeat(bytes - counted)}${close}`;
+    assert.equal(excess(body(most)), undefined);
+    assert.equal(excess(body(most + 1)), 'too-many-tokens');
+  }
+  assert.equal(excess(JSON.stringify('7'.repeat(4 * most))), undefined);
+});
+
 test('brackets in a string are not structure', () => {
   for (const inside of ['[', '{', ',', ':', '\\"[', '\\\\\\",', '一,', '\\u005b{']) {
     assert.equal(
@@ -132,6 +147,16 @@ test('no body that Celery sent exceeds a limit', () => {
     const real = measured(JSON.parse(body.toString()));
     assert.ok(real.depth <= 4 && real.tokens < tokens.max / 10);
   }
+});
+
+test('a list of 24 failures of tasks that call each other as deep as Python goes is accepted', () => {
+  const frame = (line: number) =>
+    `  File "/usr/local/lib/python3.13/site-packages/shop/orders.py", line ${line}, in charge_customer\n    return refund_customer(order, attempt + 1)\n           ~~~~~~~~~~~~~~~^^^^^^^^^^^^^^^^^^^^\n`;
+  const traceback = `Traceback (most recent call last):\n${Array.from({ length: 980 }, (_, at) => frame(10 + (at % 2))).join('')}RecursionError: maximum recursion depth exceeded\n`;
+  const failure = { ...WIRE_EVENTS['task-failed'], exception: 'RecursionError()', traceback };
+  const body = JSON.stringify(Array<typeof failure>(24).fill(failure));
+  assert.ok(traceback.length > 180_000 && body.length > 4_400_000, `${traceback.length} characters`);
+  assert.equal(decode(message(body)).events.length, 24);
 });
 
 test('lists of 24 failures with any tracebacks of Celery are accepted', () => {

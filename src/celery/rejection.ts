@@ -19,7 +19,7 @@ export const REJECTION_REASONS = {
   'decompression-too-costly':
     'The compressed bodies of the service have used up the processor time that they may take together. Celery compresses none.',
   'nested-too-deep': `A large body with lists or objects nested more than ${depth.max} deep; Celery’s events are nested four deep.`,
-  'too-many-tokens': `A large body with more than ${count(tokens.max)} values and names; 24 events have about 1,000.`,
+  'too-many-tokens': `A large body with more than ${count(tokens.max)} values and names, or 32 times as many bytes outside of strings; 24 events have about 1,000.`,
   'batch-too-long': `A list of more than ${count(batch.max)} events; Celery sends at most 24.`,
   'unsafe-serializer': 'Pickle: decoding it could run code, so it is never decoded.',
   'unsupported-serializer': 'A content type other than JSON.',

@@ -82,7 +82,7 @@ export interface Cluster extends Answers {
   beyondFixedBounds(): number;
 }
 
-/** Each event releases at most this many that are due, so that no event takes long. */
+/** Each event releases at most this many, so that no event takes long. */
 const RELEASED_PER_EVENT = 2;
 /** Events per step; some ms if each has a new name. */
 const RELEASED_PER_STEP = 100;

@@ -94,15 +94,21 @@ export class HeldWorkerEvents {
   }
 
   /**
-   * Has the due events applied, and those that were sent before them.
-   * @param max the most due events to apply
+   * Has the due events applied, after those that were sent before them.
+   * @param max the most events to apply
    * @returns whether more are due
    */
   release(listenedMs: number, max = Number.POSITIVE_INFINITY): boolean {
-    for (let released = 0; this.#first !== undefined; released += 1) {
+    for (let applied = 0; this.#first !== undefined; ) {
       if (!hasPassed(this.#windowMs, this.#first.arrivedAtMs, listenedMs)) return false;
-      if (released >= max) return true;
-      this.#takeFirst(this.#first);
+      const { holder } = this.#first;
+      if (holder === undefined) {
+        this.#takeFirst(this.#first);
+        continue;
+      }
+      if (applied >= max) return true;
+      holder.applyEarliest();
+      applied += 1;
     }
     return false;
   }

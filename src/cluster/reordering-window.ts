@@ -2,6 +2,7 @@
  * Holds each task event for a moment, so that earlier ones that arrive late can still be applied first. It releases the
  * events of each task in the order in which they happened, and does not interpret them.
  */
+import { lengthOf } from './chain.ts';
 import { isBefore } from './event-order.ts';
 import { lineageBytes } from './finished-runs.ts';
 import { hasPassed, holdingMs } from './lateness.ts';
@@ -18,8 +19,11 @@ export interface WindowSettings {
   readonly heldMax: number;
 }
 
-/** Per task. Its events are sorted by insertion, which a hostile sender must not make slow. */
-const HELD_PER_TASK_MAX = 64;
+/**
+ * Per task: four runs of three events each, as many as Celery retries by default, and room for more. A hostile sender must
+ * not make it slow to sort them by insertion, or to release those of a task that is evicted.
+ */
+const HELD_PER_TASK_MAX = 16;
 
 /** Measured: an event without its texts, but with a process that nothing else keeps. */
 const EVENT_BYTES = 750;
@@ -55,7 +59,7 @@ export class ReorderingWindow {
     this.bytesMax = settings.heldMax * BYTES_PER_EVENT;
   }
 
-  /** Events in the queue, including those that are already released. */
+  /** Events in the queue. */
   get size(): number {
     return this.#size;
   }
@@ -85,6 +89,7 @@ export class ReorderingWindow {
     const bytes = bytesOf(held);
     while (this.#bytes + bytes > this.bytesMax && this.#first !== undefined) this.#releaseFirst();
     this.#bytes += bytes;
+    held.previousArrived = this.#last;
     if (this.#last === undefined) this.#first = held;
     else this.#last.nextArrived = held;
     this.#last = held;
@@ -93,14 +98,14 @@ export class ReorderingWindow {
   }
 
   /**
-   * Releases the due events, and those of the same tasks that happened before them.
-   * @param max the most due events to release
+   * Releases the due events, after those of the same tasks that happened before them.
+   * @param max the most events to release
    * @returns whether more are due
    */
   release(nowMs: number, max = Number.POSITIVE_INFINITY): boolean {
     for (let released = 0; this.#first !== undefined && this.#isDue(this.#first, nowMs); released += 1) {
       if (released >= max) return true;
-      this.#takeFirst(this.#first);
+      this.#releaseBefore(this.#first);
     }
     return false;
   }
@@ -108,7 +113,7 @@ export class ReorderingWindow {
   /** Releases all events of the task, or of all tasks. */
   flush(task?: Task): void {
     if (task === undefined) this.release(Number.POSITIVE_INFINITY);
-    else while (task.held !== undefined) this.#releaseEarliest(task, task.held);
+    else while (task.held !== undefined) this.#releaseBefore(task.held);
   }
 
   #isDue(held: HeldEvent, nowMs: number): boolean {
@@ -118,45 +123,43 @@ export class ReorderingWindow {
   #insert(task: Task, held: HeldEvent): void {
     let before: HeldEvent | undefined;
     let after = task.held;
-    let steps = 0;
     while (after !== undefined && !isBefore(held, after)) {
       before = after;
       after = after.next;
-      steps += 1;
     }
     held.next = after;
     if (before === undefined) task.held = held;
     else before.next = held;
-    if (steps < HELD_PER_TASK_MAX) return;
-    this.#releasedEarlyPerTask += steps + 1;
-    this.flush(task);
+    if (lengthOf(task.held) <= HELD_PER_TASK_MAX) return;
+    this.#releasedEarlyPerTask += 1;
+    this.#releaseBefore(held);
   }
 
   #releaseFirst(): void {
     if (this.#first === undefined) return;
-    if (!this.#first.released) this.#releasedEarly += 1;
-    this.#takeFirst(this.#first);
+    this.#releasedEarly += 1;
+    this.#releaseBefore(this.#first);
   }
 
-  #takeFirst(first: HeldEvent): void {
-    const { task } = first;
-    while (!first.released && task.held !== undefined) this.#releaseEarliest(task, task.held);
-    this.#first = first.nextArrived;
-    if (this.#first === undefined) this.#last = undefined;
+  /** Releases one event: the earliest of the task. */
+  #releaseBefore(held: HeldEvent): void {
+    const earliest = held.task.held ?? held;
+    held.task.held = earliest.next;
+    const { previousArrived, nextArrived } = earliest;
+    if (previousArrived === undefined) this.#first = nextArrived;
+    else previousArrived.nextArrived = nextArrived;
+    if (nextArrived === undefined) this.#last = previousArrived;
+    else nextArrived.previousArrived = previousArrived;
     this.#size -= 1;
-    this.#bytes -= bytesOf(first);
-    // A pooled object must not keep other data in memory.
-    if (this.#placeholder !== undefined) ({ task: first.task, instance: first.instance } = this.#placeholder);
-    first.name = first.errorType = '';
-    first.lineage = undefined;
-    first.next = first.nextArrived = undefined;
-    this.#free.give(first);
-  }
-
-  #releaseEarliest(task: Task, earliest: HeldEvent): void {
-    task.held = earliest.next;
-    earliest.released = true;
+    this.#bytes -= bytesOf(earliest);
     this.#apply(earliest);
+    // A pooled object must not keep other data in memory.
+    if (this.#placeholder !== undefined)
+      ({ task: earliest.task, instance: earliest.instance } = this.#placeholder);
+    earliest.name = earliest.errorType = '';
+    earliest.lineage = undefined;
+    earliest.next = earliest.previousArrived = earliest.nextArrived = undefined;
+    this.#free.give(earliest);
   }
 }
 

@@ -128,8 +128,8 @@ export class StartTally {
   #seenUntil(timestampMs: number): number {
     const last = Math.floor(timestampMs / this.#sliceMs);
     let later = 0;
-    for (let slice = Math.max(last, this.#newest - SLICES) + 1; slice <= this.#newest; slice += 1) {
-      later += this.#slices[slice % SLICES] ?? 0;
+    for (let back = 0; back < Math.min(this.#newest - last, SLICES); back += 1) {
+      later += this.#slices[(this.#newest - back) % SLICES] ?? 0;
     }
     return this.#seen - later;
   }
@@ -148,7 +148,9 @@ export class StartTally {
 
   #advance(slice: number): void {
     if (slice - this.#newest >= SLICES) this.#slices.fill(0);
-    else for (let passed = this.#newest + 1; passed <= slice; passed += 1) this.#slices[passed % SLICES] = 0;
+    else
+      for (let back = slice - this.#newest - 1; back >= 0; back -= 1)
+        this.#slices[(slice - back) % SLICES] = 0;
     this.#newest = slice;
   }
 }

@@ -116,11 +116,10 @@ export class HeldEvent {
   arrivedAtMs = 0;
   /** Its place in the arrivals of its pid. */
   place = 0;
-  /** It has left the window together with a later event. */
-  released = false;
   /** The next of its task, in the order in which they happened. */
   next: HeldEvent | undefined = undefined;
-  /** The next one to arrive. */
+  /** The ones that arrived before and after it. */
+  previousArrived: HeldEvent | undefined = undefined;
   nextArrived: HeldEvent | undefined = undefined;
   /** Of a receipt, like the next three; '' if not known. */
   name = '';
@@ -156,9 +155,7 @@ export class HeldEvent {
     this.clock = event.clock;
     this.arrivedAtMs = arrivedAtMs;
     this.place = instance.arrivals.last;
-    this.released = false;
-    this.next = undefined;
-    this.nextArrived = undefined;
+    this.next = this.previousArrived = this.nextArrived = undefined;
     switch (event.type) {
       case 'task-received':
         this.name = event.name;

@@ -25,8 +25,8 @@ export interface InstanceContext {
   readonly onRestart: (instance: WorkerInstance, restart: Restart) => void;
 }
 
-/** A worker sends a heartbeat every two seconds. Sorting must stay cheap, even with a hostile sender. */
-const HELD_EVENTS_MAX = 64;
+/** A worker sends a heartbeat every two seconds. Sorting them, or applying all at once, must stay cheap. */
+const HELD_EVENTS_MAX = 16;
 
 export class WorkerInstance {
   readonly nodename: string;

@@ -126,7 +126,7 @@ export class WorkerTable {
 
   /**
    * Applies the worker events that are due.
-   * @param max the most due events to apply
+   * @param max the most events to apply
    * @returns whether more are due
    */
   release(listenedMs: number, max: number): boolean {

@@ -60,18 +60,29 @@ export const JSON_SHAPES: Readonly<Record<string, Shape>> = {
     '[',
     '1]',
   ),
+  'numbers between two, and a text': ({ bytes }) => {
+    const numbers = `2.4703282292062327208299149943123${'0'.repeat(700)}e-324,`.repeat(
+      Math.min(200, bytes / 2_000),
+    );
+    return text('一', `[${numbers}"`, '"]')({ bytes, tokens: 0 });
+  },
   'a number of all digits': text('7', '[', ']'),
   'numbers that are none': filled((index) => `{"${id(index)}":1},`, 3, '[', 'NaN]'),
   'minus signs and a NaN': text('-', '[', ',NaN]'),
   'a text': text('x', '{"a":"', '"}'),
   'a text that is not ASCII': text('一', '{"a":"', '"}'),
   'a text of which one character is not': text('x', '{"a":"一', '"}'),
+  'a text that is not ASCII and never ends': text('一', '{"a":"', ''),
+  'a text of characters and escapes': text('一\\n', '{"a":"', '"}'),
+  'a text of characters in two halves': text('\\ud83d\\ude00', '{"a":"', '"}'),
   'a text of escapes': text('\\u4e00', '{"a":"', '"}'),
   'a text and a NaN': text('\\n', '{"a":NaN,"b":"', '"}'),
   'a long name': text('k', '{"', '":1}'),
   'a type of megabytes': text('x', '{"type":"', '"}'),
   spaces: text(' ', '[', ']'),
   'a traceback of short lines': text(' \\n', failed('traceback'), '"}'),
+  'a traceback of short lines that is not ASCII': text(' \\n', `${failed('traceback')}一`, '"}'),
+  'a traceback of lines that are not ASCII': text('一\\n', failed('traceback'), '"}'),
   'a traceback of a group': text('  |  \\n', failed('traceback'), '"}'),
   'a traceback of many chained': text(
     '\\n\\nDuring handling of the above exception, another exception occurred:\\n\\n',

@@ -80,6 +80,17 @@ test('a limited number of events is applied at a time, and the result says wheth
   assert.equal(events.size, 0);
 });
 
+test('what was sent before a due event counts as well', () => {
+  const { events, sender, out } = watched();
+  const one = sender('w1');
+  for (const at of [4, 3, 2, 1, 0]) one.sends(at, at, 10);
+  assert.equal(events.release(windowMs + 10, 2), true);
+  assert.deepEqual(out(), ['w1 1']);
+  assert.equal(events.release(windowMs + 10, 3), false);
+  assert.deepEqual(out(), ['w1 1', 'w1 1', 'w1 1']);
+  assert.equal(events.size, 0);
+});
+
 test('beyond the bound the event that arrived first is applied early and counted', () => {
   const { events, sender, out } = watched(3);
   const [one, other] = [sender('w1'), sender('w2')];

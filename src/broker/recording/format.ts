@@ -4,7 +4,7 @@
  *
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { excessOf } from '../../json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
@@ -17,7 +17,13 @@ const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
 /** Larger bodies are in base64, which has a predictable size: a byte of text may take six in JSON. */
 const READABLE_BODY_BYTES_MAX = 64 * 1024;
+const UNICODE_BYTES_MAX = LINE_LIMITS.line_unicode.max;
 const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, unquotedMax: LINE_LIMITS.line_structure.max };
+/** In UTF-16 units, as JSON escapes them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the rest of ASCII.
+const NOT_ASCII = /[^\x00-\x7f]/g;
+/** Thirteen digits, up to the year 2286: later ones are no times, and too large to be counted in steps. */
+const ARRIVED_AT_MS_MAX = 9_999_999_999_999;
 
 /** The first line. @param recordedAtMs when the recording began, epoch ms */
 export function encodeHeader(recordedAtMs: number): string {
@@ -45,7 +51,7 @@ export function encodeMessage(message: RawMessage): Outcome<{ readonly line: str
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body } = message;
   if (headers === undefined) return failed('its headers cannot be decoded');
   if (body === undefined) return failed('its body is too large');
-  if (!Number.isFinite(arrivedAtMs)) return failed('arrivedAtMs is not finite');
+  if (!isTime(arrivedAtMs)) return failed('it has no valid arrivedAtMs');
   const properties = { arrivedAtMs, exchange, routingKey, contentType, contentEncoding };
   let headersText: string;
   try {
@@ -55,13 +61,15 @@ export function encodeMessage(message: RawMessage): Outcome<{ readonly line: str
   }
   if (headersText.length > LINE_LIMITS.recorded_headers.max) return failed('its headers are too long');
   const isReadable = body.length <= READABLE_BODY_BYTES_MAX && isUtf8(body);
-  const bodyText = isReadable
-    ? `"body":${JSON.stringify(body.toString('utf8'))}`
-    : `"bodyBase64":"${body.toString('base64')}"`;
-  return {
-    ok: true,
-    line: `${JSON.stringify(properties).slice(0, -1)},"headers":${headersText},${bodyText}}`,
-  };
+  const text = `${JSON.stringify(properties).slice(0, -1)},"headers":${headersText}`;
+  const line = isReadable
+    ? `${text},"body":${JSON.stringify(body.toString('utf8'))}}`
+    : `${text.replace(NOT_ASCII, escaped)},"bodyBase64":"${body.toString('base64')}"}`;
+  return { ok: true, line };
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /**
@@ -78,8 +86,7 @@ export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMe
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers } = parsed.fields;
-  if (typeof arrivedAtMs !== 'number' || !Number.isFinite(arrivedAtMs))
-    return failed('has no valid arrivedAtMs');
+  if (!isTime(arrivedAtMs)) return failed('has no valid arrivedAtMs');
   if (typeof exchange !== 'string') return failed('has no exchange');
   if (typeof routingKey !== 'string') return failed('has no routingKey');
   if (typeof contentType !== 'string') return failed('has no contentType');
@@ -93,6 +100,10 @@ export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMe
   };
 }
 
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= ARRIVED_AT_MS_MAX;
+}
+
 function decodeBody(readable: unknown, base64: unknown): Buffer | undefined {
   if (typeof readable === 'string' && base64 === undefined) return Buffer.from(readable, 'utf8');
   return typeof base64 === 'string' && readable === undefined ? decodeBase64(base64) : undefined;
@@ -100,12 +111,15 @@ function decodeBody(readable: unknown, base64: unknown): Buffer | undefined {
 
 function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<string, unknown>> }> {
   if (!isUtf8(line)) return failed('is not UTF-8');
+  const isAsciiOnly = isAscii(line);
+  if (!isAsciiOnly && line.length > UNICODE_BYTES_MAX)
+    return failed(`has more than ${UNICODE_BYTES_MAX} bytes, and not only ASCII`);
   const excess = excessOf(line, STRUCTURE);
   if (excess === 'nested-too-deep') return failed(`is nested more than ${STRUCTURE.depthMax} deep`);
   if (excess !== undefined) return failed(`has more than ${STRUCTURE.unquotedMax} bytes outside of strings`);
   let value: unknown;
   try {
-    value = JSON.parse(line.toString('utf8'));
+    value = JSON.parse(line.toString(isAsciiOnly ? 'latin1' : 'utf8'));
   } catch (error) {
     // Without the error’s message, which quotes the line.
     if (error instanceof SyntaxError) return failed('is not JSON');

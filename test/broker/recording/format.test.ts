@@ -117,7 +117,7 @@ const body = fc.oneof(
 );
 const message = fc.record(
   {
-    arrivedAtMs: fc.double({ noDefaultInfinity: true, noNaN: true, min: 0 }),
+    arrivedAtMs: fc.double({ noNaN: true, min: 0, max: 9_999_999_999_999 }),
     exchange: text,
     routingKey: text,
     contentType: text,
@@ -145,7 +145,8 @@ test('an incomplete message is refused with a reason', () => {
   };
   assert.equal(reason({ headers: undefined }), 'its headers cannot be decoded');
   assert.equal(reason({ body: undefined }), 'its body is too large');
-  assert.equal(reason({ arrivedAtMs: Number.NaN }), 'arrivedAtMs is not finite');
+  for (const arrivedAtMs of [Number.NaN, Number.POSITIVE_INFINITY, -1, 1e13])
+    assert.equal(reason({ arrivedAtMs }), 'it has no valid arrivedAtMs');
 });
 
 test('the longest message that can be recorded is read again', () => {
@@ -192,7 +193,7 @@ function halfwayNumber(digits: number): string {
 }
 
 test('a line that would take long to parse is refused before that', () => {
-  const { line_depth: depth, line_structure: structure, line } = LINE_LIMITS;
+  const { line_depth: depth, line_structure: structure, line_unicode: unicode, line } = LINE_LIMITS;
   const extended = (by: string) => Buffer.from(lineOf(MESSAGE).replace('"w1@shop"', () => by));
   const nested = (levels: number) => extended(`${'['.repeat(levels)}${']'.repeat(levels)}`);
   assert.equal(fails(nested(depth.max - 2)), 'ok');
@@ -200,13 +201,17 @@ test('a line that would take long to parse is refused before that', () => {
   const zeros = (bytes: number) => extended(`[${'0,'.repeat(bytes / 2)}0]`);
   assert.equal(fails(zeros(structure.max - 200)), 'ok');
   assert.equal(fails(zeros(structure.max)), 'has more than 33792 bytes outside of strings');
+  const emoji = (bytes: number) => extended(`"${'😀'.repeat(bytes / 4)}"`);
+  assert.equal(fails(emoji(unicode.max - 400)), 'ok');
+  assert.equal(fails(emoji(unicode.max)), 'has more than 1048576 bytes, and not only ASCII');
   const room = line.max - 400;
   const listOf = (item: string) => extended(`[${`${item},`.repeat(room / (item.length + 1))}0]`);
   const costly = {
     objects: listOf('{}'),
     levels: extended('['.repeat(room)),
     numbers: listOf(halfwayNumber(770)),
-    emoji: extended(`"${'😀'.repeat(room / 4)}"`),
+    emoji: emoji(room),
+    fewerEmoji: emoji(unicode.max - 400),
   };
   for (const [what, each] of Object.entries(costly)) {
     assert.ok(each.length <= line.max);
@@ -226,7 +231,9 @@ test('a malformed line gives a reason that never quotes it', () => {
     [Buffer.from([0x22, 0xff, 0x22]), 'is not UTF-8'],
     ['{}', 'has no valid arrivedAtMs'],
     [change({ arrivedAtMs: 'now' }), 'has no valid arrivedAtMs'],
-    [lineOf(MESSAGE).replace('1795231147917', '1e999'), 'has no valid arrivedAtMs'],
+    ...['1e999', '-1', '10000000000000', '2251799813685248000'].map(
+      (atMs) => [lineOf(MESSAGE).replace('1795231147917', atMs), 'has no valid arrivedAtMs'] as const,
+    ),
     [change({ exchange: 1 }), 'has no exchange'],
     [change({ routingKey: null }), 'has no routingKey'],
     [change({ contentType: [] }), 'has no contentType'],
