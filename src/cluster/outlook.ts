@@ -32,8 +32,9 @@ export function runOutlook(run: Run, task: Task, silentMs: number, at: OutlookMo
   // Another worker has the task.
   if (task.over || run.standing === 'redelivered') return 'gone';
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
-  // A worker that is known keeps it, whatever its ETA.
-  if (run.instance.dropped !== undefined && isForgotten(run.sinceMs, silentMs, at.wallMs)) return 'doubted';
+  // A worker that is known keeps it until it is due, however far its ETA is.
+  const mostMs = run.instance.dropped === undefined ? Number.POSITIVE_INFINITY : SCHEDULED_MS_MAX;
+  if (isForgotten(run.sinceMs, silentMs, at.wallMs, mostMs)) return 'doubted';
   // Without an ETA it waits, however wrong the worker's clock is.
   return run.stage === 'scheduled' && run.sinceMs > at.wallMs ? 'scheduled' : 'waiting';
 }
@@ -52,9 +53,9 @@ export function sendingOutlook(
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';
 }
 
-/** Whether a task that no worker has is no longer expected: long after it was due, or whatever its ETA. */
-function isForgotten(dueMs: number, silentMs: number, nowMs: number): boolean {
-  return silentMs >= SCHEDULED_MS_MAX || (isSilent(silentMs) && hasPassed(EXPECTED_MS, dueMs, nowMs));
+/** Whether a task is no longer expected: silent until long after it was due, or for `mostMs`, whatever its ETA. */
+function isForgotten(dueMs: number, silentMs: number, nowMs: number, mostMs = SCHEDULED_MS_MAX): boolean {
+  return silentMs >= mostMs || (isSilent(silentMs) && hasPassed(EXPECTED_MS, dueMs, nowMs));
 }
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {

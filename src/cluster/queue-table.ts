@@ -1,27 +1,24 @@
 /**
- * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; queues that
- * only sent tasks have named come last, and give way. It knows no tasks.
+ * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; those in
+ * which tasks have just run come first, and have room of their own. It knows no tasks.
  */
 import { mapKey } from '../map-key.ts';
 
-/** Queues beyond it have no gauges while they are idle. */
+/** Of each kind. Queues beyond it have no gauges while they are idle. */
 const QUEUES_MAX = 2000;
 
-interface Known {
+interface Used {
   readonly queue: string;
   /** In listened time, ms. */
-  lastUsedMs: number;
-  /** A worker has reported a task of it. */
-  isReported: boolean;
+  lastMs: number;
 }
 
 export class QueueTable {
   readonly #retentionMs: number;
-  readonly #reported = new Map<string, Known>();
-  readonly #sent = new Map<string, Known>();
-  /** Most tasks in a row are of one queue. */
-  #last: Known | undefined;
-  #notAdmitted = 0;
+  /** In which a task has ended, or was seen running. */
+  readonly worked = new UsedQueues();
+  /** Which an event named, or in which a task waits. */
+  readonly named = new UsedQueues();
 
   /** @param retentionMs for how long a queue is known after its last event, in listened time */
   constructor(retentionMs: number) {
@@ -30,48 +27,49 @@ export class QueueTable {
 
   /** How often a queue was used for which there was no room. */
   get notAdmitted(): number {
-    return this.#notAdmitted;
+    return this.worked.notAdmitted + this.named.notAdmitted;
   }
 
-  /** An event named the queue; `isReported`: a worker’s event did. */
-  use(queue: string, listenedMs: number, isReported: boolean): void {
-    if (this.#last?.queue !== queue || (isReported && !this.#last.isReported)) this.#find(queue, isReported);
-    if (this.#last?.queue === queue) this.#last.lastUsedMs = listenedMs;
-  }
-
-  /** Those of which a worker has reported a task come first. */
+  /** Those in which tasks have just run come first, and may come again among the others. */
   known(listenedMs: number): readonly string[] {
-    const all = [...this.#reported.values(), ...this.#sent.values()];
-    return all.filter((each) => this.#isKnown(each, listenedMs)).map(({ queue }) => queue);
+    const sinceMs = listenedMs - this.#retentionMs;
+    return [...this.worked.since(sinceMs), ...this.named.since(sinceMs)];
   }
 
   /** Removes queues that are no longer known. */
   forgetIdle(listenedMs: number): void {
-    for (const queues of [this.#reported, this.#sent]) {
-      for (const [key, known] of queues) if (!this.#isKnown(known, listenedMs)) queues.delete(key);
-    }
+    this.worked.forgetBefore(listenedMs - this.#retentionMs);
+    this.named.forgetBefore(listenedMs - this.#retentionMs);
+  }
+}
+
+/** In the order of their first use, which stays the same while they are used. */
+class UsedQueues {
+  readonly #byKey = new Map<string, Used>();
+  /** Most tasks in a row are of one queue. */
+  #last: Used | undefined;
+  notAdmitted = 0;
+
+  use(queue: string, listenedMs: number): void {
+    if (this.#last?.queue !== queue) this.#last = this.#find(queue);
+    if (this.#last !== undefined) this.#last.lastMs = listenedMs;
+  }
+
+  since(ms: number): readonly string[] {
+    return Array.from(this.#byKey.values()).flatMap(({ queue, lastMs }) => (lastMs < ms ? [] : [queue]));
+  }
+
+  forgetBefore(ms: number): void {
+    for (const [key, { lastMs }] of this.#byKey) if (lastMs < ms) this.#byKey.delete(key);
     this.#last = undefined;
   }
 
-  #isKnown({ lastUsedMs }: Known, listenedMs: number): boolean {
-    return listenedMs - lastUsedMs <= this.#retentionMs;
-  }
-
-  #find(queue: string, isReported: boolean): void {
+  #find(queue: string): Used | undefined {
     const key = mapKey(queue);
-    const known = this.#reported.get(key) ?? this.#sent.get(key);
-    if (known === undefined && !this.#hasRoom(isReported)) return;
-    this.#last = known ?? { queue, lastUsedMs: 0, isReported };
-    this.#last.isReported ||= isReported;
-    if (this.#last.isReported) this.#sent.delete(key);
-    (this.#last.isReported ? this.#reported : this.#sent).set(key, this.#last);
-  }
-
-  /** Whether there is room for another queue; a reported one takes that of the oldest other. */
-  #hasRoom(isReported: boolean): boolean {
-    if (this.#reported.size + this.#sent.size < QUEUES_MAX) return true;
-    this.#notAdmitted += 1;
-    const [oldest] = this.#sent.keys();
-    return isReported && oldest !== undefined && this.#sent.delete(oldest);
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    if (this.#byKey.size < QUEUES_MAX) this.#byKey.set(key, { queue, lastMs: 0 });
+    else this.notAdmitted += 1;
+    return this.#byKey.get(key);
   }
 }

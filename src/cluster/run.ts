@@ -19,9 +19,9 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
 /**
  * Whether the end of a run is expected. `redelivered`: yes, but another process has the task too, so it is not lost with
  * this one. For all others no end is expected, but an end that arrives belongs to the run. `replaced`: another task uses the
- * same uuid. `doubted`: its end may have been missed: its worker reports fewer active tasks than are known, or there was a
- * gap. `lost`: it was running when its process died, and was counted. `gone`: it had not started when its process died or
- * another process received the task.
+ * same uuid. `doubted`: its end may have been missed: its worker reports fewer active tasks than are known, there was a gap,
+ * or it did not start within a day. `lost`: it was running when its process died, and was counted. `gone`: it had not
+ * started when its process died or another process received the task.
  */
 export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'lost' | 'gone';
 

@@ -95,7 +95,7 @@ class Settling {
   }
 
   #settleTask(task: Task): void {
-    const { tasks } = this.#settled;
+    const { tasks, queues } = this.#settled;
     const silentMs = this.#listenedMs - tasks.lastEventMs(task);
     let more = !task.over && !isSilent(silentMs) && task.runs === undefined && task.sendings === undefined;
     for (let run = task.runs; run !== undefined; run = run.next) {
@@ -105,7 +105,7 @@ class Settling {
       const outlook = sendingOutlook(sending, task, silentMs, this.#at);
       if (outlook === 'none') continue;
       more = true;
-      if (outlook === 'waiting') this.#use(sending.queue || UNKNOWN, false);
+      if (outlook === 'waiting') queues.named.use(sending.queue || UNKNOWN, this.#listenedMs);
     }
     if (more || task.held !== undefined) return;
     if (isSilent(silentMs)) tasks.giveUp(task);
@@ -124,7 +124,7 @@ class Settling {
         return true;
       }
       case 'waiting':
-        this.#use(run.identity.queue, true);
+        this.#settled.queues.named.use(run.identity.queue, this.#listenedMs);
         return true;
       case 'scheduled':
         return true;
@@ -149,11 +149,6 @@ class Settling {
     }
   }
 
-  /** A queue is kept while a task of it waits or runs. */
-  #use(queue: string, isReported: boolean): void {
-    this.#settled.queues.use(queue, this.#listenedMs, isReported);
-  }
-
   *#settleInstances(): Steps {
     let instances = 0;
     for (const [instance, started] of this.#started) {
@@ -165,7 +160,7 @@ class Settling {
 
   /** Which runs the process is still running, and what has become of the others. */
   *#settleInstance(instance: WorkerInstance, started: Started): Steps {
-    const { workers, tasks } = this.#settled;
+    const { workers, tasks, queues } = this.#settled;
     // An evicted process may be alive, but its runs can no longer be followed.
     const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
     const doubt = yield* this.#doubt(instance, started, isGone);
@@ -175,7 +170,7 @@ class Settling {
         run.standing = 'doubted';
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
-      else this.#use(run.identity.queue, true);
+      else queues.worked.use(run.identity.queue, this.#listenedMs);
       if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
     });
   }

@@ -34,7 +34,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   const queue = context.names.intern(delayedTo ?? event.queue);
   const run = context.names.identity(name, queue, '');
   context.observe({ kind: 'task-sent', run });
-  context.queues.use(run.queue, listenedMs, false);
+  context.queues.named.use(run.queue, listenedMs);
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Its run has started already: it arrived too late for that.
@@ -126,7 +126,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
     run.sender = sending.sender;
     tasks.takeSending(task, sending);
   }
-  context.queues.use(run.identity.queue, event.arrivedAtMs, true);
+  context.queues.named.use(run.identity.queue, event.arrivedAtMs);
   task.name = taskName;
   task.queue = queue;
   task.over = false;
@@ -171,6 +171,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
   // A task may be revoked before it starts.
   if (run.hasStarted || event.type !== 'task-revoked') run.instance.counts?.ended(run, event.clock);
   context.tasks.closeRun(task, run);
+  context.queues.worked.use(run.identity.queue, event.arrivedAtMs);
   if (run.standing === 'lost') refute(context, task, run);
   // The task that replaced these has ended, so they are over too.
   closeReplaced(context.tasks, task);

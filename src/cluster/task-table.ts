@@ -25,7 +25,7 @@ const LOOKED_AT_PER_RUN = 4;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
 /** Tasks that have just ended are kept up to this part of the table: before those only sent, and before others. */
-const JUST_ENDED_PART = { sent: 3, received: 32 };
+const JUST_ENDED_PART = { sent: 3, received: 8 };
 
 export class TaskTable {
   readonly bytesMax: number;

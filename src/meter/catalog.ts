@@ -180,7 +180,7 @@ export const METRICS = {
   'celery.worker.tasks.prefetched': {
     ...WORKER_TASKS,
     description:
-      'Tasks that a worker has received, that are due and that have not started; 0 while it is not up.',
+      'Tasks that a worker has received, that are due and that have not started; 0 while it is not up. A task that was due a day ago no longer counts.',
   },
   'celery.worker.tasks.scheduled': {
     ...WORKER_TASKS,

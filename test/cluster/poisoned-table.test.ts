@@ -109,18 +109,21 @@ function failAgainLate(on: Watched, fromMs: number): number {
   return tasks;
 }
 
-test('in a table full of sent tasks, many ends are each counted once if they are repeated ten seconds later', () => {
-  const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
-  const etaMs = YEAR_9999_MS;
-  flood(on, 0, TASKS_MAX, T0_MS, (uuid) => sent({ uuid, hostname: 'gen9@x', etaMs }));
-  on.news();
-  const tasks = failAgainLate(on, T0_MS + 2 * DAY_MS);
-  const ends = on.news().flatMap((it) => (it.kind === 'task-failed' ? [it.runtimeS] : []));
-  assert.deepEqual(
-    ends,
-    Array.from({ length: tasks }, () => 0.001),
-  );
-});
+for (const [what, of] of Object.entries({ sent, received })) {
+  test(`in a table full of ${what} tasks, many ends are each counted once if they are repeated ten seconds later`, () => {
+    const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+    const etaMs = YEAR_9999_MS;
+    flood(on, 0, TASKS_MAX, T0_MS, (uuid) => of({ uuid, hostname: 'w9@x', etaMs }));
+    on.cluster.collect(T0_MS + 5 * SECOND_MS);
+    on.news();
+    const tasks = failAgainLate(on, T0_MS + 2 * DAY_MS);
+    const ends = on.news().flatMap((it) => (it.kind === 'task-failed' ? [it.runtimeS] : []));
+    assert.deepEqual(
+      ends,
+      Array.from({ length: tasks }, () => 0.001),
+    );
+  });
+}
 
 test('tasks that have just ended take little room from those that run', () => {
   const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
@@ -128,7 +131,7 @@ test('tasks that have just ended take little room from those that run', () => {
   on.cluster.collect(T0_MS + 5 * SECOND_MS);
   failAgainLate(on, T0_MS + HOUR_MS);
   const { evicted } = on.cluster.tables().tasks;
-  assert.ok(evicted > 0 && evicted <= TASKS_MAX / 20, `${evicted}`);
+  assert.ok(evicted > 0 && evicted <= TASKS_MAX / 7, `${evicted}`);
 });
 
 test('tasks that were lost with made-up workers make room, and a duplicate end counts once', () => {
@@ -380,6 +383,49 @@ test('a living worker keeps its tasks until their ETA, even if it was cut off fo
     'silent',
   );
   assert.deepEqual(scheduled(etaMs - 1), [50]);
+  assert.equal(on.cluster.tables().tasks.evicted, 0);
+});
+
+test('a task that a living worker does not start within a day is no longer expected, but counts if it starts', () => {
+  for (const dueMs of [T0_MS, T0_MS + 3 * DAY_MS]) {
+    const on = watch(KEPT);
+    tell(on, sent({ etaMs: dueMs }), T0_MS);
+    tell(on, received({ etaMs: dueMs }), T0_MS);
+    const at = (hours: number) => {
+      const atMs = dueMs + hours * HOUR_MS;
+      on.cluster.apply(signal('worker-heartbeat', { timestampMs: atMs, clock: atMs - T0_MS }), atMs);
+      const { workers, queues } = on.cluster.collect(atMs);
+      const [{ prefetched, scheduled } = {}] = workers;
+      const [{ waitingAgeS, runningAgeS } = {}] = queues;
+      return { prefetched, scheduled, waitingAgeS, runningAgeS };
+    };
+    const none = { prefetched: 0, scheduled: 0, waitingAgeS: 0, runningAgeS: 0 };
+    assert.deepEqual(at(23), { ...none, prefetched: 1, waitingAgeS: 23 * 3_600 });
+    assert.deepEqual(at(25), none);
+    on.news();
+    tell(on, started({ clock: 1 }), dueMs + 30 * HOUR_MS);
+    assert.deepEqual(at(31), { ...none, runningAgeS: 3_600 });
+    tell(on, failed('KeyError', { clock: 2 }), dueMs + 32 * HOUR_MS);
+    assert.deepEqual(at(33), none);
+    assert.deepEqual(failures(on), { failed: 1, waited: 1, unknown: 0 });
+    assert.equal(on.observed.filter(({ kind }) => kind === 'task-lost').length, 0);
+    assert.equal(on.cluster.tables().tasks.evicted, 0);
+  }
+});
+
+test('a table full of tasks that were received in the name of a living worker is free after a day', () => {
+  const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX });
+  flood(on, 0, TASKS_MAX, T0_MS, (uuid) => received({ uuid }));
+  for (let hour = 1; hour <= 25; hour += 1) {
+    const timestampMs = T0_MS + hour * HOUR_MS;
+    for (const atMs of [timestampMs - HOUR_MS / 2, timestampMs])
+      on.cluster.apply(honestBeat(hour, atMs), atMs);
+    on.cluster.collect(timestampMs);
+  }
+  on.news();
+  const thenMs = failTwice(on, 'honest', T0_MS + 25 * HOUR_MS + 1);
+  on.cluster.collect(thenMs);
+  assert.deepEqual(failures(on), ALL_WELL);
   assert.equal(on.cluster.tables().tasks.evicted, 0);
 });
 

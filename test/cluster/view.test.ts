@@ -103,7 +103,7 @@ const AGES: readonly { what: string; story: Story; atS: number; expected: readon
       [1, received({ ...of('u2'), ...eta(4) })],
     ],
     atS: 7,
-    expected: ['orders waiting 3', 'slow waiting 4'],
+    expected: ['slow waiting 4', 'orders waiting 3'],
   },
   {
     what: 'a task that has expired in its queue does not wait',
@@ -337,8 +337,8 @@ test('a known queue has ages, 0 while it is idle, until it has been unused for l
   tell(on, [...running('u1', 0), [3, succeeded(of('u1'))], [3, sent({ ...of('u2'), queue: 'mails' })]]);
   const idle = { queue: 'orders', waitingAgeS: 0, runningAgeS: 0 };
   assert.deepEqual(collectAt(on, 5).queues, [idle, { queue: 'mails', waitingAgeS: 2, runningAgeS: 0 }]);
-  assert.deepEqual(collectAt(on, RETENTION_S).queues[0], idle);
-  const later = collectAt(on, 0.1 + RETENTION_S).queues;
+  assert.deepEqual(collectAt(on, 3 + RETENTION_S).queues[0], idle);
+  const later = collectAt(on, 3.1 + RETENTION_S).queues;
   assert.deepEqual(
     later.map(({ queue }) => queue),
     ['mails'],
@@ -356,7 +356,7 @@ test('idle queues are bounded, and those beyond are counted', () => {
   assert.ok(on.cluster.beyondFixedBounds() >= 100);
 });
 
-test('queues that only sent tasks named come last, and give way to one of which a worker has reported a task', () => {
+test('queues that were only named come last, and leave room for one in which a task has run', () => {
   const on = watch({ tasksMax: 10_000 });
   for (let index = 0; index < 2_000; index += 1)
     on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}` }), T0_MS);
@@ -367,6 +367,42 @@ test('queues that only sent tasks named come last, and give way to one of which 
   tell(on, [[9, sent({ ...of('sent'), queue: 'mails' })]]);
   tell(on, [[9, sent({ ...of('next'), queue: 'q1999' })], ...running('next', 9)]);
   assert.deepEqual(known(12).slice(0, 2), ['parcels', 'q1999'], 'it was known before');
+});
+
+test('queues in which tasks run or have just run come first, however many others have waiting tasks', () => {
+  const on = watch({ tasksMax: 10_000 });
+  for (let index = 0; index < 3_000; index += 1) {
+    const uuid = `u${index}`;
+    tell(on, [
+      [0, sent({ uuid, queue: `q${index}` })],
+      [0, received({ uuid, ...W2 })],
+    ]);
+  }
+  const first = (s: number) => collectAt(on, s).queues[0]?.queue;
+  assert.equal(first(1), 'q0');
+  tell(on, [...running('u', 2), [4, succeeded(of('u'))]]);
+  assert.equal(first(8), 'orders', 'idle');
+  assert.equal(first(2 * RETENTION_S), 'q0', 'the others are kept, since tasks wait there');
+  tell(on, running('v', 2 * RETENTION_S));
+  for (let atS = 2 * RETENTION_S + 10; atS < 4 * RETENTION_S; atS += 20) {
+    tell(on, [[atS, heartbeat(1)]]);
+    assert.equal(first(atS), 'orders', 'its task runs');
+  }
+});
+
+test('tasks that wait do not keep their queue among those in which tasks have just run', () => {
+  const on = watch();
+  tell(on, [...running('u', 0), [1, succeeded(of('u'))], [2, sent(of('next'))]]);
+  tell(on, [
+    [2, received(of('next'))],
+    [3, sent({ ...of('other'), queue: 'mails' })],
+    [3, received(of('other'))],
+  ]);
+  collectAt(on, RETENTION_S - 10);
+  tell(on, [[RETENTION_S - 9, started(of('other'))]]);
+  const known = (s: number) => collectAt(on, s).queues.map(({ queue }) => queue);
+  assert.deepEqual(known(RETENTION_S - 5), ['orders', 'mails']);
+  assert.deepEqual(known(RETENTION_S + 5), ['mails', 'orders']);
 });
 
 test('queues with their own ages are bounded, and all others share the age of the oldest task', () => {
@@ -380,7 +416,7 @@ test('queues with their own ages are bounded, and all others share the age of th
   assert.deepEqual(queues.at(-1), { queue: 'other', waitingAgeS: 30.999, runningAgeS: 0 });
 });
 
-test('a queue whose tasks a worker has reported keeps its name, however many others there are', () => {
+test('a queue in which tasks have just run keeps its name, however many others there are', () => {
   const on = watch({ tasksMax: 30_000 });
   tell(on, [[0, sent({ uuid: 'first' })], ...running('first', 0), [1, succeeded({ uuid: 'first' })]]);
   on.cluster.collect(T0_MS + 2_000);
