@@ -6,8 +6,8 @@ import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, answersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
-import { fingerprint, hashOf } from './fingerprint.ts';
 import { FinishedRuns } from './finished-runs.ts';
+import { fingerprint, hashOf } from './last-events.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { ClusterView, FinishedRun, Observe } from './observation.ts';
@@ -152,7 +152,7 @@ export function createCluster(
     drain: () => release(Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
-      workers.gap();
+      workers.session += 1;
     },
     flush() {
       window.flush();

@@ -5,8 +5,8 @@
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { Arrivals, type FirstEvent, placesAfter } from './arrivals.ts';
-import { hashOf } from './fingerprint.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
+import { hashOf } from './last-events.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { isBefore, isEarlier, type Stamped } from './process-order.ts';
