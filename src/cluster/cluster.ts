@@ -13,7 +13,7 @@ import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, FinishedRun, Observe, TableState } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
-import { settle } from './settling.ts';
+import { Settling } from './settling.ts';
 import type { Steps } from './steps.ts';
 import type { WorkerTaskEvent } from './task.ts';
 import { applyEvent, type LifeContext, sent } from './task-life.ts';
@@ -126,7 +126,7 @@ export function createCluster(
     *settle(now) {
       while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
       yield* release(now().listenedMs);
-      return yield* settle(context, now);
+      return yield* new Settling(context, now).settle();
     },
     view: (now) => view(context, now),
     drain: () => release(Number.POSITIVE_INFINITY),

@@ -38,15 +38,7 @@ const INSTANCES_PER_STEP = 5;
 /** The runs of each may be measured. */
 const RUNNING_PER_STEP = 100;
 
-/**
- * @param now read whenever the time is needed, since settling may take long
- * @returns the nodenames of the workers forgotten since the last call
- */
-export function settle(settled: LifeContext, now: () => Moment): Steps<readonly string[]> {
-  return new Settling(settled, now).settle();
-}
-
-class Settling {
+export class Settling {
   readonly #settled: LifeContext;
   readonly #now: () => Moment;
   /** The same for all steps: what is dead at the first is dead at the last. */
@@ -55,6 +47,7 @@ class Settling {
   #at: OutlookMoment;
   readonly #started = new Map<WorkerInstance, Started>();
 
+  /** @param now read whenever the time is needed, since settling may take long */
   constructor(settled: LifeContext, now: () => Moment) {
     this.#settled = settled;
     this.#now = now;
@@ -62,6 +55,7 @@ class Settling {
     this.#at = this.#readAt();
   }
 
+  /** @returns the nodenames of the workers forgotten since the last call */
   *settle(): Steps<readonly string[]> {
     const { tasks, workers, queues, skews } = this.#settled;
     for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
