@@ -11,7 +11,8 @@ export {
   parseBrokerUrls,
   type RecordingUrl,
 } from './broker/broker-url.ts';
-export type { ClusterSettings, ClusterTables } from './cluster/cluster.ts';
+export type { ClusterSettings } from './cluster/cluster.ts';
+export type { ClusterTables } from './cluster/observation.ts';
 export type { Config, SelfTelemetryConfig, ServiceConfig } from './config/config.ts';
 export { type LoadedConfig, loadConfig, type Mistake } from './config/load-config.ts';
 export { CeleryOtelError, ERROR_CODES, type ErrorCode } from './errors.ts';

@@ -43,7 +43,8 @@ export class ClockSkews {
   #idle = new Set<string>();
   #periodSinceMs = Number.NEGATIVE_INFINITY;
   #characters = 0;
-  #notAdmitted = 0;
+  /** Skews between pairs of hosts beyond the bound. */
+  notAdmitted = 0;
 
   /**
    * @param retentionMs for how long a pair without a skew is remembered at least
@@ -73,11 +74,6 @@ export class ClockSkews {
     return this.#pairsMax * BYTES_PER_PAIR;
   }
 
-  /** Skews between pairs of hosts beyond the bound. */
-  get notAdmitted(): number {
-    return this.#notAdmitted;
-  }
-
   /** Forgets the pairs that were idle for a whole period. @param listenedMs of a monotonic clock */
   forgetIdle(listenedMs: number): void {
     if (listenedMs - this.#periodSinceMs < this.#retentionMs) return;
@@ -104,7 +100,7 @@ export class ClockSkews {
     const pair = `${senderHost}\n${workerHost}`;
     if (!this.#pairs.has(pair) && !this.#idle.delete(pair)) {
       if (this.size >= this.#pairsMax) {
-        this.#notAdmitted += 1;
+        this.notAdmitted += 1;
         this.#onSkew(OTHER_HOSTS, OTHER_HOSTS);
         return;
       }

@@ -6,14 +6,14 @@ import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, answersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
-import { fingerprint, hashOf } from './fingerprint.ts';
 import { FinishedRuns } from './finished-runs.ts';
+import { fingerprint, hashOf } from './last-events.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
-import type { ClusterView, FinishedRun, Observe } from './observation.ts';
+import type { ClusterTables, ClusterView, FinishedRun, Observe, TableState } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
-import { settle } from './settling.ts';
+import { Settling } from './settling.ts';
 import type { Steps } from './steps.ts';
 import type { WorkerTaskEvent } from './task.ts';
 import { applyEvent, type LifeContext, sent } from './task-life.ts';
@@ -27,26 +27,6 @@ export interface ClusterSettings extends WorkerSettings, WindowSettings {
   /** The most pairs of hosts with different clocks that are counted by name; all others are counted together. */
   readonly skewPairsMax: number;
 }
-
-/** The bounded tables, by their names in the bridge’s own metrics. */
-export type ClusterTable = 'tasks' | 'workers' | 'reordering_window' | 'clock_skews';
-
-export interface TableState {
-  readonly size: number;
-  /** The most entries. */
-  readonly limit: number;
-  /**
-   * Entries evicted while they were still needed: unfinished tasks, workers, events released early from the window, clock
-   * skews counted without the names of their hosts.
-   */
-  readonly evicted: number;
-  /** Memory in use, an upper estimate. */
-  readonly bytes: number;
-  /** Beyond it entries are evicted, however few there are. */
-  readonly bytesMax: number;
-}
-
-export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 
 export interface Cluster extends Answers {
   /**
@@ -146,13 +126,13 @@ export function createCluster(
     *settle(now) {
       while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
       yield* release(now().listenedMs);
-      return yield* settle({ tasks, workers, queues, skews, observe, finished }, now);
+      return yield* new Settling(context, now).settle();
     },
-    view: (now) => view({ tasks, workers, queues }, now),
+    view: (now) => view(context, now),
     drain: () => release(Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
-      workers.gap();
+      workers.session += 1;
     },
     flush() {
       window.flush();

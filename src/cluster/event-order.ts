@@ -2,9 +2,8 @@
  * The order in which the events of one task happened: those of one process by its logical clock, all others by time. The
  * order of arrival makes no difference, unless a clock was set while several processes had the task.
  */
-import { isFarBefore, placesAfter } from './arrivals.ts';
+import { compareSent, isFarBefore, placesAfter } from './arrivals.ts';
 import { LATE_EVENTS_MS } from './lateness.ts';
-import { compareSent } from './process-order.ts';
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
 
 /** The order of events of one task at the same time by the same clock. */

@@ -1,5 +1,5 @@
 /**
- * The output of the cluster room: observations, each made once, and the view of one moment. Types only. Tasks, queues and
+ * The output of the cluster room: observations, each made once, the view of one moment and how full its tables are. Types only. Tasks, queues and
  * workers are named as in attributes; what is not known is `unknown`, never a guess.
  */
 
@@ -126,6 +126,26 @@ export interface ClusterView {
   readonly workers: readonly WorkerReading[];
   readonly queues: readonly QueueReading[];
 }
+
+/** The bounded tables, by their names in the bridge’s own metrics. */
+export type ClusterTable = 'tasks' | 'workers' | 'reordering_window' | 'clock_skews';
+
+export interface TableState {
+  readonly size: number;
+  /** The most entries. */
+  readonly limit: number;
+  /**
+   * Entries evicted while they were still needed: unfinished tasks, workers, events released early from the window, clock
+   * skews counted without the names of their hosts.
+   */
+  readonly evicted: number;
+  /** Memory in use, an upper estimate. */
+  readonly bytes: number;
+  /** Beyond it entries are evicted, however few there are. */
+  readonly bytesMax: number;
+}
+
+export type ClusterTables = Readonly<Record<ClusterTable, TableState>>;
 
 /** Takes an observation; must not throw. */
 export type Observe = (observation: Observation) => void;

@@ -6,29 +6,15 @@
 import { type ActiveCount, mayBeAmong, mayBeOver, placesBefore, startedAfter } from './active-counts.ts';
 import { placesAfter } from './arrivals.ts';
 import { find } from './chain.ts';
-import type { ClockSkews } from './clock-skew.ts';
-import type { FinishedRuns } from './finished-runs.ts';
 import type { Moment } from './moment.ts';
-import { type Observe, UNKNOWN } from './observation.ts';
+import { UNKNOWN } from './observation.ts';
 import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
-import type { QueueTable } from './queue-table.ts';
 import type { Run } from './run.ts';
 import { largestOfSmallest } from './smallest.ts';
 import { type Steps, unchangedInSteps } from './steps.ts';
 import type { Task } from './task.ts';
-import type { TaskTable } from './task-table.ts';
+import type { LifeContext } from './task-life.ts';
 import type { WorkerInstance } from './worker-instance.ts';
-import type { WorkerTable } from './worker-table.ts';
-
-/** What is settled. */
-export interface Settled {
-  readonly tasks: TaskTable;
-  readonly workers: WorkerTable;
-  readonly queues: QueueTable;
-  readonly skews: ClockSkews;
-  readonly observe: Observe;
-  readonly finished: FinishedRuns | undefined;
-}
 
 /** The runs that a process has started. */
 interface Started {
@@ -52,16 +38,8 @@ const INSTANCES_PER_STEP = 5;
 /** The runs of each may be measured. */
 const RUNNING_PER_STEP = 100;
 
-/**
- * @param now read whenever the time is needed, since settling may take long
- * @returns the nodenames of the workers forgotten since the last call
- */
-export function settle(settled: Settled, now: () => Moment): Steps<readonly string[]> {
-  return new Settling(settled, now).settle();
-}
-
-class Settling {
-  readonly #settled: Settled;
+export class Settling {
+  readonly #settled: LifeContext;
   readonly #now: () => Moment;
   /** The same for all steps: what is dead at the first is dead at the last. */
   readonly #listenedMs: number;
@@ -69,13 +47,15 @@ class Settling {
   #at: OutlookMoment;
   readonly #started = new Map<WorkerInstance, Started>();
 
-  constructor(settled: Settled, now: () => Moment) {
+  /** @param now read whenever the time is needed, since settling may take long */
+  constructor(settled: LifeContext, now: () => Moment) {
     this.#settled = settled;
     this.#now = now;
     this.#listenedMs = now().listenedMs;
     this.#at = this.#readAt();
   }
 
+  /** @returns the nodenames of the workers forgotten since the last call */
   *settle(): Steps<readonly string[]> {
     const { tasks, workers, queues, skews } = this.#settled;
     for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#settleTask(task))) {

@@ -8,7 +8,6 @@ import { type ClockSkews, secondsBetween } from './clock-skew.ts';
 import { isOfOneProcess } from './event-order.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import type { Names } from './names.ts';
-import { delayedRoutingKey } from './native-delay.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import type { QueueTable } from './queue-table.ts';
 import type { Run, Sending } from './run.ts';
@@ -16,10 +15,10 @@ import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 import type { WorkerTable } from './worker-table.ts';
 
-/** What the life of a task needs besides the task itself. */
+/** What the life of a task changes and reads besides the task itself, with an event or without one. */
 export interface LifeContext {
   readonly tasks: TaskTable;
-  readonly workers: Pick<WorkerTable, 'onlyQueue' | 'session'>;
+  readonly workers: WorkerTable;
   readonly queues: QueueTable;
   readonly skews: ClockSkews;
   readonly names: Names;
@@ -28,8 +27,12 @@ export interface LifeContext {
   readonly finished: FinishedRuns | undefined;
 }
 
+/** With native delayed delivery: the 28 bits of the countdown, one label each, then the original routing key (kombu). */
+const DELAYED = /^(?:[01]\.){28}(.+)$/u;
+
 export function sent(context: LifeContext, task: Task, event: TaskSent, listenedMs: number): void {
-  const delayedTo = event.queue === '' ? delayedRoutingKey(event.routingKey) : undefined;
+  // It names the queue.
+  const delayedTo = event.queue === '' ? DELAYED.exec(event.routingKey)?.[1] : undefined;
   const name = context.names.intern(event.name);
   const queue = context.names.intern(delayedTo ?? event.queue);
   const run = context.names.identity(name, queue, '');

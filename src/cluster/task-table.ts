@@ -5,7 +5,6 @@
  */
 import { mapKey } from '../map-key.ts';
 import { appended, find, lengthOf, without } from './chain.ts';
-import { Fingerprints } from './fingerprint.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import { LastEvents } from './last-events.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
@@ -37,17 +36,19 @@ export class TaskTable {
   readonly #sent = new TaskList();
   readonly #received = new TaskList();
   readonly #forgettable = new TaskList();
-  readonly #fingerprints: Fingerprints;
   readonly #lastEvents: LastEvents;
   /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
   readonly #freeSendings = new Pool<Sending>();
   #made = 0;
-  #bytes = 0;
   #instances = 0;
-  #evicted = 0;
-  #partsEvicted = 0;
+  /** Its memory, an upper estimate; it may exceed the bound until the next `makeRoom`. */
+  bytes = 0;
+  /** Tasks forgotten for lack of room before they had ended. */
+  evicted = 0;
+  /** Runs and sendings dropped because their task had too many. */
+  partsEvicted = 0;
 
   /**
    * @param onForget called just before a task is forgotten for lack of room
@@ -58,28 +59,12 @@ export class TaskTable {
     this.bytesMax = bytesFor(tasksMax);
     this.#onForget = onForget;
     this.#finished = finished;
-    this.#fingerprints = new Fingerprints(tasksMax);
     this.#lastEvents = new LastEvents(tasksMax);
   }
 
   /** Tasks remembered. */
   get size(): number {
     return this.#byUuid.size;
-  }
-
-  /** Its memory, an upper estimate; it may exceed the bound until the next `makeRoom`. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Tasks forgotten for lack of room before they had ended. */
-  get evicted(): number {
-    return this.#evicted;
-  }
-
-  /** Runs and sendings dropped because their task had too many. */
-  get partsEvicted(): number {
-    return this.#partsEvicted;
   }
 
   /** Visits the unfinished tasks, of each kind the oldest first, as `TaskList.walk` does. */
@@ -111,13 +96,13 @@ export class TaskTable {
 
   /** Whether the task has had the event with that fingerprint; remembers it if not. */
   isRepeat(task: Task, print: number): boolean {
-    return this.#fingerprints.isRepeat(task.place, print);
+    return this.#lastEvents.isRepeat(task.place, print);
   }
 
   /** Forgets tasks until the others fit; no caller may hold on to a task. */
   makeRoom(listenedMs: number): void {
     // A free entry must not keep texts in memory.
-    while (this.#bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs)?.begin('');
+    while (this.bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs)?.begin('');
   }
 
   /** Sets whether more events are expected of the task. */
@@ -136,7 +121,7 @@ export class TaskTable {
   /** Recounts the task’s bytes; call it when its parts or texts have changed. */
   weigh(task: Task): void {
     const weight = weightOf(task, this.#finished);
-    this.#bytes += weight - task.weight;
+    this.bytes += weight - task.weight;
     this.#listOf(task).weigh(task, weight);
   }
 
@@ -144,7 +129,7 @@ export class TaskTable {
   openRun(task: Task, instance: WorkerInstance, identity: RunIdentity): Run {
     if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
       this.closeRun(task, task.runs);
-      this.#partsEvicted += 1;
+      this.partsEvicted += 1;
     }
     const run = this.#freeRuns.take() ?? new Run(instance, identity);
     run.begin(instance, identity);
@@ -176,7 +161,7 @@ export class TaskTable {
   addSending(task: Task): Sending {
     if (task.sendings !== undefined && lengthOf(task.sendings) >= PER_TASK_MAX) {
       this.takeSending(task, task.sendings);
-      this.#partsEvicted += 1;
+      this.partsEvicted += 1;
     }
     const sending = this.#freeSendings.take() ?? new Sending();
     task.sendings = appended(task.sendings, sending);
@@ -213,7 +198,7 @@ export class TaskTable {
     task.begin(uuid);
     task.weight = weightOfNew(uuid);
     task.sent = list === this.#sent;
-    this.#bytes += task.weight;
+    this.bytes += task.weight;
     this.#byUuid.set(mapKey(uuid), task);
     list.append(task);
     return task;
@@ -235,19 +220,19 @@ export class TaskTable {
     instance.runs += 1;
     if (instance.runs > 1) return;
     this.#instances += 1;
-    this.#bytes += FORMER_PROCESS_BYTES;
+    this.bytes += FORMER_PROCESS_BYTES;
   }
 
   #release(instance: WorkerInstance): void {
     instance.runs -= 1;
     if (instance.runs > 0) return;
     this.#instances -= 1;
-    this.#bytes -= FORMER_PROCESS_BYTES;
+    this.bytes -= FORMER_PROCESS_BYTES;
   }
 
   #newTask(): Task {
     this.#made += 1;
-    this.#bytes += ENTRY_BYTES;
+    this.bytes += ENTRY_BYTES;
     return new Task(this.#made - 1);
   }
 
@@ -255,13 +240,13 @@ export class TaskTable {
     const task = this.#leastNeeded(listenedMs);
     if (task === undefined) return undefined;
     this.#onForget(task);
-    if (!task.forgettable) this.#evicted += 1;
+    if (!task.forgettable) this.evicted += 1;
     this.#listOf(task).remove(task);
-    this.#bytes -= task.weight;
+    this.bytes -= task.weight;
     this.#byUuid.delete(mapKey(task.uuid));
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
-    this.#fingerprints.clear(task.place);
+    this.#lastEvents.clear(task.place);
     this.#freeTasks.push(task);
     return task;
   }

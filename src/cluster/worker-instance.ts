@@ -4,12 +4,11 @@
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
-import { Arrivals, type FirstEvent, placesAfter } from './arrivals.ts';
-import { hashOf } from './fingerprint.ts';
+import { Arrivals, type FirstEvent, isEarlier, isSentBefore, placesAfter, type Stamped } from './arrivals.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
+import { hashOf } from './last-events.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
-import { isBefore, isEarlier, type Stamped } from './process-order.ts';
 import { StartTally } from './start-tally.ts';
 import { belongsToOlder, isLongAfterGoodbye, type Restart, StrayEvents } from './stray-events.ts';
 
@@ -140,7 +139,7 @@ export class WorkerInstance {
   hold(event: HeldWorkerEvent): void {
     event.place = this.arrivals.last;
     this.#hasSentOnline ||= event.type === 'worker-online';
-    const at = this.#held.findLastIndex((held) => !isBefore(event, held)) + 1;
+    const at = this.#held.findLastIndex((held) => !isSentBefore(event, held)) + 1;
     this.#held.splice(at, 0, event);
     event.holder = this;
     if (this.#held.length <= HELD_EVENTS_MAX) return;

@@ -4,14 +4,16 @@
  */
 import { mapKey, textOf } from '../map-key.ts';
 import { PROCESS_BYTES } from './measured-bytes.ts';
-import { RecencyMap } from './recency-map.ts';
 import { addProcess, isClient, newWorker, type Worker } from './worker.ts';
 import { FORGOTTEN_MAX, FORGOTTEN_PER_WORKER, ownBytesOf, workersBytesMax } from './worker-bounds.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 export class WorkerMap {
   readonly #max: number;
-  readonly #workers = new RecencyMap<Worker>();
+  readonly #byName = new Map<string, Worker>();
+  /** A Map has an order too, but finding its first entry walks over all deleted ones before it, which takes microseconds. */
+  #oldest: Worker | undefined;
+  #newest: Worker | undefined;
   /** Keys of nodenames, since the last `takeForgotten`. */
   readonly #forgotten = new Set<string>();
   readonly #forgottenMax: number;
@@ -29,22 +31,28 @@ export class WorkerMap {
   }
 
   get size(): number {
-    return this.#workers.size;
+    return this.#byName.size;
   }
 
   /** The worker of an event that has just arrived; undefined for a client, which is no worker. */
   use(nodename: string): Worker | undefined {
-    return this.#workers.use(nodename) ?? this.#add(nodename);
+    const worker = this.peek(nodename);
+    if (worker === undefined) return this.#add(nodename);
+    if (worker !== this.#newest) {
+      this.#unlink(worker);
+      this.#append(worker);
+    }
+    return worker;
   }
 
   /** The worker of that name, if it is known. */
   peek(nodename: string): Worker | undefined {
-    return this.#workers.peek(nodename);
+    return this.#byName.get(mapKey(nodename));
   }
 
   /** The least recently active first. */
-  all(): Iterable<Worker> {
-    return this.#workers.values();
+  *all(): Iterable<Worker> {
+    for (let worker = this.#oldest; worker !== undefined; worker = worker.newer) yield worker;
   }
 
   /** Adds a process of a worker; the bound may be exceeded until `keepBounds`. */
@@ -69,10 +77,13 @@ export class WorkerMap {
     worker.instances = left;
   }
 
-  /** Forgets a worker that is gone. */
-  retire(worker: Worker): void {
-    this.#workers.delete(worker.nodename);
-    this.#forget(worker, 'retired');
+  /** Forgets a worker: it is gone, or there is no room for it. */
+  forget(worker: Worker, why: 'retired' | 'evicted'): void {
+    this.#unlink(worker);
+    this.#byName.delete(mapKey(worker.nodename));
+    this.dropProcesses(worker, new Set(worker.instances), why);
+    this.bytes -= ownBytesOf(worker);
+    if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(mapKey(worker.nodename));
   }
 
   /** The nodenames of all workers forgotten since the last call, for whatever reason, that are not back. */
@@ -88,21 +99,30 @@ export class WorkerMap {
     if (isClient(nodename)) return undefined;
     if (this.size >= this.#max) this.#evictOldest();
     const worker = newWorker(nodename);
-    this.#workers.add(nodename, worker);
+    this.#byName.set(mapKey(nodename), worker);
+    this.#append(worker);
     this.bytes += ownBytesOf(worker);
     return worker;
   }
 
   #evictOldest(): void {
-    const oldest = this.#workers.takeOldest();
-    if (oldest === undefined) return;
-    this.#forget(oldest, 'evicted');
+    if (this.#oldest === undefined) return;
+    this.forget(this.#oldest, 'evicted');
     this.evicted += 1;
   }
 
-  #forget(worker: Worker, why: 'retired' | 'evicted'): void {
-    this.dropProcesses(worker, new Set(worker.instances), why);
-    this.bytes -= ownBytesOf(worker);
-    if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(mapKey(worker.nodename));
+  #unlink(worker: Worker): void {
+    if (worker.older === undefined) this.#oldest = worker.newer;
+    else worker.older.newer = worker.newer;
+    if (worker.newer === undefined) this.#newest = worker.older;
+    else worker.newer.older = worker.older;
+  }
+
+  #append(worker: Worker): void {
+    worker.older = this.#newest;
+    worker.newer = undefined;
+    if (this.#newest === undefined) this.#oldest = worker;
+    else this.#newest.newer = worker;
+    this.#newest = worker;
   }
 }

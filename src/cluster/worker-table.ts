@@ -35,7 +35,8 @@ export class WorkerTable {
   readonly #texts = new Names();
   #appliedEarly = 0;
   #instancesEvicted = 0;
-  #session = 0;
+  /** The number of the current broker connection: events may have been missed before each new one. */
+  session = 0;
 
   constructor(settings: WorkerSettings, context: Pick<InstanceContext, 'windowMs' | 'observe'>) {
     const { workersMax, windowMs } = settings;
@@ -76,25 +77,15 @@ export class WorkerTable {
     return this.#appliedEarly + this.#events.appliedEarly + this.#instancesEvicted;
   }
 
-  /** The number of the current broker connection, from 0. */
-  get session(): number {
-    return this.#session;
-  }
-
-  /** A new broker connection: events may have been missed before it. */
-  gap(): void {
-    this.#session += 1;
-  }
-
   /** Takes a worker event. */
   signal(event: WorkerSignal, steadyMs: number, listenedMs: number): void {
     const worker = this.#workers.use(event.hostname);
     if (worker === undefined) return;
     const seenMs = listenedMs - this.#delayMs(event, steadyMs);
-    const arrival = { arrivedAtMs: listenedMs, seenMs, session: this.#session };
+    const arrival = { arrivedAtMs: listenedMs, seenMs, session: this.session };
     const held = new HeldWorkerEvent(event, this.#textsOf(event), arrival);
     const known = processOf(worker, event.pid);
-    const hasRestarted = event.type === 'worker-online' && known?.isSuccessor(held, this.#session) === true;
+    const hasRestarted = event.type === 'worker-online' && known?.isSuccessor(held, this.session) === true;
     const instance =
       known !== undefined && hasRestarted
         ? this.#replace(worker, known, held)
@@ -188,7 +179,7 @@ export class WorkerTable {
     seenMs: number,
   ): WorkerInstance {
     if (known === undefined) return this.#newInstance(worker, event, seenMs);
-    known.seen(event, seenMs, this.#session);
+    known.seen(event, seenMs, this.session);
     return known;
   }
 
@@ -198,7 +189,7 @@ export class WorkerTable {
     seenMs: number,
     place = 1,
   ): WorkerInstance {
-    const first = { seenMs, clock, reportedMs, place, session: this.#session };
+    const first = { seenMs, clock, reportedMs, place, session: this.session };
     // The worker’s own string, so that names compare fast.
     const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#context, first);
     if (worker === undefined) {
@@ -272,7 +263,7 @@ export class WorkerTable {
     let goneMs = Number.NEGATIVE_INFINITY;
     for (const each of worker.instances)
       goneMs = Math.max(goneMs, goneAtMs(each, this.#settings, listenedMs));
-    if (listenedMs - goneMs > this.#settings.seriesRetentionMs) this.#workers.retire(worker);
+    if (listenedMs - goneMs > this.#settings.seriesRetentionMs) this.#workers.forget(worker, 'retired');
   }
 
   /** Each distinct text is kept once. */

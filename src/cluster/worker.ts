@@ -14,6 +14,9 @@ export interface Worker {
   hasAppeared: boolean;
   /** As it reported them, first the current one, then former ones. */
   versions: readonly WorkerVersion[];
+  /** Its neighbours in the order of their last events. */
+  older: Worker | undefined;
+  newer: Worker | undefined;
 }
 
 /** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
@@ -26,7 +29,16 @@ export function isClient(nodename: string): boolean {
 }
 
 export function newWorker(nodename: string): Worker {
-  return { nodename, instances: [], droppedPid: undefined, onlyQueue: '', hasAppeared: false, versions: [] };
+  return {
+    nodename,
+    instances: [],
+    droppedPid: undefined,
+    onlyQueue: '',
+    hasAppeared: false,
+    versions: [],
+    older: undefined,
+    newer: undefined,
+  };
 }
 
 /** The newest process with that pid. */

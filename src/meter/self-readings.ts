@@ -2,6 +2,7 @@
  * The bridge's own state at a collection, as data: readings of the process, the services and the series, which other rooms
  * provide. Types only.
  */
+import type { TableState } from '../cluster/observation.ts';
 
 export interface SelfReadings {
   readonly process: ProcessReading;
@@ -38,17 +39,7 @@ export interface ServiceReading {
   /** Whether messages can arrive now. */
   readonly connected: boolean;
   /** By the name of the table. */
-  readonly tables: Readonly<Record<string, TableReading>>;
-}
-
-export interface TableReading {
-  /** Number of entries. */
-  readonly size: number;
-  /** Maximum number of entries. */
-  readonly limit: number;
-  /** Estimated memory of the entries. */
-  readonly bytes: number;
-  readonly bytesMax: number;
+  readonly tables: Readonly<Record<string, Omit<TableState, 'evicted'>>>;
 }
 
 export interface SeriesReading {
@@ -56,10 +47,10 @@ export interface SeriesReading {
   readonly service: string;
   /** Points at the last collection. */
   readonly live: number;
-  /** Series that ended since the start. */
+  /** Series that ended since the start: their worker is forgotten, or they were idle and made room for others. */
   readonly retired: number;
-  /** Measurements beyond the cardinality limit since the start. */
+  /** Measurements that went to an overflow series since the start. */
   readonly overflowed: number;
-  /** Measurements dropped as invalid since the start. */
+  /** Measurements since the start that were not a valid number, or would have exceeded what a sum can hold. */
   readonly refused: number;
 }

@@ -119,7 +119,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'otlp/collect/',
     holds: 'series: which there are, and what of them a backend is owed',
-    types: ['otlp/otlp-settings.ts', 'meter/bindable.ts'],
+    types: ['otlp/otlp-settings.ts', 'meter/bindable.ts', 'meter/self-readings.ts'],
     values: ['otlp/aggregate/'],
     packages: ['@opentelemetry/api', '@opentelemetry/core', '@opentelemetry/sdk-metrics'],
     builtins: [...CALCULATING, ...TIMERS],

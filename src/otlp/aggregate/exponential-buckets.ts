@@ -1,11 +1,14 @@
 /**
- * The base-2 exponential bucket histogram aggregation: counts per bucket, which widen as the values spread (metrics SDK
- * specification, "Base2 Exponential Bucket Histogram Aggregation").
+ * The base-2 exponential bucket histogram aggregation: counts per bucket, whose base is squared as often as needed to keep
+ * within the maximum size (metrics data model, "ExponentialHistogram"; metrics SDK specification, "Base2 Exponential Bucket
+ * Histogram Aggregation").
  */
 import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from './aggregation.ts';
-import { FINEST_SCALE, ScaledCounts } from './exponential-scale.ts';
-import { HistogramAccumulation } from './histogram.ts';
+import { type Buckets, HistogramAccumulation } from './histogram.ts';
+
+/** 2^20 buckets per power of two: all indices fit into 32 bits. */
+const FINEST_SCALE = 20;
 
 export interface ExponentialBucketsOptions {
   /** Maximum of buckets, without the zero bucket: an integer from 2. */
@@ -31,4 +34,127 @@ export function exponentialBuckets({
       dataPoints,
     }),
   };
+}
+
+type Row = Pick<ExponentialHistogram, 'scale' | 'zeroCount' | 'positive' | 'negative'>;
+
+/**
+ * Buckets at the highest scale at which they fit into the maximum size. The scale depends only on the smallest and the
+ * largest value: one scale down halves each index, so what fits at one scale fits at all lower ones. Hence the order in which
+ * buckets are merged does not matter.
+ */
+class ScaledCounts implements Buckets<Row> {
+  readonly #maxSize: number;
+  #scale: number;
+  #zeroCount = 0;
+  /** The index of the first count. */
+  #offset = 0;
+  /** The first and the last are never zero. */
+  #counts: number[] = [];
+
+  constructor(maxSize: number, maxScale: number) {
+    this.#maxSize = maxSize;
+    this.#scale = maxScale;
+  }
+
+  /**
+   * If all values are zero, the scale is the maximum, and not 0 as in the SDK: to Prometheus, a rising scale is a counter
+   * reset.
+   */
+  row(): Row {
+    return {
+      scale: this.#scale,
+      zeroCount: this.#zeroCount,
+      positive: { offset: this.#offset, bucketCounts: [...this.#counts] },
+      negative: { offset: 0, bucketCounts: [] },
+    };
+  }
+
+  /** @param value finite, and not negative */
+  count(value: number): void {
+    if (value === 0) {
+      this.#zeroCount += 1;
+      return;
+    }
+    const finest = finestIndexOf(value);
+    let position = (finest >> (FINEST_SCALE - this.#scale)) - this.#offset;
+    if (position < 0 || position >= this.#counts.length) {
+      this.#makeRoom(finest, finest, FINEST_SCALE);
+      position = (finest >> (FINEST_SCALE - this.#scale)) - this.#offset;
+    }
+    this.#counts[position] = (this.#counts[position] ?? 0) + 1;
+  }
+
+  /** Merges buckets of any scale. The scale of empty ones does not count. */
+  add({ scale, zeroCount, positive }: Row): void {
+    this.#zeroCount += zeroCount;
+    const { offset, bucketCounts } = positive;
+    if (bucketCounts.length === 0) return;
+    this.#lowerBy(Math.max(0, this.#scale - scale));
+    this.#makeRoom(offset, offset + bucketCounts.length - 1, scale);
+    this.#addAll(positive, scale - this.#scale);
+  }
+
+  /** Makes room for the indices from first to last, whose scale is not below its own. */
+  #makeRoom(firstAtScale: number, lastAtScale: number, scale: number): void {
+    const isEmpty = this.#counts.length === 0;
+    let first = firstAtScale >> (scale - this.#scale);
+    let last = lastAtScale >> (scale - this.#scale);
+    if (!isEmpty) {
+      first = Math.min(first, this.#offset);
+      last = Math.max(last, this.#offset + this.#counts.length - 1);
+    }
+    let change = 0;
+    while ((last >> change) - (first >> change) >= this.#maxSize) change += 1;
+    this.#lowerBy(change);
+    const offset = first >> change;
+    if (!isEmpty && offset < this.#offset) this.#counts = zeros(this.#offset - offset).concat(this.#counts);
+    this.#offset = offset;
+    while (offset + this.#counts.length <= last >> change) this.#counts.push(0);
+  }
+
+  /** Merges each 2^change buckets into one. */
+  #lowerBy(change: number): void {
+    if (change === 0) return;
+    const finer = { offset: this.#offset, bucketCounts: this.#counts };
+    const last = finer.offset + finer.bucketCounts.length - 1;
+    this.#scale -= change;
+    this.#offset = finer.offset >> change;
+    this.#counts = zeros((last >> change) - this.#offset + 1);
+    this.#addAll(finer, change);
+  }
+
+  /** There must be room for all of them. */
+  #addAll({ offset, bucketCounts }: Row['positive'], change: number): void {
+    bucketCounts.forEach((added, place) => {
+      const position = ((offset + place) >> change) - this.#offset;
+      this.#counts[position] = (this.#counts[position] ?? 0) + added;
+    });
+  }
+}
+
+function zeros(length: number): number[] {
+  return new Array<number>(length).fill(0);
+}
+
+/** A double has a sign bit, 11 bits of exponent, and 52 of the significand without its leading 1. */
+const DOUBLE = new DataView(new ArrayBuffer(8));
+const EXPONENT_BIAS = 1023;
+const SMALLEST_NORMAL = 2 ** -1022;
+
+/**
+ * The index of a value’s bucket at the finest scale: above the lower bound, up to and including the upper one. Each scale
+ * down halves it, rounded down; at scale 0 and below, only the exponent decides. The logarithm is taken of the significand
+ * alone: that of a very large or small value is too imprecise next to a power of two. Subnormal values count as the smallest
+ * normal one, which the specification permits.
+ */
+function finestIndexOf(value: number): number {
+  DOUBLE.setFloat64(0, Math.max(value, SMALLEST_NORMAL));
+  const high = DOUBLE.getUint32(0);
+  const powerOfTwo = ((high >>> 20) - EXPONENT_BIAS) << FINEST_SCALE;
+  DOUBLE.setUint32(0, (high & 0xfffff) | (EXPONENT_BIAS << 20));
+  const significand = DOUBLE.getFloat64(0);
+  // The upper bound is inclusive, the lower one is not.
+  if (significand === 1) return powerOfTwo - 1;
+  return powerOfTwo + Math.floor(Math.log2(significand) * 2 ** FINEST_SCALE);
 }

@@ -3,6 +3,7 @@
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { MetricData } from '@opentelemetry/sdk-metrics';
+import type { SeriesReading } from '../../meter/self-readings.ts';
 
 export interface CollectedMetric {
   /** At least 1. */
@@ -15,17 +16,8 @@ export interface CollectedMetric {
   exported(from: number, to: number): void;
 }
 
-/** Totals of a stream since it began; `live` is the current number. */
-export interface SeriesTally {
-  /** Points at the last collection. */
-  readonly live: number;
-  /** Series that ended: their worker is forgotten, or they were idle and made room for others. */
-  readonly retired: number;
-  /** Measurements that went to the overflow series. */
-  readonly overflowed: number;
-  /** Measurements that were not a valid number, or would have exceeded what a sum can hold. */
-  readonly refused: number;
-}
+/** Of one stream or of several. */
+export type SeriesTally = Omit<SeriesReading, 'service'>;
 
 /** Measurements of a stream that went to its overflow series since the last collection. */
 export interface Overflow {

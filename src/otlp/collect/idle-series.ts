@@ -1,5 +1,5 @@
 /** Chooses the series that make room for others: those idle longest. It does not end them. Pure. */
-import type { Due, Series } from './series.ts';
+import type { Due, Series } from './series-table.ts';
 
 /**
  * @param count maximum of series to choose

@@ -9,25 +9,14 @@ import { ObservableCallbacks } from './observable-callbacks.ts';
 import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';
 import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
-export interface InstrumentStreams {
-  /** Instruments with the same kind, name and scope share their streams. */
-  getMeter(...scope: Parameters<MeterProvider['getMeter']>): StreamMeter;
-  /**
-   * Ends the series of counters and histograms whose attribute `key` has one of the values, once their last value has been
-   * exported. A later measurement starts a new series.
-   */
-  retire(key: string, values: Iterable<string>): void;
-  /** Calls the observable callbacks and collects all streams, and yields the event loop now and then. */
-  collect(): Promise<readonly CollectedScope[]>;
-  tally(): SeriesTally;
-}
+export type InstrumentStreams = ReturnType<typeof createInstrumentStreams>;
 
 export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
   /** An observable callback threw. */
   readonly onFailure: (reason: unknown) => void;
 }
 
-export function createInstrumentStreams(options: InstrumentStreamsOptions): InstrumentStreams {
+export function createInstrumentStreams(options: InstrumentStreamsOptions) {
   const scopes = new Map<string, ScopeStreams>();
   /**
    * Values by attribute, until the next collection. They are no marks on series: a measurement after a worker’s retirement
@@ -37,7 +26,8 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
   const callbacks = new ObservableCallbacks();
 
   return {
-    getMeter(name, version, { schemaUrl } = {}) {
+    /** Instruments with the same kind, name and scope share their streams. */
+    getMeter(...[name, version, { schemaUrl } = {}]: Parameters<MeterProvider['getMeter']>): StreamMeter {
       const key = JSON.stringify([name, version ?? '', schemaUrl ?? '']);
       const scope: InstrumentationScope = {
         name,
@@ -48,10 +38,15 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
       scopes.set(key, streams);
       return createStreamMeter(streams, callbacks);
     },
-    retire(key, values) {
+    /**
+     * Ends the series of counters and histograms whose attribute `key` has one of the values, once their last value has been
+     * exported. A later measurement starts a new series.
+     */
+    retire(key: string, values: Iterable<string>): void {
       retired = [...retired, [key, new Set(Array.from(values, mapKey))]];
     },
-    async collect() {
+    /** Calls the observable callbacks and collects all streams, and yields the event loop now and then. */
+    async collect(): Promise<readonly CollectedScope[]> {
       for (const failure of await callbacks.ask()) options.onFailure(failure);
       const leaving = retired;
       retired = [];
@@ -64,7 +59,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions): Inst
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired));
       return collected.filter(({ metrics }) => metrics.length > 0);
     },
-    tally() {
+    tally(): SeriesTally {
       const tallies = [...scopes.values()].flatMap((scope) => scope.all().map((stream) => stream.tally()));
       const sum = (key: keyof SeriesTally) => tallies.reduce((total, tally) => total + tally[key], 0);
       return {

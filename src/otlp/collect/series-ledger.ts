@@ -6,21 +6,9 @@ import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
 import { idlest } from './idle-series.ts';
 import { endMs, isSetBack, type Moment, restated, type Start } from './interval.ts';
-import type { Due, Series } from './series.ts';
-import type { SeriesTable } from './series-table.ts';
+import type { Due, Series, SeriesTable } from './series-table.ts';
 
-export interface SeriesLedger<V> {
-  /**
-   * What is to be exported of each series.
-   * @param isRetired which series end once that has been exported, however many collections it takes
-   * @param refused how many series went to the overflow since the last collection
-   */
-  collect(now: Moment, isRetired: (attributes: Attributes) => boolean, refused: number): readonly Due<V>[];
-  /** These have been exported as last collected. */
-  exported(series: readonly Series<V>[], collectedAt: Moment): void;
-  /** How many series ended for good so far, not counting those that restart with delta temporality. */
-  retired(): number;
-}
+export type SeriesLedger<V> = Totals<V> | Differences<V>;
 
 export interface LedgerOptions<V> {
   readonly table: SeriesTable<V>;
@@ -37,14 +25,20 @@ export interface TotalsOptions<V> extends LedgerOptions<V> {
 }
 
 /** Cumulative: everything since the series began, until it is retired or gives way to another. */
-export class Totals<V> implements SeriesLedger<V> {
+export class Totals<V> {
   readonly #options: TotalsOptions<V>;
-  #retired = 0;
+  /** How many series ended for good so far. */
+  retired = 0;
 
   constructor(options: TotalsOptions<V>) {
     this.#options = options;
   }
 
+  /**
+   * What is to be exported of each series.
+   * @param isRetired which series end once that has been exported, however many collections it takes
+   * @param refused how many series went to the overflow since the last collection
+   */
   collect(now: Moment, isRetired: (attributes: Attributes) => boolean, refused: number): readonly Due<V>[] {
     const due: Due<V>[] = [];
     const ended: Series<V>[] = [];
@@ -59,6 +53,7 @@ export class Totals<V> implements SeriesLedger<V> {
     return due;
   }
 
+  /** These have been exported as last collected. */
   exported(exported: readonly Series<V>[], collectedAt: Moment): void {
     const { mayBeginAnew } = this.#options;
     const ended: Series<V>[] = [];
@@ -70,10 +65,6 @@ export class Totals<V> implements SeriesLedger<V> {
       if (series.isLeaving && !series.hasNews) ended.push(series);
     }
     this.#end(ended);
-  }
-
-  retired(): number {
-    return this.#retired;
   }
 
   /**
@@ -99,7 +90,7 @@ export class Totals<V> implements SeriesLedger<V> {
 
   #end(ended: readonly Series<V>[]): void {
     this.#options.table.end(ended);
-    this.#retired += ended.length;
+    this.retired += ended.length;
   }
 }
 
@@ -138,10 +129,12 @@ class Total<V> implements Due<V> {
 }
 
 /** Delta: what was measured since the last successful export. Series without measurements are dropped. */
-export class Differences<V> implements SeriesLedger<V> {
+export class Differences<V> {
   readonly #options: LedgerOptions<V>;
   /** Where the last exported intervals ended. The next ones start there, so that there is no gap. */
   readonly #until: Map<string, Start>;
+  /** None ends for good: a later measurement restarts it. */
+  readonly retired = 0;
 
   constructor(options: LedgerOptions<V>, until: Map<string, Start>) {
     this.#options = options;
@@ -173,10 +166,6 @@ export class Differences<V> implements SeriesLedger<V> {
       this.#until.set(series.key, series.start);
     }
     this.#options.table.end(exported.filter(({ hasNews }) => !hasNews));
-  }
-
-  retired(): number {
-    return 0;
   }
 }
 

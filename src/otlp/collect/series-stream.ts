@@ -9,10 +9,9 @@ import type { Aggregation } from '../aggregate/aggregation.ts';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { endMs, type Moment, type Start } from './interval.ts';
 import { pointBytes } from './point-bytes.ts';
-import type { Due, Series } from './series.ts';
 import { frozen, NO_ATTRIBUTES } from './series-attributes.ts';
 import { Differences, type LedgerOptions, type SeriesLedger, Totals } from './series-ledger.ts';
-import { SeriesTable } from './series-table.ts';
+import { type Due, type Series, SeriesTable } from './series-table.ts';
 import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
@@ -100,7 +99,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       live = due.length;
       return due.length === 0 ? undefined : handOver(due, collectedAt, options, ledger);
     },
-    tally: () => ({ live, retired: ledger.retired(), overflowed, refused }),
+    tally: () => ({ live, retired: ledger.retired, overflowed, refused }),
   };
 }
 

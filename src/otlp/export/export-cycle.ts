@@ -3,16 +3,11 @@
  * get all requests at once. If several in a row fail and nothing has arrived, the backend counts as unavailable, and the
  * rest is not tried. Nothing is kept from one cycle to the next.
  */
-import type { Exporter } from '../send/exporter.ts';
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
-import type { Stop } from './send-requests.ts';
-import type { WarmUp } from './warm-up.ts';
+import type { Backend, Stop } from './send-requests.ts';
 
-export interface ExportCycleOptions<Data> {
-  readonly exporter: Pick<Exporter<Data>, 'export'>;
+export interface ExportCycleOptions<Data> extends Backend<Data> {
   readonly onExport: (source: ExportSource<Data>, outcome: ExportOutcome) => void;
-  /** Awaited before each request. */
-  readonly warmUp?: WarmUp<Data>;
   /** Called before a source is exported; false skips it. */
   readonly begin?: (source: ExportSource<Data>) => boolean;
   /** Called before each request of a source is sent. */
@@ -21,8 +16,6 @@ export interface ExportCycleOptions<Data> {
   readonly onEnd?: (source: ExportSource<Data>) => void;
   /** Collecting or exporting threw, which is a bug. */
   readonly onDefect: (source: ExportSource<Data>, reason: unknown) => void;
-  /** Why no more requests may be sent, if so. Asked before each request. */
-  readonly mustStop: () => Stop | undefined;
 }
 
 /** Sources that are exported at the same time. */

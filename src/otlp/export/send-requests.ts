@@ -14,9 +14,10 @@ export interface Stop {
 
 export interface Backend<Data> {
   readonly exporter: Pick<Exporter<Data>, 'export'>;
-  /** Asked before each request. */
+  /** Why no more requests may be sent, if so. Asked before each request. */
   readonly mustStop: () => Stop | undefined;
-  readonly warmUp?: WarmUp<Data> | undefined;
+  /** Awaited before each request. */
+  readonly warmUp?: WarmUp<Data>;
 }
 
 export interface Sent<Data> {

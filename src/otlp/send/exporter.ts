@@ -1,5 +1,7 @@
-/** An exporter to one backend, whatever its protocol. When to export and when to retry is decided elsewhere. Types only. */
+/** An exporter to one backend, and its transport. When to export and when to retry is decided elsewhere. Types only. */
 import type { MeterProvider } from '@opentelemetry/api';
+import type { Symptom } from './likely-cause.ts';
+import type { Encoding } from './signal.ts';
 
 /** The result of one request. */
 export type ExportResult =
@@ -21,4 +23,34 @@ export interface Exporter<Data> {
   observe(meterProvider: MeterProvider): void;
   /** Closes all connections, and ends requests in progress. */
   close(): void;
+}
+
+/** Sends encoded requests to a backend, whatever the protocol. */
+export interface ExporterTransport {
+  /** One attempt, without retries, within the timeout. Rejects only if the request could not be created. */
+  send(body: Uint8Array): Promise<Answer>;
+  /** Closes all connections. Requests in progress and later ones end as unavailable. */
+  close(): void;
+}
+
+export type Answer = Taken | Failure;
+
+/** The backend accepted the request, perhaps in part: the response says so. */
+export interface Taken {
+  readonly kind: 'taken';
+  readonly response: Uint8Array;
+  /** Of the response; undefined if it is something else. */
+  readonly encoding: Encoding | undefined;
+}
+
+export interface Failure {
+  readonly kind: 'unavailable' | 'refused';
+  /** As received: of any length, and with any characters. */
+  readonly reason: string;
+  /** From which the likely cause is derived. */
+  readonly symptom?: Symptom;
+  /** For the SDK’s exporter metrics. */
+  readonly error: Error;
+  /** How long the backend asks not to be sent anything, ms. */
+  readonly retryAfterMs?: number | undefined;
 }

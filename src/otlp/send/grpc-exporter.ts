@@ -11,7 +11,7 @@ import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
 import { backendSecureContext } from './backend-tls.ts';
-import type { Answer, ExporterTransport } from './exporter-transport.ts';
+import type { Answer, ExporterTransport } from './exporter.ts';
 import { judgeGrpcError } from './grpc-answer.ts';
 import { type GrpcConnection, openGrpcConnection } from './grpc-connection.ts';
 import type { Signal } from './signal.ts';

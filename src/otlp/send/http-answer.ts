@@ -1,7 +1,7 @@
 /** What an HTTP status means for an OTLP request, and what else the backend answered. Pure. */
 import { STATUS_CODES } from 'node:http';
 import { OTLPExporterError } from '@opentelemetry/otlp-exporter-base';
-import type { Answer } from './exporter-transport.ts';
+import type { Answer } from './exporter.ts';
 import { parseJson, property } from './json-value.ts';
 import { readRpcStatus } from './rpc-status.ts';
 import type { Encoding } from './signal.ts';

@@ -13,7 +13,7 @@ import { CeleryOtelError, reasonOf } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendSecureContext } from './backend-tls.ts';
-import type { Answer, ExporterTransport, Failure } from './exporter-transport.ts';
+import type { Answer, ExporterTransport, Failure } from './exporter.ts';
 import { CONTENT_TYPES, judgeHttpAnswer } from './http-answer.ts';
 import { property } from './json-value.ts';
 import type { Encoding } from './signal.ts';

@@ -5,7 +5,7 @@ import type { Attributes } from '@opentelemetry/api';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
 import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { idlest } from '../../../src/otlp/collect/idle-series.ts';
-import type { Due, Series } from '../../../src/otlp/collect/series.ts';
+import type { Due, Series } from '../../../src/otlp/collect/series-table.ts';
 import { SeriesTable } from '../../../src/otlp/collect/series-table.ts';
 import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS, type StreamOptions } from './collected-stream.ts';
 

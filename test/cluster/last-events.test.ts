@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Fingerprints, fingerprint, hashOf } from '../../src/cluster/fingerprint.ts';
+import { fingerprint, hashOf, LastEvents } from '../../src/cluster/last-events.ts';
 
 const REMEMBERED = 12;
 
 test('an event is a duplicate if it is among the last twelve of its task, and of no other task', () => {
-  const prints = new Fingerprints(1_000);
+  const prints = new LastEvents(1_000);
   for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(!prints.isRepeat(7, print));
   for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(prints.isRepeat(7, print));
   assert.ok(!prints.isRepeat(8, 1));
@@ -15,7 +15,7 @@ test('an event is a duplicate if it is among the last twelve of its task, and of
 });
 
 test('another task at the same place has no events', () => {
-  const prints = new Fingerprints(1_000);
+  const prints = new LastEvents(1_000);
   assert.ok(!prints.isRepeat(7, 1));
   prints.clear(7);
   prints.clear(999);
@@ -23,9 +23,19 @@ test('another task at the same place has no events', () => {
 });
 
 test('it grows with the places in use and keeps its content', () => {
-  const prints = new Fingerprints(100_000);
+  const prints = new LastEvents(100_000);
   for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(!prints.isRepeat(place, 5), String(place));
   for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(prints.isRepeat(place, 5), String(place));
+});
+
+test('the time of the last event is kept in seconds, for each task', () => {
+  const events = new LastEvents(100_000);
+  for (const place of [0, 1_024, 99_999]) events.note(place, 5_999 + place * 1_000);
+  events.note(0, 7_500);
+  assert.deepEqual(
+    [0, 1, 1_024, 99_999].map((place) => events.ms(place)),
+    [7_000, 0, 1_029_000, 100_004_000],
+  );
 });
 
 test('any difference between two events gives different fingerprints', () => {
