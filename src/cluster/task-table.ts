@@ -99,10 +99,17 @@ export class TaskTable {
     return this.#lastEvents.isRepeat(task.place, print);
   }
 
-  /** Forgets tasks until the others fit; no caller may hold on to a task. */
+  /**
+   * Forgets tasks until the others fit, or one that has held events: applying them takes long. No caller may hold on to a
+   * task.
+   */
   makeRoom(listenedMs: number): void {
-    // A free entry must not keep texts in memory.
-    while (this.bytes > this.bytesMax && this.size > 0) this.#forgetOne(listenedMs)?.begin('');
+    let hadHeld = false;
+    while (!hadHeld && this.bytes > this.bytesMax && this.size > 0) {
+      hadHeld = this.#leastNeeded(listenedMs)?.held !== undefined;
+      // A free entry must not keep texts in memory.
+      this.#forgetOne(listenedMs)?.begin('');
+    }
   }
 
   /** Sets whether more events are expected of the task. */
