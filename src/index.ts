@@ -14,7 +14,8 @@ export {
 export type { ClusterSettings } from './cluster/cluster.ts';
 export type { ClusterTables } from './cluster/observation.ts';
 export type { Config, SelfTelemetryConfig, ServiceConfig } from './config/config.ts';
-export { type LoadedConfig, loadConfig, type Mistake } from './config/load-config.ts';
+export { type LoadedConfig, loadConfig } from './config/load-config.ts';
+export type { Mistake } from './config/mistake.ts';
 export { CeleryOtelError, ERROR_CODES, type ErrorCode } from './errors.ts';
 export type { MetricName, OptIn } from './meter/catalog.ts';
 export type { MetricChoice } from './meter/recorder.ts';

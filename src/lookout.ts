@@ -3,10 +3,11 @@
  * process alive, and only reports its findings.
  */
 import { reasonOf } from './errors.ts';
-import { clockStepDetector } from './self/clock-step.ts';
 import type { Tell } from './self/self-event.ts';
 
 const LOOK_MS = 5000;
+/** Far above what slewing does between two checks, and below any deliberate change. */
+const STEP_MS_MIN = 2000;
 
 /** Anything with a periodic check. */
 export interface Watched {
@@ -43,4 +44,15 @@ export function startLookout({ services, self, tell, everyMs = LOOK_MS }: Lookou
   }, everyMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/** @returns a function to call every few seconds: by how many ms the clock was set since the last call, or 0 */
+export function clockStepDetector(): (wallMs: number, monotonicMs: number) => number {
+  let offsetMs: number | undefined;
+  return (wallMs, monotonicMs) => {
+    const stepMs = wallMs - monotonicMs - (offsetMs ?? wallMs - monotonicMs);
+    // Slewing is no step, though it adds up over days: forget it.
+    offsetMs = wallMs - monotonicMs;
+    return Math.abs(stepMs) >= STEP_MS_MIN ? stepMs : 0;
+  };
 }

@@ -107,6 +107,9 @@ export interface Transport {
   now(): number;
   /** Listened time: for how long messages could arrive, ms. Monotonic; in a replay it always advances. */
   listenedMs(): number;
-  /** Resolves within about a second; true if the port accepts connections. Cheap, and the broker logs nothing. */
-  reachable(url: BrokerUrl, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Resolves within about a second; true if the port accepts connections. Cheap, and the broker logs nothing. A replay, which
+   * is never unreachable, has none.
+   */
+  reachable?(url: BrokerUrl, signal: AbortSignal): Promise<boolean>;
 }

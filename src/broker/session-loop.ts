@@ -172,7 +172,7 @@ class SessionLoop {
     const { random, signal } = this.#options;
     const reachable = async (url: BrokerUrl, over: AbortSignal): Promise<boolean> => {
       try {
-        return await this.#transport(url).reachable(url, over);
+        return (await this.#transport(url).reachable?.(url, over)) === true;
       } catch (error) {
         this.#defect('transport', error);
         return false;

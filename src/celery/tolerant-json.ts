@@ -13,12 +13,8 @@ const NOT_FINITE = ' 1e999 ';
 /** Larger texts would take too long to rewrite and parse again. */
 const REWRITTEN_CHARS_MAX = BODY_LIMITS.rewritten.max;
 
-const PYTHON_TOKENS = ['NaN', 'Infinity', '-Infinity'] as const;
-const LETTER_N = 0x4e;
-const LETTER_I = 0x49;
-const MINUS = 0x2d;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+/** What matters outside of strings, the quotes that delimit them, and escapes, one of which may be a quote. */
+const PARTS = /"|\\.|NaN|-?Infinity/gs;
 
 export function parseTolerantJson(text: string): JsonOutcome {
   const strict = parse(text);
@@ -28,38 +24,15 @@ export function parseTolerantJson(text: string): JsonOutcome {
 }
 
 /**
- * Replaces Python's tokens outside of strings. A plain scan, because a regular expression over string literals overflows the
- * stack on a long one and takes quadratic time on an unclosed one. The parser checks what surrounds a token.
+ * Replaces Python's tokens outside of strings. A regular expression for whole strings would overflow the stack on a long one,
+ * and take quadratic time on an unclosed one. The parser checks what surrounds a token.
  */
 function withNumbers(text: string): string {
-  let rewritten = '';
-  let copiedTo = 0;
-  let at = 0;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    const token = code === LETTER_N || code === LETTER_I || code === MINUS ? tokenAt(text, at) : undefined;
-    if (token !== undefined) {
-      rewritten += `${text.slice(copiedTo, at)}${NOT_FINITE}`;
-      at += token.length;
-      copiedTo = at;
-    } else {
-      at = code === QUOTE ? endOfString(text, at) : at + 1;
-    }
-  }
-  return rewritten + text.slice(copiedTo);
-}
-
-function tokenAt(text: string, at: number): string | undefined {
-  return PYTHON_TOKENS.find((token) => text.startsWith(token, at));
-}
-
-/** The position after the string literal that opens at `open`. */
-function endOfString(text: string, open: number): number {
-  let at = open + 1;
-  for (let code = text.charCodeAt(at); at < text.length && code !== QUOTE; code = text.charCodeAt(at)) {
-    at += code === BACKSLASH ? 2 : 1;
-  }
-  return at + 1;
+  let isInString = false;
+  return text.replaceAll(PARTS, (part) => {
+    if (part === '"') isInString = !isInString;
+    return isInString || part === '"' || part.startsWith('\\') ? part : NOT_FINITE;
+  });
 }
 
 function parse(text: string): JsonOutcome {

@@ -9,8 +9,7 @@ import { flagOf, OPTIONS, type OptionKey } from '../config/options.ts';
 import { effectiveConfig } from '../config/show/effective-config.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { print } from './print.ts';
-import { reportMistakes } from './report-mistakes.ts';
+import { print, reportMistakes } from './print.ts';
 
 /** Options that print a file of the package instead. */
 const PRINTED: ReadonlyMap<OptionKey, string> = new Map<OptionKey, string>([

@@ -4,8 +4,7 @@ import { readOptions } from '../config/read-options.ts';
 import { metricDocs, metricJson } from '../meter/metric-docs.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { print } from './print.ts';
-import { reportMistakes } from './report-mistakes.ts';
+import { print, reportMistakes } from './print.ts';
 
 const PRINTED: Readonly<Record<OptionValues['format'], () => string>> = {
   md: () =>

@@ -1,7 +1,29 @@
 /** The only output of commands apart from the log: untrusted text can neither control the terminal nor forge lines. */
+import { describeMistake, lineOf, type Mistake } from '../config/mistake.ts';
+import type { OptionCommand } from '../config/options.ts';
 import { printableLines } from '../printable.ts';
+import type { CommandIo } from './command-io.ts';
+import { EXIT_CODE } from './exit-code.ts';
 
 /** @param text line breaks stay, so untrusted parts must already be free of them */
 export function print(stream: NodeJS.WritableStream, text: string): void {
   stream.write(printableLines(text));
+}
+
+/** Prints all mistakes in the options to stderr, and where to find help. @returns the exit code */
+export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
+  const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
+  const lines = mistakes.map((mistake) => `  ${describeMistake(mistake)}`).join('\n');
+  // config starts nothing; it says what run would do.
+  const what = command === 'config' ? 'run would not start' : `${command} did not start`;
+  const hints = [
+    ...(mistakes.every(lineOf) ? [] : [`celery-otel ${command} --help`]),
+    ...(mistakes.some(lineOf)
+      ? [
+          'celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
+        ]
+      : []),
+  ].map((hint) => `Try: ${hint}\n`);
+  print(io.stderr, `celery-otel ${what}, ${count} in its options:\n${lines}\n${hints.join('')}`);
+  return EXIT_CODE.misconfigured;
 }

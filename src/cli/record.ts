@@ -13,8 +13,7 @@ import type { Tell } from '../self/self-event.ts';
 import type { CommandIo } from './command-io.ts';
 import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { print } from './print.ts';
-import { reportMistakes } from './report-mistakes.ts';
+import { print, reportMistakes } from './print.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** The service name in log lines: a recording belongs to a broker, not to a service. */

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load-config.ts';
 import type { CommandIo } from './command-io.ts';
 import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { reportMistakes } from './report-mistakes.ts';
+import { reportMistakes } from './print.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** The service name in log lines about the whole process. */

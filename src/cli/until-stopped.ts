@@ -2,8 +2,9 @@
  * Runs a job until it finishes, a signal arrives or its starter is gone, and enforces a deadline for stopping. It knows
  * nothing about the job.
  */
+import { constants } from 'node:os';
 import type { CommandIo } from './command-io.ts';
-import { EXIT_CODE, exitCodeOf, STOP_SIGNALS, type StopSignal } from './exit-code.ts';
+import { EXIT_CODE, STOP_SIGNALS, type StopSignal } from './exit-code.ts';
 import { watchStarter } from './starter.ts';
 
 export interface Job<T> {
@@ -45,7 +46,8 @@ export async function untilStopped<T>(
   };
   const onSignal = (signal: StopSignal): void => {
     if (guard === undefined) requestStop();
-    else if (echo === undefined) io.exitNow(exitCodeOf(signal));
+    // As shells report a process that was killed by the signal.
+    else if (echo === undefined) io.exitNow(128 + constants.signals[signal]);
   };
   const stopWatching = watchStarter(io, () => {
     if (guard !== undefined) return;

@@ -11,7 +11,7 @@ import { type GivenAttribute, readResource } from './file/resource-section.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
 import { inOrder, type Mistake } from './mistake.ts';
-import { type Options, SERVICE_NAME } from './option-rules.ts';
+import { type Given, type GivenTexts, type Options, SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
   flagOf,
@@ -23,18 +23,9 @@ import {
   serviceRows,
 } from './options.ts';
 import { Origins } from './origins.ts';
-import {
-  checkOptions,
-  findGiven,
-  type Given,
-  type GivenTexts,
-  type OptionSources,
-  readOptions,
-} from './read-options.ts';
+import { checkOptions, findGiven, type OptionSources, readOptions } from './read-options.ts';
 import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
 import { unknownVariables } from './unknown-variables.ts';
-
-export type { Mistake } from './mistake.ts';
 
 /** A configuration, or all mistakes in it, which are safe to print. */
 export type LoadedConfig<C = Config> =

@@ -1,21 +1,48 @@
-/** The rules between options; they apply only to options whose own values are valid. */
+/** The values of options, and the rules between them, which apply only to options whose own values are valid. */
 import { existsSync } from 'node:fs';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
 import { defaultEndpoint, readEndpoint } from './format/otlp-endpoint.ts';
-import { flagOf, OPTIONS, type OptionKey, type OptionValues } from './options.ts';
+import { flagOf, type KeyedRow, OPTIONS, type OptionKey, type OptionValues } from './options.ts';
 
-export interface Options {
-  /** The value of an option; undefined if it is unset or invalid. */
-  value<K extends OptionKey>(key: K): OptionValues[K] | undefined;
-  /** The value of a validated option that is required or has a default. */
-  need<K extends OptionKey>(key: K): OptionValues[K];
+/** A text and its origin: a flag, variables, or a line of a file and the path there. */
+export interface Given {
+  readonly path: string;
+  readonly source: string;
+  readonly text: string;
+}
+
+export type GivenTexts = ReadonlyMap<OptionKey, Given>;
+
+export type Options = ReturnType<typeof optionsOf>;
+
+/** @param rows whose defaults apply */
+export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts) {
+  const defaults = new Map(rows.map(([key, row]) => [key, row.default]));
   /** The text of an option or its default; undefined if there is none. */
-  text(key: OptionKey): string | undefined;
-  /** The flag, variables or line that set it; undefined if none did. */
-  source(key: OptionKey): string | undefined;
-  /** Whether it was set, rather than left to its default. */
-  isGiven(key: OptionKey): boolean;
+  const text = (key: OptionKey): string | undefined => given.get(key)?.text ?? defaults.get(key);
+  /** The value of an option; undefined if it is unset or invalid. */
+  function value<K extends OptionKey>(key: K): OptionValues[K] | undefined {
+    const found = text(key);
+    const reading = found === undefined ? undefined : OPTIONS[key].format.read(found);
+    return reading?.ok === true ? reading.value : undefined;
+  }
+  /** The value of a validated option that is required or has a default. */
+  function need<K extends OptionKey>(key: K): OptionValues[K] {
+    const found = value(key);
+    if (found === undefined)
+      throw new Error(`option ${key} was read before it was checked, or has no default`);
+    return found;
+  }
+  return {
+    value,
+    need,
+    text,
+    /** The flag, variables or line that set it; undefined if none did. */
+    source: (key: OptionKey) => given.get(key)?.source,
+    /** Whether it was set, rather than left to its default. */
+    isGiven: (key: OptionKey) => given.has(key),
+  };
 }
 
 /** What was expected; undefined if the rule holds. */

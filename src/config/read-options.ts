@@ -5,16 +5,8 @@
 import convict from 'convict';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
-import { brokenRule, type Options } from './option-rules.ts';
-import {
-  flagOf,
-  type KeyedRow,
-  OPTIONS,
-  type OptionCommand,
-  type OptionKey,
-  type OptionValues,
-  optionRows,
-} from './options.ts';
+import { brokenRule, type Given, type GivenTexts, type Options, optionsOf } from './option-rules.ts';
+import { flagOf, type KeyedRow, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 /** The sources of options: the arguments after the command's name, and the environment. */
@@ -27,15 +19,6 @@ export interface OptionSources {
    */
   readonly refuseUnknown?: boolean;
 }
-
-/** A text and its origin: a flag, variables, or a line of a file and the path there. */
-export interface Given {
-  readonly path: string;
-  readonly source: string;
-  readonly text: string;
-}
-
-export type GivenTexts = ReadonlyMap<OptionKey, Given>;
 
 export interface OptionCheck {
   readonly rows: readonly KeyedRow[];
@@ -120,26 +103,4 @@ function checkAll(
     return [key, { doc, default: text(key), format: check }] as const;
   });
   convict(Object.fromEntries(schema), { env: {}, args: [] }).validate();
-}
-
-function optionsOf(rows: readonly KeyedRow[], given: GivenTexts): Options {
-  const defaults = new Map(rows.map(([key, row]) => [key, row.default]));
-  const text = (key: OptionKey): string | undefined => given.get(key)?.text ?? defaults.get(key);
-  function value<K extends OptionKey>(key: K): OptionValues[K] | undefined {
-    const found = text(key);
-    const reading = found === undefined ? undefined : OPTIONS[key].format.read(found);
-    return reading?.ok === true ? reading.value : undefined;
-  }
-  return {
-    value,
-    text,
-    source: (key) => given.get(key)?.source,
-    isGiven: (key) => given.has(key),
-    need(key) {
-      const found = value(key);
-      if (found === undefined)
-        throw new Error(`option ${key} was read before it was checked, or has no default`);
-      return found;
-    },
-  };
 }

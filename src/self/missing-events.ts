@@ -21,24 +21,24 @@ export type Finding = {
 }[Kind];
 
 /** One nodename. */
-interface Worker {
+class Worker {
   /** From its last heartbeat since the last gap; undefined: there was none. */
   processed: number | undefined;
   /** `processed` at the last check; undefined: counting starts with the next heartbeat. */
   checkedProcessed: number | undefined;
   /** Since the last check. */
-  heartbeats: number;
-  taskEvents: number;
-  startEvents: number;
-  lastEventMs: number;
+  heartbeats = 0;
+  taskEvents = 0;
+  startEvents = 0;
+  lastEventMs = 0;
   /**
    * Tasks started since its last task event, and for how long its heartbeats have reported any. Negative: so many starts
    * were in events already and not yet in a heartbeat.
    */
-  started: number;
-  withoutEventsMs: number;
+  started = 0;
+  withoutEventsMs = 0;
   /** It runs tasks and has sent no task event. */
-  missing: boolean;
+  missing = false;
 }
 
 /** More are not watched, to keep a check short. */
@@ -84,7 +84,7 @@ export class MissingEvents {
     if (event.processed === undefined) return;
     if (worker === undefined) {
       if (this.#workers.size >= WORKERS_MAX) return;
-      worker = newWorker();
+      worker = new Worker();
       this.#workers.set(mapKey(event.hostname), worker);
     }
     worker.processed = event.processed;
@@ -149,20 +149,6 @@ export class MissingEvents {
     this.#missingReported = 0;
     return { kind: 'task-events-resumed' };
   }
-}
-
-function newWorker(): Worker {
-  return {
-    processed: undefined,
-    checkedProcessed: undefined,
-    heartbeats: 0,
-    taskEvents: 0,
-    startEvents: 0,
-    lastEventMs: 0,
-    started: 0,
-    withoutEventsMs: 0,
-    missing: false,
-  };
 }
 
 /** Evaluates what the worker has sent since the last check. */

@@ -6,23 +6,19 @@ import { randomUUID } from 'node:crypto';
 import { createHistogram, performance } from 'node:perf_hooks';
 import type { EventLoopDelay, ProcessReading } from '../meter/self-readings.ts';
 
-export interface ProcessWatch {
-  /** Random; distinguishes one bridge from another. */
-  readonly instanceId: string;
-  /** Current values, and the event loop delay since the last reading. */
-  read(): ProcessReading;
-  /** Stops sampling. */
-  close(): void;
-}
+export type ProcessWatch = ReturnType<typeof watchProcess>;
 
 /** Starts sampling the event loop. */
-export function watchProcess(): ProcessWatch {
+export function watchProcess() {
   const startedMs = performance.now();
   const startedCpu = process.cpuUsage();
   const eventLoop = sampleEventLoop();
+  /** Random; distinguishes one bridge from another. */
+  const instanceId: string = randomUUID();
   return {
-    instanceId: randomUUID(),
-    read() {
+    instanceId,
+    /** Current values, and the event loop delay since the last reading. */
+    read(): ProcessReading {
       const { user, system } = process.cpuUsage(startedCpu);
       const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
       return {
@@ -32,6 +28,7 @@ export function watchProcess(): ProcessWatch {
         eventLoopDelayS: eventLoop.take(),
       };
     },
+    /** Stops sampling. */
     close: eventLoop.close,
   };
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
-import { loadConfig, loadRecordConfig, type Mistake } from '../../src/config/load-config.ts';
-import { describeMistake } from '../../src/config/mistake.ts';
+import { loadConfig, loadRecordConfig } from '../../src/config/load-config.ts';
+import { describeMistake, type Mistake } from '../../src/config/mistake.ts';
 import { flagOf, optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';

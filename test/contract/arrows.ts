@@ -174,7 +174,7 @@ const ROOMS: readonly Room[] = [
     values: ['self/'],
     packages: ['@opentelemetry/api'],
   },
-  ...['self/missing-events.ts', 'self/clock-step.ts', 'self/log-line.ts', 'self/log-rate.ts'].map((file) => ({
+  ...['self/missing-events.ts', 'self/log-line.ts', 'self/log-rate.ts'].map((file) => ({
     ...NOTHING,
     path: file,
     holds: 'what is told of the bridge itself, and how',
@@ -252,7 +252,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'lookout.ts',
     holds: 'what is looked for every few seconds',
-    values: ['self/'],
+    types: ['self/'],
     builtins: [...CALCULATING, ...TIMERS],
   },
   {

@@ -26,14 +26,13 @@ export function createAmqpTransport(settings: AmqpSettings, listening: Listening
     open: async (options) =>
       isAmqp(options.url)
         ? new AmqpSession(settings, options, options.url, listening).open()
-        : { kind: 'unusable', reason: NOT_AMQP },
+        : { kind: 'unusable', reason: 'not an AMQP address' },
     now: () => listening.wallMs(performance.now(), Date.now()),
     listenedMs: () => listening.listenedMs,
     reachable: async (url, signal) => isAmqp(url) && isListening(url, signal),
   };
 }
 
-const NOT_AMQP = 'not an AMQP address';
 const STOPPED = { kind: 'stopped' } as const;
 
 function isAmqp(url: BrokerUrl): url is AmqpUrl {

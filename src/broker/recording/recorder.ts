@@ -28,125 +28,96 @@ export interface RecorderOptions {
   readonly onFailure: (error: CeleryOtelError) => void;
 }
 
-export interface Recorder {
-  /** Adds a message; fails with the reason why it was not recorded. Never throws. */
-  write(message: RawMessage): Outcome<object>;
-  /** Messages accepted; without a failure, all of them are in the file after `close()`. */
-  count(): number;
-  /** Writes pending messages and closes the file; a failure goes to `onFailure`. May be called twice. */
-  close(): void;
-}
+export type Recorder = ReturnType<typeof openRecorder>;
 
 /**
  * Begins a recording in a new file; it never writes through a link.
  * @throws CeleryOtelError RECORDING_EXISTS or RECORDING_UNWRITABLE; then an existing file is unchanged
  */
-export function openRecorder(options: RecorderOptions): Recorder {
-  return new FileRecorder(options);
-}
-
-class FileRecorder implements Recorder {
-  readonly #options: RecorderOptions;
+export function openRecorder({ file, replace, nowMs, onFailure }: RecorderOptions) {
   /** undefined once closed, or after a failure. */
-  #descriptor: number | undefined;
-  #pending = '';
-  #count = 0;
-  #flush: NodeJS.Immediate | undefined;
-
-  constructor(options: RecorderOptions) {
-    this.#options = options;
-    const { file, replace, nowMs } = options;
-    const header = `${encodeHeader(nowMs)}\n`;
-    this.#descriptor = replace ? replaceFile(file, header) : createFile(file, header);
-  }
-
-  write(message: RawMessage): Outcome<object> {
-    if (this.#descriptor === undefined) return failed('the recording is closed');
-    const encoded = encodeMessage(message);
-    if (!encoded.ok) return encoded;
-    this.#pending += `${encoded.line}\n`;
-    this.#count += 1;
-    if (this.#pending.length >= PENDING_CHARS_MAX) this.#writePending();
-    else this.#flush ??= setImmediate(() => this.#writePending());
-    return { ok: true };
-  }
-
-  count(): number {
-    return this.#count;
-  }
-
-  close(): void {
-    this.#writePending();
-    const descriptor = this.#descriptor;
-    this.#descriptor = undefined;
-    if (descriptor === undefined) return;
+  let descriptor: number | undefined = beginFile(file, replace, `${encodeHeader(nowMs)}\n`);
+  let pending = '';
+  let count = 0;
+  let flush: NodeJS.Immediate | undefined;
+  const writePending = (): void => {
+    clearImmediate(flush);
+    flush = undefined;
+    const text = pending;
+    pending = '';
+    if (descriptor === undefined || text === '') return;
     try {
-      closeSync(descriptor);
-    } catch (error) {
-      // Some file systems report a failed write only at close.
-      this.#options.onFailure(unwritable(this.#options.file, error));
-    }
-  }
-
-  #writePending(): void {
-    clearImmediate(this.#flush);
-    this.#flush = undefined;
-    const pending = this.#pending;
-    this.#pending = '';
-    if (this.#descriptor === undefined || pending === '') return;
-    try {
-      writeAll(this.#descriptor, pending);
+      writeAll(descriptor, text);
     } catch (error) {
       // This failure is reported; a failure to close adds nothing.
-      close(this.#descriptor, () => undefined);
-      this.#descriptor = undefined;
-      this.#options.onFailure(unwritable(this.#options.file, error));
+      close(descriptor, () => undefined);
+      descriptor = undefined;
+      onFailure(unwritable(file, error));
     }
-  }
+  };
+  return {
+    /** Adds a message; fails with the reason why it was not recorded. Never throws. */
+    write(message: RawMessage): Outcome<object> {
+      if (descriptor === undefined) return failed('the recording is closed');
+      const encoded = encodeMessage(message);
+      if (!encoded.ok) return encoded;
+      pending += `${encoded.line}\n`;
+      count += 1;
+      if (pending.length >= PENDING_CHARS_MAX) writePending();
+      else flush ??= setImmediate(writePending);
+      return { ok: true };
+    },
+    /** Messages accepted; without a failure, all of them are in the file after `close()`. */
+    count: () => count,
+    /** Writes pending messages and closes the file; a failure goes to `onFailure`. May be called twice. */
+    close(): void {
+      writePending();
+      const opened = descriptor;
+      descriptor = undefined;
+      try {
+        if (opened !== undefined) closeSync(opened);
+      } catch (error) {
+        // Some file systems report a failed write only at close.
+        onFailure(unwritable(file, error));
+      }
+    },
+  };
 }
 
 /** @returns its descriptor */
-function createFile(file: string, header: string): number {
-  let descriptor: number | undefined;
+function beginFile(file: string, replace: boolean, header: string): number {
   try {
-    // O_EXCL does not follow links either (POSIX, "open").
-    descriptor = openSync(file, 'wx', OWNER_ONLY);
-    writeAll(descriptor, header);
-    return descriptor;
-  } catch (error) {
-    if (descriptor !== undefined) discard(descriptor, file);
-    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    if (!isThere) throw unwritable(file, error);
-    throw new CeleryOtelError('RECORDING_EXISTS', `the file ${file} already exists`, { cause: error });
-  }
-}
-
-/**
- * Replaces atomically: there is always a valid recording of that name, even if the process is killed. A link is replaced;
- * its target is unchanged.
- */
-function replaceFile(file: string, header: string): number {
-  const beside = path.join(path.dirname(file), `.celery-otel-${randomUUID()}`);
-  let descriptor: number | undefined;
-  try {
+    if (!replace) return createFile(file, header);
     const former = lstatSync(file, { throwIfNoEntry: false });
     // The system may need it, for example a device.
     if (former !== undefined && !former.isFile() && !former.isSymbolicLink())
       throw new Error('it is not a regular file');
-    descriptor = openSync(beside, 'wx', OWNER_ONLY);
-    writeAll(descriptor, header);
-    renameSync(beside, file);
-    return descriptor;
+    /*
+     * Atomically: there is always a valid recording of that name, even if the process is killed. A link is replaced; its
+     * target is unchanged.
+     */
+    return createFile(path.join(path.dirname(file), `.celery-otel-${randomUUID()}`), header, file);
   } catch (error) {
-    if (descriptor !== undefined) discard(descriptor, beside);
-    throw unwritable(file, error);
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    if (replace || !isThere) throw unwritable(file, error);
+    throw new CeleryOtelError('RECORDING_EXISTS', `the file ${file} already exists`, { cause: error });
   }
 }
 
-/** Removes an unfinished file after a failure, which is reported. */
-function discard(descriptor: number, file: string): void {
-  close(descriptor, () => undefined);
-  rmSync(file, { force: true });
+/** @param name what the file is called once the header is written */
+function createFile(file: string, header: string, name = file): number {
+  // O_EXCL does not follow links either (POSIX, "open").
+  const descriptor = openSync(file, 'wx', OWNER_ONLY);
+  try {
+    writeAll(descriptor, header);
+    if (name !== file) renameSync(file, name);
+    return descriptor;
+  } catch (error) {
+    // This failure is reported; a failure to close adds nothing.
+    close(descriptor, () => undefined);
+    rmSync(file, { force: true });
+    throw error;
+  }
 }
 
 function writeAll(descriptor: number, text: string): void {

@@ -24,17 +24,7 @@ export function createRecordingTransport(): Transport {
     },
     now: () => clock.now(),
     listenedMs: () => clock.now(),
-    reachable: async (url) => url.scheme === 'recording' && (await isFile(url.file)),
   };
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch {
-    // Whatever the reason, there is no file to read.
-    return false;
-  }
 }
 
 /** Opens once the first message is known, which starts the clock. */

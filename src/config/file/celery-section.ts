@@ -2,8 +2,8 @@
  * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
  * only a file can have. Rules between options are checked later, when all of them are known.
  */
+import type { Given } from '../option-rules.ts';
 import { OPTIONS, type OptionKey, serviceRows } from '../options.ts';
-import type { Given } from '../read-options.ts';
 import { TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';

@@ -9,10 +9,9 @@ import { headerFault, headerList, type Pairs } from '../format/key-value-list.ts
 import { defaultEndpoint } from '../format/otlp-endpoint.ts';
 import { MASK, quote } from '../format/redaction.ts';
 import type { Mistake } from '../mistake.ts';
-import { endpointOf, type Options } from '../option-rules.ts';
+import { endpointOf, type Given, type Options } from '../option-rules.ts';
 import { DAY_MS, defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
 import type { Origins } from '../origins.ts';
-import type { Given } from '../read-options.ts';
 import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { list, map, placed, type Read, refused, required, scalar } from './shape.ts';
