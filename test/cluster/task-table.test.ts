@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TaskEvent } from '../../src/celery/event.ts';
 import { lengthOf } from '../../src/cluster/chain.ts';
+import { HeldEvent } from '../../src/cluster/task.ts';
 import { TaskTable } from '../../src/cluster/task-table.ts';
 import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
 import { atOnce } from './at-once.ts';
@@ -204,4 +205,26 @@ test('decimal uuids with the same low bits cost no more to look up than others',
   const otherMs = lookupMs((index) => `task-${index}`);
   const decimalMs = lookupMs((index) => String(1_000_013_824 + index * 65_536));
   assert.ok(decimalMs < 10 * otherMs + 20, `${decimalMs} ms, and ${otherMs} ms for others`);
+});
+
+test('a table that is full by its bytes forgets many tasks at a time, but only one that has held events', () => {
+  const forgotten: string[] = [];
+  const table = new TaskTable(1_000, (task) => {
+    forgotten.push(task.uuid);
+    task.held = undefined;
+  });
+  for (let index = 0; index < 500; index += 1) {
+    const task = table.task(`u${index}`, T0_MS);
+    if (index < 3) task.held = new HeldEvent(task, INSTANCE);
+  }
+  const heavy = table.task('heavy', T0_MS);
+  heavy.name = 'x'.repeat(table.bytesMax);
+  table.weigh(heavy);
+  for (const uuid of ['u0', 'u1', 'u2']) {
+    table.makeRoom(T0_MS);
+    assert.equal(forgotten.at(-1), uuid);
+  }
+  assert.equal(forgotten.length, 3);
+  table.makeRoom(T0_MS);
+  assert.equal(table.size, 0);
 });
