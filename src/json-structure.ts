@@ -3,14 +3,14 @@
  * need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
  */
 
-export const QUOTE = 0x22;
-export const COMMA = 0x2c;
-export const COLON = 0x3a;
-export const OPEN_LIST = 0x5b;
-export const BACKSLASH = 0x5c;
-export const CLOSE_LIST = 0x5d;
-export const OPEN_OBJECT = 0x7b;
-export const CLOSE_OBJECT = 0x7d;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 
 export interface StructureLimits {
   readonly depthMax: number;

@@ -19,7 +19,7 @@ export interface RawMessage {
    * decoded; then the content type and encoding are unknown too.
    */
   readonly headers: Readonly<Record<string, unknown>> | undefined;
-  /** undefined if it exceeds the size limit: then it was dropped as it arrived, and the properties with it. */
+  /** undefined if it exceeds the size limit: then it was dropped as it arrived. */
   readonly body: Buffer | undefined;
 }
 

@@ -8,7 +8,7 @@ import { open } from './envelope.ts';
 import type { CeleryEvent, Lineage } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import type { ExpansionReserve } from './expansion.ts';
-import { epochMs, identifier, implausibleTime, name } from './fields.ts';
+import { epochMs, identifier, implausibleTime, isRawFields, name, type RawFields } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -16,7 +16,6 @@ import {
   NUMERIC_FIELDS,
   numeric,
 } from './numeric-fields.ts';
-import { FIELD, type RawFields, rawFields } from './raw-fields.ts';
 import { type Rejection, reject } from './rejection.ts';
 
 /** The events of a message in order, and what was rejected. */
@@ -83,36 +82,34 @@ function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
   return 'type' in outcome;
 }
 
-function withLineage(event: CeleryEvent, value: unknown): CeleryEvent {
-  if (event.type !== 'task-sent' && event.type !== 'task-received') return event;
-  const raw = rawFields(value);
-  return raw === undefined ? event : { ...event, lineage: lineageOf(raw) };
+function withLineage(event: CeleryEvent, raw: unknown): CeleryEvent {
+  const hasLineage = event.type === 'task-sent' || event.type === 'task-received';
+  return hasLineage && isRawFields(raw) ? { ...event, lineage: lineageOf(raw) } : event;
 }
 
 function lineageOf(raw: RawFields): Lineage {
-  return { rootId: identifier(raw[FIELD.root_id]), parentId: identifier(raw[FIELD.parent_id]) };
+  return { rootId: identifier(raw['root_id']), parentId: identifier(raw['parent_id']) };
 }
 
 /** @param findings unchanged if the event is rejected */
-function readEvent(value: unknown, arrivedAtMs: number, findings: Findings): CeleryEvent | Rejection {
-  const raw = rawFields(value);
-  if (raw === undefined)
-    return reject('not-an-event', value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value);
-  const typeName = raw[FIELD.type];
+function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): CeleryEvent | Rejection {
+  if (!isRawFields(raw))
+    return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);
+  const typeName = raw['type'];
   if (typeof typeName !== 'string' || typeName === '')
     return reject('missing-type', `type is ${typeof typeName}`);
   const type = EVENT_TYPES.get(typeName);
   if (type === undefined) return reject('unknown-type', 'custom event');
-  const hostname = name(raw[FIELD.hostname]);
+  const hostname = name(raw['hostname']);
   if (hostname === '') return reject('missing-hostname', typeName);
-  const ownMs = epochMs(raw[FIELD.timestamp]);
+  const ownMs = epochMs(raw['timestamp']);
   if (ownMs === undefined) return reject('bad-timestamp', typeName);
-  const uuid = type.group === 'task' ? identifier(raw[FIELD.uuid]) : '';
+  const uuid = type.group === 'task' ? identifier(raw['uuid']) : '';
   if (type.group === 'task' && uuid === '') return reject('missing-uuid', typeName);
   const implausibleMs = implausibleTime(ownMs, arrivedAtMs, findings);
   const timestampMs = implausibleMs === undefined ? ownMs : arrivedAtMs;
-  const pid = numeric(raw[FIELD.pid], NUMERIC_FIELDS.pid, findings) ?? 0;
-  const clock = numeric(raw[FIELD.clock], NUMERIC_FIELDS.clock, findings) ?? -1;
+  const pid = numeric(raw['pid'], NUMERIC_FIELDS.pid, findings) ?? 0;
+  const clock = numeric(raw['clock'], NUMERIC_FIELDS.clock, findings) ?? -1;
   return type.group === 'task'
     ? type.read(raw, { hostname, pid, clock, timestampMs, implausibleMs, uuid }, findings)
     : type.read(raw, { hostname, pid, clock, timestampMs, implausibleMs }, findings);

@@ -8,7 +8,6 @@ import type { RawMessage } from '../broker/broker.ts';
 import { excessOf } from '../json-structure.ts';
 import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
-import { PlainJson } from './plain-json.ts';
 import { type Rejection, reject } from './rejection.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
 
@@ -90,22 +89,18 @@ const LATIN1_NAMES: ReadonlySet<string> = new Set(['latin-1', 'latin1', 'iso-885
 
 const QUOTED_CHARS_MAX = 255;
 
-/** It remembers names, but what it reads depends only on the body. */
-const PLAIN = new PlainJson();
-
 /**
  * Opens the envelope. Never throws: every failure is a rejection with a reason.
  * @param listenedMs the current time of a monotonic clock
  * @param reserve limits the cost of compressed bodies; undefined: a new one
  */
 export function open(message: RawMessage, listenedMs: number, reserve: ExpansionReserve | undefined): Opened {
-  const { headers } = message;
-  if (headers === undefined)
-    return rejected('undecodable-headers', 'malformed, nested too deep, or too many');
-  const { body } = message;
+  const { headers, body } = message;
   if (body === undefined || body.length > BODY_BYTES_MAX) {
     return rejected('body-too-large', body === undefined ? 'not kept' : `${body.length} bytes`);
   }
+  if (headers === undefined)
+    return rejected('undecodable-headers', 'malformed, nested too deep, or too many');
   const contentType = lowerCase(message.contentType, JSON_TYPE);
   if (contentType === PICKLE_TYPE) return rejected('unsafe-serializer', 'pickle');
   if (contentType !== JSON_TYPE) {
@@ -153,11 +148,8 @@ function text(contentEncoding: string, body: Buffer): Opened {
   if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
     return rejected('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
-  const isLarge = body.length > UNSCANNED_BYTES_MAX;
-  const excess = isLarge ? excessOf(body, STRUCTURE) : undefined;
+  const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body, STRUCTURE) : undefined;
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
-  const plain = isLarge ? undefined : PLAIN.read(body);
-  if (plain !== undefined) return { ok: true, value: plain };
   // Python writes ASCII JSON by default, which is decoded faster as latin1.
   if (isLatin1 || isAscii(body)) return json(body.toString('latin1'));
   return isUtf8(body) ? json(body.toString('utf8')) : rejected('invalid-text', 'not UTF-8');

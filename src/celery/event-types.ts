@@ -4,9 +4,8 @@
  */
 import { errorType, isRejection } from './error-type.ts';
 import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
-import { isoMs, loadAverages, name } from './fields.ts';
+import { isoMs, loadAverages, name, type RawFields } from './fields.ts';
 import { type Findings, NUMERIC_FIELDS, numeric } from './numeric-fields.ts';
-import { FIELD, type RawFields } from './raw-fields.ts';
 
 /** Task events must have the uuid of a task; worker events have none. */
 export type EventType =
@@ -25,12 +24,12 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     read: (raw, base, findings) => ({
       ...base,
       type: 'task-sent',
-      name: name(raw[FIELD.name]),
-      queue: name(raw[FIELD.queue]),
-      routingKey: name(raw[FIELD.routing_key]),
-      etaMs: isoMs(raw[FIELD.eta], NUMERIC_FIELDS.eta, findings),
-      expiresMs: isoMs(raw[FIELD.expires], NUMERIC_FIELDS.expires, findings),
-      retries: numeric(raw[FIELD.retries], NUMERIC_FIELDS.retries, findings) ?? 0,
+      name: name(raw['name']),
+      queue: name(raw['queue']),
+      routingKey: name(raw['routing_key']),
+      etaMs: isoMs(raw['eta'], NUMERIC_FIELDS.eta, findings),
+      expiresMs: isoMs(raw['expires'], NUMERIC_FIELDS.expires, findings),
+      retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
     }),
   },
   'task-received': {
@@ -38,10 +37,10 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     read: (raw, base, findings) => ({
       ...base,
       type: 'task-received',
-      name: name(raw[FIELD.name]),
-      etaMs: isoMs(raw[FIELD.eta], NUMERIC_FIELDS.eta, findings),
-      expiresMs: isoMs(raw[FIELD.expires], NUMERIC_FIELDS.expires, findings),
-      retries: numeric(raw[FIELD.retries], NUMERIC_FIELDS.retries, findings) ?? 0,
+      name: name(raw['name']),
+      etaMs: isoMs(raw['eta'], NUMERIC_FIELDS.eta, findings),
+      expiresMs: isoMs(raw['expires'], NUMERIC_FIELDS.expires, findings),
+      retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
     }),
   },
   'task-started': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-started' }) },
@@ -50,7 +49,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     read: (raw, base, findings) => ({
       ...base,
       type: 'task-succeeded',
-      runtimeS: numeric(raw[FIELD.runtime], NUMERIC_FIELDS.runtime, findings),
+      runtimeS: numeric(raw['runtime'], NUMERIC_FIELDS.runtime, findings),
     }),
   },
   'task-failed': {
@@ -58,8 +57,8 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     read: (raw, base) => ({
       ...base,
       type: 'task-failed',
-      errorType: errorType(raw[FIELD.exception], raw[FIELD.traceback]),
-      rejection: isRejection(raw[FIELD.exception], raw[FIELD.traceback]),
+      errorType: errorType(raw['exception'], raw['traceback']),
+      rejection: isRejection(raw['exception'], raw['traceback']),
     }),
   },
   'task-retried': {
@@ -67,20 +66,20 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     read: (raw, base) => ({
       ...base,
       type: 'task-retried',
-      errorType: errorType(raw[FIELD.exception], raw[FIELD.traceback]),
+      errorType: errorType(raw['exception'], raw['traceback']),
     }),
   },
   'task-rejected': {
     group: 'task',
-    read: (raw, base) => ({ ...base, type: 'task-rejected', requeue: raw[FIELD.requeue] === true }),
+    read: (raw, base) => ({ ...base, type: 'task-rejected', requeue: raw['requeue'] === true }),
   },
   'task-revoked': {
     group: 'task',
     read: (raw, base) => ({
       ...base,
       type: 'task-revoked',
-      terminated: raw[FIELD.terminated] === true,
-      expired: raw[FIELD.expired] === true,
+      terminated: raw['terminated'] === true,
+      expired: raw['expired'] === true,
     }),
   },
   'task-cancelled': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-cancelled' }) },
@@ -96,10 +95,10 @@ function signal(type: WorkerSignal['type']): Read<EventBase> {
   return (raw, base, findings) => ({
     ...base,
     type,
-    active: numeric(raw[FIELD.active], NUMERIC_FIELDS.active, findings),
-    processed: numeric(raw[FIELD.processed], NUMERIC_FIELDS.processed, findings),
-    loadavg: loadAverages(raw[FIELD.loadavg], findings),
-    softwareVersion: name(raw[FIELD.sw_ver], VERSION_CHARS_MAX),
-    softwareSystem: name(raw[FIELD.sw_sys], VERSION_CHARS_MAX),
+    active: numeric(raw['active'], NUMERIC_FIELDS.active, findings),
+    processed: numeric(raw['processed'], NUMERIC_FIELDS.processed, findings),
+    loadavg: loadAverages(raw['loadavg'], findings),
+    softwareVersion: name(raw['sw_ver'], VERSION_CHARS_MAX),
+    softwareSystem: name(raw['sw_sys'], VERSION_CHARS_MAX),
   });
 }

@@ -16,12 +16,12 @@ import {
 } from './numeric-fields.ts';
 
 /** An untrusted object. It is only read by names that are literals in this folder. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+export type RawFields = Readonly<Record<string, unknown>>;
 
 /** RabbitMQ's limit for names, far above that of any real task. */
 const NAME_CHARS_MAX = BODY_LIMITS.name.max;
 
-export function isJsonObject(value: unknown): value is JsonObject {
+export function isRawFields(value: unknown): value is RawFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -43,13 +43,13 @@ export function identifier(value: unknown): string {
  * (utils/json.py). A task whose id is a `uuid.UUID` has such a `uuid` in all of its events.
  */
 function unwrapped(value: unknown): unknown {
-  if (!isJsonObject(value)) return value;
+  if (!isRawFields(value)) return value;
   const held = value['__value__'];
   switch (value['__type__']) {
     case 'datetime':
       return held;
     case 'uuid':
-      return isJsonObject(held) ? withDashes(held['hex']) : undefined;
+      return isRawFields(held) ? withDashes(held['hex']) : undefined;
     default:
       return undefined;
   }

@@ -12,7 +12,7 @@ import { DataPointType, type MetricData } from '@opentelemetry/sdk-metrics';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
-import { isJsonObject, type JsonObject } from '../../src/celery/fields.ts';
+import { isRawFields, type RawFields } from '../../src/celery/fields.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import { combinationOf, METRIC_NAMES, OPT_INS } from '../../src/meter/catalog.ts';
 import { createRecorder, type Recorder } from '../../src/meter/recorder.ts';
@@ -69,14 +69,14 @@ function readRecording(): readonly RawMessage[] {
   });
 }
 
-function eventsOf({ body }: RawMessage): readonly JsonObject[] {
+function eventsOf({ body }: RawMessage): readonly RawFields[] {
   const parsed: unknown = JSON.parse(String(body));
   const list: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-  return list.filter(isJsonObject);
+  return list.filter(isRawFields);
 }
 
 /** The same event of another task on another host, later by this much. */
-function copied(event: JsonObject, copy: number, laterMs: number): JsonObject {
+function copied(event: RawFields, copy: number, laterMs: number): RawFields {
   const { uuid, hostname, timestamp, eta, expires } = event;
   return {
     ...event,

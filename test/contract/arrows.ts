@@ -204,7 +204,7 @@ const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
     path: 'json-structure.ts',
-    holds: 'the characters of JSON, and how deep and how long a text is',
+    holds: 'how deep and how long a JSON text is',
     pure: true,
   },
   { ...NOTHING, path: 'map-key.ts', holds: 'keys for texts from outside', pure: true },

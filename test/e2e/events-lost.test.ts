@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { decodeMessage, encodeMessage } from '../../src/broker/recording/format.ts';
-import { isJsonObject } from '../../src/celery/fields.ts';
+import { isRawFields } from '../../src/celery/fields.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { startRedis } from '../real/redis.ts';
@@ -47,7 +47,7 @@ async function recordCluster(t: TestContext, folder: string): Promise<Recorded> 
 }
 
 function isStart(event: unknown): boolean {
-  return isJsonObject(event) && event['type'] === 'task-started';
+  return isRawFields(event) && event['type'] === 'task-started';
 }
 
 /** The events of a body, which holds one or a list of them. */

@@ -54,19 +54,20 @@ export class PropertiesDecoder {
 
   /** Those in the content header from `at` to `end`. Afterwards the reader has nothing left to decode. */
   decode(bytes: Buffer, at: number, end: number): Properties {
-    const isShort = end - at <= KNOWN_BYTES_MAX;
-    const encoded = isShort ? bytes.toString('latin1', at + AT.flags, end - 1) : '';
+    if (end - at > KNOWN_BYTES_MAX) return this.#decoded(bytes, at, end);
+    const encoded = bytes.toString('latin1', at + AT.flags, end - 1);
     let properties = this.#known.get(encoded);
     if (properties === undefined) {
-      // A copy: decoded values may share its memory, and would keep the whole chunk alive.
-      properties = this.#decoded(Buffer.from(bytes.subarray(at, end)));
+      properties = this.#decoded(bytes, at, end);
       if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-      if (isShort) this.#known.set(encoded, properties);
+      this.#known.set(encoded, properties);
     }
     return properties;
   }
 
-  #decoded(frame: Buffer): Properties {
+  #decoded(bytes: Buffer, at: number, end: number): Properties {
+    // A copy: decoded values may share its memory, and would keep the whole chunk alive.
+    const frame = Buffer.from(bytes.subarray(at, end));
     if (!rewriteLongs(frame, frame.length - 1)) return UNDECODABLE;
     this.#reader.rest = frame;
     try {

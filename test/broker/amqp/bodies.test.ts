@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { readDeliveries } from '../../../src/broker/amqp/deliveries.ts';
+import { decode } from '../../../src/celery/decode.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
 import { bodyFrames, content, contentHeader, field, frame, tagged } from './frames.ts';
@@ -72,11 +73,13 @@ test('bodies in any number of frames of any size give one message each', async (
 });
 
 test('an oversized body with undecodable headers is dropped too', async (t) => {
-  const { receive, deliver } = await subscribed(t);
+  const { receive, deliver, log } = await subscribed(t);
   const frames = [3_000_000, 2].map((bytes) =>
     deliver(content(CHANNEL, field('k', tagged('?')), Buffer.alloc(bytes))),
   );
   assert.deepEqual(await receive(frames), [undefined, 2]);
+  const [large, small] = messagesOf(log).map((each) => decode(each).rejections.map(({ reason }) => reason));
+  assert.deepEqual([large, small], [['body-too-large'], ['undecodable-headers']]);
 });
 
 test('frames of other channels in between are left to amqplib', () => {

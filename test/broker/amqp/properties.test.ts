@@ -301,6 +301,16 @@ test('an unknown frame reader is refused instead of left unguarded', () => {
   }
 });
 
+test('properties that cannot be decoded do not become those of others', async (t) => {
+  const { receive } = await subscribed(t);
+  const long = content(CHANNEL, field('hostname', sized('S', Buffer.alloc(200, 'h'))), Buffer.from('{}'));
+  const withoutFlags = frame(2, CHANNEL, Buffer.from('003c00000000000000000002', 'hex'));
+  const bare = Buffer.concat([withoutFlags, ...bodyFrames(CHANNEL, Buffer.from('{}'))]);
+  const messages = await receive([long, bare, long]);
+  const isDecoded = messages.map(({ headers }) => headers !== undefined);
+  assert.deepEqual(isDecoded, [true, false, true]);
+});
+
 test('cached headers keep no other data in memory', async (t) => {
   const { receive } = await subscribed(t);
   const table = field('k', sized('x', Buffer.from('bytes')));
