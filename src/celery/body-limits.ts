@@ -34,7 +34,7 @@ const timesASecond = (ms: number) => Math.floor(EXPANSION_MS_MAX / ms);
 const TABLE = {
   body: {
     unit: 'By',
-    max: 5 * 1024 * 1024,
+    max: 4.5 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
       'Size of a body as it arrives. A larger one is dropped while it arrives. Celery sends at most 24 events in a list, and cuts arguments and results to 1,024 characters. It does not cut exceptions: a traceback of a thousand frames, which is as deep as Python goes, has up to 190 kB if functions call each other in turn, and 24 of them have 4.6 MB. Only exceptions with messages of a hundred kilobytes, which their events have twice, exceed the limit.',

@@ -49,12 +49,22 @@ export function errorType(exception: unknown, traceback: unknown): string {
   );
 }
 
-/** Whether the "failure" is a `Reject`: Celery 5.7 reports a rejection without requeue as a failure (PR #10369). */
-export function isRejection(exception: unknown, traceback: unknown): boolean {
-  if (typeof exception !== 'string') return false;
-  if (REJECT_REPR.test(exception)) return true;
+/**
+ * The class of a failure, and whether it is a `Reject`: Celery 5.7 reports a rejection without requeue as a failure (PR
+ * #10369). A traceback may have megabytes and is read at most once.
+ */
+export function failureOf(
+  exception: unknown,
+  traceback: unknown,
+): { readonly errorType: string; readonly rejection: boolean } {
+  if (typeof exception !== 'string' || !WRAPPED_REPR.test(exception)) {
+    const rejection = typeof exception === 'string' && REJECT_REPR.test(exception);
+    return { errorType: errorType(exception, traceback), rejection };
+  }
+  const raised = lastRaised(traceback);
   // By its full path: a user's class may have the same name.
-  return WRAPPED_REPR.test(exception) && lastRaised(traceback)?.path === 'celery.exceptions.Reject';
+  const rejection = raised?.path === 'celery.exceptions.Reject';
+  return { errorType: bounded(raised?.class) ?? UNKNOWN_ERROR, rejection };
 }
 
 interface Raised {

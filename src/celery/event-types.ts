@@ -2,7 +2,7 @@
  * The table of event types, with the reader of each. A type that is not in the table is a custom event. Only the fields of
  * an event's shape are read.
  */
-import { errorType, isRejection } from './error-type.ts';
+import { errorType, failureOf } from './error-type.ts';
 import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
 import { isoMs, loadAverages, name, type RawFields } from './fields.ts';
 import { type Findings, NUMERIC_FIELDS, numeric } from './numeric-fields.ts';
@@ -57,8 +57,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     read: (raw, base) => ({
       ...base,
       type: 'task-failed',
-      errorType: errorType(raw['exception'], raw['traceback']),
-      rejection: isRejection(raw['exception'], raw['traceback']),
+      ...failureOf(raw['exception'], raw['traceback']),
     }),
   },
   'task-retried': {

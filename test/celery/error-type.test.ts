@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorType, isRejection } from '../../src/celery/error-type.ts';
+import { errorType, failureOf } from '../../src/celery/error-type.ts';
 import { processorMs } from '../processor-time.ts';
 
 const WRAPPED = 'ExceptionWithTraceback()';
@@ -360,18 +360,20 @@ for (const { what, exception, traceback: told, is } of TABLE) {
 
 test('a failure with Celery’s own Reject exception is a rejection', () => {
   const reject = traceback("celery.exceptions.Reject: ('no', False)");
-  assert.ok(isRejection('reject requeue=False: no', reject));
-  assert.ok(isRejection('reject requeue=False: no', undefined));
-  assert.ok(isRejection(WRAPPED, reject));
+  assert.ok(failureOf('reject requeue=False: no', reject).rejection);
+  assert.ok(failureOf('reject requeue=False: no', undefined).rejection);
+  assert.ok(failureOf(WRAPPED, reject).rejection);
 });
 
 test('a similar exception is a failure', () => {
-  assert.ok(!isRejection("KeyError('k')", traceback('celery.exceptions.Reject: no')));
-  assert.ok(!isRejection("ValueError('reject requeue=False')", undefined));
-  assert.ok(!isRejection("Reject('a class of the shop')", traceback('shop.Reject: a class of the shop')));
-  assert.ok(!isRejection(WRAPPED, traceback('shop.Reject: a class of the shop')));
-  assert.ok(!isRejection(WRAPPED, traceback('ValueError: x\ncelery.exceptions.Reject: no')));
-  for (const value of [undefined, null, 17, {}, []]) assert.ok(!isRejection(value, value));
+  assert.ok(!failureOf("KeyError('k')", traceback('celery.exceptions.Reject: no')).rejection);
+  assert.ok(!failureOf("ValueError('reject requeue=False')", undefined).rejection);
+  assert.ok(
+    !failureOf("Reject('a class of the shop')", traceback('shop.Reject: a class of the shop')).rejection,
+  );
+  assert.ok(!failureOf(WRAPPED, traceback('shop.Reject: a class of the shop')).rejection);
+  assert.ok(!failureOf(WRAPPED, traceback('ValueError: x\ncelery.exceptions.Reject: no')).rejection);
+  for (const value of [undefined, null, 17, {}, []]) assert.ok(!failureOf(value, value).rejection);
 });
 
 test('a class name has at most 100 characters and is well-formed', () => {
@@ -410,7 +412,7 @@ test('the time is bounded for hundreds of kilobytes of any text', () => {
     for (const exception of [...exceptions, WRAPPED]) {
       for (const told of tracebacks) {
         assert.ok(errorType(exception, told).length <= 100);
-        isRejection(exception, told);
+        failureOf(exception, told);
       }
     }
   });

@@ -1,7 +1,7 @@
 /** The table of limits on the lines of a recording, shown in SECURITY.md. It enforces nothing itself. */
 import type { HeaderLimit } from '../header-limits.ts';
 
-const BODY_BYTES_MAX = 5 * 1024 * 1024;
+const BODY_BYTES_MAX = 4.5 * 1024 * 1024;
 const HEADERS_MAX = 32 * 1024;
 
 export const LINE_LIMITS = {
@@ -10,7 +10,7 @@ export const LINE_LIMITS = {
     // The body in base64, the headers escaped, and all else.
     max: 4 * Math.ceil(BODY_BYTES_MAX / 3) + 6 * HEADERS_MAX + 8 * 1024,
     meaning:
-      'Length of a line. The largest body that is recorded, 5 MiB, has 7 MB there, in base64; the longest headers have 192 KiB.',
+      'Length of a line. The largest body that is recorded, 4.5 MiB, has 6.3 MB there, in base64; the longest headers have 192 KiB.',
   },
   line_unicode: {
     unit: 'By',

@@ -249,7 +249,7 @@ test('an endless line is refused before it fills the memory', async (t) => {
   const { session } = replay(t, path, 'max');
   const end = await session.ended;
   assert.ok(end.kind === 'unusable');
-  assert.match(end.reason, /line 2: is longer than 7195308 bytes$/);
+  assert.match(end.reason, /line 2: is longer than 6496256 bytes$/);
   assert.ok(process.memoryUsage().rss - before < 64e6);
 });
 
