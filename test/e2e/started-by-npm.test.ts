@@ -38,7 +38,14 @@ function userFolder(t: TestContext): string {
   const command = `#!/usr/bin/env node\nimport(${JSON.stringify(MAIN)});\n`;
   writeFileSync(path.join(folder, 'node_modules/.bin/celery-otel'), command, { mode: 0o755 });
   const nowMs = Date.now();
-  const lines = [0, HOUR_MS].map((afterMs) => {
+  const sent = JSON.stringify(event('task-sent', { name: 'shop.pay' }));
+  const bodies = [
+    { afterMs: 0, text: sent },
+    // Its log line tells that the event before it was read.
+    { afterMs: 0, text: 'no JSON' },
+    { afterMs: HOUR_MS, text: sent },
+  ];
+  const lines = bodies.map(({ afterMs, text }) => {
     const encoded = encodeMessage({
       arrivedAtMs: nowMs + afterMs,
       exchange: 'celeryev',
@@ -46,7 +53,7 @@ function userFolder(t: TestContext): string {
       contentType: 'application/json',
       contentEncoding: 'utf-8',
       headers: {},
-      body: Buffer.from(JSON.stringify(event('task-sent', { name: 'shop.pay' }))),
+      body: Buffer.from(text),
     });
     assert.ok(encoded.ok);
     return encoded.line.trimEnd();
@@ -66,7 +73,7 @@ interface Started {
   allEnded(): Promise<void>;
 }
 
-/** Starts it in a group of its own, as a shell does, and resolves once the bridge listens. */
+/** Starts it in a group of its own, as a shell does, and resolves once the bridge has read the first event. */
 async function start(t: TestContext, argv: readonly string[], cwd?: string): Promise<Started> {
   const folder = userFolder(t);
   const sink = await startReceiver();
@@ -106,7 +113,7 @@ async function start(t: TestContext, argv: readonly string[], cwd?: string): Pro
     });
   }
   await until(
-    () => said.includes('connected to'),
+    () => said.includes('input-dropped'),
     START_MS,
     () => said,
   );
