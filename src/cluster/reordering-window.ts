@@ -20,8 +20,8 @@ export interface WindowSettings {
 }
 
 /**
- * Per task: four runs of three events each, as many as Celery retries by default, and room for more. A hostile sender must
- * not make it slow to sort them by insertion, or to release those of a task that is evicted.
+ * Per task: four runs of three events each, as many as Celery retries by default, and room for more. Beyond it the earliest
+ * is released early. A hostile sender must not make it slow to sort them, or to release those of a task that is evicted.
  */
 const HELD_PER_TASK_MAX = 16;
 
@@ -74,7 +74,7 @@ export class ReorderingWindow {
     return this.#releasedEarly;
   }
 
-  /** The same, because one task had too many. */
+  /** Events earlier than too many others of their task: those released early for that reason may have been later. */
   get releasedEarlyPerTask(): number {
     return this.#releasedEarlyPerTask;
   }
@@ -131,7 +131,7 @@ export class ReorderingWindow {
     if (before === undefined) task.held = held;
     else before.next = held;
     if (lengthOf(task.held) <= HELD_PER_TASK_MAX) return;
-    this.#releasedEarlyPerTask += 1;
+    if (before === undefined) this.#releasedEarlyPerTask += 1;
     this.#releaseBefore(held);
   }
 

@@ -18,14 +18,14 @@ export interface InstanceContext {
   readonly windowMs: number;
   readonly lostTimeoutMs: number;
   readonly observe: Observe;
-  /** Called when an event is applied early, for lack of room. */
-  readonly onEarly: () => void;
+  /** Called with an event that is earlier than too many held ones: those applied early may have been later. */
+  readonly onDisorder: () => void;
   /** Called with the proof that another process has replaced the instance. */
   readonly onRestart: (instance: WorkerInstance, restart: Restart) => void;
 }
 
-/** A worker sends a heartbeat every two seconds. Sorting them, or applying all at once, must stay cheap. */
-const HELD_EVENTS_MAX = 16;
+/** A minute of heartbeats, one every two seconds. Sorting them, or applying all at once, must stay cheap. */
+const HELD_EVENTS_MAX = 32;
 
 export class WorkerInstance {
   readonly nodename: string;
@@ -102,7 +102,8 @@ export class WorkerInstance {
     if (type === 'worker-online' || session !== this.goodbye?.session) return true;
     const passedMs = arrivedAtMs - this.goodbye.arrivedAtMs;
     if (processed > (this.#tally.highest ?? 0)) return passedMs > this.#context.lostTimeoutMs;
-    return passedMs > RESTART_MS && this.active === 0 && active === 0;
+    const wasIdle = this.active === 0 && this.#lastApplied !== this.goodbye;
+    return passedMs > RESTART_MS && wasIdle && active === 0;
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -144,7 +145,7 @@ export class WorkerInstance {
     event.holder = this;
     if (this.#held.length <= HELD_EVENTS_MAX) return;
     this.applyEarliest();
-    this.#context.onEarly();
+    if (at === 0) this.#context.onDisorder();
   }
 
   /** Whether a `worker-online` is another process’s: one that reconnects sends it too, but its counts go on. */
@@ -273,7 +274,7 @@ export class WorkerInstance {
     }
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
     this.#lastClock = Math.max(this.#lastClock, clock);
-    this.#lastApplied = { timestampMs, implausibleMs: event.implausibleMs };
+    this.#lastApplied = event;
     this.active = active ?? this.active;
     this.load = event.loadavg ?? this.load;
     this.version = event.softwareVersion || this.version;

@@ -33,7 +33,7 @@ export class WorkerTable {
   readonly #events: HeldWorkerEvents;
   /** Interned versions and systems. */
   readonly #texts = new Names();
-  #appliedEarly = 0;
+  #disordered = 0;
   #instancesEvicted = 0;
   /** The number of the current broker connection: events may have been missed before each new one. */
   session = 0;
@@ -46,8 +46,8 @@ export class WorkerTable {
     this.#context = {
       ...context,
       lostTimeoutMs: settings.lostTimeoutMs,
-      onEarly: () => {
-        this.#appliedEarly += 1;
+      onDisorder: () => {
+        this.#disordered += 1;
       },
       onRestart: (instance, restart) => this.#restarted(instance, restart),
     };
@@ -72,9 +72,9 @@ export class WorkerTable {
     return this.#workers.bytesMax + this.#events.max * WORKER_EVENT_BYTES;
   }
 
-  /** Events applied early, and processes evicted, for lack of room. */
+  /** Events that were too early to be applied in order, and processes evicted, for lack of room. */
   get beyondFixedBounds(): number {
-    return this.#appliedEarly + this.#events.appliedEarly + this.#instancesEvicted;
+    return this.#disordered + this.#events.appliedEarly + this.#instancesEvicted;
   }
 
   /** Takes a worker event. */

@@ -23,7 +23,7 @@ function watched(max = 1_000): {
     lostTimeoutMs: 0,
     observe: (it: { readonly kind: string; readonly worker?: string; readonly processed?: number }) =>
       out.push(`${it.worker} ${it.processed}`),
-    onEarly: () => {},
+    onDisorder: () => {},
     onRestart: () => {},
   };
   return {

@@ -269,6 +269,15 @@ test('a worker whose worker-online was missed is up again: idle soon after its g
   }
 });
 
+test('one idle heartbeat after a goodbye that reported none active does not take it back', () => {
+  const on = watch();
+  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+  tell(on, [[9, signal('worker-offline', { active: 0, processed: 1, clock: 100 })]]);
+  tell(on, [[16, heartbeat(0, { clock: 110 })]]);
+  for (const atS of [20, 60, 200]) assert.deepEqual(upAt(on, atS), [[WORKER, false]]);
+  assert.deepEqual(news(on), [GOODBYE]);
+});
+
 test('the pool gevent receives and begins prefetched tasks after its goodbye, and does not take it back by them', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);

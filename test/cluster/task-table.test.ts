@@ -24,7 +24,7 @@ import {
 const INSTANCE = new WorkerInstance(
   'w1@shop',
   17,
-  { windowMs: 1_000, lostTimeoutMs: 0, observe: () => {}, onEarly: () => {}, onRestart: () => {} },
+  { windowMs: 1_000, lostTimeoutMs: 0, observe: () => {}, onDisorder: () => {}, onRestart: () => {} },
   { seenMs: T0_MS, clock: 1, reportedMs: T0_MS, place: 1, session: 0 },
 );
 

@@ -362,11 +362,29 @@ test('the bound holds for any number of processes under one name', () => {
   assert.ok((on.cluster.collect(T0_MS + 2_000).workers[0]?.active ?? 0) <= 8);
 });
 
-test('events of a worker that floods with heartbeats are applied early, and counted', () => {
+test('events of a worker that floods with heartbeats are applied early, and those out of order are counted', () => {
   const on = watch();
-  for (let at = 0; at < 100; at += 1) applyAll(on, [[at, heartbeat(at)]]);
-  assert.equal(on.cluster.beyondFixedBounds(), 84);
-  assert.equal(on.cluster.collect(T0_MS + 99 + windowMs).workers[0]?.active, 99);
+  for (let at = 0; at < 100; at += 1) {
+    on.cluster.apply(signal('worker-heartbeat', { clock: 1_000 - at, timestampMs: T0_MS - at }), T0_MS + at);
+  }
+  assert.equal(on.cluster.beyondFixedBounds(), 68);
+});
+
+test('many heartbeats of a worker in order are not counted: after a suspension, or in a long window', () => {
+  for (const [settings, stepMs] of [
+    [{}, 1],
+    [{ windowMs: 60_000 }, 2_000],
+    [{ windowMs: 600_000 }, 2_000],
+  ] as const) {
+    const on = watch(settings);
+    for (let index = 0; index < 300; index += 1) {
+      on.cluster.apply(
+        signal('worker-heartbeat', { clock: index, timestampMs: T0_MS + index * 2_000 }),
+        T0_MS + index * stepMs,
+      );
+    }
+    assert.equal(on.cluster.beyondFixedBounds(), 0);
+  }
 });
 
 test('a worker forgotten for silence is no eviction, is reported once, and may return', () => {
