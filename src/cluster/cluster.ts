@@ -101,13 +101,6 @@ export function createCluster(
     window.hold(event, task, instance, listenedMs);
   }
 
-  function* release(untilMs: number): Steps {
-    while (window.release(untilMs, RELEASED_PER_STEP)) {
-      tasks.makeRoom(untilMs);
-      yield;
-    }
-  }
-
   return {
     apply(event, steadyMs, listenedMs) {
       workers.release(listenedMs, RELEASED_PER_EVENT);
@@ -125,11 +118,11 @@ export function createCluster(
     },
     *settle(now) {
       while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
-      yield* release(now().listenedMs);
+      yield* release(window, tasks, now().listenedMs);
       return yield* new Settling(context, now).settle();
     },
     view: (now) => view(context, now),
-    drain: () => release(Number.POSITIVE_INFINITY),
+    drain: () => release(window, tasks, Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
       workers.session += 1;
@@ -143,6 +136,16 @@ export function createCluster(
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,
   };
+}
+
+/** Applies the held events that are due, and makes room for the memory that they add to their tasks. */
+function* release(window: ReorderingWindow, tasks: TaskTable, untilMs: number): Steps {
+  let isMore = true;
+  while (isMore) {
+    isMore = window.release(untilMs, RELEASED_PER_STEP);
+    do yield;
+    while (!tasks.makeRoom(untilMs));
+  }
 }
 
 function tablesOf(

@@ -38,10 +38,10 @@ export class LastEvents {
   /** For each task, the slot of the next fingerprint, which replaces the oldest. */
   #next = new Uint8Array(TASKS_AT_FIRST);
   /**
-   * When the last event of each task arrived, in whole seconds of listened time. It takes four bytes for each task; an object
-   * field takes eight, or twenty-four with fractions.
+   * When the last event of each task arrived, in whole seconds of listened time, which of a recording is epoch time. It takes
+   * four bytes for each task; an object field takes eight, or twenty-four with fractions.
    */
-  #seconds = new Int32Array(TASKS_AT_FIRST);
+  #seconds = new Uint32Array(TASKS_AT_FIRST);
 
   constructor(tasksMax: number) {
     this.#tasksMax = tasksMax;
@@ -88,7 +88,7 @@ export class LastEvents {
     tasks = Math.max(place + 1, Math.min(tasks, this.#tasksMax));
     this.#prints = copied(this.#prints, new Uint32Array(tasks * PRINTS_PER_TASK));
     this.#next = copied(this.#next, new Uint8Array(tasks));
-    this.#seconds = copied(this.#seconds, new Int32Array(tasks));
+    this.#seconds = copied(this.#seconds, new Uint32Array(tasks));
   }
 }
 

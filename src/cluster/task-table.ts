@@ -21,6 +21,8 @@ import type { WorkerInstance } from './worker-instance.ts';
 /** If processes take more than this part of the bytes, most are made up: then tasks of evicted processes are looked for. */
 const PROCESSES_PART = 8;
 const LOOKED_AT_PER_RUN = 4;
+/** More than take the memory of the widest one, since each event makes room for its own. */
+const FORGOTTEN_AT_ONCE = 50;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
 /** Tasks that have just ended are kept up to this part of the table: before those only sent, and before others. */
@@ -43,7 +45,7 @@ export class TaskTable {
   readonly #freeSendings = new Pool<Sending>();
   #made = 0;
   #instances = 0;
-  /** Its memory, an upper estimate; it may exceed the bound until the next `makeRoom`. */
+  /** Its memory, an upper estimate; it may exceed the bound until `makeRoom` returns true. */
   bytes = 0;
   /** Tasks forgotten for lack of room before they had ended. */
   evicted = 0;
@@ -100,16 +102,19 @@ export class TaskTable {
   }
 
   /**
-   * Forgets tasks until the others fit, or one that has held events: applying them takes long. No caller may hold on to a
-   * task.
+   * Forgets some tasks if there is no room for all, or only one that has held events: applying them takes long. No caller
+   * may hold on to a task.
+   * @returns whether the others fit
    */
-  makeRoom(listenedMs: number): void {
-    let hadHeld = false;
-    while (!hadHeld && this.bytes > this.bytesMax && this.size > 0) {
-      hadHeld = this.#leastNeeded(listenedMs)?.held !== undefined;
+  makeRoom(listenedMs: number): boolean {
+    let left = FORGOTTEN_AT_ONCE;
+    while (this.bytes > this.bytesMax && this.size > 0) {
+      if (left <= 0) return false;
+      left -= this.#leastNeeded(listenedMs)?.held === undefined ? 1 : FORGOTTEN_AT_ONCE;
       // A free entry must not keep texts in memory.
       this.#forgetOne(listenedMs)?.begin('');
     }
+    return true;
   }
 
   /** Sets whether more events are expected of the task. */

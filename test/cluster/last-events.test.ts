@@ -65,3 +65,11 @@ test('the fingerprints of a hundred thousand usual events hardly ever collide', 
   // By chance about one pair would among so many of 32 bits.
   assert.ok(prints.size >= 99_990, String(prints.size));
 });
+
+test('it knows when the last event of a task arrived, in the time of a recording too', () => {
+  const events = new LastEvents(1_000);
+  for (const ms of [1_000, 1_790_000_000_000, 2_200_000_000_000, 2 ** 32 * 1000 - 1_000]) {
+    events.note(7, ms + 999);
+    assert.equal(events.ms(7), ms);
+  }
+});

@@ -6,7 +6,7 @@ import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
 import { Task } from '../../src/cluster/task.ts';
 import { WorkerTable } from '../../src/cluster/worker-table.ts';
 import { heapBytes } from '../otlp/collect/memory.ts';
-import { failed, received, SETTINGS, signal, started, T0_MS, watch } from './events.ts';
+import { failed, received, SETTINGS, sent, signal, started, T0_MS, watch } from './events.ts';
 
 /** The default values of the options. */
 const DEFAULTS = { ...SETTINGS, tasksMax: 100_000, workersMax: 10_000, windowMs: 1_000, heldMax: 100_000 };
@@ -68,6 +68,29 @@ test('the maximum of processes and workers, each with its own texts, fills no me
   const mb = heldMb(() => sayMuch(cluster, DEFAULTS.workersMax, 1));
   assert.ok(mb < 100, `${mb} MB`);
   assert.ok(cluster.tables().workers.evicted > 0);
+});
+
+test('tasks that grow as many held events are applied make room at once', () => {
+  const on = watch({ tasksMax: 2_000, heldMax: 10_000 });
+  let clock = 0;
+  const begin = (uuid: string, atMs: number) => {
+    clock += 1;
+    on.cluster.apply(started({ uuid, clock, timestampMs: T0_MS + atMs }), T0_MS + atMs);
+  };
+  for (let light = 0; light < 1_500; light += 1) begin(`l${light}`, 0);
+  for (let heavy = 0; heavy < 280; heavy += 1) {
+    const texts = { uuid: `h${heavy}`, name: long(`n${heavy}`), queue: long(`q${heavy}`) };
+    on.cluster.apply(sent({ ...texts, clock: heavy, timestampMs: T0_MS }), T0_MS);
+    begin(texts.uuid, 0);
+  }
+  on.cluster.collect(T0_MS + 5_000);
+  // Each is a run, since its task seems to have been delivered again; then the oldest tasks have held events too.
+  for (let more = 0; more < 1_900; more += 1) begin(`h${more % 280}`, 6_000);
+  for (let oldest = 0; oldest < 40; oldest += 1) begin(`l${oldest}`, 6_000);
+  on.cluster.collect(T0_MS + 10_000);
+  const { bytes, bytesMax, evicted } = on.cluster.tables().tasks;
+  assert.ok(evicted > 0);
+  assert.ok(bytes <= bytesMax, `${bytes} of ${bytesMax} bytes`);
 });
 
 test('repeated restarts keep no former process, even if a task ran on the first', () => {

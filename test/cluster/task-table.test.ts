@@ -207,7 +207,7 @@ test('decimal uuids with the same low bits cost no more to look up than others',
   assert.ok(decimalMs < 10 * otherMs + 20, `${decimalMs} ms, and ${otherMs} ms for others`);
 });
 
-test('a table that is full by its bytes forgets many tasks at a time, but only one that has held events', () => {
+test('a table that is full by its bytes forgets fifty tasks at a time, but only one that has held events', () => {
   const forgotten: string[] = [];
   const table = new TaskTable(1_000, (task) => {
     forgotten.push(task.uuid);
@@ -221,10 +221,14 @@ test('a table that is full by its bytes forgets many tasks at a time, but only o
   heavy.name = 'x'.repeat(table.bytesMax);
   table.weigh(heavy);
   for (const uuid of ['u0', 'u1', 'u2']) {
-    table.makeRoom(T0_MS);
+    assert.equal(table.makeRoom(T0_MS), false);
     assert.equal(forgotten.at(-1), uuid);
   }
   assert.equal(forgotten.length, 3);
-  table.makeRoom(T0_MS);
+  for (let left = 498; left > 50; left -= 50) {
+    assert.equal(table.makeRoom(T0_MS), false);
+    assert.equal(table.size, left - 50);
+  }
+  assert.equal(table.makeRoom(T0_MS), true);
   assert.equal(table.size, 0);
 });
