@@ -1,6 +1,6 @@
 /**
- * Checks nesting depth and number of tokens of a JSON text before it is parsed, and stops at the first excess. The text
- * need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
+ * Checks nesting depth, number of tokens and length of names of a JSON text before it is parsed, and stops at the first
+ * excess. The text need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
  */
 
 const QUOTE = 0x22;
@@ -20,7 +20,13 @@ export interface StructureLimits {
 }
 
 /** Too many bytes outside of strings are `too-many-tokens` too. */
-export type Excess = 'nested-too-deep' | 'too-many-tokens';
+export type Excess = 'nested-too-deep' | 'too-many-tokens' | 'name-too-long';
+
+/**
+ * V8 keeps the names in objects in a hash table until a full garbage collection, and does not hash those of more than 16,383
+ * characters: each new one is compared with all others of its length.
+ */
+export const NAME_BYTES_MAX = 2048;
 
 /** Long numbers cost a parser more than texts. */
 const TOKEN_BYTES = 32;
@@ -35,12 +41,14 @@ export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | un
   let depth = 0;
   let tokens = 1;
   let quoted = 0;
+  let opened = 0;
+  let closed = 0;
   for (let at = 0; at < text.length; at += 1) {
     switch (text[at]) {
       case QUOTE:
-        quoted -= at;
-        at = endOfString(text, at);
-        quoted += at + 1;
+        opened = at;
+        at = closed = endOfString(text, at);
+        quoted += closed + 1 - opened;
         break;
       case OPEN_LIST:
       case OPEN_OBJECT:
@@ -52,6 +60,8 @@ export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | un
       case COMMA:
       case COLON:
         tokens += 1;
+        // What a colon follows is a name.
+        if (text[at] === COLON && closed - opened - 1 > NAME_BYTES_MAX) return 'name-too-long';
         if (tokens > tokensMax) return 'too-many-tokens';
         break;
       case CLOSE_LIST:

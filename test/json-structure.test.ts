@@ -8,7 +8,7 @@ import { recordedMessages } from './celery/recorded-messages.ts';
 import { message, outcome, WIRE_EVENTS } from './celery/wire.ts';
 
 const SEED = 20_261_122;
-const { depth, tokens, unscanned } = BODY_LIMITS;
+const { depth, property, tokens, unscanned } = BODY_LIMITS;
 
 const LIMITS = { depthMax: depth.max, tokensMax: tokens.max };
 const excess = (text: string) => excessOf(Buffer.from(text), LIMITS);
@@ -33,6 +33,20 @@ test('a body with the maximum number of tokens is accepted, one more is not', ()
   const names = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join()}}`;
   assert.equal(excess(names(tokens.max / 2 - 1)), undefined);
   assert.equal(excess(names(tokens.max / 2)), 'too-many-tokens');
+});
+
+test('a name of the maximum length is accepted, one byte more is not, and only names are limited', () => {
+  const limit = property.max;
+  const longest = `é\\"${'n'.repeat(limit - 4)}`;
+  for (const [before, after] of [
+    ['{', ':1}'],
+    ['[{"a":1,', ' \n: "x"}]'],
+  ] as const) {
+    assert.equal(excess(`${before}"${longest}"${after}`), undefined);
+    assert.equal(excess(`${before}"${longest}n"${after}`), 'name-too-long');
+  }
+  const text = 't'.repeat(2 * limit);
+  assert.equal(excess(`{"a":"${text}","b":["${text}","${text}"],"c":1}`), undefined);
 });
 
 test('bytes outside of strings are limited if that is requested, whatever they are', () => {
@@ -143,7 +157,7 @@ test('no body that Celery sent exceeds a limit', () => {
   assert.ok(bodies.length > 1_000, `${bodies.length} messages`);
   for (const body of bodies) {
     assert.equal(excessOf(body, LIMITS), undefined);
-    assert.ok(body.length < unscanned.max / 4, 'and is so small that nobody looks');
+    assert.ok(body.length < unscanned.max, 'and is so small that nobody looks');
     const real = measured(JSON.parse(body.toString()));
     assert.ok(real.depth <= 4 && real.tokens < tokens.max / 10);
   }

@@ -2,6 +2,8 @@
  * The table of limits on one message, so that no message can block the process. It only holds the numbers; SECURITY.md
  * shows them.
  */
+import { NAME_BYTES_MAX } from '../json-structure.ts';
+
 export interface BodyLimit {
   /** In UCUM, as in the catalog of metrics. */
   readonly unit: string;
@@ -41,7 +43,7 @@ const TABLE = {
   },
   unscanned: {
     unit: 'By',
-    max: 64 * 1024,
+    max: 16 * 1024,
     reason: undefined,
     meaning:
       'A body up to this size is parsed whatever its structure, since none takes more than a few milliseconds. Those of Celery have 150 to 15,000 bytes, and more only with long tracebacks.',
@@ -58,6 +60,13 @@ const TABLE = {
     reason: 'too-many-tokens',
     meaning:
       'Values and names in a larger body, of which 32 times as many bytes may be outside of strings. The 24 events of a list have about 1,000, and 5 kB.',
+  },
+  property: {
+    unit: 'By',
+    max: NAME_BYTES_MAX,
+    reason: 'name-too-long',
+    meaning:
+      'Length of a name within an object of a larger body, escaped. V8 compares names of more than 16,383 characters with all that it has seen of the same length. Celery’s have up to 20.',
   },
   rewritten: {
     unit: '{character}',

@@ -3,6 +3,7 @@
  * `celery_otel.drop.reason`. A rejection never contains content of the message.
  */
 
+import { NAME_BYTES_MAX } from '../json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 
 const { body, compressed, depth, tokens, batch } = BODY_LIMITS;
@@ -20,6 +21,7 @@ export const REJECTION_REASONS = {
     'The compressed bodies of the service have used up the processor time that they may take together. Celery compresses none.',
   'nested-too-deep': `A large body with lists or objects nested more than ${depth.max} deep; Celery’s events are nested four deep.`,
   'too-many-tokens': `A large body with more than ${count(tokens.max)} values and names, or 32 times as many bytes outside of strings; 24 events have about 1,000.`,
+  'name-too-long': `A large body in which a name within an object has more than ${count(NAME_BYTES_MAX)} bytes; Celery’s have up to 20.`,
   'batch-too-long': `A list of more than ${count(batch.max)} events; Celery sends at most 24.`,
   'unsafe-serializer': 'Pickle: decoding it could run code, so it is never decoded.',
   'unsupported-serializer': 'A content type other than JSON.',

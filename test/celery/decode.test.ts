@@ -142,6 +142,7 @@ const REJECTED: Readonly<Record<Exclude<RejectionReason, typeof TOO_COSTLY>, rea
     message(`${'{"a":'.repeat(33)}${padding}${'}'.repeat(33)}`),
   ],
   'too-many-tokens': [message(`[${'0,'.repeat(50_000)}0]`)],
+  'name-too-long': [message(`{"${'n'.repeat(16 * 1024)}" :${padding}}`)],
   'batch-too-long': [message(Array.from({ length: 1_001 }, () => 0))],
   'unsafe-serializer': [message('K\x01.', { contentType: 'application/x-python-serialize' })],
   'unsupported-serializer': [message(STARTED, { contentType: 'application/x-yaml' })],

@@ -45,6 +45,18 @@ export const JSON_SHAPES: Readonly<Record<string, Shape>> = {
   'objects with a prototype each': filled((index) => `{"__proto__":{"${id(index)}":1}},`, 5, '[', '1]'),
   'an object of many names': filled((index) => `"${id(index)}":1,`, 2, '{', '"z":1}'),
   'an object of long names': filled((index) => `"${id(index).padEnd(240, 'k')}":1,`, 2, '{', '"z":1}'),
+  'an object of the longest names': filled(
+    (index) => `"${id(index).padEnd(2040, 'k')}":1,`,
+    2,
+    '{',
+    '"z":1}',
+  ),
+  'an object of names that V8 does not hash': filled(
+    (index) => `"${id(index).padEnd(16_384, 'k')}":1,`,
+    2,
+    '{',
+    '"z":1}',
+  ),
   'an object of numbers as names': filled(
     (index) => `"${(index * 3_872_973) % 4_294_967_291}":1,`,
     2,

@@ -42,6 +42,7 @@ const MAKERS: Readonly<Record<Exclude<RejectionReason, typeof TOO_COSTLY>, reado
   ],
   'nested-too-deep': [() => json('['.repeat(BODY_LIMITS.unscanned.max + 1))],
   'too-many-tokens': [() => json(`[${'{},'.repeat(BODY_LIMITS.unscanned.max)}{}]`)],
+  'name-too-long': [(random) => json(`{"${word(random).padStart(20_000)}":0}`)],
   'batch-too-long': [() => json(`[${'0,'.repeat(10_000)}0]`)],
   'unsafe-serializer': [
     (random) => ({ ...json(word(random)), contentType: 'application/x-python-serialize' }),

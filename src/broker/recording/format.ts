@@ -5,7 +5,7 @@
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { excessOf } from '../../json-structure.ts';
+import { excessOf, NAME_BYTES_MAX } from '../../json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
 import { LINE_LIMITS } from './line-limits.ts';
@@ -22,8 +22,8 @@ const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, unquotedMax: LINE_LIMI
 /** In UTF-16 units, as JSON escapes them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the rest of ASCII.
 const NOT_ASCII = /[^\x00-\x7f]/g;
-/** Thirteen digits, up to the year 2286: later ones are no times, and too large to be counted in steps. */
-const ARRIVED_AT_MS_MAX = 9_999_999_999_999;
+/** Up to the year 2106: seconds are kept in 32 bits, and later ones are no times. */
+const ARRIVED_AT_MS_MAX = 2 ** 32 * 1000 - 1;
 
 /** The first line. @param recordedAtMs when the recording began, epoch ms */
 export function encodeHeader(recordedAtMs: number): string {
@@ -116,6 +116,7 @@ function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<s
     return failed(`has more than ${UNICODE_BYTES_MAX} bytes, and not only ASCII`);
   const excess = excessOf(line, STRUCTURE);
   if (excess === 'nested-too-deep') return failed(`is nested more than ${STRUCTURE.depthMax} deep`);
+  if (excess === 'name-too-long') return failed(`has a name of more than ${NAME_BYTES_MAX} bytes`);
   if (excess !== undefined) return failed(`has more than ${STRUCTURE.unquotedMax} bytes outside of strings`);
   let value: unknown;
   try {
