@@ -3,6 +3,7 @@
  * excess. The text need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
  */
 
+const SPACES: readonly number[] = [0x20, 0x0a, 0x0d, 0x09];
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -35,8 +36,9 @@ const TOKEN_BYTES = 32;
  * Which limit is exceeded, if any. A token is a value or a name. All but the first follow one of `[{,:`, which are counted,
  * so that an empty list counts twice.
  * @param text in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
+ * @param commas gets the offsets of the commas between the elements of the outermost list, or the fields of an object
  */
-export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | undefined {
+export function excessOf(text: Uint8Array, limits: StructureLimits, commas?: number[]): Excess | undefined {
   const { depthMax, tokensMax = Infinity, unquotedMax = TOKEN_BYTES * tokensMax } = limits;
   let depth = 0;
   let tokens = 1;
@@ -60,6 +62,7 @@ export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | un
       case COMMA:
       case COLON:
         tokens += 1;
+        if (depth === 1 && text[at] === COMMA) commas?.push(at);
         // What a colon follows is a name.
         if (text[at] === COLON && closed - opened - 1 > NAME_BYTES_MAX) return 'name-too-long';
         if (tokens > tokensMax) return 'too-many-tokens';
@@ -72,6 +75,22 @@ export function excessOf(text: Uint8Array, limits: StructureLimits): Excess | un
     if (at + 1 - quoted > unquotedMax) return 'too-many-tokens';
   }
   return undefined;
+}
+
+/**
+ * The elements of a list, each to be parsed on its own: then a sender cannot fill the memory with texts of megabytes.
+ * @param commas as `excessOf` finds them
+ * @returns undefined if it is no list, or may be an empty one
+ */
+export function elementsOf(text: Buffer, commas: readonly number[]): readonly Buffer[] | undefined {
+  const open = text.findIndex(isNoSpace);
+  const close = text.findLastIndex(isNoSpace);
+  if (commas.length === 0 || text[open] !== OPEN_LIST || text[close] !== CLOSE_LIST) return undefined;
+  return [open, ...commas].map((before, index) => text.subarray(before + 1, commas[index] ?? close));
+}
+
+function isNoSpace(byte: number): boolean {
+  return !SPACES.includes(byte);
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */

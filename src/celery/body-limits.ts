@@ -39,7 +39,14 @@ const TABLE = {
     max: 4.5 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
-      'Size of a body as it arrives. A larger one is dropped while it arrives. Celery sends at most 24 events in a list, and cuts arguments and results to 1,024 characters. It does not cut exceptions: a traceback of a thousand frames, which is as deep as Python goes, has up to 190 kB if functions call each other in turn, and 24 of them have 4.6 MB. Only exceptions with messages of a hundred kilobytes, which their events have twice, exceed the limit.',
+      'Size of a body as it arrives. A larger one is dropped while it arrives. Celery sends at most 24 events in a list, and cuts arguments and results to 1,024 characters. It does not cut exceptions: a traceback of a thousand frames, which is as deep as Python goes, has up to 190 kB if functions call each other in turn, and 24 of them have 4.6 MB.',
+  },
+  event: {
+    unit: 'By',
+    max: 512 * 1024,
+    reason: 'body-too-large',
+    meaning:
+      'Size of an event: of a body that is no list, or of an element of a list. Larger texts would take much memory until it is collected. Only an exception with a message of 150 kB can exceed it: its event has that twice, with the longest traceback.',
   },
   unscanned: {
     unit: 'By',

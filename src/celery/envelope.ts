@@ -5,13 +5,14 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { RawMessage } from '../broker/broker.ts';
-import { excessOf } from '../json-structure.ts';
+import { elementsOf, excessOf } from '../json-structure.ts';
 import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
+const EVENT_BYTES_MAX = BODY_LIMITS.event.max;
 const COMPRESSED_BYTES_MAX = BODY_LIMITS.compressed.max;
 const EXPANDED_BYTES_MAX = BODY_LIMITS.expanded.max;
 const RATIO_MAX = BODY_LIMITS.expansion.max;
@@ -148,11 +149,23 @@ function text(contentEncoding: string, body: Buffer): Opened {
   if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
     return rejected('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
-  const excess = body.length > UNSCANNED_BYTES_MAX ? excessOf(body, STRUCTURE) : undefined;
+  return body.length > UNSCANNED_BYTES_MAX ? large(body, isLatin1) : json(body, isLatin1);
+}
+
+/** Checks the structure first, and parses the elements of a list one by one. */
+function large(body: Buffer, isLatin1: boolean): Opened {
+  const commas: number[] = [];
+  const excess = excessOf(body, STRUCTURE, commas);
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
-  // Python writes ASCII JSON by default, which is decoded faster as latin1.
-  if (isLatin1 || isAscii(body)) return json(body.toString('latin1'));
-  return isUtf8(body) ? json(body.toString('utf8')) : rejected('invalid-text', 'not UTF-8');
+  const elements = elementsOf(body, commas);
+  const value: unknown[] = [];
+  for (const part of elements ?? [body]) {
+    if (part.length > EVENT_BYTES_MAX) return rejected('body-too-large', `${part.length} bytes of an event`);
+    const opened = json(part, isLatin1, body.length);
+    if (!opened.ok) return opened;
+    value.push(opened.value);
+  }
+  return { ok: true, value: elements === undefined ? value[0] : value };
 }
 
 /** Fast path: the usual value needs only a comparison. */
@@ -160,9 +173,13 @@ function lowerCase(text: string, usual: string): string {
   return text === usual ? text : text.toLowerCase();
 }
 
-function json(body: string): Opened {
-  const outcome = parseTolerantJson(body);
-  return outcome.ok ? outcome : rejected('invalid-json', `${body.length} characters`);
+/** @param bytes a body, or a part of one of that length */
+function json(bytes: Buffer, isLatin1: boolean, bodyLength = bytes.length): Opened {
+  // Python writes ASCII JSON by default, which is decoded faster as latin1.
+  const isOneByte = isLatin1 || isAscii(bytes);
+  if (!(isOneByte || isUtf8(bytes))) return rejected('invalid-text', 'not UTF-8');
+  const outcome = parseTolerantJson(bytes.toString(isOneByte ? 'latin1' : 'utf8'), bodyLength);
+  return outcome.ok ? outcome : rejected('invalid-json', `${bytes.length} bytes`);
 }
 
 function rejected(reason: Rejection['reason'], detail: string): Opened {

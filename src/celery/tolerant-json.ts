@@ -10,15 +10,16 @@ export type JsonOutcome = { readonly ok: true; readonly value: unknown } | { rea
 /** Parsed as Infinity, because JSON has no NaN. The spaces keep `5NaN` invalid. */
 const NOT_FINITE = ' 1e999 ';
 
-/** Larger texts would take too long to rewrite and parse again. */
+/** Larger bodies would take too long to rewrite and parse again. */
 const REWRITTEN_CHARS_MAX = BODY_LIMITS.rewritten.max;
 
 /** What matters outside of strings, the quotes that delimit them, and escapes, one of which may be a quote. */
 const PARTS = /"|\\.|NaN|-?Infinity/gs;
 
-export function parseTolerantJson(text: string): JsonOutcome {
+/** @param bodyLength if the text is a part of a body: the length of that */
+export function parseTolerantJson(text: string, bodyLength = text.length): JsonOutcome {
   const strict = parse(text);
-  if (strict.ok || text.length > REWRITTEN_CHARS_MAX) return strict;
+  if (strict.ok || bodyLength > REWRITTEN_CHARS_MAX) return strict;
   if (!(text.includes('NaN') || text.includes('Infinity'))) return strict;
   return parse(withNumbers(text));
 }

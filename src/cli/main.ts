@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The entry of the command `celery-otel`: rejects an old Node, then runs the command. Only this file exits the process and
- * sets V8 flags. Its static imports must run on old versions of Node; everything else is loaded with `import()`.
+ * The entry of the command `celery-otel`: rejects an old Node, then runs the command. Only this file exits the process.
+ * Its static imports must run on old versions of Node; everything else is loaded with `import()`.
  */
 import { isRecentEnough, NODE_MIN } from './node-version.ts';
 
@@ -9,9 +9,8 @@ import { isRecentEnough, NODE_MIN } from './node-version.ts';
 const starterId = process.ppid;
 
 if (isRecentEnough(process.versions.node)) {
-  const { setFlagsFromString } = await import('node:v8');
-  // Collect once the heap has grown by 30 %. By default V8 lets it grow to four times the live size: 700 MiB for 150.
-  setFlagsFromString('--heap-growing-percent=30');
+  const { boundHeapGrowth } = await import('./heap-growth.ts');
+  boundHeapGrowth();
   const { runCommandLine } = await import('./commands.ts');
   const { isSetApart, npmOf } = await import('./starter.ts');
   // A closed pipe is no reason to stop, and nobody is left to tell.

@@ -191,14 +191,77 @@ test('Latin-1 is decoded', () => {
   assert.equal(event.name, 'bücher.leihen');
 });
 
+/** An event that is that long. */
+function sized(bytes: number): Buffer {
+  const text = JSON.stringify({ ...WIRE_EVENTS['task-started'], args: '' });
+  return Buffer.from(text.replace('"args":""', `"args":"${'x'.repeat(bytes - text.length)}"`));
+}
+
 test('a body of exactly the limit is decoded, one byte more is not even looked at', () => {
-  const largest = Buffer.alloc(BODY_LIMITS.body.max, 'x');
-  const event = { ...WIRE_EVENTS['task-started'], args: '' };
-  Buffer.from(JSON.stringify(event).slice(0, -2)).copy(largest);
-  largest.write('"}', largest.length - 2);
-  assert.equal(decode(message(largest)).events.length, 1);
+  const { body, event } = BODY_LIMITS;
+  const size = Math.floor((body.max - 1) / 9) - 1;
+  assert.ok(size <= event.max);
+  const events = Array.from({ length: 9 }, () => sized(size).toString()).join();
+  const largest = Buffer.from(`[${events}]`.padEnd(body.max));
+  assert.equal(decode(message(largest)).events.length, 9);
   const { rejections } = decode(message(Buffer.concat([largest, Buffer.from(' ')])));
-  assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${BODY_LIMITS.body.max + 1} bytes` }]);
+  assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${body.max + 1} bytes` }]);
+});
+
+test('an event of exactly the limit is decoded, one byte more is not, alone and in a list', () => {
+  const { max } = BODY_LIMITS.event;
+  const small = sized(1_000);
+  const listOf = (...events: readonly Buffer[]) => message(Buffer.from(`[${events.join()}]`));
+  assert.equal(decode(message(sized(max))).events.length, 1);
+  assert.equal(decode(listOf(small, sized(max), small)).events.length, 3);
+  for (const longer of [
+    message(sized(max + 1)),
+    listOf(small, sized(max + 1)),
+    listOf(sized(max + 1), small),
+  ]) {
+    const { events, rejections } = decode(longer);
+    assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${max + 1} bytes of an event` }]);
+    assert.equal(events.length, 0);
+  }
+});
+
+test('a large list is decoded as a small one: whatever is between its elements, or instead of them', () => {
+  const [event, long] = [JSON.stringify(WIRE_EVENTS['task-started']), sized(20_000).toString()];
+  for (const [open, between, close] of [
+    [' \n\t\r[ ', ' , ', '\r\n ] '],
+    ['[', ',', ']'],
+    ['[', ',,', ']'],
+    ['[', ',', ',]'],
+    ['[,', ',', ']'],
+    ['[', ',', ']]'],
+    ['[', ',', ''],
+    ['[', ',', '}'],
+    ['[', ',', 'x'],
+    ['', ',', ']'],
+    ['[', ',', '] x'],
+    ['\x01[', ',', ']'],
+    ['[', '],[', ']'],
+    ['{"a":', ',"b":', '}'],
+    ['[', ', NaN, "[,]\\",", null, [[1,2],{"a":[]}],', ']'],
+    ['[[', ',', ']]'],
+  ] as const) {
+    const text = (first: string) => `${open}${first}${between}${event}${close}`;
+    assert.ok(long.length > BODY_LIMITS.unscanned.max && text(event).length < BODY_LIMITS.unscanned.max);
+    const [large, small] = [decode(message(text(long))), decode(message(text(event)))];
+    assert.deepEqual(large.events, small.events, text('…'));
+    const reasons = ({ rejections }: typeof large) => rejections.map(({ reason }) => reason);
+    assert.deepEqual(reasons(large), reasons(small), text('…'));
+  }
+});
+
+test('NaN is tolerated in a list only as long as a body may be that has it', () => {
+  const { rewritten } = BODY_LIMITS;
+  const list = (bytes: number) => {
+    const events = [sized(bytes / 2 - 50), sized(bytes / 2 - 50)].map(String).join();
+    return decode(message(`[NaN,${events}]`)).events.length;
+  };
+  assert.equal(list(rewritten.max), 2);
+  assert.equal(list(rewritten.max + 200), 0);
 });
 
 test('a body dropped by the transport is rejected for its size', () => {

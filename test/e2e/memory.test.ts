@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { type BuiltMain, buildMain } from './built-main.ts';
@@ -24,6 +25,13 @@ const EVENTS_A_MESSAGE = 24;
 const HONEST = { portions: 100, tasks: 1000, names: 195, workers: 10, portionMs: 200 } as const;
 const SERIES = 10_000;
 const HOSTILE_PORTION = 1000;
+/** Events, alone and in lists, with texts in characters of two bytes. */
+const LARGEST = [1, EVENTS_A_MESSAGE, 1, EVENTS_A_MESSAGE, 1, EVENTS_A_MESSAGE].map((count) => {
+  const traceback = `é${'a'.repeat(BODY_LIMITS.body.max / count - 1_000)}`;
+  return Buffer.from(
+    JSON.stringify(Array.from({ length: count }, () => event('task-failed', { traceback }))),
+  );
+});
 const PROCESSES = [1, 2, 3, 4, 5, 6];
 
 let main: BuiltMain;
@@ -76,6 +84,19 @@ for (const { what, portions, make } of [
   });
 }
 
+test('bodies of the largest size on top of full tables take less than 512 MiB', {
+  timeout: 400_000,
+}, async (t) => {
+  const bridge = await started(t);
+  for (let portion = 0; portion < 50; portion += 1) {
+    if (portion >= 30) await bridge.publishBodies(LARGEST);
+    await bridge.publish(newcomers(portion));
+    await bridge.caughtUp(portion < 30 ? AHEAD_MAX : 0);
+  }
+  t.diagnostic(`${bridge.peakMiB()} MiB at most`);
+  assert.ok(bridge.peakMiB() < HOSTILE_MIB_MAX, `${bridge.peakMiB()} MiB`);
+});
+
 async function started(t: TestContext) {
   services += 1;
   const brokerUrl = await rabbitmq.addVhost(`memory-${services}`);
@@ -103,6 +124,7 @@ async function started(t: TestContext) {
       published += events.length;
       await publishRaw(brokerUrl, messagesOf(events));
     },
+    publishBodies: (bodies: readonly Buffer[]) => publishRaw(brokerUrl, bodies.map(messageOf)),
     async caughtUp(aheadMax = 0) {
       const endMs = performance.now() + CAUGHT_UP_MS;
       const counted = () => totals.of('celery-otel', 'celery_otel.events');
@@ -121,9 +143,12 @@ async function started(t: TestContext) {
 function messagesOf(events: readonly EventFields[]) {
   return Array.from({ length: Math.ceil(events.length / EVENTS_A_MESSAGE) }, (_, message) => {
     const list = events.slice(message * EVENTS_A_MESSAGE, (message + 1) * EVENTS_A_MESSAGE);
-    const body = Buffer.from(JSON.stringify(list));
-    return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
+    return messageOf(Buffer.from(JSON.stringify(list)));
   });
+}
+
+function messageOf(body: Buffer) {
+  return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
 }
 
 /** Complete runs, as Celery reports them. */
