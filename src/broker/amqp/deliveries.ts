@@ -31,7 +31,7 @@ export interface DeliveryOptions {
   readonly bodyBytesMax: number;
   /** Called before each message; if it returns false, it also schedules the next read. */
   readonly hasTime: () => boolean;
-  /** @param body undefined if it was dropped */
+  /** @param body undefined if it was dropped; valid until the next message is read */
   readonly onDelivery: (route: Route, properties: Properties, body: Buffer | undefined) => void;
 }
 
@@ -69,7 +69,9 @@ class IncomingMessage {
   #properties: Properties | undefined;
   #isDropped = false;
   #missingBytes = 0;
-  #parts: Buffer[] = [];
+  /** For a body in several parts; reused, since buffers of megabytes stay in memory until a garbage collection. */
+  #room = NOTHING;
+  #filled = 0;
 
   constructor(decoder: PropertiesDecoder, options: DeliveryOptions) {
     this.#decoder = decoder;
@@ -109,15 +111,22 @@ class IncomingMessage {
   #takesBody(part: Buffer): boolean {
     this.#missingBytes -= part.length;
     if (this.#missingBytes < 0) throw new Error('a body is longer than announced');
-    if (!this.#isDropped && (this.#missingBytes > 0 || this.#parts.length > 0)) this.#parts.push(part);
-    if (this.#missingBytes === 0) this.#handOver(this.#parts.length > 0 ? Buffer.concat(this.#parts) : part);
+    const isWhole = this.#missingBytes === 0 && this.#filled === 0;
+    if (!isWhole && !this.#isDropped) this.#keep(part);
+    if (this.#missingBytes === 0) this.#handOver(isWhole ? part : this.#room.subarray(0, this.#filled));
     return true;
+  }
+
+  #keep(part: Buffer): void {
+    const bytes = this.#filled + part.length + this.#missingBytes;
+    if (this.#room.length < bytes) this.#room = Buffer.allocUnsafeSlow(bytes);
+    this.#filled += part.copy(this.#room, this.#filled);
   }
 
   #handOver(body: Buffer): void {
     const properties = this.#properties;
     this.#channel = undefined;
-    if (this.#parts.length > 0) this.#parts = [];
+    this.#filled = 0;
     if (properties !== undefined)
       this.#options.onDelivery(this.#route, properties, this.#isDropped ? undefined : body);
   }
