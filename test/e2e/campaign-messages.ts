@@ -44,7 +44,7 @@ const BOMBS = ['['.repeat(BOMB_BYTES), `[${'{},'.repeat(BOMB_BYTES / 3)}{}]`].fl
   },
 ]);
 /** Below the size from which the structure is checked. */
-const WIDE_BYTES = 60_000;
+const WIDE_BYTES = 15_000;
 const NAMES = [HOSTILE, '__proto__', 'constructor', '支払い', 'x'.repeat(5000), '\ud800', '<b>"\'\\', ''];
 const YEARS_S = [1, 4711, 4_102_444_800, 9_999_999_999];
 const MOMENTS = ['0001-01-01T00:00:00', '9999-12-31T23:59:59.999999+00:00', '1970-01-01T00:00:00Z'];
