@@ -13,11 +13,15 @@ import { parseTolerantJson } from './tolerant-json.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
 const EVENT_BYTES_MAX = BODY_LIMITS.event.max;
+const BATCH_EVENTS_MAX = BODY_LIMITS.batch.max;
 const COMPRESSED_BYTES_MAX = BODY_LIMITS.compressed.max;
 const EXPANDED_BYTES_MAX = BODY_LIMITS.expanded.max;
 const RATIO_MAX = BODY_LIMITS.expansion.max;
 const UNSCANNED_BYTES_MAX = BODY_LIMITS.unscanned.max;
 const STRUCTURE = { depthMax: BODY_LIMITS.depth.max, tokensMax: BODY_LIMITS.tokens.max };
+
+/** Stands for an event that is too large to be parsed. */
+export const TOO_LARGE = Symbol('too large');
 
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
@@ -158,9 +162,15 @@ function large(body: Buffer, isLatin1: boolean): Opened {
   const excess = excessOf(body, STRUCTURE, commas);
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
   const elements = elementsOf(body, commas);
+  // To parse each on its own takes long if they are thousands.
+  if (elements !== undefined && elements.length > BATCH_EVENTS_MAX)
+    return rejected('batch-too-long', `${elements.length} elements`);
   const value: unknown[] = [];
   for (const part of elements ?? [body]) {
-    if (part.length > EVENT_BYTES_MAX) return rejected('body-too-large', `${part.length} bytes of an event`);
+    if (part.length > EVENT_BYTES_MAX) {
+      value.push(TOO_LARGE);
+      continue;
+    }
     const opened = json(part, isLatin1, body.length);
     if (!opened.ok) return opened;
     value.push(opened.value);

@@ -191,6 +191,7 @@ export class WorkerInstance {
     this.#strays = undefined;
     this.load = undefined;
     this.version = this.system = '';
+    this.#lastApplied = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
     this.#tally.close();
     const before = this.#predecessor;
     // Otherwise a reference to the first of a hundred processes would keep all of them in memory.

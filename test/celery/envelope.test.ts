@@ -214,14 +214,17 @@ test('an event of exactly the limit is decoded, one byte more is not, alone and 
   const listOf = (...events: readonly Buffer[]) => message(Buffer.from(`[${events.join()}]`));
   assert.equal(decode(message(sized(max))).events.length, 1);
   assert.equal(decode(listOf(small, sized(max), small)).events.length, 3);
-  for (const longer of [
-    message(sized(max + 1)),
-    listOf(small, sized(max + 1)),
-    listOf(sized(max + 1), small),
-  ]) {
-    const { events, rejections } = decode(longer);
-    assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${max + 1} bytes of an event` }]);
-    assert.equal(events.length, 0);
+  const longer = sized(max + 1);
+  for (const [sent, kept] of [
+    [message(longer), 0],
+    [listOf(small, longer), 1],
+    [listOf(longer, small, small), 2],
+  ] as const) {
+    const { events, rejections } = decode(sent);
+    assert.deepEqual(rejections, [
+      { reason: 'body-too-large', detail: `an event of more than ${max} bytes` },
+    ]);
+    assert.equal(events.length, kept, 'each is rejected individually');
   }
 });
 
@@ -252,6 +255,16 @@ test('a large list is decoded as a small one: whatever is between its elements, 
     const reasons = ({ rejections }: typeof large) => rejections.map(({ reason }) => reason);
     assert.deepEqual(reasons(large), reasons(small), text('…'));
   }
+});
+
+test('a large list of too many elements is rejected before they are parsed one by one', () => {
+  const { batch, unscanned } = BODY_LIMITS;
+  const list = (count: number) => {
+    const { rejections } = decode(message(`[${'NaN,'.repeat(count - 1)}NaN]`.padEnd(unscanned.max + 1)));
+    return new Set(rejections.map(({ reason }) => reason));
+  };
+  assert.deepEqual(list(batch.max), new Set(['not-an-event']));
+  assert.deepEqual(list(batch.max + 1), new Set(['batch-too-long']));
 });
 
 test('NaN is tolerated in a list only as long as a body may be that has it', () => {

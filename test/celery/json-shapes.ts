@@ -64,6 +64,8 @@ export const JSON_SHAPES: Readonly<Record<string, Shape>> = {
     '"z":1}',
   ),
   'texts of their own': filled((index) => `"${id(index).padEnd(120, 's')}",`, 1, '[', '1]'),
+  'not numbers': filled(() => 'NaN,', 1, '[', 'NaN]'),
+  'lists of not a number each': filled(() => '[NaN],', 2, '[', '[NaN]]'),
   'long numbers': filled((index) => `1.${String(index).padEnd(110, '7')}e-310,`, 1, '[', '1]'),
   // Halfway between two of the smallest numbers there are, as far as seven hundred digits can tell.
   'numbers between two': filled(
