@@ -46,7 +46,7 @@ const TABLE = {
     max: 512 * 1024,
     reason: 'body-too-large',
     meaning:
-      'Size of an event: of a body that is no list, or of an element of a list. Larger texts would take much memory until it is collected. Only an exception with a message of 150 kB can exceed it: its event has that twice, with the longest traceback.',
+      'Size of an event: of a body that is no list, or of an element of a list. Larger texts would stay in memory until a full garbage collection. Only an exception with a message of 150 kB can exceed it: its event has that twice, with the longest traceback.',
   },
   unscanned: {
     unit: 'By',

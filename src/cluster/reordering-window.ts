@@ -74,7 +74,7 @@ export class ReorderingWindow {
     return this.#releasedEarly;
   }
 
-  /** Events earlier than too many others of their task: those released early for that reason may have been later. */
+  /** Events that arrived after later ones of their task had been released early, because it had too many. */
   get releasedEarlyPerTask(): number {
     return this.#releasedEarlyPerTask;
   }

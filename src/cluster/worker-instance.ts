@@ -18,7 +18,7 @@ export interface InstanceContext {
   readonly windowMs: number;
   readonly lostTimeoutMs: number;
   readonly observe: Observe;
-  /** Called with an event that is earlier than too many held ones: those applied early may have been later. */
+  /** Called when an event arrives that may be earlier than one that was applied early, for lack of room. */
   readonly onDisorder: () => void;
   /** Called with the proof that another process has replaced the instance. */
   readonly onRestart: (instance: WorkerInstance, restart: Restart) => void;
