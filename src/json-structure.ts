@@ -3,7 +3,6 @@
  * excess. The text need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
  */
 
-const SPACES: readonly number[] = [0x20, 0x0a, 0x0d, 0x09];
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -12,12 +11,16 @@ const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+/** Of `\u0000`. */
+const ESCAPE_BYTES_MAX = 6;
 
 export interface StructureLimits {
   readonly depthMax: number;
   readonly tokensMax?: number;
   /** Bytes outside of strings, by default 32 for each token. */
   readonly unquotedMax?: number;
+  /** Strings of more bytes are long. */
+  readonly textMax?: number;
 }
 
 /** Too many bytes outside of strings are `too-many-tokens` too. */
@@ -36,10 +39,15 @@ const TOKEN_BYTES = 32;
  * Which limit is exceeded, if any. A token is a value or a name. All but the first follow one of `[{,:`, which are counted,
  * so that an empty list counts twice.
  * @param text in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
- * @param commas gets the offsets of the commas between the elements of the outermost list, or the fields of an object
+ * @param quotes gets the positions of the quotes of long strings, in pairs
  */
-export function excessOf(text: Uint8Array, limits: StructureLimits, commas?: number[]): Excess | undefined {
-  const { depthMax, tokensMax = Infinity, unquotedMax = TOKEN_BYTES * tokensMax } = limits;
+export function excessOf(text: Uint8Array, limits: StructureLimits, quotes?: number[]): Excess | undefined {
+  const {
+    depthMax,
+    tokensMax = Infinity,
+    unquotedMax = TOKEN_BYTES * tokensMax,
+    textMax = Infinity,
+  } = limits;
   let depth = 0;
   let tokens = 1;
   let quoted = 0;
@@ -51,6 +59,7 @@ export function excessOf(text: Uint8Array, limits: StructureLimits, commas?: num
         opened = at;
         at = closed = endOfString(text, at);
         quoted += closed + 1 - opened;
+        if (closed - opened - 1 > textMax) quotes?.push(opened, closed);
         break;
       case OPEN_LIST:
       case OPEN_OBJECT:
@@ -62,7 +71,6 @@ export function excessOf(text: Uint8Array, limits: StructureLimits, commas?: num
       case COMMA:
       case COLON:
         tokens += 1;
-        if (depth === 1 && text[at] === COMMA) commas?.push(at);
         // What a colon follows is a name.
         if (text[at] === COLON && closed - opened - 1 > NAME_BYTES_MAX) return 'name-too-long';
         if (tokens > tokensMax) return 'too-many-tokens';
@@ -77,20 +85,47 @@ export function excessOf(text: Uint8Array, limits: StructureLimits, commas?: num
   return undefined;
 }
 
-/**
- * The elements of a list, each to be parsed on its own: then a sender cannot fill the memory with texts of megabytes.
- * @param commas as `excessOf` finds them
- * @returns undefined if it is no list, or may be an empty one
- */
-export function elementsOf(text: Buffer, commas: readonly number[]): readonly Buffer[] | undefined {
-  const open = text.findIndex(isNoSpace);
-  const close = text.findLastIndex(isNoSpace);
-  if (commas.length === 0 || text[open] !== OPEN_LIST || text[close] !== CLOSE_LIST) return undefined;
-  return [open, ...commas].map((before, index) => text.subarray(before + 1, commas[index] ?? close));
+/** What to keep of a long text: its first and its last bytes, up to some more where an escape or a character would be cut. */
+export interface TextParts {
+  readonly first: number;
+  readonly last: number;
 }
 
-function isNoSpace(byte: number): boolean {
-  return !SPACES.includes(byte);
+/** Between the parts of a text that was shortened. */
+export const OMITTED = '\0';
+const OMITTED_IN_JSON = Buffer.from('\\u0000');
+
+/**
+ * The JSON text with its long strings shortened.
+ * @param quotes the positions of the quotes of these, in pairs
+ */
+export function shortened(text: Buffer, quotes: readonly number[], { first, last }: TextParts): Buffer {
+  const parts: Buffer[] = [];
+  let kept = 0;
+  for (let at = 0; at + 1 < quotes.length; at += 2) {
+    const [open = 0, close = 0] = quotes.slice(at, at + 2);
+    const from = characterAt(text, open + 1 + first, close);
+    const to = characterAt(text, close - last, close);
+    if (from >= to) continue;
+    parts.push(text.subarray(kept, from), OMITTED_IN_JSON);
+    kept = to;
+  }
+  return Buffer.concat([...parts, text.subarray(kept)]);
+}
+
+/** The first position from `at` on where a character or an escape certainly begins; `close` if there is none. */
+function characterAt(text: Buffer, at: number, close: number): number {
+  const before = at - ESCAPE_BYTES_MAX;
+  let backslash = before + text.subarray(before, at).lastIndexOf(BACKSLASH);
+  for (let position = at; position < close; position += 1) {
+    const byte = text[position] ?? 0;
+    const isApart = position - backslash >= ESCAPE_BYTES_MAX;
+    if (byte === BACKSLASH) {
+      if (backslash < position - 1) return position;
+      backslash = position;
+    } else if (isApart && (byte & 0xc0) !== 0x80) return position;
+  }
+  return close;
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */

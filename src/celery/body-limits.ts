@@ -41,19 +41,26 @@ const TABLE = {
     meaning:
       'Size of a body as it arrives. A larger one is dropped while it arrives. Celery sends at most 24 events in a list, and cuts arguments and results to 1,024 characters. It does not cut exceptions: a traceback of a thousand frames, which is as deep as Python goes, has up to 190 kB if functions call each other in turn, and 24 of them have 4.6 MB.',
   },
-  event: {
+  text: {
     unit: 'By',
-    max: 512 * 1024,
+    max: 16 * 1024,
+    reason: undefined,
+    meaning:
+      'Length of a string in a body that is scanned. Of a longer one, only the first 2 KiB and the last 14 KiB are parsed. Only exceptions and tracebacks are as long, and their class is in those parts. Only if it is named by the traceback alone, before a message that is longer, it becomes `unknown`.',
+  },
+  kept: {
+    unit: 'By',
+    max: 1.5 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
-      'Size of an event: of a body that is no list, or of an element of a list. Larger texts would stay in memory until a full garbage collection. Only an exception with a message of 150 kB can exceed it: its event has that twice, with the longest traceback.',
+      'Size of a body with its long strings shortened. 24 events with the longest tracebacks have 1 MiB.',
   },
   unscanned: {
     unit: 'By',
     max: 16 * 1024,
     reason: undefined,
     meaning:
-      'A body up to this size is parsed whatever its structure, since none takes more than a few milliseconds. Those of Celery have 150 to 15,000 bytes, and more only with long tracebacks.',
+      'A body up to this size is not scanned before it is parsed, since none takes more than a few milliseconds. Those of Celery have 150 to 15,000 bytes, and more only with long tracebacks.',
   },
   depth: {
     unit: '{level}',

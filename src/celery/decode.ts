@@ -4,7 +4,7 @@
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { BODY_LIMITS } from './body-limits.ts';
-import { open, TOO_LARGE } from './envelope.ts';
+import { open } from './envelope.ts';
 import type { CeleryEvent, Lineage } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import type { ExpansionReserve } from './expansion.ts';
@@ -27,7 +27,6 @@ export interface Decoded {
 }
 
 const BATCH_EVENTS_MAX = BODY_LIMITS.batch.max;
-const EVENT_BYTES_MAX = BODY_LIMITS.event.max;
 
 const NO_EVENTS: readonly CeleryEvent[] = [];
 const NO_REJECTIONS: readonly Rejection[] = [];
@@ -94,7 +93,6 @@ function lineageOf(raw: RawFields): Lineage {
 
 /** @param findings unchanged if the event is rejected */
 function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): CeleryEvent | Rejection {
-  if (raw === TOO_LARGE) return reject('body-too-large', `an event of more than ${EVENT_BYTES_MAX} bytes`);
   if (!isRawFields(raw))
     return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);
   const typeName = raw['type'];

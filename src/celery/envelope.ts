@@ -5,23 +5,27 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { RawMessage } from '../broker/broker.ts';
-import { elementsOf, excessOf } from '../json-structure.ts';
+import { excessOf, shortened } from '../json-structure.ts';
 import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
-const EVENT_BYTES_MAX = BODY_LIMITS.event.max;
-const BATCH_EVENTS_MAX = BODY_LIMITS.batch.max;
+const KEPT_BYTES_MAX = BODY_LIMITS.kept.max;
+const TEXT_BYTES_MAX = BODY_LIMITS.text.max;
 const COMPRESSED_BYTES_MAX = BODY_LIMITS.compressed.max;
 const EXPANDED_BYTES_MAX = BODY_LIMITS.expanded.max;
 const RATIO_MAX = BODY_LIMITS.expansion.max;
 const UNSCANNED_BYTES_MAX = BODY_LIMITS.unscanned.max;
-const STRUCTURE = { depthMax: BODY_LIMITS.depth.max, tokensMax: BODY_LIMITS.tokens.max };
-
-/** Stands for an event that is too large to be parsed. */
-export const TOO_LARGE = Symbol('too large');
+const STRUCTURE = {
+  depthMax: BODY_LIMITS.depth.max,
+  tokensMax: BODY_LIMITS.tokens.max,
+  textMax: TEXT_BYTES_MAX,
+};
+/** What is kept of a long string: names and classes are at the beginning, the end of a traceback names the exception. */
+const TEXT_FIRST_BYTES = 2 * 1024;
+const TEXT = { first: TEXT_FIRST_BYTES, last: TEXT_BYTES_MAX - TEXT_FIRST_BYTES };
 
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
@@ -156,26 +160,17 @@ function text(contentEncoding: string, body: Buffer): Opened {
   return body.length > UNSCANNED_BYTES_MAX ? large(body, isLatin1) : json(body, isLatin1);
 }
 
-/** Checks the structure first, and parses the elements of a list one by one. */
+/** Checks the structure first, and parses only parts of long strings. */
 function large(body: Buffer, isLatin1: boolean): Opened {
-  const commas: number[] = [];
-  const excess = excessOf(body, STRUCTURE, commas);
+  const quotes: number[] = [];
+  const excess = excessOf(body, STRUCTURE, quotes);
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
-  const elements = elementsOf(body, commas);
-  // To parse each on its own takes long if they are thousands.
-  if (elements !== undefined && elements.length > BATCH_EVENTS_MAX)
-    return rejected('batch-too-long', `${elements.length} elements`);
-  const value: unknown[] = [];
-  for (const part of elements ?? [body]) {
-    if (part.length > EVENT_BYTES_MAX) {
-      value.push(TOO_LARGE);
-      continue;
-    }
-    const opened = json(part, isLatin1, body.length);
-    if (!opened.ok) return opened;
-    value.push(opened.value);
-  }
-  return { ok: true, value: elements === undefined ? value[0] : value };
+  if (quotes.length === 0 && body.length <= KEPT_BYTES_MAX) return json(body, isLatin1);
+  if (!(isLatin1 || isUtf8(body))) return rejected('invalid-text', 'not UTF-8');
+  const kept = shortened(body, quotes, TEXT);
+  return kept.length > KEPT_BYTES_MAX
+    ? rejected('body-too-large', `${kept.length} bytes with its strings shortened`)
+    : json(kept, isLatin1);
 }
 
 /** Fast path: the usual value needs only a comparison. */
@@ -183,12 +178,11 @@ function lowerCase(text: string, usual: string): string {
   return text === usual ? text : text.toLowerCase();
 }
 
-/** @param bytes a body, or a part of one of that length */
-function json(bytes: Buffer, isLatin1: boolean, bodyLength = bytes.length): Opened {
+function json(bytes: Buffer, isLatin1: boolean): Opened {
   // Python writes ASCII JSON by default, which is decoded faster as latin1.
   const isOneByte = isLatin1 || isAscii(bytes);
   if (!(isOneByte || isUtf8(bytes))) return rejected('invalid-text', 'not UTF-8');
-  const outcome = parseTolerantJson(bytes.toString(isOneByte ? 'latin1' : 'utf8'), bodyLength);
+  const outcome = parseTolerantJson(bytes.toString(isOneByte ? 'latin1' : 'utf8'));
   return outcome.ok ? outcome : rejected('invalid-json', `${bytes.length} bytes`);
 }
 

@@ -2,6 +2,7 @@
  * Finds the class of an exception in an event's Python repr and traceback. The result is a bare class name of at most 100
  * characters, independent of the pool and the version of Celery. Pure.
  */
+import { OMITTED } from '../json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { detached } from './fields.ts';
 
@@ -109,6 +110,7 @@ const BECAUSE = '\n\nThe above exception was the direct cause of the following e
 /** The margin of an exception group's own frames; its members are indented further. */
 const GROUP_MARGIN = '  | ';
 /** The line break before the first line that is not indented. Faster than a loop over many lines. */
+const FRAME = /\n(?: {2}\| )? {2}File "/u;
 const END_OF_FRAMES = /\n(?! )/gu;
 const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
 
@@ -127,6 +129,9 @@ function lastRaised(traceback: unknown): Raised | undefined {
     end.lastIndex = at;
     const found = end.exec(traceback);
     if (found === null) return undefined;
+    // Of a shortened traceback, the frames must go on behind the gap: otherwise that is the end of a message.
+    const gap = traceback.slice(at, found.index).lastIndexOf(OMITTED);
+    if (gap >= 0 && !FRAME.test(traceback.slice(at + gap, found.index))) return undefined;
     at = found.index + 1;
   }
   at += margin.length;

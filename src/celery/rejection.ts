@@ -6,7 +6,7 @@
 import { NAME_BYTES_MAX } from '../json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 
-const { body, event, compressed, depth, tokens, batch } = BODY_LIMITS;
+const { body, kept, compressed, depth, tokens, batch } = BODY_LIMITS;
 const count = (max: number) => max.toLocaleString('en');
 
 /** Reason → what it means. */
@@ -15,7 +15,7 @@ export const REJECTION_REASONS = {
   'unknown-type': 'An event type that is not one of Celery’s own: a custom event.',
   'undecodable-headers':
     'The headers of the message are malformed, nested deeper than 64, or more than 1,000. Without them it is not known how to read the body.',
-  'body-too-large': `The body exceeds ${body.max / 1024 / 1024} MiB, or ${compressed.max / 1024} KiB where it is compressed; or an event in it exceeds ${event.max / 1024} KiB.`,
+  'body-too-large': `The body exceeds ${body.max / 1024 / 1024} MiB, or ${compressed.max / 1024} KiB where it is compressed; or it exceeds ${kept.max / 1024 / 1024} MiB with its long strings shortened.`,
   'expands-too-far': 'A compressed body expands too far; Celery compresses none.',
   'decompression-too-costly':
     'The compressed bodies of the service have used up the processor time that they may take together. Celery compresses none.',

@@ -16,10 +16,9 @@ const REWRITTEN_CHARS_MAX = BODY_LIMITS.rewritten.max;
 /** What matters outside of strings, the quotes that delimit them, and escapes, one of which may be a quote. */
 const PARTS = /"|\\.|NaN|-?Infinity/gs;
 
-/** @param bodyLength if the text is a part of a body: the length of that */
-export function parseTolerantJson(text: string, bodyLength = text.length): JsonOutcome {
+export function parseTolerantJson(text: string): JsonOutcome {
   const strict = parse(text);
-  if (strict.ok || bodyLength > REWRITTEN_CHARS_MAX) return strict;
+  if (strict.ok || text.length > REWRITTEN_CHARS_MAX) return strict;
   if (!(text.includes('NaN') || text.includes('Infinity'))) return strict;
   return parse(withNumbers(text));
 }

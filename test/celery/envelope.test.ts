@@ -191,40 +191,52 @@ test('Latin-1 is decoded', () => {
   assert.equal(event.name, 'bücher.leihen');
 });
 
-/** An event that is that long. */
+/** An event of that many bytes, most of them in short strings. */
 function sized(bytes: number): Buffer {
-  const text = JSON.stringify({ ...WIRE_EVENTS['task-started'], args: '' });
-  return Buffer.from(text.replace('"args":""', `"args":"${'x'.repeat(bytes - text.length)}"`));
+  const text = JSON.stringify({ ...WIRE_EVENTS['task-started'], args: [''] });
+  const [string, rest] = ['x'.repeat(BODY_LIMITS.text.max), bytes - text.length];
+  const strings = Math.ceil(rest / (string.length + 3));
+  const last = 'x'.repeat(rest - (strings - 1) * (string.length + 3));
+  const args = JSON.stringify([...Array.from({ length: strings - 1 }, () => string), last]);
+  return Buffer.from(text.replace('[""]', args));
 }
 
 test('a body of exactly the limit is decoded, one byte more is not even looked at', () => {
-  const { body, event } = BODY_LIMITS;
-  const size = Math.floor((body.max - 1) / 9) - 1;
-  assert.ok(size <= event.max);
-  const events = Array.from({ length: 9 }, () => sized(size).toString()).join();
-  const largest = Buffer.from(`[${events}]`.padEnd(body.max));
-  assert.equal(decode(message(largest)).events.length, 9);
-  const { rejections } = decode(message(Buffer.concat([largest, Buffer.from(' ')])));
+  const { body } = BODY_LIMITS;
+  const event = JSON.stringify({ ...WIRE_EVENTS['task-started'], args: '' });
+  const largest = event.replace('"args":""', `"args":"${'x'.repeat(body.max - event.length)}"`);
+  assert.equal(decode(message(largest)).events.length, 1);
+  const { rejections } = decode(message(`${largest} `));
   assert.deepEqual(rejections, [{ reason: 'body-too-large', detail: `${body.max + 1} bytes` }]);
 });
 
-test('an event of exactly the limit is decoded, one byte more is not, alone and in a list', () => {
-  const { max } = BODY_LIMITS.event;
-  const small = sized(1_000);
-  const listOf = (...events: readonly Buffer[]) => message(Buffer.from(`[${events.join()}]`));
+test('a body of exactly the limit without what is left out of strings is decoded, one byte more is not', () => {
+  const { max } = BODY_LIMITS.kept;
+  assert.equal(sized(max).length, max);
   assert.equal(decode(message(sized(max))).events.length, 1);
-  assert.equal(decode(listOf(small, sized(max), small)).events.length, 3);
-  const longer = sized(max + 1);
-  for (const [sent, kept] of [
-    [message(longer), 0],
-    [listOf(small, longer), 1],
-    [listOf(longer, small, small), 2],
+  assert.deepEqual(decode(message(sized(max + 1))).rejections, [
+    { reason: 'body-too-large', detail: `${max + 1} bytes with its strings shortened` },
+  ]);
+});
+
+test('events with texts of any length are counted, under the class of their exception', () => {
+  const frames = '  File "/app/shop.py", line 7, in pay\n    return pay(order)\n'.repeat(4000);
+  const header = 'Traceback (most recent call last):\n';
+  const chain = `${header}${frames}KeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\n`;
+  const exception = `ExceptionWithTraceback('${'x'.repeat(200_000)}')`;
+  const long = 'so long: '.repeat(10_000);
+  for (const [traceback, class_, given] of [
+    [`${header}${frames}shop.Declined: no\n`, 'Declined'],
+    [`${chain.repeat(2)}${header}${frames}shop.Declined: no\n`, 'Declined'],
+    [`${header}${frames}shop.Declined: ${long}\n`, 'unknown'],
+    [`${header}${frames}shop.Declined: ${`Other: ${long}\n`.repeat(2)}`, 'unknown'],
+    [`${header}${frames}shop.Declined: ${long}\n`, 'Declined', `Declined('${long}')`],
   ] as const) {
-    const { events, rejections } = decode(sent);
-    assert.deepEqual(rejections, [
-      { reason: 'body-too-large', detail: `an event of more than ${max} bytes` },
-    ]);
-    assert.equal(events.length, kept, 'each is rejected individually');
+    const failed = { ...WIRE_EVENTS['task-failed'], exception: given ?? exception, traceback };
+    const [event, following] = decode(message(JSON.stringify([failed, failed]))).events;
+    assert.ok(event?.type === 'task-failed');
+    assert.equal(event.errorType, class_);
+    assert.deepEqual(following, event);
   }
 });
 
