@@ -67,7 +67,8 @@ export interface Service {
 export function startService(options: ServiceOptions): Service {
   const { name, tell, yieldToLoop } = options;
   const stopping = new AbortController();
-  const cluster = createCluster(options.cluster, (observation) => {
+  const hashSeed = Math.floor(options.random() * 2 ** 32);
+  const cluster = createCluster({ ...options.cluster, hashSeed }, (observation) => {
     recorder.record(observation);
     reportObservation(options, observation);
   });

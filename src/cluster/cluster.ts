@@ -26,6 +26,8 @@ export interface ClusterSettings extends WorkerSettings, WindowSettings {
   readonly tasksMax: number;
   /** The most pairs of hosts with different clocks that are counted by name; all others are counted together. */
   readonly skewPairsMax: number;
+  /** 32 bits that senders do not know, so that they cannot make the uuids of tasks collide; by default a constant. */
+  readonly hashSeed?: number;
 }
 
 export interface Cluster extends Answers {
@@ -83,7 +85,7 @@ export function createCluster(
 ): Cluster {
   const finished = onFinished && new FinishedRuns(onFinished);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
-  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished);
+  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished, settings.hashSeed);
   const skews = new ClockSkews(settings.skewPairsMax, settings.seriesRetentionMs, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );

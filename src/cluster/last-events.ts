@@ -10,9 +10,9 @@ const TASKS_AT_FIRST = 1024;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** A hash of a name (FNV-1a over its UTF-16 units). */
-export function hashOf(name: string): number {
-  let hash = FNV_OFFSET;
+/** A hash of a text (FNV-1a over its UTF-16 units). @param seed unknown to senders where a table depends on the hash */
+export function hashOf(name: string, seed = FNV_OFFSET): number {
+  let hash = seed;
   for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), FNV_PRIME);
   return hash;
 }

@@ -3,10 +3,9 @@
  * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: one only sent, or
  * one that a worker has received, whichever take more memory.
  */
-import { mapKey } from '../map-key.ts';
 import { appended, find, lengthOf, without } from './chain.ts';
 import type { FinishedRuns } from './finished-runs.ts';
-import { LastEvents } from './last-events.ts';
+import { hashOf, LastEvents } from './last-events.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
 import { FORMER_PROCESS_BYTES } from './measured-bytes.ts';
 import type { RunIdentity } from './observation.ts';
@@ -14,6 +13,7 @@ import { Pool } from './pool.ts';
 import { Run, Sending } from './run.ts';
 import type { Steps } from './steps.ts';
 import { Task } from './task.ts';
+import { TaskIndex } from './task-index.ts';
 import { TaskList } from './task-list.ts';
 import { bytesFor, ENTRY_BYTES, weightOf, weightOfNew } from './task-weight.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -31,9 +31,10 @@ const JUST_ENDED_PART = { sent: 3, received: 8 };
 export class TaskTable {
   readonly bytesMax: number;
   readonly #tasksMax: number;
+  readonly #hashSeed: number | undefined;
   readonly #onForget: (task: Task) => void;
   readonly #finished: FinishedRuns | undefined;
-  readonly #byUuid = new Map<string, Task>();
+  readonly #byUuid = new TaskIndex<Task>();
   /** Unfinished tasks: those only sent, and those that a worker has received, the one without a new run for longest first. */
   readonly #sent = new TaskList();
   readonly #received = new TaskList();
@@ -55,11 +56,18 @@ export class TaskTable {
   /**
    * @param onForget called just before a task is forgotten for lack of room
    * @param finished what it keeps of runs counts in the weight of their tasks
+   * @param hashSeed unknown to senders, who could make uuids collide otherwise
    */
-  constructor(tasksMax: number, onForget: (task: Task) => void = () => {}, finished?: FinishedRuns) {
+  constructor(
+    tasksMax: number,
+    onForget: (task: Task) => void = () => {},
+    finished?: FinishedRuns,
+    hashSeed?: number,
+  ) {
     this.#tasksMax = tasksMax;
     this.bytesMax = bytesFor(tasksMax);
     this.#onForget = onForget;
+    this.#hashSeed = hashSeed;
     this.#finished = finished;
     this.#lastEvents = new LastEvents(tasksMax);
   }
@@ -199,19 +207,20 @@ export class TaskTable {
 
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
-    const task = this.#byUuid.get(mapKey(uuid)) ?? this.#add(uuid, listenedMs, list);
+    const hash = hashOf(uuid, this.#hashSeed);
+    const task = this.#byUuid.find(uuid, hash) ?? this.#add(uuid, hash, listenedMs, list);
     this.noteEvent(task, listenedMs);
     return task;
   }
 
-  #add(uuid: string, listenedMs: number, list: TaskList): Task {
+  #add(uuid: string, hash: number, listenedMs: number, list: TaskList): Task {
     if (this.size >= this.#tasksMax) this.#forgetOne(listenedMs);
     const task = this.#freeTasks.pop() ?? this.#newTask();
     task.begin(uuid);
     task.weight = weightOfNew(uuid);
     task.sent = list === this.#sent;
     this.bytes += task.weight;
-    this.#byUuid.set(mapKey(uuid), task);
+    this.#byUuid.add(task, hash);
     list.append(task);
     return task;
   }
@@ -255,7 +264,7 @@ export class TaskTable {
     if (!task.forgettable) this.evicted += 1;
     this.#listOf(task).remove(task);
     this.bytes -= task.weight;
-    this.#byUuid.delete(mapKey(task.uuid));
+    this.#byUuid.delete(task);
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
     this.#lastEvents.clear(task.place);
