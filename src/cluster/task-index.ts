@@ -7,6 +7,8 @@
 /** What it keeps. */
 interface Placed {
   readonly uuid: string;
+  /** Of its uuid, 32 bits; senders must not be able to choose it. */
+  readonly hash: number;
   /** A small number that no other kept task has. */
   readonly place: number;
 }
@@ -20,8 +22,6 @@ export class TaskIndex<Task extends Placed> {
   #slots = new Int32Array(SLOTS_PER_TASK * TASKS_AT_FIRST);
   /** The hash of the task in each slot. */
   #hashes = new Int32Array(SLOTS_PER_TASK * TASKS_AT_FIRST);
-  /** The hash of the task at each place. */
-  #hashOfPlace = new Int32Array(TASKS_AT_FIRST);
   readonly #tasks: Task[] = [];
   #size = 0;
 
@@ -29,7 +29,7 @@ export class TaskIndex<Task extends Placed> {
     return this.#size;
   }
 
-  /** @param hash of the uuid, 32 bits; senders must not be able to choose it */
+  /** @param hash of the uuid */
   find(uuid: string, hash: number): Task | undefined {
     const mask = this.#slots.length - 1;
     for (let at = hash & mask; this.#slots[at] !== 0; at = (at + 1) & mask) {
@@ -41,21 +41,19 @@ export class TaskIndex<Task extends Placed> {
   }
 
   /** Adds a task that is not there. */
-  add(task: Task, hash: number): void {
+  add(task: Task): void {
     this.#size += 1;
     if (this.#size * SLOTS_PER_TASK > this.#slots.length) this.#grow();
-    const { place } = task;
-    if (place >= this.#hashOfPlace.length) this.#hashOfPlace = lengthened(this.#hashOfPlace, place);
-    this.#hashOfPlace[place] = hash;
+    const { place, hash } = task;
     this.#tasks[place] = task;
     this.#put(place + 1, hash);
   }
 
   /** Removes a task that is there, and moves those after it that could not be found any more. */
-  delete({ place }: Task): void {
+  delete({ place, hash: ofTask }: Task): void {
     this.#size -= 1;
     const mask = this.#slots.length - 1;
-    let free = (this.#hashOfPlace[place] ?? 0) & mask;
+    let free = ofTask & mask;
     while (this.#slots[free] !== place + 1) free = (free + 1) & mask;
     for (let at = (free + 1) & mask; this.#slots[at] !== 0; at = (at + 1) & mask) {
       const hash = this.#hashes[at] ?? 0;
@@ -82,10 +80,4 @@ export class TaskIndex<Task extends Placed> {
     this.#hashes = new Int32Array(2 * slots.length);
     for (const [at, slot] of slots.entries()) if (slot !== 0) this.#put(slot, hashes[at] ?? 0);
   }
-}
-
-function lengthened(numbers: Int32Array, index: number): Int32Array<ArrayBuffer> {
-  const longer = new Int32Array(Math.max(index + 1, 2 * numbers.length));
-  longer.set(numbers);
-  return longer;
 }

@@ -120,7 +120,7 @@ export class TaskTable {
       if (left <= 0) return false;
       left -= this.#leastNeeded(listenedMs)?.held === undefined ? 1 : FORGOTTEN_AT_ONCE;
       // A free entry must not keep texts in memory.
-      this.#forgetOne(listenedMs)?.begin('');
+      this.#forgetOne(listenedMs)?.begin('', 0);
     }
     return true;
   }
@@ -216,11 +216,11 @@ export class TaskTable {
   #add(uuid: string, hash: number, listenedMs: number, list: TaskList): Task {
     if (this.size >= this.#tasksMax) this.#forgetOne(listenedMs);
     const task = this.#freeTasks.pop() ?? this.#newTask();
-    task.begin(uuid);
+    task.begin(uuid, hash);
     task.weight = weightOfNew(uuid);
     task.sent = list === this.#sent;
     this.bytes += task.weight;
-    this.#byUuid.add(task, hash);
+    this.#byUuid.add(task);
     list.append(task);
     return task;
   }

@@ -34,6 +34,8 @@ export class Task {
   newer: Task | undefined = undefined;
   /** Its index in the table’s typed arrays. */
   readonly place: number;
+  /** Of its uuid, 32 bits. */
+  hash = 0;
   #marks = 0;
 
   constructor(place: number) {
@@ -89,8 +91,9 @@ export class Task {
   }
 
   /** Resets it to a new task. */
-  begin(uuid: string): void {
+  begin(uuid: string, hash: number): void {
     this.uuid = uuid;
+    this.hash = hash;
     this.name = '';
     this.queue = '';
     this.#marks = 0;

@@ -7,6 +7,7 @@ import { TaskIndex } from '../../src/cluster/task-index.ts';
 
 interface Entry {
   readonly uuid: string;
+  readonly hash: number;
   readonly place: number;
 }
 
@@ -19,9 +20,9 @@ function follow(uuids: readonly string[], hashes: (uuid: string) => number): voi
     const entry = known.get(uuid);
     assert.equal(index.find(uuid, hashes(uuid)), entry);
     if (entry === undefined) {
-      const added = { uuid, place: free.pop() ?? known.size };
+      const added = { uuid, hash: hashes(uuid), place: free.pop() ?? known.size };
       known.set(uuid, added);
-      index.add(added, hashes(uuid));
+      index.add(added);
     } else {
       known.delete(uuid);
       index.delete(entry);
