@@ -14,6 +14,8 @@ const NEXT = 12;
  * four bytes here; an object field takes eight, or twenty-four with fractions.
  */
 const SECONDS = 13;
+/** Of the uuid: where the task is in the index. */
+const HASH = 14;
 const TASKS_AT_FIRST = 1024;
 
 const FNV_OFFSET = 0x811c9dc5;
@@ -76,10 +78,16 @@ export class LastEvents {
     return false;
   }
 
-  /** The place is given to another task. */
-  clear(place: number): void {
+  /** The hash of the uuid of the task at that place. */
+  hash(place: number): number {
+    return this.#numbers[place * NUMBERS_PER_TASK + HASH] ?? 0;
+  }
+
+  /** The place is given to a task whose uuid has that hash, 32 bits without a sign. */
+  begin(place: number, hash: number): void {
+    if (place * NUMBERS_PER_TASK >= this.#numbers.length) this.#grow(place);
     const from = place * NUMBERS_PER_TASK;
-    if (from >= this.#numbers.length) return;
+    this.#numbers[from + HASH] = hash;
     // Slots after the first empty one are empty, and a call of `fill` takes longer.
     for (let at = from; at < from + PRINTS_PER_TASK && this.#numbers[at] !== 0; at += 1)
       this.#numbers[at] = 0;

@@ -7,23 +7,29 @@
 /** What it keeps. */
 interface Placed {
   readonly uuid: string;
-  /** Of its uuid, 32 bits; senders must not be able to choose it. */
-  readonly hash: number;
   /** A small number that no other kept task has. */
   readonly place: number;
 }
 
-const TASKS_AT_FIRST = 1024;
-/** Slots for each task, at least: with fewer, tasks with other hashes are met too often. */
+/** The hashes of the uuids of tasks, 32 bits each; senders must not be able to choose them. */
+interface Hashes {
+  hash(place: number): number;
+}
+
+const SLOTS_AT_FIRST = 2048;
+/** At least: with fewer, too many tasks are in the way of others. */
 const SLOTS_PER_TASK = 2;
 
 export class TaskIndex<Task extends Placed> {
+  readonly #hashes: Hashes;
   /** In each slot the place of a task, plus 1; 0 if it is free. A task is in the first slot from its hash on that was free. */
-  #slots = new Int32Array(SLOTS_PER_TASK * TASKS_AT_FIRST);
-  /** The hash of the task in each slot. */
-  #hashes = new Int32Array(SLOTS_PER_TASK * TASKS_AT_FIRST);
+  #slots = new Int32Array(SLOTS_AT_FIRST);
   readonly #tasks: Task[] = [];
   #size = 0;
+
+  constructor(hashes: Hashes) {
+    this.#hashes = hashes;
+  }
 
   get size(): number {
     return this.#size;
@@ -31,10 +37,15 @@ export class TaskIndex<Task extends Placed> {
 
   /** @param hash of the uuid */
   find(uuid: string, hash: number): Task | undefined {
-    const mask = this.#slots.length - 1;
-    for (let at = hash & mask; this.#slots[at] !== 0; at = (at + 1) & mask) {
-      if (this.#hashes[at] !== hash) continue;
-      const task = this.#tasks[(this.#slots[at] ?? 0) - 1];
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (
+      let at = hash & mask, place = slots[at] ?? 0;
+      place !== 0;
+      at = (at + 1) & mask, place = slots[at] ?? 0
+    ) {
+      if (this.#hashes.hash(place - 1) !== hash) continue;
+      const task = this.#tasks[place - 1];
       if (task?.uuid === uuid) return task;
     }
     return undefined;
@@ -43,41 +54,41 @@ export class TaskIndex<Task extends Placed> {
   /** Adds a task that is not there. */
   add(task: Task): void {
     this.#size += 1;
+    this.#tasks[task.place] = task;
     if (this.#size * SLOTS_PER_TASK > this.#slots.length) this.#grow();
-    const { place, hash } = task;
-    this.#tasks[place] = task;
-    this.#put(place + 1, hash);
+    this.#put(task.place);
   }
 
   /** Removes a task that is there, and moves those after it that could not be found any more. */
-  delete({ place, hash: ofTask }: Task): void {
+  delete({ place: ofTask }: Task): void {
     this.#size -= 1;
-    const mask = this.#slots.length - 1;
-    let free = ofTask & mask;
-    while (this.#slots[free] !== place + 1) free = (free + 1) & mask;
-    for (let at = (free + 1) & mask; this.#slots[at] !== 0; at = (at + 1) & mask) {
-      const hash = this.#hashes[at] ?? 0;
-      const isPastFree = ((at - hash) & mask) >= ((at - free) & mask);
-      if (!isPastFree) continue;
-      this.#slots[free] = this.#slots[at] ?? 0;
-      this.#hashes[free] = hash;
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    let free = this.#hashes.hash(ofTask) & mask;
+    while (slots[free] !== ofTask + 1) free = (free + 1) & mask;
+    for (
+      let at = (free + 1) & mask, place = slots[at] ?? 0;
+      place !== 0;
+      at = (at + 1) & mask, place = slots[at] ?? 0
+    ) {
+      const first = this.#hashes.hash(place - 1) & mask;
+      if (((at - first) & mask) < ((at - free) & mask)) continue;
+      slots[free] = place;
       free = at;
     }
-    this.#slots[free] = 0;
+    slots[free] = 0;
   }
 
-  #put(slot: number, hash: number): void {
+  #put(place: number): void {
     const mask = this.#slots.length - 1;
-    let at = hash & mask;
+    let at = this.#hashes.hash(place) & mask;
     while (this.#slots[at] !== 0) at = (at + 1) & mask;
-    this.#slots[at] = slot;
-    this.#hashes[at] = hash;
+    this.#slots[at] = place + 1;
   }
 
   #grow(): void {
-    const [slots, hashes] = [this.#slots, this.#hashes];
+    const slots = this.#slots;
     this.#slots = new Int32Array(2 * slots.length);
-    this.#hashes = new Int32Array(2 * slots.length);
-    for (const [at, slot] of slots.entries()) if (slot !== 0) this.#put(slot, hashes[at] ?? 0);
+    for (const place of slots) if (place !== 0) this.#put(place - 1);
   }
 }

@@ -34,12 +34,12 @@ export class TaskTable {
   readonly #hashSeed: number | undefined;
   readonly #onForget: (task: Task) => void;
   readonly #finished: FinishedRuns | undefined;
-  readonly #byUuid = new TaskIndex<Task>();
   /** Unfinished tasks: those only sent, and those that a worker has received, the one without a new run for longest first. */
   readonly #sent = new TaskList();
   readonly #received = new TaskList();
   readonly #forgettable = new TaskList();
   readonly #lastEvents: LastEvents;
+  readonly #byUuid: TaskIndex<Task>;
   /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
@@ -70,6 +70,7 @@ export class TaskTable {
     this.#hashSeed = hashSeed;
     this.#finished = finished;
     this.#lastEvents = new LastEvents(tasksMax);
+    this.#byUuid = new TaskIndex(this.#lastEvents);
   }
 
   /** Tasks remembered. */
@@ -120,7 +121,7 @@ export class TaskTable {
       if (left <= 0) return false;
       left -= this.#leastNeeded(listenedMs)?.held === undefined ? 1 : FORGOTTEN_AT_ONCE;
       // A free entry must not keep texts in memory.
-      this.#forgetOne(listenedMs)?.begin('', 0);
+      this.#forgetOne(listenedMs)?.begin('');
     }
     return true;
   }
@@ -207,7 +208,7 @@ export class TaskTable {
 
   #find(uuid: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
-    const hash = hashOf(uuid, this.#hashSeed);
+    const hash = hashOf(uuid, this.#hashSeed) >>> 0;
     const task = this.#byUuid.find(uuid, hash) ?? this.#add(uuid, hash, listenedMs, list);
     this.noteEvent(task, listenedMs);
     return task;
@@ -216,10 +217,11 @@ export class TaskTable {
   #add(uuid: string, hash: number, listenedMs: number, list: TaskList): Task {
     if (this.size >= this.#tasksMax) this.#forgetOne(listenedMs);
     const task = this.#freeTasks.pop() ?? this.#newTask();
-    task.begin(uuid, hash);
+    task.begin(uuid);
     task.weight = weightOfNew(uuid);
     task.sent = list === this.#sent;
     this.bytes += task.weight;
+    this.#lastEvents.begin(task.place, hash);
     this.#byUuid.add(task);
     list.append(task);
     return task;
@@ -267,7 +269,6 @@ export class TaskTable {
     this.#byUuid.delete(task);
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
-    this.#lastEvents.clear(task.place);
     this.#freeTasks.push(task);
     return task;
   }

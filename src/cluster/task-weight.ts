@@ -17,13 +17,13 @@ const BYTES_AT_LEAST = 1_048_576;
 /** The entry itself with its fingerprints, which is reused for the next task. */
 export const ENTRY_BYTES = 180;
 
-/** In the map by uuid, which doubles when it is full. */
-const MAP_ENTRY_BYTES = 64;
+/** In the index by uuid, which doubles when it is full. */
+const INDEX_BYTES = 64;
 /** Including its numbers and its identity. */
 const RUN_BYTES = 240;
 const SENDING_BYTES = 190;
 const TEXT_BYTES = 24;
-const BARE_BYTES = MAP_ENTRY_BYTES + 3 * TEXT_BYTES;
+const BARE_BYTES = INDEX_BYTES + 3 * TEXT_BYTES;
 
 /** The bound in bytes of a table for this many tasks. */
 export function bytesFor(tasks: number): number {

@@ -34,8 +34,6 @@ export class Task {
   newer: Task | undefined = undefined;
   /** Its index in the table’s typed arrays. */
   readonly place: number;
-  /** Of its uuid, 32 bits. */
-  hash = 0;
   #marks = 0;
 
   constructor(place: number) {
@@ -91,9 +89,8 @@ export class Task {
   }
 
   /** Resets it to a new task. */
-  begin(uuid: string, hash: number): void {
+  begin(uuid: string): void {
     this.uuid = uuid;
-    this.hash = hash;
     this.name = '';
     this.queue = '';
     this.#marks = 0;

@@ -17,8 +17,9 @@ test('an event is a duplicate if it is among the last twelve of its task, and of
 test('another task at the same place has no events', () => {
   const prints = new LastEvents(1_000);
   assert.ok(!prints.isRepeat(7, 1));
-  prints.clear(7);
-  prints.clear(999);
+  prints.begin(7, 4_294_967_295);
+  assert.equal(prints.hash(7), 4_294_967_295);
+  prints.begin(999, 0);
   assert.ok(!prints.isRepeat(7, 1));
 });
 
