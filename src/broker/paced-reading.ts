@@ -68,6 +68,16 @@ class ReadingBudget {
 
 const budget = new ReadingBudget();
 
+/**
+ * Paces a reader that gets all messages of a chunk at once, and keeps those for which there is no time.
+ * @param resume called in the next turn after the time was up
+ * @returns whether there is time for one more message
+ */
+export function paceMessages(resume: () => void): () => boolean {
+  const reader: Reader = { turn: -1, untilMs: 0, readIn: -1, resume };
+  return () => budget.mayRead(reader, performance.now());
+}
+
 /** Follows the reading of one stream. */
 export interface ReadingObserver {
   /** Called before each chunk is handed over; monotonic ms. */

@@ -29,7 +29,7 @@ const BREACHES: readonly (readonly [path: string, text: string, says: RegExp])[]
   [
     'celery/a.ts',
     `import { open } from 'node:fs';`,
-    /imports node:fs: .*belongs in broker\/amqp\/ .*config\/ .*cli\//,
+    /imports node:fs: .*belongs in .*broker\/amqp\/ .*config\/ .*cli\//,
   ],
   ['celery/a.ts', `import fs from 'fs';`, /imports fs: celery\/ is for bytes/],
   ['celery/a.ts', `import * as timers from 'node:timers/promises';`, /imports node:timers\/promises/],

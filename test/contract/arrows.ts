@@ -59,6 +59,14 @@ const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pu
 const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
+    path: 'broker/server/',
+    holds: 'what brokers on a network have in common: addresses, TLS, and whether they are there',
+    types: [],
+    values: ['broker/outcome.ts'],
+    builtins: [...CALCULATING, ...FILES, ...SOCKETS],
+  },
+  {
+    ...NOTHING,
     path: 'broker/amqp/',
     holds: 'sessions on RabbitMQ and others that speak AMQP',
     types: ['broker/'],
@@ -68,9 +76,26 @@ const ROOMS: readonly Room[] = [
       'broker/outcome.ts',
       'broker/paced-reading.ts',
       'broker/pause.ts',
+      'broker/server/',
     ],
     packages: ['amqplib', 'amqplib/*'],
     builtins: [...CALCULATING, ...TIMERS, ...FILES, ...SOCKETS],
+  },
+  {
+    ...NOTHING,
+    path: 'broker/redis/',
+    holds: 'sessions on Redis',
+    types: ['broker/'],
+    values: [
+      'broker/broker-url.ts',
+      'broker/header-limits.ts',
+      'broker/listening-clock.ts',
+      'broker/outcome.ts',
+      'broker/paced-reading.ts',
+      'broker/server/',
+    ],
+    packages: ['ioredis'],
+    builtins: [...CALCULATING, ...TIMERS],
   },
   {
     ...NOTHING,
@@ -84,7 +109,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'broker/',
     holds: 'the session loop and its contract: messages come in',
-    values: ['broker/amqp/', 'broker/recording/'],
+    values: ['broker/amqp/', 'broker/recording/', 'broker/redis/', 'broker/server/'],
     builtins: [...CALCULATING, ...TIMERS, 'stream'],
   },
   {

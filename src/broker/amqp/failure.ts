@@ -5,6 +5,7 @@
 import { reasonOf } from '../../errors.ts';
 import type { NotOpened } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
+import { Refusal } from '../server/refusal.ts';
 
 /** The AMQP reply codes that we act on (AMQP 0-9-1, 1.2). */
 export const REPLY = {
@@ -13,11 +14,6 @@ export const REPLY = {
   NOT_FOUND: 404,
   PRECONDITION_FAILED: 406,
 } as const;
-
-/** The broker refused something; the message says what, and what to do. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-}
 
 /** The reply code with which the broker closed a channel or the connection; undefined for any other error. */
 export function replyCode(error: unknown): number | undefined {

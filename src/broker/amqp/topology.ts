@@ -6,7 +6,13 @@ import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
 import { reasonOf } from '../../errors.ts';
 import type { AmqpSettings } from '../broker.ts';
-import { REPLY, Refusal, replyCode } from './failure.ts';
+import { Refusal } from '../server/refusal.ts';
+import { REPLY, replyCode } from './failure.ts';
+
+/** With the exchange to read from. */
+export interface AmqpTransportSettings extends AmqpSettings {
+  readonly eventExchange: string;
+}
 
 /** A healthy bridge never lags by a minute. */
 const QUEUE_MESSAGE_TTL_MS = 60_000;
@@ -50,7 +56,7 @@ async function declareExchange(model: ChannelModel, exchange: string): Promise<b
 }
 
 /** Declares and binds a queue that the broker deletes with our connection. Rejects with a Refusal or amqplib’s error. */
-export async function bindOwnQueue(channel: Channel, settings: AmqpSettings): Promise<string> {
+export async function bindOwnQueue(channel: Channel, settings: AmqpTransportSettings): Promise<string> {
   const queue = `${settings.eventQueuePrefix}.celery-otel.${randomUUID()}`;
   try {
     await channel.assertQueue(queue, {

@@ -5,7 +5,6 @@
 import type { Channel, ChannelModel } from 'amqplib';
 import { reasonOf } from '../../errors.ts';
 import type {
-  AmqpSettings,
   Deliver,
   Opening,
   RawMessage,
@@ -16,12 +15,13 @@ import type {
 } from '../broker.ts';
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
-import { closeConnection, isListening, openConnection } from './connection.ts';
+import { isListening } from '../server/probe.ts';
+import { closeConnection, openConnection } from './connection.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
-import { bindOwnQueue, ensureExchange } from './topology.ts';
+import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
 
-export function createAmqpTransport(settings: AmqpSettings, listening: ListeningClock): Transport {
+export function createAmqpTransport(settings: AmqpTransportSettings, listening: ListeningClock): Transport {
   return {
     open: async (options) =>
       isAmqp(options.url)
@@ -29,7 +29,7 @@ export function createAmqpTransport(settings: AmqpSettings, listening: Listening
         : { kind: 'unusable', reason: 'not an AMQP address' },
     now: () => listening.wallMs(performance.now(), Date.now()),
     listenedMs: () => listening.listenedMs,
-    reachable: async (url, signal) => isAmqp(url) && isListening(url, signal),
+    reachable: async (url, signal) => isAmqp(url) && isListening({ host: url.host, port: url.port }, signal),
   };
 }
 
@@ -42,7 +42,7 @@ function isAmqp(url: BrokerUrl): url is AmqpUrl {
 /** One session, from connecting to closing. Of several causes that may end it, the first one counts. */
 class AmqpSession implements Session {
   readonly exchange: string;
-  readonly #settings: AmqpSettings;
+  readonly #settings: AmqpTransportSettings;
   readonly #options: SessionOptions;
   readonly #url: AmqpUrl;
   readonly #listening: ListeningClock;
@@ -64,7 +64,12 @@ class AmqpSession implements Session {
   /** The first message may arrive together with the reply to the subscription. It is kept, and reading pauses. */
   #early: RawMessage | undefined;
 
-  constructor(settings: AmqpSettings, options: SessionOptions, url: AmqpUrl, listening: ListeningClock) {
+  constructor(
+    settings: AmqpTransportSettings,
+    options: SessionOptions,
+    url: AmqpUrl,
+    listening: ListeningClock,
+  ) {
     this.exchange = settings.eventExchange;
     this.#settings = settings;
     this.#options = options;

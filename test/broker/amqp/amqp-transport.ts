@@ -1,15 +1,12 @@
 /** AMQP transports for tests, with Celery’s defaults. */
+import type { AmqpTransportSettings } from '../../../src/broker/amqp/topology.ts';
 import { createAmqpTransport } from '../../../src/broker/amqp/transport.ts';
-import type { AmqpSettings, Transport } from '../../../src/broker/broker.ts';
+import type { Transport } from '../../../src/broker/broker.ts';
 import { ListeningClock } from '../../../src/broker/listening-clock.ts';
+import { SETTINGS } from '../broker-settings.ts';
 
-export const AMQP: AmqpSettings = {
-  eventExchange: 'celeryev',
-  eventQueuePrefix: 'celeryev',
-  eventQueueBytesMax: 67_108_864,
-  heartbeatS: 30,
-};
+export const AMQP: AmqpTransportSettings = { eventExchange: SETTINGS.eventExchange, ...SETTINGS.amqp };
 
-export function amqpTransport(settings: Partial<AmqpSettings> = {}): Transport {
+export function amqpTransport(settings: Partial<AmqpTransportSettings> = {}): Transport {
   return createAmqpTransport({ ...AMQP, ...settings }, new ListeningClock());
 }

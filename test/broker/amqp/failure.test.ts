@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { openingFailure, Refusal, replyCode } from '../../../src/broker/amqp/failure.ts';
-import { addressOf, observeSession } from '../observed-session.ts';
+import { openingFailure, replyCode } from '../../../src/broker/amqp/failure.ts';
+import { Refusal } from '../../../src/broker/server/refusal.ts';
+import { addressOf, amqpAddressOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
 
-const URL = addressOf('amqp://u:hunter2@h/shop');
+const URL = amqpAddressOf('amqp://u:hunter2@h/shop');
 
 function coded(message: string, code: string | number): Error {
   return Object.assign(new Error(message), { code });
@@ -43,7 +44,6 @@ const ENDS: readonly (readonly [unknown, string, string | RegExp])[] = [
 
 for (const [error, kind, reason] of ENDS) {
   test(`${error} before a session is ready means ${kind}`, () => {
-    assert.ok(URL.scheme !== 'recording');
     const end = openingFailure(error, URL);
     assert.equal(end.kind, kind);
     assert.ok('reason' in end);

@@ -9,9 +9,9 @@ import { listen } from '../../../src/broker/session-loop.ts';
 import type { SelfEvent } from '../../../src/self/self-event.ts';
 import { freePort } from '../../real/free-port.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
+import { SETTINGS } from '../broker-settings.ts';
 import { Log } from '../log.ts';
 import { startPublisher } from '../publisher.ts';
-import { AMQP } from './amqp-transport.ts';
 
 const CONNECTED_WITHIN_MS = 5000;
 
@@ -28,9 +28,9 @@ function listenTo(t: TestContext, addresses: string) {
   const bodies = new Log<string>();
   const stopping = new AbortController();
   const listener = listen({
-    ...{ connectTimeoutMs: 5000, bodyBytesMax: 2_097_152, amqp: AMQP },
+    ...SETTINGS,
+    ...{ connectTimeoutMs: 5000, bodyBytesMax: 2_097_152 },
     urls: parsed.urls,
-    failoverStrategy: 'round-robin',
     service: 'shop',
     deliver: (message: RawMessage) => bodies.add(String(message.body)),
     tell: (event) => told.add(event),
@@ -94,7 +94,7 @@ async function listenTooEarly(t: TestContext) {
 test('after each broker restart it reconnects within seconds and misses nothing', async (t) => {
   const { listener, told, bodies, connected } = listenTo(t, rabbitmq.url);
   await connected(1);
-  const publishing = publishForever(t, AMQP.eventExchange);
+  const publishing = publishForever(t, SETTINGS.eventExchange);
   await bodies.reaches(20);
 
   for (const [restarts, end] of [rabbitmq.stop, rabbitmq.kill].entries()) {
@@ -130,7 +130,7 @@ test('if the first of two brokers is down, the second is used at once', async (t
     [['unreachable', 0], 'broker-connected'],
   );
   const publisher = await startPublisher(t, rabbitmq.port);
-  await publisher.publish(AMQP.eventExchange, [
+  await publisher.publish(SETTINGS.eventExchange, [
     {
       routingKey: 'worker.online',
       contentType: '',

@@ -1,0 +1,166 @@
+/**
+ * Splits the address of a broker by kombu’s rules, which differ from those of WHATWG URLs: everything after the first slash
+ * is the path, percent-decoded once, and TLS is set by query keys. Its errors never quote the address.
+ */
+import { isIPv6 } from 'node:net';
+import { unescape as percentDecoded } from 'node:querystring';
+import { failed, type Outcome } from '../outcome.ts';
+
+/**
+ * TLS settings from kombu’s `ssl_*` query keys or Celery’s `broker_use_ssl`. The files are read with each connection.
+ */
+export interface BrokerTls {
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+  /** false only if set explicitly (`ssl_cert_reqs=none`). */
+  readonly verify: boolean;
+  /** Whether the certificate must be for the host; false only if set explicitly (`ssl_check_hostname=false`). */
+  readonly checkHost: boolean;
+}
+
+/** The names of Python’s `ssl.CERT_*` as kombu accepts them → whether we verify. For a client, optional means required. */
+export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
+  ['none', false],
+  ['CERT_NONE', false],
+  ['optional', true],
+  ['CERT_OPTIONAL', true],
+  ['required', true],
+  ['CERT_REQUIRED', true],
+]);
+
+/** Python’s booleans as they are written in an address. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+export const TLS_KEYS = ['ssl_cert_reqs', 'ssl_ca_certs', 'ssl_certfile', 'ssl_keyfile'] as const;
+
+/** Letters of any script: the system resolves them. */
+const HOST_NAME = /^[\p{L}\p{N}._-]+$/u;
+
+export interface AddressRules {
+  /** Known query keys. */
+  readonly keys: readonly string[];
+  readonly plainPort: number;
+  readonly tlsPort: number;
+  /** Whether the scheme itself requires TLS; any `ssl_*` key does too. */
+  readonly isSecure: boolean;
+  /** `broker_use_ssl`: also enables TLS; any `ssl_*` key replaces all of it, as in kombu. */
+  readonly useSsl: BrokerTls | undefined;
+}
+
+export interface Address {
+  /** '' if there is none. */
+  readonly username: string;
+  readonly password: string;
+  /** `localhost` if there is none; resolved as in kombu. */
+  readonly host: string;
+  readonly port: number;
+  /** After the first slash. */
+  readonly path: string;
+  readonly keys: ReadonlyMap<string, string>;
+  readonly tls: BrokerTls | undefined;
+}
+
+/** Splits what follows `scheme://`. */
+export function parseAddress(
+  afterScheme: string,
+  rules: AddressRules,
+): Outcome<{ readonly address: Address }> {
+  const [, authority = '', path = '', queryText = ''] =
+    /^([^/?#]*)([^?#]*)(?:\?([^#]*))?/s.exec(afterScheme) ?? [];
+  // An unencoded slash, ? or # in a password ends the authority early; the rest would be shown as the path.
+  if (afterScheme.includes('#') || (path + queryText).includes('@')) {
+    return failed('#, / and ? in a user name or password, and # and @ elsewhere, must be percent-encoded');
+  }
+  const query = parseQuery(queryText, rules.keys);
+  if (!query.ok) return query;
+  const { keys } = query;
+  const secured = tlsOf(keys, rules);
+  if (!secured.ok) return secured;
+  const { tls } = secured;
+  const split = authority.lastIndexOf('@');
+  const place = hostAndPort(authority.slice(split + 1), tls === undefined ? rules.plainPort : rules.tlsPort);
+  if (!place.ok) return place;
+  const { host, port } = place;
+  const credentials = credentialsOf(authority.slice(0, Math.max(split, 0)));
+  return {
+    ok: true,
+    address: { ...credentials, host, port, path: percentDecoded(path.slice(1)), keys, tls },
+  };
+}
+
+/** As in a URL, with IPv6 addresses in brackets. */
+export function shownPlace({ host, port }: Pick<Address, 'host' | 'port'>): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Escapes control characters, since a label appears in log lines; slashes stay readable. */
+export function printable(text: string): string {
+  // UTF-8 replaces lone surrogates, at which encodeURIComponent throws.
+  return encodeURIComponent(Buffer.from(text).toString()).replaceAll('%2F', '/');
+}
+
+export function wholeNumber(text: string, min: number, max: number): number | undefined {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= min && number <= max ? number : undefined;
+}
+
+function credentialsOf(userinfo: string): { username: string; password: string } {
+  const colon = userinfo.indexOf(':');
+  const username = colon === -1 ? userinfo : userinfo.slice(0, colon);
+  const password = colon === -1 ? '' : userinfo.slice(colon + 1);
+  return { username: percentDecoded(username), password: percentDecoded(password) };
+}
+
+function hostAndPort(text: string, defaultPort: number): Outcome<{ host: string; port: number }> {
+  const [, bracketed, bare = '', portText = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(text) ?? [
+    '',
+    undefined,
+    '[',
+  ];
+  const port = portText === '' ? defaultPort : wholeNumber(portText, 1, 65_535);
+  if (port === undefined) return failed('the port must be a whole number from 1 to 65535');
+  const host = percentDecoded(bracketed ?? bare).toLowerCase() || 'localhost';
+  const valid = bracketed === undefined ? HOST_NAME.test(host) : isIPv6(host);
+  if (!valid) return failed('the host is malformed; an IPv6 address is written in [brackets]');
+  // As in kombu: `localhost` may resolve to ::1 first, where the broker may not listen.
+  return { ok: true, host: host === 'localhost' ? '127.0.0.1' : host, port };
+}
+
+function parseQuery(text: string, known: readonly string[]): Outcome<{ keys: ReadonlyMap<string, string> }> {
+  const keys = new Map<string, string>();
+  for (const pair of text.split('&').filter((part) => part !== '')) {
+    const [, name = '', value = ''] = /^([^=]*)(?:=(.*))?$/s.exec(pair) ?? [];
+    if (!known.includes(name)) return failed(`${shownKey(name)} is not known; known are ${known.join(', ')}`);
+    if (value === '') return failed(`${name} has no value`);
+    keys.set(name, percentDecoded(value.replaceAll('+', ' ')));
+  }
+  return { ok: true, keys };
+}
+
+/** Quotes a name only if it looks like an option: anything else may be part of a password. */
+function shownKey(name: string): string {
+  return /^[a-z_]{1,40}$/i.test(name) ? `the query key ${name}` : 'a query key';
+}
+
+function tlsOf(
+  keys: ReadonlyMap<string, string>,
+  { isSecure, useSsl }: AddressRules,
+): Outcome<{ tls: BrokerTls | undefined }> {
+  if (![...keys.keys()].some((key) => key.startsWith('ssl_'))) {
+    if (useSsl !== undefined || !isSecure) return { ok: true, tls: useSsl };
+  }
+  const verify = VERIFY_BY_CERT_REQS.get(keys.get('ssl_cert_reqs') ?? 'required');
+  if (verify === undefined) return failed('ssl_cert_reqs must be required, optional or none');
+  const checkHost = BOOLEANS.get((keys.get('ssl_check_hostname') ?? 'true').toLowerCase());
+  if (checkHost === undefined) return failed('ssl_check_hostname must be true or false');
+  const [caFile, certFile, keyFile] = [
+    keys.get('ssl_ca_certs'),
+    keys.get('ssl_certfile'),
+    keys.get('ssl_keyfile'),
+  ];
+  return { ok: true, tls: { caFile, certFile, keyFile, verify, checkHost } };
+}

@@ -1,0 +1,33 @@
+/** Reads the TLS files of a broker address, with each connection. It checks nothing in them. */
+import { readFile } from 'node:fs/promises';
+import { reasonOf } from '../../errors.ts';
+import type { BrokerTls } from './address.ts';
+import { Refusal } from './refusal.ts';
+
+/** As Node’s `tls.connect` takes them. */
+export interface TlsOptions {
+  readonly rejectUnauthorized: boolean;
+  readonly checkServerIdentity?: () => undefined;
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
+
+/** @throws Refusal if a file cannot be read; the message names its key */
+export async function tlsOptions(tls: BrokerTls): Promise<TlsOptions> {
+  return {
+    rejectUnauthorized: tls.verify,
+    ...(tls.checkHost ? {} : { checkServerIdentity: () => undefined }),
+    ...(tls.caFile === undefined ? {} : { ca: await readPem('ssl_ca_certs', tls.caFile) }),
+    ...(tls.certFile === undefined ? {} : { cert: await readPem('ssl_certfile', tls.certFile) }),
+    ...(tls.keyFile === undefined ? {} : { key: await readPem('ssl_keyfile', tls.keyFile) }),
+  };
+}
+
+async function readPem(key: string, file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new Refusal(`cannot read ${key}: ${reasonOf(error)}`, { cause: error });
+  }
+}
