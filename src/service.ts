@@ -67,16 +67,16 @@ export interface Service {
 export function startService(options: ServiceOptions): Service {
   const { name, tell, yieldToLoop } = options;
   const stopping = new AbortController();
-  const hashSeed = Math.floor(options.random() * 2 ** 32);
-  const cluster = createCluster({ ...options.cluster, hashSeed }, (observation) => {
+  const cluster = createCluster({ ...options.cluster, hashSeed: seedOf(options) }, (observation) => {
     recorder.record(observation);
     reportObservation(options, observation);
   });
   const missing = new MissingEvents(options.quietMs ?? QUIET_MS);
-  const ready = readiness(() => {
+  const gap = (): void => {
     cluster.gap();
     missing.gap();
-  });
+  };
+  const ready = readiness(gap);
 
   const recorder = createRecorder(
     options.meter,
@@ -92,6 +92,7 @@ export function startService(options: ServiceOptions): Service {
       bodyBytesMax: BODY_LIMITS.body.max,
       deliver: receiver(options, cluster, missing),
       ready: ready.note,
+      missed: gap,
       between: () => runYielding(yieldToLoop, cluster.drain()),
       tell,
       random: options.random,
@@ -124,6 +125,11 @@ export function startService(options: ServiceOptions): Service {
     },
     close: () => recorder.close(),
   };
+}
+
+/** 32 bits that no sender knows. */
+function seedOf({ random }: ServiceOptions): number {
+  return Math.floor(random() * 2 ** 32);
 }
 
 /** Reports observations about the measurement itself. */
@@ -210,7 +216,7 @@ function looker(
 ): Service['look'] {
   // A recording has its own time, and its user knows its content.
   if (broker.urls.some(({ scheme }) => scheme === 'recording')) return () => {};
-  const { eventExchange: exchange } = broker.amqp;
+  const { eventExchange: exchange } = broker;
   return () => {
     for (const finding of missing.check(listener.listenedMs())) {
       tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });

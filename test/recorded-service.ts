@@ -42,9 +42,16 @@ export function recordedService(
   return serviceAt(name, `recording:${recording(t, events)}?speed=${speed}`);
 }
 
-/** As {@link recordedService}, with any broker. */
-export function serviceAt(name: string, brokerUrl: string): BridgeService {
-  const loaded = loadConfig({ argv: [], env: { CELERY_BROKER_URL: brokerUrl, OTEL_SERVICE_NAME: name } });
+/** As {@link recordedService}, with any broker. @param env further variables */
+export function serviceAt(
+  name: string,
+  brokerUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): BridgeService {
+  const loaded = loadConfig({
+    argv: [],
+    env: { ...env, CELERY_BROKER_URL: brokerUrl, OTEL_SERVICE_NAME: name },
+  });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   return loaded.config.services[0];
 }

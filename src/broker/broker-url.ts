@@ -3,10 +3,15 @@
  * only the `label` of an address may reach a log line or an error, and a reason quotes only the scheme and the name of a
  * query key.
  */
-import { type AmqpUrl, type BrokerTls, parseAmqpUrl } from './amqp/url.ts';
-import { failed, type Outcome } from './outcome.ts';
 
-export { type AmqpUrl, type BrokerTls, VERIFY_BY_CERT_REQS } from './amqp/url.ts';
+import { type AmqpUrl, parseAmqpUrl } from './amqp/url.ts';
+import { failed, type Outcome } from './outcome.ts';
+import { parseRedisSocketUrl, parseRedisUrl, parseSentinelUrls, type RedisUrl } from './redis/url.ts';
+import type { AddressRules, BrokerTls } from './server/address.ts';
+
+export type { AmqpUrl } from './amqp/url.ts';
+export type { RedisUrl } from './redis/url.ts';
+export { type BrokerTls, VERIFY_BY_CERT_REQS } from './server/address.ts';
 
 /** A file of recorded messages to replay. */
 export interface RecordingUrl {
@@ -17,32 +22,61 @@ export interface RecordingUrl {
   readonly label: string;
 }
 
-export type BrokerUrl = AmqpUrl | RecordingUrl;
+export type BrokerUrl = AmqpUrl | RedisUrl | RecordingUrl;
 
 export type BrokerUrls = readonly [BrokerUrl, ...BrokerUrl[]];
+
+type Parsed = Outcome<{ readonly url: BrokerUrl }>;
+
+/** What follows the scheme and `//`, to an address. */
+type Parse = (rest: string, rules: Pick<AddressRules, 'isSecure' | 'useSsl'>) => Parsed;
+
+/** The schemes of one server; sentinels are several. */
+const PARSERS: ReadonlyMap<string, Parse> = new Map<string, Parse>([
+  ['amqp', parseAmqpUrl],
+  ['pyamqp', parseAmqpUrl],
+  ['amqps', parseAmqpUrl],
+  ['redis', parseRedisUrl],
+  ['rediss', parseRedisUrl],
+  ['redis+socket', parseRedisSocketUrl],
+]);
+
+/** Of these, the ones that require TLS. */
+const SECURE: ReadonlySet<string> = new Set(['amqps', 'rediss']);
 
 /** Schemes that kombu supports and we do not: the error says so, so that nobody looks for a typo. */
 const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
   (
-    'redis rediss sentinel redis+socket redis+cluster valkey librabbitmq sqs gcpubsub azureservicebus ' +
-    'azurestoragequeues confluentkafka mongodb sqla sqlalchemy pgmq zookeeper consul etcd qpid slmq pyro ' +
-    'filesystem memory'
+    'valkey librabbitmq sqs gcpubsub azureservicebus azurestoragequeues confluentkafka mongodb sqla ' +
+    'sqlalchemy pgmq zookeeper consul etcd qpid slmq pyro filesystem memory'
   ).split(' '),
 );
 
-const EXPECTED = 'expected amqp://, amqps://, pyamqp:// or recording:FILE';
+const CLUSTER_SCHEMES: ReadonlySet<string> = new Set(['redis+cluster', 'rediscluster', 'redisscluster']);
+
+/** What to do about a Redis Cluster. */
+export const NO_CLUSTER =
+  'a Redis Cluster cannot be a broker of Celery; use the address of a server that is not in cluster mode, or of its sentinels';
+
+const EXPECTED =
+  'expected amqp://, amqps://, pyamqp://, redis://, rediss://, redis+socket://, sentinel:// or recording:FILE';
 
 /**
- * Parses one address, or several as `a;b` for failover.
+ * Parses one address, or several as `a;b` for failover; those of sentinels are one address together.
  * The grammar is kombu's, plus `recording:FILE[?speed=N]` with N a positive number or `max`.
- * @param tls `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
+ * @param useSsl `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
  */
-export function parseBrokerUrls(text: string, tls?: BrokerTls): Outcome<{ readonly urls: BrokerUrls }> {
-  const entries = text.split(';');
+export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Outcome<{ readonly urls: BrokerUrls }> {
+  const entries = text.split(';').map((entry) => entry.trim());
+  const sentinels = entries.flatMap((entry) => /^sentinel:\/\/(.*)$/isu.exec(entry)?.[1] ?? []);
   const urls: BrokerUrl[] = [];
   for (const [index, entry] of entries.entries()) {
-    const parsed = parseBrokerUrl(entry.trim(), tls);
-    const where = entries.length > 1 ? `address ${index + 1} of ${entries.length}: ` : '';
+    const isSentinel = /^sentinel:\/\//iu.test(entry);
+    if (isSentinel && urls.some(({ scheme }) => scheme === 'sentinel')) continue;
+    const parsed = isSentinel
+      ? parseSentinelUrls(sentinels, { isSecure: false, useSsl })
+      : parseBrokerUrl(entry, useSsl);
+    const where = entries.length > 1 && !isSentinel ? `address ${index + 1} of ${entries.length}: ` : '';
     if (!parsed.ok) return failed(where + parsed.reason);
     if (parsed.url.scheme === 'recording' && entries.length > 1) {
       return failed(`${where}a recording must be the only address`);
@@ -53,7 +87,7 @@ export function parseBrokerUrls(text: string, tls?: BrokerTls): Outcome<{ readon
   return first === undefined ? failed('the broker address is empty') : { ok: true, urls: [first, ...others] };
 }
 
-function parseBrokerUrl(text: string, tls: BrokerTls | undefined): Outcome<{ readonly url: BrokerUrl }> {
+function parseBrokerUrl(text: string, useSsl: BrokerTls | undefined): Parsed {
   if (text === '') return failed('the broker address is empty');
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1];
   if (scheme === undefined) return failed(`there is no scheme; ${EXPECTED}`);
@@ -62,9 +96,10 @@ function parseBrokerUrl(text: string, tls: BrokerTls | undefined): Outcome<{ rea
   if (name === 'recording') return parseRecordingUrl(rest);
   // Without slashes it is probably `host:5672` or `user:password@host`: quote nothing.
   if (!rest.startsWith('//')) return failed(`there is no scheme; ${EXPECTED}`);
-  if (name === 'amqp' || name === 'pyamqp') return parseAmqpUrl(rest.slice(2), false, tls);
-  if (name === 'amqps') return parseAmqpUrl(rest.slice(2), true, tls);
-  return failed(`${name}:// is ${KOMBU_SCHEMES.has(name) ? 'not supported yet' : 'not known'}; ${EXPECTED}`);
+  if (CLUSTER_SCHEMES.has(name)) return failed(NO_CLUSTER);
+  const parse = PARSERS.get(name);
+  if (parse !== undefined) return parse(rest.slice(2), { isSecure: SECURE.has(name), useSsl });
+  return failed(`${name}:// is ${KOMBU_SCHEMES.has(name) ? 'not supported' : 'not known'}; ${EXPECTED}`);
 }
 
 function parseRecordingUrl(rest: string): Outcome<{ readonly url: RecordingUrl }> {

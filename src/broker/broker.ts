@@ -2,7 +2,9 @@
  * The contract between a transport and the rest: what a message is, how a session runs and why it ends. Types only; it
  * knows nothing of Celery's event bodies.
  */
+
 import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
+import type { BrokerTls } from './server/address.ts';
 
 /** One message as the broker delivered it; its body is not decoded yet. */
 export interface RawMessage {
@@ -67,19 +69,44 @@ export interface BrokerSettings {
   readonly urls: BrokerUrls;
   readonly failoverStrategy: FailoverStrategy;
   readonly connectTimeoutMs: number;
+  /** Celery's `event_exchange`, default `celeryev`. */
+  readonly eventExchange: string;
   readonly amqp: AmqpSettings;
+  readonly redis: RedisSettings;
 }
 
 /** Settings of AMQP brokers only. */
 export interface AmqpSettings {
-  /** Celery's `event_exchange`, default `celeryev`. */
-  readonly eventExchange: string;
   /** Celery's `event_queue_prefix`, default `celeryev`. */
   readonly eventQueuePrefix: string;
   /** Limit of our queue at the broker. */
   readonly eventQueueBytesMax: number;
   /** Proposed to the broker, which may lower it; 0 disables heartbeats. */
   readonly heartbeatS: number;
+}
+
+/** Settings of Redis only, called as the transport options of kombu (transport/redis.py). */
+export interface RedisSettings {
+  /** The name by which sentinels know the master; '' without sentinels. */
+  readonly masterName: string;
+  /** For the sentinels themselves, as `sentinel_kwargs`. */
+  readonly sentinel: {
+    readonly username: string | undefined;
+    readonly password: string | undefined;
+    readonly tls: BrokerTls | undefined;
+  };
+  /** Before the name of each key and channel. */
+  readonly globalKeyprefix: string;
+  /** Before the name of each channel; `{db}` stands for the number of the database. */
+  readonly fanoutPrefix: string;
+  /** Whether the name of a channel ends with the routing key. */
+  readonly fanoutPatterns: boolean;
+  /** Shown in the server’s list of clients. */
+  readonly clientName: string;
+  readonly socketKeepalive: boolean;
+  /** A connection is dead if nothing has arrived for both together, although the server was asked. */
+  readonly healthCheckIntervalMs: number;
+  readonly socketTimeoutMs: number;
 }
 
 /** What one session needs. */
@@ -92,6 +119,8 @@ export interface SessionOptions {
   readonly onExchangeDeclared: (exchange: string) => void;
   /** Called if the broker takes nobody’s messages, in an alarm, or not ours, without permission. */
   readonly onPublishFailed: (kind: 'publish-blocked' | 'publish-refused', reason: string) => void;
+  /** Called if messages were dropped unread, since they arrived faster than they can be read. */
+  readonly onShed: (messages: number) => void;
   /** Ends the session, or the attempt to open it. */
   readonly signal: AbortSignal;
 }

@@ -28,6 +28,8 @@ export interface ListenOptions extends BrokerSettings {
   readonly signal: AbortSignal;
   /** Called each time a session has opened. */
   readonly ready?: () => void;
+  /** Called if messages were dropped during a session. */
+  readonly missed?: () => void;
   /** Called and awaited between two sessions: no message arrives meanwhile. */
   readonly between?: () => Promise<void>;
   /** For tests; by default all transports. */
@@ -115,6 +117,10 @@ class SessionLoop {
         onExchangeDeclared: (exchange) =>
           tell({ kind: 'exchange-made', service, broker: url.label, exchange }),
         onPublishFailed: (kind, reason) => tell({ kind, service, broker: url.label, reason }),
+        onShed: (count) => {
+          tell({ kind: 'input-dropped', service, ...SHED, count, detail: `${count} messages` });
+          this.#options.missed?.();
+        },
       });
       if (opening.kind !== 'opened') return opening;
       this.#becameReady(attempt, opening.session.exchange);
@@ -203,6 +209,8 @@ class SessionLoop {
     return reason;
   }
 }
+
+const SHED = { reason: 'arrived-too-fast', intentional: false } as const;
 
 const END_REASONS = { stopped: 'stopped', finished: 'there are no more messages' } as const;
 

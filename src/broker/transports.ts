@@ -4,12 +4,25 @@ import type { BrokerSettings, Transport } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import type { ListeningClock } from './listening-clock.ts';
 import { createRecordingTransport } from './recording/transport.ts';
+import { createRedisTransport } from './redis/transport.ts';
 
 type CreateTransport = (settings: BrokerSettings, listening: ListeningClock) => Transport;
 
 /** Each listener creates its own transports, since a replay has its own clock; live ones share the listener’s. */
 export type Transports = Readonly<Record<BrokerUrl['scheme'], CreateTransport>>;
 
-const amqp: CreateTransport = (settings, listening) => createAmqpTransport(settings.amqp, listening);
+const amqp: CreateTransport = ({ eventExchange, amqp: settings }, listening) =>
+  createAmqpTransport({ eventExchange, ...settings }, listening);
 
-export const TRANSPORTS: Transports = { amqp, amqps: amqp, recording: createRecordingTransport };
+const redis: CreateTransport = ({ eventExchange, redis: settings }, listening) =>
+  createRedisTransport({ eventExchange, ...settings }, listening);
+
+export const TRANSPORTS: Transports = {
+  amqp,
+  amqps: amqp,
+  redis,
+  rediss: redis,
+  'redis+socket': redis,
+  sentinel: redis,
+  recording: createRecordingTransport,
+};

@@ -14,7 +14,7 @@ export const REJECTION_REASONS = {
   'empty-batch': 'A list without events, as Celery up to 5.6 sometimes sends it.',
   'unknown-type': 'An event type that is not one of Celery’s own: a custom event.',
   'undecodable-headers':
-    'The headers of the message are malformed, nested deeper than 64, or more than 1,000. Without them it is not known how to read the body.',
+    'The headers of the message (on Redis: its envelope) are malformed, nested deeper than 64, or more than 1,000. Without them it is not known how to read the body.',
   'body-too-large': `The body exceeds ${body.max / 1024 / 1024} MiB, or ${compressed.max / 1024} KiB where it is compressed; or it exceeds ${kept.max / 1024 / 1024} MiB with its long strings shortened.`,
   'expands-too-far': 'A compressed body expands too far; Celery compresses none.',
   'decompression-too-costly':
@@ -35,6 +35,13 @@ export const REJECTION_REASONS = {
   'missing-hostname': 'An event without a usable hostname.',
   'missing-uuid': 'A task event without a usable uuid.',
   'bad-timestamp': 'An event whose timestamp is not a plausible time.',
+} as const;
+
+/** With the reasons why messages are dropped before they are decoded. */
+export const DROP_REASONS = {
+  ...REJECTION_REASONS,
+  'arrived-too-fast':
+    'On Redis: messages arrived faster than they could be read, and were dropped before the server would have disconnected us.',
 } as const;
 
 export type RejectionReason = keyof typeof REJECTION_REASONS;

@@ -78,7 +78,7 @@ function record(instruments: Instruments<Table>, event: SelfEvent): void {
   const { service } = event;
   switch (event.kind) {
     case 'input-dropped':
-      add('celery_otel.input.dropped', [service, event.reason, event.intentional]);
+      add('celery_otel.input.dropped', [service, event.reason, event.intentional], event.count);
       break;
     case 'field-implausible':
       add('celery_otel.fields.implausible', [service, event.field]);

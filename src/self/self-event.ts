@@ -50,6 +50,8 @@ interface Facts {
     readonly reason: string;
     readonly intentional: boolean;
     readonly detail: string;
+    /** How many, if more than one. */
+    readonly count?: number;
   };
   /** A field of an event has an implausible value and was ignored; the event is counted. */
   'field-implausible': {

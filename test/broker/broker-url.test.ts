@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type AmqpUrl, type BrokerUrls, parseBrokerUrls } from '../../src/broker/broker-url.ts';
+import {
+  type AmqpUrl,
+  type BrokerUrls,
+  parseBrokerUrls,
+  type RedisUrl,
+} from '../../src/broker/broker-url.ts';
 
 function parsed(text: string): BrokerUrls {
   const outcome = parseBrokerUrls(text);
@@ -12,7 +17,14 @@ function parsed(text: string): BrokerUrls {
 
 function amqp(text: string): AmqpUrl {
   const [url] = parsed(text);
-  assert.ok(url.scheme !== 'recording');
+  assert.ok('vhost' in url);
+  return url;
+}
+
+function redis(text: string): RedisUrl {
+  const [url, ...others] = parsed(text);
+  assert.ok('db' in url);
+  assert.deepEqual(others, []);
   return url;
 }
 
@@ -71,8 +83,139 @@ for (const [text, expected] of ADDRESSES) {
   });
 }
 
+const DATABASES: readonly (readonly [string, number])[] = [
+  ['redis://h', 0],
+  ['redis://h/', 0],
+  ['redis://h//', 0],
+  ['redis://h/3', 3],
+  ['redis://h//3', 3],
+  ['redis://h/%33', 3],
+  ['redis://h/%2F3', 3],
+  ['redis://h/007', 7],
+  ['redis://h/999999', 999_999],
+  ['rediss://h/15?ssl_cert_reqs=none', 15],
+  ['sentinel://h/2', 2],
+  ['sentinel://h/2;sentinel://g/3', 2],
+  ['sentinel://h;sentinel://g/4', 0],
+  ['redis+socket:///run/redis.sock', 0],
+  ['redis+socket:///run/redis.sock?virtual_host=5', 5],
+  ['redis+socket:///run/redis.sock?virtual_host=/5', 5],
+];
+
+for (const [text, db] of DATABASES) {
+  test(`${text} means the database ${db}`, () => assert.equal(redis(text).db, db));
+}
+
+const server = { scheme: 'redis', username: '', password: '', db: 0, tls: undefined } as const;
+const at = (host: string, port = 6379) => ({ host, port });
+const verified = {
+  caFile: undefined,
+  certFile: undefined,
+  keyFile: undefined,
+  verify: true,
+  checkHost: true,
+};
+const REDIS_ADDRESSES: readonly (readonly [string, Partial<RedisUrl>])[] = [
+  ['redis://', { ...server, at: at('127.0.0.1'), label: 'redis://127.0.0.1:6379/0' }],
+  ['redis://localhost', { ...server, at: at('127.0.0.1') }],
+  ['REDIS://Cache:6380/1', { ...server, at: at('cache', 6380), db: 1, label: 'redis://cache:6380/1' }],
+  ['redis://:pw@h', { ...server, at: at('h'), password: 'pw', label: 'redis://:***@h:6379/0' }],
+  ['redis://u@h', { ...server, at: at('h'), username: 'u', label: 'redis://u@h:6379/0' }],
+  ['redis://u:@h', { ...server, at: at('h'), username: 'u', label: 'redis://u@h:6379/0' }],
+  [
+    'redis://u%40x:p%3A%2F%23%25@h/2',
+    {
+      ...server,
+      at: at('h'),
+      username: 'u@x',
+      password: 'p:/#%',
+      db: 2,
+      label: 'redis://u%40x:***@h:6379/2',
+    },
+  ],
+  ['redis://:p@ss:word@h', { ...server, at: at('h'), password: 'p@ss:word' }],
+  ['redis://[::1]', { ...server, at: at('::1'), label: 'redis://[::1]:6379/0' }],
+  ['redis://:pw@[2001:DB8::2]:6380/1', { at: at('2001:db8::2', 6380), password: 'pw', db: 1 }],
+  ['rediss://h', { ...server, scheme: 'rediss', at: at('h'), tls: verified, label: 'rediss://h:6379/0' }],
+  ['redis://h?ssl_cert_reqs=required', { scheme: 'rediss', at: at('h'), tls: verified }],
+  ['rediss://h?ssl_cert_reqs=none', { tls: { ...verified, verify: false } }],
+  ['rediss://h?ssl_cert_reqs=CERT_NONE', { tls: { ...verified, verify: false } }],
+  ['rediss://h?ssl_check_hostname=false', { tls: { ...verified, checkHost: false } }],
+  ['rediss://h?ssl_check_hostname=True', { tls: verified }],
+  [
+    'rediss://h?ssl_ca_certs=/a/ca.pem&ssl_certfile=b%20c.pem&ssl_keyfile=/k',
+    { tls: { ...verified, caFile: '/a/ca.pem', certFile: 'b c.pem', keyFile: '/k' } },
+  ],
+  [
+    'redis+socket:///run/redis.sock',
+    {
+      ...server,
+      scheme: 'redis+socket',
+      at: '/run/redis.sock',
+      label: 'redis+socket:///run/redis.sock?virtual_host=0',
+    },
+  ],
+  [
+    'redis+socket://u:pw@/run/a%20b.sock?virtual_host=1',
+    {
+      at: '/run/a b.sock',
+      username: 'u',
+      password: 'pw',
+      db: 1,
+      label: 'redis+socket://u:***@/run/a%20b.sock?virtual_host=1',
+    },
+  ],
+  ['sentinel://h', { ...server, scheme: 'sentinel', at: [at('h', 26_379)], label: 'sentinel://h:26379/0' }],
+  [
+    'sentinel://u:one@a:1/1; SENTINEL://v:two@[::2]/2 ;sentinel://c',
+    {
+      ...server,
+      scheme: 'sentinel',
+      at: [at('a', 1), at('::2', 26_379), at('c', 26_379)],
+      username: 'u',
+      password: 'one',
+      db: 1,
+      label: 'sentinel://u:***@a:1,[::2]:26379,c:26379/1',
+    },
+  ],
+  ['sentinel://a?ssl_cert_reqs=required;sentinel://b', { scheme: 'sentinel', tls: verified }],
+];
+
+for (const [text, expected] of REDIS_ADDRESSES) {
+  test(`${text} is parsed as kombu does, but verifies TLS`, () => {
+    const url = redis(text);
+    assert.deepEqual({ ...url, ...expected }, url);
+  });
+}
+
+test('sentinels are one address, wherever they are in the list', () => {
+  assert.deepEqual(
+    parsed('redis://a;sentinel://b;amqp://c;sentinel://d').map(({ label }) => label),
+    ['redis://a:6379/0', 'sentinel://b:26379,d:26379/0', 'amqp://guest:***@c:5672//'],
+  );
+});
+
+test('broker_use_ssl applies to Redis without changing its port, but not to a Unix socket', () => {
+  const setting = { ...verified, caFile: '/ca.pem' };
+  const outcome = parseBrokerUrls(
+    'redis://a;rediss://b:1;redis://c?ssl_cert_reqs=none;sentinel://d;redis+socket:///e',
+    setting,
+  );
+  assert.ok(outcome.ok);
+  assert.deepEqual(
+    outcome.urls.map((url) => ('db' in url ? [url.scheme, url.at, url.tls] : [])),
+    [
+      ['rediss', at('a'), setting],
+      ['rediss', at('b', 1), setting],
+      ['rediss', at('c'), { ...verified, verify: false }],
+      ['sentinel', [at('d', 26_379)], setting],
+      ['redis+socket', '/e', undefined],
+    ],
+  );
+});
+
 test('TLS verifies the server unless the address explicitly disables it', () => {
-  const none = { caFile: undefined, certFile: undefined, keyFile: undefined };
+  const none = { caFile: undefined, certFile: undefined, keyFile: undefined, checkHost: true };
   assert.deepEqual(amqp('amqps://h').tls, { ...none, verify: true });
   for (const reqs of ['none', 'CERT_NONE']) {
     assert.deepEqual(amqp(`amqps://h?ssl_cert_reqs=${reqs}`).tls, { ...none, verify: false });
@@ -86,22 +229,33 @@ test('TLS verifies the server unless the address explicitly disables it', () => 
     certFile: 'b c.pem',
     keyFile: '/k',
     verify: true,
+    checkHost: true,
   });
 });
 
 test('broker_use_ssl applies to addresses without ssl_ keys, and sets the TLS port', () => {
-  const setting = { caFile: '/ca.pem', certFile: undefined, keyFile: undefined, verify: true };
+  const setting = {
+    caFile: '/ca.pem',
+    certFile: undefined,
+    keyFile: undefined,
+    verify: true,
+    checkHost: true,
+  };
   const outcome = parseBrokerUrls(
     'amqp://a;amqp://b:1;amqps://c;amqp://d?ssl_cert_reqs=none;amqp://e?heartbeat=5',
     setting,
   );
   assert.ok(outcome.ok);
-  const urls = outcome.urls.map((url) => (url.scheme === 'recording' ? [] : [url.scheme, url.port, url.tls]));
+  const urls = outcome.urls.map((url) => ('vhost' in url ? [url.scheme, url.port, url.tls] : []));
   assert.deepEqual(urls, [
     ['amqps', 5671, setting],
     ['amqps', 1, setting],
     ['amqps', 5671, setting],
-    ['amqps', 5671, { caFile: undefined, certFile: undefined, keyFile: undefined, verify: false }],
+    [
+      'amqps',
+      5671,
+      { caFile: undefined, certFile: undefined, keyFile: undefined, verify: false, checkHost: true },
+    ],
     ['amqps', 5671, setting],
   ]);
   const recording = parseBrokerUrls('recording:a.ndjson', setting);
@@ -132,10 +286,46 @@ const REASONS: readonly (readonly [string, RegExp])[] = [
   ['amqp://a;', /^address 2 of 2: .*is empty/],
   ['localhost:5672', /no scheme/],
   ['rabbit', /no scheme/],
-  ['redis://:secret@h/0', /^redis:\/\/ is not supported yet/],
-  ['rediss://h', /^rediss:\/\/ is not supported yet/],
-  ['sentinel://h;sentinel://g', /^address 1 of 2: sentinel:\/\/ is not supported yet/],
-  ['sqs://', /^sqs:\/\/ is not supported yet/],
+  ['sqs://', /^sqs:\/\/ is not supported; expected amqp:\/\//],
+  ['valkey://h', /^valkey:\/\/ is not supported; expected .*redis:\/\//],
+  ['redis://h;Valkey://:secret@h', /^address 2 of 2: valkey:\/\/ is not supported/],
+  ['rediscluster://h', /^a Redis Cluster cannot be a broker of Celery; use the address/],
+  ['redis+cluster://h', /^a Redis Cluster cannot be/],
+  ['redisscluster://h', /^a Redis Cluster cannot be/],
+  ['redis:h', /no scheme/],
+  ['redis+unix:///x', /^redis\+unix:\/\/ is not known/],
+  ['redis://h/x', /database after the slash must be a number/],
+  ['redis://h/-1', /database/],
+  ['redis://h/1.5', /database/],
+  ['redis://h/3/', /database/],
+  ['redis://h///3', /database/],
+  ['redis://h/1e3', /database/],
+  ['redis://h/1234567', /database/],
+  ['redis://h/٣', /database/],
+  ['redis://h/0#x', /percent-encoded/],
+  ['redis://h:0', /port/],
+  ['redis://h:70000', /port/],
+  ['redis://::1', /port|host/],
+  ['redis://h?virtual_host=1', /the query key virtual_host is not known; known are ssl_cert_reqs/],
+  ['redis://h?heartbeat=1', /the query key heartbeat is not known/],
+  ['redis://h?socket_timeout=1', /the query key socket_timeout is not known/],
+  ['rediss://h?ssl_cert_reqs=maybe', /ssl_cert_reqs must be/],
+  ['rediss://h?ssl_check_hostname=1', /ssl_check_hostname must be true or false/],
+  ['rediss://h?ssl_keyfile=', /ssl_keyfile has no value/],
+  ['redis+socket://', /three slashes: redis\+socket:\/\/\/path/],
+  ['redis+socket:///', /three slashes/],
+  ['redis+socket://run/redis.sock', /three slashes/],
+  ['redis+socket://:pw@run/redis.sock', /three slashes/],
+  ['redis+socket:///s?virtual_host=x', /database/],
+  [
+    'redis+socket:///s?ssl_cert_reqs=none',
+    /the query key ssl_cert_reqs is not known; known are virtual_host/,
+  ],
+  ['sentinel://a;sentinel://b:x', /^sentinel 2 of 2: the port/],
+  ['sentinel://a/x', /database/],
+  ['sentinel://a;', /^address 2 of 2: .*is empty/],
+  ['sentinel://a?master_name=m', /the query key master_name is not known/],
+  ['recording:f;sentinel://a', /^address 1 of 2: a recording must be the only address/],
   ['ampq://h', /^ampq:\/\/ is not known/],
   ['amqp://h:0', /port/],
   ['amqp://h:65536', /port/],
@@ -182,12 +372,28 @@ test('no label or reason contains a password, however malformed the address is',
       'amqp://u:',
       'amqps://u:',
       'redis://:',
+      'redis://u:',
+      'rediss://u:',
+      'redis+socket://:',
+      'sentinel://a;sentinel://u:',
+      'sentinel://u:',
+      'valkey://:',
+      'rediscluster://:',
       'u:',
       'amqp:/u:',
       'amqp://a;amqp://u:',
       '://u:',
     ]) {
-      for (const end of ['@h', '@h:x', '@h//', '@h/v?heartbeat=x', '@h/v?what=1', '@h/v#']) {
+      for (const end of [
+        '@h',
+        '@h:x',
+        '@h//',
+        '@h/v?heartbeat=x',
+        '@h/v?what=1',
+        '@h/v#',
+        '@h/3',
+        '@/s?virtual_host=1',
+      ]) {
         const text = `${start}${secret}${end}`;
         const outcome = parseBrokerUrls(text);
         const shown = outcome.ok ? outcome.urls.map((url) => url.label).join() : outcome.reason;
@@ -203,6 +409,9 @@ test('any text gives an outcome, and a label has no control characters', () => {
   const pieces = fc.constantFrom(
     'amqp://',
     'amqps://',
+    'redis://',
+    'redis+socket://',
+    'sentinel://',
     '@',
     ':',
     '/',
@@ -224,6 +433,9 @@ test('any text gives an outcome, and a label has no control characters', () => {
       fc.oneof(
         text,
         text.map((rest) => `amqp://${rest}`),
+        text.map((rest) => `redis://${rest}`),
+        text.map((rest) => `redis+socket://${rest}`),
+        text.map((rest) => `sentinel://${rest}`),
       ),
       (given) => {
         const outcome = parseBrokerUrls(given);
@@ -244,6 +456,8 @@ test('percent-encoded parts are decoded', () => {
       const [u, p, v] = [username, password, vhost].map(encodeURIComponent);
       const url = amqp(`amqp://${u}:${p}@h/${v}`);
       assert.deepEqual([url.username, url.password, url.vhost], [username, password, vhost]);
+      const { username: user, password: secret, at: socket } = redis(`redis+socket://${u}:${p}@/${v}`);
+      assert.deepEqual([user, secret, socket], [username, password, `/${vhost}`]);
     }),
   );
 });

@@ -8,7 +8,7 @@ import type {
   SessionOptions,
   Transport,
 } from '../../src/broker/broker.ts';
-import { type BrokerUrl, parseBrokerUrls } from '../../src/broker/broker-url.ts';
+import { type AmqpUrl, type BrokerUrl, parseBrokerUrls } from '../../src/broker/broker-url.ts';
 import { Log } from './log.ts';
 
 export interface ObservedSession {
@@ -40,6 +40,7 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
       bodyBytesMax: 2_097_152,
       onExchangeDeclared: () => undefined,
       onPublishFailed: () => undefined,
+      onShed: () => undefined,
       signal: stopping.signal,
       ...options,
     });
@@ -77,4 +78,10 @@ export function addressOf(text: string): BrokerUrl {
   const parsed = parseBrokerUrls(text);
   if (!parsed.ok) throw new Error(parsed.reason);
   return parsed.urls[0];
+}
+
+export function amqpAddressOf(text: string): AmqpUrl {
+  const url = addressOf(text);
+  if (!('vhost' in url)) throw new Error(`${url.label} is no address of AMQP`);
+  return url;
 }

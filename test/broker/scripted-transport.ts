@@ -12,7 +12,7 @@ import type {
 import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
 import { type Listener, type ListenOptions, listen } from '../../src/broker/session-loop.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { AMQP } from './amqp/amqp-transport.ts';
+import { SETTINGS } from './broker-settings.ts';
 import { Log } from './log.ts';
 
 /** The result of one attempt. */
@@ -91,21 +91,26 @@ export function listenScripted(
     listenedMs: () => 42,
     async reachable(url) {
       probes.add(url.label);
-      return url.scheme !== 'recording' && listening.has(url.host);
+      return 'host' in url && listening.has(url.host);
     },
   };
   const listener = listen({
-    ...{
-      urls: parsed.urls,
-      failoverStrategy: 'round-robin',
-      amqp: AMQP,
-    },
+    ...SETTINGS,
+    urls: parsed.urls,
     ...{ connectTimeoutMs: 1000, bodyBytesMax: 2_097_152, service: 'shop' },
     deliver: (message) => delivered.add(message),
     tell: (event) => told.add(event),
     random: () => 0.5,
     signal: stopping.signal,
-    transports: { amqp: () => transport, amqps: () => transport, recording: () => transport },
+    transports: {
+      amqp: () => transport,
+      amqps: () => transport,
+      redis: () => transport,
+      rediss: () => transport,
+      'redis+socket': () => transport,
+      sentinel: () => transport,
+      recording: () => transport,
+    },
     ...given,
   });
   t.after(async () => {

@@ -1,0 +1,163 @@
+/**
+ * Makes clients of Redis with ioredis and says where servers are. No client reconnects by itself: the session loop decides
+ * about that.
+ */
+import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisSettings } from '../broker.ts';
+import type { RedisUrl } from '../broker-url.ts';
+import { shownPlace } from '../server/address.ts';
+import { isListening } from '../server/probe.ts';
+import { Refusal } from '../server/refusal.ts';
+import { tlsOptions } from '../server/tls-files.ts';
+import type { RedisPlace } from './url.ts';
+
+/** Detects dead peers below Redis. */
+const KEEP_ALIVE_DELAY_MS = 30_000;
+const PROBE_TIMEOUT_MS = 1000;
+
+/** Its replies have the shapes of RESP 2. */
+type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** Nothing is sent but what is asked for, and nothing is repeated. */
+const NOTHING_BY_ITSELF: ClientOptions = {
+  lazyConnect: true,
+  // Redis 5 and many proxies know no other.
+  protocol: 2,
+  disableClientInfo: true,
+  enableReadyCheck: false,
+  enableOfflineQueue: false,
+  autoResubscribe: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  retryStrategy: null,
+};
+
+/**
+ * A client that is not connected yet: of the server, or of the one that the sentinels call the master.
+ * @throws Refusal if a TLS file cannot be read, the sentinels refuse us, or do not know the master
+ */
+export async function newClient(
+  url: RedisUrl,
+  settings: RedisSettings,
+  connectTimeoutMs: number,
+  signal: AbortSignal,
+): Promise<Redis> {
+  return clientOf({
+    ...(await placeOf(url, settings, signal)),
+    ...(url.tls === undefined ? {} : { tls: await tlsOptions(url.tls) }),
+    connectTimeout: connectTimeoutMs,
+    keepAlive: settings.socketKeepalive ? KEEP_ALIVE_DELAY_MS : 0,
+  });
+}
+
+/** ioredis prints errors that nobody listens to. */
+function clientOf(options: ClientOptions): Redis {
+  return new Redis({ ...NOTHING_BY_ITSELF, ...options }).on('error', () => undefined);
+}
+
+interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Connects and logs in. ioredis would go on without a login that a server without passwords refuses, unlike Celery.
+ * @throws with the first error, which has the best message; a Refusal if the server does not accept us
+ */
+export async function connect(client: Redis, { username, password }: Credentials): Promise<void> {
+  let first: unknown;
+  const note = (error: unknown): void => {
+    first ??= error;
+  };
+  client.on('error', note);
+  try {
+    await client.connect();
+    if (username !== '') await client.auth(username, password);
+    else if (password !== '') await client.auth(password);
+  } catch (error) {
+    throw refusalOf(first ?? error);
+  } finally {
+    client.off('error', note);
+  }
+}
+
+/** Replies that begin like this do not change by themselves (Redis: server.c, acl.c). */
+const REFUSED = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR invalid password|ERR Client sent AUTH)/u;
+
+/** The error, as a Refusal if it is one. */
+export function refusalOf(error: unknown): unknown {
+  return error instanceof Error && REFUSED.test(error.message)
+    ? new Refusal(error.message, { cause: error })
+    : error;
+}
+
+/** Whether a server accepts connections; behind sentinels, the one that they call the master. */
+export async function isReachable(
+  url: RedisUrl,
+  settings: RedisSettings,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return await isListening(await placeOf(url, settings, signal), signal);
+  } catch {
+    // No sentinel says where it is; why not, the next attempt to connect reports.
+    return false;
+  }
+}
+
+async function placeOf(
+  { at }: RedisUrl,
+  settings: RedisSettings,
+  signal: AbortSignal,
+): Promise<RedisPlace | { path: string }> {
+  if (typeof at === 'string') return { path: at };
+  return 'host' in at ? at : await masterOf(at, settings, signal);
+}
+
+/** Asks one sentinel after the other. @throws if none knows the master; a Refusal if one is there */
+async function masterOf(
+  sentinels: readonly RedisPlace[],
+  settings: RedisSettings,
+  signal: AbortSignal,
+): Promise<RedisPlace> {
+  const failures: unknown[] = [];
+  for (const place of sentinels) {
+    if (signal.aborted) break;
+    try {
+      const master = await askForMaster(place, settings, signal);
+      if (master !== undefined) return master;
+      const { masterName } = settings;
+      failures.push(new Refusal(`the sentinel ${shownPlace(place)} knows no master "${masterName}"`));
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  throw failures.find((failure) => failure instanceof Refusal) ?? failures[0] ?? new Error('stopped');
+}
+
+/** Undefined if the sentinel does not know it. */
+async function askForMaster(
+  place: RedisPlace,
+  { masterName, sentinel }: RedisSettings,
+  signal: AbortSignal,
+): Promise<RedisPlace | undefined> {
+  const client = clientOf({
+    ...place,
+    ...(sentinel.tls === undefined ? {} : { tls: await tlsOptions(sentinel.tls) }),
+    connectTimeout: PROBE_TIMEOUT_MS,
+    commandTimeout: PROBE_TIMEOUT_MS,
+  });
+  const giveUp = (): void => client.disconnect();
+  signal.addEventListener('abort', giveUp);
+  try {
+    await connect(client, { username: sentinel.username ?? '', password: sentinel.password ?? '' });
+    const reply = await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName);
+    const [host, port] = Array.isArray(reply) ? reply : [];
+    return typeof host === 'string' ? { host, port: Number(port) } : undefined;
+  } catch (error) {
+    throw refusalOf(error);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+    client.disconnect();
+  }
+}

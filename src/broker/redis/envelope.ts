@@ -1,0 +1,107 @@
+/**
+ * Opens the envelope in which kombu publishes a message to Redis (transport/virtual/base.py, `Message`): JSON with the
+ * properties, and the body in base64. It checks the size and the structure first and never throws.
+ */
+import { isAscii, isUtf8 } from 'node:buffer';
+import { excessOf } from '../../json-structure.ts';
+import type { RawMessage } from '../broker.ts';
+import { HEADER_LIMITS } from '../header-limits.ts';
+
+/** What surrounds the body: properties and headers. */
+const AROUND_BYTES_MAX = 64 * 1024;
+/** Smaller ones are parsed unseen: they cannot hold much. */
+const UNSCANNED_BYTES_MAX = 16 * 1024;
+/** The envelope, its properties and headers. */
+const LEVELS_AROUND_HEADERS = 2;
+const STRUCTURE = {
+  depthMax: HEADER_LIMITS.header_depth.max + LEVELS_AROUND_HEADERS,
+  tokensMax: 2 * HEADER_LIMITS.header_values.max,
+};
+
+export interface Opened {
+  readonly message: RawMessage;
+  /** The same on each channel that the message was published to; '' if not known. */
+  readonly deliveryTag: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @param bodyBytesMax a larger body is dropped */
+export function openEnvelope(envelope: Buffer, arrivedAtMs: number, bodyBytesMax: number): Opened {
+  const fields = fieldsOf(envelope, bodyBytesMax);
+  if (fields === 'too-large') return unreadable(arrivedAtMs, undefined);
+  const properties = objectOf(fields?.['properties']);
+  const body = bodyOf(fields?.['body'], properties?.['body_encoding'], bodyBytesMax);
+  const headers = objectOf(fields?.['headers']);
+  if (fields === undefined || body === 'malformed' || headers === undefined || !isBounded(headers)) {
+    return unreadable(arrivedAtMs, NOTHING);
+  }
+  const delivery = objectOf(properties?.['delivery_info']);
+  return {
+    message: {
+      arrivedAtMs,
+      exchange: textOf(delivery?.['exchange']),
+      routingKey: textOf(delivery?.['routing_key']),
+      contentType: textOf(fields['content-type']),
+      contentEncoding: textOf(fields['content-encoding']),
+      headers,
+      body,
+    },
+    deliveryTag: textOf(properties?.['delivery_tag']),
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Nothing is known of it but when it arrived. */
+function unreadable(arrivedAtMs: number, body: Buffer | undefined): Opened {
+  const unknown = { exchange: '', routingKey: '', contentType: '', contentEncoding: '', headers: undefined };
+  return { message: { arrivedAtMs, ...unknown, body }, deliveryTag: '' };
+}
+
+function fieldsOf(envelope: Buffer, bodyBytesMax: number): Fields | 'too-large' | undefined {
+  if (envelope.length > Math.ceil(bodyBytesMax / 3) * 4 + AROUND_BYTES_MAX) return 'too-large';
+  if (envelope.length > UNSCANNED_BYTES_MAX && excessOf(envelope, STRUCTURE) !== undefined) return undefined;
+  // Python writes ASCII JSON by default, which is decoded faster as latin1.
+  const isPlain = isAscii(envelope);
+  if (!(isPlain || isUtf8(envelope))) return undefined;
+  try {
+    return objectOf(JSON.parse(envelope.toString(isPlain ? 'latin1' : 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** kombu’s `body_encoding` is base64 unless its transport option says otherwise: then the body is the text itself. */
+function bodyOf(body: unknown, encoding: unknown, bytesMax: number): Buffer | undefined | 'malformed' {
+  if (typeof body !== 'string') return 'malformed';
+  const decoded = Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8');
+  return decoded.length > bytesMax ? undefined : decoded;
+}
+
+/** Whether the headers are within the limits, as those of AMQP. */
+function isBounded(headers: Fields): boolean {
+  let level: readonly unknown[] = [headers];
+  let values = 0;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > HEADER_LIMITS.header_depth.max) return false;
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+    values += level.length;
+    if (values > HEADER_LIMITS.header_values.max) return false;
+  }
+  return true;
+}
+
+function objectOf(value: unknown): Fields | undefined {
+  return isObject(value) ? value : undefined;
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

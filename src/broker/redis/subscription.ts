@@ -1,0 +1,138 @@
+/**
+ * Reads what is published to a subscribed client, at the pace of the event loop: ioredis hands over all messages of a chunk
+ * at once, so those for which there is no time are kept, and the socket pauses. If the server keeps too much for us,
+ * messages are dropped unread. It ends no session.
+ */
+import type { Redis } from 'ioredis';
+import type { Deliver, SessionOptions } from '../broker.ts';
+import type { ListeningClock } from '../listening-clock.ts';
+import { paceMessages } from '../paced-reading.ts';
+import { Backlog } from './backlog.ts';
+import { openEnvelope } from './envelope.ts';
+
+/** kombu 5.7 may publish a message to two channels, one right after the other. */
+const TAGS_MAX = 1000;
+
+type Limits = Pick<SessionOptions, 'bodyBytesMax' | 'onShed'>;
+
+export class Subscription {
+  readonly #client: Redis;
+  readonly #listening: ListeningClock;
+  readonly #limits: Limits;
+  readonly #backlog = new Backlog();
+  readonly #hasTime = paceMessages(() => this.#drain());
+  /** Envelopes of the current chunk that are not read yet, from `#next` on. */
+  #unread: Buffer[] = [];
+  #next = 0;
+  /** When the current chunk was read, epoch ms and monotonic. */
+  #readAtMs = 0;
+  #readUpMs = 0;
+  #awaitsAnswer = false;
+  #heard = true;
+  #isOver = false;
+  #shed = 0;
+  #deliver: Deliver | undefined;
+  /** Undefined if each message comes once. */
+  readonly #tags: Set<string> | undefined;
+
+  constructor(client: Redis, listening: ListeningClock, limits: Limits, isDoubled = false) {
+    this.#client = client;
+    this.#listening = listening;
+    this.#limits = limits;
+    this.#tags = isDoubled ? new Set() : undefined;
+    client.stream.prependListener('data', this.#noteRead);
+    client.on('pmessageBuffer', this.#receive);
+  }
+
+  /** Delivers what has arrived, and all that will. */
+  deliverTo(deliver: Deliver): void {
+    this.#deliver = deliver;
+    this.#drain();
+  }
+
+  /** Asks for a sign of life, one question at a time. @returns whether anything has arrived since the last call */
+  ask(): boolean {
+    this.#reportShed();
+    const heard = this.#heard;
+    this.#heard = false;
+    if (this.#awaitsAnswer) return heard;
+    this.#awaitsAnswer = true;
+    this.#backlog.noteQuestion();
+    this.#client.ping().then(
+      () => {
+        this.#awaitsAnswer = false;
+        this.#backlog.noteAnswer();
+      },
+      // The connection reports its own errors.
+      () => undefined,
+    );
+    return heard;
+  }
+
+  /** Whether the server has kept so much that messages are dropped. */
+  get isBehind(): boolean {
+    return this.#backlog.isShedding;
+  }
+
+  /** Delivers nothing more. */
+  end(): void {
+    this.#isOver = true;
+    this.#unread = [];
+    this.#reportShed();
+  }
+
+  readonly #noteRead = (chunk: Buffer): void => {
+    this.#readUpMs = performance.now();
+    this.#readAtMs = Date.now();
+    this.#heard = true;
+    this.#backlog.noteRead(chunk.length);
+    this.#listening.proven(this.#readUpMs, this.#readAtMs);
+  };
+
+  readonly #receive = (_pattern: string, _channel: Buffer, envelope: Buffer): void => {
+    if (this.#isOver) return;
+    if (this.#backlog.isShedding) {
+      this.#shed += 1;
+      return;
+    }
+    if (this.#unread.length === 0 && this.#deliver !== undefined && this.#hasTime()) {
+      this.#handOver(envelope);
+      return;
+    }
+    this.#unread.push(envelope);
+    this.#client.stream.pause();
+  };
+
+  #drain(): void {
+    if (this.#isOver || this.#deliver === undefined) return;
+    for (; this.#next < this.#unread.length; this.#next += 1) {
+      if (!this.#hasTime()) return;
+      const envelope = this.#unread[this.#next];
+      if (envelope !== undefined) this.#handOver(envelope);
+      if (this.#isOver) return;
+    }
+    this.#unread = [];
+    this.#next = 0;
+    this.#client.stream.resume();
+  }
+
+  #handOver(envelope: Buffer): void {
+    const { message, deliveryTag } = openEnvelope(envelope, this.#readAtMs, this.#limits.bodyBytesMax);
+    if (this.#isSecond(deliveryTag)) return;
+    const { listenedMs, steadyMs } = this.#listening;
+    this.#deliver?.(message, listenedMs, steadyMs);
+  }
+
+  #isSecond(tag: string): boolean {
+    if (this.#tags === undefined || tag === '') return false;
+    if (this.#tags.delete(tag)) return true;
+    if (this.#tags.size >= TAGS_MAX) this.#tags.clear();
+    this.#tags.add(tag);
+    return false;
+  }
+
+  #reportShed(): void {
+    if (this.#shed > 0) this.#limits.onShed(this.#shed);
+    this.#shed = 0;
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Under which channel names the events are found, by the settings of kombu: published by hand in each layout, and by kombu
+ * itself, both versions of it.
+ */
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import type { RawMessage } from '../../../src/broker/broker.ts';
+import type { RedisTransportSettings } from '../../../src/broker/redis/transport.ts';
+import { type CeleryFlavour, celeryFlavours, runPython, type TransportOptions } from '../../real/celery.ts';
+import { type Redis, startRedis } from '../../real/redis.ts';
+import { MASTER_NAME, type Sentinels, startSentinels } from '../../real/sentinels.ts';
+import type { SentMessage } from '../conformance.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
+import { type Channels, envelopeOf, startRedisPublisher } from './redis-publisher.ts';
+import { redisTransport } from './redis-transport.ts';
+
+const PASSWORD = 'hunter2';
+
+let redis: Redis;
+let sentinels: Sentinels;
+before(async () => {
+  [redis, sentinels] = await Promise.all([startRedis(), startSentinels({ sentinelPassword: PASSWORD })]);
+});
+after(() => Promise.all([redis.stop(), sentinels.stop()]));
+
+type Settings = Partial<RedisTransportSettings>;
+
+const BEHIND_SENTINELS: Settings = {
+  masterName: MASTER_NAME,
+  sentinel: { username: undefined, password: PASSWORD, tls: undefined },
+};
+
+interface Layout {
+  readonly name: string;
+  readonly db: number;
+  readonly settings: Settings;
+  readonly options: TransportOptions;
+  readonly channels: Channels;
+}
+
+/** Each channel is in one of them only. */
+const LAYOUTS: readonly Layout[] = [
+  { name: 'the default', db: 0, settings: {}, options: {}, channels: { prefix: '/0.' } },
+  { name: 'another database', db: 3, settings: {}, options: {}, channels: { prefix: '/3.' } },
+  {
+    name: 'a key prefix',
+    db: 3,
+    settings: { globalKeyprefix: 'pfx:' },
+    options: { global_keyprefix: 'pfx:' },
+    channels: { prefix: 'pfx:/3.' },
+  },
+  {
+    name: 'neither prefix nor patterns',
+    db: 3,
+    settings: { fanoutPrefix: '', fanoutPatterns: false },
+    options: { fanout_prefix: false, fanout_patterns: false },
+    channels: { prefix: '', patterns: false },
+  },
+  {
+    name: 'no patterns',
+    db: 4,
+    settings: { fanoutPatterns: false },
+    options: { fanout_patterns: false },
+    channels: { prefix: '/4.', patterns: false },
+  },
+  {
+    name: 'no prefix',
+    db: 5,
+    settings: { fanoutPrefix: '' },
+    options: { fanout_prefix: false },
+    channels: { prefix: '' },
+  },
+  {
+    name: 'a prefix of its own',
+    db: 6,
+    settings: { fanoutPrefix: 'shop.{db}-', globalKeyprefix: 'a/' },
+    options: { fanout_prefix: 'shop.{db}-', global_keyprefix: 'a/' },
+    channels: { prefix: 'a/shop.6-' },
+  },
+];
+
+function eventOf(text: string): SentMessage {
+  return {
+    routingKey: 'task.multi',
+    contentType: 'application/json',
+    contentEncoding: 'utf-8',
+    headers: { hostname: 'w1@shop' },
+    body: Buffer.from(text),
+  };
+}
+
+function databaseUrl(db: number): string {
+  return redis.url.replace(/0$/u, String(db));
+}
+
+function session(t: TestContext, url: string, settings: Settings) {
+  return observeSession(t, redisTransport(settings), { url: addressOf(url) });
+}
+
+for (const { name, db, settings, channels } of LAYOUTS) {
+  test(`with ${name}, exactly the events of that layout are received`, async (t) => {
+    const { ready, delivered } = session(t, databaseUrl(db), settings);
+    await ready();
+    const publisher = await startRedisPublisher(t, redis.url);
+    for (const layout of LAYOUTS.filter((each) => each.name !== name)) {
+      await publisher.publish('celeryev', [eventOf(layout.name)], layout.channels);
+    }
+    await publisher.publish('celeryev.other', [eventOf('of another exchange')], channels);
+    await publisher.publish('celeryev', [eventOf(name)], channels);
+    const [message] = await delivered(1);
+    assert.deepEqual([message?.exchange, String(message?.body)], ['celeryev', name]);
+  });
+}
+
+for (const flavour of celeryFlavours()) {
+  test(`Celery ${flavour.version} publishes its events where they are expected, in each layout`, async (t) => {
+    const sessions = LAYOUTS.map(({ db, settings }) => session(t, databaseUrl(db), settings));
+    await Promise.all(sessions.map(({ ready }) => ready()));
+    const rows = LAYOUTS.map(({ db, options }) => [databaseUrl(db), options] as const);
+    const types = await sendEvents(flavour, rows);
+    for (const [number, { delivered }] of sessions.entries()) {
+      const messages = await delivered(1);
+      assert.deepEqual(
+        messages.map(({ routingKey }) => routingKey),
+        [`task.custom${number}`],
+        LAYOUTS[number]?.name,
+      );
+      assertByCelery(messages[0], types[number], number);
+    }
+  });
+
+  test(`behind sentinels each event of Celery ${flavour.version} is received once`, async (t) => {
+    const { ready, delivered } = session(t, sentinels.url, BEHIND_SENTINELS);
+    await ready();
+    const options = { master_name: MASTER_NAME, sentinel_kwargs: { password: PASSWORD } };
+    const modes = [options, { ...options, sentinel_fanout_compat: true }, options];
+    const types = await sendEvents(
+      flavour,
+      modes.map((mode) => [sentinels.url, mode] as const),
+    );
+    const messages = await delivered(types.length);
+    for (const [number, message] of messages.entries()) assertByCelery(message, types[number], number);
+  });
+}
+
+test('behind sentinels an event on both channels is delivered once, as kombu 5.7 may publish it', async (t) => {
+  const { ready, delivered } = session(t, sentinels.url, BEHIND_SENTINELS);
+  await ready();
+  const publisher = await startRedisPublisher(t, (await sentinels.master()).url);
+  for (const text of ['first', 'second']) {
+    const envelope = envelopeOf('celeryev', eventOf(text));
+    for (const prefix of ['/0.', '/{db}.']) {
+      assert.equal(await publisher.publishRaw(`${prefix}celeryev/task.multi`, envelope), 1);
+    }
+  }
+  await publisher.publish('celeryev', [eventOf('last')]);
+  const bodies = (await delivered(3)).map(({ body }) => String(body));
+  assert.deepEqual(bodies, ['first', 'second', 'last']);
+});
+
+test('a session moves to the new master after a failover', async (t) => {
+  const transport = redisTransport(BEHIND_SENTINELS);
+  const url = addressOf(sentinels.url);
+  const { ready, ended } = observeSession(t, transport, { url });
+  await ready();
+  const { signal } = new AbortController();
+  assert.equal(await transport.reachable?.(url, signal), true);
+  const master = await sentinels.failOver();
+  assert.equal((await ended).kind, 'lost');
+  assert.equal(await transport.reachable?.(url, signal), true);
+  const again = observeSession(t, transport, { url });
+  await again.ready();
+  const publisher = await startRedisPublisher(t, master.url);
+  assert.equal(await publisher.publish('celeryev', [eventOf('after the failover')]), 1);
+  assert.equal(String((await again.delivered(1))[0]?.body), 'after the failover');
+});
+
+/** @returns the types of the events, in order */
+async function sendEvents(
+  flavour: CeleryFlavour,
+  rows: readonly (readonly [broker: string, TransportOptions])[],
+): Promise<readonly unknown[]> {
+  const cluster = { broker: redis.url, backend: redis.url };
+  const folder = import.meta.dirname;
+  const types = await runPython(flavour, 'send_events.py', [JSON.stringify(rows)], cluster, { folder });
+  assert.ok(Array.isArray(types));
+  return types;
+}
+
+function assertByCelery(message: RawMessage | undefined, type: unknown, number: number): void {
+  assert.ok(message?.body !== undefined);
+  const { routingKey, contentType, contentEncoding, headers } = message;
+  assert.deepEqual(
+    { routingKey, contentType, contentEncoding, headers: { ...headers } },
+    {
+      routingKey: `task.custom${number}`,
+      contentType: 'application/json',
+      contentEncoding: 'utf-8',
+      headers: { hostname: 'w1@shop' },
+    },
+  );
+  const event = JSON.parse(String(message.body));
+  assert.equal(event.type, type);
+  assert.equal(event.uuid, 'ü');
+  assert.equal(event.number, number);
+}

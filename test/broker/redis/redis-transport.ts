@@ -1,0 +1,10 @@
+/** Redis transports for tests, with Celery’s defaults. */
+import type { Transport } from '../../../src/broker/broker.ts';
+import { ListeningClock } from '../../../src/broker/listening-clock.ts';
+import { createRedisTransport, type RedisTransportSettings } from '../../../src/broker/redis/transport.ts';
+import { SETTINGS } from '../broker-settings.ts';
+
+export function redisTransport(settings: Partial<RedisTransportSettings> = {}): Transport {
+  const defaults = { eventExchange: SETTINGS.eventExchange, ...SETTINGS.redis };
+  return createRedisTransport({ ...defaults, ...settings }, new ListeningClock());
+}
