@@ -4,10 +4,11 @@
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions } from './bridge-options.ts';
-import type { BrokerUrl } from './broker/broker-url.ts';
+import type { BrokerUrl, RedisUrl } from './broker/broker-url.ts';
 import { pointsPerRequest } from './config/file/exporter-section.ts';
 import { cardinalityLimit, maxScale, maxSize } from './config/file/views.ts';
 import { type Format, finiteNumber, isWithin, wholeNumber } from './config/format/formats.ts';
+import { hasBroker } from './config/option-rules.ts';
 import { EXPORT_ROWS, OPTIONS, type SetValue, serviceRows, settingsIn } from './config/options.ts';
 import { SELF_NAME } from './destinations.ts';
 import { CeleryOtelError } from './errors.ts';
@@ -45,6 +46,11 @@ function faults({ services, otlp, self }: BridgeOptions): readonly Fault[] {
     addFault('two services share one meterProvider, so their metrics could not be told apart');
   }
   const isAttached = (one: { readonly meterProvider?: MeterProvider }) => one.meterProvider !== undefined;
+  for (const { name, broker } of services) {
+    if (hasBroker(broker.urls, 'sentinel') && broker.redis.masterName === '') {
+      addFault(`the service ${JSON.stringify(name)} has sentinels, but no redis.masterName to ask them for`);
+    }
+  }
   if (otlp === undefined && !(services.every(isAttached) && (!self.enabled || isAttached(self)))) {
     addFault(
       'otlp is missing, and not everything has a meterProvider',
@@ -71,6 +77,9 @@ function settingFaults(at: string, settings: readonly SetValue[]): readonly stri
 
 function urlFaults(at: string, url: BrokerUrl): readonly string[] {
   if (url.scheme === 'recording') return url.speed > 0 ? [] : [describe(`${at}.speed`, url.speed, SPEED)];
+  if ('db' in url) {
+    return [...faultOf(`${at}.db`, url.db, DATABASE), ...placeFaults(`${at}.at`, url.at)];
+  }
   const { port, heartbeatS } = url;
   return [
     ...faultOf(`${at}.port`, port, PORT),
@@ -80,7 +89,14 @@ function urlFaults(at: string, url: BrokerUrl): readonly string[] {
   ];
 }
 
+function placeFaults(at: string, place: RedisUrl['at']): readonly string[] {
+  if (typeof place === 'string') return [];
+  if ('port' in place) return faultOf(`${at}.port`, place.port, PORT);
+  return place.flatMap(({ port }, index) => faultOf(`${at}[${index}].port`, port, PORT));
+}
+
 const PORT = wholeNumber(1, 65_535);
+const DATABASE = wholeNumber(0, 999_999);
 const SPEED = 'a number above 0, or Infinity';
 
 type Numbers = readonly (readonly [path: string, value: unknown, format: Format<unknown>])[];

@@ -27,7 +27,11 @@ function options(): BridgeOptions {
     },
   ] as const;
   return {
-    services: [serviceAt('shop', 'amqp://a?heartbeat=5;amqps://b'), serviceAt('old', 'recording:x?speed=2')],
+    services: [
+      serviceAt('shop', 'amqp://a?heartbeat=5;amqps://b'),
+      serviceAt('old', 'recording:x?speed=2'),
+      serviceAt('stock', 'redis://a/3;sentinel://b;redis+socket:///c', { CELERY_MASTER_NAME: 'main' }),
+    ],
     otlp: {
       ...otlp,
       streams: { ...otlp.streams, views },
@@ -73,6 +77,7 @@ function numbersIn(value: unknown, path = ''): readonly string[] {
 /** Numbers that may be 0, negative or infinite; all others must be positive. */
 const ALSO: readonly [path: RegExp, values: readonly number[]][] = [
   [/\.heartbeatS$/u, [0]],
+  [/\.db$/u, [0]],
   [/\.speed$/u, [Number.POSITIVE_INFINITY]],
   [/\.maxScale$/u, [0, -1]],
   [/\.boundaries\[\d\]$/u, [0, -1]],
@@ -100,6 +105,15 @@ test('every number that is not finite or not positive is refused by its path', (
 test('every number must be in the range of its option', () => {
   const refused: readonly [path: string, value: unknown, expected: string][] = [
     ['services[0].cluster.tasksMax', 1.5, '1.5: expected a whole number from 1 to 10000000'],
+    ['services[0].broker.redis.socketTimeoutMs', 3_600_001, '3600001: expected milliseconds, above 0 and'],
+    [
+      'services[2].broker.redis.healthCheckIntervalMs',
+      3_600_001,
+      '3600001: expected milliseconds, above 0 and',
+    ],
+    ['services[2].broker.urls[0].db', 1.5, '1.5: expected a whole number from 0 to 999999'],
+    ['services[2].broker.urls[0].at.port', 65_536, '65536: expected a whole number from 1 to 65535'],
+    ['services[2].broker.urls[1].at[0].port', 65_536, '65536: expected a whole number from 1 to 65535'],
     ['services[0].broker.urls[0].port', 65_536, '65536: expected a whole number from 1 to 65535'],
     ['otlp.streams.limits.counter', 1, '1: expected a whole number from 2 to 1000000'],
     [
@@ -142,4 +156,9 @@ test('all mistakes are reported at once', () => {
     'services[1].cluster.heldMax is 0: expected a whole number from 1 to 10000000',
     'otlp.exporter.timeoutMs is NaN: expected milliseconds, a whole number from 1 to 86400000',
   ]);
+});
+
+test('sentinels need the name of their master', () => {
+  const { message } = refusal(withValues({ 'services[2].broker.redis.masterName': '' }));
+  assert.equal(message, 'the service "stock" has sentinels, but no redis.masterName to ask them for');
 });

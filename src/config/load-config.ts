@@ -20,6 +20,7 @@ import {
   type OptionKey,
   type OptionScope,
   optionRows,
+  servicePath,
   serviceRows,
 } from './options.ts';
 import { Origins } from './origins.ts';
@@ -95,7 +96,10 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {
     const texts = new Map([...celery.given, ...one.given, ...clusters]);
-    const at = (key: OptionKey) => ({ path: showPath([...one.place.path, key]), source: one.place.source });
+    const at = (key: OptionKey) => ({
+      path: showPath([...one.place.path, ...servicePath(key)]),
+      source: one.place.source,
+    });
     const checked = checkOptions({ rows: serviceRows(), given: texts, mistakes, place: at });
     return serviceParts(checked, common, celery.metrics, one);
   }) ?? [serviceParts(options, common, celery.metrics)];

@@ -1,9 +1,16 @@
 /** The values of options, and the rules between them, which apply only to options whose own values are valid. */
 import { existsSync } from 'node:fs';
-import type { BrokerUrls } from '../broker/broker-url.ts';
+import type { BrokerUrl, BrokerUrls } from '../broker/broker-url.ts';
 import type { Reading } from './format/formats.ts';
 import { defaultEndpoint, readEndpoint } from './format/otlp-endpoint.ts';
-import { flagOf, type KeyedRow, OPTIONS, type OptionKey, type OptionValues } from './options.ts';
+import {
+  flagOf,
+  type KeyedRow,
+  OPTIONS,
+  type OptionBroker,
+  type OptionKey,
+  type OptionValues,
+} from './options.ts';
 
 /** A text and its origin: a flag, variables, or a line of a file and the path there. */
 export interface Given {
@@ -53,12 +60,30 @@ export const SERVICE_NAME = 'service.name';
 
 const ALL_SIGNALS = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
-/** For options of a broker that are set with a recording. */
-export const NO_BROKER = 'no broker option with a recording: remove it, or listen to a broker';
+/** The schemes of the brokers that options are about. */
+const SCHEMES: Readonly<Record<OptionBroker, readonly BrokerUrl['scheme'][]>> = {
+  any: ['amqp', 'amqps', 'redis', 'rediss', 'redis+socket', 'sentinel'],
+  amqp: ['amqp', 'amqps'],
+  redis: ['redis', 'rediss', 'redis+socket', 'sentinel'],
+  sentinel: ['sentinel'],
+};
 
-/** Whether all addresses are recordings. */
-export function isRecorded(urls: BrokerUrls | undefined): boolean {
-  return urls?.every(({ scheme }) => scheme === 'recording') === true;
+const WITHOUT_BROKER: Readonly<Record<OptionBroker, string>> = {
+  any: 'no broker option with a recording: remove it, or listen to a broker',
+  amqp: 'no AMQP option: broker_url has no AMQP address',
+  redis: 'no Redis option: broker_url has no Redis address',
+  sentinel: 'no option of sentinels: broker_url has no sentinel:// address',
+};
+
+/** Whether there is such a broker among the addresses. */
+export function hasBroker(urls: readonly BrokerUrl[], broker: OptionBroker): boolean {
+  return urls.some(({ scheme }) => SCHEMES[broker].includes(scheme));
+}
+
+/** Why an option for such brokers has no effect; undefined if it has one, or if the addresses are invalid. */
+export function unusedWith(urls: BrokerUrls | undefined, broker: OptionBroker): string | undefined {
+  if (urls === undefined || hasBroker(urls, broker)) return undefined;
+  return WITHOUT_BROKER[hasBroker(urls, 'any') ? broker : 'any'];
 }
 
 /** The endpoint; undefined if the protocol is invalid. */
@@ -91,6 +116,12 @@ const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
     if (options.isGiven('resource_attributes') && attributes === undefined) return undefined;
     return (attributes?.get(SERVICE_NAME) ?? '') === ''
       ? 'a name, here or as service.name in the resource attributes'
+      : undefined;
+  },
+  master_name({ isGiven, value }) {
+    const isBehind = hasBroker(value('broker_url') ?? [], 'sentinel');
+    return isBehind && !isGiven('master_name')
+      ? `${OPTIONS.master_name.format.expects}, because broker_url has sentinel://`
       : undefined;
   },
   otlp_endpoint(options) {
@@ -127,9 +158,9 @@ export function brokenRule(key: OptionKey, options: Options): string | undefined
   const { format, required, transport } = OPTIONS[key];
   if (required === true && !options.isGiven(key)) return format.expects;
   // An option that has no effect is a mistake: the user expects one.
-  const isOfBroker = transport !== undefined && options.isGiven(key);
-  if (isOfBroker && options.value(key) !== undefined && isRecorded(options.value('broker_url'))) {
-    return NO_BROKER;
+  if (transport !== undefined && options.isGiven(key) && options.value(key) !== undefined) {
+    const unused = unusedWith(options.value('broker_url'), transport);
+    if (unused !== undefined) return unused;
   }
   return RULES[key]?.(options);
 }

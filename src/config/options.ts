@@ -7,11 +7,14 @@ import { LOG_LEVELS } from '../self/log-level.ts';
 import type { ServiceConfig } from './config.ts';
 import {
   brokerUrls,
+  clientName,
   type Format,
   filePath,
   line,
   oneOf,
   seconds,
+  secret,
+  switchOr,
   trueOrFalse,
   wholeNumber,
 } from './format/formats.ts';
@@ -29,10 +32,15 @@ export type OptionCommand = 'run' | 'config' | 'record' | 'metrics';
  */
 export type OptionScope = 'process' | 'cluster' | 'service' | 'export' | 'command';
 
+/** Brokers that options are about: those that kombu connects to, by protocol, and the ones behind sentinels. */
+export type OptionBroker = 'any' | 'amqp' | 'redis' | 'sentinel';
+
 /** The key that an option sets in the configuration of a service or of the export. */
 type Setting =
   | `broker.${keyof ServiceConfig['broker']}`
   | `broker.amqp.${keyof ServiceConfig['broker']['amqp']}`
+  | `broker.redis.${keyof ServiceConfig['broker']['redis']}`
+  | `broker.redis.sentinel.${keyof ServiceConfig['broker']['redis']['sentinel']}`
   | `cluster.${keyof ServiceConfig['cluster']}`
   | 'controlExchange'
   | 'taskDefaultQueue'
@@ -51,6 +59,10 @@ interface Described<T> {
    * without `otlp_`, in the exporter. NAME stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`.
    */
   readonly file?: string;
+  /** The map of a service that its key is in, in a configuration file. */
+  readonly within?: typeof TRANSPORT_OPTIONS | typeof SENTINEL_KWARGS;
+  /** Its key there, if it is not that of the option. */
+  readonly as?: string;
   /** Where its value is stored unchanged, except that keys ending in `Ms` hold milliseconds. */
   readonly setting?: Setting;
   /** Without a default, the option may be unset. */
@@ -60,7 +72,7 @@ interface Described<T> {
   /** A list merged from all sources; for each key, the source of highest precedence wins. */
   readonly merged?: true;
   /** The brokers that it applies to. Setting it without such a broker is a mistake. */
-  readonly transport?: 'any' | 'amqp';
+  readonly transport?: OptionBroker;
   /**
    * Names of environment variables; the first one that is set wins, unless `merged`. By default, the prefixes of its group,
    * each followed by the key without `otlp_`.
@@ -81,6 +93,12 @@ const MIB = 1024 * 1024;
 
 /** Leaves room for what follows, within an AMQP name: the id of a queue, or what Celery adds to an exchange. */
 const PREFIX_BYTES_MAX = 200;
+
+export const TRANSPORT_OPTIONS = 'broker_transport_options';
+export const SENTINEL_KWARGS = 'broker_transport_options.sentinel_kwargs';
+
+/** kombu's own (transport/redis.py, `keyprefix_fanout`). */
+const FANOUT_PREFIX = '/{db}.';
 
 const READER = 'meter_provider.readers[0].periodic';
 const EXPORTER = `${READER}.exporter.EXPORTER`;
@@ -135,9 +153,9 @@ const ROWS = {
   event_exchange: ofBroker({
     doc: "Exchange of the events, as in Celery's own setting.",
     format: line(255),
-    setting: 'broker.amqp.eventExchange',
+    setting: 'broker.eventExchange',
     default: 'celeryev',
-    transport: 'amqp',
+    transport: 'any',
   }),
   event_queue_prefix: ofBroker({
     doc: "Prefix of the name of the queue that is declared for the events, as in Celery's own setting.",
@@ -153,6 +171,84 @@ const ROWS = {
     setting: 'broker.amqp.eventQueueBytesMax',
     default: String(64 * MIB),
     transport: 'amqp',
+  }),
+  master_name: ofBroker({
+    doc: 'Name by which the sentinels know the master; required with `sentinel://`.',
+    format: line(255),
+    setting: 'broker.redis.masterName',
+    within: TRANSPORT_OPTIONS,
+    transport: 'sentinel',
+  }),
+  sentinel_username: ofBroker({
+    doc: 'User name for the sentinels themselves; the one for the master is in `broker_url`.',
+    format: line(255),
+    setting: 'broker.redis.sentinel.username',
+    within: SENTINEL_KWARGS,
+    as: 'username',
+    transport: 'sentinel',
+  }),
+  sentinel_password: ofBroker({
+    doc: 'Password for the sentinels themselves; the one for the master is in `broker_url`.',
+    format: secret,
+    setting: 'broker.redis.sentinel.password',
+    within: SENTINEL_KWARGS,
+    as: 'password',
+    transport: 'sentinel',
+  }),
+  global_keyprefix: ofBroker({
+    doc: 'Prefix of all keys and channels of this Celery application in Redis.',
+    format: line(PREFIX_BYTES_MAX),
+    setting: 'broker.redis.globalKeyprefix',
+    within: TRANSPORT_OPTIONS,
+    transport: 'redis',
+  }),
+  fanout_prefix: ofBroker({
+    doc: 'Prefix of the channels, in which `{db}` stands for the number of the database; `false` for none, `true` for the default.',
+    format: switchOr(line(PREFIX_BYTES_MAX), FANOUT_PREFIX),
+    setting: 'broker.redis.fanoutPrefix',
+    within: TRANSPORT_OPTIONS,
+    default: FANOUT_PREFIX,
+    transport: 'redis',
+  }),
+  fanout_patterns: ofBroker({
+    doc: 'Whether the names of the channels end with the routing key.',
+    format: trueOrFalse,
+    setting: 'broker.redis.fanoutPatterns',
+    within: TRANSPORT_OPTIONS,
+    default: 'true',
+    transport: 'redis',
+  }),
+  client_name: ofBroker({
+    doc: 'Name of the connections in the list of clients of Redis.',
+    format: clientName,
+    setting: 'broker.redis.clientName',
+    within: TRANSPORT_OPTIONS,
+    default: 'celery-otel',
+    transport: 'redis',
+  }),
+  socket_keepalive: ofBroker({
+    doc: 'Whether TCP detects dead connections to Redis, in addition to the health check.',
+    format: trueOrFalse,
+    setting: 'broker.redis.socketKeepalive',
+    within: TRANSPORT_OPTIONS,
+    default: 'true',
+    transport: 'redis',
+  }),
+  health_check_interval: ofBroker({
+    doc: 'Seconds without a sign of life after which Redis is waited for, for `socket_timeout`; it is asked every second.',
+    format: seconds(HOUR_S),
+    setting: 'broker.redis.healthCheckIntervalMs',
+    within: TRANSPORT_OPTIONS,
+    default: '25',
+    transport: 'redis',
+  }),
+  socket_timeout: ofBroker({
+    doc: 'Seconds to wait for Redis after `health_check_interval`; then the connection is dead and is opened again.',
+    format: seconds(HOUR_S),
+    setting: 'broker.redis.socketTimeoutMs',
+    within: TRANSPORT_OPTIONS,
+    default: '5',
+    transport: 'redis',
   }),
   control_exchange: ofService({
     doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting; not used yet.",
@@ -412,10 +508,16 @@ export function fileOf(key: OptionKey, exporter = 'EXPORTER'): string | undefine
   if (scope === 'cluster') return `celery.${key}`;
   if (scope === 'export')
     return (file ?? `${EXPORTER}.${key.replace(/^otlp_/, '')}`).replace('EXPORTER', exporter);
-  return scope === 'service' ? (file ?? `celery.services.NAME.${key}`) : file;
+  return scope === 'service' ? (file ?? `celery.services.NAME.${servicePath(key).join('.')}`) : file;
 }
 
-/** The options that are keys of a service in a configuration file. */
+/** Where an option is in a service of a configuration file. */
+export function servicePath(key: OptionKey): readonly string[] {
+  const { within, as = key } = OPTIONS[key];
+  return [...(within?.split('.') ?? []), as];
+}
+
+/** The options of a service in a configuration file. */
 export function serviceRows(): readonly KeyedRow[] {
   return optionRows('run').filter(
     ([, { scope, file }]) => scope === 'cluster' || (scope === 'service' && file === undefined),

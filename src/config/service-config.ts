@@ -1,14 +1,14 @@
 /** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
+import type { BrokerTls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import { chooseMetrics, type MetricEntry } from '../meter/metric-choice.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
-import { urlsWithSsl } from './file/broker-section.ts';
 import type { FileService } from './file/celery-section.ts';
 import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts';
 import { type Options, SERVICE_NAME } from './option-rules.ts';
-import { serviceRows } from './options.ts';
+import { servicePath, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 
 /**
@@ -30,8 +30,6 @@ export function serviceParts(
   return {
     one,
     options,
-    /** With `broker_use_ssl`. */
-    urls: urlsWithSsl(one?.place.get('broker_use_ssl'), one?.tls, options),
     attributes: new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]),
     /** By precedence, highest first. */
     metrics: [one?.metrics ?? metricEntries(options), metrics],
@@ -41,13 +39,13 @@ export function serviceParts(
 export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: Origins): ServiceConfig {
   const { one, options, attributes } = parts;
   const name = one?.name ?? options.value('service_name') ?? String(attributes.get(SERVICE_NAME)?.value);
-  const broker = brokerSettings(options, parts.urls);
+  const broker = brokerSettings(options, one?.broker.urls, one?.broker.sentinelTls);
   const chosen = chooseMetrics(parts.metrics);
   const at = ['celery', 'services', name];
-  for (const [key] of serviceRows()) origins.note([...at, key], options.source(key));
+  for (const [key] of serviceRows()) origins.note([...at, ...servicePath(key)], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // An address may have TLS settings of its own.
-    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === one?.tls;
+    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === one?.broker.tls;
     const setting = isSetting ? one?.place.get('broker_use_ssl') : undefined;
     origins.note([...at, 'broker_url', index, 'ssl'], setting?.source);
   }
@@ -77,17 +75,39 @@ export function withoutName(given: GivenAttributes): ResourceAttributes {
   return Object.fromEntries(others.map(([key, { value }]) => [key, value]));
 }
 
-/** @param urls with the settings of the file, if any */
-export function brokerSettings(options: Options, urls = options.need('broker_url')): BrokerSettings {
+/**
+ * @param urls with the TLS settings of the file, if any
+ * @param sentinelTls of the file's `sentinel_kwargs`
+ */
+export function brokerSettings(
+  options: Options,
+  urls = options.need('broker_url'),
+  sentinelTls?: BrokerTls,
+): BrokerSettings {
   return {
     urls,
     failoverStrategy: options.need('broker_failover_strategy'),
     connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
+    eventExchange: options.need('event_exchange'),
     amqp: {
-      eventExchange: options.need('event_exchange'),
       eventQueuePrefix: options.need('event_queue_prefix'),
       eventQueueBytesMax: options.need('event_queue_bytes_max'),
       heartbeatS: options.need('broker_heartbeat'),
+    },
+    redis: {
+      masterName: options.value('master_name') ?? '',
+      sentinel: {
+        username: options.value('sentinel_username'),
+        password: options.value('sentinel_password'),
+        tls: sentinelTls,
+      },
+      globalKeyprefix: options.value('global_keyprefix') ?? '',
+      fanoutPrefix: options.need('fanout_prefix'),
+      fanoutPatterns: options.need('fanout_patterns'),
+      clientName: options.need('client_name'),
+      socketKeepalive: options.need('socket_keepalive'),
+      healthCheckIntervalMs: milliseconds(options.need('health_check_interval')),
+      socketTimeoutMs: milliseconds(options.need('socket_timeout')),
     },
   };
 }

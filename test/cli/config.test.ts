@@ -52,7 +52,7 @@ test('invalid options exit with 78, all mistakes on stderr and nothing on stdout
     '  log_level (LOG_LEVEL) is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
     '  celery.services.billing.worker_timeot (f:6): expected a known key (did you mean worker_timeout?)',
     '  celery.services.billing.broker_url (f:6) is "ampq://***": expected a broker address ' +
-      '(ampq:// is not known; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
+      '(ampq:// is not known; expected amqp://, amqps://, pyamqp://, redis://, rediss://, redis+socket://, sentinel:// or recording:FILE)',
     'Try: celery-otel config --help',
     'Try: celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
     '',

@@ -51,7 +51,12 @@ const value = fc.oneof(
 );
 
 test('any value at any place gives an outcome that can be printed', (t) => {
-  setVariables(t, { SHOP_BROKER_URL: 'amqp://me:hunter2@shop', BILLING_BROKER_URL: 'amqp://billing' });
+  setVariables(t, {
+    SHOP_BROKER_URL: 'amqp://me:hunter2@shop',
+    BILLING_BROKER_URL: 'amqp://billing',
+    STOCK_BROKER_URL: 'sentinel://:hunter2@stock',
+    STOCK_SENTINEL_PASSWORD: 'hunter2',
+  });
   const count = [...placesIn(parse(EXAMPLE))].length;
   let loaded = 0;
   fc.assert(

@@ -6,6 +6,7 @@ import { describeMistake, type Mistake } from '../../src/config/mistake.ts';
 import { flagOf, optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';
+import { addressFor, needsMaster } from './option-brokers.ts';
 import { FILES } from './option-cases.ts';
 import { sources } from './sources.ts';
 
@@ -43,11 +44,22 @@ test('a broker and a name are enough', () => {
           ],
           failoverStrategy: 'round-robin',
           connectTimeoutMs: 5000,
+          eventExchange: 'celeryev',
           amqp: {
-            eventExchange: 'celeryev',
             eventQueuePrefix: 'celeryev',
             eventQueueBytesMax: 67_108_864,
             heartbeatS: 30,
+          },
+          redis: {
+            masterName: '',
+            sentinel: { username: undefined, password: undefined, tls: undefined },
+            globalKeyprefix: '',
+            fanoutPrefix: '/{db}.',
+            fanoutPatterns: true,
+            clientName: 'celery-otel',
+            socketKeepalive: true,
+            healthCheckIntervalMs: 25_000,
+            socketTimeoutMs: 5000,
           },
         },
         controlExchange: 'celery',
@@ -169,10 +181,14 @@ test('every option is in the settings of its room, in its unit', () => {
       ...['--otlp-default-histogram-aggregation', 'base2_exponential_bucket_histogram'],
       ...['--disable-metrics', '*', '--enable-metrics', 'celery.task.runtime'],
       ...['--enable-attributes', 'celery.task.prefetch_time/celery.worker.name'],
+      ...['--broker-url', 'amqp://a;sentinel://b', '--master-name', 'm', '--sentinel-username', 'u'],
+      ...['--sentinel-password', 'p', '--global-keyprefix', 'k', '--fanout-prefix', 'f'],
+      ...['--fanout-patterns=false', '--client-name', 'n', '--socket-keepalive=false'],
+      ...['--health-check-interval', '0.5', '--socket-timeout', '1.5'],
     ],
   });
   const { urls, ...broker } = config.services[0].broker;
-  assert.equal(urls.length, 1);
+  assert.equal(urls.length, 2);
   assert.deepEqual(
     { ...config, services: [{ ...config.services[0], broker }] },
     {
@@ -183,7 +199,19 @@ test('every option is in the settings of its room, in its unit', () => {
           broker: {
             failoverStrategy: 'shuffle',
             connectTimeoutMs: 1500,
-            amqp: { eventExchange: 'e', eventQueuePrefix: 'q', eventQueueBytesMax: 1_048_576, heartbeatS: 0 },
+            eventExchange: 'e',
+            amqp: { eventQueuePrefix: 'q', eventQueueBytesMax: 1_048_576, heartbeatS: 0 },
+            redis: {
+              masterName: 'm',
+              sentinel: { username: 'u', password: 'p', tls: undefined },
+              globalKeyprefix: 'k',
+              fanoutPrefix: 'f',
+              fanoutPatterns: false,
+              clientName: 'n',
+              socketKeepalive: false,
+              healthCheckIntervalMs: 500,
+              socketTimeoutMs: 1500,
+            },
           },
           controlExchange: 'c',
           taskDefaultQueue: 't',
@@ -365,19 +393,21 @@ test('with a recording, a broker option is a mistake, from a flag or a variable'
     ['record', loadRecordConfig],
   ] as const) {
     const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
-    assert.equal(rows.length, command === 'run' ? 8 : 6);
-    for (const [key, { env: names, default: text = '' }] of rows) {
+    assert.equal(rows.length, command === 'run' ? 18 : 16);
+    for (const [key, { env: names, default: text = 'x', format }] of rows) {
       const flag = flagOf(key);
       const ways = [
         { source: flag, argv: [`${flag}=${text}`], env: {} },
         ...names.map((name) => ({ source: name, argv: [], env: { [name]: text } })),
       ];
       for (const { source, argv, env } of ways) {
-        assert.ok(load(sources(command, { argv, env })).ok, source);
+        const master = needsMaster(key) ? { CELERY_MASTER_NAME: 'main' } : {};
+        const fitting = { ...env, ...master, CELERY_BROKER_URL: addressFor(key) };
+        assert.ok(load(sources(command, { argv, env: fitting })).ok, source);
         const recording = { ...env, CELERY_BROKER_URL: 'recording:x' };
         const loaded = load(sources(command, { argv, env: recording }));
         assert.deepEqual(loaded.ok ? [] : loaded.mistakes.map(describeMistake), [
-          `${key} (${source}) is "${text}": expected no broker option with a recording: ` +
+          `${key} (${source}) is ${format.show(text)}: expected no broker option with a recording: ` +
             'remove it, or listen to a broker',
         ]);
       }
@@ -385,11 +415,63 @@ test('with a recording, a broker option is a mistake, from a flag or a variable'
   }
 });
 
+test('an option for another kind of broker is a mistake, and so is a sentinel without the name of its master', () => {
+  const cases: [env: Record<string, string>, mistakes: readonly string[]][] = [
+    [
+      { CELERY_BROKER_URL: 'redis://a', CELERY_BROKER_HEARTBEAT: '5', CELERY_MASTER_NAME: 'm' },
+      [
+        'broker_heartbeat (CELERY_BROKER_HEARTBEAT) is "5": expected no AMQP option: broker_url has no AMQP address',
+        'master_name (CELERY_MASTER_NAME) is "m": expected no option of sentinels: broker_url has no sentinel:// address',
+      ],
+    ],
+    [
+      { CELERY_FANOUT_PREFIX: 'x', CELERY_SENTINEL_PASSWORD: 'hunter2' },
+      [
+        'sentinel_password (CELERY_SENTINEL_PASSWORD) is "***": expected no option of sentinels: broker_url has no sentinel:// address',
+        'fanout_prefix (CELERY_FANOUT_PREFIX) is "x": expected no Redis option: broker_url has no Redis address',
+      ],
+    ],
+    [
+      { CELERY_BROKER_URL: 'sentinel://a;sentinel://b' },
+      [
+        'master_name is not set: expected text on one line, at most 255 bytes, because broker_url has sentinel://',
+      ],
+    ],
+    // One mistake is enough.
+    [
+      { CELERY_BROKER_URL: 'redis://a/x', CELERY_BROKER_HEARTBEAT: '5', CELERY_FANOUT_PREFIX: 'x' },
+      ['broker_url'],
+    ],
+  ];
+  for (const [env, expected] of cases) {
+    const mistakes = mistakesOf({ env });
+    const said =
+      expected[0] === 'broker_url' ? mistakes.map(({ path }) => path) : mistakes.map(describeMistake);
+    assert.deepEqual(said, expected);
+  }
+  const loaded = loadRecordConfig(
+    sources('record', {
+      env: {
+        CELERY_BROKER_URL: 'sentinel://a',
+        CELERY_MASTER_NAME: 'm',
+        CELERY_SENTINEL_USERNAME: 'u',
+        CELERY_SENTINEL_PASSWORD: 'hunter2',
+      },
+    }),
+  );
+  assert.ok(loaded.ok);
+  assert.deepEqual(loaded.config.broker.redis.sentinel, {
+    username: 'u',
+    password: 'hunter2',
+    tls: undefined,
+  });
+});
+
 test('all mistakes are reported at once, each with path, source, value and expectation', () => {
   const mistakes = mistakesOf({
     argv: ['--tasks-max', '12abc', '--log-levl=debug', '--out', 'x', '--otlp-timeout'],
     env: {
-      CELERY_BROKER_URL: 'redis://rabbit',
+      CELERY_BROKER_URL: 'valkey://rabbit',
       OTEL_SERVICE_NAME: '',
       OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'http',
     },
@@ -398,8 +480,9 @@ test('all mistakes are reported at once, each with path, source, value and expec
     'command line (--log-levl): expected a flag of run (did you mean --log-level?)',
     'command line (--out): expected a flag of run; this one belongs to record',
     'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 86400000',
-    'broker_url (CELERY_BROKER_URL) is "redis://***": expected a broker address ' +
-      '(redis:// is not supported yet; expected amqp://, amqps://, pyamqp:// or recording:FILE)',
+    'broker_url (CELERY_BROKER_URL) is "valkey://***": expected a broker address ' +
+      '(valkey:// is not supported; expected amqp://, amqps://, pyamqp://, redis://, rediss://, redis+socket://, ' +
+      'sentinel:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
     'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
     'service_name is not set: expected a name, here or as service.name in the resource attributes',

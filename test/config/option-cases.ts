@@ -60,6 +60,16 @@ const metricNames: OptionCases<readonly string[]> = {
   ],
 };
 
+const REDIS = {
+  scheme: 'rediss',
+  at: { host: 'cache', port: 6379 },
+  username: 'me',
+  password: 'pa ss',
+  db: 3,
+  tls: { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true, checkHost: true },
+  label: 'rediss://me:***@cache:6379/3',
+} as const;
+
 const RABBIT = {
   scheme: 'amqp',
   host: 'rabbit',
@@ -78,12 +88,20 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     good: [
       ['amqp://me:pa%20ss@rabbit/shop', [RABBIT]],
       ['amqp://me:pa%20ss@rabbit/shop;amqp://me:pa%20ss@rabbit/shop', [RABBIT, RABBIT]],
+      ['rediss://me:pa%20ss@cache/3', [REDIS]],
       [
         'recording:a.ndjson?speed=2',
         [{ scheme: 'recording', file: 'a.ndjson', speed: 2, label: 'recording:a.ndjson' }],
       ],
     ],
-    bad: ['rabbit', 'redis://rabbit', 'amqp://rabbit:99999', 'amqp://rabbit;', 'recording:'],
+    bad: [
+      'rabbit',
+      'valkey://rabbit',
+      'redis://rabbit/x',
+      'amqp://rabbit:99999',
+      'amqp://rabbit;',
+      'recording:',
+    ],
   },
   broker_failover_strategy: {
     good: [
@@ -122,6 +140,47 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['68719476736', 2 ** 36],
     ],
     bad: [...wholeNumbers.bad, '1048575', '68719476737', '64MiB'],
+  },
+  master_name: {
+    good: [
+      ['mymaster', 'mymaster'],
+      ['the master', 'the master'],
+    ],
+    bad: ['x'.repeat(256), 'a\nb'],
+  },
+  sentinel_username: { good: [['watcher', 'watcher']], bad: ['x'.repeat(256), 'a\nb'] },
+  // Any text may be a password.
+  sentinel_password: { good: [['pa "ss', 'pa "ss']], bad: [] },
+  global_keyprefix: { good: [['shop:', 'shop:']], bad: ['x'.repeat(201), 'a\nb'] },
+  fanout_prefix: {
+    good: [
+      ['/{db}.', '/{db}.'],
+      ['false', ''],
+      ['False', ''],
+      ['true', '/{db}.'],
+      ['shop.', 'shop.'],
+    ],
+    bad: ['x'.repeat(201), 'a\nb'],
+  },
+  fanout_patterns: switches,
+  client_name: {
+    good: [['monitor-1', 'monitor-1']],
+    bad: ['two words', 'x'.repeat(65), 'é', 'a\nb'],
+  },
+  socket_keepalive: switches,
+  health_check_interval: {
+    good: [
+      ['0.5', 0.5],
+      ['3600', 3600],
+    ],
+    bad: [...seconds.bad, '3601'],
+  },
+  socket_timeout: {
+    good: [
+      ['0.001', 0.001],
+      ['3600', 3600],
+    ],
+    bad: [...seconds.bad, '3601'],
   },
   control_exchange: { good: [['billing', 'billing']], bad: ['x'.repeat(201), 'a\tb'] },
   task_default_queue: { good: [['default', 'default']], bad: ['x'.repeat(256), 'a\nb'] },

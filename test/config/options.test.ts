@@ -11,6 +11,7 @@ import {
   optionRows,
 } from '../../src/config/options.ts';
 import { type OptionSources, readOptions } from '../../src/config/read-options.ts';
+import { addressFor, needsMaster } from './option-brokers.ts';
 import { OPTION_CASES } from './option-cases.ts';
 import { sources } from './sources.ts';
 
@@ -22,6 +23,12 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   event_exchange: 'celeryev',
   event_queue_prefix: 'celeryev',
   event_queue_bytes_max: 67_108_864,
+  fanout_prefix: '/{db}.',
+  fanout_patterns: true,
+  client_name: 'celery-otel',
+  socket_keepalive: true,
+  health_check_interval: 25,
+  socket_timeout: 5,
   control_exchange: 'celery',
   task_default_queue: 'celery',
   worker_timeout: 30,
@@ -64,7 +71,11 @@ function waysToGive(
 ): { command: OptionCommand; source: string; given: OptionSources }[] {
   const row = OPTIONS[key];
   const flag = flagOf(key);
-  const beside = COMPANIONS[key] ?? {};
+  const beside = {
+    ...(key === 'broker_url' ? {} : { CELERY_BROKER_URL: addressFor(key) }),
+    ...(needsMaster(key) ? { CELERY_MASTER_NAME: 'main' } : {}),
+    ...COMPANIONS[key],
+  };
   return row.commands.flatMap((command) => [
     { command, source: flag, given: sources(command, { argv: [`${flag}=${text}`], env: beside }) },
     ...envOf(key).map((name) => ({

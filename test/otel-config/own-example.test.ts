@@ -1,6 +1,6 @@
 /**
- * `otel-config/celery-otel.yaml` unchanged: two services on a real broker, one with TLS, exported to a receiver that
- * checks all settings of the file.
+ * `otel-config/celery-otel.yaml` unchanged: two services on a real broker, one with TLS, and one whose broker is not there,
+ * exported to a receiver that checks all settings of the file.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,6 +26,8 @@ test('the example runs, with its services, resources, views, headers and tempora
   const env = {
     SHOP_BROKER_URL: rabbitmq.url,
     BILLING_BROKER_URL: `${rabbitmq.tlsUrl}?ssl_ca_certs=${rabbitmq.caFile}`,
+    STOCK_BROKER_URL: 'sentinel://127.0.0.1:1',
+    STOCK_SENTINEL_PASSWORD: 'hunter2',
     OTLP_ENDPOINT: sink.url,
     OTLP_HEADERS: 'x-team=checkout',
     DEPLOYMENT_ENVIRONMENT: 'test',

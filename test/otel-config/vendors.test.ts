@@ -54,7 +54,15 @@ const VENDORS: readonly Vendor[] = [
 
 /** A value for each required variable. */
 const REQUIRED: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map([
-  ['celery-otel.yaml', { SHOP_BROKER_URL: 'amqp://rabbit', BILLING_BROKER_URL: 'amqp://rabbit' }],
+  [
+    'celery-otel.yaml',
+    {
+      SHOP_BROKER_URL: 'amqp://rabbit',
+      BILLING_BROKER_URL: 'amqp://rabbit',
+      STOCK_BROKER_URL: 'sentinel://redis',
+      STOCK_SENTINEL_PASSWORD: 'stock-secret',
+    },
+  ],
   ['datadog.yaml', { CELERY_BROKER_URL: 'amqp://rabbit', DD_API_KEY: 'datadog-secret' }],
   ['honeycomb.yaml', { CELERY_BROKER_URL: 'amqp://rabbit', HONEYCOMB_API_KEY: 'honeycomb-secret' }],
 ]);

@@ -3,8 +3,8 @@
  * only a file can have. Rules between options are checked later, when all of them are known.
  */
 import type { Given } from '../option-rules.ts';
-import { OPTIONS, type OptionKey, serviceRows } from '../options.ts';
-import { TRANSPORT_OPTIONS, USE_SSL } from './broker-section.ts';
+import { OPTIONS, type OptionKey, servicePath, serviceRows, TRANSPORT_OPTIONS } from '../options.ts';
+import { readBroker } from './broker-section.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { FILE_METRICS } from './metrics-section.ts';
@@ -19,12 +19,12 @@ const CLUSTER_OPTIONS = SERVICE_OPTIONS.filter((key) => OPTIONS[key].scope === '
 
 const service = map(
   {
-    broker_use_ssl: USE_SSL,
-    broker_transport_options: TRANSPORT_OPTIONS,
+    broker_use_ssl: any,
+    [TRANSPORT_OPTIONS]: any,
     resource: SERVICE_RESOURCE,
     metrics: FILE_METRICS,
   },
-  { others: SERVICE_OPTIONS },
+  { others: SERVICE_OPTIONS.filter((key) => OPTIONS[key].within === undefined) },
 );
 
 const services = mapOf('services', (name, place) => {
@@ -32,12 +32,13 @@ const services = mapOf('services', (name, place) => {
   const isName = name !== '' && name === name.trim() && format.read(name).ok;
   if (!isName) place.complain(`a service name: ${format.expects}, without leading or trailing spaces`);
   const keys = service.read(place);
+  const given = textsIn(place, SERVICE_OPTIONS);
   return (
     keys && {
       name,
       place,
-      given: textsIn(place, SERVICE_OPTIONS),
-      tls: keys.broker_use_ssl,
+      given,
+      broker: readBroker(place, given.get('broker_url')?.text),
       resource: new Map(keys.resource),
       metrics: keys.metrics?.flat() ?? [],
     }
@@ -71,7 +72,7 @@ export const CELERY = {
 
 function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
-  for (const key of keys) addText(given, key, map.get(key));
+  for (const key of keys) addText(given, key, map.find(servicePath(key)));
   return given;
 }
 

@@ -4,10 +4,9 @@
  * unless a rule between options covers them.
  */
 import type { OtlpSettings, StreamSettings } from '../../otlp/otlp-settings.ts';
-import { format, oneOf, trueOrFalse, wholeNumber } from '../format/formats.ts';
+import { format, oneOf, secret, trueOrFalse, wholeNumber } from '../format/formats.ts';
 import { headerFault, headerList, type Pairs } from '../format/key-value-list.ts';
 import { defaultEndpoint } from '../format/otlp-endpoint.ts';
-import { MASK, quote } from '../format/redaction.ts';
 import type { Mistake } from '../mistake.ts';
 import { endpointOf, type Given, type Options } from '../option-rules.ts';
 import { DAY_MS, defaultOf, EXPORT_ROWS, fileOf, OPTIONS, type OptionKey } from '../options.ts';
@@ -26,8 +25,6 @@ export const pointsPerRequest = wholeNumber(1, 1_000_000);
 
 /** 0 is no limit. */
 const timeout = wholeNumber(0, DAY_MS, 'milliseconds');
-/** For names too, because a user may have swapped name and value. */
-const hidden = format('a string', (text) => ({ ok: true, value: text }), { show: () => quote(MASK) });
 
 const option = (key: OptionKey) => scalar<unknown>(OPTIONS[key].format);
 
@@ -40,7 +37,8 @@ const TLS_FILES = {
 /** The keys of both exporters. */
 const OTLP = {
   endpoint: option('otlp_endpoint'),
-  headers: list(placed(map({ name: required(scalar(hidden), hidden.expects), value: scalar(hidden) }))),
+  // The name is a secret too, because a user may have swapped name and value.
+  headers: list(placed(map({ name: required(scalar(secret), secret.expects), value: scalar(secret) }))),
   headers_list: scalar(headerList),
   compression: option('otlp_compression'),
   timeout: scalar(timeout),

@@ -132,7 +132,10 @@ export class FileValue {
     const { value } = this;
     const { type } = format.schema;
     // A string may stand for any type.
-    const fits = typeof value === 'string' || typeof value === (type === 'integer' ? 'number' : type);
+    const fits =
+      typeof value === 'string' ||
+      typeof value === (type === 'integer' ? 'number' : type) ||
+      (format.orSwitch === true && typeof value === 'boolean');
     return fits ? String(value).trim() || undefined : undefined;
   }
 

@@ -4,7 +4,7 @@
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
 import { hint } from '../../near-miss.ts';
-import { maskUrl, quote } from './redaction.ts';
+import { MASK, maskUrl, quote } from './redaction.ts';
 
 /** A value, or the end of an error message after the word "expected". */
 export type Reading<T> =
@@ -32,6 +32,10 @@ export interface Format<T> {
   readonly schema: ScalarSchema;
   /** The unit of a number; part of `expects`, never of a text. */
   readonly unit?: Unit | undefined;
+  /** Whether a value must never be printed. */
+  readonly isSecret?: true;
+  /** Whether a text may also be true or false, unquoted in a file; false stands for ''. */
+  readonly orSwitch?: true;
   /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
   /** The text, safe to print. */
@@ -110,6 +114,12 @@ export function line(bytesMax: number): Format<string> {
   );
 }
 
+/** A text that is never shown, whatever is wrong. */
+export const secret: Format<string> = format('a string', (text) => ({ ok: true, value: text }), {
+  isSecret: true,
+  show: () => quote(MASK),
+});
+
 /** The path of a file that need not exist. */
 export const filePath: Format<string> = format('the path of a file', (path) =>
   path.includes('\0') ? undefined : { ok: true, value: path },
@@ -126,3 +136,19 @@ export const brokerUrls: Format<BrokerUrls> = format(
   },
   { show: maskUrl },
 );
+
+/** Redis does not take a name with spaces (CLIENT SETNAME). */
+export const clientName: Format<string> = format(
+  'a name of 1 to 64 visible ASCII characters',
+  (text) => (/^[\x21-\x7e]{1,64}$/.test(text) ? { ok: true, value: text } : undefined),
+  { schema: { type: 'string', maxLength: 64 } },
+);
+
+/** The text, or '' for `false`, or the default for `true`. */
+export function switchOr(text: Format<string>, byDefault: string): Format<string> {
+  const read = (given: string): Reading<string> => {
+    const isOn = trueOrFalse.read(given);
+    return isOn.ok ? { ok: true, value: isOn.value ? byDefault : '' } : text.read(given);
+  };
+  return format(`true, false, or ${text.expects}`, read, { ...text, orSwitch: true });
+}

@@ -2,7 +2,7 @@
  * The effective configuration as text: each value with its path in a configuration file and its origin. It shows what the
  * program will use, not what was given, and hides secrets.
  */
-import type { BrokerUrl } from '../../broker/broker-url.ts';
+import type { BrokerTls, BrokerUrl } from '../../broker/broker-url.ts';
 import { METRIC_NAMES, optInAttributesOf, optInOf } from '../../meter/catalog.ts';
 import type { View } from '../../otlp/collect/view.ts';
 import type { OtlpSettings } from '../../otlp/otlp-settings.ts';
@@ -10,8 +10,17 @@ import { printable } from '../../printable.ts';
 import type { Config, ServiceConfig } from '../config.ts';
 import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
-import { isRecorded, SERVICE_NAME } from '../option-rules.ts';
-import { EXPORT_ROWS, fileOf, type OptionKey, type SetValue, serviceRows, settingsIn } from '../options.ts';
+import { hasBroker, SERVICE_NAME } from '../option-rules.ts';
+import {
+  EXPORT_ROWS,
+  fileOf,
+  type OptionKey,
+  SENTINEL_KWARGS,
+  type SetValue,
+  servicePath,
+  serviceRows,
+  settingsIn,
+} from '../options.ts';
 import type { Origins } from '../origins.ts';
 
 /** Lines with an undefined value are omitted. */
@@ -36,13 +45,16 @@ export function effectiveConfig(config: Config, origins: Origins): string {
 function serviceLines(service: ServiceConfig): readonly Line[] {
   const { broker, choice } = service;
   const at = (...path: FilePath): FilePath => ['celery', 'services', service.name, ...path];
-  // Broker options do not apply to a recording.
   const rows = serviceRows().filter(
-    ([, { transport }]) => transport === undefined || !isRecorded(broker.urls),
+    ([, { transport }]) => transport === undefined || hasBroker(broker.urls, transport),
   );
+  const { tls } = broker.redis.sentinel;
   return [
     ...broker.urls.flatMap((url, index) => urlLines(at('broker_url', index), url)),
-    ...settingLines(settingsIn(service, rows), (key) => at(key)),
+    ...settingLines(settingsIn(service, rows), (key) => at(...servicePath(key))),
+    ...(tls === undefined || !hasBroker(broker.urls, 'sentinel')
+      ? []
+      : sentinelLines(at(...SENTINEL_KWARGS.split('.')), tls)),
     [at('resource', SERVICE_NAME), service.name],
     ...attributeLines(at('resource'), service.attributes),
     ...METRIC_NAMES.flatMap((name): Line[] => {
@@ -57,19 +69,38 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
 }
 
 function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
-  return settings.map(({ key, value, scale }) => [
-    pathOf(key),
-    typeof value === 'number' ? value / scale : value,
-  ]);
+  return settings.map(({ key, value, scale, format }) => {
+    if (value === '') return [pathOf(key), format.orSwitch === true ? false : undefined];
+    const shown = typeof value === 'number' ? value / scale : value;
+    return [pathOf(key), format.isSecret === true && value !== undefined ? MASK : shown];
+  });
 }
 
 /** Only the label of an address is safe to print; its parameters have their own lines. */
 function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
   if (url.scheme === 'recording') return [[at, url.label], ...linesOf(at, { speed: url.speed })];
-  const { label, heartbeatS: heartbeat, tls } = url;
-  const certReqs = tls?.verify === true ? 'required' : 'none';
-  const ssl = tls && { caCerts: tls.caFile, certfile: tls.certFile, keyfile: tls.keyFile, certReqs };
-  return [[at, label], ...linesOf(at, { heartbeat, ssl })];
+  const { label, tls } = url;
+  const heartbeat = 'heartbeatS' in url ? url.heartbeatS : undefined;
+  return [
+    [at, label],
+    ...linesOf(at, { heartbeat }),
+    ...(tls === undefined ? [] : tlsLines([...at, 'ssl'], tls)),
+  ];
+}
+
+/** @param prefix of the keys */
+function tlsLines(at: FilePath, tls: BrokerTls, prefix = ''): readonly Line[] {
+  return [
+    [[...at, `${prefix}ca_certs`], tls.caFile],
+    [[...at, `${prefix}certfile`], tls.certFile],
+    [[...at, `${prefix}keyfile`], tls.keyFile],
+    [[...at, `${prefix}cert_reqs`], tls.verify ? 'required' : 'none'],
+    [[...at, `${prefix}check_hostname`], tls.checkHost],
+  ];
+}
+
+function sentinelLines(at: FilePath, tls: BrokerTls): readonly Line[] {
+  return [[[...at, 'ssl'], true], ...tlsLines(at, tls, 'ssl_')];
 }
 
 function attributeLines(at: FilePath, attributes: ServiceConfig['attributes']): readonly Line[] {

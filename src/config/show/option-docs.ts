@@ -1,5 +1,12 @@
 /** Generates `--help` from the table of options. It knows no option by name. */
-import { fileOf, flagOf, type OptionCommand, type OptionRow, optionRows } from '../options.ts';
+import {
+  fileOf,
+  flagOf,
+  type OptionBroker,
+  type OptionCommand,
+  type OptionRow,
+  optionRows,
+} from '../options.ts';
 
 /** One indented paragraph per option, for one command or for all. */
 export function optionsHelp(command?: OptionCommand): string {
@@ -25,7 +32,13 @@ function presence(row: OptionRow<unknown>): string {
   return row.default === undefined ? '' : `; default: ${row.default}`;
 }
 
+const RESTRICTIONS: Readonly<Record<OptionBroker, string>> = {
+  any: '; not with a recording',
+  amqp: '; AMQP only',
+  redis: '; Redis only',
+  sentinel: '; behind sentinels only',
+};
+
 export function restriction({ transport }: OptionRow<unknown>): string {
-  if (transport === 'amqp') return '; AMQP only';
-  return transport === undefined ? '' : '; not with a recording';
+  return transport === undefined ? '' : RESTRICTIONS[transport];
 }

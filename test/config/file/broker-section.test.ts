@@ -1,19 +1,32 @@
 /** Broker settings that only a file has. kombu’s behaviour: kombu/connection.py, kombu/transport/pyamqp.py. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { BrokerSettings } from '../../../src/broker/broker.ts';
 import type { AmqpUrl } from '../../../src/broker/broker-url.ts';
-import { serviceRows } from '../../../src/config/options.ts';
+import { WITHOUT_EFFECT } from '../../../src/config/file/transport-options.ts';
+import { OPTIONS, servicePath, serviceRows } from '../../../src/config/options.ts';
 import { configOf, mistakesOf, withCelery, withService } from '../configuration-files.ts';
-import { FILES } from '../option-cases.ts';
+import { optionLine } from '../option-brokers.ts';
+import { FILES, OPTION_CASES } from '../option-cases.ts';
 
 const withBroker = (url: string, more = '') =>
   withCelery(`  services:\n    shop:\n      broker_url: ${url}\n${more}`);
 
 function urlsOf(text: string): readonly AmqpUrl[] {
-  return configOf(text).services[0].broker.urls.flatMap((url) => (url.scheme === 'recording' ? [] : [url]));
+  return configOf(text).services[0].broker.urls.flatMap((url) => ('vhost' in url ? [url] : []));
 }
 
-const DEFAULT_TLS = { caFile: undefined, certFile: undefined, keyFile: undefined, verify: true };
+function brokerOf(url: string, more: string): BrokerSettings {
+  return configOf(withBroker(url, more)).services[0].broker;
+}
+
+const DEFAULT_TLS = {
+  caFile: undefined,
+  certFile: undefined,
+  keyFile: undefined,
+  verify: true,
+  checkHost: true,
+};
 
 test('several addresses are a list, or a string with ; between them', () => {
   for (const url of ['amqp://a;amqps://b', '[amqp://a, amqps://b]']) {
@@ -58,6 +71,7 @@ test('broker_use_ssl accepts the arguments of Python’s ssl.wrap_socket', () =>
     certFile: FILES.certificate,
     keyFile: FILES.key,
     verify: false,
+    checkHost: true,
   });
   for (const [reqs, verify] of [
     ['required', true],
@@ -117,16 +131,18 @@ test('broker settings of a recording are refused by their paths', () => {
     rows.map(([key]) => key),
     [
       ...['broker_failover_strategy', 'broker_heartbeat', 'broker_connection_timeout', 'event_exchange'],
-      ...['event_queue_prefix', 'event_queue_bytes_max', 'control_exchange', 'task_default_queue'],
+      ...['event_queue_prefix', 'event_queue_bytes_max'],
+      ...['master_name', 'sentinel_username', 'sentinel_password', 'global_keyprefix', 'fanout_prefix'],
+      ...['fanout_patterns', 'client_name', 'socket_keepalive', 'health_check_interval', 'socket_timeout'],
+      ...['control_exchange', 'task_default_queue'],
     ],
   );
   // Also where it is the default: it is given, and it has no effect.
-  for (const [key, { default: byDefault = '' }] of rows) {
-    const line = `      ${key}: ${byDefault}`;
+  for (const [key, { default: byDefault = 'x', format }] of rows) {
+    const line = `      ${optionLine(key, JSON.stringify(byDefault)).replace('master_name: main, ', '')}`;
     assert.deepEqual(mistakesOf(withBroker('recording:x', line)), [
-      `celery.services.shop.${key} (f:7) is "${byDefault}": ${nothing}`,
+      `celery.services.shop.${servicePath(key).join('.')} (f:7) is ${format.show(byDefault)}: ${nothing}`,
     ]);
-    configOf(withBroker('amqp://a', line));
   }
   for (const setting of ['true', 'false', '{}', `{ ca_certs: ${FILES.certificate} }`]) {
     for (const url of ['recording:x', '[ "recording:x?speed=max" ]']) {
@@ -134,6 +150,39 @@ test('broker settings of a recording are refused by their paths', () => {
         `celery.services.shop.broker_use_ssl (f:7): ${nothing}`,
       ]);
     }
+  }
+});
+
+test('an option needs a broker that it applies to, wherever it is in the list of addresses', () => {
+  const addresses = {
+    any: 'amqp://a',
+    amqp: 'amqp://a',
+    redis: 'redis://a',
+    sentinel: 'sentinel://a',
+  } as const;
+  const reasons = {
+    any: '',
+    amqp: 'no AMQP option: broker_url has no AMQP address',
+    redis: 'no Redis option: broker_url has no Redis address',
+    sentinel: 'no option of sentinels: broker_url has no sentinel:// address',
+  } as const;
+  const fits = { any: 'any', amqp: 'amqp', redis: 'redis sentinel', sentinel: 'sentinel' } as const;
+  for (const [key, { transport, format }] of serviceRows()) {
+    if (transport === undefined || transport === 'any' || key === 'config') continue;
+    const [[text] = ['x']] = OPTION_CASES[key].good;
+    const line = `      ${optionLine(key, JSON.stringify(text)).replace('master_name: main, ', '')}`;
+    for (const other of ['amqp', 'redis', 'sentinel'] as const) {
+      if (fits[transport].includes(other)) continue;
+      const mistakes = mistakesOf(withBroker(addresses[other], line)).filter(
+        (mistake) => !mistake.includes('because broker_url has sentinel'),
+      );
+      assert.deepEqual(mistakes, [
+        `celery.services.shop.${servicePath(key).join('.')} (f:7) is ${format.show(text)}: expected ${reasons[transport]}`,
+      ]);
+    }
+    const own = `${addresses.amqp};${addresses[transport]}`;
+    const master = transport === 'sentinel' ? optionLine(key, JSON.stringify(text)) : line.trim();
+    configOf(withBroker(own, `      ${master}`));
   }
 });
 
@@ -149,8 +198,12 @@ test('an invalid broker_use_ssl is a mistake by its path', () => {
     ['yes please', `${at} (f:7): expected a map of ca_certs, certfile, keyfile, cert_reqs; or true or false`],
     ['', `${at} (f:7): expected true, false or a map of ca_certs, certfile, keyfile, cert_reqs`],
     [
+      '{ nothing: x }',
+      `${at}.nothing (f:7): expected a known key (known keys: ca_certs, certfile, keyfile, cert_reqs)`,
+    ],
+    [
       '{ ssl_keyfile: x }',
-      `${at}.ssl_keyfile (f:7): expected a known key (known keys: ca_certs, certfile, keyfile, cert_reqs)`,
+      `${at}.ssl_keyfile (f:7): expected no such key: with AMQP the keys have no ssl_ before them`,
     ],
     ['{ key_file: x }', `${at}.key_file (f:7): expected a known key (did you mean keyfile?)`],
     [
@@ -187,4 +240,251 @@ test('every broker_transport_options key is refused by its path, since AMQP uses
     ],
   );
   configOf(withService('      broker_transport_options: {}'));
+});
+
+test('broker_use_ssl for Redis has the names of redis-py', () => {
+  const setting = `      broker_use_ssl: { ssl_ca_certs: ${FILES.certificate}, ssl_certfile: ${FILES.certificate}, ssl_keyfile: ${FILES.key}, ssl_cert_reqs: none, ssl_check_hostname: false }`;
+  const tls = {
+    caFile: FILES.certificate,
+    certFile: FILES.certificate,
+    keyFile: FILES.key,
+    verify: false,
+    checkHost: false,
+  };
+  for (const url of ['redis://a', 'rediss://a:1']) {
+    const [used] = brokerOf(url, setting).urls;
+    assert.ok('db' in used);
+    assert.deepEqual([used.scheme, used.tls], ['rediss', tls]);
+  }
+  const [sentinels] = brokerOf(
+    'sentinel://a;sentinel://b',
+    `${setting}\n      broker_transport_options: { master_name: main }`,
+  ).urls;
+  assert.ok('db' in sentinels);
+  assert.deepEqual([sentinels.scheme, sentinels.tls], ['sentinel', tls]);
+  const [verified] = brokerOf('redis://a', '      broker_use_ssl: { ssl_cert_reqs: CERT_REQUIRED }').urls;
+  assert.ok('db' in verified);
+  assert.deepEqual(verified.tls, DEFAULT_TLS);
+});
+
+test('broker_use_ssl: true is refused where Celery ignores it, and superfluous with rediss', () => {
+  const use = '      broker_use_ssl: true';
+  const master = '\n      broker_transport_options: { master_name: main }';
+  for (const url of [
+    'redis://a',
+    'rediss://a;redis://b',
+    'amqp://a;redis://b',
+    'sentinel://a',
+    'redis+socket:///a',
+  ]) {
+    const [mistake, ...more] = mistakesOf(withBroker(url, use + (url.includes('sentinel') ? master : '')));
+    assert.deepEqual(more, []);
+    assert.match(
+      mistake ?? '',
+      /broker_use_ssl \(f:7\): expected rediss:\/\/ or ssl_ keys in broker_url, or a map .*: with Redis, Celery ignores true$/,
+    );
+  }
+  for (const url of ['rediss://a', 'redis://a?ssl_cert_reqs=required']) {
+    const [used] = brokerOf(url, use).urls;
+    assert.ok('db' in used);
+    assert.deepEqual(used.tls, DEFAULT_TLS);
+  }
+  for (const off of ['false', '{}']) {
+    const [used] = brokerOf('redis://a', `      broker_use_ssl: ${off}`).urls;
+    assert.ok('db' in used);
+    assert.equal(used.tls, undefined);
+  }
+});
+
+test('an invalid broker_use_ssl for Redis is a mistake by its path', () => {
+  const at = 'celery.services.shop.broker_use_ssl';
+  const names = 'ssl_ca_certs, ssl_certfile, ssl_keyfile, ssl_cert_reqs, ssl_check_hostname';
+  const cases: [url: string, setting: string, mistake: string][] = [
+    ['redis://a', 'yes please', `${at} (f:7): expected a map of ${names}; or true or false`],
+    ['redis://a', '', `${at} (f:7): expected true, false or a map of ${names}`],
+    [
+      'redis://a',
+      '{ keyfile: x }',
+      `${at}.keyfile (f:7): expected no such key: with Redis the keys have ssl_`,
+    ],
+    [
+      'redis://a',
+      '{ ssl_keyfil: x }',
+      `${at}.ssl_keyfil (f:7): expected a known key (did you mean ssl_keyfile?)`,
+    ],
+    ['redis://a', '{ nothing: x }', `${at}.nothing (f:7): expected a known key (known keys: ${names})`],
+    ['redis://a', '{ ssl_ciphers: x }', `${at}.ssl_ciphers (f:7): expected no such key: it is not supported`],
+    [
+      'redis://a',
+      '{ ssl_check_hostname: 1 }',
+      `${at}.ssl_check_hostname (f:7) is "1": expected true or false`,
+    ],
+    [
+      'redis://a',
+      `{ ssl_keyfile: ${FILES.key} }`,
+      `${at}.ssl_certfile (f:7): expected a value: the path of a PEM file with a certificate`,
+    ],
+    [
+      'redis://a?ssl_cert_reqs=none',
+      '{ ssl_cert_reqs: none }',
+      `${at} (f:7): expected no map: every address of broker_url has ssl_ keys of its own`,
+    ],
+    [
+      'redis+socket:///a',
+      '{ ssl_cert_reqs: none }',
+      `${at} (f:7): expected no map: over a Unix socket there is no TLS`,
+    ],
+    [
+      'amqp://a;redis://b',
+      '{ ssl_cert_reqs: none }',
+      `${at} (f:7): expected no map with both AMQP and Redis in broker_url`,
+    ],
+  ];
+  for (const [url, setting, mistake] of cases) {
+    const mistakes = mistakesOf(withBroker(url, `      broker_use_ssl: ${setting}`));
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.ok(mistakes[0]?.startsWith(mistake), mistakes[0]);
+  }
+});
+
+test('with an invalid address, broker_use_ssl is read by the names that it has', () => {
+  for (const [setting, wrong] of [
+    ['{ ssl_keyfil: x, ssl_cert_reqs: none }', 'ssl_keyfil'],
+    ['{ keyfil: x }', 'keyfil'],
+  ] as const) {
+    const mistakes = mistakesOf(withBroker('nothing', `      broker_use_ssl: ${setting}`));
+    assert.equal(mistakes.length, 2);
+    assert.match(mistakes[1] ?? '', new RegExp(`\\.${wrong} .*did you mean ${wrong}e`, 'u'));
+  }
+});
+
+test('the transport options of Redis are keys of a map of their own', () => {
+  const { redis } = brokerOf(
+    'sentinel://a',
+    `      broker_transport_options:
+        master_name: main
+        global_keyprefix: "shop:"
+        fanout_prefix: true
+        fanout_patterns: false
+        client_name: monitor
+        socket_keepalive: false
+        health_check_interval: 7.5
+        socket_timeout: 2
+        sentinel_kwargs: { username: watcher, password: hunter2, ssl: true, ssl_cert_reqs: none, ssl_ca_certs: ${FILES.certificate} }`,
+  );
+  assert.deepEqual(redis, {
+    masterName: 'main',
+    globalKeyprefix: 'shop:',
+    fanoutPrefix: '/{db}.',
+    fanoutPatterns: false,
+    clientName: 'monitor',
+    socketKeepalive: false,
+    healthCheckIntervalMs: 7500,
+    socketTimeoutMs: 2000,
+    sentinel: {
+      username: 'watcher',
+      password: 'hunter2',
+      tls: { ...DEFAULT_TLS, verify: false, caFile: FILES.certificate },
+    },
+  });
+  // Not beside it, where Celery has no such settings.
+  assert.deepEqual(mistakesOf(withBroker('redis://a', '      fanout_patterns: true')), [
+    'celery.services.shop.fanout_patterns (f:7): expected a known key',
+  ]);
+});
+
+test('transport options of workers are accepted, so that Celery’s own settings can be copied', () => {
+  const names = Object.keys(WITHOUT_EFFECT);
+  assert.ok(names.length > 20);
+  for (const key of [...names, 'sentinel_kwargs']) assert.ok(!Object.hasOwn(OPTIONS, key), key);
+  const values: readonly string[] = ['5', 'true', 'text', '[0, 3, 6, 9]', '{ 1: 2 }', ''];
+  const lines = names.map((key, index) => `${key}: ${values[index % values.length]}`).join(', ');
+  assert.deepEqual(
+    brokerOf('redis://a', `      broker_transport_options: { ${lines} }`),
+    brokerOf('redis://a', ''),
+  );
+});
+
+test('unknown transport options are refused by their paths', () => {
+  const at = 'celery.services.shop.broker_transport_options';
+  const cases: [url: string, options: string, mistakes: readonly string[]][] = [
+    [
+      'redis://a',
+      '{ visibility_timeot: 5, nothing: 5 }',
+      [
+        `${at}.visibility_timeot (f:7): expected a known key (did you mean visibility_timeout?)`,
+        `${at}.nothing (f:7): expected a known key`,
+      ],
+    ],
+    [
+      'redis://a',
+      '{ fanout_pattern: true }',
+      [`${at}.fanout_pattern (f:7): expected a known key (did you mean fanout_patterns?)`],
+    ],
+    ['redis://a', '5', [`${at} (f:7): expected a map of transport options`]],
+    ['amqp://a', '5', [`${at} (f:7): expected a map of transport options`]],
+    [
+      'redis://a',
+      '{ fanout_prefix: 5 }',
+      [
+        `${at}.fanout_prefix (f:7) is "5": expected true, false, or text on one line, at most 200 bytes, in quotes`,
+      ],
+    ],
+    [
+      'redis://a',
+      '{ global_keyprefix: false }',
+      [`${at}.global_keyprefix (f:7) is "false": expected text on one line, at most 200 bytes, in quotes`],
+    ],
+    [
+      'sentinel://a',
+      '{ sentinel_kwargs: { pasword: hunter2 } }',
+      [
+        `${at}.sentinel_kwargs.pasword (f:7): expected a known key (did you mean password?)`,
+        `${at}.master_name (f:5): expected a value: text on one line, at most 255 bytes, because broker_url has sentinel://`,
+      ].toReversed(),
+    ],
+    [
+      'sentinel://a',
+      '{ master_name: m, sentinel_kwargs: 5 }',
+      [`${at}.sentinel_kwargs (f:7): expected a map of settings`],
+    ],
+    [
+      'sentinel://a',
+      '{ master_name: m, sentinel_kwargs: { password: 5 } }',
+      [`${at}.sentinel_kwargs.password (f:7) is "***": expected a string, in quotes`],
+    ],
+    [
+      'sentinel://a',
+      '{ master_name: m, sentinel_kwargs: { ssl_cert_reqs: none } }',
+      [
+        `${at}.sentinel_kwargs.ssl_cert_reqs (f:7): expected ssl: true beside it, since without it there is no TLS`,
+      ],
+    ],
+    [
+      'redis://a',
+      '{ sentinel_kwargs: { ssl: true } }',
+      [
+        `${at}.sentinel_kwargs.ssl (f:7): expected no option of sentinels: broker_url has no sentinel:// address`,
+      ],
+    ],
+    [
+      'recording:x',
+      '{ visibility_timeout: 5, sentinel_kwargs: { ssl: true } }',
+      ['visibility_timeout', 'sentinel_kwargs.ssl'].map(
+        (key) =>
+          `${at}.${key} (f:7): expected no broker option with a recording: remove it, or listen to a broker`,
+      ),
+    ],
+  ];
+  for (const [url, options, mistakes] of cases) {
+    assert.deepEqual(mistakesOf(withBroker(url, `      broker_transport_options: ${options}`)), mistakes);
+  }
+});
+
+test('a sentinel address requires the name of the master', () => {
+  const missing =
+    'celery.services.shop.broker_transport_options.master_name (f:5): expected a value: text on one line, at most 255 bytes, because broker_url has sentinel://';
+  assert.deepEqual(mistakesOf(withBroker('sentinel://a;sentinel://b')), [missing]);
+  assert.deepEqual(mistakesOf(withBroker('amqp://a;sentinel://b')), [missing]);
+  configOf(withBroker('redis://a'));
 });

@@ -1,7 +1,7 @@
 /** The section `celery`: its keys, their types and their effect. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serviceRows } from '../../../src/config/options.ts';
+import { servicePath, serviceRows } from '../../../src/config/options.ts';
 import {
   configOf,
   METER_PROVIDER,
@@ -10,6 +10,7 @@ import {
   withCelery,
   withService,
 } from '../configuration-files.ts';
+import { addressFor, optionLine } from '../option-brokers.ts';
 import { OPTION_CASES } from '../option-cases.ts';
 
 const SHOP = '  services: { shop: { broker_url: "amqp://rabbit" } }';
@@ -24,8 +25,8 @@ test('every option of a service is read from its section as from a flag', () => 
     for (const [text, value] of OPTION_CASES[key].good) {
       // The retention is at least the timeout.
       const beside = key === 'worker_timeout' ? '      series_retention: 86400\n' : '';
-      const broker = key === 'broker_url' ? text : 'amqp://rabbit';
-      const line = key === 'broker_url' ? '' : `      ${key}: ${scalar(text)}\n`;
+      const broker = key === 'broker_url' ? text : addressFor(key);
+      const line = key === 'broker_url' ? '' : `      ${optionLine(key, scalar(text))}\n`;
       const { services } = configOf(
         withCelery(`  services:\n    shop:\n      broker_url: ${JSON.stringify(broker)}\n${beside}${line}`),
       );
@@ -44,13 +45,13 @@ test('a malformed value is refused by its path and line, whatever its type', () 
   for (const [key] of serviceRows()) {
     if (key === 'config') continue;
     for (const text of OPTION_CASES[key].bad) {
-      const broker = key === 'broker_url' ? text : 'amqp://rabbit';
-      const line = key === 'broker_url' ? '' : `      ${key}: ${JSON.stringify(text)}\n`;
+      const broker = key === 'broker_url' ? text : addressFor(key);
+      const line = key === 'broker_url' ? '' : `      ${optionLine(key, JSON.stringify(text))}\n`;
       const mistakes = mistakesOf(
         withCelery(`  services:\n    shop:\n      broker_url: ${JSON.stringify(broker)}\n${line}`),
       );
       assert.equal(mistakes.length, 1, `${key}: ${text}: ${mistakes.join('\n')}`);
-      const at = `celery.services.shop.${key} (f:${key === 'broker_url' ? 6 : 7})`;
+      const at = `celery.services.shop.${servicePath(key).join('.')} (f:${key === 'broker_url' ? 6 : 7})`;
       assert.ok(mistakes[0]?.startsWith(at), mistakes[0]);
     }
   }
@@ -119,7 +120,7 @@ test("Celery's own names for exchanges and queues are kept, with Celery's defaul
     services.map(({ controlExchange, taskDefaultQueue, broker }) => [
       controlExchange,
       taskDefaultQueue,
-      broker.amqp.eventExchange,
+      broker.eventExchange,
     ]),
     [
       ['celery', 'celery', 'celeryev'],

@@ -188,7 +188,7 @@ test('variables are substituted as specified: defaults, escapes, and types witho
   assert.equal(cluster.seriesRetentionMs, 450_000);
   assert.equal(cluster.tasksMax, 7);
   assert.equal(cluster.workersMax, 8);
-  assert.equal(broker.amqp.eventExchange, `\${TEST_HOST}`);
+  assert.equal(broker.eventExchange, `\${TEST_HOST}`);
   assert.equal(broker.amqp.eventQueuePrefix, 'a.rabbit.b');
   assert.deepEqual(attributes, { text: '45', number: 45 });
 });

@@ -3,10 +3,19 @@
  * several values together are made only when the file is read.
  */
 
-import { BROKER_SSL } from '../../../src/config/file/broker-section.ts';
-import type { Shape } from '../../../src/config/file/shape.ts';
-import type { ScalarSchema } from '../../../src/config/format/formats.ts';
-import { type KeyedRow, OPTIONS, type OptionRow, serviceRows } from '../../../src/config/options.ts';
+import { AMQP_TLS, REDIS_TLS } from '../../../src/config/file/broker-tls.ts';
+import type { Shapes } from '../../../src/config/file/shape.ts';
+import { SENTINEL_TLS, WITHOUT_EFFECT } from '../../../src/config/file/transport-options.ts';
+import type { Format } from '../../../src/config/format/formats.ts';
+import {
+  type KeyedRow,
+  OPTIONS,
+  type OptionRow,
+  SENTINEL_KWARGS,
+  servicePath,
+  serviceRows,
+  TRANSPORT_OPTIONS,
+} from '../../../src/config/options.ts';
 import { METRIC_NAMES, METRICS, optInAttributesOf } from '../../../src/meter/catalog.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -49,7 +58,10 @@ function schema(): Schema {
         },
       }),
       service: {
-        ...map('One Celery service.', { ...properties(rows), ...serviceMaps() }),
+        ...map('One Celery service.', {
+          ...properties(rows.filter(([, { within }]) => within === undefined)),
+          ...serviceMaps(rows),
+        }),
         type: 'object',
         required: rows.filter(([, { required }]) => required === true).map(([key]) => key),
       },
@@ -66,13 +78,16 @@ function map(description: string, inIt: Schema): Schema {
 
 function properties(rows: readonly KeyedRow[]): Schema {
   return Object.fromEntries(
-    rows.map(([key, row]) => [key, key === 'broker_url' ? brokerUrl(row) : scalar(row)]),
+    rows.map(([key, row]) => [
+      servicePath(key).at(-1) ?? key,
+      key === 'broker_url' ? brokerUrl(row) : scalar(row),
+    ]),
   );
 }
 
 function scalar({ doc, format, default: byDefault }: OptionRow<unknown>): Schema {
-  const value = byDefault === undefined ? {} : { default: typed(byDefault, format.schema) };
-  return { description: doc, ...value, ...orReference(format.schema) };
+  const value = byDefault === undefined ? {} : { default: typed(byDefault, format) };
+  return { description: doc, ...value, ...orReference(format) };
 }
 
 /** Celery takes a list too. */
@@ -80,13 +95,15 @@ function brokerUrl({ doc }: OptionRow<unknown>): Schema {
   return { description: doc, anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1 }] };
 }
 
-function orReference(schema: ScalarSchema): Schema {
+function orReference({ schema, orSwitch }: Format<unknown>): Schema {
   const isAnyText = schema.type === 'string' && schema.enum === undefined;
-  return isAnyText ? { ...schema, minLength: 1 } : { anyOf: [schema, REFERENCE] };
+  if (!isAnyText) return { anyOf: [schema, REFERENCE] };
+  const text = { ...schema, minLength: 1 };
+  return orSwitch === true ? { anyOf: [{ type: 'boolean' }, text] } : text;
 }
 
-function typed(text: string, { type }: ScalarSchema): string | number | boolean {
-  switch (type) {
+function typed(text: string, { schema }: Format<unknown>): string | number | boolean {
+  switch (schema.type) {
     case 'integer':
     case 'number':
       return Number(text);
@@ -97,31 +114,58 @@ function typed(text: string, { type }: ScalarSchema): string | number | boolean 
   }
 }
 
-function serviceMaps(): Schema {
-  const docs: Readonly<Record<string, string>> = {
-    ca_certs: "PEM file with the certificates to trust instead of the system's.",
-    certfile: 'PEM file with the certificate that is shown to the broker; goes with `keyfile`.',
-    keyfile: 'PEM file with the key of `certfile`.',
-    cert_reqs: "Whether the broker's certificate is verified; it is unless this is `none`.",
-  };
-  const ssl = Object.entries<Shape<unknown>>(BROKER_SSL).flatMap(([key, { format }]) =>
-    format === undefined ? [] : [[key, { description: docs[key], ...orReference(format.schema) }] as const],
+const TLS_DOCS: Readonly<Record<string, string>> = {
+  ssl: 'Whether the sentinels are asked over TLS.',
+  ca_certs: "PEM file with the certificates to trust instead of the system's.",
+  certfile: 'PEM file with the certificate that is shown to the broker; goes with its key.',
+  keyfile: 'PEM file with the key of the certificate.',
+  cert_reqs: "Whether the broker's certificate is verified; it is unless this is `none`.",
+  check_hostname: "Whether the broker's certificate must be for its host.",
+};
+
+/** The keys that are supported. */
+function tls(keys: Shapes): Schema {
+  return Object.fromEntries(
+    Object.entries(keys).flatMap(([key, { format }]) =>
+      format === undefined
+        ? []
+        : [[key, { description: TLS_DOCS[key.replace('ssl_', '')], ...orReference(format) }] as const],
+    ),
   );
+}
+
+function transportOptions(rows: readonly KeyedRow[]): Schema {
+  const inMap = (map: string) => properties(rows.filter(([, { within }]) => within === map));
+  const ignored = Object.entries(WITHOUT_EFFECT).map(([key, reason]) => [
+    key,
+    { description: `Celery's own setting, without effect here: ${reason}.` },
+  ]);
+  return map("Celery's own setting, for Redis only.", {
+    ...inMap(TRANSPORT_OPTIONS),
+    sentinel_kwargs: map('How the sentinels themselves are asked.', {
+      ...inMap(SENTINEL_KWARGS),
+      ...tls(SENTINEL_TLS),
+    }),
+    ...Object.fromEntries(ignored),
+  });
+}
+
+function serviceMaps(rows: readonly KeyedRow[]): Schema {
   return {
     broker_use_ssl: {
       description:
-        "TLS to the broker, Celery's own setting; `ssl_*` keys of an address win, and false takes none away from amqps.",
+        "TLS to the broker, Celery's own setting; `ssl_*` keys of an address win, and false takes none away from amqps and rediss.",
       anyOf: [
         { type: 'boolean' },
-        { type: 'object', properties: Object.fromEntries(ssl), additionalProperties: false },
+        ...[AMQP_TLS, REDIS_TLS].map((keys) => ({
+          type: 'object',
+          properties: tls(keys),
+          additionalProperties: false,
+        })),
         REFERENCE,
       ],
     },
-    broker_transport_options: {
-      description: "Celery's own setting; AMQP has none that is honoured.",
-      type: ['object', 'null'],
-      maxProperties: 0,
-    },
+    broker_transport_options: transportOptions(rows),
     resource: {
       description: 'Further resource attributes of the exported metrics.',
       type: ['object', 'null'],
@@ -141,7 +185,7 @@ function metrics(): Schema {
     properties: {
       enabled: {
         description: 'Whether it is exported.',
-        ...orReference(OPTIONS.self_telemetry.format.schema),
+        ...orReference(OPTIONS.self_telemetry.format),
       },
       attributes: {
         description: 'The opt-in attributes that its points have, which are none unless asked for.',

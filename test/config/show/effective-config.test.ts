@@ -29,6 +29,14 @@ celery:
       resource: { own.text: "line\\nbreak", own.number: 5, own.flag: true }
       metrics: { celery.task.sent: { enabled: true } }
     replay: { broker_url: "recording:/a/b.ndjson?speed=2" }
+    stock:
+      broker_url: "sentinel://me:${SECRET}@a/3;sentinel://me:${SECRET}@b"
+      broker_use_ssl: { ssl_ca_certs: ${FILES.certificate}, ssl_check_hostname: false }
+      broker_transport_options:
+        master_name: main
+        fanout_prefix: false
+        visibility_timeout: 5
+        sentinel_kwargs: { username: watcher, password: ${SECRET}, ssl: true, ssl_cert_reqs: none, ssl_certfile: ${FILES.certificate}, ssl_keyfile: ${FILES.key} }
 meter_provider:
   readers:
     - periodic:
@@ -79,6 +87,7 @@ test('every value is printed once, with its line, flag or variable, or as a defa
     env: { CELERY_OTEL_WORKERS_MAX: '8' },
   });
   const shop = 'celery.services["the: shop"]';
+  const options = 'celery.services.stock.broker_transport_options';
   const reader = 'meter_provider.readers[0].periodic';
   const expected: Readonly<Record<string, string>> = {
     log_level: 'warn  # f:2',
@@ -105,21 +114,40 @@ test('every value is printed once, with its line, flag or variable, or as a defa
     [`${shop}.metrics["celery.task.prefetch_time"].attributes`]: '[celery.worker.name]  # f:7',
     'celery.services.replay.broker_url[0]': 'recording:/a/b.ndjson  # f:15',
     'celery.services.replay.broker_url[0].speed': '2  # f:15',
-    [`${reader}.interval`]: '20000  # f:19',
+    'celery.services.stock.broker_url[0]': '"sentinel://me:***@a:26379,b:26379/3"  # f:17',
+    'celery.services.stock.broker_url[0].ssl.ca_certs': `${FILES.certificate}  # f:18`,
+    'celery.services.stock.broker_url[0].ssl.check_hostname': 'false  # f:18',
+    [`${options}.master_name`]: 'main  # f:20',
+    [`${options}.fanout_prefix`]: 'false  # f:21',
+    [`${options}.fanout_patterns`]: 'true  # default',
+    [`${options}.socket_timeout`]: '5  # default',
+    [`${options}.sentinel_kwargs.username`]: 'watcher  # f:23',
+    [`${options}.sentinel_kwargs.password`]: '"***"  # f:23',
+    [`${options}.sentinel_kwargs.ssl`]: 'true  # f:23',
+    [`${options}.sentinel_kwargs.ssl_cert_reqs`]: 'none  # f:23',
+    [`${options}.sentinel_kwargs.ssl_certfile`]: `${FILES.certificate}  # f:23`,
+    [`${options}.sentinel_kwargs.ssl_check_hostname`]: 'true  # default',
+    [`${reader}.interval`]: '20000  # f:27',
     [`${reader}.timeout`]: '20000  # default',
-    [`${reader}.cardinality_limits.counter`]: '10  # f:21',
-    [`${reader}.cardinality_limits.histogram`]: '20  # f:21',
+    [`${reader}.cardinality_limits.counter`]: '10  # f:29',
+    [`${reader}.cardinality_limits.histogram`]: '20  # f:29',
     [`${reader}.exporter.otlp_http.encoding`]: 'protobuf  # default',
-    [`${reader}.exporter.otlp_http.endpoint`]: '"https://collector/otlp?***"  # f:24',
-    [`${reader}.exporter.otlp_http.headers.authorization`]: '"***"  # f:25',
-    [`${reader}.exporter.otlp_http.headers.x-key`]: '"***"  # f:26',
-    'meter_provider.views[0].stream.aggregation.explicit_bucket_histogram.boundaries': '[1, 2.5]  # f:33',
+    [`${reader}.exporter.otlp_http.endpoint`]: '"https://collector/otlp?***"  # f:32',
+    [`${reader}.exporter.otlp_http.headers.authorization`]: '"***"  # f:33',
+    [`${reader}.exporter.otlp_http.headers.x-key`]: '"***"  # f:34',
+    'meter_provider.views[0].stream.aggregation.explicit_bucket_histogram.boundaries': '[1, 2.5]  # f:41',
     'meter_provider.views[0].stream.aggregation.explicit_bucket_histogram.record_min_max': 'true  # default',
     'meter_provider.views[1].stream.aggregation.base2_exponential_bucket_histogram.max_size':
       '160  # default',
     'meter_provider.views[2].stream.aggregation.drop': '{}  # default',
   };
   for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
+  for (const path of [`${options}.visibility_timeout`, `${options}.global_keyprefix`]) {
+    assert.equal(lineOf(lines, path), undefined);
+  }
+  // What is about AMQP has no effect there.
+  assert.equal(lineOf(lines, 'celery.services.stock.broker_heartbeat'), undefined);
+  assert.equal(lineOf(lines, `${shop}.broker_transport_options.fanout_patterns`), undefined);
   const paths = lines.map((line) => line.split(': ')[0]);
   assert.deepEqual([...new Set(lines)], lines);
   assert.ok(paths.length > 2 * METRIC_NAMES.length);
@@ -182,9 +210,9 @@ function* changes(value: unknown, path: string): Generator<readonly [path: strin
 test('every change of a value changes the output, except secrets', () => {
   const origins = new Origins();
   // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
-  // here it has none. What is about a broker is of no use to the second service, which is a recording.
+  // here it has none. What is about another broker is of no use: the second service is a recording.
   const hidden =
-    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file)$|\.headers\.|^\.services\[1\]\.(broker\.(amqp\.)?\w+$|controlExchange|taskDefaultQueue)/;
+    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|controlExchange|taskDefaultQueue)|^\.services\[0\]\.broker\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$/;
   const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];
   const plain = { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' };
   for (const [{ config }, count] of [
@@ -204,6 +232,23 @@ test('every change of a value changes the output, except secrets', () => {
   }
 });
 
+test('the password of sentinels from the environment is not printed', () => {
+  const env = {
+    CELERY_BROKER_URL: `sentinel://:${SECRET}@a`,
+    OTEL_SERVICE_NAME: 'shop',
+    CELERY_MASTER_NAME: 'main',
+    CELERY_SENTINEL_PASSWORD: SECRET,
+  };
+  const lines = linesOf({ argv: [], env });
+  assert.equal(
+    lineOf(lines, 'celery.services.shop.broker_transport_options.sentinel_kwargs.password'),
+    '"***"  # CELERY_SENTINEL_PASSWORD',
+  );
+  assert.ok(!lines.join('\n').includes(SECRET));
+  const plain = linesOf({ argv: [], env: { CELERY_BROKER_URL: 'redis://a', OTEL_SERVICE_NAME: 'shop' } });
+  assert.ok(!plain.some((line) => line.includes('sentinel') || line.includes('master_name')));
+});
+
 test('no secret is printed', (t) => {
   setVariables(t, { TEST_SECRET: SECRET });
   const { config, origins } = resolve({
@@ -213,6 +258,7 @@ test('no secret is printed', (t) => {
   const [first] = config.services[0].broker.urls;
   assert.ok(first.scheme !== 'recording' && first.password === SECRET);
   assert.equal(config.otlp.exporter.headers['x-key'], SECRET);
+  assert.equal(config.services.at(-1)?.broker.redis.sentinel.password, SECRET);
   assert.ok(!effectiveConfig(config, origins).includes(SECRET));
 });
 

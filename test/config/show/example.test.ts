@@ -2,19 +2,24 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { OPTIONS, serviceRows } from '../../../src/config/options.ts';
+import { OPTIONS, servicePath, serviceRows } from '../../../src/config/options.ts';
 import { assertGeneratedFile } from '../../contract/generated-block.ts';
 import { configOf, EXAMPLE, EXAMPLE_FILE, mistakesOf, setVariables } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 
-test('it loads with its variables set: two services on their own brokers, with views', (t) => {
-  setVariables(t, { SHOP_BROKER_URL: 'amqp://shop', BILLING_BROKER_URL: 'amqp://billing' });
+test('it loads with its variables set: three services on their own brokers, with views', (t) => {
+  setVariables(t, {
+    SHOP_BROKER_URL: 'amqp://shop',
+    BILLING_BROKER_URL: 'amqp://billing',
+    STOCK_BROKER_URL: 'sentinel://a;sentinel://b',
+    STOCK_SENTINEL_PASSWORD: 'hunter2',
+  });
   const { services, otlp, self } = configOf(EXAMPLE);
   assert.deepEqual(
     services.map(({ name, broker, cluster, controlExchange }) => ({
       name,
       brokers: broker.urls.map(({ label }) => label),
-      exchange: broker.amqp.eventExchange,
+      exchange: broker.eventExchange,
       controlExchange,
       workerTimeoutMs: cluster.workerTimeoutMs,
     })),
@@ -32,6 +37,13 @@ test('it loads with its variables set: two services on their own brokers, with v
         exchange: 'billing.celeryev',
         controlExchange: 'billing',
         workerTimeoutMs: 120_000,
+      },
+      {
+        name: 'stock',
+        brokers: ['sentinel://a:26379,b:26379/0'],
+        exchange: 'celeryev',
+        controlExchange: 'celery',
+        workerTimeoutMs: 30_000,
       },
     ],
   );
@@ -64,12 +76,17 @@ test('the example in docs/configuration.md loads too', (t) => {
 
 test('without its variables it reports the missing ones', () => {
   const mistakes = mistakesOf(EXAMPLE);
-  assert.equal(mistakes.length, 2);
+  assert.equal(mistakes.length, 4);
   assert.match(
     mistakes[0] ?? '',
     /^celery\.services\.shop\.broker_url .*\(not set in the environment: SHOP_BROKER_URL\)$/,
   );
   assert.match(mistakes[1] ?? '', /broker_url\[0\] .*\(not set in the environment: BILLING_BROKER_URL\)$/);
+  assert.match(mistakes[2] ?? '', /stock\.broker_url .*\(not set in the environment: STOCK_BROKER_URL\)$/);
+  assert.match(
+    mistakes[3] ?? '',
+    /sentinel_kwargs\.password .*\(not set in the environment: STOCK_SENTINEL_PASSWORD\)$/,
+  );
 });
 
 test('it has every option of services, with an explanation and the default (UPDATE=1 rewrites them)', () => {
@@ -78,11 +95,12 @@ test('it has every option of services, with an explanation and the default (UPDA
     ...serviceRows(),
     ['enabled', OPTIONS.self_telemetry] as const,
   ]) {
-    const index = lines.findIndex((line) => line.trim().startsWith(`${key}: `));
+    const name = key === 'enabled' ? key : servicePath(key).at(-1);
+    const index = lines.findIndex((line) => line.trim().startsWith(`${name}: `));
     assert.ok(index > 0, key);
     const indent = lines[index]?.replace(/\S.*/, '') ?? '';
     lines[index - 1] = `${indent}# ${doc}`;
-    if (byDefault !== undefined) lines[index] = `${indent}${key}: ${byDefault}`;
+    if (byDefault !== undefined) lines[index] = `${indent}${name}: ${byDefault}`;
   }
   assertGeneratedFile(EXAMPLE_FILE, lines.join('\n'));
 });

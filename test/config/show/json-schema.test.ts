@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { serviceRows } from '../../../src/config/options.ts';
+import { type OptionKey, servicePath, serviceRows } from '../../../src/config/options.ts';
 import { METRIC_NAMES } from '../../../src/meter/catalog.ts';
 import { assertGeneratedFile } from '../../contract/generated-block.ts';
 import { EXAMPLE } from '../configuration-files.ts';
@@ -15,6 +15,17 @@ const SCHEMA = JSON.parse(celerySchema());
 const wrongIn = (celery: unknown): readonly string[] => violations(SCHEMA, { celery });
 const withService = (more: object) => ({ services: { shop: { broker_url: 'amqp://a', ...more } } });
 
+const withOption = (key: OptionKey, value: unknown) => withService({ ...nested(servicePath(key), value) });
+
+const typed = (text: string, type: string): unknown => {
+  if (type === 'boolean') return text.toLowerCase() === 'true';
+  return type === 'string' ? text : Number(text);
+};
+
+function nested([first = '', ...rest]: readonly string[], value: unknown): object {
+  return { [first]: rest.length === 0 ? value : nested(rest, value) };
+}
+
 test('schema/celery.schema.json is generated from the tables (UPDATE=1 rewrites it)', () => {
   assertGeneratedFile(new URL('../../../schema/celery.schema.json', import.meta.url), celerySchema());
 });
@@ -22,10 +33,13 @@ test('schema/celery.schema.json is generated from the tables (UPDATE=1 rewrites 
 test('every option of a service is described, and for all services too if it is about clusters', () => {
   const { celery, service } = SCHEMA.$defs;
   for (const [key, { doc, scope, default: byDefault }] of serviceRows()) {
-    assert.equal(service.properties[key].description, doc, key);
-    const isText = byDefault === undefined || typeof service.properties[key].default === 'string';
-    if (!isText) assert.equal(String(service.properties[key].default), byDefault, key);
-    assert.deepEqual(celery.properties[key], scope === 'cluster' ? service.properties[key] : undefined, key);
+    const path = servicePath(key);
+    const within = path.slice(0, -1).reduce((map, step) => map.properties[step], service);
+    const property = within.properties[path.at(-1) ?? ''];
+    assert.equal(property.description, doc, key);
+    const isText = byDefault === undefined || typeof property.default === 'string';
+    if (!isText) assert.equal(String(property.default), byDefault, key);
+    assert.deepEqual(celery.properties[key], scope === 'cluster' ? property : undefined, key);
   }
   assert.deepEqual(service.required, ['broker_url']);
   assert.deepEqual(Object.keys(SCHEMA.$defs.metrics.properties), METRIC_NAMES);
@@ -35,8 +49,8 @@ test('values that the options accept are valid by the schema', () => {
   for (const [key, { format }] of serviceRows()) {
     if (key === 'config') continue;
     for (const [text] of OPTION_CASES[key].good) {
-      const value = /number|integer/.test(format.schema.type) ? Number(text) : text;
-      assert.deepEqual(wrongIn(withService({ [key]: value })), [], `${key}: ${text}`);
+      const value = typed(text, format.schema.type);
+      assert.deepEqual(wrongIn(withOption(key, value)), [], `${key}: ${text}`);
     }
   }
 });
@@ -44,8 +58,10 @@ test('values that the options accept are valid by the schema', () => {
 test('values of a wrong type, out of range or not in a list are invalid by the schema too', () => {
   for (const [key, { format }] of serviceRows()) {
     const isText = format.schema.type === 'string';
-    for (const value of [isText ? 5 : 'many', true, {}, null, isText ? '' : -1, isText ? [] : 1e12]) {
-      assert.notDeepEqual(wrongIn(withService({ [key]: value })), [], `${key}: ${JSON.stringify(value)}`);
+    const isSwitch = format.schema.type === 'boolean' || format.orSwitch === true;
+    const others = [isText ? 5 : 'many', ...(isSwitch ? [] : [true]), {}, null];
+    for (const value of [...others, isText ? '' : -1, isText ? [] : 1e12]) {
+      assert.notDeepEqual(wrongIn(withOption(key, value)), [], `${key}: ${JSON.stringify(value)}`);
     }
   }
 });
@@ -62,6 +78,16 @@ test('sections that the reader accepts are valid by the schema', () => {
       metrics: { 'celery.task.*': entry },
     }),
     withService({ broker_use_ssl: { ca_certs: '/ca.pem', cert_reqs: 'none' }, broker_transport_options: {} }),
+    withService({
+      broker_use_ssl: { ssl_ca_certs: '/ca.pem', ssl_check_hostname: false },
+      broker_transport_options: {
+        fanout_prefix: true,
+        visibility_timeout: 5,
+        priority_steps: [0, 5],
+        sentinel_kwargs: { password: `\${SECRET}`, ssl: true, ssl_cert_reqs: 'none' },
+      },
+    }),
+    withService({ broker_transport_options: { fanout_prefix: 'x', sentinel_kwargs: null } }),
     withService({ metrics: { 'celery.task.prefetch_time': { attributes: ['celery.worker.name'] } } }),
     { services: { a: { broker_url: ['amqp://a', 'amqp://b'] } }, metrics: { '*': { enabled: false } } },
   ];
@@ -84,7 +110,18 @@ test('sections that the reader refuses are invalid by the schema, at the same pa
     ],
     [withService({ brokr_url: 'x' }), '$.celery.services.shop.brokr_url'],
     [withService({ broker_use_ssl: { keyfil: 'x' } }), '$.celery.services.shop.broker_use_ssl'],
-    [withService({ broker_transport_options: { a: 1 } }), '$.celery.services.shop.broker_transport_options'],
+    [
+      withService({ broker_use_ssl: { keyfile: 'x', ssl_certfile: 'x' } }),
+      '$.celery.services.shop.broker_use_ssl',
+    ],
+    [
+      withService({ broker_transport_options: { a: 1 } }),
+      '$.celery.services.shop.broker_transport_options.a',
+    ],
+    [
+      withService({ broker_transport_options: { sentinel_kwargs: { pasword: 'x' } } }),
+      '$.celery.services.shop.broker_transport_options.sentinel_kwargs.pasword',
+    ],
     [withService({ resource: { 'service.name': 'x' } }), '$.celery.services.shop.resource.service.name'],
     [withService({ resource: { a: { b: 1 } } }), '$.celery.services.shop.resource.a'],
   ];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { WITHOUT_EFFECT } from '../../../src/config/file/transport-options.ts';
 import { envOf, fileOf, flagOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
 import { optionsHelp, restriction } from '../../../src/config/show/option-docs.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
@@ -70,6 +71,11 @@ test('the table has a row for every option, with its variables, flag and default
   }
   const cells = lines.filter((line) => line.startsWith('|')).map((line) => line.split(/(?<!\\)\|/).length);
   assert.deepEqual([...new Set(cells)], [7], 'every line has the same number of cells');
+});
+
+test('docs/configuration.md has the transport options without effect, each with the reason (UPDATE=1 rewrites it)', () => {
+  const rows = Object.entries(WITHOUT_EFFECT).map(([key, reason]) => [code(key), reason]);
+  assertGenerated(DOCUMENT, 'transport-options', markdownTable(['without effect', 'because'], rows));
 });
 
 test('the help of a command has a paragraph for each of its options and no other', () => {

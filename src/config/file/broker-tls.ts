@@ -1,0 +1,115 @@
+/**
+ * TLS to a broker in a configuration file, by the names of py-amqp and those of redis-py. It never decides which of the two
+ * a broker needs.
+ */
+import { type BrokerTls, VERIFY_BY_CERT_REQS } from '../../broker/broker-url.ts';
+import { oneOf, trueOrFalse } from '../format/formats.ts';
+import { certificateFile, keyFile } from '../format/pem-file.ts';
+import type { FileValue } from './file-value.ts';
+import { into, map, present, type Read, refused, type Shape } from './shape.ts';
+
+const certificate = present(certificateFile);
+const key = present(keyFile);
+const certReqs = present(oneOf([...VERIFY_BY_CERT_REQS.keys()]));
+
+/** Further arguments in Python, none of which is supported. */
+const other = refused('it is not supported');
+const otherHost = refused('it is not supported; the certificate must match the host of broker_url');
+const ofRedis = refused('with AMQP the keys have no ssl_ before them');
+const ofAmqp = refused('with Redis the keys have ssl_ before them');
+
+/** py-amqp: transport.py, `_wrap_socket_sni`. */
+export const AMQP_TLS = {
+  ca_certs: certificate,
+  certfile: certificate,
+  keyfile: key,
+  cert_reqs: certReqs,
+  server_hostname: otherHost,
+  ciphers: other,
+  ssl_version: other,
+  tls_minimum_version: other,
+  tls_maximum_version: other,
+  context: other,
+  ssl_ca_certs: ofRedis,
+  ssl_certfile: ofRedis,
+  ssl_keyfile: ofRedis,
+  ssl_cert_reqs: ofRedis,
+  ssl_check_hostname: ofRedis,
+};
+
+/** redis-py: connection.py, `SSLConnection`. */
+export const REDIS_TLS = {
+  ssl_ca_certs: certificate,
+  ssl_certfile: certificate,
+  ssl_keyfile: key,
+  ssl_cert_reqs: certReqs,
+  ssl_check_hostname: present(trueOrFalse),
+  ssl_ca_data: other,
+  ssl_ca_path: other,
+  ssl_ciphers: other,
+  ssl_min_version: other,
+  ssl_password: other,
+  ssl_validate_ocsp: other,
+  ssl_validate_ocsp_stapled: other,
+  ca_certs: ofAmqp,
+  certfile: ofAmqp,
+  keyfile: ofAmqp,
+  cert_reqs: ofAmqp,
+};
+
+/** The names that have an effect, for messages. */
+export const namesIn = (keys: Readonly<Record<string, Shape<unknown>>>): string =>
+  Object.keys(keys)
+    .filter((name) => keys[name]?.refused === undefined)
+    .join(', ');
+
+/** What `true` means. */
+export const VERIFIED: BrokerTls = {
+  caFile: undefined,
+  certFile: undefined,
+  keyFile: undefined,
+  verify: true,
+  checkHost: true,
+};
+
+/** As in py-amqp, a map without `cert_reqs` verifies the certificate. */
+export const amqpTls = into(
+  map(AMQP_TLS, { of: `${namesIn(AMQP_TLS)}; or true or false` }),
+  (keys, place) => {
+    expectBoth(place, 'certfile', 'keyfile');
+    return {
+      ...VERIFIED,
+      caFile: keys.ca_certs,
+      certFile: keys.certfile,
+      keyFile: keys.keyfile,
+      verify: isVerified(keys.cert_reqs),
+    };
+  },
+);
+
+const redisMap = map(REDIS_TLS, { of: `${namesIn(REDIS_TLS)}; or true or false` });
+
+/** As in redis-py, a map without `ssl_cert_reqs` verifies the certificate. */
+export const redisTls = into(redisMap, tlsByRedis);
+
+/** @param keys of a map that may have others too */
+export function tlsByRedis(keys: Read<typeof redisMap>, place: FileValue): BrokerTls {
+  expectBoth(place, 'ssl_certfile', 'ssl_keyfile');
+  return {
+    caFile: keys.ssl_ca_certs,
+    certFile: keys.ssl_certfile,
+    keyFile: keys.ssl_keyfile,
+    verify: isVerified(keys.ssl_cert_reqs),
+    checkHost: keys.ssl_check_hostname ?? true,
+  };
+}
+
+function isVerified(reqs = 'required'): boolean {
+  return VERIFY_BY_CERT_REQS.get(reqs) ?? true;
+}
+
+function expectBoth(place: FileValue, cert: string, its: string): void {
+  const [hasCert, hasKey] = [place.get(cert) !== undefined, place.get(its) !== undefined];
+  if (hasCert && !hasKey) place.complainOfMissing(its, keyFile.expects);
+  if (hasKey && !hasCert) place.complainOfMissing(cert, certificateFile.expects);
+}
