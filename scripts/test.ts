@@ -21,12 +21,17 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const FILES_AT_ONCE = 3;
 /** Ends a test file that hangs; waiting tests have shorter limits of their own. */
 const FILE_TIMEOUT_MS = 8 * 60_000;
+/** They start Redis servers. */
+const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'reasons', 'transport'].map(
+  (name) => `test/broker/redis/${name}`,
+);
 /** These run first, the slowest at the start, so that none runs alone at the end. */
 const SLOW = [
   'test/e2e/',
   'test/contract/package',
   'test/broker/amqp/transport',
   'test/broker/amqp/restart',
+  ...REAL_REDIS,
   'test/real/',
   'test/bench/',
   'test/cluster/',
@@ -35,7 +40,7 @@ const SLOW = [
 ];
 /** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/amqp\/|real\/|exporter-|bootstrap/u;
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp|redis)\/|real\/|exporter-|bootstrap/u;
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[
@@ -43,6 +48,7 @@ const NOT_FAST = [
     'test/real/',
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',
+    ...REAL_REDIS,
     'test/recordings/',
   ],
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],

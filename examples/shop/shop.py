@@ -5,6 +5,7 @@ It is an example to run with celery-otel, so its tasks end in every way a Celery
 revocation, expiry, or not at all. celery-otel only needs the two settings marked below.
 """
 
+import json
 import os
 import time
 
@@ -15,6 +16,8 @@ app = Celery("shop")
 app.conf.update(
     broker_url=os.environ.get("CELERY_BROKER_URL", "amqp://guest:guest@127.0.0.1:5672//"),
     result_backend=os.environ.get("CELERY_RESULT_BACKEND", "redis://127.0.0.1:6379/0"),
+    # With Redis as broker: a prefix of its keys, or the name by which sentinels know the master.
+    broker_transport_options=json.loads(os.environ.get("CELERY_BROKER_TRANSPORT_OPTIONS", "{}")),
     # The two settings that celery-otel needs: workers send task events (the same as `worker -E`) ...
     worker_send_task_events=True,
     # ... and senders of tasks send an event too, with the name of the queue.

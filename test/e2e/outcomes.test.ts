@@ -8,7 +8,7 @@ import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { eventCounts, placeOrders } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks, startedByWorker } from './counted.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { type BrokerName, shopClusters } from './shop-clusters.ts';
 
 /** About 2.5 tasks each. */
 const ORDERS = 420;
@@ -18,16 +18,20 @@ const SETTLED_WITHIN_MS = 30_000;
 /** The threads pool of Celery 5.2 loses some of its own events before they are sent, so they cannot be counted. */
 const QUICK_POOL = { debian: 'prefork', newest: 'threads' } as const;
 
+const BROKERS: readonly BrokerName[] = ['RabbitMQ', 'Redis'];
+
 const clusterOf = shopClusters();
 
-describe('outcomes', { concurrency: 2 }, () => {
-  for (const flavour of celeryFlavours()) {
-    test(`Celery ${flavour.version}: after 1,000 mixed tasks every counter equals Celery’s own`, {
+const CASES = BROKERS.flatMap((broker) => celeryFlavours().map((flavour) => ({ broker, flavour })));
+
+describe('outcomes', { concurrency: CASES.length }, () => {
+  for (const { broker, flavour } of CASES) {
+    test(`Celery ${flavour.version} on ${broker}: after 1,000 mixed tasks every counter equals Celery’s own`, {
       timeout: 240_000,
     }, async (t) => {
       const sink = await startReceiver();
       t.after(() => sink.stop());
-      const cluster = await clusterOf(flavour);
+      const cluster = await clusterOf(flavour, broker);
       const bridge = startBridge(t, {
         CELERY_BROKER_URL: cluster.broker,
         OTEL_SERVICE_NAME: 'shop',

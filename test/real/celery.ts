@@ -28,10 +28,30 @@ export interface CeleryFlavour {
 
 export type CeleryPool = 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet';
 
+/** kombu’s options of Redis (transport/redis.py), as `broker_transport_options` has them. */
+export interface TransportOptions {
+  readonly global_keyprefix?: string;
+  /** false means none. */
+  readonly fanout_prefix?: string | false;
+  readonly fanout_patterns?: boolean;
+  /** Between the name of a queue and a priority. */
+  readonly sep?: string;
+  readonly priority_steps?: readonly number[];
+  readonly queue_order_strategy?: 'round_robin' | 'sorted' | 'priority';
+  readonly visibility_timeout?: number;
+  /** The name by which sentinels know the master. */
+  readonly master_name?: string;
+  /** For the sentinels themselves. */
+  readonly sentinel_kwargs?: { readonly password?: string };
+  /** Since kombu 5.7: behind sentinels, publish to the channels of older versions too. */
+  readonly sentinel_fanout_compat?: boolean;
+}
+
 /** The broker and the result backend, as URLs that Celery takes. */
 export interface Cluster {
   readonly broker: string;
   readonly backend: string;
+  readonly transportOptions?: TransportOptions;
 }
 
 export interface WorkerOptions extends Cluster {
@@ -174,6 +194,7 @@ function environment(cluster: Cluster, more: NodeJS.ProcessEnv = {}): NodeJS.Pro
     PYTHONUNBUFFERED: '1',
     CELERY_BROKER_URL: cluster.broker,
     CELERY_RESULT_BACKEND: cluster.backend,
+    CELERY_BROKER_TRANSPORT_OPTIONS: JSON.stringify(cluster.transportOptions ?? {}),
     ...more,
   };
 }
