@@ -1,13 +1,13 @@
 /** docs/counting.md has the tables of dropped input and of plausible values. */
 import { test } from 'node:test';
 import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
-import { INTENTIONAL_REASONS, REJECTION_REASONS } from '../../src/celery/rejection.ts';
+import { DROP_REASONS, INTENTIONAL_REASONS } from '../../src/celery/rejection.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
 
 const COUNTING = new URL('../../docs/counting.md', import.meta.url);
 
 test('docs/counting.md has every reason for dropped input', () => {
-  const rows = Object.entries(REJECTION_REASONS).map(([reason, meaning]) => [
+  const rows = Object.entries(DROP_REASONS).map(([reason, meaning]) => [
     `\`${reason}\``,
     meaning,
     INTENTIONAL_REASONS.has(reason) ? 'by design' : 'a loss',

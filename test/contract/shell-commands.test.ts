@@ -26,6 +26,7 @@ const UNCHECKED: Readonly<Record<string, string>> = {
   '.venv/bin/pip': 'is Python; test/real installs the same requirements',
   '.venv/bin/celery': 'is Celery; test/e2e runs workers like these',
   '.venv/bin/python': 'is Python; test/e2e runs the same program',
+  'redis-cli': 'is Redis’s; test/broker/redis/transport.test.ts grants such permissions',
   rabbitmqctl: 'is RabbitMQ’s; test/broker/amqp.test.ts grants such permissions',
 };
 /** Variables that look like ours or like those of OpenTelemetry. */
