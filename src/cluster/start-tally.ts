@@ -41,6 +41,8 @@ export class StartTally {
   /** The logical clock of the last start in it; -1 if not known. */
   #newestClock = -1;
   #seen = 0;
+  /** The lowest logical clock of a start. */
+  firstClock = Number.POSITIVE_INFINITY;
   /** The highest reported count; undefined before the first. */
   highest: number | undefined;
   /** The first reported count within reach of the slices, and how many starts had been seen by then. */
@@ -57,6 +59,7 @@ export class StartTally {
    */
   started(timestampMs: number, clock = -1): void {
     this.#seen += 1;
+    if (clock >= 0 && clock < this.firstClock) this.firstClock = clock;
     const slice = Math.floor(timestampMs / this.#sliceMs);
     if (this.#wasSetBack(slice + TOLERATED_SLICES, clock)) this.#forgetTimes();
     // Many made-up workers never start a task.
@@ -102,6 +105,7 @@ export class StartTally {
   handOver(starts: number, successor: StartTally): void {
     successor.#seen += starts;
     this.#seen -= starts;
+    if (starts > 0 && this.#newestClock >= 0) successor.firstClock = this.#newestClock;
   }
 
   /** No more starts are counted. */

@@ -163,7 +163,7 @@ export class WorkerInstance {
     const isOwnPast = this.#hasSentOnline || hasPassed(LATE_EVENTS_MS, this.firstSeenMs, arrivedAtMs);
     if (processed > 0 || !isOwnPast) return false;
     const hadStarted = this.#held.some((held) => (held.processed ?? 0) > 0) || (this.#tally.highest ?? 0) > 0;
-    return hadStarted || (clock >= 0 && clock <= this.arrivals.firstClock);
+    return hadStarted || clock > this.#tally.firstClock || (clock >= 0 && clock <= this.arrivals.firstClock);
   }
 
   /** Another process of this pid started where the clock fell, at that place at the latest. */

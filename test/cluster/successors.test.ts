@@ -401,3 +401,54 @@ test('an idle worker that was disconnected sends its old worker-offline late, an
   assert.deepEqual(upAt(on, 141), [[WORKER, true]]);
   assert.deepEqual(news(on), []);
 });
+
+for (const idleS of [0, 3600]) {
+  test(`a container that its first task kills at once, after ${idleS} s, has restarted, though its neighbours have set its logical clock`, () => {
+    const on = watch();
+    tell(on, [
+      [0, signal('worker-online', { clock: 1 })],
+      ...heartbeats(2, idleS, 0, { processed: 0, clock: 50 }),
+      [idleS + 1, received({ uuid: 'u1', clock: 66 })],
+      [idleS + 1, started({ uuid: 'u1', clock: 67 })],
+      [idleS + 6, signal('worker-online', { clock: 70 })],
+      ...heartbeats(idleS + 8, idleS + 60, 0, { processed: 0, clock: 75 }),
+    ]);
+    on.cluster.collect(T0_MS + (idleS + 61) * 1000);
+    assert.deepEqual(news(on).toSorted(), ['exited w1@shop restarted', 'lost shop.pay unknown w1@shop']);
+  });
+}
+
+test('twenty lives of a crash loop are nineteen exits and as many lost tasks', () => {
+  const on = watch();
+  for (let life = 0; life < 20; life += 1) {
+    const [atS, clock] = [life * 20, 100 + life * 40];
+    tell(on, [
+      [atS, signal('worker-online', { clock })],
+      [atS + 0.1, received({ uuid: `u${life}`, clock: clock + 1 })],
+      [atS + 0.1, started({ uuid: `u${life}`, clock: clock + 2 })],
+    ]);
+    on.cluster.collect(T0_MS + (atS + 15) * 1000);
+  }
+  const counted = Object.entries(Object.groupBy(news(on), (line) => line)).map(([line, same]) => [
+    line,
+    same?.length,
+  ]);
+  assert.deepEqual(counted.sort(), [
+    ['exited w1@shop restarted', 19],
+    ['lost shop.pay unknown w1@shop', 19],
+  ]);
+});
+
+test('a worker-online of a reconnect that a start has overtaken is no restart', () => {
+  const on = watch();
+  tell(on, [
+    [0, signal('worker-online', { clock: 1 })],
+    ...heartbeats(2, 30, 0, { processed: 0, clock: 50 }),
+    [31, received({ uuid: 'u1', clock: 71 })],
+    [31, started({ uuid: 'u1', clock: 72 })],
+    [31.2, signal('worker-online', { clock: 70 })],
+    ...heartbeats(33, 90, 1, { processed: 1, clock: 75 }),
+  ]);
+  on.cluster.collect(T0_MS + 91_000);
+  assert.deepEqual(news(on), []);
+});
