@@ -57,7 +57,7 @@ test('ten bodies of 100 MiB take no memory, and later events are counted', {
     (points) => total(points, 'celery_otel.input.dropped', reason) === BODIES,
     10_000,
   );
-  const after = await Promise.all(both.map((process) => memoryOf(process, 2)));
+  const after = await Promise.all(both.map((process) => memoryOnceRead(process)));
   for (const [index, { external, externalMax, heapUsed }] of after.entries()) {
     const first = before[index];
     assert.ok(first !== undefined);
@@ -80,6 +80,17 @@ function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-huge-'));
   t.after(() => rmSync(folder, { recursive: true }));
   return folder;
+}
+
+/** The recording may still be reading when the bridge is not: then its memory is measured again. */
+async function memoryOnceRead(process: BridgeProcess): Promise<MemoryReport> {
+  let before = await memoryOf(process, 2);
+  for (let times = 3; ; times += 1) {
+    const now = await memoryOf(process, times);
+    const externalMax = Math.max(before.externalMax, now.externalMax);
+    if (now.external >= before.external) return { ...now, externalMax };
+    before = { ...now, externalMax };
+  }
 }
 
 async function memoryOf(process: BridgeProcess, times: number): Promise<MemoryReport> {
