@@ -2,13 +2,14 @@
  * Makes clients of Redis with ioredis and says where servers are. No client reconnects by itself: the session loop decides
  * about that.
  */
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { shownPlace } from '../server/address.ts';
 import { isListening } from '../server/probe.ts';
 import { Refusal } from '../server/refusal.ts';
 import { tlsOptions } from '../server/tls-files.ts';
+import { loadClientLibrary } from './client-library.ts';
 import type { RedisPlace } from './url.ts';
 
 /** Detects dead peers below Redis. */
@@ -42,7 +43,7 @@ export async function newClient(
   connectTimeoutMs: number,
   signal: AbortSignal,
 ): Promise<Redis> {
-  return clientOf({
+  return await clientOf({
     ...(await placeOf(url, settings, signal)),
     ...(url.tls === undefined ? {} : { tls: await tlsOptions(url.tls) }),
     connectTimeout: connectTimeoutMs,
@@ -51,7 +52,8 @@ export async function newClient(
 }
 
 /** ioredis prints errors that nobody listens to. */
-function clientOf(options: ClientOptions): Redis {
+async function clientOf(options: ClientOptions): Promise<Redis> {
+  const { Redis } = await loadClientLibrary();
   return new Redis({ ...NOTHING_BY_ITSELF, ...options }).on('error', () => undefined);
 }
 
@@ -141,7 +143,7 @@ async function askForMaster(
   { masterName, sentinel }: RedisSettings,
   signal: AbortSignal,
 ): Promise<RedisPlace | undefined> {
-  const client = clientOf({
+  const client = await clientOf({
     ...place,
     ...(sentinel.tls === undefined ? {} : { tls: await tlsOptions(sentinel.tls) }),
     connectTimeout: PROBE_TIMEOUT_MS,
