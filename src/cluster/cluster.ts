@@ -7,7 +7,6 @@ import { type Answers, answersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { FinishedRuns } from './finished-runs.ts';
-import { fingerprint, hashOf } from './last-events.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, FinishedRun, Observe, TableState } from './observation.ts';
@@ -17,6 +16,7 @@ import { Settling } from './settling.ts';
 import type { Steps } from './steps.ts';
 import type { WorkerTaskEvent } from './task.ts';
 import { applyEvent, type LifeContext, sent } from './task-life.ts';
+import { fingerprint } from './task-numbers.ts';
 import { TaskTable } from './task-table.ts';
 import { view } from './view.ts';
 import { type WorkerSettings, WorkerTable } from './worker-table.ts';
@@ -26,7 +26,7 @@ export interface ClusterSettings extends WorkerSettings, WindowSettings {
   readonly tasksMax: number;
   /** The most pairs of hosts with different clocks that are counted by name; all others are counted together. */
   readonly skewPairsMax: number;
-  /** 32 bits that senders do not know, so that they cannot make the uuids of tasks collide; by default a constant. */
+  /** 32 bits that senders do not know, so that they cannot make the ids of tasks collide; by default a constant. */
   readonly hashSeed?: number;
 }
 
@@ -175,6 +175,6 @@ function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: numbe
 function applySending(context: LifeContext, event: TaskSent, listenedMs: number): void {
   const task = context.tasks.sentTask(event.uuid, listenedMs);
   const reportedMs = event.implausibleMs ?? event.timestampMs;
-  const print = fingerprint(SENT_RANK, hashOf(event.hostname), event.clock, reportedMs);
+  const print = fingerprint(SENT_RANK, event.pid, event.clock, reportedMs);
   if (!context.tasks.isRepeat(task, print)) sent(context, task, event, listenedMs);
 }

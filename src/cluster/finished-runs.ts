@@ -6,7 +6,7 @@ import type { Lineage } from '../celery/event.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import type { FinishedRun } from './observation.ts';
 import { Run, type Sending } from './run.ts';
-import type { HeldEvent, Task } from './task.ts';
+import type { HeldEvent } from './task.ts';
 
 /** Times are by the sender’s clock, epoch ms; undefined if not known. */
 interface Kept {
@@ -52,10 +52,10 @@ export class FinishedRuns {
     if (kept !== undefined) kept.startedMs = startedMs;
   }
 
-  ended(task: Task, run: Run, end: Pick<FinishedRun, 'outcome' | 'errorType' | 'endedMs'>): void {
+  ended(uuid: string, run: Run, end: Pick<FinishedRun, 'outcome' | 'errorType' | 'endedMs'>): void {
     const { lineage, sentMs, receivedMs, startedMs } = this.#kept.get(run) ?? {};
     this.#onFinished({
-      uuid: task.uuid,
+      uuid,
       rootId: lineage?.rootId ?? '',
       parentId: lineage?.parentId ?? '',
       run: run.identity,

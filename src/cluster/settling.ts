@@ -197,7 +197,7 @@ export class Settling {
     run.standing = 'lost';
     const { tasks, observe, finished } = this.#settled;
     tasks.noteEvent(task, this.#listenedMs);
-    finished?.ended(task, run, { outcome: 'lost', errorType: '', endedMs: undefined });
+    finished?.ended(tasks.idOf(task), run, { outcome: 'lost', errorType: '', endedMs: undefined });
     observe({ kind: 'task-lost', run: run.identity });
   }
 

@@ -197,13 +197,17 @@ function refute({ observe }: LifeContext, task: Task, run: Run): void {
   observe({ kind: 'loss-refuted', run: run.identity });
 }
 
-function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
+function observeEnd({ tasks, observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { outcome, errorType, plausibleMs } = event;
   // By the worker’s own two timestamps; 0 if its clock was set back in between.
   const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, plausibleMs) : undefined;
   const isError = outcome === 'failed' || outcome === 'retried';
-  finished?.ended(event.task, ended, { outcome, errorType: isError ? errorType : '', endedMs: plausibleMs });
+  finished?.ended(tasks.idOf(event.task), ended, {
+    outcome,
+    errorType: isError ? errorType : '',
+    endedMs: plausibleMs,
+  });
   switch (outcome) {
     case 'succeeded':
       observe({ kind: 'task-succeeded', run, runtimeS: event.runtimeS });

@@ -1,11 +1,10 @@
 /**
- * The remembered tasks, by uuid. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten first;
+ * The remembered tasks, by id. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten first;
  * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: one only sent, or
  * one that a worker has received, whichever take more memory.
  */
 import { appended, find, lengthOf, without } from './chain.ts';
 import type { FinishedRuns } from './finished-runs.ts';
-import { hashOf, LastEvents } from './last-events.ts';
 import { END_REPEATED_MS, hasPassed } from './lateness.ts';
 import { FORMER_PROCESS_BYTES } from './measured-bytes.ts';
 import type { RunIdentity } from './observation.ts';
@@ -14,8 +13,10 @@ import { Run, Sending } from './run.ts';
 import type { Steps } from './steps.ts';
 import { Task } from './task.ts';
 import { TaskIndex } from './task-index.ts';
+import { TaskKey } from './task-key.ts';
 import { TaskList } from './task-list.ts';
-import { bytesFor, ENTRY_BYTES, weightOf, weightOfNew } from './task-weight.ts';
+import { TaskNumbers } from './task-numbers.ts';
+import { bytesFor, ENTRY_BYTES, weightOf } from './task-weight.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** If processes take more than this part of the bytes, most are made up: then tasks of evicted processes are looked for. */
@@ -25,28 +26,30 @@ const LOOKED_AT_PER_RUN = 4;
 const FORGOTTEN_AT_ONCE = 50;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
+/** As many as wait for a receipt in the reordering window after a burst, at some 100 bytes. */
+const FREE_SENDINGS_MAX = 25_000;
 /** Tasks that have just ended are kept up to this part of the table: before those only sent, and before others. */
 const JUST_ENDED_PART = { sent: 3, received: 8 };
 
 export class TaskTable {
   readonly bytesMax: number;
   readonly #tasksMax: number;
-  readonly #hashSeed: number | undefined;
   readonly #onForget: (task: Task) => void;
   readonly #finished: FinishedRuns | undefined;
   /** Unfinished tasks: those only sent, and those that a worker has received, the one without a new run for longest first. */
   readonly #sent = new TaskList();
   readonly #received = new TaskList();
   readonly #forgettable = new TaskList();
-  readonly #lastEvents: LastEvents;
-  readonly #byUuid: TaskIndex<Task>;
+  readonly #numbers: TaskNumbers;
+  readonly #key: TaskKey;
+  readonly #byId: TaskIndex<Task>;
   /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
-  readonly #freeSendings = new Pool<Sending>();
+  readonly #freeSendings = new Pool<Sending>(FREE_SENDINGS_MAX);
   #made = 0;
   #instances = 0;
-  /** Its memory, an upper estimate; it may exceed the bound until `makeRoom` returns true. */
+  /** An upper estimate; it may exceed the bound until `makeRoom` returns true. */
   bytes = 0;
   /** Tasks forgotten for lack of room before they had ended. */
   evicted = 0;
@@ -56,7 +59,7 @@ export class TaskTable {
   /**
    * @param onForget called just before a task is forgotten for lack of room
    * @param finished what it keeps of runs counts in the weight of their tasks
-   * @param hashSeed unknown to senders, who could make uuids collide otherwise
+   * @param hashSeed 32 bits unknown to senders, who could make ids collide otherwise
    */
   constructor(
     tasksMax: number,
@@ -67,15 +70,14 @@ export class TaskTable {
     this.#tasksMax = tasksMax;
     this.bytesMax = bytesFor(tasksMax);
     this.#onForget = onForget;
-    this.#hashSeed = hashSeed;
     this.#finished = finished;
-    this.#lastEvents = new LastEvents(tasksMax);
-    this.#byUuid = new TaskIndex(this.#lastEvents);
+    this.#numbers = new TaskNumbers(tasksMax);
+    this.#key = new TaskKey(hashSeed);
+    this.#byId = new TaskIndex(this.#numbers, this.#key);
   }
 
-  /** Tasks remembered. */
   get size(): number {
-    return this.#byUuid.size;
+    return this.#byId.size;
   }
 
   /** Visits the unfinished tasks, of each kind the oldest first, as `TaskList.walk` does. */
@@ -86,28 +88,32 @@ export class TaskTable {
   }
 
   /** The task of a worker’s event; a new one if it is not known. */
-  task(uuid: string, listenedMs: number): Task {
-    return this.#find(uuid, listenedMs, this.#received);
+  task(id: string, listenedMs: number): Task {
+    return this.#find(id, listenedMs, this.#received);
   }
 
   /** The task of a `task-sent` event; a new one if it is not known. */
-  sentTask(uuid: string, listenedMs: number): Task {
-    return this.#find(uuid, listenedMs, this.#sent);
+  sentTask(id: string, listenedMs: number): Task {
+    return this.#find(id, listenedMs, this.#sent);
   }
 
   /** An event of the task has arrived, or it was lost. */
   noteEvent(task: Task, listenedMs: number): void {
-    this.#lastEvents.note(task.place, listenedMs);
+    this.#numbers.note(task.place, listenedMs);
   }
 
   /** When the last event of the task arrived, in listened time, ms. */
   lastEventMs(task: Task): number {
-    return this.#lastEvents.ms(task.place);
+    return this.#numbers.ms(task.place);
+  }
+
+  idOf(task: Task): string {
+    return task.text || this.#numbers.uuid(task.place);
   }
 
   /** Whether the task has had the event with that fingerprint; remembers it if not. */
   isRepeat(task: Task, print: number): boolean {
-    return this.#lastEvents.isRepeat(task.place, print);
+    return this.#numbers.isRepeat(task.place, print);
   }
 
   /**
@@ -146,7 +152,6 @@ export class TaskTable {
     this.#listOf(task).weigh(task, weight);
   }
 
-  /** Appends a new run to the task. */
   openRun(task: Task, instance: WorkerInstance, identity: RunIdentity): Run {
     if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
       this.closeRun(task, task.runs);
@@ -178,7 +183,6 @@ export class TaskTable {
     this.#freeRuns.give(run);
   }
 
-  /** Appends an empty sending to the task. */
   addSending(task: Task): Sending {
     if (task.sendings !== undefined && lengthOf(task.sendings) >= PER_TASK_MAX) {
       this.takeSending(task, task.sendings);
@@ -206,23 +210,23 @@ export class TaskTable {
     }
   }
 
-  #find(uuid: string, listenedMs: number, list: TaskList): Task {
+  #find(id: string, listenedMs: number, list: TaskList): Task {
     this.makeRoom(listenedMs);
-    const hash = hashOf(uuid, this.#hashSeed) >>> 0;
-    const task = this.#byUuid.find(uuid, hash) ?? this.#add(uuid, hash, listenedMs, list);
+    const key = this.#key.of(id);
+    const task = this.#byId.find(key) ?? this.#add(key, listenedMs, list);
     this.noteEvent(task, listenedMs);
     return task;
   }
 
-  #add(uuid: string, hash: number, listenedMs: number, list: TaskList): Task {
+  #add(key: TaskKey, listenedMs: number, list: TaskList): Task {
     if (this.size >= this.#tasksMax) this.#forgetOne(listenedMs);
     const task = this.#freeTasks.pop() ?? this.#newTask();
-    task.begin(uuid);
-    task.weight = weightOfNew(uuid);
+    task.begin(key.text);
+    task.weight = weightOf(task);
     task.sent = list === this.#sent;
     this.bytes += task.weight;
-    this.#lastEvents.begin(task.place, hash);
-    this.#byUuid.add(task);
+    this.#numbers.begin(task.place, key);
+    this.#byId.add(task);
     list.append(task);
     return task;
   }
@@ -266,7 +270,7 @@ export class TaskTable {
     if (!task.forgettable) this.evicted += 1;
     this.#listOf(task).remove(task);
     this.bytes -= task.weight;
-    this.#byUuid.delete(task);
+    this.#byId.delete(task);
     while (task.runs !== undefined) this.closeRun(task, task.runs);
     while (task.sendings !== undefined) this.takeSending(task, task.sendings);
     this.#freeTasks.push(task);

@@ -18,7 +18,8 @@ const WEIGHT_SHIFT = 5;
 const MARKS = (1 << WEIGHT_SHIFT) - 1;
 
 export class Task {
-  uuid = '';
+  /** Its id, unless its numbers say it: those of a uuid do. */
+  text = '';
   /** The last known name, from task-sent or task-received; '' before that. */
   name = '';
   /** The last known queue; '' before that. */
@@ -89,8 +90,8 @@ export class Task {
   }
 
   /** Resets it to a new task. */
-  begin(uuid: string): void {
-    this.uuid = uuid;
+  begin(text: string): void {
+    this.text = text;
     this.name = '';
     this.queue = '';
     this.#marks = 0;

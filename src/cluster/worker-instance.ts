@@ -6,11 +6,11 @@ import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { Arrivals, type FirstEvent, isEarlier, isSentBefore, placesAfter, type Stamped } from './arrivals.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
-import { hashOf } from './last-events.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from './lateness.ts';
 import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
 import { belongsToOlder, isLongAfterGoodbye, type Restart, StrayEvents } from './stray-events.ts';
+import { hashOf } from './task-key.ts';
 
 /** What all instances share. */
 export interface InstanceContext {

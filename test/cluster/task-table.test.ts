@@ -34,7 +34,7 @@ const SHIP = { ...PAY, task: 'shop.ship' };
 /** The uuids, the one without a new run for longest first. */
 function unfinished(table: TaskTable): readonly string[] {
   const uuids: string[] = [];
-  atOnce(table.walkUnfinished(1, ({ uuid }) => uuids.push(uuid)));
+  atOnce(table.walkUnfinished(1, ({ text }) => uuids.push(text)));
   return uuids;
 }
 
@@ -55,7 +55,7 @@ test('an unknown task is new, and the same object the next time', () => {
 
 test('beyond its bound the table evicts the task without a new run for longest', () => {
   const forgotten: string[] = [];
-  const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
+  const table = new TaskTable(3, ({ text }) => forgotten.push(text));
   for (const uuid of ['u1', 'u2', 'u3', 'u2']) table.task(uuid, T0_MS);
   table.openRun(table.task('u1', T0_MS), INSTANCE, PAY);
   table.task('u4', T0_MS);
@@ -67,7 +67,7 @@ test('beyond its bound the table evicts the task without a new run for longest',
 
 test('ended tasks are forgotten first, which is no loss', () => {
   const forgotten: string[] = [];
-  const table = new TaskTable(3, ({ uuid }) => forgotten.push(uuid));
+  const table = new TaskTable(3, ({ text }) => forgotten.push(text));
   for (const uuid of ['old', 'over first', 'over second']) table.task(uuid, T0_MS);
   table.expectMore(table.task('over first', T0_MS), false);
   table.expectMore(table.task('over second', T0_MS), false);
@@ -86,7 +86,7 @@ test('a reused entry has no data of the former task', () => {
   const second = table.task('u2', T0_MS);
   assert.equal(second, first, 'it is the same entry');
   assert.deepEqual(
-    [second.uuid, second.name, second.queue, second.runs, second.sendings],
+    [second.text, second.name, second.queue, second.runs, second.sendings],
     ['u2', '', '', undefined, undefined],
   );
   assert.deepEqual([second.over, second.revoked, second.lost], [false, false, false]);
@@ -210,7 +210,7 @@ test('decimal uuids with the same low bits cost no more to look up than others',
 test('a table that is full by its bytes forgets fifty tasks at a time, but only one that has held events', () => {
   const forgotten: string[] = [];
   const table = new TaskTable(1_000, (task) => {
-    forgotten.push(task.uuid);
+    forgotten.push(task.text);
     task.held = undefined;
   });
   for (let index = 0; index < 500; index += 1) {

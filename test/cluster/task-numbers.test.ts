@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fingerprint, hashOf, LastEvents } from '../../src/cluster/last-events.ts';
+import { hashOf, TaskKey } from '../../src/cluster/task-key.ts';
+import { fingerprint, TaskNumbers } from '../../src/cluster/task-numbers.ts';
 
 const REMEMBERED = 12;
+const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+function keyOf(id: string): TaskKey {
+  const key = new TaskKey().of(id);
+  return key;
+}
+
+function numbersOf(tasksMax: number, ...places: readonly number[]): TaskNumbers {
+  const numbers = new TaskNumbers(tasksMax);
+  for (const place of places) numbers.begin(place, keyOf(`task ${place}`));
+  return numbers;
+}
 
 test('an event is a duplicate if it is among the last twelve of its task, and of no other task', () => {
-  const prints = new LastEvents(1_000);
+  const prints = numbersOf(1_000, 7, 8, 999);
   for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(!prints.isRepeat(7, print));
   for (let print = 1; print <= REMEMBERED; print += 1) assert.ok(prints.isRepeat(7, print));
   assert.ok(!prints.isRepeat(8, 1));
@@ -15,22 +28,25 @@ test('an event is a duplicate if it is among the last twelve of its task, and of
 });
 
 test('another task at the same place has no events', () => {
-  const prints = new LastEvents(1_000);
+  const prints = numbersOf(1_000, 7);
   assert.ok(!prints.isRepeat(7, 1));
-  prints.begin(7, 4_294_967_295);
-  assert.equal(prints.hash(7), 4_294_967_295);
-  prints.begin(999, 0);
+  const key = keyOf(UUID);
+  prints.begin(7, key);
+  assert.equal(prints.hash(7, key), key.hash);
+  assert.equal(prints.uuid(7), UUID);
+  prints.begin(999, keyOf('another'));
+  assert.ok(prints.hasWords(7, key) && !prints.hasWords(999, key));
   assert.ok(!prints.isRepeat(7, 1));
 });
 
 test('it grows with the places in use and keeps its content', () => {
-  const prints = new LastEvents(100_000);
+  const prints = numbersOf(100_000, 0, 1_023, 1_024, 50_000, 99_999);
   for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(!prints.isRepeat(place, 5), String(place));
   for (const place of [0, 1_023, 1_024, 50_000, 99_999]) assert.ok(prints.isRepeat(place, 5), String(place));
 });
 
 test('the time of the last event is kept in seconds, for each task', () => {
-  const events = new LastEvents(100_000);
+  const events = numbersOf(100_000, 0, 1_024, 99_999);
   for (const place of [0, 1_024, 99_999]) events.note(place, 5_999 + place * 1_000);
   events.note(0, 7_500);
   assert.deepEqual(
@@ -68,7 +84,7 @@ test('the fingerprints of a hundred thousand usual events hardly ever collide', 
 });
 
 test('it knows when the last event of a task arrived, in the time of a recording too', () => {
-  const events = new LastEvents(1_000);
+  const events = numbersOf(1_000, 7);
   for (const ms of [1_000, 1_790_000_000_000, 2_200_000_000_000, 2 ** 32 * 1000 - 1_000]) {
     events.note(7, ms + 999);
     assert.equal(events.ms(7), ms);
