@@ -19,11 +19,14 @@ const SLOT_BITS_AT_FIRST = 11;
 /** At least: with fewer, too many tasks are in the way of others. */
 const SLOTS_PER_TASK = 2;
 
+/** Of each slot: the place of its task, plus 1, and the hash of its key. 0 means that it is free. */
+const NUMBERS_PER_SLOT = 2;
+
 export class TaskIndex<Task extends Placed> {
   readonly #numbers: TaskNumbers;
   readonly #key: TaskKey;
-  /** In each slot the place of a task, plus 1; 0 if it is free. A task is in the first slot from its home on that was free. */
-  #slots = new Int32Array(2 ** SLOT_BITS_AT_FIRST);
+  /** A task is in the first slot from its home on that was free. */
+  #slots = new Uint32Array(NUMBERS_PER_SLOT * 2 ** SLOT_BITS_AT_FIRST);
   /** The high bits of a hash say which slot is its home. */
   #shift = 32 - SLOT_BITS_AT_FIRST;
   readonly #tasks: Task[] = [];
@@ -40,16 +43,12 @@ export class TaskIndex<Task extends Placed> {
   }
 
   find(key: TaskKey): Task | undefined {
-    const slots = this.#slots;
-    const mask = slots.length - 1;
-    for (
-      let at = key.hash >>> this.#shift, place = slots[at] ?? 0;
-      place !== 0;
-      at = (at + 1) & mask, place = slots[at] ?? 0
-    ) {
-      if (!this.#numbers.hasWords(place - 1, key)) continue;
-      const task = this.#tasks[place - 1];
-      if (task?.text === key.text) return task;
+    for (let at = this.#home(key.hash), place = this.#at(at); place !== 0; place = this.#at(at)) {
+      if (this.#slots[at + 1] === key.hash && this.#numbers.hasWords(place - 1, key)) {
+        const task = this.#tasks[place - 1];
+        if (task?.text === key.text) return task;
+      }
+      at = this.#next(at);
     }
     return undefined;
   }
@@ -58,45 +57,59 @@ export class TaskIndex<Task extends Placed> {
   add(task: Task): void {
     this.#size += 1;
     this.#tasks[task.place] = task;
-    if (this.#size * SLOTS_PER_TASK > this.#slots.length) this.#grow();
-    this.#put(task.place);
+    if (this.#size * SLOTS_PER_TASK * NUMBERS_PER_SLOT > this.#slots.length) this.#grow();
+    this.#put(task.place + 1, this.#numbers.hash(task.place, this.#key));
   }
 
   /** Removes a task that is there, and moves those after it that could not be found any more. */
   delete({ place: ofTask }: Task): void {
     this.#size -= 1;
-    const slots = this.#slots;
-    const mask = slots.length - 1;
-    let free = this.#home(ofTask);
-    while (slots[free] !== ofTask + 1) free = (free + 1) & mask;
-    for (
-      let at = (free + 1) & mask, place = slots[at] ?? 0;
-      place !== 0;
-      at = (at + 1) & mask, place = slots[at] ?? 0
-    ) {
-      const home = this.#home(place - 1);
-      if (((at - home) & mask) < ((at - free) & mask)) continue;
-      slots[free] = place;
-      free = at;
+    let free = this.#home(this.#numbers.hash(ofTask, this.#key));
+    while (this.#at(free) !== ofTask + 1) free = this.#next(free);
+    for (let at = this.#next(free), place = this.#at(at); place !== 0; place = this.#at(at)) {
+      const hash = this.#slots[at + 1] ?? 0;
+      if (this.#distance(this.#home(hash), at) >= this.#distance(free, at)) {
+        this.#set(free, place, hash);
+        free = at;
+      }
+      at = this.#next(at);
     }
-    slots[free] = 0;
+    this.#set(free, 0, 0);
   }
 
-  #home(place: number): number {
-    return this.#numbers.hash(place, this.#key) >>> this.#shift;
+  #home(hash: number): number {
+    return (hash >>> this.#shift) * NUMBERS_PER_SLOT;
   }
 
-  #put(place: number): void {
-    const mask = this.#slots.length - 1;
-    let at = this.#home(place);
-    while (this.#slots[at] !== 0) at = (at + 1) & mask;
-    this.#slots[at] = place + 1;
+  #next(slot: number): number {
+    return (slot + NUMBERS_PER_SLOT) & (this.#slots.length - 1);
+  }
+
+  #distance(from: number, to: number): number {
+    return (to - from) & (this.#slots.length - 1);
+  }
+
+  /** The place in that slot, plus 1. */
+  #at(slot: number): number {
+    return this.#slots[slot] ?? 0;
+  }
+
+  #set(slot: number, place: number, hash: number): void {
+    this.#slots[slot] = place;
+    this.#slots[slot + 1] = hash;
+  }
+
+  #put(place: number, hash: number): void {
+    let at = this.#home(hash);
+    while (this.#at(at) !== 0) at = this.#next(at);
+    this.#set(at, place, hash);
   }
 
   #grow(): void {
     const slots = this.#slots;
-    this.#slots = new Int32Array(2 * slots.length);
+    this.#slots = new Uint32Array(2 * slots.length);
     this.#shift -= 1;
-    for (const place of slots) if (place !== 0) this.#put(place - 1);
+    for (let at = 0; at < slots.length; at += NUMBERS_PER_SLOT)
+      if (slots[at] !== 0) this.#put(slots[at] ?? 0, slots[at + 1] ?? 0);
   }
 }
