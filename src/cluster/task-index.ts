@@ -4,16 +4,9 @@
  * collector. It knows nothing of tasks but their key and place.
  */
 
+import type { Task } from './task.ts';
 import type { TaskKey } from './task-key.ts';
 import type { TaskNumbers } from './task-numbers.ts';
-
-/** What it keeps. */
-interface Placed {
-  /** Of its key. */
-  readonly text: string;
-  /** A small number that no other kept task has. */
-  readonly place: number;
-}
 
 const SLOT_BITS_AT_FIRST = 11;
 /** At least: with fewer, too many tasks are in the way of others. */
@@ -22,7 +15,7 @@ const SLOTS_PER_TASK = 2;
 /** Of each slot: the place of its task, plus 1, and the hash of its key. 0 means that it is free. */
 const NUMBERS_PER_SLOT = 2;
 
-export class TaskIndex<Task extends Placed> {
+export class TaskIndex {
   readonly #numbers: TaskNumbers;
   readonly #key: TaskKey;
   /** A task is in the first slot from its home on that was free. */

@@ -42,7 +42,7 @@ export class TaskTable {
   readonly #forgettable = new TaskList();
   readonly #numbers: TaskNumbers;
   readonly #key: TaskKey;
-  readonly #byId: TaskIndex<Task>;
+  readonly #byId: TaskIndex;
   /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();

@@ -2,14 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { Task } from '../../src/cluster/task.ts';
 import { TaskIndex } from '../../src/cluster/task-index.ts';
 import { TaskKey } from '../../src/cluster/task-key.ts';
 import { TaskNumbers } from '../../src/cluster/task-numbers.ts';
-
-interface Entry {
-  readonly text: string;
-  readonly place: number;
-}
 
 /** A key of which the hashes are what `change` makes of them. */
 class ChangedKey extends TaskKey {
@@ -29,15 +25,16 @@ class ChangedKey extends TaskKey {
 function follow(ids: readonly string[], change = (hash: number) => hash): void {
   const numbers = new TaskNumbers(ids.length);
   const key = new ChangedKey(change);
-  const index = new TaskIndex<Entry>(numbers, key);
-  const known = new Map<string, Entry>();
+  const index = new TaskIndex(numbers, key);
+  const known = new Map<string, Task>();
   const free: number[] = [];
   for (const id of ids) {
     const entry = known.get(id);
     key.of(id);
     assert.equal(index.find(key), entry);
     if (entry === undefined) {
-      const added = { text: key.text, place: free.pop() ?? known.size };
+      const added = new Task(free.pop() ?? known.size);
+      added.begin(key.text);
       numbers.begin(added.place, key);
       known.set(id, added);
       index.add(added);

@@ -14,8 +14,9 @@ import type {
   Transport,
 } from '../broker.ts';
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
-import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
+import type { ListeningClock } from '../listening-clock.ts';
 import { isListening } from '../server/probe.ts';
+import { SessionCourse } from '../server/session-course.ts';
 import { closeConnection, openConnection } from './connection.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
@@ -33,13 +34,11 @@ export function createAmqpTransport(settings: AmqpTransportSettings, listening: 
   };
 }
 
-const STOPPED = { kind: 'stopped' } as const;
-
 function isAmqp(url: BrokerUrl): url is AmqpUrl {
   return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
 
-/** One session, from connecting to closing. Of several causes that may end it, the first one counts. */
+/** One session, from connecting to closing. */
 class AmqpSession implements Session {
   readonly exchange: string;
   readonly #settings: AmqpTransportSettings;
@@ -48,12 +47,8 @@ class AmqpSession implements Session {
   readonly #listening: ListeningClock;
   /** Aborted at the end, in every case: destroys the socket. */
   readonly #socket = new AbortController();
-  readonly #opening = Promise.withResolvers<Opening>();
-  readonly #ending = Promise.withResolvers<SessionEnd>();
+  readonly #course: SessionCourse;
   #model: ChannelModel | undefined;
-  #phase: 'opening' | 'open' | 'over' = 'opening';
-  #deadline: NodeJS.Timeout | undefined;
-  #proofTimer: NodeJS.Timeout | undefined;
   #awaitsProof = false;
   /** Then only messages prove that workers can be heard; otherwise, whatever arrives does. */
   #mayPublish = true;
@@ -75,66 +70,48 @@ class AmqpSession implements Session {
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
+    this.#course = new SessionCourse(options, listening, {
+      connect: () => this.#connect(),
+      failureOf: (error) => openingFailure(error, url),
+      close: () => this.#close(),
+    });
   }
 
   open(): Promise<Opening> {
-    const { signal, connectTimeoutMs } = this.#options;
-    signal.addEventListener('abort', this.#stop);
-    if (signal.aborted) {
-      this.#stop();
-    } else {
-      const reason = `no answer within ${connectTimeoutMs} ms`;
-      const giveUp = (): void => this.#opening.resolve({ kind: 'unreachable', reason });
-      this.#deadline = setTimeout(() => this.#end(giveUp), connectTimeoutMs);
-      void this.#connect();
-    }
-    return this.#opening.promise;
+    return this.#course.start();
   }
 
   receive(deliver: Deliver): Promise<SessionEnd> {
     this.#deliver = deliver;
     if (this.#early !== undefined) this.#handOver(this.#early);
     this.#early = undefined;
-    return this.#ending.promise;
+    return this.#course.ended;
   }
 
-  /** Connects, then subscribes, each within the connect timeout; never rejects. */
+  /** Connects, then subscribes, each within the connect timeout. */
   async #connect(): Promise<void> {
-    try {
-      const { heartbeatS, eventExchange } = this.#settings;
-      const { bodyBytesMax } = this.#options;
-      const limits = { heartbeatS, bodyBytesMax };
-      const observer = {
-        onRead: (upMs: number) => this.#noteRead(upMs),
-        takesMore: () => this.#early === undefined,
-      };
-      const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
-      this.#model = model;
-      model.on('error', (error) => this.#broken(error));
-      model.on('close', (error) => this.#broken(error ?? new Error('the connection was closed')));
-      if (this.#phase === 'over') return;
-      this.#deadline?.refresh();
-      if (await ensureExchange(model, eventExchange)) this.#options.onExchangeDeclared(eventExchange);
-      const channel = await model.createChannel();
-      // Later: a call that fails for the same cause has the better message.
-      channel.on('error', (error) => setImmediate(() => this.#broken(error)));
-      const queue = await bindOwnQueue(channel, this.#settings);
-      const ask = await this.#prepareProof(model, channel, queue);
-      // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
-      await channel.consume(queue, this.#cancelled, { noAck: true, consumerTag: CONSUMER_TAG });
-      this.#becomeOpen(ask);
-    } catch (error) {
-      this.#broken(error);
-    }
-  }
-
-  #becomeOpen(ask: () => void): void {
-    if (this.#phase !== 'opening') return;
-    this.#phase = 'open';
-    clearTimeout(this.#deadline);
-    this.#proofTimer = setInterval(ask, PROOF_INTERVAL_MS).unref();
-    this.#listening.begin(performance.now(), Date.now());
-    this.#opening.resolve({ kind: 'opened', session: this });
+    const { heartbeatS, eventExchange } = this.#settings;
+    const limits = { heartbeatS, bodyBytesMax: this.#options.bodyBytesMax };
+    const observer = {
+      onRead: (upMs: number) => this.#noteRead(upMs),
+      takesMore: () => this.#early === undefined,
+    };
+    const { broken } = this.#course;
+    const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
+    this.#model = model;
+    model.on('error', broken);
+    model.on('close', (error) => broken(error ?? new Error('the connection was closed')));
+    if (this.#course.isOver) return;
+    this.#course.allowMoreTime();
+    if (await ensureExchange(model, eventExchange)) this.#options.onExchangeDeclared(eventExchange);
+    const channel = await model.createChannel();
+    // Later: a call that fails for the same cause has the better message.
+    channel.on('error', (error) => setImmediate(() => broken(error)));
+    const queue = await bindOwnQueue(channel, this.#settings);
+    const ask = await this.#prepareProof(model, channel, queue);
+    // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
+    await channel.consume(queue, this.#cancelled, { noAck: true, consumerTag: CONSUMER_TAG });
+    this.#course.opened(this, ask);
   }
 
   /** Data arrived, and so has everything that the broker sent before. */
@@ -146,7 +123,7 @@ class AmqpSession implements Session {
 
   #noteProof(): void {
     this.#awaitsProof = false;
-    if (this.#phase === 'open') this.#listening.proven(this.#readUpMs, this.#readAtMs);
+    if (this.#course.isOpen) this.#listening.proven(this.#readUpMs, this.#readAtMs);
   }
 
   /**
@@ -184,40 +161,17 @@ class AmqpSession implements Session {
 
   /** All that amqplib has for our consumer: our messages do not pass through it. */
   readonly #cancelled = (): void => {
-    this.#broken(new Error('the broker cancelled our subscription: the queue was deleted'));
+    this.#course.broken(new Error('the broker cancelled our subscription: the queue was deleted'));
   };
 
   #handOver(message: RawMessage): void {
     const { listenedMs, steadyMs } = this.#listening;
-    if (this.#phase === 'open') this.#deliver?.(message, listenedMs, steadyMs);
+    if (this.#course.isOpen) this.#deliver?.(message, listenedMs, steadyMs);
   }
 
-  readonly #stop = (): void => {
-    this.#end(() => {
-      this.#opening.resolve(STOPPED);
-      this.#ending.resolve(STOPPED);
-    });
-  };
-
-  #broken(error: unknown): void {
-    const isOpen = this.#phase === 'open';
-    this.#end(() => {
-      if (isOpen) this.#ending.resolve({ kind: 'lost', reason: reasonOf(error) });
-      else this.#opening.resolve(openingFailure(error, this.#url));
-    });
-  }
-
-  /** Ends the session once: of several errors with one cause, the first has the best message. */
-  async #end(settle: () => void): Promise<void> {
-    if (this.#phase === 'over') return;
-    this.#phase = 'over';
+  async #close(): Promise<void> {
     this.#early = undefined;
-    clearTimeout(this.#deadline);
-    clearInterval(this.#proofTimer);
-    this.#options.signal.removeEventListener('abort', this.#stop);
-    this.#listening.end();
     if (this.#model !== undefined) await closeConnection(this.#model);
     this.#socket.abort();
-    settle();
   }
 }

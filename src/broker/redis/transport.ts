@@ -17,6 +17,7 @@ import type {
 import { type BrokerUrl, NO_CLUSTER, type RedisUrl } from '../broker-url.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { Refusal } from '../server/refusal.ts';
+import { SessionCourse } from '../server/session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { Subscription } from './subscription.ts';
@@ -37,26 +38,20 @@ export function createRedisTransport(settings: RedisTransportSettings, listening
   };
 }
 
-const STOPPED = { kind: 'stopped' } as const;
-
 function isRedis(url: BrokerUrl): url is RedisUrl {
   return ['redis', 'rediss', 'redis+socket', 'sentinel'].includes(url.scheme);
 }
 
-/** One session, from connecting to closing. Of several causes that may end it, the first one counts. */
+/** One session, from connecting to closing. */
 class RedisSession implements Session {
   readonly exchange: string;
   readonly #settings: RedisTransportSettings;
   readonly #options: SessionOptions;
   readonly #url: RedisUrl;
   readonly #listening: ListeningClock;
-  readonly #opening = Promise.withResolvers<Opening>();
-  readonly #ending = Promise.withResolvers<SessionEnd>();
+  readonly #course: SessionCourse;
   #client: Redis | undefined;
   #subscription: Subscription | undefined;
-  #phase: 'opening' | 'open' | 'over' = 'opening';
-  #deadline: NodeJS.Timeout | undefined;
-  #proofTimer: NodeJS.Timeout | undefined;
   /** The first error of the connection: the others follow from it. */
   #error: unknown;
 
@@ -71,102 +66,64 @@ class RedisSession implements Session {
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
+    this.#course = new SessionCourse(options, listening, {
+      connect: () => this.#connect(),
+      failureOf: openingFailure,
+      close: () => {
+        this.#subscription?.end();
+        this.#client?.disconnect();
+      },
+    });
   }
 
   open(): Promise<Opening> {
-    const { signal, connectTimeoutMs } = this.#options;
-    signal.addEventListener('abort', this.#stop);
-    if (signal.aborted) {
-      this.#stop();
-    } else {
-      const reason = `no answer within ${connectTimeoutMs} ms`;
-      const giveUp = (): void => this.#opening.resolve({ kind: 'unreachable', reason });
-      this.#deadline = setTimeout(() => this.#end(giveUp), connectTimeoutMs);
-      void this.#connect();
-    }
-    return this.#opening.promise;
+    return this.#course.start();
   }
 
   receive(deliver: Deliver): Promise<SessionEnd> {
     this.#subscription?.deliverTo(deliver);
-    return this.#ending.promise;
+    return this.#course.ended;
   }
 
-  /** Connects, then subscribes; never rejects. */
   async #connect(): Promise<void> {
-    try {
-      const { connectTimeoutMs, signal } = this.#options;
-      const client = await newClient(this.#url, this.#settings, connectTimeoutMs, signal);
-      this.#client = client;
-      if (this.#phase === 'over') return client.disconnect();
-      const note = (error: unknown): void => {
-        this.#error ??= error;
-      };
-      client.on('error', note);
-      client.on('close', () => this.#broken(this.#error ?? new Error(this.#closedReason())));
-      await connect(client, this.#url);
-      // Both are only useful. A server that is full replies so to the first command, and closes the connection.
-      await client.client('SETNAME', this.#settings.clientName).catch(note);
-      await refuseCluster(client);
-      const patterns = eventPatterns(this.exchange, this.#url, this.#settings);
-      const subscription = new Subscription(client, this.#listening, this.#options, patterns.length > 1);
-      this.#subscription = subscription;
-      await subscribe(client, patterns);
-      this.#becomeOpen(subscription);
-    } catch (error) {
-      this.#broken(error);
-    }
+    const { connectTimeoutMs, signal } = this.#options;
+    const client = await newClient(this.#url, this.#settings, connectTimeoutMs, signal);
+    this.#client = client;
+    if (this.#course.isOver) return client.disconnect();
+    const note = (error: unknown): void => {
+      this.#error ??= error;
+    };
+    client.on('error', note);
+    client.on('close', () => this.#course.broken(this.#error ?? new Error(this.#closedReason())));
+    await connect(client, this.#url);
+    // Both are only useful. A server that is full replies so to the first command, and closes the connection.
+    await client.client('SETNAME', this.#settings.clientName).catch(note);
+    await refuseCluster(client);
+    const patterns = eventPatterns(this.exchange, this.#url, this.#settings);
+    const subscription = new Subscription(client, this.#listening, this.#options, patterns.length > 1);
+    this.#subscription = subscription;
+    await subscribe(client, patterns);
+    if (this.#course.isOver) return;
+    this.#error = undefined;
+    this.#course.opened(this, this.#asking(subscription));
   }
 
-  #becomeOpen(subscription: Subscription): void {
-    if (this.#phase !== 'opening') return;
-    this.#phase = 'open';
-    this.#error = undefined;
-    clearTimeout(this.#deadline);
+  /** Returns what asks the server for an answer, and ends the session if none came for too long. */
+  #asking(subscription: Subscription): () => void {
     const { healthCheckIntervalMs, socketTimeoutMs } = this.#settings;
     const deadAfterMs = healthCheckIntervalMs + socketTimeoutMs;
     // Counted and not measured: if this process was suspended, the answer may be there and not read yet.
     let silentMs = 0;
-    this.#proofTimer = setInterval(() => {
+    return () => {
       silentMs = subscription.ask() ? 0 : silentMs + PROOF_INTERVAL_MS;
-      if (silentMs >= deadAfterMs) this.#broken(new Error(`no answer within ${deadAfterMs} ms`));
-    }, PROOF_INTERVAL_MS).unref();
-    this.#listening.begin(performance.now(), Date.now());
-    this.#opening.resolve({ kind: 'opened', session: this });
+      if (silentMs >= deadAfterMs) this.#course.broken(new Error(`no answer within ${deadAfterMs} ms`));
+    };
   }
 
   #closedReason(): string {
     return this.#subscription?.isBehind === true
       ? 'the server closed the connection, probably because events arrived faster than they were read (client-output-buffer-limit pubsub)'
       : 'the server closed the connection; if that follows a very large message, raise its client-output-buffer-limit pubsub';
-  }
-
-  readonly #stop = (): void => {
-    this.#end(() => {
-      this.#opening.resolve(STOPPED);
-      this.#ending.resolve(STOPPED);
-    });
-  };
-
-  #broken(error: unknown): void {
-    const isOpen = this.#phase === 'open';
-    this.#end(() => {
-      if (isOpen) this.#ending.resolve({ kind: 'lost', reason: reasonOf(error) });
-      else this.#opening.resolve(openingFailure(error));
-    });
-  }
-
-  /** Ends the session once. */
-  #end(settle: () => void): void {
-    if (this.#phase === 'over') return;
-    this.#phase = 'over';
-    clearTimeout(this.#deadline);
-    clearInterval(this.#proofTimer);
-    this.#options.signal.removeEventListener('abort', this.#stop);
-    this.#listening.end();
-    this.#subscription?.end();
-    this.#client?.disconnect();
-    settle();
   }
 }
 
