@@ -57,11 +57,12 @@ export class TaskIndex {
   /** Removes a task that is there, and moves those after it that could not be found any more. */
   delete({ place: ofTask }: Task): void {
     this.#size -= 1;
+    const mask = this.#slots.length - 1;
     let free = this.#home(this.#numbers.hash(ofTask, this.#key));
     while (this.#at(free) !== ofTask + 1) free = this.#next(free);
     for (let at = this.#next(free), place = this.#at(at); place !== 0; place = this.#at(at)) {
       const hash = this.#slots[at + 1] ?? 0;
-      if (this.#distance(this.#home(hash), at) >= this.#distance(free, at)) {
+      if (((at - this.#home(hash)) & mask) >= ((at - free) & mask)) {
         this.#set(free, place, hash);
         free = at;
       }
@@ -76,10 +77,6 @@ export class TaskIndex {
 
   #next(slot: number): number {
     return (slot + NUMBERS_PER_SLOT) & (this.#slots.length - 1);
-  }
-
-  #distance(from: number, to: number): number {
-    return (to - from) & (this.#slots.length - 1);
   }
 
   /** The place in that slot, plus 1. */

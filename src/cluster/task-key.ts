@@ -5,8 +5,6 @@
 
 /** Of 32 bits each. */
 export const WORDS = 4;
-/** Each half of a word has a multiplier: so hashes that senders cannot predict need no numbers of 64 bits. */
-const HALVES = 2 * WORDS;
 const UUID_CHARS = 36;
 /** The value of each hexadecimal digit, by its character code; -1 for all other characters. */
 const DIGITS = new Int8Array(128).fill(-1);
@@ -18,7 +16,7 @@ const AT = [0, 4, 9, 14, 19, 24, 28, 32];
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** A hash of a text (FNV-1a over its UTF-16 units). @param seed unknown to senders where a table depends on the hash */
+/** FNV-1a over the UTF-16 units. @param seed unknown to senders where a table depends on the hash */
 export function hashOf(text: string, seed = FNV_OFFSET): number {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
@@ -33,13 +31,14 @@ export class TaskKey {
   /** Of the words, 32 bits without a sign. */
   hash = 0;
   readonly #seed: number;
-  readonly #multipliers = new Int32Array(HALVES);
+  /** For each half of a word: so no numbers of 64 bits are needed. */
+  readonly #multipliers = new Int32Array(2 * WORDS);
 
   /** @param seed 32 bits that senders do not know: with ids of equal hashes they could make the index slow */
   constructor(seed = FNV_OFFSET) {
     this.#seed = seed;
     // The finalizer of MurmurHash3, over steps of the golden ratio: each bit of the seed changes all multipliers.
-    for (let half = 0; half < HALVES; half += 1) {
+    for (let half = 0; half < this.#multipliers.length; half += 1) {
       let mixed = (seed + Math.imul(half + 1, 0x9e3779b9)) | 0;
       mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
       mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -101,5 +100,5 @@ function four(text: string, from: number): number {
 export function uuidOf(words: Uint32Array, from: number): string {
   let hex = '';
   for (let at = from; at < from + WORDS; at += 1) hex += (words[at] ?? 0).toString(16).padStart(8, '0');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
 }

@@ -16,7 +16,7 @@ import { bodies, EVENTS_PER_TASK } from './lifecycles.ts';
 /** The forms in which Celery sends events, and the limits on the ratios of CPU times. Lists take less time: more are needed. */
 const FORMS = [
   { name: 'single events', eventsPerList: undefined, times: 1, ratioMax: { RabbitMQ: 1.5, Redis: 2.5 } },
-  { name: 'lists of ten', eventsPerList: 10, times: 3, ratioMax: { RabbitMQ: 4, Redis: 3.5 } },
+  { name: 'lists of ten', eventsPerList: 10, times: 3, ratioMax: { RabbitMQ: 2.5, Redis: 2.5 } },
 ] as const;
 const BROKERS = { rabbitmq: rabbitmqBroker, redis: redisBroker };
 
