@@ -16,7 +16,7 @@ import type {
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import type { ListeningClock } from '../listening-clock.ts';
 import { isListening } from '../server/probe.ts';
-import { SessionCourse } from '../server/session-course.ts';
+import { SessionCourse } from '../session-course.ts';
 import { closeConnection, openConnection } from './connection.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';

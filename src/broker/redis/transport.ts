@@ -17,7 +17,7 @@ import type {
 import { type BrokerUrl, NO_CLUSTER, type RedisUrl } from '../broker-url.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { Refusal } from '../server/refusal.ts';
-import { SessionCourse } from '../server/session-course.ts';
+import { SessionCourse } from '../session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { Subscription } from './subscription.ts';
