@@ -28,7 +28,7 @@ const HELD_PER_TASK_MAX = 16;
 /** Measured: an event without its texts, but with a process that nothing else keeps. */
 const EVENT_BYTES = 750;
 /** As many as a burst leaves; each takes some 200 bytes. */
-const FREE_MAX = 100_000;
+const FREE_MAX = 50_000;
 /** Room for a nodename of eighty characters in each event, and a task name of that length in every other one. */
 const BYTES_PER_EVENT = 1024;
 
