@@ -11,8 +11,11 @@ const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+const LETTER_U = 0x75;
 /** Of `\u0000`. */
-const ESCAPE_BYTES_MAX = 6;
+const UNICODE_ESCAPE_BYTES = 6;
+/** In UTF-8, after the first byte of a character. */
+const CONTINUATION_BYTES_MAX = 3;
 
 export interface StructureLimits {
   readonly depthMax: number;
@@ -85,47 +88,38 @@ export function excessOf(text: Uint8Array, limits: StructureLimits, quotes?: num
   return undefined;
 }
 
-/** What to keep of a long text: its first and its last bytes, up to some more where an escape or a character would be cut. */
-export interface TextParts {
-  readonly first: number;
-  readonly last: number;
-}
-
-/** Between the parts of a text that was shortened. */
-export const OMITTED = '\0';
-const OMITTED_IN_JSON = Buffer.from('\\u0000');
-
 /**
- * The JSON text with its long strings shortened.
+ * The JSON text with its long strings shortened to their first and other parts.
  * @param quotes the positions of the quotes of these, in pairs
+ * @param kept bytes of each part, or some more so that no character or escape is cut
+ * @param others finds the other parts in the bytes between the quotes; they are JSON too
  */
-export function shortened(text: Buffer, quotes: readonly number[], { first, last }: TextParts): Buffer {
+export function shortened(
+  text: Buffer,
+  quotes: readonly number[],
+  kept: number,
+  others: (content: Buffer) => readonly Buffer[],
+): Buffer {
   const parts: Buffer[] = [];
-  let kept = 0;
+  let done = 0;
   for (let at = 0; at + 1 < quotes.length; at += 2) {
     const [open = 0, close = 0] = quotes.slice(at, at + 2);
-    const from = characterAt(text, open + 1 + first, close);
-    const to = characterAt(text, close - last, close);
-    if (from >= to) continue;
-    parts.push(text.subarray(kept, from), OMITTED_IN_JSON);
-    kept = to;
+    const content = text.subarray(open + 1, close);
+    parts.push(text.subarray(done, open + 1));
+    for (const part of [content, ...others(content)]) parts.push(beginning(part, kept));
+    done = close;
   }
-  return Buffer.concat([...parts, text.subarray(kept)]);
+  return Buffer.concat([...parts, text.subarray(done)]);
 }
 
-/** The first position from `at` on where a character or an escape certainly begins; `close` if there is none. */
-function characterAt(text: Buffer, at: number, close: number): number {
-  const before = at - ESCAPE_BYTES_MAX;
-  let backslash = before + text.subarray(before, at).lastIndexOf(BACKSLASH);
-  for (let position = at; position < close; position += 1) {
-    const byte = text[position] ?? 0;
-    const isApart = position - backslash >= ESCAPE_BYTES_MAX;
-    if (byte === BACKSLASH) {
-      if (backslash < position - 1) return position;
-      backslash = position;
-    } else if (isApart && (byte & 0xc0) !== 0x80) return position;
-  }
-  return close;
+/** The beginning of the content of a JSON string, to a whole character and escape. */
+function beginning(content: Buffer, bytes: number): Buffer {
+  let end = 0;
+  while (end < Math.min(bytes, content.length))
+    end += content[end] !== BACKSLASH ? 1 : content[end + 1] === LETTER_U ? UNICODE_ESCAPE_BYTES : 2;
+  const last = end + CONTINUATION_BYTES_MAX;
+  while (end < last && ((content[end] ?? 0) & 0xc0) === 0x80) end += 1;
+  return content.subarray(0, end);
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */

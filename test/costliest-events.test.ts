@@ -1,6 +1,7 @@
 /** The list of events that has the most held events applied: those due, those of evicted tasks, and those in the way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RawMessage } from '../src/broker/broker.ts';
 import { BODY_LIMITS } from '../src/celery/body-limits.ts';
 import { decode } from '../src/celery/decode.ts';
 import type { CeleryEvent } from '../src/celery/event.ts';
@@ -25,8 +26,8 @@ const WINDOW_MS = 1_000;
 const TASKS_MAX = 20_000;
 const T0_MS = 1_790_000_000_000;
 const CPU_MS_MAX = 50;
-/** Of two and four bytes: with them a list is nearly as large as a body may be once its strings are shortened. */
-const WIDE_PAIRS = Math.floor((BODY_LIMITS.kept.max / EVENTS - 300) / 6);
+/** Of a traceback, so that a list is nearly as large as a body may be. */
+const TRACEBACK_BYTES = Math.floor(BODY_LIMITS.body.max / EVENTS - 300);
 /** Two due task events, two due worker events, sixteen of an evicted task, and one to make room. */
 const APPLIED_MAX = 2 + 2 + 16 + 1;
 
@@ -57,19 +58,19 @@ function recorded(heldMax: number) {
     }
     return most;
   }
-  function arrive(events: readonly Fields[], atMs: number): number {
-    let most = 0;
-    for (let at = 0; at < events.length; at += EVENTS) {
-      const { events: decoded, rejections } = decode(message(JSON.stringify(events.slice(at, at + EVENTS))));
-      assert.deepEqual(rejections, []);
-      most = Math.max(most, apply(decoded, atMs));
-    }
-    return most;
+  function arriveAs(list: RawMessage, atMs: number): number {
+    const { events, rejections } = decode(list);
+    assert.deepEqual(rejections, []);
+    return apply(events, atMs);
+  }
+  function arrive(events: readonly Fields[], atMs: number): void {
+    for (let at = 0; at < events.length; at += EVENTS)
+      arriveAs(message(JSON.stringify(events.slice(at, at + EVENTS))), atMs);
   }
   function settle(atMs: number): void {
     atOnce(cluster.settle(() => ({ wallMs: T0_MS + atMs, listenedMs: atMs })));
   }
-  return { cluster, arrive, settle };
+  return { cluster, arrive, arriveAs, settle };
 }
 
 /** What each of the senders sends, the last first. */
@@ -92,18 +93,22 @@ function heartbeat(sender: number, place: number, atMs: number): Fields {
   return { type: 'worker-heartbeat', hostname, ...figures, ...at(atMs, place) };
 }
 
-/** A failure whose class must be looked for in a wide text. */
-function failure(uuid: string, place: number, atMs: number): Fields {
-  const [exception, traceback] = ['ExceptionWithTraceback(', ` ${'é😀'.repeat(WIDE_PAIRS)}\n`];
-  return { ...receipt(uuid, place, atMs), type: 'task-failed', exception, traceback };
+/** Failures whose class must be looked for in a long text that consists of a part, which has so many bytes in JSON. */
+function failures(part: string, bytes: number) {
+  const [exception, traceback] = ['ExceptionWithTraceback(', ` ${part.repeat(TRACEBACK_BYTES / bytes)}\n`];
+  return (uuid: string, place: number, atMs: number): Fields => ({
+    ...receipt(uuid, place, atMs),
+    ...{ type: 'task-failed', exception, traceback },
+  });
 }
 
 for (const [name, last] of [
   ['receipts', receipt],
-  ['failures in the largest body', failure],
+  ['failures with wide texts', failures('é😀', 6)],
+  ['failures with short lines', failures('\n ', 3)],
 ] as const)
   test(`of a list of ${name} at most ${APPLIED_MAX} events are applied for each, in at most ${CPU_MS_MAX} ms`, (t) => {
-    const { cluster, arrive, settle } = recorded(16 * (SENDERS + EVENTS));
+    const { cluster, arrive, arriveAs, settle } = recorded(16 * (SENDERS + EVENTS));
     // Tasks that have begun: the first ones are the next to be evicted, the others move to the end as theirs are applied.
     arrive(
       Array.from({ length: TASKS_MAX }, (_, index) => receipt(`u${index}`, 0, 0)),
@@ -126,12 +131,11 @@ for (const [name, last] of [
       );
     const atMs = beganMs + WINDOW_MS + 101;
     const before = cluster.tables();
+    const list = Array.from({ length: EVENTS }, (_, index) => last(`new${index}`, 1, atMs));
+    const costliest = message(JSON.stringify(list));
     let most = 0;
     const cpuMs = processorMs(() => {
-      most = arrive(
-        Array.from({ length: EVENTS }, (_, index) => last(`new${index}`, 1, atMs)),
-        atMs,
-      );
+      most = arriveAs(costliest, atMs);
     });
     const after = cluster.tables();
     t.diagnostic(`${Math.round(cpuMs)} ms, ${most} applied for one event`);

@@ -46,14 +46,21 @@ const TABLE = {
     max: 16 * 1024,
     reason: undefined,
     meaning:
-      'Length of a string in a body that is scanned. Of a longer one, only the first 2 KiB and the last 14 KiB are parsed. Only exceptions and tracebacks are as long, and their class is in those parts. Only if it is named by the traceback alone, before a message that is longer, it becomes `unknown`.',
+      'Length of a string in a body that is scanned. Only parts of a longer one are parsed. Only exceptions and tracebacks are that long.',
+  },
+  part: {
+    unit: 'By',
+    max: 2 * 1024,
+    reason: undefined,
+    meaning:
+      'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. No more is read of shorter strings, so nothing is counted differently.',
   },
   kept: {
     unit: 'By',
     max: 1.5 * 1024 * 1024,
     reason: 'body-too-large',
     meaning:
-      'Size of a body with its long strings shortened. 24 events with the longest tracebacks have 1 MiB.',
+      'Size of a body with its long strings shortened. 24 events with strings just below the limit have 0.8 MiB.',
   },
   unscanned: {
     unit: 'By',
@@ -87,7 +94,7 @@ const TABLE = {
     max: 256 * 1024,
     reason: 'invalid-json',
     meaning:
-      'Size of a body in which Python wrote NaN or Infinity, which JSON does not have, so that it is parsed twice. Only custom events have them.',
+      'Size of a body, with its long strings shortened, in which Python wrote NaN or Infinity, which JSON does not have, so that it is parsed twice. Only custom events have them.',
   },
   batch: {
     unit: '{event}',

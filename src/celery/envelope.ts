@@ -10,6 +10,7 @@ import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
+import { naming } from './traceback.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
 const KEPT_BYTES_MAX = BODY_LIMITS.kept.max;
@@ -23,9 +24,8 @@ const STRUCTURE = {
   tokensMax: BODY_LIMITS.tokens.max,
   textMax: TEXT_BYTES_MAX,
 };
-/** What is kept of a long string: names and classes are at the beginning, the end of a traceback names the exception. */
-const TEXT_FIRST_BYTES = 2 * 1024;
-const TEXT = { first: TEXT_FIRST_BYTES, last: TEXT_BYTES_MAX - TEXT_FIRST_BYTES };
+/** What is kept of each part of a long string: more than is read of a name or of an exception, even if all is escaped. */
+const PART_BYTES = BODY_LIMITS.part.max;
 
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
@@ -167,7 +167,7 @@ function large(body: Buffer, isLatin1: boolean): Opened {
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
   if (quotes.length === 0 && body.length <= KEPT_BYTES_MAX) return json(body, isLatin1);
   if (!(isLatin1 || isUtf8(body))) return rejected('invalid-text', 'not UTF-8');
-  const kept = shortened(body, quotes, TEXT);
+  const kept = shortened(body, quotes, PART_BYTES, naming);
   return kept.length > KEPT_BYTES_MAX
     ? rejected('body-too-large', `${kept.length} bytes with its strings shortened`)
     : json(kept, isLatin1);

@@ -2,9 +2,9 @@
  * Finds the class of an exception in an event's Python repr and traceback. The result is a bare class name of at most 100
  * characters, independent of the pool and the version of Celery. Pure.
  */
-import { OMITTED } from '../json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { detached } from './fields.ts';
+import { nameInTraceback } from './traceback.ts';
 
 /** For exceptions whose class could not be read. */
 const UNKNOWN_ERROR = 'unknown';
@@ -103,38 +103,11 @@ function leadingClass(text: string, first: Raised | undefined): Raised | undefin
   return rest.startsWith(':') || rest.trim() === '' ? first : undefined;
 }
 
-/** Lines of Python's `traceback`: above the frames of an exception, and between chained exceptions. */
-const HEADER = 'Traceback (most recent call last):\n';
-const DURING = '\n\nDuring handling of the above exception, another exception occurred:\n\n';
-const BECAUSE = '\n\nThe above exception was the direct cause of the following exception:\n\n';
-/** The margin of an exception group's own frames; its members are indented further. */
-const GROUP_MARGIN = '  | ';
-/** The line break before the first line that is not indented. Faster than a loop over many lines. */
-const FRAME = /\n(?: {2}\| )? {2}File "/u;
-const END_OF_FRAMES = /\n(?! )/gu;
-const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
-
-/**
- * The last of the exceptions in a traceback. Its name is on the first line after its frames; the lines below are its
- * message and notes, which may contain anything.
- */
+/** The last of the exceptions in a traceback. */
 function lastRaised(traceback: unknown): Raised | undefined {
   if (typeof traceback !== 'string') return undefined;
-  const from = Math.max(0, traceback.lastIndexOf(DURING), traceback.lastIndexOf(BECAUSE));
-  const header = traceback.indexOf(HEADER, from);
-  let at = header < 0 ? from : header + HEADER.length;
-  const margin = traceback.startsWith(GROUP_MARGIN, at) ? GROUP_MARGIN : '';
-  if (traceback.startsWith(`${margin} `, at)) {
-    const end = margin === '' ? END_OF_FRAMES : END_OF_GROUP_FRAMES;
-    end.lastIndex = at;
-    const found = end.exec(traceback);
-    if (found === null) return undefined;
-    // Of a shortened traceback, the frames must go on behind the gap: otherwise that is the end of a message.
-    const gap = traceback.slice(at, found.index).lastIndexOf(OMITTED);
-    if (gap >= 0 && !FRAME.test(traceback.slice(at + gap, found.index))) return undefined;
-    at = found.index + 1;
-  }
-  at += margin.length;
+  const at = nameInTraceback(traceback);
+  if (at < 0) return undefined;
   const [line = ''] = traceback.slice(at, at + TEXT_CHARS_MAX).split('\n', 1);
   return leadingClass(line, pathAt(line, 0));
 }

@@ -29,7 +29,8 @@ export const REJECTION_REASONS = {
   'unsupported-compression': 'A compression that this runtime does not support.',
   'corrupt-compression': 'The body cannot be decompressed as its header says.',
   'invalid-text': 'The body is not valid text in its character set.',
-  'invalid-json': 'The body is not JSON, even where NaN and Infinity are allowed.',
+  'invalid-json':
+    'The body is not JSON, even where NaN and Infinity are allowed. What is left out of long strings is not checked.',
   'not-an-event': 'The body, or an element of a list, is not an object.',
   'missing-type': 'An event without a usable type.',
   'missing-hostname': 'An event without a usable hostname.',

@@ -228,8 +228,8 @@ test('events with texts of any length are counted, under the class of their exce
   for (const [traceback, class_, given] of [
     [`${header}${frames}shop.Declined: no\n`, 'Declined'],
     [`${chain.repeat(2)}${header}${frames}shop.Declined: no\n`, 'Declined'],
-    [`${header}${frames}shop.Declined: ${long}\n`, 'unknown'],
-    [`${header}${frames}shop.Declined: ${`Other: ${long}\n`.repeat(2)}`, 'unknown'],
+    [`${header}${frames}shop.Declined: ${long}\n`, 'Declined'],
+    [`${header}${frames}shop.Declined: ${`Other: ${long}\n`.repeat(2)}`, 'Declined'],
     [`${header}${frames}shop.Declined: ${long}\n`, 'Declined', `Declined('${long}')`],
   ] as const) {
     const failed = { ...WIRE_EVENTS['task-failed'], exception: given ?? exception, traceback };

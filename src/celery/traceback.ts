@@ -1,0 +1,123 @@
+/**
+ * Finds the line of a Python traceback that names the last exception raised, in a text or in the JSON of a long one. It
+ * never reads the class in that line, and never decodes JSON. Pure.
+ */
+
+/** Lines of Python's `traceback`: above the frames of an exception, and, between empty lines, those between two exceptions. */
+const HEADER = 'Traceback (most recent call last):';
+const DURING = 'During handling of the above exception, another exception occurred:';
+const BECAUSE = 'The above exception was the direct cause of the following exception:';
+/** The margin of an exception group's own frames; its members are indented further. */
+const GROUP_MARGIN = '  | ';
+const INDENT = ' ';
+const SPACE = 0x20;
+const BAR = 0x7c;
+const BACKSLASH = 0x5c;
+const LETTER_N = 0x6e;
+
+/** A text, or the bytes between the quotes of a JSON string. */
+type Text = string | Buffer;
+
+interface Form<T extends Text> {
+  readonly lineBreak: string;
+  /** Where a line is for the last time, between empty ones, which are included; negative: nowhere. */
+  readonly lastOf: (text: T, line: string) => number;
+  readonly startsWith: (text: T, part: string, at: number) => boolean;
+  /** Where the line after the frames begins; negative: there is none. */
+  readonly afterFrames: (text: T, at: number, isGroup: boolean) => number;
+}
+
+/**
+ * Where the last exception is named: on the first line after its frames. The lines below are its message and notes, which
+ * may contain anything. Negative if that line is missing.
+ */
+function lastNamed<T extends Text>(text: T, form: Form<T>): number {
+  const from = Math.max(0, form.lastOf(text, DURING), form.lastOf(text, BECAUSE));
+  const header = text.indexOf(HEADER + form.lineBreak, from);
+  const at = header < 0 ? from : header + HEADER.length + form.lineBreak.length;
+  const isGroup = form.startsWith(text, GROUP_MARGIN, at);
+  const margin = isGroup ? GROUP_MARGIN : '';
+  if (!form.startsWith(text, margin + INDENT, at)) return at + margin.length;
+  const line = form.afterFrames(text, at, isGroup);
+  return line >= 0 && form.startsWith(text, margin, line) ? line + margin.length : -1;
+}
+
+/** The line break after the frames. Faster than a loop over many lines. */
+const END_OF_FRAMES = /\n(?! )/gu;
+const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
+
+const PLAIN: Form<string> = {
+  lineBreak: '\n',
+  lastOf: (text, line) => text.lastIndexOf(`\n\n${line}\n\n`),
+  startsWith: (text, part, at) => text.startsWith(part, at),
+  afterFrames(text, at, isGroup) {
+    const end = isGroup ? END_OF_GROUP_FRAMES : END_OF_FRAMES;
+    end.lastIndex = at;
+    const found = end.exec(text);
+    return found === null ? -1 : found.index + 1;
+  },
+};
+
+/** An empty line and the line break before it, escaped. */
+const EMPTY_LINE = '\\n\\n';
+
+const IN_JSON: Form<Buffer> = {
+  lineBreak: '\\n',
+  /** Looks for the words first, since there may be many line breaks. */
+  lastOf(text, line) {
+    const words = `${line}${EMPTY_LINE}`;
+    let at = text.lastIndexOf(words);
+    while (at > 0) {
+      const before = at - EMPTY_LINE.length;
+      if (this.startsWith(text, EMPTY_LINE, before) && !isEscaped(text, before)) return before;
+      at = text.lastIndexOf(words, at - 1);
+    }
+    return -1;
+  },
+  startsWith: (text, part, at) => text.toString('latin1', at, at + part.length) === part,
+  /** Byte by byte, so that no escape is misread. */
+  afterFrames(text, at, isGroup) {
+    const { length } = text;
+    let position = at;
+    while (position < length) {
+      if (text[position] !== BACKSLASH) {
+        position += 1;
+      } else {
+        position += 2;
+        if (text[position - 1] === LETTER_N && !isFrameLine(text, position, isGroup)) return position;
+      }
+    }
+    return -1;
+  },
+};
+
+/** Whether a line begins with the indent of frames, after the margin if it is of a group. */
+function isFrameLine(text: Buffer, at: number, isGroup: boolean): boolean {
+  if (text[at] !== SPACE) return false;
+  if (!isGroup) return true;
+  return text[at + 1] === SPACE && text[at + 2] === BAR && text[at + 3] === SPACE && text[at + 4] === SPACE;
+}
+
+/** Whether an odd number of backslashes comes before: then the `\n` here is a backslash's second half and a letter. */
+function isEscaped(text: Buffer, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+/** The position of the name of the last exception; negative if there is none. */
+export function nameInTraceback(traceback: string): number {
+  return lastNamed(traceback, PLAIN);
+}
+
+const NAME_FOLLOWS = Buffer.from(`${EMPTY_LINE}${DURING}${EMPTY_LINE}${HEADER}${IN_JSON.lineBreak}`);
+
+/**
+ * The end of a traceback in which {@link nameInTraceback} finds what it finds in the one that is given, whatever is before it.
+ * @param json the bytes between the quotes of a JSON string, in UTF-8 or Latin-1
+ * @returns also in JSON, and also for texts that are no traceback
+ */
+export function naming(json: Buffer): readonly [chained: Buffer, named: Buffer] {
+  const at = lastNamed(json, IN_JSON);
+  return [NAME_FOLLOWS, json.subarray(at < 0 ? json.length : at)];
+}
