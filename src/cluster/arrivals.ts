@@ -60,12 +60,12 @@ export class Arrivals {
   }
 
   /**
-   * An event has arrived.
+   * An event has arrived. No process uses a logical clock twice (Celery: events/dispatcher.py).
    * @param isSoon all events before it may have overtaken it, if it was sent before them
    */
   add(clock: number, timestampMs: number, isSoon: boolean): void {
     this.last += 1;
-    if (clock >= this.#highestClock) {
+    if (clock > this.#highestClock) {
       this.#highestClock = clock;
       this.#highestMs = timestampMs;
       if (this.fallenAt === undefined) return;

@@ -119,9 +119,9 @@ function momentOf(nowMs: number): Moment {
   return { wallMs: nowMs, listenedMs: nowMs };
 }
 
-/** Each event a second after the one before it. */
+/** Each event a second after the one before it, by a process whose logical clock goes on. */
 export function spaced<Event extends celery.CeleryEvent>(events: readonly Event[]): readonly Event[] {
-  return events.map((event, index) => ({ ...event, timestampMs: T0_MS + index * 1_000 }));
+  return events.map((event, index) => ({ ...event, timestampMs: T0_MS + index * 1_000, clock: 1 + index }));
 }
 
 /** What a cluster observes of the events in the end, a line each. */
