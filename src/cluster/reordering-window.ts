@@ -5,6 +5,7 @@
 import { lengthOf } from './chain.ts';
 import { isBefore } from './event-order.ts';
 import { lineageBytes } from './finished-runs.ts';
+import { HeldNumbers } from './held-numbers.ts';
 import { hasPassed, holdingMs } from './lateness.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import { Names } from './names.ts';
@@ -27,8 +28,6 @@ const HELD_PER_TASK_MAX = 16;
 
 /** Measured: an event without its texts, but with a process that nothing else keeps. */
 const EVENT_BYTES = 750;
-/** As many as a burst leaves; each takes some 200 bytes. */
-const FREE_MAX = 50_000;
 /** Room for a nodename of eighty characters in each event, and a task name of that length in every other one. */
 const BYTES_PER_EVENT = 1024;
 
@@ -36,7 +35,9 @@ export class ReorderingWindow {
   readonly #settings: WindowSettings;
   readonly #apply: (event: HeldEvent) => void;
   readonly #names: Names;
-  readonly #free = new Pool<HeldEvent>(FREE_MAX);
+  readonly #numbers = new HeldNumbers();
+  /** All that a burst leaves. */
+  readonly #free = new Pool<HeldEvent>(Number.POSITIVE_INFINITY);
   /** What free events point to, so that they keep no other task or process in memory. */
   #placeholder: Pick<HeldEvent, 'task' | 'instance'> | undefined;
   /** The bound on `bytes`. */
@@ -82,10 +83,9 @@ export class ReorderingWindow {
   hold(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, nowMs: number): void {
     if (this.#size >= this.#settings.heldMax) this.#releaseFirst();
     this.#placeholder ??= { task, instance };
-    const held = this.#free.take() ?? new HeldEvent(task, instance);
+    const held = this.#free.take() ?? new HeldEvent(task, instance, this.#numbers);
     held.fill(event, task, instance, nowMs);
-    if (held.name !== '') held.name = this.#names.intern(held.name);
-    if (held.errorType !== '') held.errorType = this.#names.intern(held.errorType);
+    if (held.text !== '') held.text = this.#names.intern(held.text);
     const bytes = bytesOf(held);
     while (this.#bytes + bytes > this.bytesMax && this.#first !== undefined) this.#releaseFirst();
     this.#bytes += bytes;
@@ -153,17 +153,12 @@ export class ReorderingWindow {
     this.#size -= 1;
     this.#bytes -= bytesOf(earliest);
     this.#apply(earliest);
-    // A pooled object must not keep other data in memory.
-    if (this.#placeholder !== undefined)
-      ({ task: earliest.task, instance: earliest.instance } = this.#placeholder);
-    earliest.name = earliest.errorType = '';
-    earliest.lineage = undefined;
-    earliest.next = earliest.previousArrived = earliest.nextArrived = undefined;
+    if (this.#placeholder !== undefined) earliest.clear(this.#placeholder.task, this.#placeholder.instance);
     this.#free.give(earliest);
   }
 }
 
-function bytesOf({ name, errorType, instance, lineage }: HeldEvent): number {
-  const characters = name.length + errorType.length + instance.nodename.length;
+function bytesOf({ text, instance, lineage }: HeldEvent): number {
+  const characters = text.length + instance.nodename.length;
   return EVENT_BYTES + CHARACTER_BYTES * characters + lineageBytes(lineage);
 }

@@ -78,7 +78,7 @@ export function applyEvent(context: LifeContext, event: HeldEvent): void {
 }
 
 function received(context: LifeContext, event: HeldEvent): void {
-  const { task, name } = event;
+  const { task, text: name } = event;
   const sending = sendingOf(task, name, event.retries);
   const run = beginRun(context, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
@@ -199,7 +199,7 @@ function refute({ observe }: LifeContext, task: Task, run: Run): void {
 
 function observeEnd({ tasks, observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
-  const { outcome, errorType, plausibleMs } = event;
+  const { outcome, text: errorType, plausibleMs } = event;
   // By the worker’s own two timestamps; 0 if its clock was set back in between.
   const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, plausibleMs) : undefined;
   const isError = outcome === 'failed' || outcome === 'retried';

@@ -3,6 +3,17 @@
  * decides nothing. Each field costs eight bytes, and one with fractional numbers sixteen more.
  */
 import type { Lineage, TaskEvent, TaskRevoked, TaskSent } from '../celery/event.ts';
+import {
+  ARRIVED,
+  CLOCK,
+  ETA,
+  EXPIRES,
+  type HeldNumbers,
+  PLACE,
+  RETRIES,
+  RUNTIME,
+  TIMESTAMP,
+} from './held-numbers.ts';
 import { marked } from './marks.ts';
 import type { Outcome, Revocation } from './observation.ts';
 import type { Run, Sending } from './run.ts';
@@ -108,37 +119,32 @@ export class HeldEvent {
   task: Task;
   instance: WorkerInstance;
   type: WorkerTaskEvent['type'] = 'task-received';
-  /** By the worker's clock, epoch ms. */
-  timestampMs = 0;
   /** The worker’s timestamp is implausible: `timestampMs` is when the event arrived. */
   implausibleTime = false;
-  clock = -1;
-  /** In listened time, ms. */
-  arrivedAtMs = 0;
-  /** Its place in the arrivals of its pid. */
-  place = 0;
   /** The next of its task, in the order in which they happened. */
   next: HeldEvent | undefined = undefined;
   /** The ones that arrived before and after it. */
   previousArrived: HeldEvent | undefined = undefined;
   nextArrived: HeldEvent | undefined = undefined;
-  /** Of a receipt, like the next three; '' if not known. */
-  name = '';
-  retries = 0;
-  etaMs: number | undefined = undefined;
-  expiresMs: number | undefined = undefined;
-  /** Of a success. */
-  runtimeS: number | undefined = undefined;
-  /** Of a failure or a retry. */
-  errorType = '';
+  /** The task's name in a receipt, the class of the error in a failure or a retry; '' if not known. */
+  text = '';
   /** Of an end. */
   outcome: Outcome = 'succeeded';
   /** Of a receipt, if it was requested. */
   lineage: Lineage | undefined = undefined;
+  readonly #numbers: HeldNumbers;
+  readonly #from: number;
 
-  constructor(task: Task, instance: WorkerInstance) {
+  constructor(task: Task, instance: WorkerInstance, numbers: HeldNumbers) {
     this.task = task;
     this.instance = instance;
+    this.#numbers = numbers;
+    this.#from = numbers.room();
+  }
+
+  /** By the worker's clock, epoch ms. */
+  get timestampMs(): number {
+    return this.#numbers.need(this.#from + TIMESTAMP);
   }
 
   /** `timestampMs` if a duration can be computed from it. */
@@ -146,37 +152,71 @@ export class HeldEvent {
     return this.implausibleTime ? undefined : this.timestampMs;
   }
 
-  /** Copies the event. Fields that its type does not have keep old values, which are never read. */
+  /** In listened time, ms. */
+  get arrivedAtMs(): number {
+    return this.#numbers.need(this.#from + ARRIVED);
+  }
+
+  /** -1 if not known. */
+  get clock(): number {
+    return this.#numbers.need(this.#from + CLOCK);
+  }
+
+  /** Its place in the arrivals of its pid: an integer for V8 too, since a run keeps it, and a fraction would take more room. */
+  get place(): number {
+    return this.#numbers.need(this.#from + PLACE) | 0;
+  }
+
+  /** Of a receipt, like the next two. */
+  get retries(): number {
+    return this.#numbers.need(this.#from + RETRIES);
+  }
+
+  get etaMs(): number | undefined {
+    return this.#numbers.known(this.#from + ETA);
+  }
+
+  get expiresMs(): number | undefined {
+    return this.#numbers.known(this.#from + EXPIRES);
+  }
+
+  /** Of a success. */
+  get runtimeS(): number | undefined {
+    return this.#numbers.known(this.#from + RUNTIME);
+  }
+
+  /** Copies the event. What its type does not have keeps old values, which are never read. */
   fill(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, arrivedAtMs: number): void {
     this.task = task;
     this.instance = instance;
     this.type = event.type;
-    this.timestampMs = event.timestampMs;
     this.implausibleTime = event.implausibleMs !== undefined;
-    this.clock = event.clock;
-    this.arrivedAtMs = arrivedAtMs;
-    this.place = instance.arrivals.last;
-    this.next = this.previousArrived = this.nextArrived = undefined;
+    const { values } = this.#numbers;
+    const from = this.#from;
+    values[from + TIMESTAMP] = event.timestampMs;
+    values[from + ARRIVED] = arrivedAtMs;
+    values[from + CLOCK] = event.clock;
+    values[from + PLACE] = instance.arrivals.last;
     switch (event.type) {
       case 'task-received':
-        this.name = event.name;
-        this.retries = event.retries;
-        this.etaMs = event.etaMs;
-        this.expiresMs = event.expiresMs;
+        this.text = event.name;
+        values[from + RETRIES] = event.retries;
+        values[from + ETA] = event.etaMs ?? Number.NaN;
+        values[from + EXPIRES] = event.expiresMs ?? Number.NaN;
         this.lineage = event.lineage;
         break;
       case 'task-succeeded':
         this.outcome = 'succeeded';
-        this.runtimeS = event.runtimeS;
+        values[from + RUNTIME] = event.runtimeS ?? Number.NaN;
         break;
       case 'task-failed':
         // Celery may report a rejection as a failure; a `task-rejected` that follows repeats it.
         this.outcome = event.rejection ? 'rejected' : 'failed';
-        this.errorType = event.errorType;
+        this.text = event.errorType;
         break;
       case 'task-retried':
         this.outcome = 'retried';
-        this.errorType = event.errorType;
+        this.text = event.errorType;
         break;
       case 'task-rejected':
         this.outcome = event.requeue ? 'requeued' : 'rejected';
@@ -190,6 +230,15 @@ export class HeldEvent {
       case 'task-started':
         break;
     }
+  }
+
+  /** It is free: it keeps no data in memory but the given ones. */
+  clear(task: Task, instance: WorkerInstance): void {
+    this.task = task;
+    this.instance = instance;
+    this.text = '';
+    this.lineage = undefined;
+    this.next = this.previousArrived = this.nextArrived = undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TaskEvent } from '../../src/celery/event.ts';
 import { lengthOf } from '../../src/cluster/chain.ts';
+import { HeldNumbers } from '../../src/cluster/held-numbers.ts';
 import { HeldEvent } from '../../src/cluster/task.ts';
 import { TaskTable } from '../../src/cluster/task-table.ts';
 import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
@@ -215,7 +216,7 @@ test('a table that is full by its bytes forgets fifty tasks at a time, but only 
   });
   for (let index = 0; index < 500; index += 1) {
     const task = table.task(`u${index}`, T0_MS);
-    if (index < 3) task.held = new HeldEvent(task, INSTANCE);
+    if (index < 3) task.held = new HeldEvent(task, INSTANCE, new HeldNumbers());
   }
   const heavy = table.task('heavy', T0_MS);
   heavy.name = 'x'.repeat(table.bytesMax);
