@@ -256,7 +256,7 @@ test('after made-up names have filled a metric, new real names soon get their ow
       afterMs,
     );
   const evil = Array.from({ length: 2100 }, (_, index) => `evil.${index}`);
-  const attack = Array.from({ length: 10 }, (_, part) => sentAt(0, evil.slice(part * 210, (part + 1) * 210)));
+  const attack = Array.from({ length: 21 }, (_, part) => sentAt(0, evil.slice(part * 100, (part + 1) * 100)));
   const honest = ['shop.pay', 'shop.refund', 'shop.ship'];
   const rounds = Array.from({ length: 20 }, (_, index) => sentAt(500 + index * 250, honest));
   const file = recording(t, [...attack, ...rounds]);

@@ -31,6 +31,9 @@ const TRACEBACK_BYTES = Math.floor(BODY_LIMITS.body.max / EVENTS - 300);
 /** Two due task events, two due worker events, sixteen of an evicted task, and one to make room. */
 const APPLIED_MAX = 2 + 2 + 16 + 1;
 
+const DURING = 'During handling of the above exception, another exception occurred:';
+const BECAUSE = 'The above exception was the direct cause of the following exception:';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A cluster whose observations are recorded by real instruments. */
@@ -106,6 +109,15 @@ for (const [name, last] of [
   ['receipts', receipt],
   ['failures with wide texts', failures('é😀', 6)],
   ['failures with short lines', failures('\n ', 3)],
+  ['failures with lines that chain no exceptions', failures(`x${DURING}\n\n `, DURING.length + 6)],
+  [
+    'failures with lines of both kinds that chain no exceptions',
+    failures(`é${DURING}\n\n x${BECAUSE}\n\n `, DURING.length + BECAUSE.length + 13),
+  ],
+  [
+    'failures with escaped lines that chain no exceptions',
+    failures(`\\n\n${DURING}\n\n `, DURING.length + 10),
+  ],
 ] as const)
   test(`of a list of ${name} at most ${APPLIED_MAX} events are applied for each, in at most ${CPU_MS_MAX} ms`, (t) => {
     const { cluster, arrive, arriveAs, settle } = recorded(16 * (SENDERS + EVENTS));

@@ -98,7 +98,7 @@ const TABLE = {
   },
   batch: {
     unit: '{event}',
-    max: 250,
+    max: 100,
     reason: 'batch-too-long',
     meaning: 'Elements of a list. Each is counted or rejected individually. Celery sends at most 24.',
   },

@@ -5,8 +5,11 @@
 
 /** Lines of Python's `traceback`: above the frames of an exception, and, between empty lines, those between two exceptions. */
 const HEADER = 'Traceback (most recent call last):';
-const DURING = 'During handling of the above exception, another exception occurred:';
-const BECAUSE = 'The above exception was the direct cause of the following exception:';
+const BETWEEN = {
+  during: 'During handling of the above exception, another exception occurred:',
+  because: 'The above exception was the direct cause of the following exception:',
+};
+type Between = keyof typeof BETWEEN;
 /** The margin of an exception group's own frames; its members are indented further. */
 const GROUP_MARGIN = '  | ';
 const INDENT = ' ';
@@ -20,8 +23,8 @@ type Text = string | Buffer;
 
 interface Form<T extends Text> {
   readonly lineBreak: string;
-  /** Where a line is for the last time, between empty ones, which are included; negative: nowhere. */
-  readonly lastOf: (text: T, line: string) => number;
+  /** Where one of the lines between exceptions is for the last time, with the empty ones around it; negative: nowhere. */
+  readonly lastOf: (text: T, line: Between) => number;
   readonly startsWith: (text: T, part: string, at: number) => boolean;
   /** Where the line after the frames begins; negative: there is none. */
   readonly afterFrames: (text: T, at: number, isGroup: boolean) => number;
@@ -32,7 +35,7 @@ interface Form<T extends Text> {
  * may contain anything. Negative if that line is missing.
  */
 function lastNamed<T extends Text>(text: T, form: Form<T>): number {
-  const from = Math.max(0, form.lastOf(text, DURING), form.lastOf(text, BECAUSE));
+  const from = Math.max(0, form.lastOf(text, 'during'), form.lastOf(text, 'because'));
   const header = text.indexOf(HEADER + form.lineBreak, from);
   const at = header < 0 ? from : header + HEADER.length + form.lineBreak.length;
   const isGroup = form.startsWith(text, GROUP_MARGIN, at);
@@ -48,7 +51,7 @@ const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
 
 const PLAIN: Form<string> = {
   lineBreak: '\n',
-  lastOf: (text, line) => text.lastIndexOf(`\n\n${line}\n\n`),
+  lastOf: (text, line) => text.lastIndexOf(`\n\n${BETWEEN[line]}\n\n`),
   startsWith: (text, part, at) => text.startsWith(part, at),
   afterFrames(text, at, isGroup) {
     const end = isGroup ? END_OF_GROUP_FRAMES : END_OF_FRAMES;
@@ -60,12 +63,16 @@ const PLAIN: Form<string> = {
 
 /** An empty line and the line break before it, escaped. */
 const EMPTY_LINE = '\\n\\n';
+const BETWEEN_IN_JSON = {
+  during: Buffer.from(`${BETWEEN.during}${EMPTY_LINE}`),
+  because: Buffer.from(`${BETWEEN.because}${EMPTY_LINE}`),
+};
 
 const IN_JSON: Form<Buffer> = {
   lineBreak: '\\n',
   /** Looks for the words first, since there may be many line breaks. */
   lastOf(text, line) {
-    const words = `${line}${EMPTY_LINE}`;
+    const words = BETWEEN_IN_JSON[line];
     let at = text.lastIndexOf(words);
     while (at > 0) {
       const before = at - EMPTY_LINE.length;
@@ -74,7 +81,11 @@ const IN_JSON: Form<Buffer> = {
     }
     return -1;
   },
-  startsWith: (text, part, at) => text.toString('latin1', at, at + part.length) === part,
+  startsWith(text, part, at) {
+    let place = 0;
+    while (place < part.length && text[at + place] === part.charCodeAt(place)) place += 1;
+    return place === part.length;
+  },
   /** Byte by byte, so that no escape is misread. */
   afterFrames(text, at, isGroup) {
     const { length } = text;
@@ -110,7 +121,7 @@ export function nameInTraceback(traceback: string): number {
   return lastNamed(traceback, PLAIN);
 }
 
-const NAME_FOLLOWS = Buffer.from(`${EMPTY_LINE}${DURING}${EMPTY_LINE}${HEADER}${IN_JSON.lineBreak}`);
+const NAME_FOLLOWS = Buffer.from(`${EMPTY_LINE}${BETWEEN.during}${EMPTY_LINE}${HEADER}${IN_JSON.lineBreak}`);
 
 /**
  * The end of a traceback in which {@link nameInTraceback} finds what it finds in the one that is given, whatever is before it.

@@ -39,14 +39,14 @@ const SHAPES: readonly {
     reasons: ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
   },
   {
-    title: 'a list of 250',
-    body: Array.from({ length: 250 }, () => STARTED),
-    types: Array.from({ length: 250 }, () => 'task-started'),
+    title: 'a list of 100',
+    body: Array.from({ length: 100 }, () => STARTED),
+    types: Array.from({ length: 100 }, () => 'task-started'),
     reasons: [],
   },
   {
     title: 'a list of one more than that',
-    body: Array.from({ length: 251 }, () => STARTED),
+    body: Array.from({ length: 101 }, () => STARTED),
     types: [],
     reasons: ['batch-too-long'],
   },
