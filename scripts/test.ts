@@ -40,7 +40,7 @@ const SLOW = [
 ];
 /** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp|redis)\/|real\/|exporter-|bootstrap/u;
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp|redis)\/|real\/|exporter-|bootstrap/u;
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[

@@ -5,7 +5,7 @@
 
 /** A cache line of 64 bytes: reading one brings all of them into the CPU cache. */
 const NUMBERS_PER_EVENT = 8;
-const EVENTS_AT_FIRST = 1024;
+const EVENTS_PER_CHUNK = 1024;
 
 /** The places of an event's numbers, from its first one on. */
 export const TIMESTAMP = 0;
@@ -18,29 +18,21 @@ export const EXPIRES = 6;
 export const RUNTIME = 7;
 
 export class HeldNumbers {
-  #events = 0;
-  /** NaN where a number is not known. */
-  values = new Float64Array(EVENTS_AT_FIRST * NUMBERS_PER_EVENT).fill(Number.NaN);
+  /** Where the last one made room; it is never moved. NaN where a number is not known. */
+  chunk = new Float64Array(0);
+  /** The place of its first number in the chunk. */
+  from = 0;
 
-  /** Makes room for another event. @returns the place of its first number */
-  room(): number {
-    const from = this.#events * NUMBERS_PER_EVENT;
-    this.#events += 1;
-    if (from === this.values.length) {
-      const longer = new Float64Array(2 * from).fill(Number.NaN, from);
-      longer.set(this.values);
-      this.values = longer;
-    }
-    return from;
+  /** Makes room for the numbers of another event. */
+  makeRoom(): void {
+    this.from += NUMBERS_PER_EVENT;
+    if (this.from < this.chunk.length) return;
+    this.chunk = new Float64Array(EVENTS_PER_CHUNK * NUMBERS_PER_EVENT).fill(Number.NaN);
+    this.from = 0;
   }
+}
 
-  /** A number that is always known. */
-  need(place: number): number {
-    return this.values[place] ?? Number.NaN;
-  }
-
-  known(place: number): number | undefined {
-    const value = this.values[place];
-    return Number.isNaN(value) ? undefined : value;
-  }
+/** Undefined for NaN. */
+export function known(value: number | undefined): number | undefined {
+  return Number.isNaN(value) ? undefined : value;
 }

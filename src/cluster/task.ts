@@ -9,6 +9,7 @@ import {
   ETA,
   EXPIRES,
   type HeldNumbers,
+  known,
   PLACE,
   RETRIES,
   RUNTIME,
@@ -132,19 +133,20 @@ export class HeldEvent {
   outcome: Outcome = 'succeeded';
   /** Of a receipt, if it was requested. */
   lineage: Lineage | undefined = undefined;
-  readonly #numbers: HeldNumbers;
+  readonly #numbers: Float64Array;
   readonly #from: number;
 
   constructor(task: Task, instance: WorkerInstance, numbers: HeldNumbers) {
     this.task = task;
     this.instance = instance;
-    this.#numbers = numbers;
-    this.#from = numbers.room();
+    numbers.makeRoom();
+    this.#numbers = numbers.chunk;
+    this.#from = numbers.from;
   }
 
   /** By the worker's clock, epoch ms. */
   get timestampMs(): number {
-    return this.#numbers.need(this.#from + TIMESTAMP);
+    return this.#numbers[this.#from + TIMESTAMP] ?? 0;
   }
 
   /** `timestampMs` if a duration can be computed from it. */
@@ -154,35 +156,35 @@ export class HeldEvent {
 
   /** In listened time, ms. */
   get arrivedAtMs(): number {
-    return this.#numbers.need(this.#from + ARRIVED);
+    return this.#numbers[this.#from + ARRIVED] ?? 0;
   }
 
   /** -1 if not known. */
   get clock(): number {
-    return this.#numbers.need(this.#from + CLOCK);
+    return this.#numbers[this.#from + CLOCK] ?? 0;
   }
 
   /** Its place in the arrivals of its pid: an integer for V8 too, since a run keeps it, and a fraction would take more room. */
   get place(): number {
-    return this.#numbers.need(this.#from + PLACE) | 0;
+    return (this.#numbers[this.#from + PLACE] ?? 0) | 0;
   }
 
   /** Of a receipt, like the next two. */
   get retries(): number {
-    return this.#numbers.need(this.#from + RETRIES);
+    return this.#numbers[this.#from + RETRIES] ?? 0;
   }
 
   get etaMs(): number | undefined {
-    return this.#numbers.known(this.#from + ETA);
+    return known(this.#numbers[this.#from + ETA]);
   }
 
   get expiresMs(): number | undefined {
-    return this.#numbers.known(this.#from + EXPIRES);
+    return known(this.#numbers[this.#from + EXPIRES]);
   }
 
   /** Of a success. */
   get runtimeS(): number | undefined {
-    return this.#numbers.known(this.#from + RUNTIME);
+    return known(this.#numbers[this.#from + RUNTIME]);
   }
 
   /** Copies the event. What its type does not have keeps old values, which are never read. */
@@ -191,7 +193,7 @@ export class HeldEvent {
     this.instance = instance;
     this.type = event.type;
     this.implausibleTime = event.implausibleMs !== undefined;
-    const { values } = this.#numbers;
+    const values = this.#numbers;
     const from = this.#from;
     values[from + TIMESTAMP] = event.timestampMs;
     values[from + ARRIVED] = arrivedAtMs;

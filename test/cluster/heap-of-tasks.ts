@@ -86,7 +86,7 @@ const KINDS: Readonly<Record<string, readonly [tasks: number, events: (task: num
     ],
   };
 
-const TASKS_A_MESSAGE = 20;
+const TASKS_A_MESSAGE = 10;
 const TASKS_A_SECOND = 2_000;
 
 setFlagsFromString('--expose-gc');

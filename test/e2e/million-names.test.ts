@@ -16,7 +16,7 @@ import { receivedTotals } from './received-totals.ts';
 const NAMES = 1_000_000;
 const WORKERS = 100_000;
 const LIMIT = 2000;
-const TASKS_A_MESSAGE = 50;
+const TASKS_A_MESSAGE = 32;
 /** The most lists in the broker’s queue; beyond its limit it would drop some. */
 const MESSAGES_AHEAD = 200;
 const HEAP_GROWTH_MAX = 1.1;
