@@ -18,11 +18,8 @@ const GROWTH = [
 /** A flood fills a hundred megabytes in a second or two. */
 const CHECK_MS = 250;
 
-/** @param usedBytes the size of the heap, garbage included */
-export function boundHeapGrowth(
-  usedBytes = () => getHeapStatistics().used_heap_size,
-  setFlags = setFlagsFromString,
-): void {
+/** @param usedBytes the size of the heap and of the buffers that it keeps, garbage included */
+export function boundHeapGrowth(usedBytes = heapAndBuffers, setFlags = setFlagsFromString): void {
   let current: number | undefined;
   const choose = () => {
     const used = usedBytes();
@@ -33,4 +30,10 @@ export function boundHeapGrowth(
   };
   choose();
   setInterval(choose, CHECK_MS).unref();
+}
+
+/** V8 counts buffers towards the growth, too. Just after a collection, the heap alone would look small. */
+function heapAndBuffers(): number {
+  const { used_heap_size: heap, external_memory: buffers } = getHeapStatistics();
+  return heap + buffers;
 }

@@ -18,3 +18,11 @@ test('the larger the heap, the less it may grow; V8 is told only what changes', 
   }
   assert.deepEqual(percents, ['100', '30', '15', '30', '100']);
 });
+
+test('buffers count as well', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const percents: string[] = [];
+  const buffer = Buffer.alloc(64 * MIB);
+  boundHeapGrowth(undefined, (flag) => percents.push(flag));
+  assert.deepEqual(percents, ['--heap-growing-percent=30'], `${buffer.length}`);
+});
