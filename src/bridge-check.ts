@@ -72,7 +72,19 @@ function numberFaults({ services, otlp }: BridgeOptions): readonly string[] {
 }
 
 function settingFaults(at: string, settings: readonly SetValue[]): readonly string[] {
-  return settings.flatMap(({ path, value, format, scale }) => faultOf(`${at}.${path}`, value, format, scale));
+  return settings.flatMap(({ path, value, format, scale }) =>
+    format.list?.items.type === 'integer'
+      ? listFaults(`${at}.${path}`, value, format)
+      : faultOf(`${at}.${path}`, value, format, scale),
+  );
+}
+
+function listFaults(path: string, value: unknown, format: Format<unknown>): readonly string[] {
+  if (!Array.isArray(value)) return [describe(path, value, format.expects)];
+  const ofItems = { ...format, schema: format.list?.items ?? format.schema };
+  const faults = value.flatMap((item, index) => faultOf(`${path}[${index}]`, item, ofItems));
+  if (faults.length > 0 || format.read(value.join(format.list?.separator)).ok) return faults;
+  return [`${path} is [${value.join()}]: expected ${format.expects}`];
 }
 
 function urlFaults(at: string, url: BrokerUrl): readonly string[] {

@@ -4,7 +4,8 @@
  */
 import type { Meter } from '@opentelemetry/api';
 import type { BrokerSettings, Deliver } from './broker/broker.ts';
-import { type Listener, listen } from './broker/session-loop.ts';
+import type { PollSettings } from './broker/broker-reading.ts';
+import { type Listener, type ListenOptions, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
 import { decode } from './celery/decode.ts';
 import { ExpansionReserve } from './celery/expansion.ts';
@@ -24,6 +25,9 @@ const QUIET_MS = 60_000;
 export interface ServiceOptions {
   readonly name: string;
   readonly broker: BrokerSettings;
+  readonly polls: PollSettings;
+  /** The queue of tasks that are sent without one. */
+  readonly taskDefaultQueue: string;
   readonly cluster: ClusterSettings;
   /** Which metrics are recorded. */
   readonly choice: MetricChoice;
@@ -87,15 +91,9 @@ export function startService(options: ServiceOptions): Service {
   // Last, since only its service ends a listener: anything that throws must do so before.
   const listener: Listener = beginOrDetach(recorder, () =>
     listen({
-      ...options.broker,
-      service: name,
-      bodyBytesMax: BODY_LIMITS.body.max,
-      deliver: receiver(options, cluster, missing),
+      ...listening(options, cluster, missing, () => listener.listenedMs()),
       ready: ready.note,
       missed: gap,
-      between: () => runYielding(yieldToLoop, cluster.drain()),
-      tell,
-      random: options.random,
       signal: stopping.signal,
     }),
   );
@@ -124,6 +122,34 @@ export function startService(options: ServiceOptions): Service {
       cluster.flush();
     },
     close: () => recorder.close(),
+  };
+}
+
+/** What a listener does with messages and with answers of the broker. */
+function listening(
+  options: ServiceOptions,
+  cluster: Cluster,
+  missing: MissingEvents,
+  listenedMs: () => number,
+): Omit<ListenOptions, 'signal'> {
+  const { name: service, broker, polls, taskDefaultQueue, tell, random, yieldToLoop } = options;
+  return {
+    ...{ ...broker, service, tell, random },
+    bodyBytesMax: BODY_LIMITS.body.max,
+    deliver: receiver(options, cluster, missing),
+    between: () => runYielding(yieldToLoop, cluster.drain()),
+    polls: {
+      intervalMs: polls.intervalMs,
+      question: () => ({
+        queues: [...new Set([taskDefaultQueue, ...polls.queues, ...cluster.knownQueues(listenedMs())])],
+        redis: polls.redis,
+      }),
+      onReading(reading) {
+        const readUpMs = performance.now();
+        cluster.brokerKnows(reading, () => performance.now() - readUpMs);
+      },
+      onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
+    },
   };
 }
 

@@ -3,6 +3,7 @@
  * knows nothing of Celery's event bodies.
  */
 
+import type { BrokerReading, PollQuestion } from './broker-reading.ts';
 import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
 import type { BrokerTls } from './server/address.ts';
 
@@ -57,6 +58,11 @@ export interface Session {
   readonly exchange?: string;
   /** Delivers events until the session ends, first those that have already arrived. Call it once; never rejects. */
   receive(deliver: Deliver): Promise<SessionEnd>;
+  /**
+   * Asks the broker for its queues; a recording has none. One poll at a time, while the session is open. Rejects if the broker
+   * cannot be asked or the signal aborts, which does not end the session.
+   */
+  poll?(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading>;
 }
 
 export type Opening = { readonly kind: 'opened'; readonly session: Session } | NotOpened;

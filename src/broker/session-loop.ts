@@ -6,7 +6,16 @@ import { performance } from 'node:perf_hooks';
 import { reasonOf } from '../errors.ts';
 import type { DefectPlace, Tell } from '../self/self-event.ts';
 import { awaitRetry } from './await-retry.ts';
-import type { BrokerSettings, Deliver, NotOpened, RawMessage, SessionEnd, Transport } from './broker.ts';
+import type {
+  BrokerSettings,
+  Deliver,
+  NotOpened,
+  RawMessage,
+  Session,
+  SessionEnd,
+  Transport,
+} from './broker.ts';
+import { type PollOptions, startPolling } from './broker-polls.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
 import { ListeningClock } from './listening-clock.ts';
@@ -32,6 +41,8 @@ export interface ListenOptions extends BrokerSettings {
   readonly missed?: () => void;
   /** Called and awaited between two sessions: no message arrives meanwhile. */
   readonly between?: () => Promise<void>;
+  /** Whether and how the broker is polled for its queues. */
+  readonly polls?: Omit<PollOptions, 'random'>;
   /** For tests; by default all transports. */
   readonly transports?: Transports;
 }
@@ -124,11 +135,21 @@ class SessionLoop {
       });
       if (opening.kind !== 'opened') return opening;
       this.#becameReady(attempt, opening.session.exchange);
-      return await opening.session.receive((message, listenedMs, steadyMs) =>
-        this.#deliver(attempt, message, listenedMs, steadyMs),
-      );
+      return await this.#receive(attempt, opening.session);
     } catch (error) {
       return { kind: 'refused', reason: this.#defect('transport', error) };
+    }
+  }
+
+  async #receive(attempt: Attempt, session: Session): Promise<SessionEnd> {
+    const { polls, random } = this.#options;
+    const stopPolling = polls && startPolling(session, { ...polls, random });
+    try {
+      return await session.receive((message, listenedMs, steadyMs) =>
+        this.#deliver(attempt, message, listenedMs, steadyMs),
+      );
+    } finally {
+      stopPolling?.();
     }
   }
 

@@ -3,7 +3,7 @@
  * bounded: no I/O and no clock; time is an argument of each call.
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
-import { type Answers, answersAbout } from './answers.ts';
+import { type Answers, AnswersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { rankOf } from './event-order.ts';
 import { FinishedRuns } from './finished-runs.ts';
@@ -92,6 +92,7 @@ export function createCluster(
   const queues = new QueueTable(settings.seriesRetentionMs);
   const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names);
+  const answers = new AnswersAbout(workers, queues);
 
   function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
     const instance = workers.instance(event, steadyMs, listenedMs);
@@ -123,7 +124,7 @@ export function createCluster(
       yield* release(window, tasks, now().listenedMs);
       return yield* new Settling(context, now).settle();
     },
-    view: (now) => view(context, now),
+    view: (now) => view({ ...context, answers }, now),
     drain: () => release(window, tasks, Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
@@ -133,7 +134,9 @@ export function createCluster(
       window.flush();
       workers.flush();
     },
-    ...answersAbout(workers),
+    consumes: (nodename, of) => answers.consumes(nodename, of),
+    brokerKnows: (reading, ageMs) => answers.brokerKnows(reading, ageMs),
+    knownQueues: (listenedMs) => answers.knownQueues(listenedMs),
     tables: () => tablesOf(settings, tasks, workers, window, skews),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,

@@ -2,6 +2,7 @@
  * The output of the cluster room: observations, each made once, the view of one moment and how full its tables are. Types only. Tasks, queues and
  * workers are named as in attributes; what is not known is `unknown`, never a guess.
  */
+import type { BrokerReading } from '../broker/broker-reading.ts';
 
 /** Replaces a name that is not known. */
 export const UNKNOWN = 'unknown';
@@ -125,6 +126,14 @@ export interface QueueReading {
 export interface ClusterView {
   readonly workers: readonly WorkerReading[];
   readonly queues: readonly QueueReading[];
+  /** Undefined if the broker has not answered, or is not there. */
+  readonly broker?: BrokerView;
+}
+
+/** What the broker answered last. */
+export interface BrokerView extends BrokerReading {
+  /** How long ago it did. */
+  readonly ageMs: number;
 }
 
 /** The bounded tables, by their names in the bridge’s own metrics. */

@@ -2,6 +2,7 @@
  * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
  * nothing. It works in steps; what changes between them is read as it is when its turn comes.
  */
+import type { AnswersAbout } from './answers.ts';
 import { secondsBetween } from './clock-skew.ts';
 import type { Moment } from './moment.ts';
 import { type ClusterView, UNKNOWN, type WorkerReading } from './observation.ts';
@@ -20,6 +21,7 @@ export interface Viewed {
   readonly tasks: Pick<TaskTable, 'walkUnfinished' | 'lastEventMs'>;
   readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
   readonly queues: Pick<QueueTable, 'known'>;
+  readonly answers: Pick<AnswersAbout, 'broker'>;
 }
 
 /** Runs that a process has received and not started. */
@@ -63,7 +65,9 @@ class Viewing {
       this.#at = this.#readAt();
     }
     yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => readings.push(this.#workerReading(worker)));
-    return { workers: readings, queues: this.#ages.readings(this.#now().wallMs) };
+    const queues = this.#ages.readings(this.#now().wallMs);
+    const { broker } = this.#viewed.answers;
+    return { workers: readings, queues, ...(broker === undefined ? {} : { broker }) };
   }
 
   #readAt(): OutlookMoment {

@@ -3,6 +3,7 @@
  * and defaults.
  */
 import type { BrokerSettings } from '../broker/broker.ts';
+import type { PollSettings } from '../broker/broker-reading.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import type { MetricChoice } from '../meter/recorder.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
@@ -18,8 +19,9 @@ export interface ServiceConfig {
   readonly broker: BrokerSettings;
   /** Celery's `control_exchange`, the prefix of the remote-control exchanges. Not used yet. */
   readonly controlExchange: string;
-  /** Celery's `task_default_queue`, the queue of tasks that are sent without a queue. Not used yet. */
+  /** Celery's `task_default_queue`, the queue of tasks that are sent without a queue: it is always polled. */
   readonly taskDefaultQueue: string;
+  readonly polls: PollSettings;
   readonly cluster: ClusterSettings;
   /** What is recorded and exported. */
   readonly choice: MetricChoice;

@@ -22,6 +22,7 @@ import { attributeList, headerList } from './format/key-value-list.ts';
 import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
+import { prioritySteps, queueNames, separator } from './format/queue-names.ts';
 
 /** The commands that have options. */
 export type OptionCommand = 'run' | 'config' | 'record' | 'metrics';
@@ -42,6 +43,8 @@ type Setting =
   | `broker.redis.${keyof ServiceConfig['broker']['redis']}`
   | `broker.redis.sentinel.${keyof ServiceConfig['broker']['redis']['sentinel']}`
   | `cluster.${keyof ServiceConfig['cluster']}`
+  | `polls.${keyof ServiceConfig['polls']}`
+  | `polls.redis.${keyof ServiceConfig['polls']['redis']}`
   | 'controlExchange'
   | 'taskDefaultQueue'
   | `exporter.${keyof OtlpSettings['exporter']}`
@@ -89,6 +92,7 @@ export interface OptionRow<T> extends Described<T> {
 const DAY_S = 86_400;
 export const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
+const YEAR_S = 365 * DAY_S;
 const MIB = 1024 * 1024;
 
 /** Leaves room for what follows, within an AMQP name: the id of a queue, or what Celery adds to an exchange. */
@@ -112,6 +116,8 @@ const ofCluster = rowOf('cluster', ['CELERY_OTEL_']);
 const ofService = rowOf('service', ['CELERY_OTEL_']);
 /** Celery's own settings; for `record` too. */
 const ofBroker = rowOf('service', ['CELERY_'], ['run', 'record']);
+/** Celery's own settings that are about its queues. */
+const ofQueues = rowOf('service', ['CELERY_']);
 /** The variables for metrics take precedence over those for all signals. */
 const ofExport = rowOf('export', ['OTEL_EXPORTER_OTLP_METRICS_', 'OTEL_EXPORTER_OTLP_']);
 
@@ -250,6 +256,52 @@ const ROWS = {
     default: '5',
     transport: 'redis',
   }),
+  sep: ofQueues({
+    doc: 'Separator between the name of a queue and its priority, in the names of keys; a character can be written as `\\x06`.',
+    format: separator,
+    setting: 'polls.redis.separator',
+    within: TRANSPORT_OPTIONS,
+    default: '\\x06\\x16',
+    transport: 'redis',
+  }),
+  priority_steps: ofQueues({
+    doc: 'Priorities that have a list of their own in each queue.',
+    format: prioritySteps,
+    setting: 'polls.redis.prioritySteps',
+    within: TRANSPORT_OPTIONS,
+    default: '0,3,6,9',
+    transport: 'redis',
+  }),
+  unacked_key: ofQueues({
+    doc: 'Key of the messages that workers hold.',
+    format: line(PREFIX_BYTES_MAX),
+    setting: 'polls.redis.unackedKey',
+    within: TRANSPORT_OPTIONS,
+    default: 'unacked',
+    transport: 'redis',
+  }),
+  unacked_index_key: ofQueues({
+    doc: 'Key of the times since when workers hold them.',
+    format: line(PREFIX_BYTES_MAX),
+    setting: 'polls.redis.unackedIndexKey',
+    within: TRANSPORT_OPTIONS,
+    default: 'unacked_index',
+    transport: 'redis',
+  }),
+  visibility_timeout: ofQueues({
+    doc: 'Seconds after which Celery delivers a message again that a worker holds.',
+    format: seconds(YEAR_S),
+    setting: 'polls.redis.visibilityTimeoutMs',
+    within: TRANSPORT_OPTIONS,
+    default: '3600',
+    transport: 'redis',
+  }),
+  queues: ofService({
+    doc: 'Names of queues to poll even if no event has named them, `a,b`.',
+    format: queueNames,
+    setting: 'polls.queues',
+    transport: 'any',
+  }),
   control_exchange: ofService({
     doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting; not used yet.",
     format: line(PREFIX_BYTES_MAX),
@@ -259,12 +311,18 @@ const ROWS = {
     transport: 'any',
   }),
   task_default_queue: ofService({
-    doc: "Queue of tasks that are sent without a queue, as in Celery's own setting; not used yet.",
+    doc: "Queue of tasks that are sent without a queue, as in Celery's own setting; it is always polled.",
     format: line(255),
     env: ['CELERY_TASK_DEFAULT_QUEUE'],
     setting: 'taskDefaultQueue',
     default: 'celery',
     transport: 'any',
+  }),
+  collection_interval: ofCluster({
+    doc: 'Seconds between two polls of the broker for the lengths of its queues.',
+    format: seconds(HOUR_S),
+    setting: 'polls.intervalMs',
+    default: '15',
   }),
   worker_timeout: ofCluster({
     doc: 'Seconds of silence after which a worker is no longer up.',

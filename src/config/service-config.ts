@@ -1,5 +1,6 @@
 /** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
 import type { BrokerSettings } from '../broker/broker.ts';
+import type { PollSettings } from '../broker/broker-reading.ts';
 import type { BrokerTls } from '../broker/broker-url.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import { chooseMetrics, type MetricEntry } from '../meter/metric-choice.ts';
@@ -61,6 +62,7 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
     broker,
     controlExchange: options.need('control_exchange'),
     taskDefaultQueue: options.need('task_default_queue'),
+    polls: pollSettings(options),
     cluster: clusterSettings(options),
     choice: {
       metrics: new Set(chosen.flatMap(({ name: metric, isEnabled }) => (isEnabled ? [metric] : []))),
@@ -108,6 +110,20 @@ export function brokerSettings(
       socketKeepalive: options.need('socket_keepalive'),
       healthCheckIntervalMs: milliseconds(options.need('health_check_interval')),
       socketTimeoutMs: milliseconds(options.need('socket_timeout')),
+    },
+  };
+}
+
+function pollSettings(options: Options): PollSettings {
+  return {
+    intervalMs: milliseconds(options.need('collection_interval')),
+    queues: options.value('queues') ?? [],
+    redis: {
+      separator: options.need('sep'),
+      prioritySteps: options.need('priority_steps'),
+      unackedKey: options.need('unacked_key'),
+      unackedIndexKey: options.need('unacked_index_key'),
+      visibilityTimeoutMs: milliseconds(options.need('visibility_timeout')),
     },
   };
 }

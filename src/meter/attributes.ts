@@ -38,6 +38,9 @@ export const ATTRIBUTES = {
     description:
       'Queue that the task was sent to, from task-sent; else the only queue of its worker, if known; else `unknown`. With more than 10,000 queues at once, the ages of the rest are reported as `other`.',
   },
+  'celery.queue.priority': {
+    description: 'Priority of the messages; only Redis has a list for each.',
+  },
   'celery.worker.name': { description: 'Nodename of the worker, `name@host`.' },
   'error.type': { description: 'Class of the exception; `unknown` if it could not be read.' },
   'celery.task.requeue': {
@@ -99,6 +102,10 @@ export const ATTRIBUTES = {
       finished: true,
       stopped: true,
     }),
+  },
+  'celery_otel.poll.outcome': {
+    description: 'How the poll ended; `partial` if some answers are missing.',
+    values: membersOf<SelfEvent<'broker-polled'>['outcome']>({ success: true, partial: true, failure: true }),
   },
   'celery_otel.table': {
     description: 'The table; `fixed_bounds` are all tables whose bounds cannot be configured.',

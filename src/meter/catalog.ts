@@ -37,6 +37,7 @@ export const METER_NAME = 'celery-otel';
 const TASK = ['celery.task.name', 'celery.queue.name'] as const;
 const TASK_ON_WORKER = [...TASK, 'celery.worker.name'] as const;
 const WORKER = ['celery.worker.name'] as const;
+const QUEUE = ['celery.queue.name'] as const;
 
 const SERVICE = ['celery_otel.service'] as const;
 
@@ -66,6 +67,7 @@ const MAX_GAUGE = { instrument: 'gauge', combined: 'max', valueType: 'double', .
 const TASK_COUNTER = { ...COUNTER, unit: '{task}' } as const;
 const WORKER_TASKS = { ...SUM_GAUGE, unit: '{task}', attributes: WORKER } as const;
 const SERVICE_COUNTER = { ...COUNTER, attributes: SERVICE } as const;
+const MESSAGES = { ...SUM_GAUGE, unit: '{message}' } as const;
 const TABLE_GAUGE = { ...SUM_GAUGE, attributes: [...SERVICE, 'celery_otel.table'] } as const;
 
 /** Metrics of each Celery service, under its own resource. */
@@ -160,6 +162,49 @@ export const METRICS = {
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
       'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task that no worker reports within a day is no longer considered waiting.',
+  },
+  'celery.queue.length': {
+    ...MESSAGES,
+    attributes: QUEUE,
+    optInAttributes: ['celery.queue.priority'],
+    description:
+      'Messages in a queue that a worker could take now, on Redis of all priorities, when the broker was last polled. A queue that RabbitMQ does not have is absent.',
+  },
+  'celery.queue.consumers': {
+    ...SUM_GAUGE,
+    unit: '{consumer}',
+    attributes: QUEUE,
+    description: 'Consumers of a queue, when the broker was last polled; RabbitMQ only.',
+  },
+  'celery.queue.delayed': {
+    ...MESSAGES,
+    attributes: [],
+    description: 'Messages whose ETA the broker waits for (native delayed delivery); RabbitMQ only.',
+  },
+  'celery.broker.unacked': {
+    ...MESSAGES,
+    attributes: [],
+    description:
+      'Messages that workers have taken and not acknowledged, of all queues: prefetched tasks, tasks with an ETA, and running tasks with acks_late; Redis only.',
+  },
+  'celery.broker.unacked.oldest_age': {
+    ...MAX_GAUGE,
+    unit: 's',
+    attributes: [],
+    description: 'How long the oldest of these messages has been held, 0 if there is none; Redis only.',
+  },
+  'celery.broker.unacked.expiring': {
+    ...MESSAGES,
+    attributes: [],
+    description:
+      'How many of these messages have been held for 80 % of the visibility timeout, so that they will soon be delivered a second time; at most 1,000 are counted. Redis only.',
+  },
+  'celery.broker.unacked.visibility_timeout': {
+    ...MAX_GAUGE,
+    unit: 's',
+    attributes: [],
+    description:
+      'Time after which a message that a worker holds is delivered again, as configured; Redis only.',
   },
   'celery.worker.up': {
     ...SUM_GAUGE,
@@ -306,6 +351,12 @@ export const SELF_METRICS = {
     unit: '{session}',
     attributes: [...SERVICE, 'celery_otel.session.end'],
     description: 'Sessions with a broker that ended, and attempts that failed.',
+  },
+  'celery_otel.broker.polls': {
+    ...COUNTER,
+    unit: '{poll}',
+    attributes: [...SERVICE, 'celery_otel.poll.outcome'],
+    description: 'Polls of a broker for its queues, by outcome.',
   },
   'celery_otel.table.entries': {
     ...TABLE_GAUGE,

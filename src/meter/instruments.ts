@@ -4,7 +4,6 @@
  */
 import {
   type Attributes,
-  type BatchObservableResult,
   type Histogram,
   type Meter,
   type MetricOptions,
@@ -14,6 +13,7 @@ import {
 import type { Pace } from '../yielding.ts';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import {
+  type AgedObservableResult,
   type BindableCounter,
   type BindableHistogram,
   type CounterSeries,
@@ -44,20 +44,21 @@ type OptInKeys<R> = R extends { readonly optInAttributes: infer O extends readon
   : readonly [];
 
 /**
- * The values of a row's attributes: required ones, then optional ones, which may be undefined, then opt-in ones, which are
+ * The values of a row's attributes: required ones, then optional and opt-in ones, which may be undefined; opt-in ones are
  * ignored unless enabled.
  */
 type ValuesOf<R extends InstrumentRow> = readonly [
   ...Values<R['attributes']>,
   ...Optional<Values<OptionalKeys<R>>>,
-  ...Values<OptInKeys<R>>,
+  ...Optional<Values<OptInKeys<R>>>,
 ];
 
-/** Sets the value of a gauge at a collection; undefined creates no point. */
+/** Sets the value of a gauge at a collection, or `ageMs` before; undefined creates no point. */
 export type Observe<T extends Table> = <N extends NameOf<T, 'gauge'>>(
   name: N,
   value: number | undefined,
   values: ValuesOf<T[N]>,
+  ageMs?: number,
 ) => void;
 
 /** All metrics of a table by name; measurements of disabled ones are ignored. */
@@ -123,13 +124,13 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   // An SDK calls observable callbacks before it reads the other instruments of the meter (metrics SDK specification,
   // "Collect"), so what is flushed here is part of the same export. It is flushed last, to include what `onCollect` adds, and
   // also if `onCollect` fails.
-  async function collect(result: BatchObservableResult): Promise<void> {
+  async function collect(result: AgedObservableResult): Promise<void> {
     const pace = newPace();
     try {
-      await onCollect((name, value, values) => {
+      await onCollect((name, value, values, ageMs) => {
         const made = gauges.get(name);
         if (made === undefined || value === undefined) return;
-        result.observe(made.instrument, value, attributesOf(made.keys, values));
+        result.observe(made.instrument, value, attributesOf(made.keys, values), ageMs);
       }, pace);
     } finally {
       for (const counter of coalescing) await flushAll(counter, pace);

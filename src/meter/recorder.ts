@@ -4,6 +4,7 @@
  */
 import type { Meter } from '@opentelemetry/api';
 import type {
+  BrokerView,
   ClusterView,
   Observation,
   QueueReading,
@@ -35,13 +36,14 @@ export function createRecorder(
   choice: MetricChoice,
   newPace?: () => Pace,
 ) {
+  const byPriority = choice.optIns.has(optInOf('celery.queue.length', 'celery.queue.priority'));
   const instruments = createInstruments({
     meter,
     table: METRICS,
     isOn: (name) => choice.metrics.has(name),
     wants: (name, key) => choice.optIns.has(optInOf(name, key)),
     async onCollect(observe, pace) {
-      const { workers, queues } = await view();
+      const { workers, queues, broker } = await view();
       for (const reading of workers) {
         observeWorker(observe, reading);
         await pace();
@@ -50,6 +52,7 @@ export function createRecorder(
         observeQueue(observe, reading);
         await pace();
       }
+      if (broker !== undefined) await observeBroker(observe, broker, byPriority, pace);
     },
     ...(newPace === undefined ? {} : { newPace }),
   });
@@ -83,6 +86,28 @@ function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): voi
 function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void {
   observe('celery.task.oldest_age', it.waitingAgeS, [it.queue, 'waiting']);
   observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
+}
+
+/** @param byPriority whether the points of lengths have a priority */
+async function observeBroker(
+  observe: Observe<typeof METRICS>,
+  { queues, delayed, unacked, ageMs }: BrokerView,
+  byPriority: boolean,
+  pace: Pace,
+): Promise<void> {
+  for (const { queue, length, consumers, ...depth } of queues) {
+    const lengths = (byPriority ? depth.byPriority : undefined) ?? [[undefined, length] as const];
+    for (const [priority, messages] of lengths) {
+      observe('celery.queue.length', messages, [queue, priority?.toString()], ageMs);
+    }
+    observe('celery.queue.consumers', consumers, [queue], ageMs);
+    await pace();
+  }
+  observe('celery.queue.delayed', delayed, [], ageMs);
+  observe('celery.broker.unacked', unacked?.count, [], ageMs);
+  observe('celery.broker.unacked.oldest_age', unacked?.oldestAgeS, [], ageMs);
+  observe('celery.broker.unacked.expiring', unacked?.expiring, [], ageMs);
+  observe('celery.broker.unacked.visibility_timeout', unacked?.visibilityTimeoutS, [], ageMs);
 }
 
 /** The series of one identity, created when first needed: in a flood of names, most need only one. */

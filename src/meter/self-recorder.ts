@@ -84,10 +84,9 @@ function record(instruments: Instruments<Table>, event: SelfEvent): void {
       add('celery_otel.fields.implausible', [service, event.field]);
       break;
     case 'broker-connected':
-      add('celery_otel.broker.connections', [service]);
-      break;
     case 'broker-session-ended':
-      add('celery_otel.broker.sessions', [service, event.end]);
+    case 'broker-polled':
+      recordBroker(instruments, event);
       break;
     case 'table-evicted':
       add('celery_otel.table.evictions', [service, event.table], event.count);
@@ -124,6 +123,24 @@ function record(instruments: Instruments<Table>, event: SelfEvent): void {
       break;
     default:
       event satisfies never;
+  }
+}
+
+function recordBroker(
+  { add }: Instruments<Table>,
+  event: SelfEvent<'broker-connected' | 'broker-session-ended' | 'broker-polled'>,
+): void {
+  const { service } = event;
+  switch (event.kind) {
+    case 'broker-connected':
+      add('celery_otel.broker.connections', [service]);
+      break;
+    case 'broker-session-ended':
+      add('celery_otel.broker.sessions', [service, event.end]);
+      break;
+    case 'broker-polled':
+      add('celery_otel.broker.polls', [service, event.outcome]);
+      break;
   }
 }
 

@@ -46,6 +46,11 @@ const STOPPED: Readonly<Record<SelfEvent<'service-stopped'>['metrics'], string>>
   'handed-over': 'its metrics remain with the MeterProvider it is attached to',
 };
 
+const POLLED = {
+  partial: 'the broker did not tell all about the queues of',
+  failure: 'the broker did not tell anything about the queues of',
+} as const;
+
 /** Each loss is logged, unless they keep coming. */
 const LOSSES_PER_MINUTE = 5;
 
@@ -106,6 +111,10 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
       `${metric} of ${service} has reached its cardinality limit of ${limit} points; further attribute sets share one of them (otel.metric.overflow): in the configuration file, raise cardinality_limits, or add a view with a higher aggregation_cardinality_limit or fewer attributes (attribute_keys)`,
       isFirst ? undefined : `${kind} ${service}`,
     ),
+  'broker-polled': ({ kind, service, outcome, reason }) =>
+    outcome === 'success'
+      ? line('debug', `polled the broker of ${service}`)
+      : line('warn', `${POLLED[outcome]} ${service}: ${reason}`, `${kind} ${service} ${outcome}`),
   'clock-skewed': ({ kind, service, senderHost, workerHost }) =>
     line(
       'warn',

@@ -76,6 +76,12 @@ interface Facts {
   'clock-skewed': { readonly senderHost: string; readonly workerHost: string };
   /** A task that was counted as lost ended after all. */
   'loss-refuted': { readonly task: string; readonly worker: string };
+  /** The broker was asked for its queues. `partial`: some answers are missing. */
+  'broker-polled': {
+    readonly outcome: 'success' | 'partial' | 'failure';
+    /** '' if it succeeded. */
+    readonly reason: string;
+  };
   'export-finished': {
     /** Where to and how, without secrets. */
     readonly backend: string;

@@ -64,6 +64,17 @@ test('a broker and a name are enough', () => {
         },
         controlExchange: 'celery',
         taskDefaultQueue: 'celery',
+        polls: {
+          intervalMs: 15_000,
+          queues: [],
+          redis: {
+            separator: '\u0006\u0016',
+            prioritySteps: [0, 3, 6, 9],
+            unackedKey: 'unacked',
+            unackedIndexKey: 'unacked_index',
+            visibilityTimeoutMs: 3_600_000,
+          },
+        },
         cluster: {
           tasksMax: 100_000,
           workersMax: 10_000,
@@ -185,6 +196,8 @@ test('every option is in the settings of its room, in its unit', () => {
       ...['--sentinel-password', 'p', '--global-keyprefix', 'k', '--fanout-prefix', 'f'],
       ...['--fanout-patterns=false', '--client-name', 'n', '--socket-keepalive=false'],
       ...['--health-check-interval', '0.5', '--socket-timeout', '1.5'],
+      ...['--sep', ':', '--priority-steps', '0,5', '--unacked-key', 'ua', '--unacked-index-key', 'ui'],
+      ...['--visibility-timeout', '60.5', '--queues', 'mail,video', '--collection-interval', '2.5'],
     ],
   });
   const { urls, ...broker } = config.services[0].broker;
@@ -215,6 +228,17 @@ test('every option is in the settings of its room, in its unit', () => {
           },
           controlExchange: 'c',
           taskDefaultQueue: 't',
+          polls: {
+            intervalMs: 2500,
+            queues: ['mail', 'video'],
+            redis: {
+              separator: ':',
+              prioritySteps: [0, 5],
+              unackedKey: 'ua',
+              unackedIndexKey: 'ui',
+              visibilityTimeoutMs: 60_500,
+            },
+          },
           cluster: {
             tasksMax: 3,
             workersMax: 4,
@@ -393,7 +417,7 @@ test('with a recording, a broker option is a mistake, from a flag or a variable'
     ['record', loadRecordConfig],
   ] as const) {
     const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
-    assert.equal(rows.length, command === 'run' ? 18 : 16);
+    assert.equal(rows.length, command === 'run' ? 24 : 16);
     for (const [key, { env: names, default: text = 'x', format }] of rows) {
       const flag = flagOf(key);
       const ways = [

@@ -184,6 +184,47 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   },
   control_exchange: { good: [['billing', 'billing']], bad: ['x'.repeat(201), 'a\tb'] },
   task_default_queue: { good: [['default', 'default']], bad: ['x'.repeat(256), 'a\nb'] },
+  sep: {
+    good: [
+      [':', ':'],
+      ['\\x06\\x16', '\u0006\u0016'],
+      ['\u0006\u0016', '\u0006\u0016'],
+      ['a\\xZZ', 'a\\xZZ'],
+    ],
+    bad: ['x'.repeat(65)],
+  },
+  priority_steps: {
+    good: [
+      ['0', [0]],
+      ['0,3,6,9', [0, 3, 6, 9]],
+      [' 1, 2 ,9', [1, 2, 9]],
+    ],
+    bad: ['0,', '3,0', '0,0', '0,10', '-1', '1.5', 'a', '0;1', ','],
+  },
+  unacked_key: { good: [['shop.unacked', 'shop.unacked']], bad: ['x'.repeat(201), 'a\tb'] },
+  unacked_index_key: { good: [['shop.index', 'shop.index']], bad: ['x'.repeat(201), 'a\nb'] },
+  visibility_timeout: {
+    good: [
+      ['3600', 3600],
+      ['31536000', 31_536_000],
+    ],
+    bad: [...seconds.bad, '31536000.001'],
+  },
+  queues: {
+    good: [
+      ['mail', ['mail']],
+      [' mail, video,,mail,a b', ['mail', 'video', 'a b']],
+      ['__proto__', ['__proto__']],
+    ],
+    bad: [',', 'a\nb', `a,${'x'.repeat(256)}`],
+  },
+  collection_interval: {
+    good: [
+      ['0.5', 0.5],
+      ['3600', 3600],
+    ],
+    bad: [...seconds.bad, '3600.001'],
+  },
   worker_timeout: {
     good: [
       ['7.5', 7.5],

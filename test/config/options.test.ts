@@ -29,8 +29,14 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   socket_keepalive: true,
   health_check_interval: 25,
   socket_timeout: 5,
+  sep: '\u0006\u0016',
+  priority_steps: [0, 3, 6, 9],
+  unacked_key: 'unacked',
+  unacked_index_key: 'unacked_index',
+  visibility_timeout: 3600,
   control_exchange: 'celery',
   task_default_queue: 'celery',
+  collection_interval: 15,
   worker_timeout: 30,
   lost_timeout: 120,
   series_retention: 600,
@@ -124,7 +130,7 @@ test('every option has the default of its specification, and only those do', () 
     assert.ok(result.ok);
     for (const [key, row] of optionRows(command)) {
       if (result.options.isGiven(key)) continue;
-      assert.equal(result.options.value(key), DEFAULTS[key], key);
+      assert.deepEqual(result.options.value(key), DEFAULTS[key], key);
       assert.equal(row.default !== undefined, Object.hasOwn(DEFAULTS, key), key);
     }
   }

@@ -75,6 +75,7 @@ const ROOMS: readonly Room[] = [
       'broker/listening-clock.ts',
       'broker/outcome.ts',
       'broker/paced-reading.ts',
+      'broker/queue-names.ts',
       'broker/session-course.ts',
       'broker/pause.ts',
       'broker/server/',
@@ -93,6 +94,7 @@ const ROOMS: readonly Room[] = [
       'broker/listening-clock.ts',
       'broker/outcome.ts',
       'broker/paced-reading.ts',
+      'broker/queue-names.ts',
       'broker/session-course.ts',
       'broker/server/',
     ],
@@ -125,7 +127,8 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'cluster/',
     holds: 'facts → what is true of tasks and workers',
-    types: ['celery/event.ts', 'celery/event-types.ts'],
+    // Answers of a broker are no messages, so nothing decodes them.
+    types: ['celery/event.ts', 'celery/event-types.ts', 'broker/broker-reading.ts'],
     pure: true,
   },
   {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClusterView, Observation, QueueReading, WorkerReading } from '../../src/cluster/observation.ts';
+import type {
+  BrokerView,
+  ClusterView,
+  Observation,
+  QueueReading,
+  WorkerReading,
+} from '../../src/cluster/observation.ts';
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../../src/meter/catalog.ts';
 import { createRecorder, type MetricChoice } from '../../src/meter/recorder.ts';
 import type { Pace } from '../../src/yielding.ts';
@@ -192,7 +198,16 @@ function viewOf(workers: readonly WorkerReading[], queues: readonly QueueReading
   return { workers, queues };
 }
 
-const EVERYTHING = viewOf([TALKATIVE], [ORDERS]);
+const UNACKED = { count: 4, oldestAgeS: 60.5, expiring: 1, visibilityTimeoutS: 75 };
+const BROKER: BrokerView = {
+  queues: [{ queue: 'orders', length: 7, byPriority: [[3, 7]], consumers: 2 }],
+  delayed: 5,
+  unacked: UNACKED,
+  incomplete: [],
+  ageMs: 0,
+};
+
+const EVERYTHING = { ...viewOf([TALKATIVE], [ORDERS]), broker: BROKER };
 
 /** Each point as text: its metric, its attributes in the order of the catalog, its value. */
 function lines(collected: readonly Collected[]): readonly string[] {
@@ -200,6 +215,12 @@ function lines(collected: readonly Collected[]): readonly string[] {
     .map(({ metric, attributes, value }) => [metric, ...Object.values(attributes), value].join(' '))
     .sort();
 }
+
+const PRIORITIES = [
+  [0, 5],
+  [3, 0],
+  [9, 3],
+] as const;
 
 const GAUGES: readonly { title: string; view: ClusterView; points: readonly string[] }[] = [
   {
@@ -271,6 +292,43 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
       'celery.task.oldest_age orders waiting 1',
     ],
   },
+  {
+    title: 'RabbitMQ with native delayed delivery',
+    view: {
+      ...NOTHING,
+      broker: {
+        ...{ incomplete: [], ageMs: 0, delayed: 0 },
+        queues: [
+          { queue: 'orders', length: 20, consumers: 0 },
+          { queue: 'mails', length: 0, consumers: 3 },
+        ],
+      },
+    },
+    points: [
+      'celery.queue.consumers mails 3',
+      'celery.queue.consumers orders 0',
+      'celery.queue.delayed 0',
+      'celery.queue.length mails 0',
+      'celery.queue.length orders 20',
+    ],
+  },
+  {
+    title: 'Redis, of all priorities together',
+    view: {
+      ...NOTHING,
+      broker: {
+        ...{ incomplete: [], ageMs: 0, unacked: UNACKED },
+        queues: [{ queue: 'orders', length: 8, byPriority: PRIORITIES }],
+      },
+    },
+    points: [
+      'celery.broker.unacked 4',
+      'celery.broker.unacked.expiring 1',
+      'celery.broker.unacked.oldest_age 60.5',
+      'celery.broker.unacked.visibility_timeout 75',
+      'celery.queue.length orders 8',
+    ],
+  },
 ];
 
 for (const { title, view, points } of GAUGES) {
@@ -307,7 +365,27 @@ for (const off of METRIC_NAMES) {
 /** For each opt-in attribute, its value on the points of the cases above. */
 const OPTED_IN: ReadonlyMap<OptIn, string> = new Map([
   ['celery.task.prefetch_time/celery.worker.name', 'w1@host'],
+  ['celery.queue.length/celery.queue.priority', '3'],
 ]);
+
+test('with its priority, a queue has a point for each, and only where the broker knows them', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const queues = [
+    { queue: 'orders', length: 8, byPriority: PRIORITIES },
+    { queue: 'mails', length: 2 },
+  ];
+  const view = { ...NOTHING, broker: { queues, incomplete: [], ageMs: 0 } };
+  createRecorder(meter, () => view, {
+    ...ALL,
+    optIns: new Set(['celery.queue.length/celery.queue.priority']),
+  });
+  assert.deepEqual(lines(await collect()), [
+    'celery.queue.length mails 2',
+    'celery.queue.length orders 0 5',
+    'celery.queue.length orders 3 0',
+    'celery.queue.length orders 9 3',
+  ]);
+});
 
 test('every opt-in attribute is tested here', () => {
   assert.deepEqual([...OPTED_IN.keys()].sort(), [...OPT_INS].sort());

@@ -334,7 +334,10 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
       (end) => ({ kind: 'broker-session-ended', service, broker, end, reason: '', retryInMs: 0 }) as const,
     ),
     ...TABLES.map((table) => ({ kind: 'table-evicted', service, table, count: 1 }) as const),
-    ...(['success', 'partial', 'failure'] as const).map((outcome) => ({ ...EXPORTED, service, outcome })),
+    ...(['success', 'partial', 'failure'] as const).flatMap((outcome) => [
+      { ...EXPORTED, service, outcome },
+      { kind: 'broker-polled', service, outcome, reason: '' } as const,
+    ]),
   ];
 }
 

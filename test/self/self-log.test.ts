@@ -86,6 +86,21 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^silence will count even while b blocks publishers: 403$/u,
   },
   {
+    event: { kind: 'broker-polled', service: 'shop', outcome: 'success', reason: '' },
+    level: 'debug',
+    says: /^polled the broker of shop$/u,
+  },
+  {
+    event: { kind: 'broker-polled', service: 'shop', outcome: 'partial', reason: 'NOPERM' },
+    level: 'warn',
+    says: /^the broker did not tell all about the queues of shop: NOPERM$/u,
+  },
+  {
+    event: { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: 'gone' },
+    level: 'warn',
+    says: /^the broker did not tell anything about the queues of shop: gone$/u,
+  },
+  {
     event: { kind: 'events-missing', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
     level: 'warn',
     says: /no event has arrived for 60 s: either no worker is running, .*another broker, virtual host or event_exchange \(here "shopev"\), .*--without-heartbeat and without -E$/u,
@@ -325,6 +340,7 @@ const FORGED: readonly SelfEvent[] = [
   { kind: 'exchange-made', service: 'shop', broker: HOSTILE, exchange: HOSTILE },
   { kind: 'publish-blocked', service: 'shop', broker: HOSTILE, reason: HOSTILE },
   { kind: 'publish-refused', service: 'shop', broker: HOSTILE, reason: HOSTILE },
+  { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: HOSTILE },
   { kind: 'service-started', service: HOSTILE, brokers: [HOSTILE] },
   { ...DROPPED, detail: HOSTILE },
   { ...EXPORTED, outcome: 'failure', backend: HOSTILE, reason: HOSTILE },

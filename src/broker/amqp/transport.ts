@@ -13,6 +13,7 @@ import type {
   SessionOptions,
   Transport,
 } from '../broker.ts';
+import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import type { ListeningClock } from '../listening-clock.ts';
 import { isListening } from '../server/probe.ts';
@@ -20,6 +21,7 @@ import { SessionCourse } from '../session-course.ts';
 import { closeConnection, openConnection } from './connection.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
+import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
 
 export function createAmqpTransport(settings: AmqpTransportSettings, listening: ListeningClock): Transport {
@@ -49,6 +51,7 @@ class AmqpSession implements Session {
   readonly #socket = new AbortController();
   readonly #course: SessionCourse;
   #model: ChannelModel | undefined;
+  #poll: QueuePoll | undefined;
   #awaitsProof = false;
   /** Then only messages prove that workers can be heard; otherwise, whatever arrives does. */
   #mayPublish = true;
@@ -88,6 +91,11 @@ class AmqpSession implements Session {
     return this.#course.ended;
   }
 
+  async poll(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
+    if (this.#poll === undefined) throw new Error('the session is not open');
+    return await this.#poll.read(question, signal);
+  }
+
   /** Connects, then subscribes, each within the connect timeout. */
   async #connect(): Promise<void> {
     const { heartbeatS, eventExchange } = this.#settings;
@@ -99,6 +107,7 @@ class AmqpSession implements Session {
     const { broken } = this.#course;
     const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
     this.#model = model;
+    this.#poll = new QueuePoll(model, this.#settings.eventQueuePrefix);
     model.on('error', broken);
     model.on('close', (error) => broken(error ?? new Error('the connection was closed')));
     if (this.#course.isOver) return;

@@ -1,6 +1,6 @@
 /**
- * The transport for Redis: one connection that subscribes to Celery’s event channels. It runs one session and reports why it
- * ended; it never decides whether another follows. It publishes nothing.
+ * The transport for Redis: a connection that subscribes to Celery’s event channels, and another one to ask about queues. It
+ * runs one session and reports why it ended; it never decides whether another follows. It writes nothing.
  */
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../errors.ts';
@@ -14,12 +14,14 @@ import type {
   SessionOptions,
   Transport,
 } from '../broker.ts';
+import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import { type BrokerUrl, NO_CLUSTER, type RedisUrl } from '../broker-url.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { Refusal } from '../server/refusal.ts';
 import { SessionCourse } from '../session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
+import { QueuePoll } from './queue-poll.ts';
 import { Subscription } from './subscription.ts';
 
 export interface RedisTransportSettings extends RedisSettings {
@@ -50,6 +52,7 @@ class RedisSession implements Session {
   readonly #url: RedisUrl;
   readonly #listening: ListeningClock;
   readonly #course: SessionCourse;
+  readonly #poll: QueuePoll;
   #client: Redis | undefined;
   #subscription: Subscription | undefined;
   /** The first error of the connection: the others follow from it. */
@@ -66,12 +69,14 @@ class RedisSession implements Session {
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
+    this.#poll = new QueuePoll(url, settings, options.connectTimeoutMs);
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
       failureOf: openingFailure,
       close: () => {
         this.#subscription?.end();
         this.#client?.disconnect();
+        this.#poll.end();
       },
     });
   }
@@ -83,6 +88,10 @@ class RedisSession implements Session {
   receive(deliver: Deliver): Promise<SessionEnd> {
     this.#subscription?.deliverTo(deliver);
     return this.#course.ended;
+  }
+
+  poll(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
+    return this.#poll.read(question, signal);
   }
 
   async #connect(): Promise<void> {

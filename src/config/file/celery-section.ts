@@ -80,11 +80,12 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
 function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
   const { format } = OPTIONS[key];
-  // As in Celery, the addresses of a broker may be a list.
-  const items = key === 'broker_url' ? value.items() : [];
-  const texts = (items.length === 0 ? [value] : items).map((item) => item.text(format));
+  const { list } = format;
+  const items = list === undefined ? [] : value.items();
+  const ofItem = { ...format, schema: list?.items ?? format.schema };
+  const texts = (items.length === 0 ? [value] : items).map((item) => item.text(ofItem));
   if (texts.includes(undefined)) return;
-  const text = texts.join(';');
+  const text = texts.join(list?.separator);
   const reading = format.read(text);
   if (reading.ok) given.set(key, { path: showPath(value.path), source: value.source, text });
   else value.complain(reading.expected, format.show(text));

@@ -11,7 +11,6 @@ import type { FileValue } from './file-value.ts';
 import { any, map, present } from './shape.ts';
 
 const KEYS = 'only workers use the keys that it is about';
-const QUEUES = 'queues are not looked at yet';
 const RESTORING = 'only workers restore messages';
 const RETRIES = 'how celery-otel connects again is in docs/brokers.md';
 const CONNECTIONS = 'celery-otel has one connection, and checks it by itself';
@@ -19,16 +18,11 @@ const PUBLISHING = 'only the publishers of messages use it';
 
 /** Options of kombu (transport/redis.py, transport/virtual/base.py, connection.py) → why they have no effect here. */
 export const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
-  sep: QUEUES,
-  priority_steps: QUEUES,
   queue_order_strategy: 'only workers take messages from queues',
   polling_interval: 'only workers take messages from queues',
-  unacked_key: KEYS,
-  unacked_index_key: KEYS,
   unacked_mutex_key: KEYS,
   unacked_mutex_expire: KEYS,
   ack_emulation: RESTORING,
-  visibility_timeout: RESTORING,
   unacked_restore_limit: RESTORING,
   unacked_restore_interval: RESTORING,
   unacked_restore_throttle: RESTORING,

@@ -34,6 +34,8 @@ export interface Format<T> {
   readonly unit?: Unit | undefined;
   /** Whether a value must never be printed. */
   readonly isSecret?: true;
+  /** What separates the items of a list; in a file, it may also be written as a list. */
+  readonly list?: { readonly separator: ';' | ','; readonly items: ScalarSchema };
   /** Whether a text may also be true or false, unquoted in a file; false stands for ''. */
   readonly orSwitch?: true;
   /** Reads a trimmed, non-empty text. */
@@ -134,7 +136,7 @@ export const brokerUrls: Format<BrokerUrls> = format(
       ? { ok: true, value: parsed.urls }
       : { ok: false, expected: `a broker address (${parsed.reason})` };
   },
-  { show: maskUrl },
+  { show: maskUrl, list: { separator: ';', items: { type: 'string' } } },
 );
 
 /** Redis does not take a name with spaces (CLIENT SETNAME). */

@@ -29,8 +29,8 @@ export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
 }
 
 export interface GaugeStream extends Stream {
-  /** Valid until the next collection. */
-  observe(value: number, attributes: Attributes): void;
+  /** Valid until the next collection. @param ageMs how old the value is then; 0 if not given */
+  observe(value: number, attributes: Attributes, ageMs?: number): void;
 }
 
 /** A gauge has no start time, which is 0 on the wire. */
@@ -44,6 +44,8 @@ interface Reading {
   /** Observed with the attributes of the overflow: it never has a point of its own. */
   readonly isOverflow: boolean;
   value: number;
+  /** Of its newest observation. */
+  ageMs: number;
   /** Number of observations in it since the last collection. */
   observations: number;
   /** Whether it has a point of its own, or keeps that of the last collection. */
@@ -98,9 +100,11 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
     return isWithin;
   }
 
-  function combine(into: Reading, value: number): void {
+  function combine(into: Reading, value: number, ageMs: number): void {
     const both = combination === 'sum' ? into.value + value : Math.max(into.value, value);
-    if (fits(both)) into.value = both;
+    if (!fits(both)) return;
+    into.value = both;
+    into.ageMs = Math.min(into.ageMs, ageMs);
   }
 
   function takePoints(): readonly Reading[] {
@@ -109,7 +113,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
     const [first, ...more] = others;
     if (first === undefined) return own;
     const overflow = { ...first, attributes: OVERFLOW, bytes: attributesBytes(OVERFLOW) };
-    for (const { value } of more) combine(overflow, value);
+    for (const { value, ageMs } of more) combine(overflow, value, ageMs);
     overflowed += others.reduce((sum, { observations }) => sum + observations, 0);
     return [...own, overflow];
   }
@@ -117,15 +121,16 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   return {
     metric: descriptor.name,
     limit,
-    observe(given, attributes) {
+    observe(given, attributes, ageMs = 0) {
       const value = isInt ? Math.trunc(given) : given;
       if (!fits(value)) return;
       const kept = keptAttributes(attributes, keeps);
       const key = keyOf(kept);
       const reading = readings.find(key, kept);
-      if (reading.observations > 0) combine(reading, value);
+      if (reading.observations > 0) combine(reading, value, ageMs);
       else {
         reading.value = value;
+        reading.ageMs = ageMs;
         observed.push(reading);
       }
       reading.observations += 1;
@@ -148,6 +153,7 @@ function newReading(key: string, kept: Attributes): Reading {
     bytes: attributesBytes(attributes),
     isOverflow: key === OVERFLOW_KEY,
     value: 0,
+    ageMs: 0,
     observations: 0,
     hasPlace: false,
   };
@@ -174,11 +180,12 @@ function handOver(
   collectedAtMs: number,
   descriptor: MetricDescriptor,
 ): CollectedMetric {
-  const endTime = millisToHrTime(collectedAtMs);
+  const collectedAt = millisToHrTime(collectedAtMs);
   // Copied now: the same readings are reused at the next collection.
-  const points = readings.map(
-    ({ attributes, value }): DataPoint<number> => ({ attributes, startTime: NO_TIME, endTime, value }),
-  );
+  const points = readings.map(({ attributes, value, ageMs }): DataPoint<number> => {
+    const endTime = ageMs === 0 ? collectedAt : millisToHrTime(collectedAtMs - ageMs);
+    return { attributes, startTime: NO_TIME, endTime, value };
+  });
   return {
     points: points.length,
     bytesOf: (point) => pointBytes(readings[point]?.bytes ?? 0, 0),

@@ -2,8 +2,9 @@
  * The callbacks of observable gauges, which are called at each collection. Their observations are not kept here.
  */
 import type { Attributes, BatchObservableCallback, Observable, ObservableGauge } from '@opentelemetry/api';
+import type { AgedObservableResult } from '../../meter/bindable.ts';
 
-export type Observe = (value: number, attributes?: Attributes) => void;
+export type Observe = (value: number, attributes?: Attributes, ageMs?: number) => void;
 
 export class ObservableCallbacks {
   /** Where the observations of each observable go. */
@@ -27,11 +28,11 @@ export class ObservableCallbacks {
 
   /** Calls all of them, even if one throws. @returns the failures */
   async ask(): Promise<readonly unknown[]> {
-    const asked = Array.from(this.#callbacks, async (callback) =>
-      callback({
-        observe: (observable, value, attributes) => this.#observers.get(observable)?.(value, attributes),
-      }),
-    );
+    const result: AgedObservableResult = {
+      observe: (observable, value, attributes, ageMs) =>
+        this.#observers.get(observable)?.(value, attributes, ageMs),
+    };
+    const asked = Array.from(this.#callbacks, async (callback) => callback(result));
     const answers = await Promise.allSettled(asked);
     return answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
   }

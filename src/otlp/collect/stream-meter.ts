@@ -37,8 +37,8 @@ export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCa
     },
     createObservableGauge(name, options) {
       const opened = streams.gauge({ kind: 'observable_gauge', name, options });
-      return callbacks.observable((value, attributes = {}) => {
-        for (const stream of opened) stream.observe(value, attributes);
+      return callbacks.observable((value, attributes = {}, ageMs = 0) => {
+        for (const stream of opened) stream.observe(value, attributes, ageMs);
       });
     },
     addBatchObservableCallback: (callback) => callbacks.add(callback),

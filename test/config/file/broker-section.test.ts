@@ -134,6 +134,7 @@ test('broker settings of a recording are refused by their paths', () => {
       ...['event_queue_prefix', 'event_queue_bytes_max'],
       ...['master_name', 'sentinel_username', 'sentinel_password', 'global_keyprefix', 'fanout_prefix'],
       ...['fanout_patterns', 'client_name', 'socket_keepalive', 'health_check_interval', 'socket_timeout'],
+      ...['sep', 'priority_steps', 'unacked_key', 'unacked_index_key', 'visibility_timeout', 'queues'],
       ...['control_exchange', 'task_default_queue'],
     ],
   );
@@ -393,6 +394,35 @@ test('the transport options of Redis are keys of a map of their own', () => {
   ]);
 });
 
+test('the names of queues and the priorities may be lists, as in Celery', () => {
+  const service = (options: string) =>
+    configOf(
+      withBroker(
+        'redis://a',
+        `      queues: [mail, "a b"]
+      task_default_queue: shop
+      broker_transport_options: { sep: ":", visibility_timeout: 60, ${options} }`,
+      ),
+    ).services[0];
+  const { polls } = service('priority_steps: [0, 5, "9"]');
+  assert.deepEqual(polls.queues, ['mail', 'a b']);
+  assert.deepEqual(polls.redis.prioritySteps, [0, 5, 9]);
+  assert.deepEqual([polls.redis.separator, polls.redis.visibilityTimeoutMs], [':', 60_000]);
+  assert.deepEqual(service('priority_steps: "0,5"').polls.redis.prioritySteps, [0, 5]);
+  const at = 'celery.services.shop.broker_transport_options.priority_steps';
+  for (const [steps, place] of [
+    ['[5, 0]', ''],
+    ['[0, true]', '[1]'],
+    ['{ a: 1 }', ''],
+  ] as const) {
+    const mistakes = mistakesOf(
+      withBroker('redis://a', `      broker_transport_options: { priority_steps: ${steps} }`),
+    );
+    assert.equal(mistakes.length, 1, mistakes.join());
+    assert.ok(mistakes[0]?.startsWith(`${at}${place} (f:7)`), mistakes[0]);
+  }
+});
+
 test('transport options of workers are accepted, so that Celery’s own settings can be copied', () => {
   const names = Object.keys(WITHOUT_EFFECT);
   assert.ok(names.length > 20);
@@ -469,8 +499,8 @@ test('unknown transport options are refused by their paths', () => {
     ],
     [
       'recording:x',
-      '{ visibility_timeout: 5, sentinel_kwargs: { ssl: true } }',
-      ['visibility_timeout', 'sentinel_kwargs.ssl'].map(
+      '{ unacked_mutex_key: 5, sentinel_kwargs: { ssl: true } }',
+      ['unacked_mutex_key', 'sentinel_kwargs.ssl'].map(
         (key) =>
           `${at}.${key} (f:7): expected no broker option with a recording: remove it, or listen to a broker`,
       ),

@@ -80,7 +80,7 @@ function properties(rows: readonly KeyedRow[]): Schema {
   return Object.fromEntries(
     rows.map(([key, row]) => [
       servicePath(key).at(-1) ?? key,
-      key === 'broker_url' ? brokerUrl(row) : scalar(row),
+      row.format.list === undefined ? scalar(row) : listOf(row),
     ]),
   );
 }
@@ -90,9 +90,11 @@ function scalar({ doc, format, default: byDefault }: OptionRow<unknown>): Schema
   return { description: doc, ...value, ...orReference(format) };
 }
 
-/** Celery takes a list too. */
-function brokerUrl({ doc }: OptionRow<unknown>): Schema {
-  return { description: doc, anyOf: [TEXT, { type: 'array', items: TEXT, minItems: 1 }] };
+/** A text with separators, or a list. */
+function listOf({ doc, format, default: byDefault }: OptionRow<unknown>): Schema {
+  const value = byDefault === undefined ? {} : { default: byDefault };
+  const items = format.list?.items.type === 'integer' ? { anyOf: [format.list.items, TEXT] } : TEXT;
+  return { description: doc, ...value, anyOf: [TEXT, { type: 'array', items, minItems: 1 }] };
 }
 
 function orReference({ schema, orSwitch }: Format<unknown>): Schema {

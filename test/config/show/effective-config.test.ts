@@ -35,7 +35,7 @@ celery:
       broker_transport_options:
         master_name: main
         fanout_prefix: false
-        visibility_timeout: 5
+        unacked_mutex_expire: 5
         sentinel_kwargs: { username: watcher, password: ${SECRET}, ssl: true, ssl_cert_reqs: none, ssl_certfile: ${FILES.certificate}, ssl_keyfile: ${FILES.key} }
 meter_provider:
   readers:
@@ -142,7 +142,7 @@ test('every value is printed once, with its line, flag or variable, or as a defa
     'meter_provider.views[2].stream.aggregation.drop': '{}  # default',
   };
   for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
-  for (const path of [`${options}.visibility_timeout`, `${options}.global_keyprefix`]) {
+  for (const path of [`${options}.unacked_mutex_expire`, `${options}.global_keyprefix`]) {
     assert.equal(lineOf(lines, path), undefined);
   }
   // What is about AMQP has no effect there.
@@ -212,7 +212,7 @@ test('every change of a value changes the output, except secrets', () => {
   // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
   // here it has none. What is about another broker is of no use: the second service is a recording.
   const hidden =
-    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|controlExchange|taskDefaultQueue)|^\.services\[0\]\.broker\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$/;
+    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|controlExchange|taskDefaultQueue|polls\.(queues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$/;
   const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];
   const plain = { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' };
   for (const [{ config }, count] of [

@@ -27,6 +27,20 @@ test('points have the observed values and the time of the collection, and no sta
   ]);
 });
 
+test('a value that was read before the collection has the time at which it was read, the newest if combined', () => {
+  const { observe, collect } = gaugeOf({ combination: 'sum', keeps: (key) => key === 'queue' });
+  observe(1, { queue: 'q', worker: 'w1' }, 2500);
+  observe(2, { queue: 'q', worker: 'w2' }, 1250);
+  observe(3, { queue: 'r' });
+  const timesOf = (ms: number) => whole(collect(ms))?.dataPoints.map(({ endTime }) => endTime);
+  assert.deepEqual(timesOf(1_700_000_010_000), [
+    [1_700_000_008, 750_000_000],
+    [1_700_000_010, 0],
+  ]);
+  observe(1, { queue: 'q' });
+  assert.deepEqual(timesOf(1_700_000_020_000), [[1_700_000_020, 0]], 'an age is of one observation');
+});
+
 test('a series that is no longer observed has no point', () => {
   const { observe, read } = gaugeOf();
   for (const attributes of [frozen('w1'), frozen('w2')]) observe(1, attributes);

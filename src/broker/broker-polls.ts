@@ -1,0 +1,76 @@
+/**
+ * Polls a broker: what it knows of its queues is asked regularly while a session is open. It owns the question
+ * and the rhythm; how to ask is the transport’s. A reading belongs to the moment of its poll: if a poll fails, there is none.
+ */
+import { reasonOf } from '../errors.ts';
+import type { Session } from './broker.ts';
+import type { BrokerReading, PollQuestion } from './broker-reading.ts';
+import { pause } from './pause.ts';
+
+/** A poll without an answer for so long has failed. */
+const POLL_TIMEOUT_MS = 10_000;
+
+export interface PollResult {
+  /** `partial`: some answers are missing. */
+  readonly outcome: 'success' | 'partial' | 'failure';
+  /** Why not all is known; '' for a success. */
+  readonly reason: string;
+}
+
+export interface PollOptions {
+  readonly intervalMs: number;
+  readonly question: () => PollQuestion;
+  /** Called after each poll, and with undefined when the reading is no longer known. */
+  readonly onReading: (reading: BrokerReading | undefined) => void;
+  readonly onResult: (result: PollResult) => void;
+  /** In [0, 1): spreads the polls of several services over the interval. */
+  readonly random: () => number;
+}
+
+/** Starts to poll, one poll at a time. @returns stops it, and takes back the reading, at once and whatever a poll does */
+export function startPolling(session: Session, options: PollOptions): () => void {
+  const ending = new AbortController();
+  if (session.poll !== undefined) void pollUntil(session.poll.bind(session), options, ending.signal);
+  return () => {
+    ending.abort();
+    options.onReading(undefined);
+  };
+}
+
+type Poll = NonNullable<Session['poll']>;
+
+/** Never rejects. */
+async function pollUntil(poll: Poll, options: PollOptions, ending: AbortSignal): Promise<void> {
+  let waitMs = options.intervalMs * options.random();
+  for (;;) {
+    await pause(waitMs, ending);
+    if (ending.aborted) return;
+    const beganMs = performance.now();
+    await pollOnce(poll, options, ending);
+    waitMs = Math.max(0, options.intervalMs - (performance.now() - beganMs));
+  }
+}
+
+/** Resolves when nothing of the poll is left. */
+async function pollOnce(
+  poll: Poll,
+  { question, onReading, onResult }: PollOptions,
+  ending: AbortSignal,
+): Promise<void> {
+  const giveUp = new AbortController();
+  const deadline = setTimeout(() => giveUp.abort(), POLL_TIMEOUT_MS);
+  try {
+    const reading = await poll(question(), AbortSignal.any([ending, giveUp.signal]));
+    if (ending.aborted) return;
+    onReading(reading);
+    const reason = reading.incomplete.join('; ');
+    onResult({ outcome: reason === '' ? 'success' : 'partial', reason });
+  } catch (error) {
+    if (ending.aborted) return;
+    onReading(undefined);
+    const reason = giveUp.signal.aborted ? `no answer within ${POLL_TIMEOUT_MS} ms` : reasonOf(error);
+    onResult({ outcome: 'failure', reason });
+  } finally {
+    clearTimeout(deadline);
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Which names are queues of tasks, and how many of them are polled. Celery’s own queues never are: that would keep abandoned
+ * ones alive.
+ */
+
+/** The most queues in one poll. */
+export const QUEUES_PER_POLL_MAX = 1000;
+
+/** Of events, and of remote control and its replies. */
+const OWN_QUEUE = /^celeryev(?:\.|$)|\.pidbox$/u;
+
+export function isTaskQueue(name: string): boolean {
+  return name !== '' && !OWN_QUEUE.test(name);
+}
+
+/** Each once, the first ones first, and a sentence if there are too many. */
+export function queuesToPoll(names: Iterable<string>) {
+  const all = [...new Set(names)].filter(isTaskQueue);
+  const beyond = all.length - QUEUES_PER_POLL_MAX;
+  return {
+    queues: all.slice(0, QUEUES_PER_POLL_MAX),
+    incomplete: beyond > 0 ? [`${beyond} queues are not polled: at most ${QUEUES_PER_POLL_MAX} are`] : [],
+  };
+}

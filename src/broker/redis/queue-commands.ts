@@ -1,0 +1,126 @@
+/**
+ * The commands that one poll of Redis sends, in one pipeline, and what their replies mean (kombu: transport/redis.py,
+ * `_size`, `_brpop_read`, `QoS`). Pure. Every command only reads, and no other module names a key.
+ */
+import type { QueueDepth, RedisKeys, Unacked } from '../broker-reading.ts';
+import { isTaskQueue } from '../queue-names.ts';
+
+/** A command, as a method of ioredis, and its arguments. */
+export type Command =
+  | readonly ['llen' | 'hlen' | 'smembers', key: string]
+  | readonly ['zrange', key: string, from: '0', to: string, 'WITHSCORES']
+  | readonly ['scan', cursor: string, 'MATCH', pattern: string, 'COUNT', count: string];
+
+export type Reply = { readonly value: unknown } | { readonly error: string };
+
+export interface PollKeys extends RedisKeys {
+  /** Before every key. */
+  readonly prefix: string;
+}
+
+/** Unacknowledged messages that are looked at, the oldest first. */
+const UNACKED_READ_MAX = 1000;
+/** Keys that a poll looks at for bindings: some ms of the server’s time. */
+const SCANNED = 5000;
+const BINDINGS = '_kombu.binding.';
+/** A message that has been held for this part of the visibility timeout expires soon. */
+const EXPIRING = 0.8;
+
+export function lengthCommands(queues: readonly string[], { prefix, ...keys }: PollKeys): readonly Command[] {
+  return queues.flatMap((queue) =>
+    keys.prioritySteps.map((step): Command => ['llen', prefix + listOf(queue, step, keys.separator)]),
+  );
+}
+
+export function unackedCommands({ prefix, unackedKey, unackedIndexKey }: PollKeys): readonly Command[] {
+  return [
+    ['hlen', prefix + unackedKey],
+    ['zrange', prefix + unackedIndexKey, '0', String(UNACKED_READ_MAX - 1), 'WITHSCORES'],
+  ];
+}
+
+/** @param exchanges whose bindings are read; @param cursor of the search for more, undefined: without a search */
+export function bindingCommands(
+  exchanges: readonly string[],
+  cursor: string | undefined,
+  { prefix }: PollKeys,
+): readonly Command[] {
+  const reads = exchanges.map((exchange): Command => ['smembers', `${prefix}${BINDINGS}${exchange}`]);
+  if (cursor === undefined) return reads;
+  const pattern = `${prefix.replaceAll(/[\\*?[\]]/gu, '\\$&')}${BINDINGS}*`;
+  return [...reads, ['scan', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED)]];
+}
+
+/** The first step has the queue’s own name. */
+function listOf(queue: string, step: number, separator: string): string {
+  return step === 0 ? queue : `${queue}${separator}${step}`;
+}
+
+/** The depth of each queue all of whose lists could be read; something else under its name is no queue. */
+export function depthsOf(
+  queues: readonly string[],
+  replies: readonly Reply[],
+  { prioritySteps }: RedisKeys,
+): readonly QueueDepth[] {
+  return queues.flatMap((queue, index) => {
+    const lists = replies.slice(index * prioritySteps.length, (index + 1) * prioritySteps.length);
+    const lengths = lists.map((reply) => numberIn(reply));
+    if (lengths.includes(undefined)) return [];
+    const byPriority = prioritySteps.map((step, at) => [step, lengths[at] ?? 0] as const);
+    return [{ queue, length: byPriority.reduce((sum, [, length]) => sum + length, 0), byPriority }];
+  });
+}
+
+/** @param nowMs epoch ms, to compare with the clocks of workers */
+export function unackedOf(
+  [size, index]: readonly Reply[],
+  { visibilityTimeoutMs }: RedisKeys,
+  nowMs: number,
+): Unacked | undefined {
+  const count = numberIn(size);
+  if (count === undefined || index === undefined || !('value' in index)) return undefined;
+  // Tags and scores in turn: since when each is held, Unix time.
+  const scores = textsIn(index.value).filter((_, at) => at % 2 === 1);
+  const agesMs = scores.map((score) => nowMs - 1000 * Number(score)).filter((ageMs) => ageMs > 0);
+  return {
+    count,
+    oldestAgeS: agesMs.reduce((oldest, ageMs) => Math.max(oldest, ageMs), 0) / 1000,
+    expiring: agesMs.filter((ageMs) => ageMs >= EXPIRING * visibilityTimeoutMs).length,
+    visibilityTimeoutS: visibilityTimeoutMs / 1000,
+  };
+}
+
+/** The queues that the bindings of an exchange name: `routing key SEP pattern SEP queue`. */
+export function queuesOf(reply: Reply | undefined, { separator }: RedisKeys): readonly string[] {
+  if (reply === undefined || !('value' in reply)) return [];
+  return textsIn(reply.value).flatMap((member) => {
+    const parts = member.split(separator);
+    return parts.length === 3 ? parts.slice(2).filter((queue) => isTaskQueue(queue)) : [];
+  });
+}
+
+/** The exchanges whose bindings a search found, and where it goes on; `0` if it is at its end. */
+export function searchResult(reply: Reply | undefined, { prefix }: PollKeys) {
+  const [cursor, keys] =
+    reply !== undefined && 'value' in reply && Array.isArray(reply.value) ? reply.value : [];
+  return {
+    cursor: typeof cursor === 'string' ? cursor : undefined,
+    exchanges: textsIn(keys)
+      .map((key) => key.slice(prefix.length + BINDINGS.length))
+      .filter((exchange) => isTaskQueue(exchange)),
+  };
+}
+
+/** Why commands were refused, except for keys of another kind, which are no queues. */
+export function refusalIn(replies: readonly Reply[]): string | undefined {
+  const errors = replies.flatMap((reply) => ('error' in reply ? [reply.error] : []));
+  return errors.find((error) => !error.startsWith('WRONGTYPE'));
+}
+
+function numberIn(reply: Reply | undefined): number | undefined {
+  return reply !== undefined && 'value' in reply && typeof reply.value === 'number' ? reply.value : undefined;
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}

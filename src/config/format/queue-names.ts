@@ -1,0 +1,42 @@
+/** The formats of what is about queues: their names, and how Redis keys are made of them. */
+import { type Format, format, line, wholeNumber } from './formats.ts';
+
+const QUEUE_NAME = line(255);
+const PRIORITY = wholeNumber(0, 9);
+const SEPARATOR_BYTES_MAX = 64;
+
+/** Names of queues. */
+export const queueNames: Format<readonly string[]> = format(
+  'names of queues separated by commas, each at most 255 bytes',
+  (text) => {
+    const names = itemsOf(text).filter((name) => name !== '');
+    const areNames = names.length > 0 && names.every((name) => QUEUE_NAME.read(name).ok);
+    return areNames ? { ok: true, value: [...new Set(names)] } : undefined;
+  },
+  { list: { separator: ',', items: QUEUE_NAME.schema } },
+);
+
+/** Ascending, as kombu searches them by bisection (transport/redis.py, `priority`). */
+export const prioritySteps: Format<readonly number[]> = format(
+  'whole numbers from 0 to 9, ascending, separated by commas',
+  (text) => {
+    const items = itemsOf(text);
+    const steps = items.map(Number);
+    const areSteps = items.every((item) => PRIORITY.read(item).ok);
+    const isAscending = steps.every((step, index) => index === 0 || step > (steps[index - 1] ?? step));
+    return areSteps && isAscending ? { ok: true, value: steps } : undefined;
+  },
+  { list: { separator: ',', items: PRIORITY.schema } },
+);
+
+/** Any text; kombu's own consists of control characters, which are hard to type. */
+export const separator: Format<string> = format(`text of at most ${SEPARATOR_BYTES_MAX} bytes`, (text) => {
+  const value = text.replaceAll(/\\x([\da-f]{2})/giu, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return Buffer.byteLength(value) <= SEPARATOR_BYTES_MAX ? { ok: true, value } : undefined;
+});
+
+function itemsOf(text: string): readonly string[] {
+  return text.split(',').map((item) => item.trim());
+}

@@ -1,0 +1,191 @@
+/** What a real Redis says of the queues of real Celery, over which connection, with which rights and by which commands. */
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis as Client } from 'ioredis';
+import type { RedisSettings } from '../../../src/broker/broker.ts';
+import type { RedisKeys } from '../../../src/broker/broker-reading.ts';
+import type { RedisUrl } from '../../../src/broker/broker-url.ts';
+import { QueuePoll } from '../../../src/broker/redis/queue-poll.ts';
+import { celeryFlavours, runPython, type TransportOptions } from '../../real/celery.ts';
+import { type Redis, startRedis } from '../../real/redis.ts';
+import { SETTINGS } from '../broker-settings.ts';
+import { addressOf } from '../observed-session.ts';
+import { POLL_KEYS } from '../poll-keys.ts';
+
+/** What a poll needs, as docs/brokers.md has it; the last two are for finding queues by their bindings. */
+const RIGHTS = '+ping +llen +hlen +zrange +smembers +select +client|setname';
+const KEYS_OF_CELERY = '~orders* ~unacked* ~_kombu.binding.*';
+
+let redis: Redis;
+before(async () => {
+  redis = await startRedis({
+    users: [
+      `limited on >secret resetchannels ${KEYS_OF_CELERY} -@all ${RIGHTS}`,
+      `searching on >secret resetchannels ${KEYS_OF_CELERY} -@all ${RIGHTS} +scan`,
+      'deaf on >secret resetkeys resetchannels &/0.celeryev/* -@all +psubscribe +ping',
+    ],
+  });
+});
+after(() => redis?.stop());
+
+const signal = new AbortController().signal;
+const TWENTY = [0, 3, 6, 9].flatMap((priority) => Array<number>(5).fill(priority));
+
+interface Layout {
+  readonly db: number;
+  readonly options: TransportOptions;
+  readonly settings: Partial<RedisSettings>;
+  readonly keys: Partial<RedisKeys>;
+}
+
+const LAYOUTS: Readonly<Record<string, Layout>> = {
+  'the default': { db: 0, options: {}, settings: {}, keys: {} },
+  'a prefix with special characters': {
+    db: 3,
+    options: { global_keyprefix: 'p*[x]?:' },
+    settings: { globalKeyprefix: 'p*[x]?:' },
+    keys: {},
+  },
+  'a separator of its own': { db: 4, options: { sep: ':' }, settings: {}, keys: { separator: ':' } },
+  'ten priority steps': {
+    db: 5,
+    options: { priority_steps: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] },
+    settings: {},
+    keys: { prioritySteps: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] },
+  },
+};
+
+function redisAddress(db: number, user = ''): RedisUrl {
+  const url = addressOf(redis.url.replace('//', `//${user}`).replace(/0$/u, String(db)));
+  if (!('db' in url)) throw new Error('no address of Redis');
+  return url;
+}
+
+function clientOf(t: TestContext): Client {
+  const client = new Client(redis.url, { protocol: 2, retryStrategy: null }).on('error', () => undefined);
+  t.after(() => client.disconnect());
+  return client;
+}
+
+function pollOf(t: TestContext, { db = 0, settings = {}, keys = {} }: Partial<Layout>, user?: string) {
+  const poll = new QueuePoll(redisAddress(db, user), { ...SETTINGS.redis, ...settings }, 2000);
+  t.after(() => poll.end());
+  return {
+    poll,
+    read: (...queues: readonly string[]) => poll.read({ queues, redis: { ...POLL_KEYS, ...keys } }, signal),
+  };
+}
+
+for (const flavour of celeryFlavours()) {
+  test(`twenty messages of Celery ${flavour.version} over four priorities are twenty, in each layout`, async (t) => {
+    const rows = Object.values(LAYOUTS).map(({ db, options }) => [redisAddress(db).label, options, TWENTY]);
+    await clientOf(t).flushall();
+    const cluster = { broker: redis.url, backend: redis.url };
+    const folder = import.meta.dirname;
+    await runPython(flavour, 'send_messages.py', [JSON.stringify(rows)], cluster, { folder });
+    for (const [name, layout] of Object.entries(LAYOUTS)) {
+      const { read } = pollOf(t, layout);
+      const { queues, unacked, incomplete } = await read('orders', 'nothing');
+      const [orders, nothing] = queues;
+      assert.deepEqual([orders?.queue, orders?.length, incomplete], ['orders', 20, []], name);
+      const filled = orders?.byPriority?.filter(([, length]) => length > 0);
+      assert.deepEqual(
+        filled,
+        [
+          [0, 5],
+          [3, 5],
+          [6, 5],
+          [9, 5],
+        ],
+        name,
+      );
+      // In Redis, an empty queue is no key.
+      assert.deepEqual([nothing?.queue, nothing?.length], ['nothing', 0], name);
+      assert.equal(unacked?.count, 0);
+    }
+  });
+
+  test(`a queue of Celery ${flavour.version} is found by its bindings`, async (t) => {
+    const rows = Object.values(LAYOUTS).map(({ db, options }) => [redisAddress(db).label, options, [0]]);
+    const cluster = { broker: redis.url, backend: redis.url };
+    await runPython(flavour, 'send_messages.py', [JSON.stringify(rows)], cluster, {
+      folder: import.meta.dirname,
+    });
+    for (const [name, layout] of Object.entries(LAYOUTS)) {
+      const { read } = pollOf(t, layout);
+      const found = async () => (await read('other')).queues.map(({ queue }) => queue);
+      // The first poll searches for exchanges, the second reads their bindings.
+      await found();
+      await found();
+      assert.deepEqual(await found(), ['other', 'orders'], name);
+    }
+  });
+}
+
+test('documented rights suffice; without the right to search, queues of known exchanges are found', async (t) => {
+  const client = clientOf(t);
+  await client.flushall();
+  const { separator } = POLL_KEYS;
+  await client.sadd('_kombu.binding.orders', `a${separator}${separator}orders.mail`);
+  await client.sadd('_kombu.binding.orders.other', `a${separator}${separator}orders.video`);
+  await client.rpush('orders.mail', 'x');
+  for (const [user, expected] of [
+    ['limited:secret@', ['orders', 'orders.mail']],
+    ['searching:secret@', ['orders', 'orders.mail', 'orders.video']],
+  ] as const) {
+    const { read } = pollOf(t, {}, user);
+    for (let poll = 0; poll < 3; poll += 1) await read('orders');
+    const { queues, unacked, incomplete } = await read('orders');
+    assert.deepEqual(queues.map(({ queue }) => queue).sort(), [...expected].sort(), user);
+    assert.deepEqual([unacked?.count, incomplete], [0, []], user);
+  }
+});
+
+test('what is refused is told, and the rest is read', async (t) => {
+  const { queues, incomplete } = await pollOf(t, {}, 'limited:secret@').read('orders', 'private');
+  assert.deepEqual(
+    queues.map(({ queue }) => queue),
+    ['orders'],
+  );
+  assert.match(incomplete.join(), /^NOPERM .*docs\/brokers\.md/u);
+  const deaf = await pollOf(t, {}, 'deaf:secret@').read('orders');
+  assert.deepEqual([deaf.queues, deaf.unacked], [[], undefined]);
+  assert.match(deaf.incomplete.join(), /^NOPERM/u);
+});
+
+test('over its whole life a poll sends nothing but reading commands, in one round trip each', async (t) => {
+  const monitor = await clientOf(t).monitor();
+  t.after(() => monitor.disconnect());
+  const sent: string[][] = [];
+  monitor.on('monitor', (_, args: string[]) => sent.push(args));
+  const { read } = pollOf(t, { db: 3 });
+  for (let poll = 0; poll < 3; poll += 1) await read('orders', 'a'.repeat(300), 'ü\n"');
+  await delay(200);
+  const commands = new Set(sent.map(([command = '']) => command.toUpperCase()));
+  const allowed = ['SELECT', 'CLIENT', 'LLEN', 'HLEN', 'ZRANGE', 'SMEMBERS', 'SCAN'];
+  assert.deepEqual([...commands].sort(), [...allowed].sort());
+});
+
+test('a server that goes away fails the poll, and is asked again when it is back', async (t) => {
+  const own = await startRedis();
+  t.after(() => own.stop());
+  const url = addressOf(own.url);
+  assert.ok('db' in url);
+  const poll = new QueuePoll(url, SETTINGS.redis, 1000);
+  t.after(() => poll.end());
+  const read = (ending = signal) => poll.read({ queues: ['orders'], redis: POLL_KEYS }, ending);
+  assert.equal((await read()).queues.length, 1);
+  await own.kill();
+  await assert.rejects(read());
+  await assert.rejects(read());
+  await own.start();
+  assert.equal((await read()).queues.length, 1);
+  own.pause();
+  const beganMs = performance.now();
+  await assert.rejects(read(AbortSignal.timeout(500)));
+  assert.ok(performance.now() - beganMs < 5000);
+  own.resume();
+  assert.equal((await read()).queues.length, 1);
+  await assert.rejects(read(AbortSignal.abort()), /abort/iu);
+});

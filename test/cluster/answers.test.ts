@@ -1,0 +1,33 @@
+/** What was asked of the broker: it is in the view as long as it is known, with its age. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BrokerReading } from '../../src/broker/broker-reading.ts';
+import { createCluster } from '../../src/cluster/cluster.ts';
+import { atOnce } from './at-once.ts';
+import { received, SETTINGS, sent, T0_MS } from './events.ts';
+
+const READING: BrokerReading = { queues: [{ queue: 'orders', length: 3 }], incomplete: [] };
+
+test('an answer has an age until another one takes its place or it is gone', () => {
+  const cluster = createCluster(SETTINGS, () => {});
+  const broker = () => atOnce(cluster.view(() => ({ wallMs: T0_MS, listenedMs: 0 }))).broker;
+  let ageMs = 0;
+  assert.equal(broker(), undefined);
+  cluster.brokerKnows(READING, () => ageMs);
+  assert.deepEqual(broker(), { ...READING, ageMs: 0 });
+  ageMs = 2500;
+  assert.deepEqual(broker(), { ...READING, ageMs: 2500 });
+  cluster.brokerKnows({ queues: [], incomplete: [] }, () => 500);
+  assert.deepEqual(broker(), { queues: [], incomplete: [], ageMs: 500 });
+  cluster.brokerKnows(undefined, () => 0);
+  assert.equal(broker(), undefined);
+});
+
+test('the queues to ask for are those that events have named, without the unknown one, as long as they are used', () => {
+  const cluster = createCluster(SETTINGS, () => {});
+  cluster.apply(sent({ uuid: 'a', queue: 'mails' }), T0_MS, 0);
+  cluster.apply(received({ uuid: 'b' }), T0_MS, 0);
+  cluster.flush();
+  assert.deepEqual(cluster.knownQueues(0), ['mails']);
+  assert.deepEqual(cluster.knownQueues(SETTINGS.seriesRetentionMs + 1), []);
+});

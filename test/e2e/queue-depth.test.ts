@@ -1,0 +1,160 @@
+/** The lengths of queues and the messages that workers hold, from real Celery on both brokers, at the time of their poll. */
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis as Client } from 'ioredis';
+import type { Point } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { celeryFlavours, runPython, startWorker } from '../real/celery.ts';
+import { startRedis } from '../real/redis.ts';
+import { startBridge } from './bridge-process.ts';
+import { ownMetric } from './own-metrics.ts';
+import { type BrokerName, shopClusters } from './shop-clusters.ts';
+import { sendTasks } from './shop-tasks.ts';
+
+const PRIORITIES = [0, 3, 6, 9].flatMap((priority) => Array<number>(5).fill(priority));
+const SCRIPTS = resolve(import.meta.dirname, '../broker/redis');
+const POLL_S = 0.5;
+const BROKERS: readonly BrokerName[] = ['RabbitMQ', 'Redis'];
+
+const clusterOf = shopClusters();
+
+async function startPolling(t: TestContext, broker: string, more: Readonly<Record<string, string>> = {}) {
+  const exports: (readonly Point[])[] = [];
+  const sink = await startReceiver({
+    onExport({ points }) {
+      exports.push(points.filter(({ resource }) => resource['service.name'] === 'shop'));
+    },
+  });
+  t.after(() => sink.stop());
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: broker,
+    CELERY_TASK_DEFAULT_QUEUE: 'orders',
+    CELERY_OTEL_COLLECTION_INTERVAL: String(POLL_S),
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '250',
+    ...more,
+  });
+  await bridge.logged(/connected to/u, 10_000);
+  return { sink, bridge, exports };
+}
+
+/** The value of a gauge; undefined if it has no point. */
+function gauge(points: readonly Point[], metric: string, queue?: string): number | undefined {
+  return points.find(
+    (point) =>
+      point.metric === metric && (queue === undefined || point.attributes['celery.queue.name'] === queue),
+  )?.value;
+}
+
+describe('queues', { concurrency: 2 }, () => {
+  for (const broker of BROKERS) {
+    for (const flavour of celeryFlavours()) {
+      test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, {
+        timeout: 120_000,
+      }, async (t) => {
+        const cluster = await clusterOf(flavour, broker);
+        const { sink } = await startPolling(t, cluster.broker);
+        const rows = JSON.stringify([[cluster.broker, {}, PRIORITIES]]);
+        await runPython(flavour, 'send_messages.py', [rows], cluster, { folder: SCRIPTS });
+        const until = (length: number, consumers: number) =>
+          sink.waitFor(
+            'shop',
+            (points) =>
+              gauge(points, 'celery.queue.length', 'orders') === length &&
+              gauge(points, 'celery.queue.consumers', 'orders') ===
+                (broker === 'Redis' ? undefined : consumers),
+            20_000,
+          );
+        const waiting = await until(20, 0);
+        assert.equal(gauge(waiting, 'celery.broker.unacked'), broker === 'Redis' ? 0 : undefined);
+        // These were sent to a task that no worker has, so each is rejected at once.
+        const worker = await startWorker({ ...cluster, nodename: 'taker', pool: 'solo' });
+        t.after(() => worker.kill());
+        await until(0, 1);
+      });
+    }
+  }
+
+  for (const flavour of celeryFlavours()) {
+    test(`two tasks with an ETA and three prefetched ones of Celery ${flavour.version} are five unacknowledged messages`, {
+      timeout: 120_000,
+    }, async (t) => {
+      const cluster = await clusterOf(flavour, 'Redis');
+      const { sink } = await startPolling(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
+      const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
+      t.after(() => worker.kill());
+      const sleeper = { task: 'shop.write_daily_report', args: [20] };
+      await sendTasks(cluster, [sleeper]);
+      await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, 15_000);
+      const reminder = { task: 'shop.send_reminder', args: [1], countdown: 600 };
+      await sendTasks(cluster, [reminder, reminder, sleeper, sleeper, sleeper]);
+      const ages: number[] = [];
+      for (let reading = 0; reading < 2; reading += 1) {
+        const held = await sink.waitFor(
+          'shop',
+          (points) =>
+            gauge(points, 'celery.broker.unacked') === 5 &&
+            (gauge(points, 'celery.broker.unacked.oldest_age') ?? 0) > (ages.at(-1) ?? 0) + 1,
+          15_000,
+        );
+        ages.push(gauge(held, 'celery.broker.unacked.oldest_age') ?? Number.NaN);
+        assert.equal(gauge(held, 'celery.broker.unacked.visibility_timeout'), 10);
+        assert.equal(gauge(held, 'celery.queue.length', 'reports'), 0);
+      }
+      // From four fifths of the visibility timeout on.
+      const late = await sink.waitFor(
+        'shop',
+        (points) => gauge(points, 'celery.broker.unacked.expiring') === 5,
+        15_000,
+      );
+      assert.ok((gauge(late, 'celery.broker.unacked.oldest_age') ?? 0) >= 8);
+    });
+  }
+});
+
+test('a length has the time of its poll; what is refused leaves a gap, a count and a line', {
+  timeout: 60_000,
+}, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const { sink, bridge, exports } = await startPolling(t, redis.url, {
+    CELERY_OTEL_COLLECTION_INTERVAL: '2',
+  });
+  const lengths = () =>
+    exports.flatMap((points) => points.filter(({ metric }) => metric === 'celery.queue.length'));
+  const ofPolls = async (least: number) => {
+    for (;;) {
+      // Of one poll they are equal but for the rounding of a millisecond.
+      const times = lengths().map(({ timeMs }) => Math.round(timeMs / 100));
+      const polls = times.filter(
+        (time, index) => index === 0 || Math.abs(time - (times[index - 1] ?? 0)) > 5,
+      );
+      if (polls.length >= least) return { polls, points: times.length };
+      await delay(100);
+    }
+  };
+  const { polls, points } = await ofPolls(3);
+  assert.ok(points > 2 * polls.length, `${points} points of ${polls.length} polls`);
+  for (const [index, time] of polls.slice(1).entries()) {
+    const apartMs = 100 * (time - (polls[index] ?? 0));
+    assert.ok(apartMs > 1500 && apartMs < 3000, `${apartMs} ms between two polls`);
+  }
+
+  const admin = new Client(redis.url, { protocol: 2 });
+  t.after(() => admin.disconnect());
+  await admin.call('ACL', 'SETUSER', 'default', '-llen');
+  await bridge.logged(/did not tell all about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u, 10_000);
+  await sink.waitFor(
+    'celery-otel',
+    (own) => ownMetric(own, 'shop', 'broker.polls', { 'celery_otel.poll.outcome': 'partial' }) >= 1,
+    10_000,
+  );
+  const without = (of: readonly Point[]) =>
+    gauge(of, 'celery.queue.length') === undefined && gauge(of, 'celery.broker.unacked') === 0;
+  await sink.waitFor('shop', without, 10_000);
+  await admin.call('ACL', 'SETUSER', 'default', '+llen');
+  await sink.waitFor('shop', (of) => gauge(of, 'celery.queue.length') === 0, 10_000);
+});
