@@ -79,12 +79,16 @@ function settingFaults(at: string, settings: readonly SetValue[]): readonly stri
   );
 }
 
+/** Of numbers that ascend. */
 function listFaults(path: string, value: unknown, format: Format<unknown>): readonly string[] {
-  if (!Array.isArray(value)) return [describe(path, value, format.expects)];
+  if (!Array.isArray(value) || value.length === 0) return [describe(path, value, format.expects)];
   const ofItems = { ...format, schema: format.list?.items ?? format.schema };
-  const faults = value.flatMap((item, index) => faultOf(`${path}[${index}]`, item, ofItems));
-  if (faults.length > 0 || format.read(value.join(format.list?.separator)).ok) return faults;
-  return [`${path} is [${value.join()}]: expected ${format.expects}`];
+  return value.flatMap((item, index) => {
+    const isAscending = index === 0 || !(item <= value[index - 1]);
+    return isAscending
+      ? faultOf(`${path}[${index}]`, item, ofItems)
+      : [describe(`${path}[${index}]`, item, format.expects)];
+  });
 }
 
 function urlFaults(at: string, url: BrokerUrl): readonly string[] {

@@ -78,7 +78,7 @@ function numbersIn(value: unknown, path = ''): readonly string[] {
 const ALSO: readonly [path: RegExp, values: readonly number[]][] = [
   [/\.heartbeatS$/u, [0]],
   [/\.db$/u, [0]],
-  [/\.prioritySteps\[\d\]$/u, [0]],
+  [/\.prioritySteps\[0\]$/u, [0]],
   [/\.speed$/u, [Number.POSITIVE_INFINITY]],
   [/\.maxScale$/u, [0, -1]],
   [/\.boundaries\[\d\]$/u, [0, -1]],
@@ -117,8 +117,12 @@ test('every number must be in the range of its option', () => {
       undefined,
       'of type undefined: expected whole numbers from 0 to 9, ascending',
     ],
-    ['services[0].polls.redis.prioritySteps', [], '[]: expected whole numbers from 0 to 9, ascending'],
-    ['services[0].polls.redis.prioritySteps', [3, 0], '[3,0]: expected whole numbers from 0 to 9, ascending'],
+    [
+      'services[0].polls.redis.prioritySteps',
+      [],
+      'of type object: expected whole numbers from 0 to 9, ascending',
+    ],
+    ['services[0].polls.redis.prioritySteps[1]', 0, '0: expected whole numbers from 0 to 9, ascending'],
     ['services[0].polls.redis.prioritySteps[1]', 10, '10: expected whole numbers from 0 to 9, ascending'],
     ['services[0].polls.intervalMs', 3_600_001, '3600001: expected milliseconds, above 0 and'],
     ['services[2].broker.urls[0].db', 1.5, '1.5: expected a whole number from 0 to 999999'],
