@@ -22,7 +22,7 @@ const FILES_AT_ONCE = 3;
 /** Ends a test file that hangs; waiting tests have shorter limits of their own. */
 const FILE_TIMEOUT_MS = 8 * 60_000;
 /** They start Redis servers. */
-const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'reasons', 'transport'].map(
+const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
   (name) => `test/broker/redis/${name}`,
 );
 /** These run first, the slowest at the start, so that none runs alone at the end. */
@@ -31,6 +31,7 @@ const SLOW = [
   'test/contract/package',
   'test/broker/amqp/transport',
   'test/broker/amqp/restart',
+  'test/broker/amqp/queue-poll',
   ...REAL_REDIS,
   'test/real/',
   'test/bench/',
@@ -40,7 +41,7 @@ const SLOW = [
 ];
 /** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp|redis)\/|real\/|exporter-|bootstrap/u;
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|queue-depth|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp|redis)\/|real\/|exporter-|bootstrap/u;
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[
@@ -48,6 +49,7 @@ const NOT_FAST = [
     'test/real/',
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',
+    'test/broker/amqp/queue-poll',
     ...REAL_REDIS,
     'test/recordings/',
   ],

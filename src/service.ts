@@ -13,6 +13,7 @@ import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import type { ClusterTables, ClusterView, Observation } from './cluster/observation.ts';
+import { POLLED_METRICS } from './meter/catalog.ts';
 import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
@@ -132,24 +133,35 @@ function listening(
   missing: MissingEvents,
   listenedMs: () => number,
 ): Omit<ListenOptions, 'signal'> {
-  const { name: service, broker, polls, taskDefaultQueue, tell, random, yieldToLoop } = options;
+  const { name: service, broker, choice, tell, random, yieldToLoop } = options;
   return {
     ...{ ...broker, service, tell, random },
     bodyBytesMax: BODY_LIMITS.body.max,
     deliver: receiver(options, cluster, missing),
     between: () => runYielding(yieldToLoop, cluster.drain()),
-    polls: {
-      intervalMs: polls.intervalMs,
-      question: () => ({
-        queues: [...new Set([taskDefaultQueue, ...polls.queues, ...cluster.knownQueues(listenedMs())])],
-        redis: polls.redis,
-      }),
-      onReading(reading) {
-        const readUpMs = performance.now();
-        cluster.brokerKnows(reading, () => performance.now() - readUpMs);
-      },
-      onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
+    ...(POLLED_METRICS.some((name) => choice.metrics.has(name))
+      ? { polls: pollsOf(options, cluster, listenedMs) }
+      : {}),
+  };
+}
+
+/** What the broker is asked, and what becomes of its answers. */
+function pollsOf(
+  { name: service, polls, taskDefaultQueue, tell }: ServiceOptions,
+  cluster: Cluster,
+  listenedMs: () => number,
+): NonNullable<ListenOptions['polls']> {
+  return {
+    intervalMs: polls.intervalMs,
+    question: () => ({
+      queues: [...new Set([taskDefaultQueue, ...polls.queues, ...cluster.knownQueues(listenedMs())])],
+      redis: polls.redis,
+    }),
+    onReading(reading) {
+      const readUpMs = performance.now();
+      cluster.brokerKnows(reading, () => performance.now() - readUpMs);
     },
+    onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
   };
 }
 

@@ -273,6 +273,11 @@ export function isMetricName(name: string): name is MetricName {
 
 export const METRIC_NAMES: readonly MetricName[] = Object.keys(METRICS).filter(isMetricName);
 
+/** Of what is polled from the broker. */
+export const POLLED_METRICS: readonly MetricName[] = METRIC_NAMES.filter((name) =>
+  /^celery\.(?:queue|broker)\./u.test(name),
+);
+
 /** An opt-in attribute of a metric: `celery.task.prefetch_time/celery.worker.name`. */
 export type OptIn = `${MetricName}/${AttributeKey}`;
 
