@@ -147,7 +147,7 @@ function listening(
 
 /** What the broker is asked, and what becomes of its answers. */
 function pollsOf(
-  { name: service, polls, taskDefaultQueue, tell }: ServiceOptions,
+  { name: service, polls, taskDefaultQueue, choice, tell }: ServiceOptions,
   cluster: Cluster,
   listenedMs: () => number,
 ): NonNullable<ListenOptions['polls']> {
@@ -155,6 +155,7 @@ function pollsOf(
     intervalMs: polls.intervalMs,
     question: () => ({
       queues: [...new Set([taskDefaultQueue, ...polls.queues, ...cluster.knownQueues(listenedMs())])],
+      unackedByQueue: choice.metrics.has('celery.queue.unacked'),
       redis: polls.redis,
     }),
     onReading(reading) {

@@ -22,6 +22,8 @@ export interface RedisKeys {
 export interface PollQuestion {
   /** The most important ones first. */
   readonly queues: readonly string[];
+  /** Whether to look at each unacknowledged message for its queue, which takes a round trip for every fifty. */
+  readonly unackedByQueue: boolean;
   readonly redis: RedisKeys;
 }
 
@@ -42,6 +44,8 @@ export interface Unacked {
   /** How many have been held for most of the visibility timeout: they will be delivered again soon. */
   readonly expiring: number;
   readonly visibilityTimeoutS: number;
+  /** Those of each queue, if that was asked for and is not too much. */
+  readonly byQueue?: readonly (readonly [queue: string, count: number])[];
 }
 
 /** What a broker knows at one moment. */

@@ -181,6 +181,13 @@ export const METRICS = {
     attributes: [],
     description: 'Messages whose ETA the broker waits for (native delayed delivery); RabbitMQ only.',
   },
+  'celery.queue.unacked': {
+    ...MESSAGES,
+    enabled: false,
+    attributes: QUEUE,
+    description:
+      'Messages of a queue that workers have taken and not acknowledged, as long as there are at most 10,000; Redis only. To count them, a poll reads all of each message.',
+  },
   'celery.broker.unacked': {
     ...MESSAGES,
     attributes: [],

@@ -104,6 +104,10 @@ async function observeBroker(
     await pace();
   }
   observe('celery.queue.delayed', delayed, [], ageMs);
+  for (const [queue, count] of unacked?.byQueue ?? []) {
+    observe('celery.queue.unacked', count, [queue], ageMs);
+    await pace();
+  }
   observe('celery.broker.unacked', unacked?.count, [], ageMs);
   observe('celery.broker.unacked.oldest_age', unacked?.oldestAgeS, [], ageMs);
   observe('celery.broker.unacked.expiring', unacked?.expiring, [], ageMs);

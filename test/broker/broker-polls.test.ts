@@ -47,7 +47,7 @@ function results({ told }: Scripted): readonly string[] {
 function pollsWith(readings: (BrokerReading | undefined)[], scripted: () => Scripted) {
   return {
     intervalMs: 10_000,
-    question: (): PollQuestion => ({ queues: ['orders'], redis: REDIS_KEYS }),
+    question: (): PollQuestion => ({ queues: ['orders'], unackedByQueue: false, redis: REDIS_KEYS }),
     onReading: (reading: BrokerReading | undefined) => void readings.push(reading),
     onResult: (result: { outcome: 'success' | 'partial' | 'failure'; reason: string }) =>
       void scripted().told.add({ ...result, kind: 'broker-polled', service: 'shop' }),

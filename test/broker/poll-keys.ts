@@ -8,3 +8,6 @@ export const POLL_KEYS: RedisKeys = {
   unackedIndexKey: 'unacked_index',
   visibilityTimeoutMs: 3_600_000,
 };
+
+/** All but the queues. */
+export const QUESTION = { unackedByQueue: false, redis: POLL_KEYS } as const;

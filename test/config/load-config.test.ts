@@ -5,7 +5,7 @@ import { loadConfig, loadRecordConfig } from '../../src/config/load-config.ts';
 import { describeMistake, type Mistake } from '../../src/config/mistake.ts';
 import { flagOf, optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
-import { METRIC_NAMES } from '../../src/meter/catalog.ts';
+import { METRIC_NAMES, METRICS } from '../../src/meter/catalog.ts';
 import { addressFor, needsMaster } from './option-brokers.ts';
 import { FILES } from './option-cases.ts';
 import { sources } from './sources.ts';
@@ -87,7 +87,7 @@ test('a broker and a name are enough', () => {
         },
         // The load of hosts is what a node's own agent tells better, for those who want it here too.
         choice: {
-          metrics: new Set(METRIC_NAMES.filter((name) => name !== 'celery.worker.load')),
+          metrics: new Set(METRIC_NAMES.filter((name) => METRICS[name].enabled)),
           optIns: new Set(),
         },
       },

@@ -115,6 +115,23 @@ describe('queues', { concurrency: 2 }, () => {
   }
 });
 
+test('without a metric that needs it, the broker is not polled', { timeout: 30_000 }, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const admin = new Client(redis.url, { protocol: 2 });
+  t.after(() => admin.disconnect());
+  const connections = async (more: Readonly<Record<string, string>>): Promise<number> => {
+    const { bridge } = await startPolling(t, redis.url, more);
+    await delay(3 * POLL_S * 1000);
+    const list = String(await admin.call('CLIENT', 'LIST'));
+    bridge.signal('SIGTERM');
+    await bridge.ended(10_000);
+    return list.split('name=celery-otel ').length - 1;
+  };
+  assert.equal(await connections({}), 2);
+  assert.equal(await connections({ CELERY_OTEL_METRICS_DISABLED: 'celery.queue.*,celery.broker.*' }), 1);
+});
+
 test('a length has the time of its poll; what is refused leaves a gap, a count and a line', {
   timeout: 60_000,
 }, async (t) => {

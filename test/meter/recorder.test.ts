@@ -198,7 +198,10 @@ function viewOf(workers: readonly WorkerReading[], queues: readonly QueueReading
   return { workers, queues };
 }
 
-const UNACKED = { count: 4, oldestAgeS: 60.5, expiring: 1, visibilityTimeoutS: 75 };
+const UNACKED = {
+  ...{ count: 4, oldestAgeS: 60.5, expiring: 1, visibilityTimeoutS: 75 },
+  byQueue: [['orders', 3]],
+} as const;
 const BROKER: BrokerView = {
   queues: [{ queue: 'orders', length: 7, byPriority: [[3, 7]], consumers: 2 }],
   delayed: 5,
@@ -327,6 +330,7 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
       'celery.broker.unacked.oldest_age 60.5',
       'celery.broker.unacked.visibility_timeout 75',
       'celery.queue.length orders 8',
+      'celery.queue.unacked orders 3',
     ],
   },
 ];

@@ -11,6 +11,11 @@ export type Command =
   | readonly ['zrange', key: string, from: '0', to: string, 'WITHSCORES']
   | readonly ['scan', cursor: string, 'MATCH', pattern: string, 'COUNT', count: string];
 
+export interface Binding {
+  readonly routingKey: string;
+  readonly queue: string;
+}
+
 export type Reply = { readonly value: unknown } | { readonly error: string };
 
 export interface PollKeys extends RedisKeys {
@@ -90,13 +95,35 @@ export function unackedOf(
   };
 }
 
-/** The queues that the bindings of an exchange name: `routing key SEP pattern SEP queue`. */
-export function queuesOf(reply: Reply | undefined, { separator }: RedisKeys): readonly string[] {
+/** The bindings of an exchange: `routing key SEP pattern SEP queue`. */
+export function bindingsOf(reply: Reply | undefined, { separator }: RedisKeys): readonly Binding[] {
   if (reply === undefined || !('value' in reply)) return [];
   return textsIn(reply.value).flatMap((member) => {
-    const parts = member.split(separator);
-    return parts.length === 3 ? parts.slice(2).filter((queue) => isTaskQueue(queue)) : [];
+    const [routingKey = '', , queue = '', ...more] = member.split(separator);
+    return isTaskQueue(queue) && more.length === 0 ? [{ routingKey, queue }] : [];
   });
+}
+
+/** The end of an unacknowledged message, JSON `[envelope, exchange, routing key]` (kombu: transport/redis.py, `QoS.append`). */
+const ROUTE = /, ?(?<exchange>null|"(?:[^"\\]|\\.)*"), ?(?<routingKey>"(?:[^"\\]|\\.)*")\]$/u;
+/** An exchange and a routing key, each with all characters escaped. */
+const ROUTE_CHARACTERS_MAX = 4096;
+
+/** Where an unacknowledged message came from; undefined if it cannot be read. */
+export function routeOf(
+  message: string,
+): { readonly exchange: string; readonly routingKey: string } | undefined {
+  const { exchange, routingKey } = ROUTE.exec(message.slice(-ROUTE_CHARACTERS_MAX))?.groups ?? {};
+  if (exchange === undefined || routingKey === undefined) return undefined;
+  return { exchange: unquoted(exchange), routingKey: unquoted(routingKey) };
+}
+
+function unquoted(json: string): string {
+  try {
+    return String(JSON.parse(json) ?? '');
+  } catch {
+    return '';
+  }
 }
 
 /** The exchanges whose bindings a search found, and where it goes on; `0` if it is at its end. */

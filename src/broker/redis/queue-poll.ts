@@ -1,26 +1,29 @@
 /**
  * Polls Redis for the lengths of queues and for unacknowledged messages, over a connection of its own: a subscriber cannot
- * ask. Finds queues by the bindings that kombu keeps. It sends only what `queue-commands.ts` builds.
+ * ask. Finds queues by the bindings that kombu keeps. It sends only what `queue-commands.ts` and
+ * `unacked-scan.ts` do.
  */
 import type { Redis } from 'ioredis';
+import { reasonOf } from '../../errors.ts';
 import type { RedisSettings } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { RedisUrl } from '../broker-url.ts';
-import { QUEUES_PER_POLL_MAX, queuesToPoll } from '../queue-names.ts';
+import { queuesToPoll } from '../queue-names.ts';
 import { connect, newClient } from './connection.ts';
 import {
   bindingCommands,
+  bindingsOf,
   type Command,
   depthsOf,
   lengthCommands,
   type PollKeys,
-  queuesOf,
   type Reply,
   refusalIn,
   searchResult,
   unackedCommands,
   unackedOf,
 } from './queue-commands.ts';
+import { type Bindings, countUnacked } from './unacked-scan.ts';
 
 /** Exchanges whose bindings are read in a poll. */
 const EXCHANGES_MAX = 200;
@@ -35,8 +38,8 @@ export class QueuePoll {
   readonly #settings: RedisSettings;
   readonly #connectTimeoutMs: number;
   #client: Redis | undefined;
-  /** Queues that bindings named in the last poll. */
-  #bound: readonly string[] = [];
+  /** Those that the last poll read. */
+  #bindings: Bindings = new Map();
   /** Of the last complete search, and of the one under way. */
   #exchanges: ReadonlySet<string> = new Set();
   #found = new Set<string>();
@@ -84,7 +87,7 @@ export class QueuePoll {
 
   async #ask(client: Redis, question: PollQuestion): Promise<BrokerReading> {
     const keys: PollKeys = { ...question.redis, prefix: this.#settings.globalKeyprefix };
-    const { queues, incomplete } = queuesToPoll([...question.queues, ...this.#bound]);
+    const { queues, incomplete } = queuesToPoll([...question.queues, ...this.#bound()]);
     const exchanges = [...new Set([...queues.slice(0, LIKELY_MAX), ...this.#exchanges, ...this.#found])];
     const read = exchanges.slice(0, EXCHANGES_MAX);
     const ofLengths = lengthCommands(queues, keys);
@@ -97,25 +100,46 @@ export class QueuePoll {
     const lengths = replies.slice(0, ofLengths.length);
     const unacked = replies.slice(ofLengths.length, ofLengths.length + ofUnacked.length);
     const bindings = replies.slice(ofLengths.length + ofUnacked.length);
-    this.#noteBindings(bindings.slice(0, read.length), bindings.at(read.length), keys);
+    this.#noteBindings(read, bindings, keys);
     const held = unackedOf(unacked, keys, Date.now());
     const refused = refusalIn([...lengths, ...unacked]);
+    const counts =
+      question.unackedByQueue && held !== undefined ? await this.#byQueue(client, keys, queues) : '';
     return {
       queues: depthsOf(queues, lengths, keys),
-      ...(held === undefined ? {} : { unacked: held }),
-      incomplete: refused === undefined ? incomplete : [...incomplete, `${refused}; ${REMEDY}`],
+      ...(held === undefined
+        ? {}
+        : { unacked: typeof counts === 'string' ? held : { ...held, byQueue: [...counts] } }),
+      incomplete: [
+        ...incomplete,
+        ...(refused === undefined ? [] : [`${refused}; ${REMEDY}`]),
+        ...(typeof counts === 'string' && counts !== '' ? [counts] : []),
+      ],
     };
   }
 
-  #noteBindings(bindings: readonly Reply[], search: Reply | undefined, keys: PollKeys): void {
-    this.#bound = [...new Set(bindings.flatMap((reply) => queuesOf(reply, keys)))].slice(
-      0,
-      QUEUES_PER_POLL_MAX,
+  #bound(): readonly string[] {
+    return [...this.#bindings.values()].flatMap((bindings) => bindings.map(({ queue }) => queue));
+  }
+
+  async #byQueue(client: Redis, { prefix, unackedKey }: PollKeys, queues: readonly string[]) {
+    try {
+      return await countUnacked(client, prefix + unackedKey, queues, this.#bindings);
+    } catch (error) {
+      if (client.status !== 'ready') throw error;
+      return `${reasonOf(error)}; ${REMEDY}`;
+    }
+  }
+
+  #noteBindings(exchanges: readonly string[], replies: readonly Reply[], keys: PollKeys): void {
+    this.#bindings = new Map(
+      exchanges.map((exchange, index) => [exchange, bindingsOf(replies[index], keys)] as const),
     );
+    const search = replies[exchanges.length];
     if (search === undefined) return;
-    const { cursor, exchanges } = searchResult(search, keys);
+    const { cursor, exchanges: found } = searchResult(search, keys);
     this.#cursor = cursor;
-    for (const exchange of exchanges) if (this.#found.size < EXCHANGES_MAX) this.#found.add(exchange);
+    for (const exchange of found) if (this.#found.size < EXCHANGES_MAX) this.#found.add(exchange);
     if (cursor !== '0') return;
     this.#exchanges = this.#found;
     this.#found = new Set();

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ChannelModel, connect } from 'amqplib';
 import { QueuePoll } from '../../../src/broker/amqp/queue-poll.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
-import { POLL_KEYS } from '../poll-keys.ts';
+import { QUESTION } from '../poll-keys.ts';
 
 let rabbitmq: RabbitMq;
 before(async () => {
@@ -30,7 +30,7 @@ async function started(t: TestContext, name: string) {
   const poll = new QueuePoll(asking, 'celeryev');
   return {
     ...{ url, asking, channel },
-    read: (...queues: readonly string[]) => poll.read({ queues, redis: POLL_KEYS }, signal),
+    read: (...queues: readonly string[]) => poll.read({ queues, ...QUESTION }, signal),
     fill: async (queue: string, messages: number, options = {}) => {
       await channel.assertQueue(queue, { durable: false, ...options });
       for (let left = messages; left > 0; left -= 1) channel.sendToQueue(queue, Buffer.from('x'));
@@ -133,7 +133,7 @@ test('a thousand queues are read in a moment, and permissions are not needed', a
   );
   [user.username, user.password] = ['looker', 'secret'];
   const poll = new QueuePoll(await connected(t, user.href), 'celeryev');
-  assert.equal((await poll.read({ queues: ['q1'], redis: POLL_KEYS }, signal)).queues.length, 1);
+  assert.equal((await poll.read({ queues: ['q1'], ...QUESTION }, signal)).queues.length, 1);
 });
 
 test('a poll ends with its connection, and with its signal', async (t) => {
@@ -141,7 +141,7 @@ test('a poll ends with its connection, and with its signal', async (t) => {
   const model = await connect(url);
   model.on('error', () => undefined);
   const poll = new QueuePoll(model, 'celeryev');
-  await assert.rejects(poll.read({ queues: ['a'], redis: POLL_KEYS }, AbortSignal.abort()), /abort/iu);
+  await assert.rejects(poll.read({ queues: ['a'], ...QUESTION }, AbortSignal.abort()), /abort/iu);
   await model.close();
-  await assert.rejects(poll.read({ queues: ['a'], redis: POLL_KEYS }, signal));
+  await assert.rejects(poll.read({ queues: ['a'], ...QUESTION }, signal));
 });

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import {
   bindingCommands,
+  bindingsOf,
   depthsOf,
   lengthCommands,
   type PollKeys,
-  queuesOf,
   type Reply,
   refusalIn,
   searchResult,
@@ -114,11 +114,13 @@ test('unacknowledged messages have an age by the time of their delivery, however
 test('bindings name queues; malformed ones and Celery’s own queues do not', () => {
   const sep = KEYS.separator;
   const members = ['orders', 'celeryev.1', 'w1.celery.pidbox'].map((queue) => `${sep}${sep}${queue}`);
-  assert.deepEqual(queuesOf({ value: [...members, 'broken', `a${sep}b${sep}c${sep}d`, 5] }, KEYS), [
-    'orders',
+  const odd = [`key${sep}p${sep}mails`, 'broken', `a${sep}b${sep}c${sep}d`, 5];
+  assert.deepEqual(bindingsOf({ value: [...members, ...odd] }, KEYS), [
+    { routingKey: '', queue: 'orders' },
+    { routingKey: 'key', queue: 'mails' },
   ]);
-  assert.deepEqual(queuesOf({ error: 'NOPERM' }, KEYS), []);
-  assert.deepEqual(queuesOf(undefined, KEYS), []);
+  assert.deepEqual(bindingsOf({ error: 'NOPERM' }, KEYS), []);
+  assert.deepEqual(bindingsOf(undefined, KEYS), []);
   const keys = { ...KEYS, prefix: 'p:' };
   assert.deepEqual(
     searchResult({ value: ['7', ['p:_kombu.binding.shop', 'p:_kombu.binding.reply.celery.pidbox']] }, keys),

@@ -11,7 +11,7 @@ import { celeryFlavours, runPython, type TransportOptions } from '../../real/cel
 import { type Redis, startRedis } from '../../real/redis.ts';
 import { SETTINGS } from '../broker-settings.ts';
 import { addressOf } from '../observed-session.ts';
-import { POLL_KEYS } from '../poll-keys.ts';
+import { POLL_KEYS, QUESTION } from '../poll-keys.ts';
 
 /** What a poll needs, as docs/brokers.md has it; the last two are for finding queues by their bindings. */
 const RIGHTS = '+ping +llen +hlen +zrange +smembers +select +client|setname';
@@ -68,12 +68,21 @@ function clientOf(t: TestContext): Client {
   return client;
 }
 
-function pollOf(t: TestContext, { db = 0, settings = {}, keys = {} }: Partial<Layout>, user?: string) {
+interface Polled extends Layout {
+  readonly unackedByQueue: boolean;
+}
+
+function pollOf(
+  t: TestContext,
+  { db = 0, settings = {}, keys = {}, unackedByQueue = false }: Partial<Polled>,
+  user?: string,
+) {
   const poll = new QueuePoll(redisAddress(db, user), { ...SETTINGS.redis, ...settings }, 2000);
   t.after(() => poll.end());
   return {
     poll,
-    read: (...queues: readonly string[]) => poll.read({ queues, redis: { ...POLL_KEYS, ...keys } }, signal),
+    read: (...queues: readonly string[]) =>
+      poll.read({ queues, unackedByQueue, redis: { ...POLL_KEYS, ...keys } }, signal),
   };
 }
 
@@ -154,16 +163,63 @@ test('what is refused is told, and the rest is read', async (t) => {
   assert.match(deaf.incomplete.join(), /^NOPERM/u);
 });
 
+test('unacknowledged messages are counted by queue, by their routes, up to a limit', async (t) => {
+  const client = clientOf(t);
+  await client.flushall();
+  const { separator } = POLL_KEYS;
+  await client.sadd('_kombu.binding.shop', `pay.now${separator}${separator}orders`);
+  const held = (body: string, exchange: string | null, routingKey: string) =>
+    JSON.stringify([{ body, headers: { 'x"]': ', "a", "b"]' } }, exchange, routingKey]);
+  const messages = [
+    held('1', '', 'mails'),
+    held('2', null, 'mails'),
+    held('3', 'shop', 'pay.now'),
+    held('x'.repeat(100_000), 'shop', 'pay.now'),
+    held('5', '', 'elsewhere'),
+    held('6', '', 'ä"\\'),
+    'not JSON',
+  ];
+  for (const [tag, message] of messages.entries()) await client.hset('unacked', `tag-${tag}`, message);
+  const { read } = pollOf(t, { unackedByQueue: true });
+  await read();
+  await read();
+  const { unacked } = await read('orders', 'mails', 'idle', 'ä"\\');
+  assert.deepEqual(
+    [unacked?.count, [...(unacked?.byQueue ?? [])].sort()],
+    [
+      7,
+      [
+        ['idle', 0],
+        ['mails', 2],
+        ['orders', 2],
+        ['unknown', 2],
+        ['ä"\\', 1],
+      ],
+    ],
+  );
+  assert.equal((await pollOf(t, {}).read('orders')).unacked?.byQueue, undefined, 'only if asked for');
+  const refused = await pollOf(t, { unackedByQueue: true }, 'limited:secret@').read('orders');
+  assert.match(refused.incomplete.join(), /NOPERM.*hscan/u);
+  assert.equal(refused.unacked?.byQueue, undefined);
+  assert.equal(refused.unacked?.count, 7);
+
+  const many = Array.from({ length: 10_001 }, (_, tag) => [`many-${tag}`, held('7', '', 'mails')]);
+  await client.hset('unacked', ...many.flat());
+  const beyond = await read('mails');
+  assert.deepEqual([beyond.unacked?.count, beyond.unacked?.byQueue], [10_008, undefined]);
+  assert.match(beyond.incomplete.join(), /too many unacknowledged messages/u);
+});
+
 test('over its whole life a poll sends nothing but reading commands, in one round trip each', async (t) => {
   const monitor = await clientOf(t).monitor();
   t.after(() => monitor.disconnect());
   const sent: string[][] = [];
   monitor.on('monitor', (_, args: string[]) => sent.push(args));
-  const { read } = pollOf(t, { db: 3 });
+  const { read } = pollOf(t, { db: 3, unackedByQueue: true });
   for (let poll = 0; poll < 3; poll += 1) await read('orders', 'a'.repeat(300), 'ü\n"');
   await delay(200);
   const commands = new Set(sent.map(([command = '']) => command.toUpperCase()));
-  const allowed = ['SELECT', 'CLIENT', 'LLEN', 'HLEN', 'ZRANGE', 'SMEMBERS', 'SCAN'];
+  const allowed = ['SELECT', 'CLIENT', 'LLEN', 'HLEN', 'ZRANGE', 'SMEMBERS', 'SCAN', 'HSCAN'];
   assert.deepEqual([...commands].sort(), [...allowed].sort());
 });
 
@@ -174,7 +230,7 @@ test('a server that goes away fails the poll, and is asked again when it is back
   assert.ok('db' in url);
   const poll = new QueuePoll(url, SETTINGS.redis, 1000);
   t.after(() => poll.end());
-  const read = (ending = signal) => poll.read({ queues: ['orders'], redis: POLL_KEYS }, ending);
+  const read = (ending = signal) => poll.read({ queues: ['orders'], ...QUESTION }, ending);
   assert.equal((await read()).queues.length, 1);
   await own.kill();
   await assert.rejects(read());
