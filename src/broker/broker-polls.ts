@@ -51,26 +51,31 @@ async function pollUntil(poll: Poll, options: PollOptions, ending: AbortSignal):
   }
 }
 
-/** Resolves when nothing of the poll is left. */
+/** Resolves when nothing of the poll is left; a poll that does not even end when it is given up fails again and again. */
 async function pollOnce(
   poll: Poll,
   { question, onReading, onResult }: PollOptions,
   ending: AbortSignal,
 ): Promise<void> {
   const giveUp = new AbortController();
-  const deadline = setTimeout(() => giveUp.abort(), POLL_TIMEOUT_MS);
+  const fail = (reason: string): void => {
+    if (ending.aborted) return;
+    onReading(undefined);
+    onResult({ outcome: 'failure', reason });
+  };
+  const deadline = setInterval(() => {
+    giveUp.abort();
+    fail(`no answer within ${POLL_TIMEOUT_MS} ms`);
+  }, POLL_TIMEOUT_MS);
   try {
     const reading = await poll(question(), AbortSignal.any([ending, giveUp.signal]));
-    if (ending.aborted) return;
+    if (ending.aborted || giveUp.signal.aborted) return;
     onReading(reading);
     const reason = reading.incomplete.join('; ');
     onResult({ outcome: reason === '' ? 'success' : 'partial', reason });
   } catch (error) {
-    if (ending.aborted) return;
-    onReading(undefined);
-    const reason = giveUp.signal.aborted ? `no answer within ${POLL_TIMEOUT_MS} ms` : reasonOf(error);
-    onResult({ outcome: 'failure', reason });
+    if (!giveUp.signal.aborted) fail(reasonOf(error));
   } finally {
-    clearTimeout(deadline);
+    clearInterval(deadline);
   }
 }

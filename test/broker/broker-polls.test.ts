@@ -127,6 +127,29 @@ test('a poll without an answer for ten seconds is given up and told, and the nex
   assert.deepEqual(results(scripted), ['failure no answer within 10000 ms', 'success']);
 });
 
+test('a poll that does not end although it is given up fails again and again, and no other one begins', async (t) => {
+  const readings: (BrokerReading | undefined)[] = [];
+  let [answer, polls] = [(_: BrokerReading) => {}, 0];
+  const poll: Poll = () => {
+    polls += 1;
+    return polls === 2
+      ? new Promise((resolve) => {
+          answer = resolve;
+        })
+      : Promise.resolve(READING);
+  };
+  const scripted: Scripted = listenScripted(t, [polled(poll)], {
+    polls: pollsWith(readings, () => scripted),
+  });
+  await scripted.pass(46_000);
+  assert.deepEqual([polls, readings], [2, [READING, undefined, undefined, undefined]]);
+  const late = 'failure no answer within 10000 ms';
+  assert.deepEqual(results(scripted), ['success', late, late, late]);
+  answer(READING);
+  await scripted.pass(100);
+  assert.deepEqual([polls, readings.at(-1)], [3, READING], 'the late answer itself is not taken');
+});
+
 test('with the end of its session a reading is gone, and an answer that comes later is not taken', async (t) => {
   const readings: (BrokerReading | undefined)[] = [];
   let [answer, asked] = [(_: BrokerReading) => {}, 0];

@@ -72,7 +72,7 @@ export function listenScripted(
   steps: readonly Step[],
   given: { readonly addresses?: string } & Partial<ListenOptions> = {},
 ): Scripted {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   let elapsedMs = 0;
   t.mock.method(performance, 'now', () => elapsedMs);
   const parsed = parseBrokerUrls(given.addresses ?? 'amqp://a');

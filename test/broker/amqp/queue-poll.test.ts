@@ -81,6 +81,44 @@ test('a missing queue is asked for ever less often, and found within that time',
   assert.deepEqual((await read('later')).queues, [{ queue: 'later', length: 1, consumers: 0 }]);
 });
 
+test('of many missing queues few are asked for in a poll, and none at the cost of those that exist', async (t) => {
+  const { read, fill, asking, channel } = await started(t, 'many-missing');
+  await fill('orders', 1);
+  const missing = Array.from({ length: 200 }, (_, index) => `made-up-${index}`);
+  assert.equal((await read('orders')).queues.length, 1);
+  const opened = t.mock.method(asking, 'createChannel');
+  assert.equal((await read(...missing, 'orders')).queues.length, 1);
+  assert.ok(opened.mock.callCount() <= 25, `${opened.mock.callCount()} channels`);
+  // The next ones come next.
+  await fill('made-up-39', 1);
+  assert.deepEqual(
+    (await read(...missing)).queues.map(({ queue }) => queue),
+    ['made-up-39'],
+  );
+  await channel.deleteQueue('made-up-39');
+});
+
+test('a poll that is given up leaves no channel open', async (t) => {
+  const { asking, url } = await started(t, 'given-up');
+  const vhost = decodeURIComponent(new URL(url).pathname.slice(1));
+  const poll = new QueuePoll(asking, 'celeryev');
+  for (let round = 0; round < 5; round += 1) {
+    const giveUp = new AbortController();
+    const reading = poll.read({ queues: ['a', 'b', 'c'], ...QUESTION }, giveUp.signal);
+    giveUp.abort();
+    await assert.rejects(reading, /abort/iu);
+  }
+  const channels = await rabbitmq.ctl(
+    'list_channels',
+    '--vhost',
+    vhost,
+    '--quiet',
+    '--no-table-headers',
+    'pid',
+  );
+  assert.equal(channels.trim().split('\n').filter(Boolean).length, 1, 'only that of this test');
+});
+
 test('messages of native delayed delivery are summed, and their queues are no queues of tasks', async (t) => {
   const { read, fill } = await started(t, 'delayed');
   assert.equal((await read('celery_delayed_3')).delayed, undefined);

@@ -1,5 +1,6 @@
 /** What a real Redis says of the queues of real Celery, over which connection, with which rights and by which commands. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
@@ -10,10 +11,11 @@ import { QueuePoll } from '../../../src/broker/redis/queue-poll.ts';
 import { celeryFlavours, runPython, type TransportOptions } from '../../real/celery.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
 import { SETTINGS } from '../broker-settings.ts';
-import { addressOf } from '../observed-session.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
 import { POLL_KEYS, QUESTION } from '../poll-keys.ts';
+import { redisTransport } from './redis-transport.ts';
 
-/** What a poll needs, as docs/brokers.md has it; the last two are for finding queues by their bindings. */
+/** Without the search for bindings, and without reading whole messages. */
 const RIGHTS = '+ping +llen +hlen +zrange +smembers +select +client|setname';
 const KEYS_OF_CELERY = '~orders* ~unacked* ~_kombu.binding.*';
 
@@ -132,7 +134,7 @@ for (const flavour of celeryFlavours()) {
   });
 }
 
-test('documented rights suffice; without the right to search, queues of known exchanges are found', async (t) => {
+test('without the right to search, queues of known exchanges are found', async (t) => {
   const client = clientOf(t);
   await client.flushall();
   const { separator } = POLL_KEYS;
@@ -148,6 +150,29 @@ test('documented rights suffice; without the right to search, queues of known ex
     const { queues, unacked, incomplete } = await read('orders');
     assert.deepEqual(queues.map(({ queue }) => queue).sort(), [...expected].sort(), user);
     assert.deepEqual([unacked?.count, incomplete], [0, []], user);
+  }
+});
+
+test('the user that is documented may subscribe, poll, search and read whole messages, and nothing else', async (t) => {
+  const document = readFileSync(`${import.meta.dirname}/../../../docs/brokers.md`, 'utf8');
+  const [, command = ''] = /^redis-cli ACL (SETUSER celery-otel .*)$/mu.exec(document) ?? [];
+  const admin = clientOf(t);
+  await admin.flushall();
+  await admin.call('ACL', ...command.replaceAll("'", '').split(' '));
+  const session = observeSession(t, redisTransport(), { url: redisAddress(0, 'celery-otel:SECRET@') });
+  await session.ready();
+  const { read } = pollOf(t, { unackedByQueue: true }, 'celery-otel:SECRET@');
+  for (let poll = 0; poll < 3; poll += 1) {
+    const { queues, unacked, incomplete } = await read('celery', 'celery.mail');
+    assert.deepEqual([queues.length, unacked?.byQueue?.length, incomplete], [2, 2, []]);
+  }
+  for (const refused of [
+    ['LPUSH', 'celery', 'x'],
+    ['PUBLISH', '/0.celeryev/a', 'x'],
+    ['KEYS', '*'],
+  ] as const) {
+    const reply = await admin.call('ACL', 'DRYRUN', 'celery-otel', ...refused);
+    assert.match(String(reply), /no permissions/u, refused[0]);
   }
 });
 
