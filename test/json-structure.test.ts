@@ -7,8 +7,8 @@ import { excessOf, shortened } from '../src/json-structure.ts';
 import { asciiJson } from './ascii-json.ts';
 import { recordedMessages } from './celery/recorded-messages.ts';
 import { message, outcome, WIRE_EVENTS } from './celery/wire.ts';
+import { SEED } from './seed.ts';
 
-const SEED = 20_261_122;
 const { depth, property, tokens, unscanned } = BODY_LIMITS;
 
 const LIMITS = { depthMax: depth.max, tokensMax: tokens.max };

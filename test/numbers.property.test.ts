@@ -16,8 +16,8 @@ import { collectAt } from './cluster/collection.ts';
 import { SETTINGS } from './cluster/events.ts';
 import { serialised } from './otlp/export/serialised.ts';
 import { otlpSettings } from './otlp/settings.ts';
+import { SEED } from './seed.ts';
 
-const SEED = 20_261_122;
 const T0_MS = 1_795_260_275_000;
 const TYPES = Object.keys(WIRE_EVENTS).filter((type): type is CeleryEvent['type'] => type in WIRE_EVENTS);
 

@@ -10,9 +10,9 @@ import type { CeleryEvent } from '../../src/celery/event.ts';
 import { EVENT_TYPES } from '../../src/celery/event-types.ts';
 import { NUMERIC_FIELDS, type NumericField } from '../../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
+import { SEED } from '../seed.ts';
 import { message, WIRE_EVENTS } from './wire.ts';
 
-const SEED = 20_261_121;
 /** Occurs in payloads only: to find it elsewhere means that a payload leaked. */
 const SECRET = 'pa55word';
 
@@ -56,6 +56,7 @@ function assertBounded(value: unknown): void {
 const READ_FROM: Readonly<Record<string, readonly [field: NumericField, perUnit: number, untold?: number]>> =
   {
     timestampMs: ['timestamp', 1000],
+    implausibleMs: ['timestamp', 1000],
     pid: ['pid', 1, 0],
     clock: ['clock', 1, -1],
     retries: ['retries', 1, 0],
@@ -219,7 +220,7 @@ const numbers = fc.oneof(
 
 /** The fields that hold one number, and in which events each is. */
 const SCALARS = Object.entries(READ_FROM).filter(
-  ([key]) => !['timestampMs', 'etaMs', 'expiresMs', 'loadavg'].includes(key),
+  ([key]) => !['timestampMs', 'implausibleMs', 'etaMs', 'expiresMs', 'loadavg'].includes(key),
 );
 
 test('any number in any numeric field is used if plausible, else noted', () => {

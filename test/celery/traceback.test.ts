@@ -6,9 +6,9 @@ import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { failureOf } from '../../src/celery/error-type.ts';
 import { asciiJson } from '../ascii-json.ts';
+import { SEED } from '../seed.ts';
 import { message, WIRE_EVENTS } from './wire.ts';
 
-const SEED = 20261123;
 const WRAPPED = 'ExceptionWithTraceback()';
 const HEADER = 'Traceback (most recent call last):\n';
 const DURING = '\nDuring handling of the above exception, another exception occurred:\n\n';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { largestOfSmallest } from '../../src/cluster/smallest.ts';
+import { SEED } from '../seed.ts';
 import { againstMedians } from './against-medians.ts';
 import { atOnce } from './at-once.ts';
 
-const SEED = 20_261_122;
 /** Time of this thread, which some machines report in steps of 4 ms. */
 const STEP_CPU_MS_MAX = 12;
 

@@ -7,11 +7,11 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
+import { SEED } from '../seed.ts';
 import { line, received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
 import { findOut, randomStory, type Variation } from './random-stories.ts';
 import { progress } from './stories.ts';
 
-const SEED = 20_261_122;
 const BEAT_MS = 2_000;
 
 const processes = fc.record({
@@ -160,18 +160,21 @@ function disagreements(isHeldUp: boolean, variation?: Variation): number {
   }).length;
 }
 
-/** How many of a thousand stories may be wrong, and how many if all events of a minute arrive at once as well. */
+/**
+ * How many of a thousand stories may be wrong, and how many if all events of a minute arrive at once as well: three
+ * standard deviations above the mean of twelve thousand stories each, so that any seed passes.
+ */
 const VARIATIONS: Readonly<Record<string, readonly [Variation, inTime: number, heldUp: number]>> = {
-  'at any moment': [{}, 1, 7],
-  'at any moment, and it is ours': [{ setsOurs: true }, 1, 9],
-  'at restarts': [{ setsAtRestarts: true }, 2, 15],
-  'at any moment, with other pids and the pool solo': [{ isSolo: true }, 0, 0],
+  'at any moment': [{}, 7, 18],
+  'at any moment, and it is ours': [{ setsOurs: true }, 6, 17],
+  'at restarts': [{ setsAtRestarts: true }, 9, 28],
+  'at any moment, with other pids and the pool solo': [{ isSolo: true }, 2, 3],
   'at any moment, and it is ours, with other pids and the pool solo': [
     { isSolo: true, setsOurs: true },
-    0,
-    0,
+    3,
+    4,
   ],
-  'at restarts, with other pids and the pool solo': [{ isSolo: true, setsAtRestarts: true }, 0, 1],
+  'at restarts, with other pids and the pool solo': [{ isSolo: true, setsAtRestarts: true }, 1, 5],
 };
 for (const [when, [variation, ...bounds]] of Object.entries(VARIATIONS)) {
   test(`restarts are found if the clock is set ${when}, with tasks redelivered and worker-online events missing`, () => {
@@ -196,12 +199,12 @@ test('nothing that was missed makes a true loss be taken back', () => {
   }
 });
 
-test('no more than one in a hundred stories with missed events has a false loss', () => {
+test('no more than one in fifty stories with missed events has a false loss', () => {
   const stories = fc.sample(randomStory('gap'), { numRuns: 1_000, seed: SEED }).filter((story) => {
     const { found, truth } = findOut(story);
     return found.lost.some((task) => !truth.lost.includes(task));
   });
-  assert.ok(stories.length <= 10, `${stories.length} stories`);
+  assert.ok(stories.length <= 20, `${stories.length} stories`);
 });
 
 test('whatever the broker drops while the connection goes on, each end that arrives is counted, and refutes a loss', () => {
@@ -212,5 +215,5 @@ test('whatever the broker drops while the connection goes on, each end that arri
     assert.equal(found.succeeded, ended.length);
     if (unrefuted.length > 0) wrong += 1;
   }
-  assert.ok(wrong <= 3, `${wrong} stories of at most 3`);
+  assert.ok(wrong <= 4, `${wrong} stories of at most 4`);
 });

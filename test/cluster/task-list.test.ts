@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import type { Steps } from '../../src/cluster/steps.ts';
 import { Task } from '../../src/cluster/task.ts';
 import { TaskList } from '../../src/cluster/task-list.ts';
+import { SEED } from '../seed.ts';
 
-const SEED = 20_261_122;
 const TASKS = 6;
 
 interface Walk {

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import type { ClusterView } from '../../src/cluster/observation.ts';
 import type { Steps } from '../../src/cluster/steps.ts';
+import { SEED } from '../seed.ts';
 import {
   failed,
   received,
@@ -19,7 +20,6 @@ import {
   watch,
 } from './events.ts';
 
-const SEED = 20_261_122;
 const DAY_MS = 24 * 3_600_000;
 
 type Action = (on: Watched, nowMs: number) => void;

@@ -5,12 +5,12 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { readDeliveries } from '../../../src/broker/amqp/deliveries.ts';
 import { decode } from '../../../src/celery/decode.ts';
+import { SEED } from '../../seed.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
 import { bodyFrames, content, contentHeader, field, frame, tagged } from './frames.ts';
 import { deliver, startScriptedBroker } from './scripted-broker.ts';
 
-const SEED = 20_261_122;
 const [CHANNEL, OTHER] = [1, 2];
 const BYTES_MAX = 100_000;
 const NO_HEADERS = Buffer.alloc(0);

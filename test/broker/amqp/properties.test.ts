@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { frameReader } from '../../../src/broker/amqp/frames.ts';
 import type { RawMessage } from '../../../src/broker/broker.ts';
+import { SEED } from '../../seed.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
 import {
@@ -23,7 +24,6 @@ import {
 } from './frames.ts';
 import { startScriptedBroker } from './scripted-broker.ts';
 
-const SEED = 20_261_122;
 const CHANNEL = 1;
 const HONEST = content(CHANNEL, field('hostname', sized('S', Buffer.from('w1@shop'))), Buffer.from('{}'));
 
