@@ -48,12 +48,21 @@ export class Arrivals {
   #highestClock: number;
   /** The place from which on the clock is clearly lower than before; undefined if there is none. */
   fallenAt: number | undefined;
+  /** When that event was seen, in listened time, ms. */
+  #fellMs = 0;
   /** When the highest one was sent, by the system clock, epoch ms. */
   #highestMs: number;
   /** Starts from there on. */
   startsSinceFall = 0;
 
-  constructor({ place, clock, reportedMs }: Pick<FirstEvent, 'place' | 'clock' | 'reportedMs'>) {
+  readonly #windowMs: number;
+
+  /** @param windowMs how much later than an event an earlier one may arrive */
+  constructor(
+    { place, clock, reportedMs }: Pick<FirstEvent, 'place' | 'clock' | 'reportedMs'>,
+    windowMs: number,
+  ) {
+    this.#windowMs = windowMs;
     this.first = this.last = place;
     this.#highestMs = reportedMs;
     this.firstClock = this.#highestClock = clock;
@@ -62,19 +71,23 @@ export class Arrivals {
   /**
    * An event has arrived. No process uses a logical clock twice (Celery: events/dispatcher.py).
    * @param isSoon all events before it may have overtaken it, if it was sent before them
+   * @param seenMs when it was seen, in listened time, ms
    */
-  add(clock: number, timestampMs: number, isSoon: boolean): void {
+  add(clock: number, timestampMs: number, isSoon: boolean, seenMs: number): void {
     this.last += 1;
     if (clock > this.#highestClock) {
       this.#highestClock = clock;
       this.#highestMs = timestampMs;
-      if (this.fallenAt === undefined) return;
+      // A young process soon has a higher clock than a young one before it, and its `worker-online` may still be on its way.
+      if (this.fallenAt === undefined || seenMs - this.#fellMs <= this.#windowMs) return;
       this.fallenAt = undefined;
       this.startsSinceFall = 0;
     } else if (clock >= 0) {
       const laterMs = timestampMs - this.#highestMs;
       const isBack = isFarBefore(clock, this.#highestClock) && (!isSoon || laterMs > 0);
-      if (isBack || laterMs > STAMP_MS) this.fallenAt ??= this.last;
+      if (this.fallenAt !== undefined || !(isBack || laterMs > STAMP_MS)) return;
+      this.fallenAt = this.last;
+      this.#fellMs = seenMs;
     }
   }
 

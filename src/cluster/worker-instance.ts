@@ -83,7 +83,7 @@ export class WorkerInstance {
     this.#context = context;
     this.#tally = new StartTally(context.windowMs);
     this.firstSeenMs = this.lastSeenMs = first.seenMs;
-    this.arrivals = new Arrivals(first);
+    this.arrivals = new Arrivals(first, context.windowMs);
     this.firstReportedMs = first.reportedMs;
     this.lastSession = first.session;
   }
@@ -117,7 +117,8 @@ export class WorkerInstance {
   /** An event of it has arrived. */
   seen(event: EventBase, seenMs: number, session: number): void {
     const { clock, timestampMs, implausibleMs = timestampMs } = event;
-    this.arrivals.add(clock, implausibleMs, seenMs - this.firstSeenMs <= this.#context.windowMs);
+    const isSoon = seenMs - this.firstSeenMs <= this.#context.windowMs;
+    this.arrivals.add(clock, implausibleMs, isSoon, seenMs);
     this.#noteAlive(seenMs, session);
   }
 
