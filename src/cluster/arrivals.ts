@@ -48,21 +48,18 @@ export class Arrivals {
   #highestClock: number;
   /** The place from which on the clock is clearly lower than before; undefined if there is none. */
   fallenAt: number | undefined;
-  /** When that event was seen, in listened time, ms. */
-  #fellMs = 0;
   /** When the highest one was sent, by the system clock, epoch ms. */
   #highestMs: number;
   /** Starts from there on. */
   startsSinceFall = 0;
-
   readonly #windowMs: number;
+  /** Until then, events that were sent before the first one, or before the fall, may arrive; in listened time. */
+  #soonUntilMs: number;
 
   /** @param windowMs how much later than an event an earlier one may arrive */
-  constructor(
-    { place, clock, reportedMs }: Pick<FirstEvent, 'place' | 'clock' | 'reportedMs'>,
-    windowMs: number,
-  ) {
+  constructor({ seenMs, place, clock, reportedMs }: FirstEvent, windowMs: number) {
     this.#windowMs = windowMs;
+    this.#soonUntilMs = seenMs + windowMs;
     this.first = this.last = place;
     this.#highestMs = reportedMs;
     this.firstClock = this.#highestClock = clock;
@@ -70,16 +67,16 @@ export class Arrivals {
 
   /**
    * An event has arrived. No process uses a logical clock twice (Celery: events/dispatcher.py).
-   * @param isSoon all events before it may have overtaken it, if it was sent before them
    * @param seenMs when it was seen, in listened time, ms
    */
-  add(clock: number, timestampMs: number, isSoon: boolean, seenMs: number): void {
+  add(clock: number, timestampMs: number, seenMs: number): void {
     this.last += 1;
+    const isSoon = seenMs <= this.#soonUntilMs;
     if (clock > this.#highestClock) {
       this.#highestClock = clock;
       this.#highestMs = timestampMs;
-      // A young process soon has a higher clock than a young one before it, and its `worker-online` may still be on its way.
-      if (this.fallenAt === undefined || seenMs - this.#fellMs <= this.#windowMs) return;
+      // A process may soon have a higher clock than a young one before it, while its `worker-online` is on its way.
+      if (this.fallenAt === undefined || isSoon) return;
       this.fallenAt = undefined;
       this.startsSinceFall = 0;
     } else if (clock >= 0) {
@@ -87,7 +84,7 @@ export class Arrivals {
       const isBack = isFarBefore(clock, this.#highestClock) && (!isSoon || laterMs > 0);
       if (this.fallenAt !== undefined || !(isBack || laterMs > STAMP_MS)) return;
       this.fallenAt = this.last;
-      this.#fellMs = seenMs;
+      this.#soonUntilMs = seenMs + this.#windowMs;
     }
   }
 

@@ -117,8 +117,7 @@ export class WorkerInstance {
   /** An event of it has arrived. */
   seen(event: EventBase, seenMs: number, session: number): void {
     const { clock, timestampMs, implausibleMs = timestampMs } = event;
-    const isSoon = seenMs - this.firstSeenMs <= this.#context.windowMs;
-    this.arrivals.add(clock, implausibleMs, isSoon, seenMs);
+    this.arrivals.add(clock, implausibleMs, seenMs);
     this.#noteAlive(seenMs, session);
   }
 
