@@ -54,7 +54,7 @@ test('a million task names and 100,000 worker names stay within the limit, are e
     CELERY_BROKER_URL: rabbitmq.url,
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '2000',
+    OTEL_METRIC_EXPORT_INTERVAL: '1000',
   };
   const bridge = startBridge(t, env, ['run'], ['--expose-gc', '--import', REPORT_HEAP]);
   await bridge.logged(/connected to/u, 10_000);

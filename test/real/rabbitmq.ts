@@ -142,10 +142,13 @@ class Node implements RabbitMq {
   }
 
   async addVhost(name: string): Promise<string> {
-    // Logins work shortly before other operations do.
-    await this.ctl('await_startup');
-    await this.ctl('add_vhost', name);
-    await this.ctl('set_permissions', '-p', name, 'guest', '.*', '.*', '.*');
+    const [vhost, all, by] = [`<<"${name}">>`, '<<".*">>', '<<"tests">>'];
+    // In one call, since each starts an Erlang of its own. Logins work shortly before other operations do.
+    await this.ctl(
+      'eval',
+      `ok = rabbit:await_startup(60000), ok = rabbit_vhost:add(${vhost}, ${by}),
+      ok = rabbit_auth_backend_internal:set_permissions(<<"guest">>, ${vhost}, ${all}, ${all}, ${all}, ${by}).`,
+    );
     return this.url.replace(/\/\/$/u, `/${name}`);
   }
 
