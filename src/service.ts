@@ -158,10 +158,7 @@ function pollsOf(
       unackedByQueue: choice.metrics.has('celery.queue.unacked'),
       redis: polls.redis,
     }),
-    onReading(reading) {
-      const readUpMs = performance.now();
-      cluster.brokerKnows(reading, () => performance.now() - readUpMs);
-    },
+    onReading: (reading, beganUpMs) => cluster.brokerKnows(reading, () => performance.now() - beganUpMs),
     onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
   };
 }

@@ -20,8 +20,11 @@ export interface PollResult {
 export interface PollOptions {
   readonly intervalMs: number;
   readonly question: () => PollQuestion;
-  /** Called after each poll, and with undefined when the reading is no longer known. */
-  readonly onReading: (reading: BrokerReading | undefined) => void;
+  /**
+   * Called after each poll, and with undefined when the reading is no longer known.
+   * @param beganUpMs when the poll began, monotonic: what it read is not older
+   */
+  readonly onReading: (reading: BrokerReading | undefined, beganUpMs: number) => void;
   readonly onResult: (result: PollResult) => void;
   /** In [0, 1): spreads the polls of several services over the interval. */
   readonly random: () => number;
@@ -33,7 +36,7 @@ export function startPolling(session: Session, options: PollOptions): () => void
   if (session.poll !== undefined) void pollUntil(session.poll.bind(session), options, ending.signal);
   return () => {
     ending.abort();
-    options.onReading(undefined);
+    options.onReading(undefined, performance.now());
   };
 }
 
@@ -58,9 +61,10 @@ async function pollOnce(
   ending: AbortSignal,
 ): Promise<void> {
   const giveUp = new AbortController();
+  const beganUpMs = performance.now();
   const fail = (reason: string): void => {
     if (ending.aborted) return;
-    onReading(undefined);
+    onReading(undefined, beganUpMs);
     onResult({ outcome: 'failure', reason });
   };
   const deadline = setInterval(() => {
@@ -70,7 +74,7 @@ async function pollOnce(
   try {
     const reading = await poll(question(), AbortSignal.any([ending, giveUp.signal]));
     if (ending.aborted || giveUp.signal.aborted) return;
-    onReading(reading);
+    onReading(reading, beganUpMs);
     const reason = reading.incomplete.join('; ');
     onResult({ outcome: reason === '' ? 'success' : 'partial', reason });
   } catch (error) {

@@ -6,11 +6,14 @@
 /** The most queues in one poll. */
 export const QUEUES_PER_POLL_MAX = 1000;
 
+/** As for names in events. */
+const NAME_CHARS_MAX = 255;
+
 /** Of events, and of remote control and its replies. */
 const OWN_QUEUE = /^celeryev(?:\.|$)|\.pidbox$/u;
 
 export function isTaskQueue(name: string): boolean {
-  return name !== '' && !OWN_QUEUE.test(name);
+  return name !== '' && name.length <= NAME_CHARS_MAX && !OWN_QUEUE.test(name);
 }
 
 /** Each once, the first ones first, and a sentence if there are too many. */

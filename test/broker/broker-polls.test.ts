@@ -72,6 +72,22 @@ test('a session is polled at its interval, the first time at a random time withi
   assert.deepEqual(results(scripted), ['success', 'success', 'success', 'success']);
 });
 
+test('a reading has the time at which its poll began', async (t) => {
+  const ageMs: number[] = [];
+  const poll: Poll = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    return READING;
+  };
+  const polls = (scripted: () => Scripted) => ({
+    ...pollsWith([], scripted),
+    onReading: (_: BrokerReading | undefined, beganUpMs: number) =>
+      void ageMs.push(performance.now() - beganUpMs),
+  });
+  const scripted: Scripted = listenScripted(t, [polled(poll)], { polls: polls(() => scripted) });
+  await scripted.pass(9000);
+  assert.deepEqual(ageMs, [3000]);
+});
+
 test('a slow poll never overlaps with the next one', async (t) => {
   let [running, most, polls] = [0, 0, 0];
   const poll: Poll = async (_, signal) => {

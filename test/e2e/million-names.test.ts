@@ -16,8 +16,8 @@ import { receivedTotals } from './received-totals.ts';
 const WORKERS = 100_000;
 const LIMIT = 2000;
 const TASKS_A_MESSAGE = 32;
-/** The most lists in the broker’s queue; beyond its limit it would drop some. */
-const MESSAGES_AHEAD = 200;
+/** The most tasks in the broker’s queue, 30 MB; beyond its limit it would drop some. */
+const TASKS_AHEAD = 40_000;
 const HEAP_GROWTH_MAX = 1.1;
 /**
  * The heap is measured when all events of a part are counted. Caches of series are cleared at every 30,000 names, so the
@@ -94,7 +94,7 @@ async function publishAll(url: string, from: number, to: number, counted: () => 
     channel.publish('celeryev', 'task.multi', body, { contentType: 'application/json' });
     if ((first / TASKS_A_MESSAGE) % 20 !== 19) continue;
     await channel.waitForConfirms();
-    while (first - counted() > 20 * MESSAGES_AHEAD * TASKS_A_MESSAGE) await delay(20);
+    while (first - counted() > TASKS_AHEAD) await delay(20);
   }
   await channel.waitForConfirms();
   await connection.close();

@@ -24,18 +24,11 @@ const CLIENT_PROPERTIES = {
   information: undefined,
 };
 
-/**
- * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal.
- * @param bodyBytesMax larger bodies are dropped
- * @param observer follows what arrives from the broker
- * @param onDelivery gets what is delivered to the consumer with our tag; amqplib does not see it
- */
-export async function openConnection(
+/** TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal. */
+export async function connectTo(
   url: AmqpUrl,
-  { heartbeatS, bodyBytesMax }: { readonly heartbeatS: number; readonly bodyBytesMax: number },
+  heartbeatS: number,
   signal: AbortSignal,
-  observer: ReadingObserver,
-  onDelivery: DeliveryOptions['onDelivery'],
 ): Promise<ChannelModel> {
   const socketOptions = {
     ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),
@@ -45,7 +38,7 @@ export async function openConnection(
     keepAliveDelay: KEEP_ALIVE_DELAY_MS,
     clientProperties: CLIENT_PROPERTIES,
   };
-  const model = await connect(
+  return await connect(
     {
       protocol: url.scheme,
       hostname: url.host,
@@ -58,6 +51,22 @@ export async function openConnection(
     },
     socketOptions,
   );
+}
+
+/**
+ * A connection that events arrive on. Rejects as `connectTo` does.
+ * @param bodyBytesMax larger bodies are dropped
+ * @param observer follows what arrives from the broker
+ * @param onDelivery gets what is delivered to the consumer with our tag; amqplib does not see it
+ */
+export async function openConnection(
+  url: AmqpUrl,
+  { heartbeatS, bodyBytesMax }: { readonly heartbeatS: number; readonly bodyBytesMax: number },
+  signal: AbortSignal,
+  observer: ReadingObserver,
+  onDelivery: DeliveryOptions['onDelivery'],
+): Promise<ChannelModel> {
+  const model = await connectTo(url, heartbeatS, signal);
   // Its types do not say so, but this is what amqplib reads the frames from.
   const { connection } = model;
   if (!('stream' in connection && connection.stream instanceof Readable)) {

@@ -1,124 +1,208 @@
 /**
- * Asks RabbitMQ for the lengths of queues by passive declarations, which need no permissions, on channels that are thrown
- * away. It creates nothing, consumes nothing, and asks for no queue of events or remote control.
+ * Asks RabbitMQ for the lengths of queues by passive declarations, which need no permissions, over a connection of its own:
+ * in an alarm those that publish get no answers, and an error must not end the events. It creates nothing, consumes
+ * nothing, and asks for no queue of events or remote control.
  */
 import type { Channel, ChannelModel } from 'amqplib';
 import type { BrokerReading, PollQuestion, QueueDepth } from '../broker-reading.ts';
+import { pause } from '../pause.ts';
 import { queuesToPoll } from '../queue-names.ts';
+import { closeConnection } from './connection.ts';
 import { replyCode } from './failure.ts';
 
-/** Each has a channel, on which one question waits for its answer: more are faster on a slow network. */
-const LANES = 4;
+/** A lane is a channel, on which one question waits for its answer: with more, a poll is faster on a slow network. */
+const LANES_MAX = 16;
+const QUEUES_PER_LANE = 25;
+/** The process of a queue may be dead, or busy with a very long backlog. */
+const ANSWER_MS_MAX = 1500;
 const NAME_BYTES_MAX = 255;
 /** RabbitMQ logs an error for each queue that is missing, so they are asked for ever less often. */
 const MISSING_FOR_MS_MIN = 5000;
 const MISSING_FOR_MS_MAX = 3_600_000;
-/** In one poll; who names queues that do not exist could fill the log of RabbitMQ. */
+/** About so many in one poll; who names queues that do not exist could fill the log of RabbitMQ. */
 const MISSING_PER_POLL_MAX = 20;
-/** Missing queues that are remembered. */
+/** A queue that does not answer takes as long as so many that are missing. */
+const SILENT_IS_MISSING = 4;
+/** Queues that are remembered as missing or silent. */
 const MISSING_MAX = 10_000;
 /** The queues of native delayed delivery (kombu: transport/native_delayed_delivery.py). */
 const DELAY_LEVELS = 28;
 const DELAYED = Array.from({ length: DELAY_LEVELS }, (_, level) => `celery_delayed_${level}`);
 const [LOWEST_DELAYED = ''] = DELAYED;
 
-interface Missing {
-  untilMs: number;
-  forMs: number;
+/** A queue that is not asked for, and for how long. */
+interface Left {
+  readonly untilMs: number;
+  readonly forMs: number;
+  /** It exists, but did not answer. */
+  readonly isSilent: boolean;
 }
 
 type Found = Pick<QueueDepth, 'length'> & { readonly consumers: number };
 
 /** The polls of one session. */
 export class QueuePoll {
-  readonly #model: ChannelModel;
+  readonly #open: (signal: AbortSignal) => Promise<ChannelModel>;
   readonly #eventQueuePrefix: string;
-  readonly #missing = new Map<string, Missing>();
+  readonly #left = new Map<string, Left>();
   /** Found in the last poll. */
   #present: ReadonlySet<string> = new Set();
+  #model: ChannelModel | undefined;
+  /** Aborted to destroy the socket. */
+  #socket = new AbortController();
 
-  constructor(model: ChannelModel, eventQueuePrefix: string) {
-    this.#model = model;
+  /** @param open connects; aborting the signal destroys the socket */
+  constructor(open: (signal: AbortSignal) => Promise<ChannelModel>, eventQueuePrefix: string) {
+    this.#open = open;
     this.#eventQueuePrefix = eventQueuePrefix;
   }
 
-  /** @throws if the connection breaks, or the signal aborts */
+  /** @throws if the broker cannot be asked, or the signal aborts */
   async read({ queues }: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
+    const giveUp = (): void => void this.end();
+    signal.addEventListener('abort', giveUp);
+    try {
+      signal.throwIfAborted();
+      return await this.#ask(await this.#connected(), queues, signal);
+    } catch (error) {
+      giveUp();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** Closes the connection; the next poll opens another one. Never rejects. */
+  async end(): Promise<void> {
+    const [model, socket] = [this.#model, this.#socket];
+    [this.#model, this.#socket] = [undefined, new AbortController()];
+    if (model !== undefined) await closeConnection(model);
+    socket.abort();
+  }
+
+  async #connected(): Promise<ChannelModel> {
+    if (this.#model !== undefined) return this.#model;
+    const socket = this.#socket;
+    const model = await this.#open(socket.signal);
+    // An error also rejects the question, where it is handled.
+    model.on('error', () => undefined);
+    model.on('close', () => {
+      if (this.#model === model) this.#model = undefined;
+    });
+    // It was given up meanwhile.
+    socket.signal.throwIfAborted();
+    this.#model = model;
+    return model;
+  }
+
+  async #ask(model: ChannelModel, queues: readonly string[], signal: AbortSignal): Promise<BrokerReading> {
     const events = `${this.#eventQueuePrefix}.`;
     const { queues: names, incomplete } = queuesToPoll(
       queues.filter((name) => !(name.startsWith(events) || DELAYED.includes(name))),
     );
-    const isDelaying = (await this.#lengths([LOWEST_DELAYED], signal)).size > 0;
-    const found = await this.#lengths(isDelaying ? [...DELAYED, ...names] : names, signal);
+    const isDelaying = (await this.#lengths(model, [LOWEST_DELAYED], signal)).size > 0;
+    const asked = isDelaying ? [...DELAYED, ...names] : names;
+    const found = await this.#lengths(model, asked, signal);
     this.#present = new Set(found.keys());
+    const unknown = asked.filter(
+      (name) => !(found.has(name) || this.#left.has(name) || isTooLong(name)),
+    ).length;
+    const silent = asked.filter((name) => this.#left.get(name)?.isSilent).length;
     const delayed = DELAYED.reduce((sum, name) => sum + (found.get(name)?.length ?? 0), 0);
     for (const name of DELAYED) found.delete(name);
     return {
       queues: Array.from(found, ([queue, depth]) => ({ queue, ...depth })),
       ...(isDelaying ? { delayed } : {}),
-      incomplete,
+      incomplete: [
+        ...incomplete,
+        ...(unknown > 0 ? [`${unknown} queues will be asked for later: too many others do not exist`] : []),
+        ...(silent > 0 ? [`${silent} queues do not answer`] : []),
+      ],
     };
   }
 
-  async #lengths(names: readonly string[], signal: AbortSignal): Promise<Map<string, Found>> {
+  /** Those that exist. */
+  async #lengths(
+    model: ChannelModel,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Map<string, Found>> {
     const nowMs = performance.now();
-    const due = names.filter(
-      (name) => Buffer.byteLength(name) <= NAME_BYTES_MAX && nowMs >= (this.#missing.get(name)?.untilMs ?? 0),
-    );
-    const { present = [], others = [] } = Object.groupBy(due, (name) =>
-      this.#present.has(name) ? 'present' : 'others',
-    );
-    const left = [...present, ...others].values();
+    const due = names.filter((name) => !isTooLong(name) && nowMs >= (this.#left.get(name)?.untilMs ?? 0));
+    const {
+      present = [],
+      unknown = [],
+      absent = [],
+    } = Object.groupBy(due, (name) => {
+      if (this.#present.has(name)) return 'present';
+      return this.#left.has(name) ? 'absent' : 'unknown';
+    });
+    const left = [...present, ...unknown, ...absent].values();
     const found = new Map<string, Found>();
     let misses = 0;
     const lane = async (): Promise<void> => {
       let channel: Channel | undefined;
-      try {
-        for (const name of left) {
-          signal.throwIfAborted();
-          if (misses >= MISSING_PER_POLL_MAX) break;
-          channel ??= await this.#openChannel();
-          const depth = await this.#depth(channel, name, nowMs);
-          if (depth !== undefined) found.set(name, depth);
-          else {
-            misses += 1;
-            channel = undefined;
-          }
+      for (const name of left) {
+        if (misses >= MISSING_PER_POLL_MAX) break;
+        channel ??= await openChannel(model);
+        const depth = await depthOf(channel, name, signal);
+        if (typeof depth === 'object') {
+          found.set(name, depth);
+          this.#left.delete(name);
+          continue;
         }
-      } finally {
-        // It rejects if the connection has closed it.
-        await channel?.close().catch(() => undefined);
+        // The broker closes it once it has answered.
+        if (depth === 'silent') channel.close().catch(() => undefined);
+        channel = undefined;
+        misses += depth === 'silent' ? SILENT_IS_MISSING : 1;
+        this.#leave(name, nowMs, depth === 'silent');
       }
+      // It rejects if the connection has closed it.
+      await channel?.close().catch(() => undefined);
     };
-    await Promise.all(Array.from({ length: Math.min(LANES, due.length) }, lane));
+    const lanes = Math.min(LANES_MAX, Math.ceil(due.length / QUEUES_PER_LANE));
+    await Promise.all(Array.from({ length: lanes }, lane));
     return found;
   }
 
-  /** Undefined if there is none, or it is exclusive to another connection: the error has closed the channel. */
-  async #depth(channel: Channel, name: string, nowMs: number): Promise<Found | undefined> {
-    try {
-      const { messageCount: length, consumerCount: consumers } = await channel.checkQueue(name);
-      this.#missing.delete(name);
-      return { length, consumers };
-    } catch (error) {
-      // Without a code, it is not about this queue.
-      if (replyCode(error) === undefined) throw error;
-      this.#noteMissing(name, nowMs);
-      return undefined;
-    }
-  }
-
-  async #openChannel(): Promise<Channel> {
-    const channel = await this.#model.createChannel();
-    // An error also rejects the question, where it is handled.
-    channel.on('error', () => undefined);
-    return channel;
-  }
-
-  #noteMissing(name: string, nowMs: number): void {
-    const before = this.#missing.get(name)?.forMs ?? MISSING_FOR_MS_MIN / 2;
+  #leave(name: string, nowMs: number, isSilent: boolean): void {
+    const before = this.#left.get(name)?.forMs ?? MISSING_FOR_MS_MIN / 2;
     const forMs = Math.min(2 * before, MISSING_FOR_MS_MAX);
-    if (this.#missing.size >= MISSING_MAX) this.#missing.clear();
-    this.#missing.set(name, { untilMs: nowMs + forMs, forMs });
+    if (this.#left.size >= MISSING_MAX) this.#left.clear();
+    this.#left.set(name, { untilMs: nowMs + forMs, forMs, isSilent });
+  }
+}
+
+function isTooLong(name: string): boolean {
+  return Buffer.byteLength(name) > NAME_BYTES_MAX;
+}
+
+async function openChannel(model: ChannelModel): Promise<Channel> {
+  const channel = await model.createChannel();
+  // An error also rejects the question, where it is handled.
+  channel.on('error', () => undefined);
+  return channel;
+}
+
+/** `missing`: there is none, or it is exclusive to another connection, and the error has closed the channel. */
+async function depthOf(
+  channel: Channel,
+  name: string,
+  signal: AbortSignal,
+): Promise<Found | 'missing' | 'silent'> {
+  const answered = new AbortController();
+  const silence = pause(ANSWER_MS_MAX, AbortSignal.any([signal, answered.signal])).then(
+    () => 'silent' as const,
+  );
+  try {
+    const reply = await Promise.race([channel.checkQueue(name), silence]);
+    signal.throwIfAborted();
+    return reply === 'silent' ? reply : { length: reply.messageCount, consumers: reply.consumerCount };
+  } catch (error) {
+    // Without a code, it is not about this queue.
+    if (replyCode(error) === undefined) throw error;
+    return 'missing';
+  } finally {
+    answered.abort();
   }
 }

@@ -18,7 +18,7 @@ import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import type { ListeningClock } from '../listening-clock.ts';
 import { isListening } from '../server/probe.ts';
 import { SessionCourse } from '../session-course.ts';
-import { closeConnection, openConnection } from './connection.ts';
+import { closeConnection, connectTo, openConnection } from './connection.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
 import { QueuePoll } from './queue-poll.ts';
@@ -51,7 +51,7 @@ class AmqpSession implements Session {
   readonly #socket = new AbortController();
   readonly #course: SessionCourse;
   #model: ChannelModel | undefined;
-  #poll: QueuePoll | undefined;
+  readonly #poll: QueuePoll;
   #awaitsProof = false;
   /** Then only messages prove that workers can be heard; otherwise, whatever arrives does. */
   #mayPublish = true;
@@ -73,6 +73,10 @@ class AmqpSession implements Session {
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
+    this.#poll = new QueuePoll(
+      (signal) => connectTo(url, settings.heartbeatS, signal),
+      settings.eventQueuePrefix,
+    );
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
       failureOf: (error) => openingFailure(error, url),
@@ -91,9 +95,8 @@ class AmqpSession implements Session {
     return this.#course.ended;
   }
 
-  async poll(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
-    if (this.#poll === undefined) throw new Error('the session is not open');
-    return await this.#poll.read(question, signal);
+  poll(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
+    return this.#poll.read(question, signal);
   }
 
   /** Connects, then subscribes, each within the connect timeout. */
@@ -107,7 +110,6 @@ class AmqpSession implements Session {
     const { broken } = this.#course;
     const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
     this.#model = model;
-    this.#poll = new QueuePoll(model, this.#settings.eventQueuePrefix);
     model.on('error', broken);
     model.on('close', (error) => broken(error ?? new Error('the connection was closed')));
     if (this.#course.isOver) return;
@@ -180,7 +182,9 @@ class AmqpSession implements Session {
 
   async #close(): Promise<void> {
     this.#early = undefined;
+    const polls = this.#poll.end();
     if (this.#model !== undefined) await closeConnection(this.#model);
     this.#socket.abort();
+    await polls;
   }
 }

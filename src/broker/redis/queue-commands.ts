@@ -8,11 +8,14 @@ import { isTaskQueue } from '../queue-names.ts';
 /** A command, as a method of ioredis, and its arguments. */
 export type Command =
   | readonly ['llen' | 'hlen' | 'smembers', key: string]
+  | readonly ['sscan', key: string, cursor: '0', 'COUNT', count: string]
   | readonly ['zrange', key: string, from: '0', to: string, 'WITHSCORES']
   | readonly ['scan', cursor: string, 'MATCH', pattern: string, 'COUNT', count: string];
 
 export interface Binding {
+  /** With wildcards if it is of a topic exchange. */
   readonly routingKey: string;
+  readonly isTopic: boolean;
   readonly queue: string;
 }
 
@@ -28,6 +31,8 @@ const UNACKED_READ_MAX = 1000;
 /** Keys that a poll looks at for bindings: some ms of the server’s time. */
 const SCANNED = 5000;
 const BINDINGS = '_kombu.binding.';
+/** Bindings of an exchange; about so many, as Redis decides how many fit in an answer. */
+const BINDINGS_READ_MAX = 1000;
 /** A message that has been held for this part of the visibility timeout expires soon. */
 const EXPIRING = 0.8;
 
@@ -44,13 +49,21 @@ export function unackedCommands({ prefix, unackedKey, unackedIndexKey }: PollKey
   ];
 }
 
-/** @param exchanges whose bindings are read; @param cursor of the search for more, undefined: without a search */
+/**
+ * @param exchanges whose bindings are read
+ * @param cursor of the search for more, undefined: without a search
+ * @param inPart reads only so many, which needs the right to `sscan`
+ */
 export function bindingCommands(
   exchanges: readonly string[],
   cursor: string | undefined,
   { prefix }: PollKeys,
+  inPart: boolean,
 ): readonly Command[] {
-  const reads = exchanges.map((exchange): Command => ['smembers', `${prefix}${BINDINGS}${exchange}`]);
+  const reads = exchanges.map((exchange): Command => {
+    const key = `${prefix}${BINDINGS}${exchange}`;
+    return inPart ? ['sscan', key, '0', 'COUNT', String(BINDINGS_READ_MAX)] : ['smembers', key];
+  });
   if (cursor === undefined) return reads;
   const pattern = `${prefix.replaceAll(/[\\*?[\]]/gu, '\\$&')}${BINDINGS}*`;
   return [...reads, ['scan', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED)]];
@@ -86,7 +99,9 @@ export function unackedOf(
   if (count === undefined || index === undefined || !('value' in index)) return undefined;
   // Tags and scores in turn: since when each is held, Unix time.
   const scores = textsIn(index.value).filter((_, at) => at % 2 === 1);
-  const agesMs = scores.map((score) => nowMs - 1000 * Number(score)).filter((ageMs) => ageMs > 0);
+  const agesMs = scores
+    .map((score) => nowMs - 1000 * Number(score))
+    .filter((ageMs) => ageMs > 0 && Number.isFinite(ageMs));
   return {
     count,
     oldestAgeS: agesMs.reduce((oldest, ageMs) => Math.max(oldest, ageMs), 0) / 1000,
@@ -95,13 +110,31 @@ export function unackedOf(
   };
 }
 
-/** The bindings of an exchange: `routing key SEP pattern SEP queue`. */
+/** The bindings of an exchange: `routing key SEP pattern SEP queue`; only a topic exchange has patterns. */
 export function bindingsOf(reply: Reply | undefined, { separator }: RedisKeys): readonly Binding[] {
-  if (reply === undefined || !('value' in reply)) return [];
-  return textsIn(reply.value).flatMap((member) => {
-    const [routingKey = '', , queue = '', ...more] = member.split(separator);
-    return isTaskQueue(queue) && more.length === 0 ? [{ routingKey, queue }] : [];
+  return membersIn(reply).flatMap((member) => {
+    const [routingKey = '', pattern = '', queue = '', ...more] = member.split(separator);
+    return isTaskQueue(queue) && more.length === 0 ? [{ routingKey, isTopic: pattern !== '', queue }] : [];
   });
+}
+
+/** Of `smembers`, or of `sscan`, which puts a cursor before them. */
+function membersIn(reply: Reply | undefined): readonly string[] {
+  if (reply === undefined || !('value' in reply) || !Array.isArray(reply.value)) return [];
+  const [, members]: readonly unknown[] = reply.value;
+  return textsIn(Array.isArray(members) ? members : reply.value);
+}
+
+/** Whether an exchange has more bindings than the reply. */
+export function isInPart(reply: Reply): boolean {
+  return (
+    'value' in reply && Array.isArray(reply.value) && Array.isArray(reply.value[1]) && reply.value[0] !== '0'
+  );
+}
+
+/** Whether the user may not send that command. */
+export function isForbidden(reply: Reply): boolean {
+  return 'error' in reply && reply.error.startsWith('NOPERM');
 }
 
 /** The end of an unacknowledged message, JSON `[envelope, exchange, routing key]` (kombu: transport/redis.py, `QoS.append`). */
@@ -127,9 +160,8 @@ function unquoted(json: string): string {
 }
 
 /** The exchanges whose bindings a search found, and where it goes on; `0` if it is at its end. */
-export function searchResult(reply: Reply | undefined, { prefix }: PollKeys) {
-  const [cursor, keys] =
-    reply !== undefined && 'value' in reply && Array.isArray(reply.value) ? reply.value : [];
+export function searchResult(reply: Reply, { prefix }: PollKeys) {
+  const [cursor, keys] = 'value' in reply && Array.isArray(reply.value) ? reply.value : [];
   return {
     cursor: typeof cursor === 'string' ? cursor : undefined,
     exchanges: textsIn(keys)
@@ -138,10 +170,9 @@ export function searchResult(reply: Reply | undefined, { prefix }: PollKeys) {
   };
 }
 
-/** Why commands were refused, except for keys of another kind, which are no queues. */
-export function refusalIn(replies: readonly Reply[]): string | undefined {
-  const errors = replies.flatMap((reply) => ('error' in reply ? [reply.error] : []));
-  return errors.find((error) => !error.startsWith('WRONGTYPE'));
+/** Why a command failed. */
+export function failureIn(replies: readonly Reply[]): string | undefined {
+  return replies.flatMap((reply) => ('error' in reply ? [reply.error] : []))[0];
 }
 
 function numberIn(reply: Reply | undefined): number | undefined {

@@ -15,10 +15,12 @@ import {
   bindingsOf,
   type Command,
   depthsOf,
+  failureIn,
+  isForbidden,
+  isInPart,
   lengthCommands,
   type PollKeys,
   type Reply,
-  refusalIn,
   searchResult,
   unackedCommands,
   unackedOf,
@@ -26,16 +28,18 @@ import {
 import { type Bindings, countUnacked } from './unacked-scan.ts';
 
 /** Exchanges whose bindings are read in a poll. */
-const EXCHANGES_MAX = 200;
+const EXCHANGES_MAX = 1000;
 /** Queues that may have an exchange of the same name: Celery’s default one has. */
 const LIKELY_MAX = 20;
 
 const REMEDY = 'docs/brokers.md has the permissions that the user needs';
 
+type Settings = RedisSettings & { readonly eventExchange: string };
+
 /** The polls of one session. */
 export class QueuePoll {
   readonly #url: RedisUrl;
-  readonly #settings: RedisSettings;
+  readonly #settings: Settings;
   readonly #connectTimeoutMs: number;
   #client: Redis | undefined;
   /** Those that the last poll read. */
@@ -45,8 +49,11 @@ export class QueuePoll {
   #found = new Set<string>();
   /** Undefined: the user may not search. */
   #cursor: string | undefined = '0';
+  /** The user may read bindings in parts. */
+  #inPart = true;
+  #hasMoreExchanges = false;
 
-  constructor(url: RedisUrl, settings: RedisSettings, connectTimeoutMs: number) {
+  constructor(url: RedisUrl, settings: Settings, connectTimeoutMs: number) {
     this.#url = url;
     this.#settings = settings;
     this.#connectTimeoutMs = connectTimeoutMs;
@@ -77,6 +84,9 @@ export class QueuePoll {
     this.end();
     const client = await newClient(this.#url, this.#settings, this.#connectTimeoutMs, signal);
     this.#client = client;
+    // The user may have been given more rights.
+    this.#cursor ??= '0';
+    this.#inPart = true;
     signal.throwIfAborted();
     await connect(client, this.#url);
     if (this.#url.db !== 0) await client.select(this.#url.db);
@@ -88,21 +98,20 @@ export class QueuePoll {
   async #ask(client: Redis, question: PollQuestion): Promise<BrokerReading> {
     const keys: PollKeys = { ...question.redis, prefix: this.#settings.globalKeyprefix };
     const { queues, incomplete } = queuesToPoll([...question.queues, ...this.#bound()]);
-    const exchanges = [...new Set([...queues.slice(0, LIKELY_MAX), ...this.#exchanges, ...this.#found])];
-    const read = exchanges.slice(0, EXCHANGES_MAX);
+    const read = this.#exchangesToRead(queues);
     const ofLengths = lengthCommands(queues, keys);
     const ofUnacked = unackedCommands(keys);
     const replies = await send(client, [
       ...ofLengths,
       ...ofUnacked,
-      ...bindingCommands(read, this.#cursor, keys),
+      ...bindingCommands(read, this.#cursor, keys, this.#inPart),
     ]);
     const lengths = replies.slice(0, ofLengths.length);
     const unacked = replies.slice(ofLengths.length, ofLengths.length + ofUnacked.length);
     const bindings = replies.slice(ofLengths.length + ofUnacked.length);
-    this.#noteBindings(read, bindings, keys);
+    const unbound = this.#noteBindings(read, bindings, keys);
     const held = unackedOf(unacked, keys, Date.now());
-    const refused = refusalIn([...lengths, ...unacked]);
+    const failure = failureIn([...lengths, ...unacked]);
     const counts =
       question.unackedByQueue && held !== undefined ? await this.#byQueue(client, keys, queues) : '';
     return {
@@ -112,7 +121,8 @@ export class QueuePoll {
         : { unacked: typeof counts === 'string' ? held : { ...held, byQueue: [...counts] } }),
       incomplete: [
         ...incomplete,
-        ...(refused === undefined ? [] : [`${refused}; ${REMEDY}`]),
+        ...(failure === undefined ? [] : [`${failure}; ${REMEDY}`]),
+        ...unbound,
         ...(typeof counts === 'string' && counts !== '' ? [counts] : []),
       ],
     };
@@ -131,15 +141,38 @@ export class QueuePoll {
     }
   }
 
-  #noteBindings(exchanges: readonly string[], replies: readonly Reply[], keys: PollKeys): void {
+  #exchangesToRead(queues: readonly string[]): readonly string[] {
+    const all = new Set([...queues.slice(0, LIKELY_MAX), ...this.#exchanges, ...this.#found]);
+    // Its queues are those of event receivers.
+    all.delete(this.#settings.eventExchange);
+    this.#hasMoreExchanges = all.size > EXCHANGES_MAX;
+    return [...all].slice(0, EXCHANGES_MAX);
+  }
+
+  /** @returns which bindings are not known, as sentences */
+  #noteBindings(exchanges: readonly string[], replies: readonly Reply[], keys: PollKeys): readonly string[] {
+    const ofExchanges = replies.slice(0, exchanges.length);
     this.#bindings = new Map(
-      exchanges.map((exchange, index) => [exchange, bindingsOf(replies[index], keys)] as const),
+      exchanges.map((exchange, index) => [exchange, bindingsOf(ofExchanges[index], keys)] as const),
     );
     const search = replies[exchanges.length];
-    if (search === undefined) return;
+    if (search !== undefined) this.#noteSearch(search, keys);
+    const failure = failureIn(ofExchanges);
+    // Then they are read whole from the next poll on.
+    if (this.#inPart && ofExchanges.some(isForbidden)) this.#inPart = false;
+    else if (failure !== undefined) return [`${failure}; ${REMEDY}`];
+    const isCut = this.#hasMoreExchanges || ofExchanges.some(isInPart);
+    return isCut ? ['there are more bindings than are read; name their queues in the option queues'] : [];
+  }
+
+  #noteSearch(search: Reply, keys: PollKeys): void {
+    // After any other failure it goes on with the next poll.
+    if ('error' in search && !isForbidden(search)) return;
     const { cursor, exchanges: found } = searchResult(search, keys);
     this.#cursor = cursor;
-    for (const exchange of found) if (this.#found.size < EXCHANGES_MAX) this.#found.add(exchange);
+    for (const exchange of found) {
+      if (this.#found.size <= EXCHANGES_MAX) this.#found.add(exchange);
+    }
     if (cursor !== '0') return;
     this.#exchanges = this.#found;
     this.#found = new Set();

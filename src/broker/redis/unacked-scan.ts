@@ -5,7 +5,11 @@
 import type { Redis } from 'ioredis';
 import { type Binding, routeOf } from './queue-commands.ts';
 
-const PORTION = 50;
+/** Messages in a portion, and how many characters it should have. */
+const PORTION_MAX = 1000;
+const PORTION_CHARACTERS = 1024 * 1024;
+/** The rest of a poll must not wait for it for ever. */
+const TIME_MS_MAX = 4000;
 const MESSAGES_MAX = 10_000;
 const CHARACTERS_MAX = 64 * 1024 * 1024;
 const UNKNOWN = 'unknown';
@@ -24,9 +28,13 @@ export async function countUnacked(
   bindings: Bindings,
 ): Promise<ReadonlyMap<string, number> | string> {
   const counts = new Map(queues.map((queue) => [queue, 0]));
+  const endMs = performance.now() + TIME_MS_MAX;
   let [cursor, messages, characters] = ['0', 0, 0];
   do {
-    const [next, entries] = await client.hscan(key, cursor, 'COUNT', PORTION);
+    // The first portion says how large they are.
+    const fitting = Math.floor((PORTION_CHARACTERS * messages) / Math.max(1, characters));
+    const count = Math.min(PORTION_MAX, Math.max(1, fitting));
+    const [next, entries] = await client.hscan(key, cursor, 'COUNT', count);
     // Fields and values in turn.
     for (const message of entries.filter((_, index) => index % 2 === 1)) {
       const queue = queueOf(message, bindings);
@@ -37,16 +45,41 @@ export async function countUnacked(
     }
     if (messages > MESSAGES_MAX || characters > CHARACTERS_MAX)
       return 'there are too many unacknowledged messages to count those of each queue';
+    if (performance.now() > endMs) return 'to count the unacknowledged messages of each queue takes too long';
     cursor = next;
   } while (cursor !== '0');
   return counts;
 }
 
+/** The queue that a message came from, unless it may have been more than one. */
 function queueOf(message: string, bindings: Bindings): string {
   const route = routeOf(message);
   if (route === undefined) return UNKNOWN;
   const { exchange, routingKey } = route;
-  const bound = bindings.get(exchange)?.find((binding) => binding.routingKey === routingKey);
   // The default exchange has no bindings: its routing key is the name of the queue.
-  return bound?.queue ?? routingKey;
+  if (exchange === '') return routingKey;
+  const matching = bindings.get(exchange)?.filter((binding) => matches(binding, routingKey)) ?? [];
+  const [bound, ...others] = new Set(matching.map(({ queue }) => queue));
+  return bound === undefined || others.length > 0 ? UNKNOWN : bound;
+}
+
+/** By AMQP’s rules for topics: `*` is one word, `#` any number of them. */
+function matches({ routingKey: wanted, isTopic }: Binding, routingKey: string): boolean {
+  if (!isTopic || wanted === routingKey) return wanted === routingKey;
+  return matchesWords(wanted.split('.'), routingKey.split('.'));
+}
+
+function matchesWords(wanted: readonly string[], words: readonly string[]): boolean {
+  // Whether the words up to each place match what is wanted so far.
+  let reached = [true, ...words.map(() => false)];
+  for (const want of wanted) {
+    const first = want === '#' && reached[0] === true;
+    const after = [first];
+    for (const [at, word] of words.entries()) {
+      const byOne = (want === '*' || want === word) && reached[at] === true;
+      after.push(want === '#' ? after[at] === true || reached[at + 1] === true : byOne);
+    }
+    reached = after;
+  }
+  return reached.at(-1) === true;
 }

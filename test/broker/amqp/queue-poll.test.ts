@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ChannelModel, connect } from 'amqplib';
+import { connectTo } from '../../../src/broker/amqp/connection.ts';
 import { QueuePoll } from '../../../src/broker/amqp/queue-poll.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
+import { addressOf } from '../observed-session.ts';
 import { QUESTION } from '../poll-keys.ts';
 
 let rabbitmq: RabbitMq;
@@ -22,12 +24,18 @@ async function connected(t: TestContext, url: string): Promise<ChannelModel> {
   return model;
 }
 
+function opening(url: string): (socket: AbortSignal) => Promise<ChannelModel> {
+  const address = addressOf(url);
+  if (!('vhost' in address)) throw new Error('no address of RabbitMQ');
+  return (socket) => connectTo(address, 60, socket);
+}
+
 /** Two connections to a virtual host of its own: one polls, one has the queues. */
 async function started(t: TestContext, name: string) {
   const url = await rabbitmq.addVhost(name);
   const [asking, owning] = await Promise.all([connected(t, url), connected(t, url)]);
   const channel = await owning.createChannel();
-  const poll = new QueuePoll(asking, 'celeryev');
+  const poll = new QueuePoll(async () => asking, 'celeryev');
   return {
     ...{ url, asking, channel },
     read: (...queues: readonly string[]) => poll.read({ queues, ...QUESTION }, signal),
@@ -88,7 +96,7 @@ test('of many missing queues few are asked for in a poll, and none at the cost o
   assert.equal((await read('orders')).queues.length, 1);
   const opened = t.mock.method(asking, 'createChannel');
   assert.equal((await read(...missing, 'orders')).queues.length, 1);
-  assert.ok(opened.mock.callCount() <= 25, `${opened.mock.callCount()} channels`);
+  assert.ok(opened.mock.callCount() <= 40, `${opened.mock.callCount()} channels`);
   // The next ones come next.
   await fill('made-up-39', 1);
   assert.deepEqual(
@@ -99,9 +107,9 @@ test('of many missing queues few are asked for in a poll, and none at the cost o
 });
 
 test('a poll that is given up leaves no channel open', async (t) => {
-  const { asking, url } = await started(t, 'given-up');
+  const { url } = await started(t, 'given-up');
   const vhost = decodeURIComponent(new URL(url).pathname.slice(1));
-  const poll = new QueuePoll(asking, 'celeryev');
+  const poll = new QueuePoll(opening(url), 'celeryev');
   for (let round = 0; round < 5; round += 1) {
     const giveUp = new AbortController();
     const reading = poll.read({ queues: ['a', 'b', 'c'], ...QUESTION }, giveUp.signal);
@@ -170,16 +178,85 @@ test('a thousand queues are read in a moment, and permissions are not needed', a
     '^$',
   );
   [user.username, user.password] = ['looker', 'secret'];
-  const poll = new QueuePoll(await connected(t, user.href), 'celeryev');
+  const poll = new QueuePoll(opening(user.href), 'celeryev');
+  t.after(() => poll.end());
   assert.equal((await poll.read({ queues: ['q1'], ...QUESTION }, signal)).queues.length, 1);
 });
 
-test('a poll ends with its connection, and with its signal', async (t) => {
-  const { url } = await started(t, 'ends');
-  const model = await connect(url);
-  model.on('error', () => undefined);
-  const poll = new QueuePoll(model, 'celeryev');
-  await assert.rejects(poll.read({ queues: ['a'], ...QUESTION }, AbortSignal.abort()), /abort/iu);
-  await model.close();
-  await assert.rejects(poll.read({ queues: ['a'], ...QUESTION }, signal));
+test('a poll that fails closes its connection, and the next one opens another', async (t) => {
+  const { url, fill } = await started(t, 'ends');
+  await fill('a', 1);
+  const opened: ChannelModel[] = [];
+  const poll = new QueuePoll(async (socket) => {
+    const model = await opening(url)(socket);
+    opened.push(model);
+    return model;
+  }, 'celeryev');
+  t.after(() => poll.end());
+  const read = (until = signal) => poll.read({ queues: ['a'], ...QUESTION }, until);
+  assert.equal((await read()).queues.length, 1);
+  assert.equal((await read()).queues.length, 1);
+  assert.equal(opened.length, 1, 'one connection for all polls');
+  await assert.rejects(read(AbortSignal.abort()), /abort/iu);
+  assert.equal((await read()).queues.length, 1);
+  await opened.at(-1)?.close();
+  assert.equal((await read()).queues.length, 1);
+  assert.equal(opened.length, 3);
+});
+
+test('a queue that does not answer is told, and takes no other queue with it', async (t) => {
+  const { url, channel, fill } = await started(t, 'silent');
+  for (const name of ['down', 'orders']) await fill(name, 1, { durable: true });
+  const poll = new QueuePoll(opening(url), 'celeryev');
+  t.after(() => poll.end());
+  // Its supervisor gives up after some deaths in a row.
+  const down = 'rabbit_misc:r(<<"silent">>, queue, <<"down">>)';
+  const kill = `{ok, Q} = rabbit_amqqueue:lookup(${down}), exit(amqqueue:get_pid(Q), kill), timer:sleep(100)`;
+  await rabbitmq.ctl('eval', `[begin ${kill} end || _ <- lists:seq(1, 12)].`);
+  const names = () => poll.read({ queues: ['down', 'orders'], ...QUESTION }, signal);
+  for (let round = 0; round < 2; round += 1) {
+    const { queues, incomplete } = await names();
+    assert.deepEqual(
+      [queues.map(({ queue }) => queue), incomplete],
+      [['orders'], ['1 queues do not answer']],
+    );
+  }
+  await channel.deleteQueue('orders');
+});
+
+test('a queue that exists is found behind many that do not, and how many wait is told', async (t) => {
+  const { read, fill } = await started(t, 'behind');
+  await fill('orders', 1);
+  const gone = Array.from({ length: 50 }, (_, index) => `gone-${index}`);
+  const polls = [await read(...gone, 'orders'), await read(...gone, 'orders'), await read(...gone, 'orders')];
+  assert.deepEqual(
+    polls.map(({ queues, incomplete }) => [queues.length, incomplete.length]),
+    [
+      [0, 1],
+      [0, 1],
+      [1, 0],
+    ],
+  );
+  assert.match(polls[0]?.incomplete.join() ?? '', /^[23]\d queues will be asked for later/u);
+});
+
+test('a user who may open few channels loses no events, nor the polls of few queues', async (t) => {
+  const { url, fill } = await started(t, 'few-channels');
+  await fill('orders', 1);
+  await rabbitmq.ctl('add_user', 'few', 'secret');
+  await rabbitmq.ctl('set_permissions', '-p', 'few-channels', 'few', '.*', '.*', '.*');
+  await rabbitmq.ctl('set_user_limits', 'few', '{"max-channels": 5}');
+  const user = new URL(url);
+  [user.username, user.password] = ['few', 'secret'];
+  const listening = await connected(t, user.href);
+  const channel = await listening.createChannel();
+  const poll = new QueuePoll(opening(user.href), 'celeryev');
+  t.after(() => poll.end());
+  const read = (queues: readonly string[]) => poll.read({ queues, ...QUESTION }, signal);
+  assert.equal((await read(['orders'])).queues.length, 1);
+  await assert.rejects(
+    read(Array.from({ length: 300 }, (_, index) => `q${index}`)),
+    /NOT_ALLOWED|closed|ended/u,
+  );
+  assert.equal((await channel.checkQueue('orders')).messageCount, 1);
 });
