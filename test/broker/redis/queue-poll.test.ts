@@ -256,7 +256,8 @@ test('messages of topic exchanges belong to the queue that they match, unless it
     ['shop', 'mails'],
     ['unseen', 'mails'],
   ] as const;
-  for (const [tag, route] of routes.entries()) await client.hset('unacked', `tag-${tag}`, heldBy(route[0], route[1]));
+  for (const [tag, route] of routes.entries())
+    await client.hset('unacked', `tag-${tag}`, heldBy(route[0], route[1]));
   const { read } = pollOf(t, { unackedByQueue: true });
   const names = ['feeds', 'photos', 'orders', 'mails'];
   const first = await read(...names);
