@@ -23,7 +23,7 @@ export interface BridgeProcess {
  * Starts it with these environment variables and PATH only.
  * @param args the command and its flags
  * @param nodeOptions Node’s own options
- * @param main the built command; by default its TypeScript
+ * @param main the built command, or another program with a bridge; by default the command’s TypeScript
  */
 export function startBridge(
   t: TestContext,

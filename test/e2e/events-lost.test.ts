@@ -2,20 +2,23 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { decodeMessage, encodeMessage } from '../../src/broker/recording/format.ts';
 import { isRawFields } from '../../src/celery/fields.ts';
+import { BROKER_NAMES } from '../real/brokers.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
-import { startRedis } from '../real/redis.ts';
 import { type Counts, placeOrders, type ShopReport } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
+import { type ShopCluster, shopClusters } from './shop-clusters.ts';
 
 const ORDERS = 150;
 const TASKS_MIN = 300;
 const WITHHELD = 37;
+
+const clusterOf = shopClusters();
+const flavour = celeryFlavours().reduce((_, newest) => newest);
 
 /** A minute of a real cluster: the delivered events, and Celery’s own report. */
 interface Recorded {
@@ -24,15 +27,10 @@ interface Recorded {
   readonly report: ShopReport;
 }
 
-async function recordCluster(t: TestContext, folder: string): Promise<Recorded> {
-  const flavour = celeryFlavours().at(-1);
-  assert.ok(flavour !== undefined);
-  const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-  t.after(() => Promise.all([rabbitmq.remove(), redis.stop()]));
+async function recordCluster(t: TestContext, cluster: ShopCluster, folder: string): Promise<Recorded> {
   const file = join(folder, 'whole.ndjson');
-  const recorder = startBridge(t, { CELERY_BROKER_URL: rabbitmq.url }, ['record', '--out', file]);
+  const recorder = startBridge(t, { CELERY_BROKER_URL: cluster.broker }, ['record', '--out', file]);
   await recorder.logged(/connected to/u, 10_000);
-  const cluster = { flavour, broker: rabbitmq.url, backend: redis.url };
   const workers = await Promise.all(
     ['w1', 'w2'].map((nodename) => startWorker({ ...cluster, nodename, pool: 'prefork', concurrency: 4 })),
   );
@@ -115,36 +113,43 @@ function endsIn(points: readonly Point[]): Counts {
   return Object.fromEntries(counters.map((counter) => [counter, total(points, `celery.task.${counter}`)]));
 }
 
-test(`${WITHHELD} withheld task-started events are reported as lost, and no others`, {
-  timeout: 120_000,
-}, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-events-lost-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const { header, messages, report } = await recordCluster(t, folder);
-  const starts = startsIn(messages);
-  assert.ok(starts >= TASKS_MIN, `${starts} tasks`);
-  const some = withheld(messages, WITHHELD);
-  assert.equal(startsIn(some), starts - WITHHELD);
+describe('recorded clusters', { concurrency: BROKER_NAMES.length }, () => {
+  for (const broker of BROKER_NAMES) {
+    test(`of a cluster that is recorded on ${broker}, ${WITHHELD} withheld task-started events are reported as lost, and no others`, {
+      timeout: 120_000,
+    }, async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'celery-otel-events-lost-'));
+      t.after(() => rmSync(folder, { recursive: true, force: true }));
+      const { header, messages, report } = await recordCluster(t, await clusterOf(flavour, broker), folder);
+      const starts = startsIn(messages);
+      assert.ok(starts >= TASKS_MIN, `${starts} tasks`);
+      const some = withheld(messages, WITHHELD);
+      assert.equal(startsIn(some), starts - WITHHELD);
 
-  const play = (name: string, lines: readonly string[]) => {
-    const file = join(folder, name);
-    writeFileSync(file, `${[header, ...lines].join('\n')}\n`);
-    return played(t, file);
-  };
-  const [whole, gappy] = await Promise.all([play('as-it-was.ndjson', messages), play('gappy.ndjson', some)]);
+      const play = (name: string, lines: readonly string[]) => {
+        const file = join(folder, name);
+        writeFileSync(file, `${[header, ...lines].join('\n')}\n`);
+        return played(t, file);
+      };
+      const [whole, gappy] = await Promise.all([
+        play('as-it-was.ndjson', messages),
+        play('gappy.ndjson', some),
+      ]);
 
-  assert.equal(total(whole, 'celery.worker.events.lost'), 0);
-  assert.equal(total(gappy, 'celery.worker.events.lost'), WITHHELD);
-  const begun = Object.fromEntries(
-    Object.entries(report.workers).map(([worker, counts]) => [
-      worker,
-      Object.values(counts).reduce((sum, each) => sum + each, 0),
-    ]),
-  );
-  for (const points of [whole, gappy]) {
-    assert.deepEqual(byWorker(points, 'celery.worker.tasks.processed'), begun);
-    assert.deepEqual(endsIn(points), endsIn(whole));
+      assert.equal(total(whole, 'celery.worker.events.lost'), 0);
+      assert.equal(total(gappy, 'celery.worker.events.lost'), WITHHELD);
+      const begun = Object.fromEntries(
+        Object.entries(report.workers).map(([worker, counts]) => [
+          worker,
+          Object.values(counts).reduce((sum, each) => sum + each, 0),
+        ]),
+      );
+      for (const points of [whole, gappy]) {
+        assert.deepEqual(byWorker(points, 'celery.worker.tasks.processed'), begun);
+        assert.deepEqual(endsIn(points), endsIn(whole));
+      }
+      assert.equal(total(whole, 'celery.task.started'), starts);
+      assert.equal(total(gappy, 'celery.task.started'), starts - WITHHELD);
+    });
   }
-  assert.equal(total(whole, 'celery.task.started'), starts);
-  assert.equal(total(gappy, 'celery.task.started'), starts - WITHHELD);
 });

@@ -1,15 +1,16 @@
 /**
- * Real Celery: three applications on one RabbitMQ, two of them in one virtual host with their own names for everything,
- * one in its own virtual host with Celery's defaults. One bridge listens to all, and counts each as if it were alone.
+ * Real Celery: three applications on one broker, two of them in one virtual host or database with their own names for
+ * everything, one in its own with Celery's defaults. One bridge listens to all, and counts each as if it were alone.
  */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
-import { type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { type Cluster, celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
-import { startRedis } from '../real/redis.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type Redis, startRedis } from '../real/redis.ts';
 import { eventCounts, placeOrders, readShopReport, type ShopReport } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks, startedByWorker } from './counted.ts';
@@ -31,62 +32,90 @@ interface Application {
   readonly only: string;
 }
 
-test(`Celery ${flavour.version}: three applications on one RabbitMQ, two of them in one virtual host, each count their own`, {
-  timeout: 120_000,
-}, async (t) => {
-  const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-  t.after(() => Promise.all([rabbitmq.remove(), redis.stop()]));
-  const mailUrl = await rabbitmq.addVhost('mail');
-  const on = (broker: string, database: number): Cluster => ({
-    broker,
-    backend: redis.url.replace(/0$/u, String(database)),
-  });
-  const applications: readonly Application[] = [
-    { name: 'shop', cluster: on(rabbitmq.url, 1), isApart: true, orders: 12, only: 'usual' },
-    { name: 'billing', cluster: on(rabbitmq.url, 2), isApart: true, orders: 9, only: 'basket' },
-    { name: 'mail', cluster: on(mailUrl, 3), isApart: false, orders: 30, only: 'receipt' },
-  ];
-  const sink = await startReceiver();
-  t.after(() => sink.stop());
-  const services = applications.map(({ name, cluster, isApart }) => [
-    name,
-    {
-      broker_url: cluster.broker,
-      ...(isApart && { event_exchange: `${name}.celeryev`, event_queue_prefix: `${name}.celeryev` }),
-    },
-  ]);
-  const file = serviceFile(t, {
-    services: Object.fromEntries(services),
-    endpoint: sink.url,
-    intervalMs: 500,
-  });
-  const bridge = startBridge(t, {}, ['run', '--config', file]);
-  await bridge.logged(/(?:connected to[\s\S]*){3}/u, SOON_MS);
+let rabbitmq: RabbitMq;
+let redis: Redis;
 
-  await Promise.all(applications.map((application) => employ(t, application)));
-  const reports = await Promise.all(applications.map(order));
-  for (const [index, { name, orders }] of applications.entries()) {
-    const report = reports[index];
-    assert.ok(report !== undefined && report.orders === orders);
-    const counts = eventCounts(report);
-    const succeeded = Object.values(counts).reduce((sum, count) => sum + count.succeeded, 0);
-    assert.ok(succeeded >= orders);
-    const points = await sink.waitFor(
-      name,
-      (latest) => total(latest, 'celery.task.succeeded') >= succeeded,
-      SOON_MS,
-    );
-    assert.deepEqual(countedTasks(points), counts, name);
-    assert.deepEqual(startedByWorker(points), report.workers, name);
-    assert.equal(total(points, 'celery.worker.up'), 1, `${name} has one worker`);
+before(async () => {
+  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+});
+
+after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
+
+const database = (index: number): string => redis.url.replace(/0$/u, String(index));
+const on = (broker: string, results: number): Cluster => ({ broker, backend: database(results) });
+
+interface Places {
+  /** Two in one place, and one in its own; each with its own database for results. */
+  clusters(): Promise<readonly [Cluster, Cluster, Cluster]>;
+  /** Where the bridge makes a queue to listen: how its name is given, and what lists the queues. */
+  readonly queues?: { readonly option: string; readonly list: () => Promise<string> };
+}
+
+const PLACES: Readonly<Record<BrokerName, Places>> = {
+  RabbitMQ: {
+    clusters: async () => [on(rabbitmq.url, 1), on(rabbitmq.url, 2), on(await rabbitmq.addVhost('mail'), 3)],
+    queues: { option: 'event_queue_prefix', list: () => rabbitmq.ctl('list_queues', 'name') },
+  },
+  // A subscription has no queue.
+  Redis: { clusters: async () => [on(database(4), 4), on(database(4), 5), on(database(6), 6)] },
+};
+
+describe('applications that share a broker', { concurrency: BROKER_NAMES.length }, () => {
+  for (const broker of BROKER_NAMES) {
+    test(`Celery ${flavour.version}: three applications on one ${broker}, two of them in one place, each count their own`, {
+      timeout: 120_000,
+    }, async (t) => {
+      const { clusters, queues } = PLACES[broker];
+      const [shop, billing, mail] = await clusters();
+      const applications: readonly Application[] = [
+        { name: 'shop', cluster: shop, isApart: true, orders: 12, only: 'usual' },
+        { name: 'billing', cluster: billing, isApart: true, orders: 9, only: 'basket' },
+        { name: 'mail', cluster: mail, isApart: false, orders: 30, only: 'receipt' },
+      ];
+      const sink = await startReceiver();
+      t.after(() => sink.stop());
+      const services = applications.map(({ name, cluster, isApart }) => [
+        name,
+        {
+          broker_url: cluster.broker,
+          ...(isApart && { event_exchange: `${name}.celeryev` }),
+          ...(isApart && queues && { [queues.option]: `${name}.celeryev` }),
+        },
+      ]);
+      const file = serviceFile(t, {
+        services: Object.fromEntries(services),
+        endpoint: sink.url,
+        intervalMs: 500,
+      });
+      const bridge = startBridge(t, {}, ['run', '--config', file]);
+      await bridge.logged(/(?:connected to[\s\S]*){3}/u, SOON_MS);
+
+      await Promise.all(applications.map((application) => employ(t, application)));
+      const reports = await Promise.all(applications.map(order));
+      for (const [index, { name, orders }] of applications.entries()) {
+        const report = reports[index];
+        assert.ok(report !== undefined && report.orders === orders);
+        const counts = eventCounts(report);
+        const succeeded = Object.values(counts).reduce((sum, count) => sum + count.succeeded, 0);
+        assert.ok(succeeded >= orders);
+        const points = await sink.waitFor(
+          name,
+          (latest) => total(latest, 'celery.task.succeeded') >= succeeded,
+          SOON_MS,
+        );
+        assert.deepEqual(countedTasks(points), counts, name);
+        assert.deepEqual(startedByWorker(points), report.workers, name);
+        assert.equal(total(points, 'celery.worker.up'), 1, `${name} has one worker`);
+      }
+      const listed = (await queues?.list())?.split('\n');
+      for (const name of ['shop', 'billing']) {
+        const named = listed?.filter((queue) => queue.startsWith(`${name}.celeryev.celery-otel.`));
+        assert.ok(named === undefined || named.length === 1, name);
+      }
+      bridge.signal('SIGTERM');
+      assert.equal((await bridge.ended(10_000)).code, 0);
+    });
   }
-  const queues = await rabbitmq.ctl('list_queues', 'name');
-  for (const name of ['shop', 'billing']) {
-    const own = queues.split('\n').filter((queue) => queue.startsWith(`${name}.celeryev.celery-otel.`));
-    assert.equal(own.length, 1, queues);
-  }
-  bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended(10_000)).code, 0);
 });
 
 async function employ(t: TestContext, { name, cluster, isApart }: Application): Promise<void> {

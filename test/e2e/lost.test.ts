@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { startWorker } from '../real/celery.ts';
 import { startBridge } from './bridge-process.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { clusterKinds, shopClusters } from './shop-clusters.ts';
 import { type Order, sendTasks } from './shop-tasks.ts';
 
 const WORKER_TIMEOUT_S = 3;
@@ -18,6 +18,7 @@ const LONG = 'shop.write_daily_report';
 const RUNNING = 3;
 
 const clusterOf = shopClusters();
+const KINDS = clusterKinds();
 
 function times<Item>(count: number, item: Item): readonly Item[] {
   return Array.from({ length: count }, () => item);
@@ -32,12 +33,12 @@ function seriesOf(points: readonly Point[], worker: string): ReadonlySet<string>
   );
 }
 
-describe('a killed worker', { concurrency: 2 }, () => {
-  for (const flavour of celeryFlavours()) {
-    test(`Celery ${flavour.version}: three tasks of a killed worker are lost once, and its series end`, {
+describe('a killed worker', { concurrency: KINDS.length }, () => {
+  for (const { flavour, broker } of KINDS) {
+    test(`Celery ${flavour.version} on ${broker}: three tasks of a killed worker are lost once, and its series end`, {
       timeout: 120_000,
     }, async (t) => {
-      const cluster = await clusterOf(flavour);
+      const cluster = await clusterOf(flavour, broker);
       /** The counter in each export. */
       const lostInExports: number[] = [];
       const sink = await startReceiver({

@@ -1,6 +1,6 @@
-/** Common mistakes of new users, with a real broker and real workers: no events, or no task events; the log says so. */
+/** Common mistakes of new users, with real brokers and real workers: no events, or no task events; the log says so. */
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { createNoopMeter } from '@opentelemetry/api';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { startLookout } from '../../src/lookout.ts';
@@ -8,19 +8,19 @@ import type { SelfEvent } from '../../src/self/self-event.ts';
 import { startService } from '../../src/service.ts';
 import { createYieldToLoop } from '../../src/yielding.ts';
 import { Log } from '../broker/log.ts';
+import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
-import { type Redis, startRedis } from '../real/redis.ts';
 import { event, publish } from './publish.ts';
+import { shopClusters } from './shop-clusters.ts';
 
-let rabbitmq: RabbitMq;
-let redis: Redis;
-
-before(async () => {
-  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-});
-
-after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
+const clusterOf = shopClusters();
+const flavour = celeryFlavours().reduce((_, newest) => newest);
+/** What is told of a start with an exchange that nobody else uses. */
+const AT_START: Readonly<Record<BrokerName, readonly SelfEvent['kind'][]>> = {
+  RabbitMQ: ['service-started', 'exchange-made', 'broker-connected'],
+  // An exchange is part of the names of channels, which exist without being made.
+  Redis: ['service-started', 'broker-connected'],
+};
 
 /** A service that reports missing events after this many ms instead of a minute. */
 async function listening(t: TestContext, url: string, eventExchange: string, quietMs: number) {
@@ -46,70 +46,77 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
   return { told, found };
 }
 
-test('with a wrong event_exchange, the log says that it was declared, that no events arrive, and that this is over', {
-  timeout: 60_000,
-}, async (t) => {
-  const { told, found } = await listening(t, rabbitmq.url, 'celeryevents', 1000);
-  assert.deepEqual(
-    told.items.map(({ kind }) => kind),
-    ['service-started', 'exchange-made', 'broker-connected'],
-  );
-  const silent = await found('events-missing');
-  assert.ok(silent.kind === 'events-missing' && silent.exchange === 'celeryevents' && silent.forMs >= 1000);
-  await publish(rabbitmq.url, [event('worker-heartbeat')], 'celeryevents');
-  const over = await found('events-resumed');
-  assert.ok(over.kind === 'events-resumed' && over.afterMs >= silent.forMs);
-});
-
-test('undecodable messages are not reported as silence', { timeout: 60_000 }, async (t) => {
-  const { found } = await listening(t, rabbitmq.url, 'unreadable', 3000);
-  await publish(rabbitmq.url, [event('shop-tick')], 'unreadable');
-  const silent = await found('events-missing');
-  assert.ok(silent.kind === 'events-missing' && silent.unread === 1);
-});
-
 const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
 const PRICES = (queue: string) => `for _ in range(5): sent("price_item", "${queue}", "cup")`;
 
-test('workers without task events are named in the log, those with them are not, and the end is logged', {
-  timeout: 180_000,
-}, async (t) => {
-  const flavour = celeryFlavours().at(-1);
-  assert.ok(flavour !== undefined);
-  const cluster = { flavour, broker: await rabbitmq.addVhost('without-events'), backend: redis.url };
-  const { told, found } = await listening(t, cluster.broker, 'celeryev', 3000);
-  const application = {
-    ...cluster,
-    folder: import.meta.dirname,
-    app: 'shop_without_events',
-    env: { PYTHONPATH: SHOP_FOLDER },
-  };
-  const workers = await Promise.all([
-    startWorker({ ...application, nodename: 'quiet@shop', queues: ['orders'], taskEvents: false }),
-    startWorker({ ...application, nodename: 'telling@shop', queues: ['emails'] }),
-    startWorker({ ...application, nodename: 'alone@shop', queues: ['reports'], pool: 'solo' }),
-  ]);
-  t.after(() => Promise.all(workers.map((worker) => worker.kill())));
-  const script = async (...lines: readonly string[]) =>
-    runPython(
-      flavour,
-      '-c',
-      [['from shop_without_events import app', SEND, ...lines, 'print("null")'].join('\n')],
-      cluster,
-      application,
-    );
+describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
+  for (const name of BROKER_NAMES)
+    describe(name, { concurrency: 3 }, () => {
+      test('with a wrong event_exchange, the log says whether it was declared, that no events arrive, and that this is over', {
+        timeout: 60_000,
+      }, async (t) => {
+        const { broker } = await clusterOf(flavour, name);
+        const { told, found } = await listening(t, broker, 'celeryevents', 1000);
+        assert.deepEqual(
+          told.items.map(({ kind }) => kind),
+          AT_START[name],
+        );
+        const silent = await found('events-missing');
+        assert.ok(
+          silent.kind === 'events-missing' && silent.exchange === 'celeryevents' && silent.forMs >= 1000,
+        );
+        await publish(broker, [event('worker-heartbeat')], 'celeryevents');
+        const over = await found('events-resumed');
+        assert.ok(over.kind === 'events-resumed' && over.afterMs >= silent.forMs);
+      });
 
-  // Longer than the time until missing events are reported, which a single blocked thread cannot send.
-  const long = script(
-    'tasks = [sent("check_stock", queue, "cup", 6) for queue in ("emails", "reports") for _ in range(2)]',
-    'for task in tasks: task.get(timeout=60)',
-  );
-  await script(PRICES('orders'), PRICES('emails'));
-  const { kind: _, service: __, ...missing } = await found('task-events-missing');
-  assert.deepEqual(missing, { workers: ['quiet@shop'], more: 0 });
-  await long;
-  assert.ok(!told.items.some(({ kind }) => kind === 'task-events-resumed'));
-  await script('app.control.enable_events()', PRICES('orders'));
-  await found('task-events-resumed');
-  assert.equal(told.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
+      test('undecodable messages are not reported as silence', { timeout: 60_000 }, async (t) => {
+        const { broker } = await clusterOf(flavour, name);
+        const { found } = await listening(t, broker, 'unreadable', 3000);
+        await publish(broker, [event('shop-tick')], 'unreadable');
+        const silent = await found('events-missing');
+        assert.ok(silent.kind === 'events-missing' && silent.unread === 1);
+      });
+
+      test('workers without task events are named in the log, those with them are not, and the end is logged', {
+        timeout: 180_000,
+      }, async (t) => {
+        const cluster = await clusterOf(flavour, name);
+        const { told, found } = await listening(t, cluster.broker, 'celeryev', 3000);
+        const application = {
+          ...cluster,
+          folder: import.meta.dirname,
+          app: 'shop_without_events',
+          env: { PYTHONPATH: SHOP_FOLDER },
+        };
+        const workers = await Promise.all([
+          startWorker({ ...application, nodename: 'quiet@shop', queues: ['orders'], taskEvents: false }),
+          startWorker({ ...application, nodename: 'telling@shop', queues: ['emails'] }),
+          startWorker({ ...application, nodename: 'alone@shop', queues: ['reports'], pool: 'solo' }),
+        ]);
+        t.after(() => Promise.all(workers.map((worker) => worker.kill())));
+        const script = async (...lines: readonly string[]) =>
+          runPython(
+            flavour,
+            '-c',
+            [['from shop_without_events import app', SEND, ...lines, 'print("null")'].join('\n')],
+            cluster,
+            application,
+          );
+
+        // Longer than the time until missing events are reported, which a single blocked thread cannot send.
+        const long = script(
+          'tasks = [sent("check_stock", queue, "cup", 6) for queue in ("emails", "reports") for _ in range(2)]',
+          'for task in tasks: task.get(timeout=60)',
+        );
+        await script(PRICES('orders'), PRICES('emails'));
+        const { kind: _, service: __, ...missing } = await found('task-events-missing');
+        assert.deepEqual(missing, { workers: ['quiet@shop'], more: 0 });
+        await long;
+        assert.ok(!told.items.some(({ kind }) => kind === 'task-events-resumed'));
+        await script('app.control.enable_events()', PRICES('orders'));
+        await found('task-events-resumed');
+        assert.equal(told.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
+      });
+    });
 });

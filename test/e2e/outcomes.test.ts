@@ -4,11 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { BROKER_NAMES } from '../real/brokers.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { eventCounts, placeOrders } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks, startedByWorker } from './counted.ts';
-import { type BrokerName, shopClusters } from './shop-clusters.ts';
+import { shopClusters } from './shop-clusters.ts';
 
 /** About 2.5 tasks each. */
 const ORDERS = 420;
@@ -18,11 +19,9 @@ const SETTLED_WITHIN_MS = 30_000;
 /** The threads pool of Celery 5.2 loses some of its own events before they are sent, so they cannot be counted. */
 const QUICK_POOL = { debian: 'prefork', newest: 'threads' } as const;
 
-const BROKERS: readonly BrokerName[] = ['RabbitMQ', 'Redis'];
-
 const clusterOf = shopClusters();
 
-const CASES = BROKERS.flatMap((broker) => celeryFlavours().map((flavour) => ({ broker, flavour })));
+const CASES = BROKER_NAMES.flatMap((broker) => celeryFlavours().map((flavour) => ({ broker, flavour })));
 
 describe('outcomes', { concurrency: CASES.length }, () => {
   for (const { broker, flavour } of CASES) {

@@ -1,6 +1,7 @@
-/** Publishes events as Celery does, for tests that need no workers. */
+/** Publishes events as Celery does on either broker, for tests that need no workers. */
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
+import { openRedisPublisher } from '../broker/redis/redis-publisher.ts';
 
 export type EventFields = Readonly<Record<string, unknown>> & { readonly type: string };
 
@@ -20,8 +21,13 @@ export interface RawPublish {
 
 /** Celery's own default. */
 const EXCHANGE = 'celeryev';
+/** Not to fill the memory of either side. */
+const PORTION = 1000;
 
-/** Publishes each event as a message of its own; resolves once the broker has confirmed all. */
+/**
+ * Publishes each event as a message of its own; resolves once the broker has taken all.
+ * @param url of RabbitMQ or Redis
+ */
 export async function publish(
   url: string,
   events: readonly EventFields[],
@@ -41,10 +47,30 @@ export async function publish(
 }
 
 /** As {@link publish}, for any bytes. */
-export async function publishRaw(
+export function publishRaw(url: string, messages: readonly RawPublish[], exchange = EXCHANGE): Promise<void> {
+  const publishTo = url.startsWith('redis:') ? publishToRedis : publishToRabbitmq;
+  return publishTo(url, messages, exchange);
+}
+
+async function publishToRedis(url: string, messages: readonly RawPublish[], exchange: string): Promise<void> {
+  const { client, publish: send } = await openRedisPublisher(url);
+  try {
+    const rest = messages.map((message) => ({
+      ...{ contentType: '', contentEncoding: '', headers: {} },
+      ...message,
+    }));
+    // The database is in the names of the channels.
+    const channels = { prefix: `${new URL(url).pathname}.` };
+    while (rest.length > 0) await send(exchange, rest.splice(0, PORTION), channels);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function publishToRabbitmq(
   url: string,
   messages: readonly RawPublish[],
-  exchange = EXCHANGE,
+  exchange: string,
 ): Promise<void> {
   const connection = await connect(url);
   try {
@@ -52,8 +78,7 @@ export async function publishRaw(
     await channel.assertExchange(exchange, 'topic', { durable: true, autoDelete: false });
     for (const [index, { routingKey, body, ...options }] of messages.entries()) {
       channel.publish(exchange, routingKey, body, { ...options, deliveryMode: 1 });
-      // Not to fill the memory of either side.
-      if (index % 1000 === 999) await channel.waitForConfirms();
+      if (index % PORTION === PORTION - 1) await channel.waitForConfirms();
     }
     await channel.waitForConfirms();
   } finally {

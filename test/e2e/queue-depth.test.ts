@@ -6,17 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import type { Point } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { BROKER_NAMES } from '../real/brokers.ts';
 import { celeryFlavours, runPython, startWorker } from '../real/celery.ts';
 import { startRedis } from '../real/redis.ts';
 import { startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
-import { type BrokerName, shopClusters } from './shop-clusters.ts';
+import { shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 const PRIORITIES = [0, 3, 6, 9].flatMap((priority) => Array<number>(5).fill(priority));
 const SCRIPTS = resolve(import.meta.dirname, '../broker/redis');
 const POLL_S = 0.5;
-const BROKERS: readonly BrokerName[] = ['RabbitMQ', 'Redis'];
 
 const clusterOf = shopClusters();
 
@@ -50,7 +50,7 @@ function gauge(points: readonly Point[], metric: string, queue?: string): number
 }
 
 describe('queues', { concurrency: 2 }, () => {
-  for (const broker of BROKERS) {
+  for (const broker of BROKER_NAMES) {
     for (const flavour of celeryFlavours()) {
       test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, {
         timeout: 120_000,

@@ -1,69 +1,77 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
+import { BROKER_NAMES, startBroker } from '../real/brokers.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
 const RECONNECT_MAX_MS = 15_000;
 
-test('after a broker restarts twice under load, it has reconnected in time, and no counter went down', {
-  timeout: 120_000,
-}, async (t) => {
-  const rabbitmq = await startRabbitmq();
-  t.after(() => rabbitmq.remove());
-  const decreases: string[] = [];
-  const sink = await startReceiver({ onExport: ({ points }) => decreases.push(...noteDecreases(points)) });
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: rabbitmq.url,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '200',
-  });
-  await bridge.logged(/connected to/u, 10_000);
-  const counted = (name: string, amount: number) =>
-    sink.waitFor(
-      'shop',
-      (points) => total(points, 'celery.task.sent', { 'celery.task.name': name }) === amount,
-      10_000,
-    );
-  await publish(rabbitmq.url, sent('before', 500));
-  await counted('before', 500);
+describe('a restarted broker', { concurrency: BROKER_NAMES.length }, () => {
+  for (const name of BROKER_NAMES) {
+    test(`after ${name} restarts twice under load, it has reconnected in time, and no counter went down`, {
+      timeout: 120_000,
+    }, async (t) => {
+      const broker = await startBroker(name);
+      t.after(() => broker.remove());
+      const decreases = decreasesIn();
+      const sink = await startReceiver({ onExport: ({ points }) => decreases.take(points) });
+      t.after(() => sink.stop());
+      const bridge = startBridge(t, {
+        CELERY_BROKER_URL: broker.url,
+        OTEL_SERVICE_NAME: 'shop',
+        OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+        OTEL_METRIC_EXPORT_INTERVAL: '200',
+      });
+      await bridge.logged(/connected to/u, 10_000);
+      const counted = (task: string, amount: number) =>
+        sink.waitFor(
+          'shop',
+          (points) => total(points, 'celery.task.sent', { 'celery.task.name': task }) === amount,
+          10_000,
+        );
+      await publish(broker.url, sent('before', 500));
+      await counted('before', 500);
 
-  const load = underLoad(t, rabbitmq.url);
-  for (const round of [1, 2]) {
-    await load.flowing();
-    await rabbitmq.restart();
-    const upMs = performance.now();
-    const connections = new RegExp(`(?:connected to[^]*){${round + 1}}`, 'u');
-    await bridge.logged(connections, RECONNECT_MAX_MS);
-    t.diagnostic(`reconnected ${Math.round(performance.now() - upMs)} ms after the broker was up`);
-    await publish(rabbitmq.url, sent(`after restart ${round}`, 500));
-    await counted(`after restart ${round}`, 500);
-  }
-  await load.stop();
-  assert.ok(bridge.alive());
-  assert.equal(total(sink.latest('shop'), 'celery.task.sent', { 'celery.task.name': 'before' }), 500);
-  assert.deepEqual(decreases, []);
-
-  /** Compares each cumulative series with its newest point before. */
-  function noteDecreases(points: readonly Point[]): readonly string[] {
-    return points
-      .filter((point) => point.monotonic)
-      .filter((point) => {
-        const key = `${point.resource['service.name']} ${point.metric} ${JSON.stringify(point.attributes)}`;
-        const last = newest.get(key);
-        newest.set(key, point);
-        return last !== undefined && (point.value < last.value || point.startMs !== last.startMs);
-      })
-      .map((point) => `${point.metric} ${JSON.stringify(point.attributes)} fell to ${point.value}`);
+      const load = underLoad(t, broker.url);
+      for (const round of [1, 2]) {
+        await load.flowing();
+        await broker.stop();
+        await broker.start();
+        const upMs = performance.now();
+        const connections = new RegExp(`(?:connected to[^]*){${round + 1}}`, 'u');
+        await bridge.logged(connections, RECONNECT_MAX_MS);
+        t.diagnostic(`reconnected ${Math.round(performance.now() - upMs)} ms after the broker was up`);
+        await publish(broker.url, sent(`after restart ${round}`, 500));
+        await counted(`after restart ${round}`, 500);
+      }
+      await load.stop();
+      assert.ok(bridge.alive());
+      assert.equal(total(sink.latest('shop'), 'celery.task.sent', { 'celery.task.name': 'before' }), 500);
+      assert.deepEqual(decreases.found(), []);
+    });
   }
 });
 
-const newest = new Map<string, Point>();
+/** Compares each cumulative series with its newest point before. */
+function decreasesIn(): { take(points: readonly Point[]): void; found(): readonly string[] } {
+  const newest = new Map<string, Point>();
+  const found: string[] = [];
+  return {
+    take(points) {
+      for (const point of points.filter(({ monotonic }) => monotonic)) {
+        const key = `${point.resource['service.name']} ${point.metric} ${JSON.stringify(point.attributes)}`;
+        const last = newest.get(key);
+        newest.set(key, point);
+        if (last !== undefined && (point.value < last.value || point.startMs !== last.startMs))
+          found.push(`${point.metric} ${JSON.stringify(point.attributes)} fell to ${point.value}`);
+      }
+    },
+    found: () => found,
+  };
+}
 
 function sent(name: string, amount: number) {
   return Array.from({ length: amount }, () => event('task-sent', { name, queue: 'orders' }));

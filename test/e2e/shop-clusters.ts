@@ -3,16 +3,33 @@
  * broker. It starts no worker.
  */
 import { after, before } from 'node:test';
-import type { CeleryFlavour, Cluster } from '../real/celery.ts';
+import type { BrokerName } from '../real/brokers.ts';
+import { type CeleryFlavour, type Cluster, celeryFlavours } from '../real/celery.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
-
-/** The broker of a cluster; results are in Redis in any case. */
-export type BrokerName = 'RabbitMQ' | 'Redis';
 
 /** A cluster with the Celery that its clients have. */
 export interface ShopCluster extends Cluster {
   readonly flavour: CeleryFlavour;
+}
+
+/** A kind of cluster to test with. */
+export interface ClusterKind {
+  readonly flavour: CeleryFlavour;
+  /** Results are in Redis in any case. */
+  readonly broker: BrokerName;
+}
+
+/**
+ * Every Celery on RabbitMQ, and the newest on Redis, for tests that take long: that every Celery is understood on Redis is
+ * tested with the outcomes of all tasks.
+ */
+export function clusterKinds(): readonly ClusterKind[] {
+  const flavours = celeryFlavours();
+  return [
+    ...flavours.map((flavour) => ({ flavour, broker: 'RabbitMQ' as const })),
+    ...flavours.slice(-1).map((flavour) => ({ flavour, broker: 'Redis' as const })),
+  ];
 }
 
 /** Starts the brokers before the tests of this file and stops them after; to be called once, outside of any test. */

@@ -1,20 +1,44 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis as Client } from 'ioredis';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { BROKER_NAMES, startBroker } from '../real/brokers.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type Redis, startRedis } from '../real/redis.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
 let rabbitmq: RabbitMq;
+let redis: Redis;
 
 before(async () => {
-  rabbitmq = await startRabbitmq();
+  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
 });
 
-after(() => rabbitmq?.remove());
+after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
+
+/** What differs between the brokers. */
+const BROKERS = {
+  RabbitMQ: {
+    url: () => rabbitmq.url,
+    /** Where a server would be at that port of this host. */
+    at: (port: number) => `amqp://127.0.0.1:${port}`,
+    connections: () => rabbitmq.ctl('list_connections', 'client_properties'),
+  },
+  Redis: {
+    url: () => redis.url,
+    at: (port: number) => `redis://127.0.0.1:${port}`,
+    async connections() {
+      const client = new Client(redis.url, { protocol: 2 });
+      const list = await client.call('CLIENT', 'LIST');
+      client.disconnect();
+      return String(list);
+    },
+  },
+};
 
 async function receiver(t: TestContext): Promise<Receiver> {
   const started = await startReceiver();
@@ -25,29 +49,6 @@ async function receiver(t: TestContext): Promise<Receiver> {
 const NEVER_IN_THIS_TEST_MS = '3600000';
 /** The promise of five seconds is tested in test/cli/until-stopped.test.ts; this allows for a busy machine. */
 const EXIT_DEADLINE_MS = 15_000;
-
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} exports the last counts and exits with 0`, async (t) => {
-    const sink = await receiver(t);
-    const bridge = startBridge(t, {
-      CELERY_BROKER_URL: rabbitmq.url,
-      OTEL_SERVICE_NAME: 'shop',
-      OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-      OTEL_METRIC_EXPORT_INTERVAL: NEVER_IN_THIS_TEST_MS,
-    });
-    await bridge.logged(/connected to/u, 10_000);
-    await publish(rabbitmq.url, [event('task-sent'), event('task-sent'), event('worker-heartbeat')]);
-    assert.equal(sink.exports(), 0);
-    bridge.signal(signal);
-    const { code, stdout } = await bridge.ended(EXIT_DEADLINE_MS);
-    assert.equal(code, 0);
-    assert.equal(stdout, '', 'standard output stays clean');
-    assert.equal(sink.exports(), 2, 'one export for the service, one for the bridge itself');
-    assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 2);
-    assert.equal(total(sink.latest('shop'), 'celery.worker.up'), 1);
-    assert.match(bridge.log(), /everything counted was exported/u);
-  });
-}
 
 /** A server that accepts connections and never responds. */
 async function silentServer(t: TestContext): Promise<number> {
@@ -65,72 +66,106 @@ async function silentServer(t: TestContext): Promise<number> {
 
 const GONE = 'http://127.0.0.1:1';
 
-test('it exits with 0 in time when the broker and the backend are gone', async (t) => {
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: 'amqp://127.0.0.1:1',
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
-  });
-  await bridge.logged(/retrying within/u, 10_000);
-  bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
-});
+describe('the process', { concurrency: BROKER_NAMES.length }, () => {
+  // One after the other, since each hears all events of its broker.
+  for (const name of BROKER_NAMES)
+    describe(name, { concurrency: 1 }, () => {
+      const { url, at, connections } = BROKERS[name];
 
-test('it exits with 0 in time when the broker and the backend never respond', async (t) => {
-  const port = await silentServer(t);
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: `amqp://127.0.0.1:${port}`,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-  });
-  await bridge.logged(/connecting to/u, 10_000);
-  bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
-});
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+        test(`${signal} exports the last counts and exits with 0`, async (t) => {
+          const sink = await receiver(t);
+          const bridge = startBridge(t, {
+            CELERY_BROKER_URL: url(),
+            OTEL_SERVICE_NAME: 'shop',
+            OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+            OTEL_METRIC_EXPORT_INTERVAL: NEVER_IN_THIS_TEST_MS,
+          });
+          await bridge.logged(/connected to/u, 10_000);
+          const events = [event('task-sent'), event('task-sent'), event('worker-heartbeat')];
+          // It is logged when it is read, and those before it are read by then.
+          await publish(url(), [...events, event('task-sent', { timestamp: 'yesterday' })]);
+          await bridge.logged(/bad-timestamp/u, 10_000);
+          assert.equal(sink.exports(), 0);
+          bridge.signal(signal);
+          const { code, stdout } = await bridge.ended(EXIT_DEADLINE_MS);
+          assert.equal(code, 0);
+          assert.equal(stdout, '', 'standard output stays clean');
+          assert.equal(sink.exports(), 2, 'one export for the service, one for the bridge itself');
+          assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 2);
+          assert.equal(total(sink.latest('shop'), 'celery.worker.up'), 1);
+          assert.match(bridge.log(), /everything counted was exported/u);
+        });
+      }
 
-test('a second signal ends it at once, unless it follows immediately', async (t) => {
-  const port = await silentServer(t);
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: rabbitmq.url,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-  });
-  await bridge.logged(/connected to/u, 10_000);
-  await publish(rabbitmq.url, [event('task-sent')]);
-  bridge.signal('SIGTERM');
-  await bridge.logged(/stopping shop/u, 10_000);
-  bridge.signal('SIGINT');
-  bridge.signal('SIGTERM');
-  await sleep(1100);
-  assert.ok(bridge.alive());
-  bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 143);
-});
+      test('it exits with 0 in time when the broker and the backend are gone', async (t) => {
+        const bridge = startBridge(t, {
+          CELERY_BROKER_URL: at(1),
+          OTEL_SERVICE_NAME: 'shop',
+          OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
+        });
+        await bridge.logged(/retrying within/u, 10_000);
+        bridge.signal('SIGTERM');
+        assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
+      });
 
-test('it starts before its broker and waits for it', async (t) => {
-  const sink = await receiver(t);
-  const late = await startRabbitmq();
-  t.after(() => late.remove());
-  await late.stop();
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: late.url,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '200',
-  });
-  await bridge.logged(/retrying within/u, 10_000);
-  await late.start();
-  await bridge.logged(/connected to/u, 15_000);
-  await publish(late.url, [event('task-sent')]);
-  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, 15_000);
-});
+      test('it exits with 0 in time when the broker and the backend never respond', async (t) => {
+        const port = await silentServer(t);
+        const bridge = startBridge(t, {
+          CELERY_BROKER_URL: at(port),
+          OTEL_SERVICE_NAME: 'shop',
+          OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+        });
+        await bridge.logged(/connecting to/u, 10_000);
+        bridge.signal('SIGTERM');
+        assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 0);
+      });
 
-test('its connection has the product’s name, for the broker’s operator', async (t) => {
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: rabbitmq.url,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
-  });
-  await bridge.logged(/connected to/u, 10_000);
-  assert.match(await rabbitmq.ctl('list_connections', 'client_properties'), /celery-otel/u);
+      test('a second signal ends it at once, unless it follows immediately', async (t) => {
+        const port = await silentServer(t);
+        const bridge = startBridge(t, {
+          CELERY_BROKER_URL: url(),
+          OTEL_SERVICE_NAME: 'shop',
+          OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+        });
+        await bridge.logged(/connected to/u, 10_000);
+        await publish(url(), [event('task-sent')]);
+        bridge.signal('SIGTERM');
+        await bridge.logged(/stopping shop/u, 10_000);
+        bridge.signal('SIGINT');
+        bridge.signal('SIGTERM');
+        await sleep(1100);
+        assert.ok(bridge.alive());
+        bridge.signal('SIGTERM');
+        assert.equal((await bridge.ended(EXIT_DEADLINE_MS)).code, 143);
+      });
+
+      test('it starts before its broker and waits for it', async (t) => {
+        const sink = await receiver(t);
+        const late = await startBroker(name);
+        t.after(() => late.remove());
+        await late.stop();
+        const bridge = startBridge(t, {
+          CELERY_BROKER_URL: late.url,
+          OTEL_SERVICE_NAME: 'shop',
+          OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+          OTEL_METRIC_EXPORT_INTERVAL: '200',
+        });
+        await bridge.logged(/retrying within/u, 10_000);
+        await late.start();
+        await bridge.logged(/connected to/u, 15_000);
+        await publish(late.url, [event('task-sent')]);
+        await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, 15_000);
+      });
+
+      test('its connection has the product’s name, for the broker’s operator', async (t) => {
+        const bridge = startBridge(t, {
+          CELERY_BROKER_URL: url(),
+          OTEL_SERVICE_NAME: 'shop',
+          OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
+        });
+        await bridge.logged(/connected to/u, 10_000);
+        assert.match(await connections(), /celery-otel/u);
+      });
+    });
 });

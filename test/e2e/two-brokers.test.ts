@@ -1,16 +1,20 @@
-/** Two services on two brokers with one file: one broker stops for a while, and the other service is not affected. */
+/**
+ * Services with one file, each on a broker of its own: a RabbitMQ and a Redis stop for a while, and the services on the
+ * others are not affected.
+ */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type Broker, type BrokerName, startBroker } from '../real/brokers.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
+import { serviceFile } from './service-file.ts';
 
+/** Those whose broker is available all the time, and the others. */
+const STEADY: Readonly<Record<string, BrokerName>> = { shop: 'RabbitMQ', mail: 'Redis' };
+const AWAY: Readonly<Record<string, BrokerName>> = { billing: 'RabbitMQ', audit: 'Redis' };
 const AWAY_MS = 20_000;
 const INTERVAL_MS = 500;
 /** Between two events of the service that goes on. */
@@ -23,10 +27,10 @@ interface Arrival {
   readonly sent: number;
 }
 
-test('an unavailable broker leaves no gap in the metrics of a service on another one', {
+test('unavailable brokers leave no gap in the metrics of services on other ones', {
   timeout: 180_000,
 }, async (t) => {
-  const [shopBroker, billingBroker] = await Promise.all([broker(t), broker(t)]);
+  const [steady, away] = await Promise.all([brokers(t, STEADY), brokers(t, AWAY)]);
   const arrivals = new Map<string, Arrival[]>();
   const sink = await startReceiver({
     onExport({ points }) {
@@ -35,67 +39,70 @@ test('an unavailable broker leaves no gap in the metrics of a service on another
     },
   });
   t.after(() => sink.stop());
-  const file = configFile(t, { shop: shopBroker.url, billing: billingBroker.url }, sink.url);
+  const all = [...steady, ...away];
+  const file = serviceFile(t, {
+    services: Object.fromEntries(all.map(({ service, broker }) => [service, { broker_url: broker.url }])),
+    endpoint: sink.url,
+    intervalMs: INTERVAL_MS,
+  });
   const bridge = startBridge(t, {}, ['run', '--config', file]);
-  await bridge.logged(/(?:connected to[\s\S]*){2}/u, 15_000);
-  await publish(billingBroker.url, [sent()]);
-  const pulse = startPulse(shopBroker.url);
-  t.after(pulse.stop);
-  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') >= 3, 10_000);
-  await sink.waitFor('billing', (points) => total(points, 'celery.task.sent') === 1, 10_000);
+  const connected = (sessions: number) =>
+    bridge.logged(new RegExp(`(?:connected to[^]*){${sessions}}`, 'u'), 15_000);
+  await connected(all.length);
+  const pulses = steady.map(({ service, broker }) => ({ service, pulse: startPulse(broker.url) }));
+  t.after(() => Promise.all(pulses.map(({ pulse }) => pulse.stop())));
+  const counted = (service: string, is: (count: number) => boolean) =>
+    sink.waitFor(service, (points) => is(total(points, 'celery.task.sent')), 10_000);
+  const countOneMore = (count: number) =>
+    Promise.all(
+      away.map(async ({ service, broker }) => {
+        await publish(broker.url, [sent()]);
+        await counted(service, (now) => now === count);
+      }),
+    );
+  await countOneMore(1);
+  await Promise.all(steady.map(({ service }) => counted(service, (count) => count >= 3)));
 
   arrivals.clear();
-  await billingBroker.stop();
+  await Promise.all(away.map(({ broker }) => broker.stop()));
   await delay(AWAY_MS);
-  const shop = arrivals.get('shop') ?? [];
-  await billingBroker.start();
-  await bridge.logged(/(?:connected to[\s\S]*){3}/u, 15_000);
-  await publish(billingBroker.url, [sent()]);
-  await sink.waitFor('billing', (points) => total(points, 'celery.task.sent') === 2, 10_000);
+  const gaps = steady.map(({ service }) => ({ service, ...longestGaps(arrivals.get(service) ?? []) }));
+  await Promise.all(away.map(({ broker }) => broker.start()));
+  await connected(all.length + away.length);
+  await countOneMore(2);
 
-  const { exportGapMs, countGapMs } = longestGaps(shop);
-  t.diagnostic(
-    `the longest gap: ${Math.round(exportGapMs)} ms without an export, ${Math.round(countGapMs)} ms without a count`,
-  );
-  assert.ok(exportGapMs < GAP_MAX_MS, `${exportGapMs} ms without an export`);
-  assert.ok(countGapMs < GAP_MAX_MS, `${countGapMs} ms without a count`);
-  const published = await pulse.stop();
-  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === published, 10_000);
-  assert.ok(
-    (arrivals.get('billing') ?? []).length > AWAY_MS / INTERVAL_MS / 4,
-    'it was exported all the time, too',
-  );
+  for (const { service, exportGapMs, countGapMs } of gaps) {
+    const told = `${service}: at most ${Math.round(exportGapMs)} ms without an export, ${Math.round(countGapMs)} ms without a count`;
+    t.diagnostic(told);
+    assert.ok(exportGapMs < GAP_MAX_MS && countGapMs < GAP_MAX_MS, told);
+  }
+  for (const { service, pulse } of pulses) {
+    const published = await pulse.stop();
+    await counted(service, (count) => count === published);
+  }
+  for (const { service } of away) {
+    const { length } = arrivals.get(service) ?? [];
+    assert.ok(length > AWAY_MS / INTERVAL_MS / 4, `${service} was exported all the time, too`);
+  }
   bridge.signal('SIGTERM');
   assert.equal((await bridge.ended(10_000)).code, 0);
 });
 
-async function broker(t: TestContext): Promise<RabbitMq> {
-  const started = await startRabbitmq();
-  t.after(() => started.remove());
-  return started;
+/** Starts a broker for each service, which is gone after the test. */
+function brokers(t: TestContext, services: Readonly<Record<string, BrokerName>>) {
+  return Promise.all(
+    Object.entries(services).map(async ([service, name]): Promise<{ service: string; broker: Broker }> => {
+      const broker = await startBroker(name);
+      t.after(() => broker.remove());
+      return { service, broker };
+    }),
+  );
 }
 
 function note(arrivals: Map<string, Arrival[]>, service: string, points: readonly Point[]): void {
   const known = arrivals.get(service) ?? [];
   known.push({ atMs: performance.now(), sent: total(points, 'celery.task.sent') });
   arrivals.set(service, known);
-}
-
-function configFile(t: TestContext, brokers: Readonly<Record<string, string>>, endpoint: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-brokers-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'celery-otel.yaml');
-  const lines = [
-    'file_format: "1.0"',
-    'celery:',
-    '  services:',
-    ...Object.entries(brokers).map(([name, url]) => `    ${name}: { broker_url: "${url}" }`),
-    'meter_provider:',
-    '  readers:',
-    `    - periodic: { interval: ${INTERVAL_MS}, timeout: ${INTERVAL_MS}, exporter: { otlp_grpc: { endpoint: "${endpoint}" } } }`,
-  ];
-  writeFileSync(file, `${lines.join('\n')}\n`);
-  return file;
 }
 
 /** Publishes an event now and then; `stop` returns how many. */

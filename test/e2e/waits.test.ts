@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { startWorker } from '../real/celery.ts';
 import { startBridge } from './bridge-process.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { clusterKinds, shopClusters } from './shop-clusters.ts';
 import { endsOf, heldBy, sendTasks } from './shop-tasks.ts';
 
 /** Seconds of each; the first lasts until the tasks behind it have been inspected. */
@@ -21,6 +21,7 @@ const SLEEPER = { 'celery.task.name': 'shop.write_daily_report', 'celery.queue.n
 const REMINDER = { 'celery.task.name': 'shop.send_reminder', 'celery.queue.name': 'emails' };
 
 const clusterOf = shopClusters();
+const KINDS = clusterKinds();
 
 function add(numbers: readonly number[]): number {
   return numbers.reduce((sum, each) => sum + each, 0);
@@ -49,12 +50,12 @@ function assertNear(actual: number, expected: number, what: string, tasks = 1): 
   assert.ok(Math.abs(actual - expected) <= tasks * OVERHEAD_S, `${what}: ${actual} s, not ${expected} s`);
 }
 
-describe('waiting tasks', { concurrency: 2 }, () => {
-  for (const flavour of celeryFlavours()) {
-    test(`Celery ${flavour.version}: tasks wait for the one process of a worker and for their ETA, with the right durations`, {
+describe('waiting tasks', { concurrency: KINDS.length }, () => {
+  for (const { flavour, broker } of KINDS) {
+    test(`Celery ${flavour.version} on ${broker}: tasks wait for the one process of a worker and for their ETA, with the right durations`, {
       timeout: 120_000,
     }, async (t) => {
-      const cluster = await clusterOf(flavour);
+      const cluster = await clusterOf(flavour, broker);
       const sink = await startReceiver();
       t.after(() => sink.stop());
       const bridge = startBridge(t, {

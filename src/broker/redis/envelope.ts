@@ -79,17 +79,16 @@ function bodyOf(body: unknown, encoding: unknown, bytesMax: number): Buffer | un
   return decoded.length > bytesMax ? undefined : decoded;
 }
 
-/** Whether the headers are within the limits, as those of AMQP. */
+/** Whether the headers are within the limits, as those of AMQP: they are the first level themselves. */
 function isBounded(headers: Fields): boolean {
-  let level: readonly unknown[] = [headers];
+  let level: readonly object[] = [headers];
   let values = 0;
-  for (let depth = 0; level.length > 0; depth += 1) {
+  for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > HEADER_LIMITS.header_depth.max) return false;
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
-    );
-    values += level.length;
+    const held: readonly unknown[] = level.flatMap((each) => Object.values(each));
+    values += held.length;
     if (values > HEADER_LIMITS.header_values.max) return false;
+    level = held.filter((value) => typeof value === 'object' && value !== null);
   }
   return true;
 }

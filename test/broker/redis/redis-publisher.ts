@@ -21,11 +21,20 @@ export interface RedisPublisher {
   publishRaw(channel: string, text: Buffer | string): Promise<number>;
 }
 
-/** @param url with the credentials, if any */
+/** Until the end of the test. */
 export async function startRedisPublisher(t: TestContext, url: string): Promise<RedisPublisher> {
+  const publisher = await openRedisPublisher(url);
+  t.after(() => publisher.client.disconnect());
+  return publisher;
+}
+
+/**
+ * Its client is to be disconnected.
+ * @param url with the credentials, if any
+ */
+export async function openRedisPublisher(url: string): Promise<RedisPublisher> {
   const client = new Client(url, { lazyConnect: true, retryStrategy: null, protocol: 2 });
   client.on('error', () => undefined);
-  t.after(() => client.disconnect());
   await client.connect();
   return {
     client,
