@@ -92,7 +92,7 @@ export interface OptionRow<T> extends Described<T> {
 const DAY_S = 86_400;
 export const DAY_MS = DAY_S * 1000;
 const HOUR_S = 3600;
-const YEAR_S = 365 * DAY_S;
+const VISIBILITY_S_MAX = 30 * 365 * DAY_S;
 const MIB = 1024 * 1024;
 
 /** Leaves room for what follows, within an AMQP name: the id of a queue, or what Celery adds to an exchange. */
@@ -290,7 +290,7 @@ const ROWS = {
   }),
   visibility_timeout: ofQueues({
     doc: 'Seconds after which Celery delivers a message again that a worker holds.',
-    format: seconds(YEAR_S),
+    format: seconds(VISIBILITY_S_MAX),
     setting: 'polls.redis.visibilityTimeoutMs',
     within: TRANSPORT_OPTIONS,
     default: '3600',
