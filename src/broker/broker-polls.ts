@@ -71,6 +71,7 @@ async function pollOnce(
     giveUp.abort();
     fail(`no answer within ${POLL_TIMEOUT_MS} ms`);
   }, POLL_TIMEOUT_MS);
+  ending.addEventListener('abort', () => clearInterval(deadline), { once: true });
   try {
     const reading = await poll(question(), AbortSignal.any([ending, giveUp.signal]));
     if (ending.aborted || giveUp.signal.aborted) return;

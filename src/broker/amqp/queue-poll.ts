@@ -83,14 +83,13 @@ export class QueuePoll {
   async #connected(): Promise<ChannelModel> {
     if (this.#model !== undefined) return this.#model;
     const socket = this.#socket;
-    const model = await this.#open(socket.signal);
+    // In the handshake, amqplib says nothing of a socket that is destroyed.
+    const model = await Promise.race([this.#open(socket.signal), rejectionBy(socket.signal)]);
     // An error also rejects the question, where it is handled.
     model.on('error', () => undefined);
     model.on('close', () => {
       if (this.#model === model) this.#model = undefined;
     });
-    // It was given up meanwhile.
-    socket.signal.throwIfAborted();
     this.#model = model;
     return model;
   }
@@ -171,6 +170,12 @@ export class QueuePoll {
     if (this.#left.size >= MISSING_MAX) this.#left.clear();
     this.#left.set(name, { untilMs: nowMs + forMs, forMs, isSilent });
   }
+}
+
+function rejectionBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 function isTooLong(name: string): boolean {

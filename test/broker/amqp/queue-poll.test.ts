@@ -204,6 +204,11 @@ test('a poll that fails closes its connection, and the next one opens another', 
   assert.equal(opened.length, 3);
 });
 
+test('a connection that never opens ends with the signal', async () => {
+  const poll = new QueuePoll(() => new Promise(() => {}), 'celeryev');
+  await assert.rejects(poll.read({ queues: ['a'], ...QUESTION }, AbortSignal.timeout(20)), /abort/iu);
+});
+
 test('a queue that does not answer is told, and takes no other queue with it', async (t) => {
   const { url, channel, fill } = await started(t, 'silent');
   for (const name of ['down', 'orders']) await fill(name, 1, { durable: true });
