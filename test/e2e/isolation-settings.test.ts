@@ -64,7 +64,11 @@ describe('settings in a file', { concurrency: BROKER_NAMES.length }, () => {
       ]);
       assert.deepEqual(countedTasks(shop), { 'shop.pay': countsOf(LIVES) });
       assert.deepEqual(countedTasks(audit), { 'shop.pay': { ...countsOf(LIVES), sent: 0 } });
-      const metrics = (points: readonly Point[]) => [...new Set(points.map(({ metric }) => metric))].sort();
+      // The broker is asked at a different time for each service.
+      const metrics = (points: readonly Point[]) =>
+        [...new Set(points.map(({ metric }) => metric))]
+          .filter((metric) => !/^celery\.(?:queue|broker)\./u.test(metric))
+          .sort();
       assert.deepEqual(
         metrics(audit),
         metrics(shop).filter((metric) => metric !== 'celery.task.sent'),
