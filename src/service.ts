@@ -3,8 +3,8 @@
  * It connects the rooms and has none of their logic.
  */
 import type { Meter } from '@opentelemetry/api';
+import { type AskingOptions, asker } from './asking.ts';
 import type { BrokerSettings, Deliver } from './broker/broker.ts';
-import type { PollSettings } from './broker/broker-reading.ts';
 import { type Listener, type ListenOptions, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
 import { decode } from './celery/decode.ts';
@@ -13,8 +13,7 @@ import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import type { ClusterTables, ClusterView, Observation } from './cluster/observation.ts';
-import { POLLED_METRICS } from './meter/catalog.ts';
-import { createRecorder, type MetricChoice, type Recorder } from './meter/recorder.ts';
+import { createRecorder, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import { MissingEvents } from './self/missing-events.ts';
@@ -23,23 +22,14 @@ import { createPace, runYielding, type YieldToLoop } from './yielding.ts';
 
 const QUIET_MS = 60_000;
 
-export interface ServiceOptions {
-  readonly name: string;
+export interface ServiceOptions extends AskingOptions {
   readonly broker: BrokerSettings;
-  readonly polls: PollSettings;
-  /** The queue of tasks that are sent without one. */
-  readonly taskDefaultQueue: string;
   readonly cluster: ClusterSettings;
-  /** Which metrics are recorded. */
-  readonly choice: MetricChoice;
   /** Where its metrics are recorded. */
   readonly meter: Meter;
   /** Ends the series of these workers. */
   readonly retire: (workers: readonly string[]) => void;
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
-  readonly tell: Tell;
-  /** In [0, 1). */
-  readonly random: () => number;
   /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
   /** After how long missing events are reported, ms; tests use less. */
@@ -114,7 +104,7 @@ export function startService(options: ServiceOptions): Service {
       phase: end ?? (listener.connected() ? 'listening' : 'waiting'),
       tables: cluster.tables(),
     }),
-    reading: () => ({ service: name, connected: listener.connected(), tables: cluster.tables() }),
+    reading: () => reading(name, listener, cluster),
     look: looker(options, listener, missing),
     async stop() {
       stopping.abort();
@@ -126,6 +116,12 @@ export function startService(options: ServiceOptions): Service {
   };
 }
 
+function reading(service: string, listener: Listener, cluster: Cluster): ServiceReading {
+  const ageMs = cluster.answers.toldAgeMs?.();
+  const toldAgeS = ageMs === undefined ? undefined : ageMs / 1000;
+  return { service, connected: listener.connected(), toldAgeS, tables: cluster.tables() };
+}
+
 /** What a listener does with messages and with answers of the broker. */
 function listening(
   options: ServiceOptions,
@@ -133,33 +129,13 @@ function listening(
   missing: MissingEvents,
   listenedMs: () => number,
 ): Omit<ListenOptions, 'signal'> {
-  const { name: service, broker, choice, tell, random, yieldToLoop } = options;
+  const { name: service, broker, tell, random, yieldToLoop } = options;
   return {
     ...{ ...broker, service, tell, random },
     bodyBytesMax: BODY_LIMITS.body.max,
     deliver: receiver(options, cluster, missing),
     between: () => runYielding(yieldToLoop, cluster.drain()),
-    ...(POLLED_METRICS.some((name) => choice.metrics.has(name))
-      ? { polls: pollsOf(options, cluster, listenedMs) }
-      : {}),
-  };
-}
-
-/** What the broker is asked, and what becomes of its answers. */
-function pollsOf(
-  { name: service, polls, taskDefaultQueue, choice, tell }: ServiceOptions,
-  cluster: Cluster,
-  listenedMs: () => number,
-): NonNullable<ListenOptions['polls']> {
-  return {
-    intervalMs: polls.intervalMs,
-    question: () => ({
-      queues: [...new Set([taskDefaultQueue, ...polls.queues, ...cluster.knownQueues(listenedMs())])],
-      unackedByQueue: choice.metrics.has('celery.queue.unacked'),
-      redis: polls.redis,
-    }),
-    onReading: (reading, beganUpMs) => cluster.brokerKnows(reading, () => performance.now() - beganUpMs),
-    onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
+    during: asker(options, cluster, listenedMs),
   };
 }
 

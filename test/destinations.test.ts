@@ -29,6 +29,7 @@ import { otlpSettings, type SettingsOverrides } from './otlp/settings.ts';
 const READING: ServiceReading = {
   service: 'shop',
   connected: true,
+  toldAgeS: undefined,
   tables: { tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 } },
 };
 

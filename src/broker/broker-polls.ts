@@ -5,7 +5,7 @@
 import { reasonOf } from '../errors.ts';
 import type { Session } from './broker.ts';
 import type { BrokerReading, PollQuestion } from './broker-reading.ts';
-import { pause } from './pause.ts';
+import { type Rhythm, repeat } from './rhythm.ts';
 
 /** A poll without an answer for so long has failed. */
 const POLL_TIMEOUT_MS = 10_000;
@@ -17,8 +17,7 @@ export interface PollResult {
   readonly reason: string;
 }
 
-export interface PollOptions {
-  readonly intervalMs: number;
+export interface PollOptions extends Rhythm {
   readonly question: () => PollQuestion;
   /**
    * Called after each poll, and with undefined when the reading is no longer known.
@@ -26,14 +25,13 @@ export interface PollOptions {
    */
   readonly onReading: (reading: BrokerReading | undefined, beganUpMs: number) => void;
   readonly onResult: (result: PollResult) => void;
-  /** In [0, 1): spreads the polls of several services over the interval. */
-  readonly random: () => number;
 }
 
 /** Starts to poll, one poll at a time. @returns stops it, and takes back the reading, at once and whatever a poll does */
 export function startPolling(session: Session, options: PollOptions): () => void {
   const ending = new AbortController();
-  if (session.poll !== undefined) void pollUntil(session.poll.bind(session), options, ending.signal);
+  const poll = session.poll?.bind(session);
+  if (poll !== undefined) void repeat(options, () => pollOnce(poll, options, ending.signal), ending.signal);
   return () => {
     ending.abort();
     options.onReading(undefined, performance.now());
@@ -41,18 +39,6 @@ export function startPolling(session: Session, options: PollOptions): () => void
 }
 
 type Poll = NonNullable<Session['poll']>;
-
-/** Never rejects. */
-async function pollUntil(poll: Poll, options: PollOptions, ending: AbortSignal): Promise<void> {
-  let waitMs = options.intervalMs * options.random();
-  for (;;) {
-    await pause(waitMs, ending);
-    if (ending.aborted) return;
-    const beganMs = performance.now();
-    await pollOnce(poll, options, ending);
-    waitMs = Math.max(0, options.intervalMs - (performance.now() - beganMs));
-  }
-}
 
 /** Resolves when nothing of the poll is left; a poll that does not even end when it is given up fails again and again. */
 async function pollOnce(

@@ -3,6 +3,8 @@
 /** What to poll, and how often. */
 export interface PollSettings {
   readonly intervalMs: number;
+  /** After each connection, before the first poll. */
+  readonly initialDelayMs: number;
   /** Queues that are polled even if no event names them. */
   readonly queues: readonly string[];
   readonly redis: RedisKeys;

@@ -5,26 +5,11 @@
 
 import type { BrokerReading, PollQuestion } from './broker-reading.ts';
 import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
+import type { ControlAnswer, ControlQuestion } from './control/control.ts';
+import type { RawMessage } from './raw-message.ts';
 import type { BrokerTls } from './server/address.ts';
 
-/** One message as the broker delivered it; its body is not decoded yet. */
-export interface RawMessage {
-  /** Epoch ms, by the clock of the transport that delivered it. */
-  readonly arrivedAtMs: number;
-  readonly exchange: string;
-  readonly routingKey: string;
-  /** `content_type` property, e.g. `application/json`; '' if absent. */
-  readonly contentType: string;
-  /** `content_encoding` property, e.g. `utf-8`; '' if absent. */
-  readonly contentEncoding: string;
-  /**
-   * Message headers as decoded from the wire: never trusted, never copied onto an object. undefined if they cannot be
-   * decoded; then the content type and encoding are unknown too.
-   */
-  readonly headers: Readonly<Record<string, unknown>> | undefined;
-  /** undefined if it exceeds the size limit: then it was dropped as it arrived. */
-  readonly body: Buffer | undefined;
-}
+export type { RawMessage };
 
 /**
  * Receives each message, on the call stack of the socket’s read. Must not throw.
@@ -63,6 +48,11 @@ export interface Session {
    * cannot be asked or the signal aborts, which does not end the session.
    */
   poll?(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading>;
+  /**
+   * Asks workers by remote control; a recording has none. One question at a time, while the session is open. Rejects if it
+   * cannot be asked or the signal aborts, which does not end the session.
+   */
+  ask?(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer>;
 }
 
 export type Opening = { readonly kind: 'opened'; readonly session: Session } | NotOpened;

@@ -15,7 +15,6 @@ import type {
   SessionEnd,
   Transport,
 } from './broker.ts';
-import { type PollOptions, startPolling } from './broker-polls.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
 import { ListeningClock } from './listening-clock.ts';
@@ -41,8 +40,8 @@ export interface ListenOptions extends BrokerSettings {
   readonly missed?: () => void;
   /** Called and awaited between two sessions: no message arrives meanwhile. */
   readonly between?: () => Promise<void>;
-  /** Whether and how the broker is polled for its queues. */
-  readonly polls?: Omit<PollOptions, 'random'>;
+  /** Called with each session that has opened; what it returns is called when the session has ended. */
+  readonly during?: (session: Session) => () => void;
   /** For tests; by default all transports. */
   readonly transports?: Transports;
 }
@@ -142,14 +141,13 @@ class SessionLoop {
   }
 
   async #receive(attempt: Attempt, session: Session): Promise<SessionEnd> {
-    const { polls, random } = this.#options;
-    const stopPolling = polls && startPolling(session, { ...polls, random });
+    const ended = this.#options.during?.(session);
     try {
       return await session.receive((message, listenedMs, steadyMs) =>
         this.#deliver(attempt, message, listenedMs, steadyMs),
       );
     } finally {
-      stopPolling?.();
+      ended?.();
     }
   }
 

@@ -104,6 +104,48 @@ const TABLE = {
     whole: false,
     meaning: 'A list of three load averages. Linux has at most four million threads.',
   },
+  concurrency: {
+    field: 'concurrency',
+    unit: '{process}',
+    min: 0,
+    max: 1_000_000,
+    whole: true,
+    meaning:
+      'Sizes of a worker’s pool and of its autoscaler, by remote control. A host has room for fewer processes; a pool of greenlets has some thousands.',
+  },
+  prefetch_count: {
+    field: 'prefetch_count',
+    unit: '{task}',
+    min: 0,
+    max: 1_000_000_000,
+    whole: true,
+    meaning: 'How many tasks a worker may hold unacknowledged, by remote control; 0 for no limit.',
+  },
+  uptime: {
+    field: 'uptime',
+    unit: 's',
+    min: 0,
+    max: 1_000_000_000,
+    whole: false,
+    meaning: 'How long a worker has run, by remote control. The maximum is thirty years.',
+  },
+  cpu_time: {
+    field: 'cpu_time',
+    unit: 's',
+    min: 0,
+    max: 1_000_000_000_000,
+    whole: false,
+    meaning:
+      'CPU time of a worker’s main process, by remote control. The maximum is thirty years on a thousand cores.',
+  },
+  maxrss: {
+    field: 'maxrss',
+    unit: 'KiBy',
+    min: 0,
+    max: 1_000_000_000_000,
+    whole: true,
+    meaning: 'Most memory of a worker’s main process, by remote control. The maximum is nearly a pebibyte.',
+  },
 } as const satisfies Record<string, NumericRow>;
 
 export type NumericField = keyof typeof TABLE;

@@ -30,7 +30,9 @@ export interface ClusterSettings extends WorkerSettings, WindowSettings {
   readonly hashSeed?: number;
 }
 
-export interface Cluster extends Answers {
+export interface Cluster {
+  /** Facts that answer questions, and what to ask for. */
+  readonly answers: Answers;
   /**
    * Takes one event; what follows from it is observed within the reordering window.
    * @param steadyMs when it arrived, epoch ms, by a clock that is never set
@@ -59,7 +61,7 @@ export interface Cluster extends Answers {
   tables(): ClusterTables;
   /**
    * How much was dropped or applied early because of fixed bounds, which no normal cluster reaches: runs, sendings and held
-   * events of one task, held worker events, processes under one nodename, and idle queues.
+   * events of one task, held worker events, processes under one nodename, idle queues, and queues that workers consume.
    */
   beyondFixedBounds(): number;
 }
@@ -92,7 +94,7 @@ export function createCluster(
   const queues = new QueueTable(settings.seriesRetentionMs);
   const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names);
-  const answers = new AnswersAbout(workers, queues);
+  const answers = new AnswersAbout(context);
 
   function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
     const instance = workers.instance(event, steadyMs, listenedMs);
@@ -105,6 +107,7 @@ export function createCluster(
   }
 
   return {
+    answers,
     apply(event, steadyMs, listenedMs) {
       workers.release(listenedMs, RELEASED_PER_EVENT);
       window.release(listenedMs, RELEASED_PER_EVENT);
@@ -134,9 +137,6 @@ export function createCluster(
       window.flush();
       workers.flush();
     },
-    consumes: (nodename, of) => answers.consumes(nodename, of),
-    brokerKnows: (reading, ageMs) => answers.brokerKnows(reading, ageMs),
-    knownQueues: (listenedMs) => answers.knownQueues(listenedMs),
     tables: () => tablesOf(settings, tasks, workers, window, skews),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,

@@ -3,6 +3,7 @@
  * workers are named as in attributes; what is not known is `unknown`, never a guess.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
+import type { PoolKind, WorkerStats } from '../celery/control-reply.ts';
 
 /** Replaces a name that is not known. */
 export const UNKNOWN = 'unknown';
@@ -17,6 +18,8 @@ export type Revocation = 'revoked' | 'terminated' | 'expired';
 
 /** How a run ended, by its event. */
 export type Outcome = 'succeeded' | 'failed' | 'retried' | 'rejected' | 'requeued' | 'cancelled' | Revocation;
+
+export type { PoolKind };
 
 /** Runs or sendings with the same names are counted together; they share one object. */
 export interface RunIdentity {
@@ -67,6 +70,13 @@ export type Observation =
       /** How many of their `task-started` events are now known to be lost. */
       readonly eventsLost: number;
     }
+  /** CPU time of its main process since it was asked before. */
+  | {
+      readonly kind: 'worker-cpu-used';
+      readonly worker: string;
+      readonly userS: number;
+      readonly systemS: number;
+    }
   /** A wait was clearly negative and was taken as 0: the clocks of two hosts differ. */
   | { readonly kind: 'clock-skewed'; readonly senderHost: string; readonly workerHost: string };
 
@@ -106,6 +116,14 @@ export interface WorkerReading {
   readonly load: readonly [number, number, number] | undefined;
   /** As it reported them, first the current one, then former ones. */
   readonly versions: readonly WorkerVersion[];
+  /** What it told by remote control; undefined if it did not, and while it is not up. */
+  readonly told?: ToldReading;
+}
+
+export interface ToldReading {
+  readonly stats: WorkerStats;
+  /** Busy part of the pool, from 0 to 1; undefined if its size is not known, or 0. */
+  readonly utilization: number | undefined;
 }
 
 export interface WorkerVersion {
@@ -122,10 +140,26 @@ export interface QueueReading {
   readonly runningAgeS: number;
 }
 
+/** The workers that are up and consume a queue, as they told by remote control. */
+export interface QueueConsumers {
+  readonly queue: string;
+  readonly workers: number;
+  /** Tasks that they can run at once, of all their queues. */
+  readonly processes: number;
+  /** Busy part of these; undefined if there are none. */
+  readonly utilization: number | undefined;
+}
+
 /** The state of a cluster at one moment. */
 export interface ClusterView {
   readonly workers: readonly WorkerReading[];
   readonly queues: readonly QueueReading[];
+  /** Undefined if the workers were not asked, or could not be. */
+  readonly told?: {
+    readonly consumers: readonly QueueConsumers[];
+    /** How long ago they were asked. */
+    readonly ageMs: number;
+  };
   /** Undefined if the broker has not answered, or is not there. */
   readonly broker?: BrokerView;
 }

@@ -19,6 +19,8 @@ export class QueueTable {
   readonly worked = new UsedQueues();
   /** Which an event named, or in which a task waits. */
   readonly named = new UsedQueues();
+  /** Which a worker consumes. */
+  readonly consumed = new UsedQueues();
 
   /** @param retentionMs for how long a queue is known after its last event, in listened time */
   constructor(retentionMs: number) {
@@ -27,19 +29,25 @@ export class QueueTable {
 
   /** How often a queue was used for which there was no room. */
   get notAdmitted(): number {
-    return this.worked.notAdmitted + this.named.notAdmitted;
+    return this.worked.notAdmitted + this.named.notAdmitted + this.consumed.notAdmitted;
   }
 
   /** Those in which tasks have just run come first, and may come again among the others. */
   known(listenedMs: number): readonly string[] {
     const sinceMs = listenedMs - this.#retentionMs;
-    return [...this.worked.since(sinceMs), ...this.named.since(sinceMs)];
+    return [...this.worked.since(sinceMs), ...this.named.since(sinceMs), ...this.consumed.since(sinceMs)];
+  }
+
+  /** Those that a worker consumes, or did. */
+  knownConsumed(listenedMs: number): readonly string[] {
+    return this.consumed.since(listenedMs - this.#retentionMs);
   }
 
   /** Removes queues that are no longer known. */
   forgetIdle(listenedMs: number): void {
     this.worked.forgetBefore(listenedMs - this.#retentionMs);
     this.named.forgetBefore(listenedMs - this.#retentionMs);
+    this.consumed.forgetBefore(listenedMs - this.#retentionMs);
   }
 }
 

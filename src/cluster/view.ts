@@ -4,8 +4,9 @@
  */
 import type { AnswersAbout } from './answers.ts';
 import { secondsBetween } from './clock-skew.ts';
+import { Consumption } from './consumption.ts';
 import type { Moment } from './moment.ts';
-import { type ClusterView, UNKNOWN, type WorkerReading } from './observation.ts';
+import { type ClusterView, type ToldReading, UNKNOWN, type WorkerReading } from './observation.ts';
 import { type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
 import { QueueAges } from './queue-ages.ts';
 import type { QueueTable } from './queue-table.ts';
@@ -20,14 +21,15 @@ import type { WorkerTable } from './worker-table.ts';
 export interface Viewed {
   readonly tasks: Pick<TaskTable, 'walkUnfinished' | 'lastEventMs'>;
   readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
-  readonly queues: Pick<QueueTable, 'known'>;
-  readonly answers: Pick<AnswersAbout, 'broker'>;
+  readonly queues: Pick<QueueTable, 'known' | 'knownConsumed'>;
+  readonly answers: Pick<AnswersAbout, 'broker' | 'told' | 'toldAgeMs'>;
 }
 
-/** Runs that a process has received and not started. */
-interface Waiting {
+/** Runs that a process has received. */
+interface Received {
   prefetched: number;
   scheduled: number;
+  running: number;
 }
 
 /** Each task takes a fraction of a microsecond. */
@@ -46,14 +48,16 @@ class Viewing {
   readonly #listenedMs: number;
   /** Refreshed with each step. */
   #at: OutlookMoment;
-  readonly #waiting = new Map<WorkerInstance, Waiting>();
+  readonly #received = new Map<WorkerInstance, Received>();
   readonly #ages: QueueAges;
+  readonly #consumption: Consumption;
 
   constructor(viewed: Viewed, now: () => Moment) {
     this.#viewed = viewed;
     this.#now = now;
     this.#listenedMs = now().listenedMs;
     this.#ages = new QueueAges(viewed.queues.known(this.#listenedMs));
+    this.#consumption = new Consumption(viewed.queues.knownConsumed(this.#listenedMs));
     this.#at = this.#readAt();
   }
 
@@ -66,8 +70,13 @@ class Viewing {
     }
     yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => readings.push(this.#workerReading(worker)));
     const queues = this.#ages.readings(this.#now().wallMs);
-    const { broker } = this.#viewed.answers;
-    return { workers: readings, queues, ...(broker === undefined ? {} : { broker }) };
+    const { broker, toldAgeMs } = this.#viewed.answers;
+    return {
+      workers: readings,
+      queues,
+      ...(toldAgeMs && { told: { consumers: this.#consumption.readings(), ageMs: toldAgeMs() } }),
+      ...(broker === undefined ? {} : { broker }),
+    };
   }
 
   #readAt(): OutlookMoment {
@@ -78,10 +87,12 @@ class Viewing {
     const silentMs = this.#listenedMs - this.#viewed.tasks.lastEventMs(task);
     for (let run = task.runs; run !== undefined; run = run.next) {
       const outlook = runOutlook(run, task, silentMs, this.#at);
-      if (outlook === 'running') this.#ages.running(run.identity.queue, run.plausibleSinceMs);
-      else if (outlook === 'scheduled') this.#waitingOf(run.instance).scheduled += 1;
+      if (outlook === 'running') {
+        this.#receivedBy(run.instance).running += 1;
+        this.#ages.running(run.identity.queue, run.plausibleSinceMs);
+      } else if (outlook === 'scheduled') this.#receivedBy(run.instance).scheduled += 1;
       else if (outlook === 'waiting') {
-        this.#waitingOf(run.instance).prefetched += 1;
+        this.#receivedBy(run.instance).prefetched += 1;
         // If the worker is gone, the task waits in the broker again.
         this.#ages.waiting(run.identity.queue, run.dueMs ?? run.plausibleSinceMs);
       }
@@ -92,13 +103,13 @@ class Viewing {
     }
   }
 
-  #waitingOf(instance: WorkerInstance): Waiting {
-    let waiting = this.#waiting.get(instance);
-    if (waiting === undefined) {
-      waiting = { prefetched: 0, scheduled: 0 };
-      this.#waiting.set(instance, waiting);
+  #receivedBy(instance: WorkerInstance): Received {
+    let received = this.#received.get(instance);
+    if (received === undefined) {
+      received = { prefetched: 0, scheduled: 0, running: 0 };
+      this.#received.set(instance, received);
     }
-    return waiting;
+    return received;
   }
 
   #workerReading(worker: Worker): WorkerReading {
@@ -106,17 +117,19 @@ class Viewing {
     let up: WorkerInstance | undefined;
     let active: number | undefined;
     let hasReported = false;
-    let [prefetched, scheduled] = [0, 0];
+    let [prefetched, scheduled, running] = [0, 0, 0];
     for (const instance of worker.instances) {
       lastSeenMs = Math.max(lastSeenMs, instance.lastSeenMs);
       hasReported ||= instance.load !== undefined;
       if (!this.#viewed.workers.isUp(worker, instance, this.#listenedMs)) continue;
       up = instance;
       if (instance.active !== undefined) active = (active ?? 0) + instance.active;
-      const waiting = this.#waiting.get(instance);
-      prefetched += waiting?.prefetched ?? 0;
-      scheduled += waiting?.scheduled ?? 0;
+      const received = this.#received.get(instance);
+      prefetched += received?.prefetched ?? 0;
+      scheduled += received?.scheduled ?? 0;
+      running += received?.running ?? 0;
     }
+    const told = up && this.#toldReading(worker.nodename, up.pid, Math.max(running, active ?? 0));
     return {
       worker: worker.nodename,
       up: up !== undefined,
@@ -126,6 +139,22 @@ class Viewing {
       heartbeatAgeS: secondsBetween(lastSeenMs, this.#listenedMs) ?? 0,
       load: up === undefined && hasReported ? [0, 0, 0] : up?.load,
       versions: worker.versions,
+      ...(told && { told }),
     };
+  }
+
+  /**
+   * @param pid of the process that is up
+   * @param active a solo pool sends no heartbeats while it runs a task, and without task events there are only these
+   */
+  #toldReading(nodename: string, pid: number, active: number): ToldReading | undefined {
+    const { told, toldAgeMs } = this.#viewed.answers;
+    const { stats, queues } = told.of(nodename) ?? {};
+    if (toldAgeMs === undefined || queues === undefined) return undefined;
+    const ofProcess = stats?.pid === pid ? stats : undefined;
+    const processes = ofProcess?.processes ?? 0;
+    const busy = Math.min(processes, active);
+    this.#consumption.add(queues, processes, busy);
+    return ofProcess && { stats: ofProcess, utilization: processes === 0 ? undefined : busy / processes };
   }
 }

@@ -140,6 +140,12 @@ export class WorkerTable {
     return isUp(instance, instances, this.#settings, listenedMs);
   }
 
+  upNames(listenedMs: number): readonly string[] {
+    return Array.from(this.all()).flatMap((worker) =>
+      worker.instances.some((instance) => this.isUp(worker, instance, listenedMs)) ? [worker.nodename] : [],
+    );
+  }
+
   /** Observes which workers have appeared and which processes have exited since the last call, and why. */
   settle(listenedMs: number): Steps {
     return this.#eachKnown(SETTLED_PER_STEP, (worker) => this.#settle(worker, listenedMs));

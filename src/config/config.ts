@@ -4,6 +4,7 @@
  */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';
+import type { ControlSettings } from '../broker/control/control.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import type { MetricChoice } from '../meter/recorder.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
@@ -17,11 +18,10 @@ export interface ServiceConfig {
   /** Further resource attributes. */
   readonly attributes: ResourceAttributes;
   readonly broker: BrokerSettings;
-  /** Celery's `control_exchange`, the prefix of the remote-control exchanges. Not used yet. */
-  readonly controlExchange: string;
   /** Celery's `task_default_queue`, the queue of tasks that are sent without a queue: it is always polled. */
   readonly taskDefaultQueue: string;
   readonly polls: PollSettings;
+  readonly control: ControlSettings;
   readonly cluster: ClusterSettings;
   /** What is recorded and exported. */
   readonly choice: MetricChoice;

@@ -18,6 +18,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from './format/formats.ts';
+import { INSPECT_COMMANDS, inspectCommands } from './format/inspect-commands.ts';
 import { attributeList, headerList } from './format/key-value-list.ts';
 import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
@@ -45,7 +46,7 @@ type Setting =
   | `cluster.${keyof ServiceConfig['cluster']}`
   | `polls.${keyof ServiceConfig['polls']}`
   | `polls.redis.${keyof ServiceConfig['polls']['redis']}`
-  | 'controlExchange'
+  | `control.${keyof ServiceConfig['control']}`
   | 'taskDefaultQueue'
   | `exporter.${keyof OtlpSettings['exporter']}`
   | `schedule.${keyof OtlpSettings['schedule']}`
@@ -303,10 +304,10 @@ const ROWS = {
     transport: 'any',
   }),
   control_exchange: ofService({
-    doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting; not used yet.",
+    doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting.",
     format: line(PREFIX_BYTES_MAX),
     env: ['CELERY_CONTROL_EXCHANGE'],
-    setting: 'controlExchange',
+    setting: 'control.namespace',
     default: 'celery',
     transport: 'any',
   }),
@@ -319,10 +320,28 @@ const ROWS = {
     transport: 'any',
   }),
   collection_interval: ofCluster({
-    doc: 'Seconds between two polls of the broker for the lengths of its queues.',
+    doc: 'Seconds between two polls of the broker for the lengths of its queues, and of the workers for their state.',
     format: seconds(HOUR_S),
     setting: 'polls.intervalMs',
     default: '15',
+  }),
+  initial_delay: ofCluster({
+    doc: 'Seconds from a connection to the first poll, to which a random part of `collection_interval` is added.',
+    format: seconds(HOUR_S),
+    setting: 'polls.initialDelayMs',
+    default: '1',
+  }),
+  timeout: ofCluster({
+    doc: 'Seconds that workers have to reply to a poll.',
+    format: seconds(60),
+    setting: 'control.timeoutMs',
+    default: '1',
+  }),
+  control_commands: ofCluster({
+    doc: 'Commands of remote control that workers are polled with; `none` switches it off.',
+    format: inspectCommands,
+    setting: 'control.commands',
+    default: INSPECT_COMMANDS.join(','),
   }),
   worker_timeout: ofCluster({
     doc: 'Seconds of silence after which a worker is no longer up.',

@@ -60,9 +60,13 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
     name,
     attributes: withoutName(attributes),
     broker,
-    controlExchange: options.need('control_exchange'),
     taskDefaultQueue: options.need('task_default_queue'),
     polls: pollSettings(options),
+    control: {
+      commands: options.need('control_commands'),
+      timeoutMs: milliseconds(options.need('timeout')),
+      namespace: options.need('control_exchange'),
+    },
     cluster: clusterSettings(options),
     choice: {
       metrics: new Set(chosen.flatMap(({ name: metric, isEnabled }) => (isEnabled ? [metric] : []))),
@@ -117,6 +121,7 @@ export function brokerSettings(
 function pollSettings(options: Options): PollSettings {
   return {
     intervalMs: milliseconds(options.need('collection_interval')),
+    initialDelayMs: milliseconds(options.need('initial_delay')),
     queues: options.value('queues') ?? [],
     redis: {
       separator: options.need('sep'),

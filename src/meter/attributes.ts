@@ -2,8 +2,8 @@
  * The table of attributes: all keys of metrics, with their values. The row of a metric says which attributes it has. Below
  * it, the attributes of resources.
  */
-import type { Revocation, WorkerExit } from '../cluster/observation.ts';
-import type { SelfEvent } from '../self/self-event.ts';
+import type { PoolKind, Revocation, WorkerExit } from '../cluster/observation.ts';
+import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
 import type { EventLoopDelay, ProcessReading } from './self-readings.ts';
 
 export interface AttributeRow {
@@ -64,6 +64,17 @@ export const ATTRIBUTES = {
     description: 'Period of the average.',
     values: ['1m', '5m', '15m'],
   },
+  'celery.worker.pool': {
+    description: 'Kind of the pool; `other` if it is not one of Celery’s.',
+    values: membersOf<PoolKind>({
+      prefork: true,
+      threads: true,
+      solo: true,
+      gevent: true,
+      eventlet: true,
+      other: true,
+    }),
+  },
   'celery.version': { description: 'Version of Celery.' },
   'os.type': {
     description:
@@ -106,6 +117,27 @@ export const ATTRIBUTES = {
   'celery_otel.poll.outcome': {
     description: 'How the poll ended; `partial` if some answers are missing.',
     values: membersOf<SelfEvent<'broker-polled'>['outcome']>({ success: true, partial: true, failure: true }),
+  },
+  'celery_otel.control.command': {
+    description: 'Command of remote control that the workers were asked with.',
+    values: membersOf<SelfEvent<'workers-asked'>['command']>({ stats: true, active_queues: true }),
+  },
+  'celery_otel.control.outcome': {
+    description:
+      'How it ended; `partial` if a worker that is up did not reply in time, or not as expected, `failure` if the workers could not be asked.',
+    values: membersOf<SelfEvent<'workers-asked'>['outcome']>({ success: true, partial: true, failure: true }),
+  },
+  'celery_otel.reply.outcome': {
+    description:
+      'What became of the reply: a usable `answer`, an `error` of the worker, `unreadable` (as with pickle), `repeated` by another worker of that name, `late`, or `too_large`.',
+    values: membersOf<ReplyOutcome>({
+      answer: true,
+      error: true,
+      unreadable: true,
+      repeated: true,
+      late: true,
+      too_large: true,
+    }),
   },
   'celery_otel.table': {
     description: 'The table; `fixed_bounds` are all tables whose bounds cannot be configured.',

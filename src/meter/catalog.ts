@@ -29,6 +29,8 @@ export interface InstrumentRow {
   readonly buckets?: readonly number[];
   /** Whether it is exported by default. */
   readonly enabled: boolean;
+  /** Who is asked for it; by default it comes of events. */
+  readonly asked?: 'broker' | 'workers';
 }
 
 /** The instrumentation scope of all metrics in these tables, for every resource. */
@@ -67,7 +69,14 @@ const MAX_GAUGE = { instrument: 'gauge', combined: 'max', valueType: 'double', .
 const TASK_COUNTER = { ...COUNTER, unit: '{task}' } as const;
 const WORKER_TASKS = { ...SUM_GAUGE, unit: '{task}', attributes: WORKER } as const;
 const SERVICE_COUNTER = { ...COUNTER, attributes: SERVICE } as const;
-const MESSAGES = { ...SUM_GAUGE, unit: '{message}' } as const;
+const MESSAGES = { ...SUM_GAUGE, unit: '{message}', asked: 'broker' } as const;
+const TOLD_GAUGE = { ...SUM_GAUGE, asked: 'workers', attributes: WORKER } as const;
+const POOL_GAUGE = {
+  ...TOLD_GAUGE,
+  unit: '{process}',
+  attributes: [...WORKER, 'celery.worker.pool'],
+} as const;
+const BUSY_PART = { ...MAX_GAUGE, asked: 'workers', unit: '{utilization}' } as const;
 const TABLE_GAUGE = { ...SUM_GAUGE, attributes: [...SERVICE, 'celery_otel.table'] } as const;
 
 /** Metrics of each Celery service, under its own resource. */
@@ -172,9 +181,30 @@ export const METRICS = {
   },
   'celery.queue.consumers': {
     ...SUM_GAUGE,
+    asked: 'broker',
     unit: '{consumer}',
     attributes: QUEUE,
     description: 'Consumers of a queue, when the broker was last polled; RabbitMQ only.',
+  },
+  'celery.queue.workers': {
+    ...SUM_GAUGE,
+    asked: 'workers',
+    unit: '{worker}',
+    attributes: QUEUE,
+    description: 'Workers that are up and consume a queue; 0 for `series_retention` after the last one.',
+  },
+  'celery.queue.processes': {
+    ...SUM_GAUGE,
+    asked: 'workers',
+    unit: '{process}',
+    attributes: QUEUE,
+    description:
+      'Tasks that the workers of a queue can run at once now. A worker of several queues counts for each of them.',
+  },
+  'celery.queue.utilization': {
+    ...BUSY_PART,
+    attributes: QUEUE,
+    description: 'Busy part of these processes, from 0 to 1, whichever queue they work for.',
   },
   'celery.queue.delayed': {
     ...MESSAGES,
@@ -196,6 +226,7 @@ export const METRICS = {
   },
   'celery.broker.unacked.oldest_age': {
     ...MAX_GAUGE,
+    asked: 'broker',
     unit: 's',
     attributes: [],
     description: 'How long the oldest of these messages has been held, 0 if there is none; Redis only.',
@@ -208,6 +239,7 @@ export const METRICS = {
   },
   'celery.broker.unacked.visibility_timeout': {
     ...MAX_GAUGE,
+    asked: 'broker',
     unit: 's',
     attributes: [],
     description:
@@ -267,8 +299,65 @@ export const METRICS = {
     ...SUM_GAUGE,
     unit: '{worker}',
     attributes: [...WORKER, 'celery.version', 'os.type'],
+    optionalAttributes: ['celery.worker.pool'],
     description:
       '1 for the version of Celery that a worker reports while it is up; 0 while it is not up, and for its former versions.',
+  },
+  'celery.worker.pool.processes': {
+    ...POOL_GAUGE,
+    description:
+      'Tasks that a worker can run at once now: its pool processes, or the size of a pool without processes. Absent while it is not up, as all that workers are asked for.',
+  },
+  'celery.worker.pool.limit': {
+    ...POOL_GAUGE,
+    description: 'Tasks that a worker can run at once at most; with an autoscaler, after it has scaled up.',
+  },
+  'celery.worker.pool.utilization': {
+    ...BUSY_PART,
+    attributes: [...WORKER, 'celery.worker.pool'],
+    description:
+      'Busy part of a worker’s pool, from 0 to 1: its running tasks by those that it can run at once now.',
+  },
+  'celery.worker.autoscaler.min': {
+    ...TOLD_GAUGE,
+    unit: '{process}',
+    description:
+      'Smallest size that the autoscaler of a worker gives its pool; absent without an autoscaler.',
+  },
+  'celery.worker.autoscaler.max': {
+    ...TOLD_GAUGE,
+    unit: '{process}',
+    description: 'Largest size that the autoscaler of a worker gives its pool; absent without an autoscaler.',
+  },
+  'celery.worker.prefetch.limit': {
+    ...TOLD_GAUGE,
+    unit: '{task}',
+    description:
+      'Unacknowledged tasks that a worker may hold, which grows with each task that waits for its ETA; 0 for no limit.',
+  },
+  'celery.worker.uptime': {
+    ...MAX_GAUGE,
+    asked: 'workers',
+    unit: 's',
+    attributes: WORKER,
+    description: 'Time since a worker was started.',
+  },
+  'celery.worker.cpu.time': {
+    ...COUNTER,
+    asked: 'workers',
+    unit: 's',
+    valueType: 'double',
+    attributes: [...WORKER, 'cpu.mode'],
+    description:
+      'CPU time of the main process of a worker since it was first asked; not that of its pool processes.',
+  },
+  'celery.worker.memory.max': {
+    ...MAX_GAUGE,
+    asked: 'workers',
+    unit: 'By',
+    valueType: 'int',
+    attributes: WORKER,
+    description: 'Most memory that the main process of a worker has had; not that of its pool processes.',
   },
 } as const satisfies Record<string, InstrumentRow>;
 
@@ -280,10 +369,13 @@ export function isMetricName(name: string): name is MetricName {
 
 export const METRIC_NAMES: readonly MetricName[] = Object.keys(METRICS).filter(isMetricName);
 
-/** Of what is polled from the broker. */
-export const POLLED_METRICS: readonly MetricName[] = METRIC_NAMES.filter((name) =>
-  /^celery\.(?:queue|broker)\./u.test(name),
-);
+/** Those for which somebody is asked. */
+export function metricsAsked(of: NonNullable<InstrumentRow['asked']>): readonly MetricName[] {
+  return METRIC_NAMES.filter((name) => {
+    const row: InstrumentRow = METRICS[name];
+    return row.asked === of;
+  });
+}
 
 /** An opt-in attribute of a metric: `celery.task.prefetch_time/celery.worker.name`. */
 export type OptIn = `${MetricName}/${AttributeKey}`;
@@ -369,6 +461,25 @@ export const SELF_METRICS = {
     unit: '{poll}',
     attributes: [...SERVICE, 'celery_otel.poll.outcome'],
     description: 'Polls of a broker for its queues, by outcome.',
+  },
+  'celery_otel.control.requests': {
+    ...COUNTER,
+    unit: '{request}',
+    attributes: [...SERVICE, 'celery_otel.control.command', 'celery_otel.control.outcome'],
+    description: 'Requests to all workers of a service by remote control, by outcome.',
+  },
+  'celery_otel.control.replies': {
+    ...COUNTER,
+    unit: '{reply}',
+    attributes: [...SERVICE, 'celery_otel.control.command', 'celery_otel.reply.outcome'],
+    description: 'Replies of workers to remote control.',
+  },
+  'celery_otel.control.age': {
+    ...MAX_GAUGE,
+    unit: 's',
+    attributes: SERVICE,
+    description:
+      'Time since the workers were asked last; the metrics of what they told are as old. Absent if they could not be asked.',
   },
   'celery_otel.table.entries': {
     ...TABLE_GAUGE,

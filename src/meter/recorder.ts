@@ -1,21 +1,15 @@
 /**
  * Records the observations of a cluster in the instruments of one Celery service: which observation adds what to which
- * metric. It decides nothing about tasks and workers, and keeps no values.
+ * metric. It decides nothing about tasks and workers, and keeps no values. The gauges are in `view-gauges.ts`.
  */
 import type { Meter } from '@opentelemetry/api';
-import type {
-  BrokerView,
-  ClusterView,
-  Observation,
-  QueueReading,
-  RunIdentity,
-  WorkerReading,
-} from '../cluster/observation.ts';
+import type { ClusterView, Observation, RunIdentity } from '../cluster/observation.ts';
 import type { Pace } from '../yielding.ts';
 import { WORKER_EXITS } from './attributes.ts';
 import type { CounterSeries, HistogramSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
-import { createInstruments, type Instruments, type Observe } from './instruments.ts';
+import { createInstruments, type Instruments } from './instruments.ts';
+import { observeView } from './view-gauges.ts';
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
@@ -43,16 +37,7 @@ export function createRecorder(
     isOn: (name) => choice.metrics.has(name),
     wants: (name, key) => choice.optIns.has(optInOf(name, key)),
     async onCollect(observe, pace) {
-      const { workers, queues, broker } = await view();
-      for (const reading of workers) {
-        observeWorker(observe, reading);
-        await pace();
-      }
-      for (const reading of queues) {
-        observeQueue(observe, reading);
-        await pace();
-      }
-      if (broker !== undefined) await observeBroker(observe, broker, byPriority, pace);
+      await observeView(observe, await view(), byPriority, pace);
     },
     ...(newPace === undefined ? {} : { newPace }),
   });
@@ -62,56 +47,6 @@ export function createRecorder(
     /** Flushes, then detaches from the meter. */
     close: instruments.close,
   };
-}
-
-function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): void {
-  const of = [it.worker] as const;
-  observe('celery.worker.up', it.up ? 1 : 0, of);
-  observe('celery.worker.tasks.active', it.active, of);
-  observe('celery.worker.tasks.prefetched', it.prefetched, of);
-  observe('celery.worker.tasks.scheduled', it.scheduled, of);
-  observe('celery.worker.heartbeat.age', it.heartbeatAgeS, of);
-  if (it.load !== undefined) {
-    const [ofOne, ofFive, ofFifteen] = it.load;
-    observe('celery.worker.load', ofOne, [it.worker, '1m']);
-    observe('celery.worker.load', ofFive, [it.worker, '5m']);
-    observe('celery.worker.load', ofFifteen, [it.worker, '15m']);
-  }
-  for (const [index, { version, system }] of it.versions.entries()) {
-    const isPresent = it.up && index === 0;
-    observe('celery.worker.info', isPresent ? 1 : 0, [it.worker, version, system.toLowerCase() || 'unknown']);
-  }
-}
-
-function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void {
-  observe('celery.task.oldest_age', it.waitingAgeS, [it.queue, 'waiting']);
-  observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
-}
-
-/** @param byPriority whether the points of lengths have a priority */
-async function observeBroker(
-  observe: Observe<typeof METRICS>,
-  { queues, delayed, unacked, ageMs }: BrokerView,
-  byPriority: boolean,
-  pace: Pace,
-): Promise<void> {
-  for (const { queue, length, consumers, ...depth } of queues) {
-    const lengths = (byPriority ? depth.byPriority : undefined) ?? [[undefined, length] as const];
-    for (const [priority, messages] of lengths) {
-      observe('celery.queue.length', messages, [queue, priority?.toString()], ageMs);
-    }
-    observe('celery.queue.consumers', consumers, [queue], ageMs);
-    await pace();
-  }
-  observe('celery.queue.delayed', delayed, [], ageMs);
-  for (const [queue, count] of unacked?.byQueue ?? []) {
-    observe('celery.queue.unacked', count, [queue], ageMs);
-    await pace();
-  }
-  observe('celery.broker.unacked', unacked?.count, [], ageMs);
-  observe('celery.broker.unacked.oldest_age', unacked?.oldestAgeS, [], ageMs);
-  observe('celery.broker.unacked.expiring', unacked?.expiring, [], ageMs);
-  observe('celery.broker.unacked.visibility_timeout', unacked?.visibilityTimeoutS, [], ageMs);
 }
 
 /** The series of one identity, created when first needed: in a flood of names, most need only one. */
@@ -171,6 +106,10 @@ class ObservationRecorder {
         break;
       case 'worker-exited':
         add('celery.worker.exits', [it.worker, it.reason]);
+        break;
+      case 'worker-cpu-used':
+        add('celery.worker.cpu.time', [it.worker, 'user'], it.userS);
+        add('celery.worker.cpu.time', [it.worker, 'system'], it.systemS);
         break;
       case 'clock-skewed':
       case 'loss-refuted':

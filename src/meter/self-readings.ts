@@ -38,6 +38,8 @@ export interface ServiceReading {
   readonly service: string;
   /** Whether messages can arrive now. */
   readonly connected: boolean;
+  /** Since the workers were asked last; undefined if they could not be. */
+  readonly toldAgeS: number | undefined;
   /** By the name of the table. */
   readonly tables: Readonly<Record<string, Omit<TableState, 'evicted'>>>;
 }

@@ -86,6 +86,7 @@ function record(instruments: Instruments<Table>, event: SelfEvent): void {
     case 'broker-connected':
     case 'broker-session-ended':
     case 'broker-polled':
+    case 'workers-asked':
       recordBroker(instruments, event);
       break;
     case 'table-evicted':
@@ -128,7 +129,7 @@ function record(instruments: Instruments<Table>, event: SelfEvent): void {
 
 function recordBroker(
   { add }: Instruments<Table>,
-  event: SelfEvent<'broker-connected' | 'broker-session-ended' | 'broker-polled'>,
+  event: SelfEvent<'broker-connected' | 'broker-session-ended' | 'broker-polled' | 'workers-asked'>,
 ): void {
   const { service } = event;
   switch (event.kind) {
@@ -140,6 +141,11 @@ function recordBroker(
       break;
     case 'broker-polled':
       add('celery_otel.broker.polls', [service, event.outcome]);
+      break;
+    case 'workers-asked':
+      add('celery_otel.control.requests', [service, event.command, event.outcome]);
+      for (const [outcome, count] of Object.entries(event.replies))
+        add('celery_otel.control.replies', [service, event.command, outcome], count);
       break;
   }
 }
@@ -182,7 +188,11 @@ function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
   }
 }
 
-function observeService(observe: Observe<Table>, { service, connected, tables }: ServiceReading): void {
+function observeService(
+  observe: Observe<Table>,
+  { service, connected, toldAgeS, tables }: ServiceReading,
+): void {
+  observe('celery_otel.control.age', toldAgeS, [service]);
   observe('celery_otel.broker.connected', connected ? 1 : 0, [service]);
   for (const [table, { size, limit, bytes, bytesMax }] of Object.entries(tables)) {
     observe('celery_otel.table.entries', size, [service, table]);

@@ -115,6 +115,14 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
     outcome === 'success'
       ? line('debug', `polled the broker of ${service}`)
       : line('warn', `${POLLED[outcome]} ${service}: ${reason}`, `${kind} ${service} ${outcome}`),
+  'workers-asked': ({ kind, service, command, outcome, reason }) =>
+    outcome === 'success'
+      ? line('debug', `asked the workers of ${service} for ${command}`)
+      : line(
+          outcome === 'failure' ? 'warn' : 'info',
+          `${outcome === 'failure' ? 'could not ask' : 'asked'} the workers of ${service} for ${command}: ${reason}`,
+          `${kind} ${service} ${command} ${outcome}`,
+        ),
   'clock-skewed': ({ kind, service, senderHost, workerHost }) =>
     line(
       'warn',

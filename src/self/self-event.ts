@@ -82,6 +82,14 @@ interface Facts {
     /** '' if it succeeded. */
     readonly reason: string;
   };
+  /** The workers were asked by remote control. `partial`: some did not reply, or not as expected. */
+  'workers-asked': {
+    readonly command: 'stats' | 'active_queues';
+    readonly outcome: 'success' | 'partial' | 'failure';
+    /** '' if it succeeded. */
+    readonly reason: string;
+    readonly replies: Readonly<Partial<Record<ReplyOutcome, number>>>;
+  };
   'export-finished': {
     /** Where to and how, without secrets. */
     readonly backend: string;
@@ -151,3 +159,6 @@ export type SelfEvent<K extends SelfEventKind = SelfEventKind> = {
 
 /** Takes a self event; must not throw. */
 export type Tell = (event: SelfEvent) => void;
+
+/** What became of a reply of a worker. `repeated`: another one had the same nodename. */
+export type ReplyOutcome = 'answer' | 'error' | 'unreadable' | 'repeated' | 'late' | 'too_large';

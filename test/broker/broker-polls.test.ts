@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Session } from '../../src/broker/broker.ts';
+import { type PollOptions, startPolling } from '../../src/broker/broker-polls.ts';
 import type { BrokerReading, PollQuestion } from '../../src/broker/broker-reading.ts';
 import { QUEUES_PER_POLL_MAX, queuesToPoll } from '../../src/broker/queue-names.ts';
 import {
@@ -46,7 +47,7 @@ function results({ told }: Scripted): readonly string[] {
 
 function pollsWith(readings: (BrokerReading | undefined)[], scripted: () => Scripted) {
   return {
-    intervalMs: 10_000,
+    ...{ intervalMs: 10_000, initialDelayMs: 1000, random: () => 0.5 },
     question: (): PollQuestion => ({ queues: ['orders'], unackedByQueue: false, redis: REDIS_KEYS }),
     onReading: (reading: BrokerReading | undefined) => void readings.push(reading),
     onResult: (result: { outcome: 'success' | 'partial' | 'failure'; reason: string }) =>
@@ -54,7 +55,9 @@ function pollsWith(readings: (BrokerReading | undefined)[], scripted: () => Scri
   };
 }
 
-test('a session is polled at its interval, the first time at a random time within it', async (t) => {
+const polling = (options: () => PollOptions) => (session: Session) => startPolling(session, options());
+
+test('a session is polled at its interval, the first time at a random time within it, after a delay', async (t) => {
   const atMs: number[] = [];
   const readings: (BrokerReading | undefined)[] = [];
   const poll: Poll = async ({ queues }) => {
@@ -63,11 +66,11 @@ test('a session is polled at its interval, the first time at a random time withi
     return READING;
   };
   const scripted: Scripted = listenScripted(t, [polled(poll)], {
-    polls: pollsWith(readings, () => scripted),
+    during: polling(() => pollsWith(readings, () => scripted)),
   });
-  await scripted.pass(36_000);
+  await scripted.pass(36_500);
   // `random` is one half.
-  assert.deepEqual(atMs, [5000, 15_000, 25_000, 35_000]);
+  assert.deepEqual(atMs, [6000, 16_000, 26_000, 36_000]);
   assert.deepEqual(readings, [READING, READING, READING, READING]);
   assert.deepEqual(results(scripted), ['success', 'success', 'success', 'success']);
 });
@@ -83,7 +86,9 @@ test('a reading has the time at which its poll began', async (t) => {
     onReading: (_: BrokerReading | undefined, beganUpMs: number) =>
       void ageMs.push(performance.now() - beganUpMs),
   });
-  const scripted: Scripted = listenScripted(t, [polled(poll)], { polls: polls(() => scripted) });
+  const scripted: Scripted = listenScripted(t, [polled(poll)], {
+    during: polling(() => polls(() => scripted)),
+  });
   await scripted.pass(9000);
   assert.deepEqual(ageMs, [3000]);
 });
@@ -100,7 +105,9 @@ test('a slow poll never overlaps with the next one', async (t) => {
     return READING;
   };
   const polls5 = (scripted: () => Scripted) => ({ ...pollsWith([], scripted), intervalMs: 4000 });
-  const scripted: Scripted = listenScripted(t, [polled(poll)], { polls: polls5(() => scripted) });
+  const scripted: Scripted = listenScripted(t, [polled(poll)], {
+    during: polling(() => polls5(() => scripted)),
+  });
   await scripted.pass(31_000);
   assert.equal(most, 1);
   assert.equal(polls, 4);
@@ -115,7 +122,7 @@ test('a failed poll leaves no reading and is told; the next one is read again', 
     return polls === 3 ? { ...READING, incomplete: ['no permission', 'too many'] } : READING;
   };
   const scripted: Scripted = listenScripted(t, [polled(poll)], {
-    polls: pollsWith(readings, () => scripted),
+    during: polling(() => pollsWith(readings, () => scripted)),
   });
   await scripted.pass(26_000);
   assert.deepEqual(
@@ -136,9 +143,9 @@ test('a poll without an answer for ten seconds is given up and told, and the nex
     });
   };
   const scripted: Scripted = listenScripted(t, [polled(poll)], {
-    polls: pollsWith(readings, () => scripted),
+    during: polling(() => pollsWith(readings, () => scripted)),
   });
-  await scripted.pass(16_000);
+  await scripted.pass(17_000);
   assert.deepEqual(readings, [undefined, READING]);
   assert.deepEqual(results(scripted), ['failure no answer within 10000 ms', 'success']);
 });
@@ -155,7 +162,7 @@ test('a poll that does not end although it is given up fails again and again, an
       : Promise.resolve(READING);
   };
   const scripted: Scripted = listenScripted(t, [polled(poll)], {
-    polls: pollsWith(readings, () => scripted),
+    during: polling(() => pollsWith(readings, () => scripted)),
   });
   await scripted.pass(46_000);
   assert.deepEqual([polls, readings], [2, [READING, undefined, undefined, undefined]]);
@@ -183,7 +190,9 @@ test('with the end of its session a reading is gone, and an answer that comes la
       opened(() => ends.promise),
       late,
     );
-  const scripted: Scripted = listenScripted(t, [step], { polls: pollsWith(readings, () => scripted) });
+  const scripted: Scripted = listenScripted(t, [step], {
+    during: polling(() => pollsWith(readings, () => scripted)),
+  });
   await scripted.pass(16_000);
   assert.deepEqual([asked, readings.length], [2, 1]);
   ends.resolve({ kind: 'lost', reason: 'gone' });
@@ -197,7 +206,7 @@ test('with the end of its session a reading is gone, and an answer that comes la
 test('a session without polls, such as a recording, is never asked', async (t) => {
   const readings: (BrokerReading | undefined)[] = [];
   const scripted: Scripted = listenScripted(t, [openThen({ kind: 'finished' })], {
-    polls: pollsWith(readings, () => scripted),
+    during: polling(() => pollsWith(readings, () => scripted)),
   });
   await scripted.pass(20_000);
   assert.deepEqual([readings, results(scripted)], [[undefined], []]);

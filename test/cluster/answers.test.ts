@@ -13,13 +13,13 @@ test('an answer has an age until another one takes its place or it is gone', () 
   const broker = () => atOnce(cluster.view(() => ({ wallMs: T0_MS, listenedMs: 0 }))).broker;
   let ageMs = 0;
   assert.equal(broker(), undefined);
-  cluster.brokerKnows(READING, () => ageMs);
+  cluster.answers.brokerKnows(READING, () => ageMs);
   assert.deepEqual(broker(), { ...READING, ageMs: 0 });
   ageMs = 2500;
   assert.deepEqual(broker(), { ...READING, ageMs: 2500 });
-  cluster.brokerKnows({ queues: [], incomplete: [] }, () => 500);
+  cluster.answers.brokerKnows({ queues: [], incomplete: [] }, () => 500);
   assert.deepEqual(broker(), { queues: [], incomplete: [], ageMs: 500 });
-  cluster.brokerKnows(undefined, () => 0);
+  cluster.answers.brokerKnows(undefined, () => 0);
   assert.equal(broker(), undefined);
 });
 
@@ -28,6 +28,6 @@ test('the queues to ask for are those that events have named, without the unknow
   cluster.apply(sent({ uuid: 'a', queue: 'mails' }), T0_MS, 0);
   cluster.apply(received({ uuid: 'b' }), T0_MS, 0);
   cluster.flush();
-  assert.deepEqual(cluster.knownQueues(0), ['mails']);
-  assert.deepEqual(cluster.knownQueues(SETTINGS.seriesRetentionMs + 1), []);
+  assert.deepEqual(cluster.answers.knownQueues(0), ['mails']);
+  assert.deepEqual(cluster.answers.knownQueues(SETTINGS.seriesRetentionMs + 1), []);
 });

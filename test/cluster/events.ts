@@ -144,6 +144,8 @@ export function line(it: Observation): string {
       return `appeared ${it.worker}`;
     case 'worker-exited':
       return `exited ${it.worker} ${it.reason}`;
+    case 'worker-cpu-used':
+      return `used ${it.worker} ${it.userS} ${it.systemS}`;
     default:
   }
   const { task, queue, worker } = it.run;

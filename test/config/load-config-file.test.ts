@@ -141,14 +141,14 @@ test('without celery.services there is one service from flags and variables, wit
       argv: ['--control-exchange=c', '--resource-attributes=x=y'],
     },
   );
-  const [{ name, attributes, broker, cluster, controlExchange, choice }, ...others] = config.services;
+  const [{ name, attributes, broker, cluster, control, choice }, ...others] = config.services;
   assert.deepEqual(others, []);
   assert.equal(name, 'shop');
   assert.deepEqual(attributes, { a: 'b', x: 'y' });
   assert.deepEqual(config.self.attributes, { a: 'b' });
   assert.equal(broker.urls[0].label, 'amqp://guest:***@env:5672//');
   assert.equal(broker.eventExchange, 'e');
-  assert.equal(controlExchange, 'c');
+  assert.equal(control.namespace, 'c');
   assert.equal(cluster.tasksMax, 5);
   assert.deepEqual(
     [...choice.metrics].filter(

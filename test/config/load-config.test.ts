@@ -62,10 +62,11 @@ test('a broker and a name are enough', () => {
             socketTimeoutMs: 5000,
           },
         },
-        controlExchange: 'celery',
         taskDefaultQueue: 'celery',
+        control: { commands: ['stats', 'active_queues'], timeoutMs: 1000, namespace: 'celery' },
         polls: {
           intervalMs: 15_000,
+          initialDelayMs: 1000,
           queues: [],
           redis: {
             separator: '\u0006\u0016',
@@ -198,6 +199,7 @@ test('every option is in the settings of its room, in its unit', () => {
       ...['--health-check-interval', '0.5', '--socket-timeout', '1.5'],
       ...['--sep', ':', '--priority-steps', '0,5', '--unacked-key', 'ua', '--unacked-index-key', 'ui'],
       ...['--visibility-timeout', '60.5', '--queues', 'mail,video', '--collection-interval', '2.5'],
+      ...['--initial-delay', '0.25', '--timeout', '3.5', '--control-commands', 'stats'],
     ],
   });
   const { urls, ...broker } = config.services[0].broker;
@@ -226,10 +228,11 @@ test('every option is in the settings of its room, in its unit', () => {
               socketTimeoutMs: 1500,
             },
           },
-          controlExchange: 'c',
           taskDefaultQueue: 't',
+          control: { commands: ['stats'], timeoutMs: 3500, namespace: 'c' },
           polls: {
             intervalMs: 2500,
+            initialDelayMs: 250,
             queues: ['mail', 'video'],
             redis: {
               separator: ':',

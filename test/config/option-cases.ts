@@ -225,6 +225,28 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [...seconds.bad, '3600.001'],
   },
+  initial_delay: {
+    good: [
+      ['0.5', 0.5],
+      ['3600', 3600],
+    ],
+    bad: [...seconds.bad, '3600.001'],
+  },
+  timeout: {
+    good: [
+      ['0.5', 0.5],
+      ['60', 60],
+    ],
+    bad: [...seconds.bad, '60.001'],
+  },
+  control_commands: {
+    good: [
+      ['stats', ['stats']],
+      ['active_queues, stats', ['stats', 'active_queues']],
+      ['none', []],
+    ],
+    bad: [',', 'shutdown', 'stats,none', 'stats,'],
+  },
   worker_timeout: {
     good: [
       ['7.5', 7.5],

@@ -67,10 +67,18 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'broker/control/',
+    holds: 'what is asked of workers by remote control, over any transport',
+    types: ['broker/raw-message.ts'],
+    pure: true,
+  },
+  {
+    ...NOTHING,
     path: 'broker/amqp/',
     holds: 'sessions on RabbitMQ and others that speak AMQP',
     types: ['broker/'],
     values: [
+      'broker/control/',
       'broker/header-limits.ts',
       'broker/listening-clock.ts',
       'broker/outcome.ts',
@@ -90,6 +98,7 @@ const ROOMS: readonly Room[] = [
     types: ['broker/'],
     values: [
       'broker/broker-url.ts',
+      'broker/control/',
       'broker/header-limits.ts',
       'broker/listening-clock.ts',
       'broker/outcome.ts',
@@ -99,7 +108,7 @@ const ROOMS: readonly Room[] = [
       'broker/server/',
     ],
     packages: ['ioredis'],
-    builtins: [...CALCULATING, ...TIMERS],
+    builtins: [...CALCULATING, ...TIMERS, 'crypto', 'os'],
   },
   {
     ...NOTHING,
@@ -113,7 +122,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'broker/',
     holds: 'the session loop and its contract: messages come in',
-    values: ['broker/amqp/', 'broker/recording/', 'broker/redis/', 'broker/server/'],
+    values: ['broker/amqp/', 'broker/control/', 'broker/recording/', 'broker/redis/', 'broker/server/'],
     builtins: [...CALCULATING, ...TIMERS, 'stream'],
   },
   {
@@ -128,7 +137,12 @@ const ROOMS: readonly Room[] = [
     path: 'cluster/',
     holds: 'facts → what is true of tasks and workers',
     // Answers of a broker are no messages, so nothing decodes them.
-    types: ['celery/event.ts', 'celery/event-types.ts', 'broker/broker-reading.ts'],
+    types: [
+      'celery/control-reply.ts',
+      'celery/event.ts',
+      'celery/event-types.ts',
+      'broker/broker-reading.ts',
+    ],
     pure: true,
   },
   {
@@ -219,6 +233,7 @@ const ROOMS: readonly Room[] = [
     types: [...FLOW, 'self/'],
     values: [
       'broker/broker-url.ts',
+      'broker/control/commands.ts',
       'meter/catalog.ts',
       'meter/metric-choice.ts',
       'otlp/collect/view.ts',
@@ -246,11 +261,18 @@ const ROOMS: readonly Room[] = [
     holds: 'how long work yields the event loop',
     builtins: TIMERS,
   },
+  ...['asking.ts', 'inspection.ts'].map((file) => ({
+    ...NOTHING,
+    path: file,
+    holds: 'what a service asks its broker and its workers',
+    values: ['broker/', 'celery/', 'cluster/', 'meter/', 'self/', 'inspection.ts'],
+    builtins: TIMERS,
+  })),
   {
     ...NOTHING,
     path: 'service.ts',
     holds: 'one Celery service, wired',
-    values: ROOMS_OF_DATA,
+    values: [...ROOMS_OF_DATA, 'asking.ts'],
     packages: ['@opentelemetry/api'],
     builtins: [...CALCULATING, ...TIMERS],
   },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { WorkerStats } from '../../src/celery/control-reply.ts';
 import type {
   BrokerView,
   ClusterView,
@@ -154,10 +155,12 @@ test('every kind of observation is tested here', () => {
     'worker-appeared': true,
     'worker-exited': true,
     'worker-progressed': true,
+    'worker-cpu-used': true,
     'clock-skewed': true,
   };
   const tried = CASES.map(({ observation }) => observation.kind);
-  assert.deepEqual(new Set([...tried, 'worker-appeared']), new Set(Object.keys(kinds)));
+  const elsewhere = ['worker-appeared', 'worker-cpu-used'];
+  assert.deepEqual(new Set([...tried, ...elsewhere]), new Set(Object.keys(kinds)));
 });
 
 test('a worker that appears has a 0 for each exit reason, so that the first exit has a rate', async (t) => {
@@ -168,6 +171,17 @@ test('a worker that appears has a 0 for each exit reason, so that the first exit
     'celery.worker.exits w1@host replaced 0',
     'celery.worker.exits w1@host restarted 0',
     'celery.worker.exits w1@host silence 0',
+  ]);
+});
+
+test('CPU time counts by mode', async (t) => {
+  const { meter, collect } = collectingMeter(t);
+  const recorder = createRecorder(meter, noWorkers, ALL);
+  recorder.record({ kind: 'worker-cpu-used', worker: 'w1@host', userS: 1.5, systemS: 0.25 });
+  recorder.record({ kind: 'worker-cpu-used', worker: 'w1@host', userS: 0.5, systemS: 0 });
+  assert.deepEqual(lines(await collect()), [
+    'celery.worker.cpu.time w1@host system 0.25',
+    'celery.worker.cpu.time w1@host user 2',
   ]);
 });
 
@@ -210,8 +224,6 @@ const BROKER: BrokerView = {
   ageMs: 0,
 };
 
-const EVERYTHING = { ...viewOf([TALKATIVE], [ORDERS]), broker: BROKER };
-
 /** Each point as text: its metric, its attributes in the order of the catalog, its value. */
 function lines(collected: readonly Collected[]): readonly string[] {
   return collected
@@ -224,6 +236,30 @@ const PRIORITIES = [
   [3, 0],
   [9, 3],
 ] as const;
+
+const UNTOLD: WorkerStats = {
+  ...{ pid: 7, pool: undefined, processes: undefined, limit: 3, autoscaler: undefined },
+  ...{ prefetchLimit: undefined, uptimeS: undefined, cpuUserS: undefined, cpuSystemS: undefined },
+  memoryMaxBytes: undefined,
+};
+const STATS: WorkerStats = {
+  ...{ pid: 7, pool: 'prefork', processes: 4, limit: 8, autoscaler: { min: 2, max: 8 } },
+  ...{ prefetchLimit: 16, uptimeS: 90, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 53_084_160 },
+};
+const TOLD_BY_NOBODY = { consumers: [], ageMs: 0 } as const;
+const TOLD = {
+  consumers: [
+    { queue: 'orders', workers: 1, processes: 4, utilization: 0.75 },
+    { queue: 'mails', workers: 0, processes: 0, utilization: undefined },
+  ],
+  ageMs: 0,
+} as const;
+
+const EVERYTHING = {
+  ...viewOf([{ ...TALKATIVE, told: { stats: STATS, utilization: 0.5 } }], [ORDERS]),
+  told: TOLD,
+  broker: BROKER,
+};
 
 const GAUGES: readonly { title: string; view: ClusterView; points: readonly string[] }[] = [
   {
@@ -296,6 +332,57 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
     ],
   },
   {
+    title: 'a worker that has told everything',
+    view: { ...viewOf([{ ...SILENT, told: { stats: STATS, utilization: 0.75 } }]), told: TOLD },
+    points: [
+      'celery.queue.processes mails 0',
+      'celery.queue.processes orders 4',
+      'celery.queue.utilization orders 0.75',
+      'celery.queue.workers mails 0',
+      'celery.queue.workers orders 1',
+      'celery.worker.autoscaler.max w1@host 8',
+      'celery.worker.autoscaler.min w1@host 2',
+      'celery.worker.heartbeat.age w1@host 1.5',
+      'celery.worker.memory.max w1@host 53084160',
+      'celery.worker.pool.limit w1@host prefork 8',
+      'celery.worker.pool.processes w1@host prefork 4',
+      'celery.worker.pool.utilization w1@host prefork 0.75',
+      'celery.worker.prefetch.limit w1@host 16',
+      'celery.worker.tasks.prefetched w1@host 4',
+      'celery.worker.tasks.scheduled w1@host 5',
+      'celery.worker.up w1@host 1',
+      'celery.worker.uptime w1@host 90',
+    ],
+  },
+  {
+    title: 'a worker of an unknown pool that has told hardly anything',
+    view: {
+      ...viewOf([{ ...SILENT, told: { stats: UNTOLD, utilization: undefined } }]),
+      told: TOLD_BY_NOBODY,
+    },
+    points: [
+      'celery.worker.heartbeat.age w1@host 1.5',
+      'celery.worker.pool.limit w1@host other 3',
+      'celery.worker.tasks.prefetched w1@host 4',
+      'celery.worker.tasks.scheduled w1@host 5',
+      'celery.worker.up w1@host 1',
+    ],
+  },
+  {
+    title: 'the pool of a worker is in its information',
+    view: { ...viewOf([{ ...GONE, told: { stats: UNTOLD, utilization: 0 } }]), told: TOLD_BY_NOBODY },
+    points: [
+      'celery.worker.heartbeat.age w1@host 31',
+      'celery.worker.info w1@host 5.7.0 linux 0',
+      'celery.worker.pool.limit w1@host other 3',
+      'celery.worker.pool.utilization w1@host other 0',
+      'celery.worker.tasks.active w1@host 0',
+      'celery.worker.tasks.prefetched w1@host 0',
+      'celery.worker.tasks.scheduled w1@host 0',
+      'celery.worker.up w1@host 0',
+    ],
+  },
+  {
     title: 'RabbitMQ with native delayed delivery',
     view: {
       ...NOTHING,
@@ -343,10 +430,12 @@ for (const { title, view, points } of GAUGES) {
   });
 }
 
+const USED = { kind: 'worker-cpu-used', worker: 'w1@host', userS: 1, systemS: 0.5 } as const;
+
 test('every metric of the catalog has a source', async (t) => {
   const { meter, collect } = collectingMeter(t);
   const recorder = createRecorder(meter, () => EVERYTHING, ALL);
-  for (const { observation } of CASES) recorder.record(observation);
+  for (const observation of [...CASES.map((each) => each.observation), USED]) recorder.record(observation);
   const fed = new Set((await collect()).map((point) => point.metric));
   assert.deepEqual([...fed].sort(), METRIC_NAMES.toSorted());
 });
@@ -356,7 +445,8 @@ for (const off of METRIC_NAMES) {
     const pointsOf = async (metrics: ReadonlySet<MetricName>): Promise<readonly Collected[]> => {
       const { meter, collect } = collectingMeter(t);
       const recorder = createRecorder(meter, () => EVERYTHING, { ...ALL, metrics });
-      for (const { observation } of CASES) recorder.record(observation);
+      for (const observation of [...CASES.map((each) => each.observation), USED])
+        recorder.record(observation);
       return collect();
     };
     const all = await pointsOf(ALL.metrics);
@@ -400,7 +490,8 @@ for (const optIn of OPT_INS) {
     const pointsOf = async (optIns: ReadonlySet<OptIn>): Promise<readonly Collected[]> => {
       const { meter, collect } = collectingMeter(t);
       const recorder = createRecorder(meter, () => EVERYTHING, { ...ALL, optIns });
-      for (const { observation } of CASES) recorder.record(observation);
+      for (const observation of [...CASES.map((each) => each.observation), USED])
+        recorder.record(observation);
       return collect();
     };
     const [metric, key = ''] = optIn.split('/');

@@ -216,18 +216,20 @@ test('each service has its connection state and the sizes of its tables', async 
       {
         service: 'shop',
         connected: true,
+        toldAgeS: 2.5,
         tables: {
           tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 },
           workers: { size: 3, limit: 10, bytes: 900, bytesMax: 30_000 },
         },
       },
-      { service: 'billing', connected: false, tables: {} },
+      { service: 'billing', connected: false, toldAgeS: undefined, tables: {} },
     ],
   });
   assert.deepEqual(await points('celery_otel.broker.connected'), [
     'celery_otel.broker.connected shop = 1',
     'celery_otel.broker.connected billing = 0',
   ]);
+  assert.deepEqual(await points('celery_otel.control.age'), ['celery_otel.control.age shop = 2.5']);
   assert.deepEqual(await points('celery_otel.table'), [
     'celery_otel.table.entries shop,tasks = 12',
     'celery_otel.table.entries shop,workers = 3',
@@ -299,6 +301,21 @@ test('the process has its memory, and the event loop delay if known', async (t) 
   ]);
 });
 
+test('a question to the workers counts by its command and outcome, its replies by theirs', async (t) => {
+  const { recorder, points } = recorderOf(t);
+  const asked = { kind: 'workers-asked', service: 'shop', command: 'stats', reason: '' } as const;
+  recorder.record({ ...asked, outcome: 'partial', replies: { answer: 3, late: 2 } });
+  recorder.record({ ...asked, outcome: 'success', replies: { answer: 4 } });
+  assert.deepEqual(await points('celery_otel.control.requests'), [
+    'celery_otel.control.requests shop,stats,partial = 1',
+    'celery_otel.control.requests shop,stats,success = 1',
+  ]);
+  assert.deepEqual(await points('celery_otel.control.replies'), [
+    'celery_otel.control.replies shop,stats,answer = 7',
+    'celery_otel.control.replies shop,stats,late = 2',
+  ]);
+});
+
 test('readings happen only at a collection, and never after close', async (t) => {
   const { recorder, current, collect } = recorderOf(t);
   recorder.record({ ...EXPORTED, outcome: 'success' });
@@ -316,6 +333,7 @@ test('readings happen only at a collection, and never after close', async (t) =>
 const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
 const TABLES = ['tasks', 'workers', 'reordering_window', 'clock_skews', 'fixed_bounds'] as const;
 const PLACES = ['transport', 'deliver', 'between', 'look', 'export', 'attached_provider', 'stop'] as const;
+const REPLIES = { answer: 1, error: 1, unreadable: 1, repeated: 1, late: 1, too_large: 1 } as const;
 const ENDS = ['stopped', 'finished', 'unreachable', 'refused', 'unusable', 'lost'] as const;
 
 /** All events of a service except clock skews, whose host names are unbounded. */
@@ -337,6 +355,10 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
     ...(['success', 'partial', 'failure'] as const).flatMap((outcome) => [
       { ...EXPORTED, service, outcome },
       { kind: 'broker-polled', service, outcome, reason: '' } as const,
+      ...(['stats', 'active_queues'] as const).map(
+        (command) =>
+          ({ kind: 'workers-asked', service, command, outcome, reason: '', replies: REPLIES }) as const,
+      ),
     ]),
   ];
 }
@@ -361,7 +383,7 @@ test('with a hundred services every metric has points, within the limit and as d
   const tables = { tasks: table, workers: table, reordering_window: table, clock_skews: table };
   const { recorder, collect } = recorderOf(t, {
     process: { ...PROCESS, eventLoopDelayS: { mean: 0.001, p99: 0.02, max: 0.5 } },
-    services: SERVICES.map((service) => ({ service, connected: true, tables })),
+    services: SERVICES.map((service) => ({ service, connected: true, toldAgeS: 1, tables })),
     series: SERVICES.map((service) => ({ service, live: 1, retired: 1, overflowed: 1, refused: 1 })),
   });
   for (const service of SERVICES) {

@@ -12,7 +12,7 @@ import { builtOtelcol, ensureOtelcol, type OtelcolBuild } from '../../scripts/ot
 export const DEBIAN_PYTHON = '/usr/bin/python3';
 
 /** Installed next to Debian's Celery. Without the extra, kombu lacks `packaging` when it connects. */
-const NEWEST_CELERY = ['celery[redis]==5.7.*', 'gevent==26.*'];
+const NEWEST_CELERY = ['celery[redis]==5.7.*', 'gevent==26.*', 'eventlet==0.41.*'];
 const VENV_FOLDER = resolve(import.meta.dirname, '../../.cache/celery-newest');
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
 

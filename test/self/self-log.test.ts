@@ -27,6 +27,8 @@ const EXPORTED = {
   reason: 'out of order',
 } as const;
 
+const ASKED = { kind: 'workers-asked', service: 'shop', command: 'stats', replies: {} } as const;
+
 /** One event of each kind, each end of a session and each outcome of an export. */
 const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   { event: { kind: 'service-stopping', service: 'shop' }, level: 'info', says: /stopping shop/u },
@@ -99,6 +101,21 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     event: { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: 'gone' },
     level: 'warn',
     says: /^the broker did not tell anything about the queues of shop: gone$/u,
+  },
+  {
+    event: { ...ASKED, outcome: 'success', reason: '' },
+    level: 'debug',
+    says: /^asked the workers of shop for stats$/u,
+  },
+  {
+    event: { ...ASKED, outcome: 'partial', reason: 'no reply within 1000 ms from w1@a' },
+    level: 'info',
+    says: /^asked the workers of shop for stats: no reply within 1000 ms from w1@a$/u,
+  },
+  {
+    event: { ...ASKED, outcome: 'failure', reason: 'gone' },
+    level: 'warn',
+    says: /^could not ask the workers of shop for stats: gone$/u,
   },
   {
     event: { kind: 'events-missing', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
@@ -341,6 +358,7 @@ const FORGED: readonly SelfEvent[] = [
   { kind: 'publish-blocked', service: 'shop', broker: HOSTILE, reason: HOSTILE },
   { kind: 'publish-refused', service: 'shop', broker: HOSTILE, reason: HOSTILE },
   { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: HOSTILE },
+  { ...ASKED, outcome: 'failure', reason: HOSTILE },
   { kind: 'service-started', service: HOSTILE, brokers: [HOSTILE] },
   { ...DROPPED, detail: HOSTILE },
   { ...EXPORTED, outcome: 'failure', backend: HOSTILE, reason: HOSTILE },

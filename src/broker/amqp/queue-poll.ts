@@ -7,8 +7,8 @@ import type { Channel, ChannelModel } from 'amqplib';
 import type { BrokerReading, PollQuestion, QueueDepth } from '../broker-reading.ts';
 import { pause } from '../pause.ts';
 import { queuesToPoll } from '../queue-names.ts';
-import { closeConnection } from './connection.ts';
 import { replyCode } from './failure.ts';
+import { type Connect, KeptConnection } from './kept-connection.ts';
 
 /** A lane is a channel, on which one question waits for its answer: with more, a poll is faster on a slow network. */
 const LANES_MAX = 16;
@@ -42,56 +42,25 @@ type Found = Pick<QueueDepth, 'length'> & { readonly consumers: number };
 
 /** The polls of one session. */
 export class QueuePoll {
-  readonly #open: (signal: AbortSignal) => Promise<ChannelModel>;
+  readonly #connection: KeptConnection;
   readonly #eventQueuePrefix: string;
   readonly #left = new Map<string, Left>();
   /** Found in the last poll. */
   #present: ReadonlySet<string> = new Set();
-  #model: ChannelModel | undefined;
-  /** Aborted to destroy the socket. */
-  #socket = new AbortController();
 
-  /** @param open connects; aborting the signal destroys the socket */
-  constructor(open: (signal: AbortSignal) => Promise<ChannelModel>, eventQueuePrefix: string) {
-    this.#open = open;
+  constructor(connect: Connect, eventQueuePrefix: string) {
+    this.#connection = new KeptConnection(connect);
     this.#eventQueuePrefix = eventQueuePrefix;
   }
 
   /** @throws if the broker cannot be asked, or the signal aborts */
-  async read({ queues }: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
-    const giveUp = (): void => void this.end();
-    signal.addEventListener('abort', giveUp);
-    try {
-      signal.throwIfAborted();
-      return await this.#ask(await this.#connected(), queues, signal);
-    } catch (error) {
-      giveUp();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', giveUp);
-    }
+  read({ queues }: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
+    return this.#connection.use((model) => this.#ask(model, queues, signal), signal);
   }
 
   /** Closes the connection; the next poll opens another one. Never rejects. */
-  async end(): Promise<void> {
-    const [model, socket] = [this.#model, this.#socket];
-    [this.#model, this.#socket] = [undefined, new AbortController()];
-    if (model !== undefined) await closeConnection(model);
-    socket.abort();
-  }
-
-  async #connected(): Promise<ChannelModel> {
-    if (this.#model !== undefined) return this.#model;
-    const socket = this.#socket;
-    // In the handshake, amqplib says nothing of a socket that is destroyed.
-    const model = await Promise.race([this.#open(socket.signal), rejectionBy(socket.signal)]);
-    // An error also rejects the question, where it is handled.
-    model.on('error', () => undefined);
-    model.on('close', () => {
-      if (this.#model === model) this.#model = undefined;
-    });
-    this.#model = model;
-    return model;
+  end(): Promise<void> {
+    return this.#connection.end();
   }
 
   async #ask(model: ChannelModel, queues: readonly string[], signal: AbortSignal): Promise<BrokerReading> {
@@ -170,12 +139,6 @@ export class QueuePoll {
     if (this.#left.size >= MISSING_MAX) this.#left.clear();
     this.#left.set(name, { untilMs: nowMs + forMs, forMs, isSilent });
   }
-}
-
-function rejectionBy(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }
 
 function isTooLong(name: string): boolean {

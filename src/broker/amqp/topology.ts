@@ -77,7 +77,11 @@ export async function bindOwnQueue(channel: Channel, settings: AmqpTransportSett
   return queue;
 }
 
-async function onOwnChannel<T>(model: ChannelModel, act: (channel: Channel) => Promise<T>): Promise<T> {
+/** An error closes the channel, so a call that may fail has its own. */
+export async function onOwnChannel<T>(
+  model: ChannelModel,
+  act: (channel: Channel) => Promise<T>,
+): Promise<T> {
   const channel = await model.createChannel();
   // An error also rejects the call, where it is handled.
   channel.on('error', () => undefined);

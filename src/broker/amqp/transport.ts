@@ -15,10 +15,13 @@ import type {
 } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
+import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import type { ListeningClock } from '../listening-clock.ts';
+import type { ReadingObserver } from '../paced-reading.ts';
 import { isListening } from '../server/probe.ts';
 import { SessionCourse } from '../session-course.ts';
 import { closeConnection, connectTo, openConnection } from './connection.ts';
+import { AmqpControl } from './control.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
 import { QueuePoll } from './queue-poll.ts';
@@ -40,6 +43,9 @@ function isAmqp(url: BrokerUrl): url is AmqpUrl {
   return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
 
+/** For connections that do not prove that events can arrive. */
+const NOT_OBSERVED: ReadingObserver = { onRead: () => undefined, takesMore: () => true };
+
 /** One session, from connecting to closing. */
 class AmqpSession implements Session {
   readonly exchange: string;
@@ -52,6 +58,7 @@ class AmqpSession implements Session {
   readonly #course: SessionCourse;
   #model: ChannelModel | undefined;
   readonly #poll: QueuePoll;
+  readonly #control: AmqpControl;
   #awaitsProof = false;
   /** Then only messages prove that workers can be heard; otherwise, whatever arrives does. */
   #mayPublish = true;
@@ -77,6 +84,10 @@ class AmqpSession implements Session {
       (signal) => connectTo(url, settings.heartbeatS, signal),
       settings.eventQueuePrefix,
     );
+    this.#control = new AmqpControl((onDelivery, signal) => {
+      const limits = { heartbeatS: settings.heartbeatS, bodyBytesMax: options.bodyBytesMax };
+      return openConnection(url, limits, signal, NOT_OBSERVED, onDelivery);
+    });
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
       failureOf: (error) => openingFailure(error, url),
@@ -97,6 +108,10 @@ class AmqpSession implements Session {
 
   poll(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
     return this.#poll.read(question, signal);
+  }
+
+  ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
+    return this.#control.ask(question, signal);
   }
 
   /** Connects, then subscribes, each within the connect timeout. */
@@ -182,9 +197,9 @@ class AmqpSession implements Session {
 
   async #close(): Promise<void> {
     this.#early = undefined;
-    const polls = this.#poll.end();
+    const others = Promise.all([this.#poll.end(), this.#control.end()]);
     if (this.#model !== undefined) await closeConnection(this.#model);
     this.#socket.abort();
-    await polls;
+    await others;
   }
 }

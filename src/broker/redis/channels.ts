@@ -1,20 +1,30 @@
-/** The names of the channels that Celery’s events are published to (kombu: transport/redis.py, `_get_publish_topic`). */
+/**
+ * The names of the channels that Celery’s events and remote control are published to (kombu: transport/redis.py,
+ * `_get_publish_topic`).
+ */
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 
 type ChannelSettings = Pick<RedisSettings, 'globalKeyprefix' | 'fanoutPrefix' | 'fanoutPatterns'>;
 
+type Place = Pick<RedisUrl, 'scheme' | 'db'>;
+
+/** The patterns to subscribe to, literally as a restrictive ACL grants them. */
+export function eventPatterns(exchange: string, place: Place, settings: ChannelSettings): readonly string[] {
+  const tail = settings.fanoutPatterns ? '/*' : '';
+  return channelsOf(exchange, place, settings).map((channel) => `${channel}${tail}`);
+}
+
 /**
- * The patterns to subscribe to, literally as a restrictive ACL grants them. Behind sentinels kombu before 5.4 does not
- * replace `{db}`, and kombu 5.7 may publish to both.
+ * The channels of a fanout exchange, the usual one first. Behind sentinels kombu before 5.4 does not replace `{db}`, and
+ * kombu 5.7 may publish to both.
  */
-export function eventPatterns(
+export function channelsOf(
   exchange: string,
-  { scheme, db }: Pick<RedisUrl, 'scheme' | 'db'>,
-  { globalKeyprefix, fanoutPrefix, fanoutPatterns }: ChannelSettings,
+  { scheme, db }: Place,
+  { globalKeyprefix, fanoutPrefix }: ChannelSettings,
 ): readonly string[] {
   const numbered = fanoutPrefix.replaceAll('{db}', String(db));
   const prefixes = scheme === 'sentinel' ? [...new Set([numbered, fanoutPrefix])] : [numbered];
-  const tail = fanoutPatterns ? '/*' : '';
-  return prefixes.map((prefix) => `${globalKeyprefix}${prefix}${exchange}${tail}`);
+  return prefixes.map((prefix) => `${globalKeyprefix}${prefix}${exchange}`);
 }

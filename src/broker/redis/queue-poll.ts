@@ -9,7 +9,7 @@ import type { RedisSettings } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { queuesToPoll } from '../queue-names.ts';
-import { connect, newClient } from './connection.ts';
+import { KeptClient } from './kept-client.ts';
 import {
   bindingCommands,
   bindingsOf,
@@ -38,10 +38,8 @@ type Settings = RedisSettings & { readonly eventExchange: string };
 
 /** The polls of one session. */
 export class QueuePoll {
-  readonly #url: RedisUrl;
   readonly #settings: Settings;
-  readonly #connectTimeoutMs: number;
-  #client: Redis | undefined;
+  readonly #connection: KeptClient;
   /** Those that the last poll read. */
   #bindings: Bindings = new Map();
   /** Of the last complete search, and of the one under way. */
@@ -54,45 +52,21 @@ export class QueuePoll {
   #hasMoreExchanges = false;
 
   constructor(url: RedisUrl, settings: Settings, connectTimeoutMs: number) {
-    this.#url = url;
     this.#settings = settings;
-    this.#connectTimeoutMs = connectTimeoutMs;
+    this.#connection = new KeptClient(url, settings, connectTimeoutMs, () => {
+      // The user may have been given more rights.
+      this.#cursor ??= '0';
+      this.#inPart = true;
+    });
   }
 
   /** @throws if the server cannot be asked, or the signal aborts */
-  async read(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
-    const giveUp = (): void => this.end();
-    signal.addEventListener('abort', giveUp);
-    try {
-      signal.throwIfAborted();
-      return await this.#ask(await this.#connected(signal), question);
-    } catch (error) {
-      this.end();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', giveUp);
-    }
+  read(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
+    return this.#connection.use((client) => this.#ask(client, question), signal);
   }
 
   end(): void {
-    this.#client?.disconnect();
-    this.#client = undefined;
-  }
-
-  async #connected(signal: AbortSignal): Promise<Redis> {
-    if (this.#client?.status === 'ready') return this.#client;
-    this.end();
-    const client = await newClient(this.#url, this.#settings, this.#connectTimeoutMs, signal);
-    this.#client = client;
-    // The user may have been given more rights.
-    this.#cursor ??= '0';
-    this.#inPart = true;
-    signal.throwIfAborted();
-    await connect(client, this.#url);
-    if (this.#url.db !== 0) await client.select(this.#url.db);
-    // It is only useful.
-    await client.client('SETNAME', this.#settings.clientName).catch(() => undefined);
-    return client;
+    this.#connection.end();
   }
 
   async #ask(client: Redis, question: PollQuestion): Promise<BrokerReading> {

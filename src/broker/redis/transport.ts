@@ -1,6 +1,6 @@
 /**
- * The transport for Redis: a connection that subscribes to Celery’s event channels, and another one to ask about queues. It
- * runs one session and reports why it ended; it never decides whether another follows. It writes nothing.
+ * The transport for Redis: a connection that subscribes to Celery’s event channels, and others to ask about queues and to ask
+ * workers. It runs one session and reports why it ended; it never decides whether another follows.
  */
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../errors.ts';
@@ -16,11 +16,13 @@ import type {
 } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import { type BrokerUrl, NO_CLUSTER, type RedisUrl } from '../broker-url.ts';
+import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { Refusal } from '../server/refusal.ts';
 import { SessionCourse } from '../session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
+import { RedisControl } from './control.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { Subscription } from './subscription.ts';
 
@@ -53,6 +55,7 @@ class RedisSession implements Session {
   readonly #listening: ListeningClock;
   readonly #course: SessionCourse;
   readonly #poll: QueuePoll;
+  readonly #control: RedisControl;
   #client: Redis | undefined;
   #subscription: Subscription | undefined;
   /** The first error of the connection: the others follow from it. */
@@ -70,13 +73,15 @@ class RedisSession implements Session {
     this.#url = url;
     this.#listening = listening;
     this.#poll = new QueuePoll(url, settings, options.connectTimeoutMs);
+    this.#control = new RedisControl(url, settings, options.connectTimeoutMs, options.bodyBytesMax);
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
       failureOf: openingFailure,
-      close: () => {
+      close: async () => {
         this.#subscription?.end();
         this.#client?.disconnect();
         this.#poll.end();
+        await this.#control.end();
       },
     });
   }
@@ -92,6 +97,10 @@ class RedisSession implements Session {
 
   poll(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
     return this.#poll.read(question, signal);
+  }
+
+  ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
+    return this.#control.ask(question, signal);
   }
 
   async #connect(): Promise<void> {

@@ -117,8 +117,8 @@ test("Celery's own names for exchanges and queues are kept, with Celery's defaul
     billing: { broker_url: "amqp://b", control_exchange: billing, task_default_queue: pay, event_exchange: e }`),
   );
   assert.deepEqual(
-    services.map(({ controlExchange, taskDefaultQueue, broker }) => [
-      controlExchange,
+    services.map(({ control, taskDefaultQueue, broker }) => [
+      control.namespace,
       taskDefaultQueue,
       broker.eventExchange,
     ]),

@@ -155,7 +155,9 @@ test('every value is printed once, with its line, flag or variable, or as a defa
 
 test('with a recording, no broker settings are printed', () => {
   const lines = linesOf({ argv: ['--config', fileWith(FULL)], env: {} });
-  const told = lines.filter((line) => /^celery\.services\.replay\.(broker|event|control|task_d)/.test(line));
+  const told = lines.filter((line) =>
+    /^celery\.services\.replay\.(broker|event|control_e|task_d)/.test(line),
+  );
   assert.deepEqual(
     told.map((line) => line.split(': ')[0]),
     ['celery.services.replay.broker_url[0]', 'celery.services.replay.broker_url[0].speed'],
@@ -212,7 +214,7 @@ test('every change of a value changes the output, except secrets', () => {
   // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
   // here it has none. What is about another broker is of no use: the second service is a recording.
   const hidden =
-    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|controlExchange|taskDefaultQueue|polls\.(queues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$/;
+    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|control\.namespace|taskDefaultQueue|polls\.(queues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$/;
   const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];
   const plain = { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' };
   for (const [{ config }, count] of [

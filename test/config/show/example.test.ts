@@ -16,11 +16,11 @@ test('it loads with its variables set: three services on their own brokers, with
   });
   const { services, otlp, self } = configOf(EXAMPLE);
   assert.deepEqual(
-    services.map(({ name, broker, cluster, controlExchange }) => ({
+    services.map(({ name, broker, cluster, control }) => ({
       name,
       brokers: broker.urls.map(({ label }) => label),
       exchange: broker.eventExchange,
-      controlExchange,
+      controlExchange: control.namespace,
       workerTimeoutMs: cluster.workerTimeoutMs,
     })),
     [

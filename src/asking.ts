@@ -1,0 +1,81 @@
+/**
+ * What one service asks while it is connected: its broker about queues, and its workers about themselves. It composes the
+ * questions, and passes on what comes of them.
+ */
+import type { Session } from './broker/broker.ts';
+import { type PollOptions, startPolling } from './broker/broker-polls.ts';
+import type { PollSettings } from './broker/broker-reading.ts';
+import type { ControlSettings } from './broker/control/control.ts';
+import type { Cluster } from './cluster/cluster.ts';
+import { type InspectionOptions, startInspecting } from './inspection.ts';
+import { metricsAsked } from './meter/catalog.ts';
+import type { MetricChoice } from './meter/recorder.ts';
+import type { Tell } from './self/self-event.ts';
+
+export interface AskingOptions {
+  /** Of the service. */
+  readonly name: string;
+  readonly polls: PollSettings;
+  readonly control: ControlSettings;
+  /** The queue of tasks that are sent without one. */
+  readonly taskDefaultQueue: string;
+  /** Which metrics are recorded. */
+  readonly choice: MetricChoice;
+  readonly tell: Tell;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** @returns begins to ask in a session, and returns what ends that */
+export function asker(
+  options: AskingOptions,
+  cluster: Cluster,
+  listenedMs: () => number,
+): (session: Session) => () => void {
+  const isOn = (of: 'broker' | 'workers'): boolean =>
+    metricsAsked(of).some((metric) => options.choice.metrics.has(metric));
+  const polls = isOn('broker') ? pollsOf(options, cluster, listenedMs) : undefined;
+  const inspection = isOn('workers') ? inspectionOf(options, cluster, listenedMs) : undefined;
+  return (session) => {
+    const stopPolling = polls && startPolling(session, polls);
+    const stopInspecting = inspection && startInspecting(session, inspection);
+    return () => {
+      stopPolling?.();
+      stopInspecting?.();
+    };
+  };
+}
+
+/** What the broker is asked, and what becomes of its answers. */
+function pollsOf(
+  { name: service, polls, taskDefaultQueue, choice, tell, random }: AskingOptions,
+  cluster: Cluster,
+  listenedMs: () => number,
+): PollOptions {
+  return {
+    ...{ intervalMs: polls.intervalMs, initialDelayMs: polls.initialDelayMs, random },
+    question: () => ({
+      queues: [...new Set([taskDefaultQueue, ...polls.queues, ...cluster.answers.knownQueues(listenedMs())])],
+      unackedByQueue: choice.metrics.has('celery.queue.unacked'),
+      redis: polls.redis,
+    }),
+    onReading: (reading, beganUpMs) =>
+      cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs),
+    onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
+  };
+}
+
+/** What the workers are asked, and what becomes of their replies. */
+function inspectionOf(
+  { name: service, polls, control, tell, random }: AskingOptions,
+  cluster: Cluster,
+  listenedMs: () => number,
+): InspectionOptions {
+  const { intervalMs, initialDelayMs, redis } = polls;
+  return {
+    ...{ ...control, intervalMs, initialDelayMs, random, answers: cluster.answers, listenedMs },
+    redis: { owner: service, separator: redis.separator },
+    onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
+    onImplausible: (implausible) => tell({ ...implausible, kind: 'field-implausible', service }),
+  };
+}

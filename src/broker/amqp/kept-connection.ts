@@ -1,0 +1,63 @@
+/**
+ * A connection that is opened when it is first used, and kept until it breaks: for what must not end the events. It knows
+ * nothing of what it is used for.
+ */
+import type { ChannelModel } from 'amqplib';
+import { closeConnection } from './connection.ts';
+
+/** Connects; aborting the signal destroys the socket. */
+export type Connect = (signal: AbortSignal) => Promise<ChannelModel>;
+
+export class KeptConnection {
+  readonly #connect: Connect;
+  #model: ChannelModel | undefined;
+  /** Aborted to destroy the socket. */
+  #socket = new AbortController();
+
+  constructor(connect: Connect) {
+    this.#connect = connect;
+  }
+
+  /** Whatever `act` throws ends the connection. @throws that, or if there is no connection, or if the signal aborts */
+  async use<Result>(act: (model: ChannelModel) => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    const giveUp = (): void => void this.end();
+    signal.addEventListener('abort', giveUp);
+    try {
+      signal.throwIfAborted();
+      return await act(await this.#connected());
+    } catch (error) {
+      giveUp();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** Closes the connection; the next use opens another one. Never rejects. */
+  async end(): Promise<void> {
+    const [model, socket] = [this.#model, this.#socket];
+    [this.#model, this.#socket] = [undefined, new AbortController()];
+    if (model !== undefined) await closeConnection(model);
+    socket.abort();
+  }
+
+  async #connected(): Promise<ChannelModel> {
+    if (this.#model !== undefined) return this.#model;
+    const socket = this.#socket;
+    // In the handshake, amqplib says nothing of a socket that is destroyed.
+    const model = await Promise.race([this.#connect(socket.signal), rejectionBy(socket.signal)]);
+    // An error also rejects the call that it is about.
+    model.on('error', () => undefined);
+    model.on('close', () => {
+      if (this.#model === model) this.#model = undefined;
+    });
+    this.#model = model;
+    return model;
+  }
+}
+
+function rejectionBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

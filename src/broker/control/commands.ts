@@ -1,0 +1,23 @@
+/**
+ * The table of remote-control commands that are ever sent (Celery: worker/control.py), each with its fixed arguments. A
+ * wrong message can stop every worker that reads it, so nothing else is sent. It sends nothing itself.
+ */
+
+interface CommandRow {
+  readonly arguments: Readonly<Record<string, boolean>>;
+}
+
+export const COMMANDS = {
+  ping: { arguments: {} },
+  stats: { arguments: {} },
+  active_queues: { arguments: {} },
+  // The arguments of tasks as text: where JSON cannot encode them, the reply would fail, and on Redis end the worker’s
+  // remote control (Celery up to 5.6).
+  active: { arguments: { safe: true } },
+} as const satisfies Record<string, CommandRow>;
+
+export type ControlCommand = keyof typeof COMMANDS;
+
+/** Those that all workers are asked with regularly, unless they are switched off. */
+export const INSPECT_COMMANDS = ['stats', 'active_queues'] as const satisfies readonly ControlCommand[];
+export type InspectCommand = (typeof INSPECT_COMMANDS)[number];

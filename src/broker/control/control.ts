@@ -1,0 +1,56 @@
+/** The contract of remote control: what is asked of workers, and what comes of it. Types only. */
+import type { RawMessage } from '../raw-message.ts';
+import type { ControlCommand, InspectCommand } from './commands.ts';
+import type { Destination } from './request.ts';
+
+/** What workers are asked regularly. */
+export interface ControlSettings {
+  /** None switches it off. */
+  readonly commands: readonly InspectCommand[];
+  /** For how long replies are awaited. */
+  readonly timeoutMs: number;
+  /** Celery’s `control_exchange`. */
+  readonly namespace: string;
+}
+
+/** How replies come in on Redis. */
+export interface RedisReplies {
+  /** Who asks, on this host: its list of replies is the same after a restart, so that nothing is left behind. */
+  readonly owner: string;
+  /** Between the parts of a binding. */
+  readonly separator: string;
+}
+
+export interface ControlQuestion {
+  readonly command: ControlCommand;
+  /** Undefined: all workers. */
+  readonly destination?: Destination;
+  /** Celery’s `control_exchange`. */
+  readonly namespace: string;
+  readonly redis: RedisReplies;
+  /** For how long replies are awaited. */
+  readonly timeoutMs: number;
+  /**
+   * Takes a reply to this question; must not throw.
+   * @returns whether all that are expected have come, which ends the question where the number of receivers is not known
+   */
+  readonly take: (reply: RawMessage) => boolean;
+}
+
+/** Why replies were not taken. */
+export interface Untaken {
+  /** They answer an earlier question. */
+  readonly late: number;
+  readonly tooLarge: number;
+  /** Their headers cannot be read, so it is not known what they answer. */
+  readonly unreadable: number;
+  /** There were more than one question can have. */
+  readonly beyond: number;
+}
+
+export interface ControlAnswer {
+  /** How many workers the question reached; undefined if the broker does not say, 0 if there is nobody to ask. */
+  readonly receivers: number | undefined;
+  readonly taken: number;
+  readonly untaken: Untaken;
+}

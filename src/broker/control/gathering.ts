@@ -1,0 +1,62 @@
+/**
+ * Gathers the replies to one question: by its ticket, and no more than a bounded number of bytes and messages. It knows no
+ * transport, and does not wait.
+ */
+import type { RawMessage } from '../raw-message.ts';
+import type { ControlAnswer, Untaken } from './control.ts';
+
+/** Messages of any kind that are looked at for one question. */
+const REPLIES_MAX = 20_000;
+/** Of all bodies together: those of a thousand workers with a thousand task names each. */
+const BYTES_MAX = 64 * 1024 * 1024;
+
+export class Gathering {
+  readonly #ticket: string;
+  readonly #take: (reply: RawMessage) => boolean;
+  readonly #untaken: { -readonly [K in keyof Untaken]: number } = {
+    late: 0,
+    tooLarge: 0,
+    unreadable: 0,
+    beyond: 0,
+  };
+  #seen = 0;
+  #bytes = 0;
+  #taken = 0;
+  #isFull = false;
+  /** All that are expected have been taken. */
+  #isComplete = false;
+  /** How many workers the question reached; undefined if that is not known. Not all of them need to answer. */
+  receivers: number | undefined = undefined;
+
+  /** @param late how many replies to earlier questions came since the last one ended */
+  constructor(ticket: string, take: (reply: RawMessage) => boolean, late = 0) {
+    this.#ticket = ticket;
+    this.#take = take;
+    this.#untaken.late = late;
+  }
+
+  /** Whether no more replies are awaited. */
+  get isDone(): boolean {
+    if (this.#isFull) return true;
+    return this.receivers === undefined ? this.#isComplete : this.#taken >= this.receivers;
+  }
+
+  offer(reply: RawMessage): void {
+    this.#seen += 1;
+    if (this.#seen >= REPLIES_MAX) this.#isFull = true;
+    const { headers, body } = reply;
+    if (body === undefined) this.#untaken.tooLarge += 1;
+    else if (headers === undefined) this.#untaken.unreadable += 1;
+    else if (headers['ticket'] !== this.#ticket) this.#untaken.late += 1;
+    else if (this.#bytes + body.length > BYTES_MAX) this.#untaken.beyond += 1;
+    else {
+      this.#bytes += body.length;
+      this.#taken += 1;
+      if (this.#take(reply)) this.#isComplete = true;
+    }
+  }
+
+  answer(): ControlAnswer {
+    return { receivers: this.receivers, taken: this.#taken, untaken: { ...this.#untaken } };
+  }
+}

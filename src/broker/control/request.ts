@@ -1,0 +1,94 @@
+/**
+ * Makes the messages of remote control, for every transport (kombu: pidbox.py, transport/virtual): requests, and what a
+ * transport needs to get the replies. Nothing else is ever published to workers, or written for them. Pure.
+ */
+import { COMMANDS, type ControlCommand } from './commands.ts';
+
+/** Workers by their nodenames. Never empty: an empty list means all workers to Celery. */
+export type Destination = readonly [string, ...string[]];
+
+/** Where requests go, and where their replies come in. */
+export interface ControlNames {
+  /** A fanout exchange, to which the queue of each worker is bound. */
+  readonly requests: string;
+  /** A direct exchange. */
+  readonly replies: string;
+  /** The routing key of our replies. */
+  readonly replyKey: string;
+  readonly replyQueue: string;
+}
+
+export interface ControlRequest {
+  readonly body: string;
+  readonly headers: { readonly clock: number; readonly expires: number };
+}
+
+/** Ours are fixed-length hexadecimal numbers in the form of a UUID. */
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
+
+/**
+ * @param namespace Celery's `control_exchange`
+ * @param replyId a UUID
+ */
+export function controlNames(namespace: string, replyId: string): ControlNames {
+  if (!ID.test(replyId)) throw new TypeError('the id of a reply queue must be a UUID');
+  const replies = `reply.${namespace}.pidbox`;
+  return { requests: `${namespace}.pidbox`, replies, replyKey: replyId, replyQueue: `${replyId}.${replies}` };
+}
+
+/**
+ * @param destination undefined: all workers
+ * @param ticket in the headers of each reply
+ * @param expiresS when nobody waits for replies any more, epoch seconds; Celery ignores it
+ */
+export function controlRequest(
+  command: ControlCommand,
+  destination: Destination | undefined,
+  names: ControlNames,
+  ticket: string,
+  expiresS: number,
+): ControlRequest {
+  const body = {
+    method: command,
+    arguments: COMMANDS[command].arguments,
+    destination: destination ?? null,
+    pattern: null,
+    matcher: null,
+    ticket,
+    reply_to: { exchange: names.replies, routing_key: names.replyKey },
+  };
+  // Workers raise their own logical clock to it: a high one would spoil the order of their events.
+  return { body: JSON.stringify(body), headers: { clock: 1, expires: expiresS } };
+}
+
+/** kombu’s envelope. A worker whose message lacks one of these properties ends (Celery up to 5.6). */
+export function requestEnvelope(request: ControlRequest, names: ControlNames, deliveryTag: string): string {
+  return JSON.stringify({
+    body: Buffer.from(request.body).toString('base64'),
+    'content-type': 'application/json',
+    'content-encoding': 'utf-8',
+    headers: request.headers,
+    properties: {
+      delivery_tag: deliveryTag,
+      delivery_mode: 1,
+      delivery_info: { exchange: names.requests, routing_key: '' },
+      priority: 0,
+      body_encoding: 'base64',
+    },
+  });
+}
+
+/**
+ * The member of kombu’s set of bindings that leads replies to our queue. One that does not have exactly three parts breaks
+ * the replies to everybody.
+ * @throws if the separator occurs in a name
+ */
+export function replyBinding({ replyKey, replyQueue }: ControlNames, separator: string): string {
+  const parts = [replyKey, '', replyQueue];
+  const member = parts.join(separator);
+  if (JSON.stringify(member.split(separator)) !== JSON.stringify(parts))
+    throw new Error(
+      'the separator of the bindings must not occur in control_exchange or in hexadecimal numbers',
+    );
+  return member;
+}

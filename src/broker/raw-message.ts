@@ -1,0 +1,20 @@
+/** A message as a broker delivers it, over any transport. Types only. */
+
+/** One message as the broker delivered it; its body is not decoded yet. */
+export interface RawMessage {
+  /** Epoch ms, by the clock of the transport that delivered it. */
+  readonly arrivedAtMs: number;
+  readonly exchange: string;
+  readonly routingKey: string;
+  /** `content_type` property, e.g. `application/json`; '' if absent. */
+  readonly contentType: string;
+  /** `content_encoding` property, e.g. `utf-8`; '' if absent. */
+  readonly contentEncoding: string;
+  /**
+   * Message headers as decoded from the wire: never trusted, never copied onto an object. undefined if they cannot be
+   * decoded; then the content type and encoding are unknown too.
+   */
+  readonly headers: Readonly<Record<string, unknown>> | undefined;
+  /** undefined if it exceeds the size limit: then it was dropped as it arrived. */
+  readonly body: Buffer | undefined;
+}

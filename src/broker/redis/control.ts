@@ -1,0 +1,142 @@
+/**
+ * Asks workers by remote control through Redis, over a connection of its own (kombu: transport/redis.py). It writes one member
+ * of kombu’s set of bindings and reads one list, both ours, and removes both at the beginning and at the end.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Redis } from 'ioredis';
+import type { RedisSettings } from '../broker.ts';
+import type { RedisUrl } from '../broker-url.ts';
+import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
+import { Gathering } from '../control/gathering.ts';
+import {
+  type ControlNames,
+  controlNames,
+  controlRequest,
+  replyBinding,
+  requestEnvelope,
+} from '../control/request.ts';
+import { channelsOf } from './channels.ts';
+import { openEnvelope } from './envelope.ts';
+import { KeptClient } from './kept-client.ts';
+
+/** The server may be gone: the end waits no longer than this for it. */
+const CLEAN_UP_MS_MAX = 500;
+/** Nothing else can be sent meanwhile, and at the end there is something to send. */
+const BLOCKED_S_MAX = 0.2;
+const BINDINGS = '_kombu.binding.';
+
+/** Where our replies come in. */
+interface Place {
+  readonly names: ControlNames;
+  /** Kombu’s set of bindings, and our member. */
+  readonly bindings: string;
+  readonly binding: string;
+  readonly list: string;
+}
+
+/** The remote control of one session. */
+export class RedisControl {
+  readonly #url: RedisUrl;
+  readonly #settings: RedisSettings;
+  readonly #bodyBytesMax: number;
+  readonly #connection: KeptClient;
+  /** Since the first question. */
+  #place: Place | undefined;
+
+  /** @param bodyBytesMax larger replies are dropped */
+  constructor(url: RedisUrl, settings: RedisSettings, connectTimeoutMs: number, bodyBytesMax: number) {
+    this.#url = url;
+    this.#settings = settings;
+    this.#bodyBytesMax = bodyBytesMax;
+    // What a process that was killed has left behind has our names.
+    this.#connection = new KeptClient(url, settings, connectTimeoutMs, (client) => this.#cleanUp(client));
+  }
+
+  /** One question at a time. @throws if it cannot be asked; if the signal aborts, what has come by then is the answer */
+  ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
+    const place = this.#placeOf(question);
+    this.#place = place;
+    const gather = async (client: Redis): Promise<ControlAnswer> => {
+      const ticket = randomUUID();
+      const gathering = new Gathering(ticket, question.take);
+      const untilMs = performance.now() + question.timeoutMs;
+      gathering.receivers = await this.#publish(client, place, question, ticket);
+      while (!(gathering.isDone || signal.aborted)) {
+        const leftS = (untilMs - performance.now()) / 1000;
+        // Zero would mean: for ever.
+        if (leftS <= 0) break;
+        const item = await client.brpopBuffer(place.list, Math.min(leftS, BLOCKED_S_MAX));
+        if (item !== null) gathering.offer(openEnvelope(item[1], Date.now(), this.#bodyBytesMax).message);
+      }
+      return gathering.answer();
+    };
+    return this.#connection.use(gather, signal, () => void this.end());
+  }
+
+  /** Removes what we wrote, and closes the connection. Never rejects. */
+  async end(): Promise<void> {
+    const { client } = this.#connection;
+    if (client !== undefined) {
+      const timer = setTimeout(() => this.#connection.end(), CLEAN_UP_MS_MAX);
+      await this.#cleanUp(client).catch(() => undefined);
+      clearTimeout(timer);
+    }
+    this.#connection.end();
+  }
+
+  /** The binding first: then no reply creates the list again. */
+  async #cleanUp(client: Redis): Promise<void> {
+    if (this.#place === undefined) return;
+    const { bindings, binding, list } = this.#place;
+    await allOf(client.pipeline().srem(bindings, binding).del(list).exec());
+  }
+
+  /** @throws if a name contains the separator, so that nothing may be written */
+  #placeOf({ namespace, redis }: ControlQuestion): Place {
+    const names = controlNames(namespace, replyIdOf(redis.owner));
+    const { globalKeyprefix: prefix } = this.#settings;
+    return {
+      names,
+      bindings: `${prefix}${BINDINGS}${names.replies}`,
+      binding: replyBinding(names, redis.separator),
+      list: `${prefix}${names.replyQueue}`,
+    };
+  }
+
+  /**
+   * With the binding, since workers of Celery 5.7 remove those that are an hour old.
+   * @returns how many workers there are
+   */
+  async #publish(client: Redis, place: Place, question: ControlQuestion, ticket: string): Promise<number> {
+    const { command, destination, timeoutMs } = question;
+    const { names, bindings, binding } = place;
+    const expiresS = (Date.now() + timeoutMs) / 1000;
+    const request = controlRequest(command, destination, names, ticket, expiresS);
+    const envelope = requestEnvelope(request, names, randomUUID());
+    const [usual = '', ...others] = channelsOf(names.requests, this.#url, this.#settings);
+    const [, receivers] = await allOf(
+      client.pipeline().sadd(bindings, binding).publish(usual, envelope).exec(),
+    );
+    let count = Number(receivers);
+    // The other channel is that of all databases behind these sentinels.
+    for (const channel of others) if (count === 0) count = await client.publish(channel, envelope);
+    return count;
+  }
+}
+
+/** The same for an owner as long as the host has its name, in the form of a UUID. */
+function replyIdOf(owner: string): string {
+  const hash = createHash('sha256').update(`celery-otel\0${hostname()}\0${owner}`).digest('hex');
+  return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/u, '$1-$2-$3-$4-$5');
+}
+
+/** The replies of a pipeline. @throws the first error */
+async function allOf(
+  pipeline: ReturnType<ReturnType<Redis['pipeline']>['exec']>,
+): Promise<readonly unknown[]> {
+  return ((await pipeline) ?? []).map(([error, value]) => {
+    if (error !== null) throw error;
+    return value;
+  });
+}

@@ -1,0 +1,75 @@
+/**
+ * A connection that is opened when it is first used, and kept until it breaks: a subscriber cannot ask. It knows nothing of
+ * what it is used for.
+ */
+import type { Redis } from 'ioredis';
+import type { RedisSettings } from '../broker.ts';
+import type { RedisUrl } from '../broker-url.ts';
+import { connect, newClient } from './connection.ts';
+
+export class KeptClient {
+  readonly #url: RedisUrl;
+  readonly #settings: RedisSettings;
+  readonly #connectTimeoutMs: number;
+  readonly #onConnect: (client: Redis) => Promise<void> | void;
+  #client: Redis | undefined;
+
+  /** @param onConnect called with each new connection */
+  constructor(
+    url: RedisUrl,
+    settings: RedisSettings,
+    connectTimeoutMs: number,
+    onConnect: (client: Redis) => Promise<void> | void,
+  ) {
+    this.#url = url;
+    this.#settings = settings;
+    this.#connectTimeoutMs = connectTimeoutMs;
+    this.#onConnect = onConnect;
+  }
+
+  /** The connection, if there is one. */
+  get client(): Redis | undefined {
+    return this.#client?.status === 'ready' ? this.#client : undefined;
+  }
+
+  /**
+   * Whatever `act` throws ends the connection.
+   * @param giveUp called if the signal aborts; by default it ends the connection
+   * @throws what `act` does, or if there is no connection
+   */
+  async use<Result>(
+    act: (client: Redis) => Promise<Result>,
+    signal: AbortSignal,
+    giveUp: () => void = () => this.end(),
+  ): Promise<Result> {
+    signal.addEventListener('abort', giveUp);
+    try {
+      signal.throwIfAborted();
+      return await act(await this.#connected(signal));
+    } catch (error) {
+      this.end();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  end(): void {
+    this.#client?.disconnect();
+    this.#client = undefined;
+  }
+
+  async #connected(signal: AbortSignal): Promise<Redis> {
+    if (this.client !== undefined) return this.client;
+    this.end();
+    const client = await newClient(this.#url, this.#settings, this.#connectTimeoutMs, signal);
+    this.#client = client;
+    signal.throwIfAborted();
+    await connect(client, this.#url);
+    if (this.#url.db !== 0) await client.select(this.#url.db);
+    // It is only useful.
+    await client.client('SETNAME', this.#settings.clientName).catch(() => undefined);
+    await this.#onConnect(client);
+    return client;
+  }
+}

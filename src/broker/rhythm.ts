@@ -1,0 +1,26 @@
+/** When something is asked regularly: once at a time, at times that differ between services. It knows nothing of what is asked. */
+import { pause } from './pause.ts';
+
+export interface Rhythm {
+  readonly intervalMs: number;
+  /** Before the first time. */
+  readonly initialDelayMs: number;
+  /** In [0, 1): spreads several services over the interval. */
+  readonly random: () => number;
+}
+
+/** @param act must not reject; the next time comes one interval after its beginning, or at its end */
+export async function repeat(
+  { intervalMs, initialDelayMs, random }: Rhythm,
+  act: () => Promise<void>,
+  ending: AbortSignal,
+): Promise<void> {
+  let waitMs = initialDelayMs + intervalMs * random();
+  for (;;) {
+    await pause(waitMs, ending);
+    if (ending.aborted) return;
+    const beganMs = performance.now();
+    await act();
+    waitMs = Math.max(0, intervalMs - (performance.now() - beganMs));
+  }
+}

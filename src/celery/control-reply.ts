@@ -1,0 +1,149 @@
+/**
+ * Decodes the replies of workers to remote control (Celery: worker/control.py, worker/worker.py `stats`). Pure: no clock, and
+ * no input makes it throw. Of a reply only what is listed here is kept: it may contain passwords.
+ */
+import type { RawMessage } from '../broker/broker.ts';
+import { open } from './envelope.ts';
+import { isRawFields, name, type RawFields } from './fields.ts';
+import {
+  type Findings,
+  type Implausible,
+  NOTHING_IMPLAUSIBLE,
+  NUMERIC_FIELDS,
+  numeric,
+} from './numeric-fields.ts';
+import type { Rejection } from './rejection.ts';
+
+/** The pools of Celery; `other` for one of somebody else’s. */
+export type PoolKind = 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet' | 'other';
+
+/** What a worker says of itself. Undefined: not told, or not plausible. */
+export interface WorkerStats {
+  /** Process id of its main process; 0 if missing. */
+  readonly pid: number;
+  readonly pool: PoolKind | undefined;
+  /** Tasks that it can run at once now: of a pool without processes, its size. */
+  readonly processes: number | undefined;
+  /** The same at most, where it is scaled. */
+  readonly limit: number | undefined;
+  /** Only if it has an autoscaler. */
+  readonly autoscaler: { readonly min: number | undefined; readonly max: number | undefined } | undefined;
+  /** Unacknowledged tasks that it may hold; 0 for no limit. */
+  readonly prefetchLimit: number | undefined;
+  readonly uptimeS: number | undefined;
+  /** Of its main process. */
+  readonly cpuUserS: number | undefined;
+  readonly cpuSystemS: number | undefined;
+  readonly memoryMaxBytes: number | undefined;
+}
+
+/** The reply of one worker, without its content. */
+interface Replied {
+  readonly nodename: string;
+}
+
+export type ControlReply<Content> =
+  | (Replied & {
+      readonly kind: 'answer';
+      readonly content: Content;
+      readonly implausible: readonly Implausible[];
+    })
+  /** The worker could not do it. Its text may contain anything. */
+  | (Replied & { readonly kind: 'error' })
+  /** It is not what the command returns. */
+  | (Replied & { readonly kind: 'unexpected' })
+  | { readonly kind: 'unreadable'; readonly rejection: Rejection };
+
+/** Reads what one command returns; undefined if it is something else. */
+type Read<Content> = (value: unknown, findings: Findings) => Content | undefined;
+
+/** Queues of one worker that are kept. */
+const QUEUES_MAX = 100;
+
+/** @param listenedMs the current time of a monotonic clock */
+export function readReply<Content>(
+  message: RawMessage,
+  listenedMs: number,
+  read: Read<Content>,
+): ControlReply<Content> {
+  const opened = open(message, listenedMs, undefined);
+  if (!opened.ok) return { kind: 'unreadable', rejection: opened.rejection };
+  // One worker each (kombu: pidbox.py, `_publish_reply`).
+  const [[hostname, value] = ['', undefined]] = isRawFields(opened.value) ? Object.entries(opened.value) : [];
+  const nodename = name(hostname);
+  if (nodename === '')
+    return { kind: 'unreadable', rejection: { reason: 'missing-hostname', detail: 'reply' } };
+  if (isRawFields(value) && 'error' in value) return { kind: 'error', nodename };
+  const findings: Findings = { implausible: NOTHING_IMPLAUSIBLE };
+  const content = read(value, findings);
+  if (content === undefined) return { kind: 'unexpected', nodename };
+  return { kind: 'answer', nodename, content, implausible: findings.implausible };
+}
+
+/** Of the command `active_queues`: the names of the queues that the worker consumes. */
+export const readQueues: Read<readonly string[]> = (value) => {
+  if (!Array.isArray(value)) return undefined;
+  const queues: readonly unknown[] = value;
+  const names = queues.slice(0, QUEUES_MAX).map((queue) => (isRawFields(queue) ? name(queue['name']) : ''));
+  return [...new Set(names)].filter((queue) => queue !== '');
+};
+
+/** Of the command `stats`. */
+export const readStats: Read<WorkerStats> = (value, findings) => {
+  if (!isRawFields(value)) return undefined;
+  const number = (given: unknown, field: keyof typeof NUMERIC_FIELDS): number | undefined =>
+    // What a platform or a pool does not have.
+    given === 'N/A' ? undefined : numeric(given, NUMERIC_FIELDS[field], findings);
+  const pool = fieldsOf(value['pool']);
+  const scaler = isRawFields(value['autoscaler']) ? value['autoscaler'] : undefined;
+  const usage = fieldsOf(value['rusage']);
+  const kind = poolKind(pool);
+  const concurrency = number(pool['max-concurrency'], 'concurrency');
+  const current = number(scaler?.['current'], 'concurrency');
+  const max = number(scaler?.['max'], 'concurrency');
+  const kib = number(usage['maxrss'], 'maxrss');
+  return {
+    pid: number(value['pid'], 'pid') ?? 0,
+    pool: kind,
+    processes: processesOf(pool, kind) ?? current ?? concurrency,
+    // With an autoscaler, the size of a pool is its smallest one.
+    limit: max ?? concurrency,
+    autoscaler: scaler && { min: number(scaler['min'], 'concurrency'), max },
+    prefetchLimit: number(value['prefetch_count'], 'prefetch_count'),
+    uptimeS: number(value['uptime'], 'uptime'),
+    cpuUserS: number(usage['utime'], 'cpu_time'),
+    cpuSystemS: number(usage['stime'], 'cpu_time'),
+    memoryMaxBytes: kib === undefined ? undefined : kib * 1024,
+  };
+};
+
+/** The processes of a prefork pool. */
+function processesOf(pool: RawFields, kind: PoolKind | undefined): number | undefined {
+  const processes = pool['processes'];
+  return kind === 'prefork' && Array.isArray(processes) ? processes.length : undefined;
+}
+
+const IMPLEMENTATION = /^celery\.concurrency\.(\w+):/u;
+const KINDS: ReadonlyMap<string, PoolKind> = new Map([
+  ['prefork', 'prefork'],
+  ['solo', 'solo'],
+  ['thread', 'threads'],
+  ['gevent', 'gevent'],
+  ['eventlet', 'eventlet'],
+]);
+
+/** Celery before 5.3 does not name the pool, but each has keys of its own. */
+function poolKind(pool: RawFields): PoolKind | undefined {
+  const { implementation } = pool;
+  if (typeof implementation === 'string')
+    return KINDS.get(IMPLEMENTATION.exec(implementation)?.[1] ?? '') ?? 'other';
+  if (!('max-concurrency' in pool)) return undefined;
+  if ('threads' in pool) return 'threads';
+  if ('running-threads' in pool) return 'eventlet';
+  if ('writes' in pool) return 'prefork';
+  return 'processes' in pool ? 'solo' : 'gevent';
+}
+
+function fieldsOf(value: unknown): RawFields {
+  return isRawFields(value) ? value : {};
+}

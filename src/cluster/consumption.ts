@@ -1,0 +1,41 @@
+/** Sums up, for one view, which workers consume each queue, and how busy they are. */
+import { mapKey, textOf } from '../map-key.ts';
+import type { QueueConsumers } from './observation.ts';
+
+interface Sums {
+  workers: number;
+  processes: number;
+  busy: number;
+}
+
+export class Consumption {
+  readonly #byKey: Map<string, Sums>;
+
+  /** @param known queues that have a reading of their own, even if nobody consumes them */
+  constructor(known: readonly string[]) {
+    this.#byKey = new Map(known.map((queue) => [mapKey(queue), { workers: 0, processes: 0, busy: 0 }]));
+  }
+
+  /**
+   * A worker that is up consumes these queues.
+   * @param processes its tasks at once, as far as that is known
+   */
+  add(queues: readonly string[], processes: number, busy: number): void {
+    for (const queue of queues) {
+      const sums = this.#byKey.get(mapKey(queue));
+      if (sums === undefined) continue;
+      sums.workers += 1;
+      sums.processes += processes;
+      sums.busy += busy;
+    }
+  }
+
+  readings(): readonly QueueConsumers[] {
+    return Array.from(this.#byKey, ([key, { workers, processes, busy }]) => ({
+      queue: textOf(key),
+      workers,
+      processes,
+      utilization: processes === 0 ? undefined : busy / processes,
+    }));
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Asks the workers of one Celery service for their state, regularly: which commands, which replies are expected, and what
+ * becomes of them. How to ask is the transport’s, and what a reply means is decided where it is decoded.
+ */
+import type { RawMessage, Session } from './broker/broker.ts';
+import type { InspectCommand } from './broker/control/commands.ts';
+import type { ControlAnswer, ControlSettings, RedisReplies } from './broker/control/control.ts';
+import { type Rhythm, repeat } from './broker/rhythm.ts';
+import { type ControlReply, readQueues, readReply, readStats } from './celery/control-reply.ts';
+import type { Implausible } from './celery/numeric-fields.ts';
+import type { Answers } from './cluster/answers.ts';
+import { reasonOf } from './errors.ts';
+import type { ReplyOutcome, SelfEvent } from './self/self-event.ts';
+
+export interface InspectionOptions extends ControlSettings, Rhythm {
+  readonly redis: RedisReplies;
+  /** Where facts go. */
+  readonly answers: Pick<Answers, 'workersUp' | 'consumes' | 'workerTold' | 'workersAsked'>;
+  readonly listenedMs: () => number;
+  readonly onAsked: (asked: Asked) => void;
+  readonly onImplausible: (implausible: Implausible) => void;
+}
+
+/** What came of one question. */
+export type Asked = Pick<SelfEvent<'workers-asked'>, 'command' | 'outcome' | 'reason' | 'replies'>;
+
+type Ask = NonNullable<Session['ask']>;
+
+/** To connect, and to publish; the wait for replies comes on top. */
+const ASKING_MS_MAX = 10_000;
+/** Every so many rounds, nobody in particular is expected: that finds workers that send no heartbeats. */
+const OPEN_ROUNDS = 4;
+const NAMED_MAX = 5;
+
+/** @returns stops asking, and takes back what is known, at once and whatever a question does */
+export function startInspecting(session: Session, options: InspectionOptions): () => void {
+  const ending = new AbortController();
+  const ask = session.ask?.bind(session);
+  if (ask !== undefined && options.commands.length > 0) {
+    const inspection = new Inspection(ask, options, ending.signal);
+    void repeat(options, () => inspection.round(), ending.signal);
+  }
+  return () => {
+    ending.abort();
+    options.answers.workersAsked(undefined);
+  };
+}
+
+/** The questions of one session. */
+class Inspection {
+  readonly #ask: Ask;
+  readonly #options: InspectionOptions;
+  readonly #ending: AbortSignal;
+  #rounds = 0;
+  /** Who replied to the last question of each command. */
+  readonly #replied = new Map<InspectCommand, ReadonlySet<string>>();
+
+  constructor(ask: Ask, options: InspectionOptions, ending: AbortSignal) {
+    this.#ask = ask;
+    this.#options = options;
+    this.#ending = ending;
+  }
+
+  /** All commands, one after the other. Never rejects. */
+  async round(): Promise<void> {
+    const { commands, answers, onAsked } = this.#options;
+    const beganUpMs = performance.now();
+    let isAsked = false;
+    for (const command of commands) {
+      const asked = await this.#askOne(command);
+      if (this.#ending.aborted) return;
+      if (asked.outcome !== 'failure') isAsked = true;
+      onAsked(asked);
+    }
+    answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined);
+    this.#rounds += 1;
+  }
+
+  async #askOne(command: InspectCommand): Promise<Asked> {
+    const { namespace, redis, timeoutMs } = this.#options;
+    const replies = new Replies(this.#options, command, this.#expected(command));
+    const isOpen = this.#rounds % OPEN_ROUNDS === 0;
+    const giveUp = AbortSignal.timeout(ASKING_MS_MAX + timeoutMs);
+    const signal = AbortSignal.any([this.#ending, giveUp]);
+    const take = (reply: RawMessage): boolean => replies.take(reply) && !isOpen;
+    try {
+      const answer = await this.#ask({ command, namespace, redis, timeoutMs, take }, signal);
+      this.#replied.set(command, replies.replied);
+      return replies.asked(answer);
+    } catch (error) {
+      const reason = giveUp.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
+      return { command, outcome: 'failure', reason, replies: {} };
+    }
+  }
+
+  #expected(command: InspectCommand): readonly string[] {
+    const { answers, listenedMs } = this.#options;
+    return [...answers.workersUp(listenedMs()), ...(this.#replied.get(command) ?? [])];
+  }
+}
+
+/** The replies to one question. */
+class Replies {
+  readonly replied = new Set<string>();
+  readonly #options: InspectionOptions;
+  readonly #command: InspectCommand;
+  readonly #missing: Set<string>;
+  readonly #counts = new Map<ReplyOutcome, number>();
+  readonly #faults: string[] = [];
+
+  constructor(options: InspectionOptions, command: InspectCommand, expected: readonly string[]) {
+    this.#options = options;
+    this.#command = command;
+    this.#missing = new Set(expected);
+  }
+
+  /** @returns whether all that are expected have replied */
+  take(message: RawMessage): boolean {
+    const { answers, listenedMs } = this.#options;
+    const nowMs = listenedMs();
+    switch (this.#command) {
+      case 'stats':
+        this.#use(readReply(message, nowMs, readStats), (nodename, stats) =>
+          answers.workerTold(nodename, stats),
+        );
+        break;
+      case 'active_queues':
+        this.#use(readReply(message, nowMs, readQueues), (nodename, queues) =>
+          answers.consumes(nodename, queues, nowMs),
+        );
+        break;
+    }
+    return this.#missing.size === 0;
+  }
+
+  asked({ receivers, untaken }: ControlAnswer): Asked {
+    const command = this.#command;
+    this.#count('late', untaken.late);
+    this.#count('too_large', untaken.tooLarge + untaken.beyond);
+    this.#count('unreadable', untaken.unreadable);
+    // Nobody can be asked: there are no workers, or they do without remote control.
+    const silent = receivers === 0 ? [] : [...this.#missing];
+    const named = silent.slice(0, NAMED_MAX).join(', ');
+    const more = silent.length > NAMED_MAX ? ` and ${silent.length - NAMED_MAX} more` : '';
+    const reasons = [
+      ...(silent.length > 0 ? [`no reply within ${this.#options.timeoutMs} ms from ${named}${more}`] : []),
+      ...new Set(this.#faults),
+    ];
+    const replies = Object.fromEntries(this.#counts);
+    return {
+      command,
+      outcome: reasons.length > 0 ? 'partial' : 'success',
+      reason: reasons.join('; '),
+      replies,
+    };
+  }
+
+  #use<Content>(reply: ControlReply<Content>, use: (nodename: string, content: Content) => void): void {
+    if (reply.kind === 'unreadable') {
+      this.#count('unreadable', 1);
+      const { reason, detail } = reply.rejection;
+      this.#fault(
+        reason === 'unsafe-serializer'
+          ? 'a worker uses pickle for its replies, which is never decoded: let task_serializer be json'
+          : `a reply is unreadable: ${reason} (${detail})`,
+      );
+      return;
+    }
+    const { nodename } = reply;
+    this.#missing.delete(nodename);
+    if (this.replied.has(nodename)) {
+      this.#count('repeated', 1);
+      this.#fault(`two workers have the name ${nodename}`);
+      return;
+    }
+    this.replied.add(nodename);
+    if (reply.kind !== 'answer') {
+      this.#count('error', 1);
+      this.#fault(`${nodename} replied with an error`);
+      return;
+    }
+    this.#count('answer', 1);
+    for (const implausible of reply.implausible) this.#options.onImplausible(implausible);
+    use(nodename, reply.content);
+  }
+
+  #count(outcome: ReplyOutcome, count: number): void {
+    if (count > 0) this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + count);
+  }
+
+  #fault(sentence: string): void {
+    if (this.#faults.length < NAMED_MAX) this.#faults.push(sentence);
+  }
+}

@@ -1,0 +1,98 @@
+/** The gauges of one Celery service: which part of the view of a moment is the value of which. It keeps nothing. */
+import type { BrokerView, ClusterView, QueueReading, WorkerReading } from '../cluster/observation.ts';
+import type { Pace } from '../yielding.ts';
+import type { METRICS } from './catalog.ts';
+import type { Observe } from './instruments.ts';
+
+/** @param byPriority whether the points of lengths have a priority */
+export async function observeView(
+  observe: Observe<typeof METRICS>,
+  { workers, queues, told, broker }: ClusterView,
+  byPriority: boolean,
+  pace: Pace,
+): Promise<void> {
+  for (const reading of workers) {
+    observeWorker(observe, reading);
+    if (told !== undefined) observeTold(observe, reading, told.ageMs);
+    await pace();
+  }
+  for (const reading of queues) {
+    observeQueue(observe, reading);
+    await pace();
+  }
+  for (const { queue, ...it } of told?.consumers ?? []) {
+    observe('celery.queue.workers', it.workers, [queue], told?.ageMs);
+    observe('celery.queue.processes', it.processes, [queue], told?.ageMs);
+    observe('celery.queue.utilization', it.utilization, [queue]);
+    await pace();
+  }
+  if (broker !== undefined) await observeBroker(observe, broker, byPriority, pace);
+}
+
+function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): void {
+  const of = [it.worker] as const;
+  observe('celery.worker.up', it.up ? 1 : 0, of);
+  observe('celery.worker.tasks.active', it.active, of);
+  observe('celery.worker.tasks.prefetched', it.prefetched, of);
+  observe('celery.worker.tasks.scheduled', it.scheduled, of);
+  observe('celery.worker.heartbeat.age', it.heartbeatAgeS, of);
+  if (it.load !== undefined) {
+    const [ofOne, ofFive, ofFifteen] = it.load;
+    observe('celery.worker.load', ofOne, [it.worker, '1m']);
+    observe('celery.worker.load', ofFive, [it.worker, '5m']);
+    observe('celery.worker.load', ofFifteen, [it.worker, '15m']);
+  }
+  for (const [index, { version, system }] of it.versions.entries()) {
+    const isPresent = it.up && index === 0;
+    const os = system.toLowerCase() || 'unknown';
+    observe('celery.worker.info', isPresent ? 1 : 0, [it.worker, version, os, it.told?.stats.pool]);
+  }
+}
+
+/** @param ageMs how old what was told is */
+function observeTold(observe: Observe<typeof METRICS>, { worker, told }: WorkerReading, ageMs: number): void {
+  if (told === undefined) return;
+  const { stats, utilization } = told;
+  const of = [worker] as const;
+  const ofPool = [worker, stats.pool ?? 'other'] as const;
+  observe('celery.worker.pool.processes', stats.processes, ofPool, ageMs);
+  observe('celery.worker.pool.limit', stats.limit, ofPool, ageMs);
+  // Its tasks are those of now.
+  observe('celery.worker.pool.utilization', utilization, ofPool);
+  observe('celery.worker.autoscaler.min', stats.autoscaler?.min, of, ageMs);
+  observe('celery.worker.autoscaler.max', stats.autoscaler?.max, of, ageMs);
+  observe('celery.worker.prefetch.limit', stats.prefetchLimit, of, ageMs);
+  observe('celery.worker.uptime', stats.uptimeS, of, ageMs);
+  observe('celery.worker.memory.max', stats.memoryMaxBytes, of, ageMs);
+}
+
+function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void {
+  observe('celery.task.oldest_age', it.waitingAgeS, [it.queue, 'waiting']);
+  observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
+}
+
+/** @param byPriority whether the points of lengths have a priority */
+async function observeBroker(
+  observe: Observe<typeof METRICS>,
+  { queues, delayed, unacked, ageMs }: BrokerView,
+  byPriority: boolean,
+  pace: Pace,
+): Promise<void> {
+  for (const { queue, length, consumers, ...depth } of queues) {
+    const lengths = (byPriority ? depth.byPriority : undefined) ?? [[undefined, length] as const];
+    for (const [priority, messages] of lengths) {
+      observe('celery.queue.length', messages, [queue, priority?.toString()], ageMs);
+    }
+    observe('celery.queue.consumers', consumers, [queue], ageMs);
+    await pace();
+  }
+  observe('celery.queue.delayed', delayed, [], ageMs);
+  for (const [queue, count] of unacked?.byQueue ?? []) {
+    observe('celery.queue.unacked', count, [queue], ageMs);
+    await pace();
+  }
+  observe('celery.broker.unacked', unacked?.count, [], ageMs);
+  observe('celery.broker.unacked.oldest_age', unacked?.oldestAgeS, [], ageMs);
+  observe('celery.broker.unacked.expiring', unacked?.expiring, [], ageMs);
+  observe('celery.broker.unacked.visibility_timeout', unacked?.visibilityTimeoutS, [], ageMs);
+}

@@ -1,0 +1,123 @@
+/**
+ * Whatever is asked, by whomever and with which settings: each message that is published to workers is complete, and each
+ * member of kombu’s set of bindings has exactly three parts. A wrong one can stop every worker that reads it.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { COMMANDS, type ControlCommand } from '../../../src/broker/control/commands.ts';
+import {
+  controlNames,
+  controlRequest,
+  type Destination,
+  replyBinding,
+  requestEnvelope,
+} from '../../../src/broker/control/request.ts';
+import { SEED } from '../../seed.ts';
+
+const NAMES = Object.keys(COMMANDS).filter((name): name is ControlCommand => name in COMMANDS);
+/** Celery’s own names of what a worker may be told, and what they take (worker/control.py). */
+const HARMLESS: Readonly<Record<ControlCommand, Readonly<Record<string, unknown>>>> = {
+  ping: {},
+  stats: {},
+  active_queues: {},
+  active: { safe: true },
+};
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
+
+const command = fc.constantFrom(...NAMES);
+const text = fc.string({ unit: 'binary', maxLength: 40 });
+const destination = fc.option(
+  fc.array(text, { minLength: 1 }).map(([first = '', ...others]): Destination => [first, ...others]),
+  { nil: undefined },
+);
+
+test('only harmless commands are in the table, with their fixed arguments', () => {
+  assert.deepEqual(
+    Object.fromEntries(Object.entries(COMMANDS).map(([name, row]) => [name, row.arguments])),
+    HARMLESS,
+  );
+});
+
+test('every request has all that a worker needs, and nothing else', () => {
+  fc.assert(
+    fc.property(
+      command,
+      destination,
+      text,
+      fc.uuid(),
+      fc.uuid(),
+      fc.uuid(),
+      (name, to, namespace, id, ticket, tag) => {
+        const names = controlNames(namespace, id);
+        const request = controlRequest(name, to, names, ticket, 1.5);
+        const body: unknown = JSON.parse(request.body);
+        assert.deepEqual(body, {
+          method: name,
+          arguments: HARMLESS[name],
+          destination: to ?? null,
+          pattern: null,
+          matcher: null,
+          ticket,
+          reply_to: { exchange: `reply.${namespace}.pidbox`, routing_key: id },
+        });
+        assert.deepEqual(request.headers, { clock: 1, expires: 1.5 });
+        const envelope = JSON.parse(requestEnvelope(request, names, tag));
+        assert.deepEqual(Object.keys(envelope).sort(), [
+          'body',
+          'content-encoding',
+          'content-type',
+          'headers',
+          'properties',
+        ]);
+        assert.equal(Buffer.from(envelope.body, 'base64').toString(), request.body);
+        assert.deepEqual(envelope.headers, request.headers);
+        assert.equal(envelope['content-type'], 'application/json');
+        assert.equal(envelope['content-encoding'], 'utf-8');
+        assert.deepEqual(envelope.properties, {
+          delivery_tag: tag,
+          delivery_mode: 1,
+          delivery_info: { exchange: `${namespace}.pidbox`, routing_key: '' },
+          priority: 0,
+          body_encoding: 'base64',
+        });
+      },
+    ),
+    { seed: SEED },
+  );
+});
+
+test('a member of the set of bindings has exactly three parts, or there is none', () => {
+  let made = 0;
+  const separators = fc.oneof(
+    fc.constant('\u0006\u0016'),
+    text,
+    fc.constantFrom(':', '-', 'e', '', '.', 'pidbox'),
+  );
+  fc.assert(
+    fc.property(text, fc.uuid(), separators, (namespace, id, separator) => {
+      const names = controlNames(namespace, id);
+      let member: string;
+      try {
+        member = replyBinding(names, separator);
+      } catch {
+        return;
+      }
+      made += 1;
+      assert.deepEqual(member.split(separator), [id, '', `${id}.reply.${namespace}.pidbox`]);
+    }),
+    { seed: SEED },
+  );
+  assert.ok(made > 30);
+  assert.throws(() => replyBinding(controlNames('shop:eu', crypto.randomUUID()), ':'), /separator/u);
+});
+
+test('the id of a reply queue is a UUID', () => {
+  const id = crypto.randomUUID();
+  assert.match(
+    controlNames('celery', id).replyQueue,
+    UUID.source.startsWith('^') ? /^[0-9a-f-]{36}\.reply\.celery\.pidbox$/u : UUID,
+  );
+  for (const wrong of ['', 'me', `${id}\u0006\u0016`, id.toUpperCase(), `${id}\n`])
+    assert.throws(() => controlNames('celery', wrong), TypeError, wrong);
+});

@@ -1,0 +1,142 @@
+/** What workers tell of their pools by remote control: of each kind, with an autoscaler, on both brokers. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { Point } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { BROKER_NAMES } from '../real/brokers.ts';
+import { type CeleryFlavour, type CeleryWorker, celeryFlavours, startWorker } from '../real/celery.ts';
+import { startBridge } from './bridge-process.ts';
+import { ownMetric } from './own-metrics.ts';
+import { type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { sendTasks } from './shop-tasks.ts';
+
+/** Longer than the test. */
+const TASK_S = 300;
+const SOON_MS = 40_000;
+
+/** A worker of its own queue; its tasks, and what is expected of it. */
+interface Kind {
+  readonly name: string;
+  readonly pool: 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet';
+  readonly args?: readonly string[];
+  readonly tasks: number;
+  readonly processes: number;
+  readonly limit: number;
+  readonly utilization: number;
+}
+
+const FOUR = { tasks: 3, processes: 4, limit: 4, utilization: 0.75 } as const;
+const KINDS: readonly Kind[] = [
+  { name: 'prefork', pool: 'prefork', ...FOUR },
+  { name: 'threads', pool: 'threads', ...FOUR },
+  // While it runs a task it replies to nobody.
+  { name: 'solo', pool: 'solo', tasks: 0, processes: 1, limit: 1, utilization: 0 },
+  { name: 'gevent', pool: 'gevent', ...FOUR },
+  { name: 'eventlet', pool: 'eventlet', ...FOUR },
+  // Its pool begins with the smallest size, and has no reason to grow.
+  {
+    ...{ name: 'scaled', pool: 'prefork', args: ['--autoscale', '8,4'] },
+    ...{ tasks: 3, processes: 4, limit: 8, utilization: 0.75 },
+  },
+];
+const GREENLETS = new Set(['gevent', 'eventlet']);
+
+const clusterOf = shopClusters();
+
+async function startKinds(cluster: ShopCluster, flavour: CeleryFlavour, kinds: readonly Kind[]) {
+  return await Promise.all(
+    kinds.map(({ name, pool, args = [] }) =>
+      startWorker({
+        ...cluster,
+        ...{ flavour, nodename: `${name}@shop`, pool, concurrency: 4, queues: [name], args },
+      }),
+    ),
+  );
+}
+
+/** The values of a metric by worker or by queue. */
+function by(points: readonly Point[], metric: string): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    points
+      .filter((point) => point.metric === metric)
+      .map(({ attributes, value }) => [
+        String(attributes['celery.worker.name'] ?? attributes['celery.queue.name'])
+          .split('@', 1)
+          .join(),
+        value,
+      ]),
+  );
+}
+
+describe('the pools of workers', { concurrency: 1 }, () => {
+  for (const broker of BROKER_NAMES) {
+    for (const flavour of celeryFlavours()) {
+      test(`Celery ${flavour.version} on ${broker}`, { timeout: 150_000 }, async (t) => {
+        // Debian’s has no greenlets.
+        const kinds = KINDS.filter(({ pool }) => flavour.name === 'newest' || !GREENLETS.has(pool));
+        const cluster = await clusterOf(flavour, broker);
+        const sink = await startReceiver();
+        t.after(() => sink.stop());
+        const bridge = startBridge(t, {
+          CELERY_BROKER_URL: cluster.broker,
+          CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
+          CELERY_OTEL_INITIAL_DELAY: '0.1',
+          OTEL_SERVICE_NAME: 'shop',
+          OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+          OTEL_METRIC_EXPORT_INTERVAL: '250',
+        });
+        await bridge.logged(/connected to/u, 10_000);
+        let workers: readonly CeleryWorker[] = [];
+        after(() => Promise.all(workers.map((worker) => worker.kill())));
+        workers = await startKinds(cluster, flavour, kinds);
+        const expected = (key: 'processes' | 'limit' | 'utilization') =>
+          Object.fromEntries(kinds.map((kind) => [kind.name, kind[key]]));
+        const isTold = (points: readonly Point[]) =>
+          Object.keys(by(points, 'celery.worker.pool.processes')).length === kinds.length;
+        await sink.waitFor('shop', isTold, SOON_MS);
+        await sendTasks(
+          cluster,
+          kinds.flatMap(({ name, tasks }) =>
+            Array.from({ length: tasks }, () => ({
+              task: 'shop.check_stock',
+              args: ['tea', TASK_S],
+              queue: name,
+            })),
+          ),
+        );
+        const isBusy = (points: readonly Point[]) =>
+          Object.values(by(points, 'celery.worker.pool.utilization')).reduce((sum, busy) => sum + busy, 0) ===
+          kinds.reduce((sum, { utilization }) => sum + utilization, 0);
+        const points = await sink.waitFor('shop', isBusy, SOON_MS);
+        assert.deepEqual(by(points, 'celery.worker.pool.utilization'), expected('utilization'));
+        assert.deepEqual(by(points, 'celery.worker.pool.processes'), expected('processes'));
+        assert.deepEqual(by(points, 'celery.worker.pool.limit'), expected('limit'));
+        assert.deepEqual(by(points, 'celery.queue.processes'), expected('processes'));
+        assert.deepEqual(by(points, 'celery.queue.utilization'), expected('utilization'));
+        const ones = Object.fromEntries(kinds.map(({ name }) => [name, 1]));
+        assert.deepEqual(by(points, 'celery.queue.workers'), ones);
+        assert.deepEqual(by(points, 'celery.worker.autoscaler.min'), { scaled: 4 });
+        assert.deepEqual(by(points, 'celery.worker.autoscaler.max'), { scaled: 8 });
+        const pools = points.filter(({ metric }) => metric === 'celery.worker.info');
+        assert.deepEqual(
+          Object.fromEntries(
+            pools.map(({ attributes }) => [
+              attributes['celery.worker.name'],
+              attributes['celery.worker.pool'],
+            ]),
+          ),
+          Object.fromEntries(kinds.map(({ name, pool }) => [`${name}@shop`, pool])),
+        );
+        const prefetch = by(points, 'celery.worker.prefetch.limit');
+        assert.equal(prefetch['prefork'], 16);
+        const own = (metric: string, attributes = {}) =>
+          ownMetric(sink.latest('celery-otel'), 'shop', metric, attributes);
+        assert.ok(own('control.replies', { 'celery_otel.reply.outcome': 'answer' }) > 2 * kinds.length);
+        assert.equal(own('control.replies', { 'celery_otel.reply.outcome': 'error' }), 0);
+        assert.ok(own('control.age') < 10);
+        bridge.signal('SIGTERM');
+        assert.equal((await bridge.ended(10_000)).code, 0);
+      });
+    }
+  }
+});

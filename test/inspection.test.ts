@@ -1,0 +1,232 @@
+/** What a service asks its workers: what is asked when, who is expected, and what becomes of the replies. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { RawMessage, Session } from '../src/broker/broker.ts';
+import type { ControlAnswer, ControlQuestion } from '../src/broker/control/control.ts';
+import type { WorkerStats } from '../src/celery/control-reply.ts';
+import { type Asked, type InspectionOptions, startInspecting } from '../src/inspection.ts';
+import { message } from './celery/wire.ts';
+
+type Ask = NonNullable<Session['ask']>;
+
+const NOTHING_UNTAKEN = { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 };
+const STATS = { pid: 7, pool: { 'max-concurrency': 4 } };
+
+function reply(nodename: string, value: unknown = STATS): RawMessage {
+  return message(JSON.stringify({ [nodename]: value }));
+}
+
+/** An answer after these replies. */
+function answer(
+  { take }: ControlQuestion,
+  replies: readonly RawMessage[],
+  more: Partial<ControlAnswer> = {},
+): ControlAnswer & { readonly complete: boolean } {
+  const complete = replies.map((each) => take(each)).some(Boolean);
+  return { receivers: undefined, taken: replies.length, untaken: NOTHING_UNTAKEN, complete, ...more };
+}
+
+/** What came of each question, and what the cluster was told. */
+function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}) {
+  const asked: Asked[] = [];
+  const told: [string, ...unknown[]][] = [];
+  const waiting: (() => void)[] = [];
+  const up: string[] = [];
+  const stop = startInspecting(
+    { receive: () => new Promise(() => {}), ask },
+    {
+      ...{ commands: ['stats'], timeoutMs: 500, namespace: 'celery', intervalMs: 1, initialDelayMs: 0 },
+      ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, listenedMs: () => 42 },
+      answers: {
+        workersUp: () => up,
+        consumes: (...given) => void told.push(['consumes', ...given]),
+        workerTold: (nodename: string, stats: WorkerStats) =>
+          void told.push(['stats', nodename, stats.limit]),
+        workersAsked: (ageMs) =>
+          void told.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
+      },
+      onAsked(each) {
+        asked.push(each);
+        for (const go of waiting.splice(0)) go();
+      },
+      onImplausible: ({ field }) => void told.push(['implausible', field]),
+      ...more,
+    },
+  );
+  t.after(stop);
+  return {
+    asked,
+    told,
+    up,
+    stop,
+    /** Resolves once so many questions have ended. */
+    async untilAsked(count: number): Promise<void> {
+      while (asked.length < count) await new Promise<void>((go) => waiting.push(go));
+    },
+  };
+}
+
+test('each command is asked in each round, and its replies are told to the cluster', async (t) => {
+  const questions: Omit<ControlQuestion, 'take'>[] = [];
+  const inspection = inspect(
+    t,
+    async ({ take, ...question }) => {
+      questions.push(question);
+      const value = question.command === 'stats' ? STATS : [{ name: 'orders' }];
+      return answer({ take, ...question }, [reply('w1@a', value), reply('w2@a', value)]);
+    },
+    { commands: ['stats', 'active_queues'] },
+  );
+  await inspection.untilAsked(3);
+  const common = { namespace: 'celery', redis: { owner: 'shop', separator: ':' }, timeoutMs: 500 };
+  assert.deepEqual(questions.slice(0, 3), [
+    { command: 'stats', ...common },
+    { command: 'active_queues', ...common },
+    { command: 'stats', ...common },
+  ]);
+  assert.deepEqual(inspection.told.slice(0, 5), [
+    ['stats', 'w1@a', 4],
+    ['stats', 'w2@a', 4],
+    ['consumes', 'w1@a', ['orders'], 42],
+    ['consumes', 'w2@a', ['orders'], 42],
+    ['asked', true],
+  ]);
+  assert.deepEqual(inspection.asked[0], {
+    ...{ command: 'stats', outcome: 'success', reason: '' },
+    replies: { answer: 2 },
+  });
+});
+
+test('those that are up are expected, and so are those that replied before; each fourth time, nobody in particular', async (t) => {
+  const complete: boolean[] = [];
+  let workers = ['w1@a', 'quiet@a'];
+  const inspection = inspect(t, async (question) => {
+    const given = answer(
+      question,
+      workers.map((each) => reply(each)),
+    );
+    complete.push(given.complete);
+    return given;
+  });
+  inspection.up.push('w1@a');
+  await inspection.untilAsked(2);
+  workers = ['w1@a'];
+  await inspection.untilAsked(inspection.asked.length + 2);
+  inspection.stop();
+  assert.deepEqual(complete.slice(0, 2), [false, true]);
+  const missed = inspection.asked.find(({ outcome }) => outcome === 'partial');
+  assert.deepEqual(missed, {
+    ...{ command: 'stats', outcome: 'partial', reason: 'no reply within 500 ms from quiet@a' },
+    replies: { answer: 1 },
+  });
+});
+
+test('the fifth round waits for everybody again', async (t) => {
+  const complete: boolean[] = [];
+  const inspection = inspect(t, async (question) => {
+    const given = answer(question, [reply('w1@a')]);
+    complete.push(given.complete);
+    return given;
+  });
+  inspection.up.push('w1@a');
+  await inspection.untilAsked(9);
+  assert.deepEqual(complete.slice(0, 9), [false, true, true, true, false, true, true, true, false]);
+});
+
+test('workers that do not reply are named, the first ones, unless nobody could be asked', async (t) => {
+  let receivers: number | undefined = 9;
+  const inspection = inspect(t, async (question) => answer(question, [], { receivers }));
+  inspection.up.push(...Array.from({ length: 7 }, (_, index) => `w${index}@a`));
+  await inspection.untilAsked(1);
+  receivers = 0;
+  await inspection.untilAsked(inspection.asked.length + 2);
+  assert.deepEqual(inspection.asked[0], {
+    ...{ command: 'stats', outcome: 'partial', replies: {} },
+    reason: 'no reply within 500 ms from w0@a, w1@a, w2@a, w3@a, w4@a and 2 more',
+  });
+  assert.deepEqual(inspection.asked.at(-1), {
+    command: 'stats',
+    outcome: 'success',
+    reason: '',
+    replies: {},
+  });
+});
+
+test('each kind of reply that is of no use is counted, and told why', async (t) => {
+  const pickle = message('{}', { contentType: 'application/x-python-serialize' });
+  const inspection = inspect(t, async (question) =>
+    answer(
+      question,
+      [
+        ...[reply('w1@a'), reply('w1@a'), reply('w2@a', { error: 'secret' }), reply('w3@a', 'pong')],
+        ...[pickle, message('7'), reply('w4@a', { pid: -1 })],
+      ],
+      { untaken: { late: 3, tooLarge: 1, unreadable: 1, beyond: 2 } },
+    ),
+  );
+  await inspection.untilAsked(1);
+  assert.deepEqual(inspection.asked[0]?.replies, {
+    ...{ answer: 2, repeated: 1, error: 2, unreadable: 3, late: 3, too_large: 3 },
+  });
+  assert.deepEqual(inspection.asked[0]?.reason.split('; '), [
+    'two workers have the name w1@a',
+    'w2@a replied with an error',
+    'w3@a replied with an error',
+    'a worker uses pickle for its replies, which is never decoded: let task_serializer be json',
+    'a reply is unreadable: missing-hostname (reply)',
+  ]);
+  assert.deepEqual(
+    inspection.told.filter(([what]) => what === 'implausible'),
+    [['implausible', 'pid']],
+  );
+});
+
+test('if the workers cannot be asked, what they told is not known any more; the next round asks again', async (t) => {
+  let isBroken = false;
+  const inspection = inspect(t, async (question) => {
+    if (isBroken) throw new Error('403');
+    return answer(question, [reply('w1@a')]);
+  });
+  await inspection.untilAsked(1);
+  isBroken = true;
+  await inspection.untilAsked(inspection.asked.length + 2);
+  isBroken = false;
+  await inspection.untilAsked(inspection.asked.length + 2);
+  const failed = { command: 'stats', outcome: 'failure', reason: '403', replies: {} };
+  assert.deepEqual(
+    inspection.asked.find(({ outcome }) => outcome === 'failure'),
+    failed,
+  );
+  const ages = inspection.told.filter(([what]) => what === 'asked').map(([, age]) => age);
+  const first = ages.indexOf(undefined);
+  assert.ok(first > 0 && ages.lastIndexOf(true) > first, String(ages));
+});
+
+test('at the end the question is given up, and nothing is known or told after it', async (t) => {
+  const signals: AbortSignal[] = [];
+  const begun = Promise.withResolvers<void>();
+  const inspection = inspect(t, async (question, signal) => {
+    signals.push(signal);
+    begun.resolve();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    return answer(question, []);
+  });
+  await begun.promise;
+  inspection.stop();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([signals.length, signals[0]?.aborted, inspection.asked], [1, true, []]);
+  assert.deepEqual(inspection.told, [['asked', undefined]]);
+});
+
+test('without a command, or with a recording, nobody is asked', async (t) => {
+  let asked = 0;
+  const ask: Ask = async (question) => {
+    asked += 1;
+    return answer(question, []);
+  };
+  const inspection = inspect(t, ask, { commands: [] });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  inspection.stop();
+  assert.equal(asked, 0);
+  assert.deepEqual(inspection.told, [['asked', undefined]]);
+});
