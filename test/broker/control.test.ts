@@ -1,12 +1,17 @@
 /** Remote control over both brokers, with real workers of both versions of Celery. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { connect } from 'amqplib';
+import { Redis as Client } from 'ioredis';
 import type { RawMessage, Session } from '../../src/broker/broker.ts';
 import type { ControlCommand } from '../../src/broker/control/commands.ts';
 import type { ControlQuestion } from '../../src/broker/control/control.ts';
 import { readQueues, readReply, readStats } from '../../src/celery/control-reply.ts';
 import { BROKER_NAMES, type Broker, type BrokerName, startBroker } from '../real/brokers.ts';
 import { type CeleryWorker, celeryFlavours, startWorker } from '../real/celery.ts';
+import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type Redis, startRedis } from '../real/redis.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
 import { addressOf } from './observed-session.ts';
 import { redisTransport } from './redis/redis-transport.ts';
@@ -29,6 +34,10 @@ function question(command: ControlCommand, more: Partial<ControlQuestion> = {}) 
 
 /** An open session, until the test ends. */
 async function sessionOf(t: Pick<TestContext, 'after'>, name: BrokerName, url: string): Promise<Session> {
+  return (await openSession(t, name, url)).session;
+}
+
+async function openSession(t: Pick<TestContext, 'after'>, name: BrokerName, url: string) {
   const transport = name === 'RabbitMQ' ? amqpTransport() : redisTransport();
   const ending = new AbortController();
   const opening = await transport.open({
@@ -40,12 +49,46 @@ async function sessionOf(t: Pick<TestContext, 'after'>, name: BrokerName, url: s
   assert.equal(opening.kind, 'opened');
   assert.ok(opening.kind === 'opened');
   const ended = opening.session.receive(() => undefined);
-  t.after(async () => {
+  const end = async (): Promise<void> => {
     ending.abort();
     await ended;
-  });
-  return opening.session;
+  };
+  t.after(end);
+  return { session: opening.session, end };
 }
+
+/** As another user. */
+function as(url: string, user: string): string {
+  const address = new URL(url);
+  [address.username, address.password] = [user, 'SECRET'];
+  return address.href;
+}
+
+const DOCUMENT = readFileSync(`${import.meta.dirname}/../../docs/brokers.md`, 'utf8');
+
+/** The arguments of a command in the documents. */
+function documented(command: RegExp): readonly string[] {
+  const [, args = ''] = command.exec(DOCUMENT) ?? [];
+  assert.notEqual(args, '');
+  return args.replaceAll("'", '').split(' ');
+}
+
+/** Gives the documented permissions to a user of RabbitMQ, with these patterns replaced. */
+async function allow(rabbitmq: RabbitMq, user: string, patterns: Partial<Permissions> = {}) {
+  const [configure = '', write = '', read = ''] = documented(
+    /set_permissions --vhost \/ celery-otel (.*)$/mu,
+  );
+  const given = { configure, write, read, ...patterns };
+  await rabbitmq.ctl('set_permissions', user, given.configure, given.write, given.read);
+}
+
+interface Permissions {
+  readonly configure: string;
+  readonly write: string;
+  readonly read: string;
+}
+
+const isReply = (key: string): boolean => key.includes('pidbox');
 
 for (const name of BROKER_NAMES) {
   describe(`remote control over ${name}`, { timeout: 120_000 }, () => {
@@ -113,3 +156,212 @@ for (const name of BROKER_NAMES) {
     });
   });
 }
+
+describe('remote control over RabbitMQ without workers, or without rights', { timeout: 120_000 }, () => {
+  let rabbitmq: RabbitMq;
+  before(async () => {
+    rabbitmq = await startRabbitmq();
+    await rabbitmq.ctl('add_user', 'limited', 'SECRET');
+  });
+  after(() => rabbitmq.remove());
+
+  test('without workers there is nobody to ask, which takes no time, and nothing is left behind', async (t) => {
+    const { session, end } = await openSession(t, 'RabbitMQ', rabbitmq.url);
+    for (let count = 0; count < 3; count += 1) {
+      const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
+      assert.deepEqual([answer?.receivers, answer?.taken], [0, 0]);
+    }
+    const connection = await connect(rabbitmq.url);
+    t.after(() => connection.close());
+    const channel = await connection.createChannel();
+    // As a worker without remote control does with its first reply.
+    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
+    const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
+    assert.deepEqual([answer?.receivers, answer?.taken], [0, 0], 'no queue is bound');
+    assert.equal(
+      (await rabbitmq.ctl('--silent', 'list_queues', 'name')).match(/reply\.celery\.pidbox/gu)?.length,
+      1,
+    );
+    await end();
+    assert.doesNotMatch(await rabbitmq.ctl('--silent', 'list_queues', 'name'), /pidbox/u);
+  });
+
+  test('the documented permissions suffice; without them the session goes on, and it is said which are needed', async (t) => {
+    const connection = await connect(rabbitmq.url);
+    t.after(() => connection.close());
+    const channel = await connection.createChannel();
+    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
+    await channel.assertExchange('reply.celery.pidbox', 'direct', { durable: false });
+    await channel.assertExchange('celeryev', 'topic', { durable: true });
+    await channel.assertQueue('w1@a.celery.pidbox', { exclusive: true });
+    await channel.bindQueue('w1@a.celery.pidbox', 'celery.pidbox', '');
+    const ask = async (patterns: Partial<Permissions>) => {
+      await allow(rabbitmq, 'limited', patterns);
+      const session = await sessionOf(t, 'RabbitMQ', as(rabbitmq.url, 'limited'));
+      return await session.ask?.(question('stats', { timeoutMs: 200 }).question, NEVER);
+    };
+    assert.deepEqual((await ask({}))?.receivers, undefined);
+    const own = '^celeryev\\..*$';
+    await assert.rejects(
+      ask({ configure: own }),
+      /ACCESS.REFUSED.*needs these permissions: configure, write and read on "\*\.reply/iu,
+    );
+    await assert.rejects(
+      ask({ read: '^celeryev(\\..*)?$' }),
+      /ACCESS.REFUSED.*read on "reply\.celery\.pidbox"/iu,
+    );
+    await assert.rejects(
+      ask({ write: '^(celeryev\\..*|.*\\.reply\\.celery\\.pidbox)$' }),
+      /ACCESS.REFUSED/iu,
+    );
+    await channel.deleteExchange('reply.celery.pidbox');
+    await assert.rejects(
+      ask({}),
+      /there is no exchange "reply\.celery\.pidbox" yet, and we may not declare it/u,
+    );
+  });
+
+  test('in an alarm nothing is published, and the question fails at once', async (t) => {
+    const session = await sessionOf(t, 'RabbitMQ', rabbitmq.url);
+    const connection = await connect(rabbitmq.url);
+    t.after(() => connection.close());
+    await (await connection.createChannel()).assertExchange('celery.pidbox', 'fanout', { durable: false });
+    await session.ask?.(question('ping').question, NEVER);
+    await rabbitmq.ctl('set_vm_memory_high_watermark', 'absolute', '1');
+    // RabbitMQ says so to those who publish.
+    const inAlarm = async (): Promise<string> => {
+      for (;;) {
+        try {
+          await session.ask?.(question('ping', { timeoutMs: 200 }).question, NEVER);
+        } catch (error) {
+          return String(error);
+        }
+      }
+    };
+    assert.match(await inAlarm(), /the broker takes no messages: low on memory/u);
+    await rabbitmq.ctl('set_vm_memory_high_watermark', '0.4');
+  });
+});
+
+describe('remote control over Redis without workers, or without rights', { timeout: 60_000 }, () => {
+  let redis: Redis;
+  let admin: Client;
+  before(async () => {
+    redis = await startRedis();
+    admin = new Client(redis.url, { protocol: 2 });
+  });
+  after(async () => {
+    admin.disconnect();
+    await redis.stop();
+  });
+
+  test('without workers there is nobody to ask, which takes no time; what we wrote is removed at the end', async (t) => {
+    const { session, end } = await openSession(t, 'Redis', redis.url);
+    const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
+    assert.deepEqual([answer?.receivers, answer?.taken], [0, 0]);
+    const [member = ''] = await admin.smembers('_kombu.binding.reply.celery.pidbox');
+    const [id = '', pattern, list = '', ...more] = member.split('\u0006\u0016');
+    assert.deepEqual([pattern, list, more], ['', `${id}.reply.celery.pidbox`, []]);
+    await admin.lpush(list, 'late');
+    await end();
+    assert.deepEqual((await admin.keys('*')).filter(isReply), []);
+  });
+
+  test('at the end of a session that waits for replies, what we wrote is removed too', async (t) => {
+    const { session, end } = await openSession(t, 'Redis', redis.url);
+    const mailbox = new Client(redis.url, { protocol: 2 });
+    t.after(() => mailbox.disconnect());
+    await mailbox.subscribe('/0.celery.pidbox');
+    const begun = new Promise((resolve) => mailbox.once('message', resolve));
+    const ending = new AbortController();
+    const asked = session.ask?.(question('stats', { timeoutMs: 60_000 }).question, ending.signal);
+    await begun;
+    ending.abort();
+    await end();
+    assert.equal((await asked)?.receivers, 1);
+    assert.deepEqual((await admin.keys('*')).filter(isReply), []);
+  });
+
+  test('what a killed process left behind is removed by the next one of its owner, and nobody else’s is', async (t) => {
+    const { session, end } = await openSession(t, 'Redis', redis.url);
+    await session.ask?.(question('stats').question, NEVER);
+    const bindings = '_kombu.binding.reply.celery.pidbox';
+    const [own = ''] = await admin.smembers(bindings);
+    await end();
+    const list = own.split('\u0006\u0016')[2] ?? '';
+    const foreign = own.replaceAll(/^.{36}|.{36}(?=\.reply)/gu, crypto.randomUUID());
+    await admin.sadd(bindings, own, foreign);
+    await admin.lpush(list, '{}', 'not JSON');
+    const next = await openSession(t, 'Redis', redis.url);
+    await next.session.ask?.(question('stats').question, NEVER);
+    assert.deepEqual((await admin.smembers(bindings)).sort(), [own, foreign].sort());
+    await next.end();
+    assert.deepEqual(await admin.smembers(bindings), [foreign]);
+    assert.deepEqual(
+      (await admin.keys('*.reply.*')).filter((key) => key !== bindings),
+      [],
+    );
+    await admin.del(bindings);
+  });
+
+  test('the documented rights suffice; without them the session goes on', async (t) => {
+    const [, ...args] = documented(/^redis-cli ACL (SETUSER celery-otel .*)$/mu);
+    await admin.call('ACL', 'SETUSER', ...args);
+    const session = await sessionOf(t, 'Redis', as(redis.url, 'celery-otel'));
+    const mailbox = new Client(redis.url, { protocol: 2 });
+    t.after(() => mailbox.disconnect());
+    await mailbox.subscribe('/0.celery.pidbox');
+    const ask = () => session.ask?.(question('ping', { timeoutMs: 100 }).question, NEVER);
+    assert.deepEqual(await ask(), {
+      ...{ receivers: 1, taken: 0 },
+      untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
+    });
+    for (const right of ['sadd', 'publish', 'brpop']) {
+      await admin.call('ACL', 'SETUSER', 'celery-otel', `-${right}`);
+      await assert.rejects(async () => ask(), new RegExp(`NOPERM.*${right}.*docs/brokers.md`, 'iu'));
+      await admin.call('ACL', 'SETUSER', 'celery-otel', `+${right}`);
+    }
+    assert.equal((await ask())?.receivers, 1);
+  });
+
+  test('replies that are late, too large or malformed are counted, and the question ends in time', async (t) => {
+    const session = await sessionOf(t, 'Redis', redis.url);
+    const worker = new Client(redis.url, { protocol: 2 });
+    const other = new Client(redis.url, { protocol: 2 });
+    t.after(() => (worker.disconnect(), other.disconnect()));
+    await worker.subscribe('/0.celery.pidbox');
+    worker.on('message', (_, text) => {
+      const envelope = JSON.parse(text);
+      const body = JSON.parse(Buffer.from(envelope.body, 'base64').toString());
+      const list = `${body.reply_to.routing_key}.${body.reply_to.exchange}`;
+      const of = (ticket: string, content: string) =>
+        JSON.stringify({ ...envelope, headers: { ticket }, body: Buffer.from(content).toString('base64') });
+      void other.lpush(
+        list,
+        ...[
+          of('before', '{}'),
+          'not JSON',
+          of(body.ticket, `"${'x'.repeat(3_000_000)}"`),
+          of(body.ticket, '{"w1@a": 1}'),
+        ],
+      );
+    });
+    const { question: asked, replies } = question('stats', { timeoutMs: 700 });
+    const answer = await session.ask?.(asked, NEVER);
+    assert.deepEqual(answer?.untaken, { late: 1, tooLarge: 1, unreadable: 1, beyond: 0 });
+    assert.deepEqual(
+      replies.map(({ body }) => String(body)),
+      ['{"w1@a": 1}'],
+    );
+  });
+
+  test('a separator that occurs in a name is refused, and nothing is written', async (t) => {
+    const session = await sessionOf(t, 'Redis', redis.url);
+    const { question: asked } = question('stats', {
+      namespace: 'shop:eu',
+      redis: { owner: 'test', separator: ':' },
+    });
+    await assert.rejects(async () => session.ask?.(asked, NEVER), /separator/u);
+    assert.deepEqual((await admin.keys('*')).filter(isReply), []);
+  });
+});

@@ -115,7 +115,9 @@ describe('queues', { concurrency: 2 }, () => {
   }
 });
 
-test('without a metric that needs it, the broker is not polled', { timeout: 30_000 }, async (t) => {
+test('without a metric that needs it, the broker is not polled, and no worker is asked', {
+  timeout: 30_000,
+}, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
   const admin = new Client(redis.url, { protocol: 2 });
@@ -128,8 +130,16 @@ test('without a metric that needs it, the broker is not polled', { timeout: 30_0
     await bridge.ended(10_000);
     return list.split('name=celery-otel ').length - 1;
   };
-  assert.equal(await connections({}), 2);
-  assert.equal(await connections({ CELERY_OTEL_METRICS_DISABLED: 'celery.queue.*,celery.broker.*' }), 1);
+  const withoutPolls = { CELERY_OTEL_METRICS_DISABLED: 'celery.queue.*,celery.broker.*' };
+  assert.equal(await connections({ CELERY_OTEL_INITIAL_DELAY: '0.01' }), 3);
+  assert.equal(await connections({ CELERY_OTEL_INITIAL_DELAY: '0.01', ...withoutPolls }), 2);
+  assert.equal(
+    await connections({
+      ...{ CELERY_OTEL_INITIAL_DELAY: '0.01', CELERY_OTEL_CONTROL_COMMANDS: 'none' },
+      CELERY_OTEL_METRICS_DISABLED: `${withoutPolls.CELERY_OTEL_METRICS_DISABLED},celery.worker.*`,
+    }),
+    1,
+  );
 });
 
 test('a length has the time of its poll; what is refused leaves a gap, a count and a line', {

@@ -58,9 +58,10 @@ export class AmqpControl {
   ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
     return this.#connection.use(async (model) => {
       const desk = await this.#deskOf(model, question.namespace);
+      // It reads nothing from this connection until the alarm is over.
+      if (desk.blocked !== undefined) throw new Error(`the broker takes no messages: ${desk.blocked}`);
       const hasWorkers = await exists(model, desk.names.requests);
       if (!hasWorkers) return { ...new Gathering('', () => false).answer(), receivers: 0 };
-      if (desk.blocked !== undefined) throw new Error(`the broker takes no messages: ${desk.blocked}`);
       return await this.#gather(desk, question, signal);
     }, signal);
   }

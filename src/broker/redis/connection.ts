@@ -16,6 +16,9 @@ import type { RedisPlace } from './url.ts';
 const KEEP_ALIVE_DELAY_MS = 30_000;
 const PROBE_TIMEOUT_MS = 1000;
 
+/** Of commands that are refused. */
+export const REMEDY = 'docs/brokers.md has the permissions that the user needs';
+
 /** Its replies have the shapes of RESP 2. */
 type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
 

@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
+import { reasonOf } from '../../errors.ts';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
@@ -17,6 +18,7 @@ import {
   requestEnvelope,
 } from '../control/request.ts';
 import { channelsOf } from './channels.ts';
+import { REMEDY } from './connection.ts';
 import { openEnvelope } from './envelope.ts';
 import { KeptClient } from './kept-client.ts';
 
@@ -71,7 +73,12 @@ export class RedisControl {
       }
       return gathering.answer();
     };
-    return this.#connection.use(gather, signal, () => void this.end());
+    return this.#connection
+      .use(gather, signal, () => void this.end())
+      .catch((error: unknown) => {
+        const reason = reasonOf(error);
+        throw reason.startsWith('NOPERM') ? new Error(`${reason}; ${REMEDY}`, { cause: error }) : error;
+      });
   }
 
   /** Removes what we wrote, and closes the connection. Never rejects. */

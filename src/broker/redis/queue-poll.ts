@@ -9,6 +9,7 @@ import type { RedisSettings } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { queuesToPoll } from '../queue-names.ts';
+import { REMEDY } from './connection.ts';
 import { KeptClient } from './kept-client.ts';
 import {
   bindingCommands,
@@ -31,8 +32,6 @@ import { type Bindings, countUnacked } from './unacked-scan.ts';
 const EXCHANGES_MAX = 1000;
 /** Queues that may have an exchange of the same name: Celery’s default one has. */
 const LIKELY_MAX = 20;
-
-const REMEDY = 'docs/brokers.md has the permissions that the user needs';
 
 type Settings = RedisSettings & { readonly eventExchange: string };
 

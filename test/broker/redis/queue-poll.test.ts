@@ -169,7 +169,8 @@ test('the user that is documented may subscribe, poll, search and read whole mes
   }
   for (const refused of [
     ['LPUSH', 'celery', 'x'],
-    ['PUBLISH', '/0.celeryev/a', 'x'],
+    ['PUBLISH', 'a', 'x'],
+    ['RPOP', 'celery'],
     ['KEYS', '*'],
   ] as const) {
     const reply = await admin.call('ACL', 'DRYRUN', 'celery-otel', ...refused);
