@@ -7,6 +7,7 @@ import { type PollOptions, startPolling } from './broker/broker-polls.ts';
 import type { PollSettings } from './broker/broker-reading.ts';
 import type { ControlSettings } from './broker/control/control.ts';
 import type { Cluster } from './cluster/cluster.ts';
+import type { Moment } from './cluster/moment.ts';
 import { type InspectionOptions, startInspecting } from './inspection.ts';
 import { metricsAsked } from './meter/catalog.ts';
 import type { MetricChoice } from './meter/recorder.ts';
@@ -30,12 +31,12 @@ export interface AskingOptions {
 export function asker(
   options: AskingOptions,
   cluster: Cluster,
-  listenedMs: () => number,
+  now: () => Moment,
 ): (session: Session) => () => void {
   const isOn = (of: 'broker' | 'workers'): boolean =>
     metricsAsked(of).some((metric) => options.choice.metrics.has(metric));
-  const polls = isOn('broker') ? pollsOf(options, cluster, listenedMs) : undefined;
-  const inspection = isOn('workers') ? inspectionOf(options, cluster, listenedMs) : undefined;
+  const polls = isOn('broker') ? pollsOf(options, cluster, now) : undefined;
+  const inspection = isOn('workers') ? inspectionOf(options, cluster, now) : undefined;
   return (session) => {
     const stopPolling = polls && startPolling(session, polls);
     const stopInspecting = inspection && startInspecting(session, inspection);
@@ -50,12 +51,14 @@ export function asker(
 function pollsOf(
   { name: service, polls, taskDefaultQueue, choice, tell, random }: AskingOptions,
   cluster: Cluster,
-  listenedMs: () => number,
+  now: () => Moment,
 ): PollOptions {
   return {
     ...{ intervalMs: polls.intervalMs, initialDelayMs: polls.initialDelayMs, random },
     question: () => ({
-      queues: [...new Set([taskDefaultQueue, ...polls.queues, ...cluster.answers.knownQueues(listenedMs())])],
+      queues: [
+        ...new Set([taskDefaultQueue, ...polls.queues, ...cluster.answers.knownQueues(now().listenedMs)]),
+      ],
       unackedByQueue: choice.metrics.has('celery.queue.unacked'),
       redis: polls.redis,
     }),
@@ -69,11 +72,11 @@ function pollsOf(
 function inspectionOf(
   { name: service, polls, control, tell, random }: AskingOptions,
   cluster: Cluster,
-  listenedMs: () => number,
+  now: () => Moment,
 ): InspectionOptions {
   const { intervalMs, initialDelayMs, redis } = polls;
   return {
-    ...{ ...control, intervalMs, initialDelayMs, random, answers: cluster.answers, listenedMs },
+    ...{ ...control, intervalMs, initialDelayMs, random, answers: cluster.answers, now },
     redis: { owner: service, separator: redis.separator },
     onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
     onImplausible: (implausible) => tell({ ...implausible, kind: 'field-implausible', service }),

@@ -5,18 +5,23 @@
 import type { RawMessage, Session } from './broker/broker.ts';
 import type { InspectCommand } from './broker/control/commands.ts';
 import type { ControlAnswer, ControlSettings, RedisReplies } from './broker/control/control.ts';
+import type { Destination } from './broker/control/request.ts';
 import { type Rhythm, repeat } from './broker/rhythm.ts';
-import { type ControlReply, readQueues, readReply, readStats } from './celery/control-reply.ts';
+import { type ControlReply, readActive, readQueues, readReply, readStats } from './celery/control-reply.ts';
 import type { Implausible } from './celery/numeric-fields.ts';
 import type { Answers } from './cluster/answers.ts';
+import type { Moment } from './cluster/moment.ts';
 import { reasonOf } from './errors.ts';
 import type { ReplyOutcome, SelfEvent } from './self/self-event.ts';
 
 export interface InspectionOptions extends ControlSettings, Rhythm {
   readonly redis: RedisReplies;
   /** Where facts go. */
-  readonly answers: Pick<Answers, 'workersUp' | 'consumes' | 'workerTold' | 'workersAsked'>;
-  readonly listenedMs: () => number;
+  readonly answers: Pick<
+    Answers,
+    'session' | 'workersUp' | 'consumes' | 'workerTold' | 'workerRuns' | 'workersAsked'
+  >;
+  readonly now: () => Moment;
   readonly onAsked: (asked: Asked) => void;
   readonly onImplausible: (implausible: Implausible) => void;
 }
@@ -31,6 +36,10 @@ const ASKING_MS_MAX = 10_000;
 /** Every so many rounds, nobody in particular is expected: that finds workers that send no heartbeats. */
 const OPEN_ROUNDS = 4;
 const NAMED_MAX = 5;
+/** A worker that does not reply is asked no more for its tasks until the next gap. */
+const ASKED_FOR_TASKS_MAX = 3;
+/** Workers that are named in one request. */
+const DESTINATION_MAX = 500;
 
 /** @returns stops asking, and takes back what is known, at once and whatever a question does */
 export function startInspecting(session: Session, options: InspectionOptions): () => void {
@@ -38,7 +47,8 @@ export function startInspecting(session: Session, options: InspectionOptions): (
   const ask = session.ask?.bind(session);
   if (ask !== undefined && options.commands.length > 0) {
     const inspection = new Inspection(ask, options, ending.signal);
-    void repeat(options, () => inspection.round(), ending.signal);
+    // Soon: the ends of tasks that are running now have no names otherwise.
+    void repeat({ ...options, isFirstSoon: true }, () => inspection.round(), ending.signal);
   }
   return () => {
     ending.abort();
@@ -54,6 +64,9 @@ class Inspection {
   #rounds = 0;
   /** Who replied to the last question of each command. */
   readonly #replied = new Map<InspectCommand, ReadonlySet<string>>();
+  /** How often workers were asked for their tasks since the last gap; not any more once they have replied. */
+  readonly #askedForTasks = new Map<string, number>();
+  #session: number | undefined;
 
   constructor(ask: Ask, options: InspectionOptions, ending: AbortSignal) {
     this.#ask = ask;
@@ -67,7 +80,9 @@ class Inspection {
     const beganUpMs = performance.now();
     let isAsked = false;
     for (const command of commands) {
-      const asked = await this.#askOne(command);
+      const destination = command === 'active' ? this.#withUnknownTasks() : undefined;
+      if (destination === 'nobody') continue;
+      const asked = await this.#askOne(command, destination);
       if (this.#ending.aborted) return;
       if (asked.outcome !== 'failure') isAsked = true;
       onAsked(asked);
@@ -76,16 +91,36 @@ class Inspection {
     this.#rounds += 1;
   }
 
-  async #askOne(command: InspectCommand): Promise<Asked> {
+  /** Those whose tasks are not known since the last gap; undefined: nobody has been asked yet. */
+  #withUnknownTasks(): Destination | 'nobody' | undefined {
+    const { answers, now } = this.#options;
+    const isNew = this.#session !== answers.session;
+    this.#session = answers.session;
+    if (isNew) this.#askedForTasks.clear();
+    const missing = answers
+      .workersUp(now().listenedMs)
+      .filter((nodename) => (this.#askedForTasks.get(nodename) ?? 0) < ASKED_FOR_TASKS_MAX)
+      .slice(0, DESTINATION_MAX);
+    for (const nodename of missing)
+      this.#askedForTasks.set(nodename, (this.#askedForTasks.get(nodename) ?? 0) + 1);
+    const [first, ...others] = missing;
+    if (isNew) return undefined;
+    return first === undefined ? 'nobody' : [first, ...others];
+  }
+
+  async #askOne(command: InspectCommand, destination: Destination | undefined): Promise<Asked> {
     const { namespace, redis, timeoutMs } = this.#options;
-    const replies = new Replies(this.#options, command, this.#expected(command));
-    const isOpen = this.#rounds % OPEN_ROUNDS === 0;
+    const expected = destination ?? this.#expected(command);
+    const replies = new Replies(this.#options, command, expected);
+    const isOpen = destination === undefined && this.#rounds % OPEN_ROUNDS === 0;
     const giveUp = AbortSignal.timeout(ASKING_MS_MAX + timeoutMs);
     const signal = AbortSignal.any([this.#ending, giveUp]);
     const take = (reply: RawMessage): boolean => replies.take(reply) && !isOpen;
     try {
-      const answer = await this.#ask({ command, namespace, redis, timeoutMs, take }, signal);
-      this.#replied.set(command, replies.replied);
+      const to = destination && { destination };
+      const answer = await this.#ask({ command, ...to, namespace, redis, timeoutMs, take }, signal);
+      if (command !== 'active') this.#replied.set(command, replies.replied);
+      else for (const nodename of replies.used) this.#askedForTasks.set(nodename, ASKED_FOR_TASKS_MAX);
       return replies.asked(answer);
     } catch (error) {
       const reason = giveUp.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
@@ -94,14 +129,16 @@ class Inspection {
   }
 
   #expected(command: InspectCommand): readonly string[] {
-    const { answers, listenedMs } = this.#options;
-    return [...answers.workersUp(listenedMs()), ...(this.#replied.get(command) ?? [])];
+    const { answers, now } = this.#options;
+    return [...answers.workersUp(now().listenedMs), ...(this.#replied.get(command) ?? [])];
   }
 }
 
 /** The replies to one question. */
 class Replies {
   readonly replied = new Set<string>();
+  /** Those of them whose reply was of use. */
+  readonly used = new Set<string>();
   readonly #options: InspectionOptions;
   readonly #command: InspectCommand;
   readonly #missing: Set<string>;
@@ -116,18 +153,24 @@ class Replies {
 
   /** @returns whether all that are expected have replied */
   take(message: RawMessage): boolean {
-    const { answers, listenedMs } = this.#options;
-    const nowMs = listenedMs();
+    const { answers } = this.#options;
+    const now = this.#options.now();
+    const nowMs = now.listenedMs;
     switch (this.#command) {
       case 'stats':
         this.#use(readReply(message, nowMs, readStats), (nodename, stats) =>
-          answers.workerTold(nodename, stats),
+          answers.workerTold(nodename, stats, now),
         );
         break;
       case 'active_queues':
         this.#use(readReply(message, nowMs, readQueues), (nodename, queues) =>
           answers.consumes(nodename, queues, nowMs),
         );
+        break;
+      case 'active':
+        this.#use(readReply(message, nowMs, readActive), (nodename, tasks) => {
+          if (answers.workerRuns(nodename, tasks, now)) this.used.add(nodename);
+        });
         break;
     }
     return this.#missing.size === 0;

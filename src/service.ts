@@ -75,19 +75,20 @@ export function startService(options: ServiceOptions): Service {
 
   const recorder = createRecorder(
     options.meter,
-    viewer(options, cluster, () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() })),
+    viewer(options, cluster, () => now()),
     options.choice,
     () => createPace(yieldToLoop),
   );
   // Last, since only its service ends a listener: anything that throws must do so before.
   const listener: Listener = beginOrDetach(recorder, () =>
     listen({
-      ...listening(options, cluster, missing, () => listener.listenedMs()),
+      ...listening(options, cluster, missing, () => now()),
       ready: ready.note,
       missed: gap,
       signal: stopping.signal,
     }),
   );
+  const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
   tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
 
   let end: Awaited<Listener['done']> | undefined;
@@ -127,7 +128,7 @@ function listening(
   options: ServiceOptions,
   cluster: Cluster,
   missing: MissingEvents,
-  listenedMs: () => number,
+  now: () => Moment,
 ): Omit<ListenOptions, 'signal'> {
   const { name: service, broker, tell, random, yieldToLoop } = options;
   return {
@@ -135,7 +136,7 @@ function listening(
     bodyBytesMax: BODY_LIMITS.body.max,
     deliver: receiver(options, cluster, missing),
     between: () => runYielding(yieldToLoop, cluster.drain()),
-    during: asker(options, cluster, listenedMs),
+    during: asker(options, cluster, now),
   };
 }
 

@@ -10,6 +10,7 @@ import { message } from './celery/wire.ts';
 type Ask = NonNullable<Session['ask']>;
 
 const NOTHING_UNTAKEN = { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 };
+const NOW = { wallMs: 7, listenedMs: 42 };
 const STATS = { pid: 7, pool: { 'max-concurrency': 4 } };
 
 function reply(nodename: string, value: unknown = STATS): RawMessage {
@@ -32,16 +33,24 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
   const told: [string, ...unknown[]][] = [];
   const waiting: (() => void)[] = [];
   const up: string[] = [];
+  const session = { number: 0 };
   const stop = startInspecting(
     { receive: () => new Promise(() => {}), ask },
     {
       ...{ commands: ['stats'], timeoutMs: 500, namespace: 'celery', intervalMs: 1, initialDelayMs: 0 },
-      ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, listenedMs: () => 42 },
+      ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, now: () => NOW },
       answers: {
+        get session() {
+          return session.number;
+        },
         workersUp: () => up,
         consumes: (...given) => void told.push(['consumes', ...given]),
         workerTold: (nodename: string, stats: WorkerStats) =>
           void told.push(['stats', nodename, stats.limit]),
+        workerRuns(nodename, tasks) {
+          told.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
+          return nodename !== 'unknown@a';
+        },
         workersAsked: (ageMs) =>
           void told.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
       },
@@ -58,6 +67,7 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
     asked,
     told,
     up,
+    session,
     stop,
     /** Resolves once so many questions have ended. */
     async untilAsked(count: number): Promise<void> {
@@ -229,4 +239,40 @@ test('without a command, or with a recording, nobody is asked', async (t) => {
   inspection.stop();
   assert.equal(asked, 0);
   assert.deepEqual(inspection.told, [['asked', undefined]]);
+});
+
+test('tasks are asked for after each gap: all workers at first, then those that did not reply, a few times', async (t) => {
+  const destinations: (readonly string[] | undefined)[] = [];
+  let repliers: string[] = [];
+  const inspection = inspect(
+    t,
+    async (question) => {
+      destinations.push(question.destination);
+      return answer(
+        question,
+        repliers.map((each) => reply(each, [{ id: 'u1' }])),
+      );
+    },
+    { commands: ['active'] },
+  );
+  const untilDestinations = async (count: number) => {
+    await inspection.untilAsked(count);
+    assert.equal(destinations.length, count);
+  };
+  inspection.up.push('w1@a', 'w2@a');
+  repliers = ['w1@a'];
+  await untilDestinations(1);
+  await untilDestinations(3);
+  // After three times it is not asked any more.
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.deepEqual(destinations, [undefined, ['w2@a'], ['w2@a']]);
+  assert.deepEqual(inspection.told.filter(([what]) => what === 'runs')[0], ['runs', 'w1@a', ['u1']]);
+  // A worker that comes later is asked, and one that is not known yet is asked again.
+  repliers = ['unknown@a'];
+  inspection.up.push('unknown@a');
+  await untilDestinations(5);
+  assert.deepEqual(destinations.slice(3, 5), [['unknown@a'], ['unknown@a']]);
+  inspection.session.number += 1;
+  await inspection.untilAsked(7);
+  assert.ok(destinations.slice(5).includes(undefined), 'all are asked again');
 });

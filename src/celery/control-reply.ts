@@ -4,7 +4,7 @@
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { open } from './envelope.ts';
-import { isRawFields, name, type RawFields } from './fields.ts';
+import { epochMs, identifier, isRawFields, name, type RawFields } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -37,6 +37,17 @@ export interface WorkerStats {
   readonly memoryMaxBytes: number | undefined;
 }
 
+/** A task that a worker was running when it was asked. */
+export interface RunningTask {
+  readonly uuid: string;
+  /** '' if missing; the shadow name if the task has one. */
+  readonly name: string;
+  /** '' if its routing does not say it. */
+  readonly queue: string;
+  /** By the worker’s clock, epoch ms; undefined if not told. */
+  readonly startedMs: number | undefined;
+}
+
 /** The reply of one worker, without its content. */
 interface Replied {
   readonly nodename: string;
@@ -59,6 +70,8 @@ type Read<Content> = (value: unknown, findings: Findings) => Content | undefined
 
 /** Queues of one worker that are kept. */
 const QUEUES_MAX = 100;
+/** Tasks of one worker that are kept; the largest pools of greenlets have some thousands. */
+const TASKS_MAX = 10_000;
 
 /** @param listenedMs the current time of a monotonic clock */
 export function readReply<Content>(
@@ -87,6 +100,25 @@ export const readQueues: Read<readonly string[]> = (value) => {
   const names = queues.slice(0, QUEUES_MAX).map((queue) => (isRawFields(queue) ? name(queue['name']) : ''));
   return [...new Set(names)].filter((queue) => queue !== '');
 };
+
+/** Of the command `active` (Celery: worker/request.py, `info`): the tasks that the worker runs. */
+export const readActive: Read<readonly RunningTask[]> = (value) => {
+  if (!Array.isArray(value)) return undefined;
+  const tasks: readonly unknown[] = value;
+  return tasks.slice(0, TASKS_MAX).flatMap((task) => {
+    if (!isRawFields(task)) return [];
+    const uuid = identifier(task['id']);
+    if (uuid === '') return [];
+    const queue = queueOf(fieldsOf(task['delivery_info']));
+    return [{ uuid, name: name(task['name']), queue, startedMs: epochMs(task['time_start']) }];
+  });
+};
+
+/** With the default exchange, and by Celery’s own defaults, the routing key is the name of the queue. */
+function queueOf({ exchange, routing_key: key }: RawFields): string {
+  const queue = name(key);
+  return exchange === '' || exchange === null || exchange === queue ? queue : '';
+}
 
 /** Of the command `stats`. */
 export const readStats: Read<WorkerStats> = (value, findings) => {

@@ -3,42 +3,43 @@
  * unknown workers are dropped.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
-import type { WorkerStats } from '../celery/control-reply.ts';
+import type { RunningTask, WorkerStats } from '../celery/control-reply.ts';
+import type { Moment } from './moment.ts';
 import { type BrokerView, UNKNOWN } from './observation.ts';
-import type { QueueTable } from './queue-table.ts';
-import { type ToldContext, ToldFacts } from './told-facts.ts';
-import type { WorkerTable } from './worker-table.ts';
+import type { LifeContext } from './task-life.ts';
+import { ToldFacts } from './told-facts.ts';
+import { runs } from './told-tasks.ts';
+import { processOf } from './worker.ts';
 
 export interface Answers {
   /** A worker consumes exactly these queues; if there is one, its tasks whose `task-sent` is unknown came from that queue. */
   consumes(nodename: string, queues: readonly string[], listenedMs: number): void;
-  /** A worker has told its state. */
-  workerTold(nodename: string, stats: WorkerStats): void;
+  /** A worker has told its state, which is a sign of life. @param now when it did */
+  workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
+  /** A worker has told which tasks it runs. @returns whether the worker is known */
+  workerRuns(nodename: string, tasks: readonly RunningTask[], now: Moment): boolean;
   /** How long ago they were asked; undefined if they could not be. */
   readonly toldAgeMs: (() => number) | undefined;
   /** All workers were asked; undefined: what they told is not known any more. @param ageMs how long ago, whenever it is called */
   workersAsked(ageMs: (() => number) | undefined): void;
   /** What the broker knows; undefined: that is not known any more. @param ageMs how old the reading is, whenever it is called */
   brokerKnows(reading: BrokerReading | undefined, ageMs: () => number): void;
+  /** The number of the current connection: events may have been missed before each new one. */
+  readonly session: number;
   /** The nodenames of the workers that are up: they are expected to reply. */
   workersUp(listenedMs: number): readonly string[];
   /** The queues that events have named, to ask the broker for; those that are used most come first. */
   knownQueues(listenedMs: number): readonly string[];
 }
 
-interface Context extends ToldContext {
-  readonly workers: Pick<WorkerTable, 'peek' | 'upNames'>;
-  readonly queues: Pick<QueueTable, 'known' | 'consumed'>;
-}
-
 export class AnswersAbout implements Answers {
   readonly told: ToldFacts;
-  readonly #context: Context;
+  readonly #context: LifeContext;
   #broker: { readonly reading: BrokerReading; readonly ageMs: () => number } | undefined;
   /** How long ago the workers were asked; undefined if they could not be. */
   toldAgeMs: (() => number) | undefined = undefined;
 
-  constructor(context: Context) {
+  constructor(context: LifeContext) {
     this.told = new ToldFacts(context);
     this.#context = context;
   }
@@ -47,8 +48,19 @@ export class AnswersAbout implements Answers {
     this.told.consumes(nodename, queues, listenedMs);
   }
 
-  workerTold(nodename: string, stats: WorkerStats): void {
+  workerTold(nodename: string, stats: WorkerStats, { wallMs, listenedMs }: Moment): void {
+    if (stats.pid !== 0) this.#context.workers.answered(nodename, stats.pid, wallMs, listenedMs);
     this.told.stats(nodename, stats);
+  }
+
+  workerRuns(nodename: string, tasks: readonly RunningTask[], { wallMs, listenedMs }: Moment): boolean {
+    // The process that told its state just before.
+    const pid = this.told.of(nodename)?.stats?.pid;
+    const worker = this.#context.workers.peek(nodename);
+    const instance = pid === undefined ? worker?.instances.at(-1) : worker && processOf(worker, pid);
+    if (instance === undefined) return false;
+    runs(this.#context, instance, tasks, wallMs, listenedMs);
+    return true;
   }
 
   workersAsked(ageMs: (() => number) | undefined): void {
@@ -58,6 +70,10 @@ export class AnswersAbout implements Answers {
 
   brokerKnows(reading: BrokerReading | undefined, ageMs: () => number): void {
     this.#broker = reading && { reading, ageMs };
+  }
+
+  get session(): number {
+    return this.#context.workers.session;
   }
 
   get broker(): BrokerView | undefined {

@@ -6,7 +6,7 @@
 import type { WorkerSignal } from '../celery/event.ts';
 
 /** Places wrap around at so many bits; only places near one another are compared. */
-const PLACE_BITS = 29;
+const PLACE_BITS = 28;
 const PLACE_MASK = 2 ** PLACE_BITS - 1;
 
 /** If events of one process overtake each other, their clocks are nearer than this. */

@@ -47,6 +47,11 @@ export class FinishedRuns {
     });
   }
 
+  /** A run that its worker told of. */
+  told(run: Run, startedMs: number | undefined): void {
+    this.#kept.set(run, { lineage: undefined, sentMs: undefined, receivedMs: undefined, startedMs });
+  }
+
   started(run: Run, startedMs: number | undefined): void {
     const kept = this.#kept.get(run);
     if (kept !== undefined) kept.startedMs = startedMs;

@@ -9,8 +9,9 @@ import type { WorkerInstance } from './worker-instance.ts';
 const SCHEDULED = 1;
 const STARTED = 2;
 const IMPLAUSIBLE = 4;
+const TOLD = 8;
 /** Above the marks. */
-const PLACE_SHIFT = 3;
+const PLACE_SHIFT = 4;
 const MARKS = (1 << PLACE_SHIFT) - 1;
 
 /** A run waits for its ETA (`scheduled`), waits for a free pool slot, or has started. */
@@ -69,6 +70,14 @@ export class Run {
   }
   set implausibleTime(implausibleTime: boolean) {
     this.#marks = marked(this.#marks, IMPLAUSIBLE, implausibleTime);
+  }
+
+  /** Its worker told that it runs, and no event of its beginning has arrived. */
+  get isTold(): boolean {
+    return (this.#marks & TOLD) !== 0;
+  }
+  set isTold(isTold: boolean) {
+    this.#marks = marked(this.#marks, TOLD, isTold);
   }
 
   /** `sinceMs` if a duration can be computed from it. */

@@ -94,6 +94,7 @@ export class Settling {
 
   /** @returns whether its end is expected */
   #settleRun(task: Task, run: Run, silentMs: number): boolean {
+    if (this.#hasMissedEnd(task, run)) run.standing = 'doubted';
     const outlook = runOutlook(run, task, silentMs, this.#at);
     if (run.isExpected) this.#assign(task, run);
     switch (outlook) {
@@ -115,6 +116,14 @@ export class Settling {
       case 'none':
         return isRefutable(task, run) && !isSilent(silentMs);
     }
+  }
+
+  /** It was running before the last gap, and is not among the tasks that its worker told since. */
+  #hasMissedEnd(task: Task, run: Run): boolean {
+    const { session } = this.#at;
+    if (!(run.hasStarted && run.isExpected && run.session < session)) return false;
+    const { told } = run.instance;
+    return told?.session === session && !told.uuids.has(this.#settled.tasks.idOf(task));
   }
 
   /** A restart with the same pid may have become known since the event: then the run is the new process’s. */

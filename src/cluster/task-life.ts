@@ -13,6 +13,7 @@ import type { QueueTable } from './queue-table.ts';
 import type { Run, Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
+import { toldRun } from './told-run.ts';
 import type { WorkerTable } from './worker-table.ts';
 
 /** What the life of a task changes and reads besides the task itself, with an event or without one. */
@@ -27,6 +28,8 @@ export interface LifeContext {
   readonly finished: FinishedRuns | undefined;
 }
 
+/** Of a run that its worker told of. */
+const NOT_KNOWN = { dueMs: undefined, plausibleSinceMs: undefined } as const;
 /** With native delayed delivery: the 28 bits of the countdown, one label each, then the original routing key (kombu). */
 const DELAYED = /^(?:[01]\.){28}(.+)$/u;
 
@@ -80,6 +83,13 @@ export function applyEvent(context: LifeContext, event: HeldEvent): void {
 function received(context: LifeContext, event: HeldEvent): void {
   const { task, text: name } = event;
   const sending = sendingOf(task, name, event.retries);
+  // Its worker told that it runs before this arrived.
+  const told = toldRun(event);
+  if (told !== undefined) {
+    if (sending !== undefined) context.tasks.takeSending(task, sending);
+    context.observe({ kind: 'task-received', run: told.identity, queueTimeS: undefined });
+    return;
+  }
   const run = beginRun(context, event, name, sending);
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
@@ -143,8 +153,9 @@ function started(context: LifeContext, event: HeldEvent): void {
   const waiting =
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
-  const run = waiting ?? beginRun(context, event, '', task.sendings);
-  const { dueMs, plausibleSinceMs } = run;
+  const run = waiting ?? toldRun(event) ?? beginRun(context, event, '', task.sendings);
+  const { dueMs, plausibleSinceMs } = run.isTold ? NOT_KNOWN : run;
+  run.isTold = false;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
   context.tasks.assign(run, instance);

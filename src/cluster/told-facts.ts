@@ -18,7 +18,7 @@ export interface Told {
   queues: readonly string[];
 }
 
-export interface ToldContext {
+interface ToldContext {
   readonly workers: Pick<WorkerTable, 'peek'>;
   readonly queues: Pick<QueueTable, 'consumed'>;
   readonly names: Pick<Names, 'intern'>;

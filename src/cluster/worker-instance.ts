@@ -60,6 +60,8 @@ export class WorkerInstance {
   dropped: 'retired' | 'evicted' | undefined = undefined;
   /** By how much timestamps of its starts may be too late: its times are implausible, or once were. */
   #uncertaintyMs = 0;
+  /** The tasks that it told to be running, and on which connection of ours. */
+  told: { readonly session: number; readonly uuids: ReadonlySet<string> } | undefined = undefined;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
   active: number | undefined = undefined;
@@ -118,10 +120,11 @@ export class WorkerInstance {
   seen(event: EventBase, seenMs: number, session: number): void {
     const { clock, timestampMs, implausibleMs = timestampMs } = event;
     this.arrivals.add(clock, implausibleMs, seenMs);
-    this.#noteAlive(seenMs, session);
+    this.noteAlive(seenMs, session);
   }
 
-  #noteAlive(seenMs: number, session: number): void {
+  /** An event of it was seen, or a reply. */
+  noteAlive(seenMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
     this.lastSession = session;
     if (!this.hasExited || this.goodbye !== undefined) return;
@@ -151,7 +154,8 @@ export class WorkerInstance {
   /** Whether a `worker-online` is another process’s: one that reconnects sends it too, but its counts go on. */
   isSuccessor(online: HeldWorkerEvent, session: number): boolean {
     if (this.#hasRestarted(online)) return true;
-    if (this.#isFromBefore(online)) return false;
+    // It is late, or the clock of its host was set back.
+    if (isEarlier(online, this.#lastApplied)) return false;
     if (this.#hasFallen(online)) return true;
     // On a new connection of ours it may be a reconnect: the worker may have lost the broker as well.
     if ((online.processed ?? 0) > 0 || session !== this.lastSession) return false;
@@ -189,7 +193,7 @@ export class WorkerInstance {
     this.#held = [];
     this.#claimed = undefined;
     this.#strays = undefined;
-    this.load = undefined;
+    this.load = this.told = undefined;
     this.version = this.system = '';
     this.#lastApplied = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
     this.#tally.close();
@@ -242,7 +246,7 @@ export class WorkerInstance {
     const before = this.#claimed;
     this.#claimed = event;
     if (before === undefined && event.type !== 'worker-offline') return;
-    this.#noteAlive(event.arrivedAtMs, event.session);
+    this.noteAlive(event.arrivedAtMs, event.session);
     this.#apply(event);
   }
 
@@ -251,7 +255,7 @@ export class WorkerInstance {
     const hasFallen = this.#hasFallen(event);
     if (!hasFallen) this.#strays?.noteOwn(event.arrivedAtMs);
     else this.#strays ??= new StrayEvents();
-    const restart = hasFallen ? this.#strays?.add(event, this.#isFromBefore(event)) : undefined;
+    const restart = hasFallen ? this.#strays?.add(event, isEarlier(event, this.#lastApplied)) : undefined;
     if (restart !== undefined) this.#context.onRestart(this, restart);
     return !hasFallen;
   }
@@ -259,11 +263,6 @@ export class WorkerInstance {
   /** Whether a count or the logical clock fell: those of one process never do. */
   #hasFallen({ processed = Number.POSITIVE_INFINITY, clock }: HeldWorkerEvent): boolean {
     return processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
-  }
-
-  /** Whether it seems older than the last applied event: it is late, or the clock of its host was set back. */
-  #isFromBefore(event: HeldWorkerEvent): boolean {
-    return isEarlier(event, this.#lastApplied);
   }
 
   #apply(event: HeldWorkerEvent): void {

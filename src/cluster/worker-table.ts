@@ -105,6 +105,19 @@ export class WorkerTable {
     return this.#seen(worker, known, event, listenedMs - this.#delayMs(event, steadyMs));
   }
 
+  /**
+   * The process that has just replied to a question, which is a sign of life; undefined for a client.
+   * @param wallMs the current time, epoch ms
+   */
+  answered(nodename: string, pid: number, wallMs: number, listenedMs: number): WorkerInstance | undefined {
+    const worker = this.#workers.use(nodename);
+    if (worker === undefined) return undefined;
+    const known = processOf(worker, pid);
+    known?.noteAlive(listenedMs, this.session);
+    const event = { hostname: nodename, pid, clock: -1, timestampMs: wallMs, implausibleMs: undefined };
+    return known ?? this.#newInstance(worker, event, listenedMs);
+  }
+
   /** The only queue that the worker consumes; '' if there are several, or if they are unknown. */
   onlyQueue(nodename: string): string {
     return this.#workers.peek(nodename)?.onlyQueue ?? '';

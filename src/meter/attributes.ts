@@ -120,7 +120,11 @@ export const ATTRIBUTES = {
   },
   'celery_otel.control.command': {
     description: 'Command of remote control that the workers were asked with.',
-    values: membersOf<SelfEvent<'workers-asked'>['command']>({ stats: true, active_queues: true }),
+    values: membersOf<SelfEvent<'workers-asked'>['command']>({
+      stats: true,
+      active_queues: true,
+      active: true,
+    }),
   },
   'celery_otel.control.outcome': {
     description:

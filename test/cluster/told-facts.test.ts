@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WorkerStats } from '../../src/celery/control-reply.ts';
+import type { Moment } from '../../src/cluster/moment.ts';
 import { received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
 
 const A = 'w1@shop';
 const B = 'w2@shop';
+const NOW: Moment = { wallMs: T0_MS, listenedMs: T0_MS };
 
 function stats(more: Partial<WorkerStats> = {}): WorkerStats {
   return {
@@ -27,7 +29,7 @@ test('what a worker told is in its reading as long as it is up and the workers c
   const { cluster } = asked(A);
   const told = () => cluster.view(T0_MS).workers[0]?.told;
   assert.equal(told(), undefined);
-  cluster.answers.workerTold(A, stats());
+  cluster.answers.workerTold(A, stats(), NOW);
   assert.deepEqual(told(), { stats: stats(), utilization: 0 });
   assert.equal(cluster.view(T0_MS).told?.ageMs, 250);
   cluster.answers.workersAsked(undefined);
@@ -40,21 +42,19 @@ test('what a worker told is in its reading as long as it is up and the workers c
 });
 
 test('facts of an unknown worker, and of a process that has ended, are of no use', () => {
-  const { cluster, observed } = asked(A);
-  cluster.answers.workerTold(B, stats());
+  const { cluster } = asked(A);
   cluster.answers.consumes(B, ['orders'], T0_MS);
   assert.deepEqual(cluster.view(T0_MS).told?.consumers, []);
-  cluster.answers.workerTold(A, stats({ pid: 16 }));
+  cluster.answers.workerTold(A, stats({ pid: 0 }), NOW);
   assert.equal(cluster.view(T0_MS).workers[0]?.told, undefined);
   cluster.apply(signal('worker-heartbeat', { hostname: A, pid: 99 }), T0_MS + 1000);
-  cluster.answers.workerTold(A, stats({ pid: 99 }));
+  cluster.answers.workerTold(A, stats({ pid: 99 }), NOW);
   assert.equal(cluster.view(T0_MS + 1000).workers[0]?.told?.stats.pid, 99);
-  assert.ok(observed.every(({ kind }) => kind !== 'worker-appeared'));
 });
 
 test('three of four busy processes are three quarters, by task events or by heartbeats, and never more than all', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(A, stats());
+  cluster.answers.workerTold(A, stats(), NOW);
   const busy = () => cluster.view(T0_MS + 2000).workers[0]?.told?.utilization;
   for (const uuid of ['a', 'b', 'c']) {
     cluster.apply(received({ uuid }), T0_MS);
@@ -68,14 +68,14 @@ test('three of four busy processes are three quarters, by task events or by hear
   cluster.apply(signal('worker-heartbeat', { active: 9, clock: 9, timestampMs: T0_MS + 1000 }), T0_MS + 1000);
   cluster.flush();
   assert.equal(busy(), 1);
-  cluster.answers.workerTold(A, stats({ processes: undefined }));
+  cluster.answers.workerTold(A, stats({ processes: undefined }), NOW);
   assert.equal(busy(), undefined);
 });
 
 test('a queue has its workers and their processes; it reads 0 after the last one, until it is forgotten', () => {
   const { cluster } = asked(A, B);
-  cluster.answers.workerTold(A, stats());
-  cluster.answers.workerTold(B, stats({ processes: 2 }));
+  cluster.answers.workerTold(A, stats(), NOW);
+  cluster.answers.workerTold(B, stats({ processes: 2 }), NOW);
   cluster.answers.consumes(A, ['orders', 'mails'], T0_MS);
   cluster.answers.consumes(B, ['orders'], T0_MS);
   const consumers = (nowMs: number) => cluster.view(nowMs).told?.consumers;
@@ -112,7 +112,7 @@ test('CPU time is what was used since the worker was asked before; all of a proc
     stats({ pid: 18, cpuUserS: 0.5, cpuSystemS: undefined }),
     stats({ pid: 18, cpuUserS: undefined, cpuSystemS: 3 }),
   ])
-    cluster.answers.workerTold(A, told);
+    cluster.answers.workerTold(A, told, NOW);
   assert.deepEqual(
     observed.flatMap((it) => (it.kind === 'worker-cpu-used' ? [[it.userS, it.systemS]] : [])),
     [
@@ -137,7 +137,7 @@ test('queues are bounded for all workers together, and what is beyond is counted
 
 test('a worker that has been forgotten has told nothing', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(A, stats());
+  cluster.answers.workerTold(A, stats(), NOW);
   cluster.collect(T0_MS + SETTINGS.seriesRetentionMs + SETTINGS.workerTimeoutMs + 1);
   const backMs = T0_MS + 2 * SETTINGS.seriesRetentionMs;
   cluster.answers.workersAsked(() => 0);

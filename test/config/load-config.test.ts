@@ -63,7 +63,7 @@ test('a broker and a name are enough', () => {
           },
         },
         taskDefaultQueue: 'celery',
-        control: { commands: ['stats', 'active_queues'], timeoutMs: 1000, namespace: 'celery' },
+        control: { commands: ['stats', 'active_queues', 'active'], timeoutMs: 1000, namespace: 'celery' },
         polls: {
           intervalMs: 15_000,
           initialDelayMs: 1000,

@@ -242,7 +242,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   control_commands: {
     good: [
       ['stats', ['stats']],
-      ['active_queues, stats', ['stats', 'active_queues']],
+      ['active, stats', ['stats', 'active']],
       ['none', []],
     ],
     bad: [',', 'shutdown', 'stats,none', 'stats,'],

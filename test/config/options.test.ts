@@ -39,7 +39,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   collection_interval: 15,
   initial_delay: 1,
   timeout: 1,
-  control_commands: ['stats', 'active_queues'],
+  control_commands: ['stats', 'active_queues', 'active'],
   worker_timeout: 30,
   lost_timeout: 120,
   series_retention: 600,

@@ -18,6 +18,10 @@ export const COMMANDS = {
 
 export type ControlCommand = keyof typeof COMMANDS;
 
-/** Those that all workers are asked with regularly, unless they are switched off. */
-export const INSPECT_COMMANDS = ['stats', 'active_queues'] as const satisfies readonly ControlCommand[];
+/** Those that workers are asked with regularly (`active`: after each gap), unless they are switched off. */
+export const INSPECT_COMMANDS = [
+  'stats',
+  'active_queues',
+  'active',
+] as const satisfies readonly ControlCommand[];
 export type InspectCommand = (typeof INSPECT_COMMANDS)[number];

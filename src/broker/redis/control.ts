@@ -63,7 +63,9 @@ export class RedisControl {
       const ticket = randomUUID();
       const gathering = new Gathering(ticket, question.take);
       const untilMs = performance.now() + question.timeoutMs;
-      gathering.receivers = await this.#publish(client, place, question, ticket);
+      const receivers = await this.#publish(client, place, question, ticket);
+      // With a destination, all receive it, and only some reply.
+      if (question.destination === undefined || receivers === 0) gathering.receivers = receivers;
       while (!(gathering.isDone || signal.aborted)) {
         const leftS = (untilMs - performance.now()) / 1000;
         // Zero would mean: for ever.

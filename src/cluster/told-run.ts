@@ -1,0 +1,17 @@
+/** Finds the run of a task that its worker told of before the events of its beginning arrived. It changes nothing. */
+import { find } from './chain.ts';
+import type { Run } from './run.ts';
+import type { HeldEvent } from './task.ts';
+
+/** Celery reads the clock for the event and for what it tells a moment apart. */
+const SAME_START_MS = 1000;
+
+/** The run that began with this event. */
+export function toldRun({ task, instance, timestampMs }: HeldEvent): Run | undefined {
+  // The usual case.
+  if (task.runs === undefined) return undefined;
+  return find(
+    task.runs,
+    (run) => run.isTold && run.instance === instance && timestampMs <= run.sinceMs + SAME_START_MS,
+  );
+}

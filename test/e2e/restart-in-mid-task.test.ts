@@ -1,0 +1,80 @@
+/** A bridge that is restarted while tasks run: their ends are counted under their names, with their runtimes. */
+import assert from 'node:assert/strict';
+import { after, describe, type TestContext, test } from 'node:test';
+import { type Point, total } from '../../examples/demo/otlp-points.ts';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { type CeleryWorker, startWorker } from '../real/celery.ts';
+import { startBridge } from './bridge-process.ts';
+import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { endsOf, sendTasks } from './shop-tasks.ts';
+
+const TASKS = 5;
+const TASK_S = 6;
+const SOON_MS = 30_000;
+const ATTRIBUTES = {
+  'celery.task.name': 'shop.write_daily_report',
+  'celery.queue.name': 'orders',
+  'celery.worker.name': 'w1@shop',
+};
+
+const clusterOf = shopClusters();
+
+async function startListening(t: TestContext, cluster: ShopCluster) {
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: cluster.broker,
+    CELERY_OTEL_INITIAL_DELAY: '0.2',
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '250',
+  });
+  await bridge.logged(/connected to/u, 10_000);
+  return { sink, bridge };
+}
+
+describe('a restart in mid-task', { concurrency: 3 }, () => {
+  for (const { flavour, broker } of clusterKinds()) {
+    test(`Celery ${flavour.version} on ${broker}`, { timeout: 120_000 }, async (t) => {
+      const cluster = await clusterOf(flavour, broker);
+      let worker: CeleryWorker | undefined;
+      after(() => worker?.stop());
+      worker = await startWorker({ ...cluster, nodename: 'w1@shop', concurrency: TASKS, queues: ['orders'] });
+      const first = await startListening(t, cluster);
+      const order = { task: 'shop.write_daily_report', args: [TASK_S], queue: 'orders' };
+      const sent = await sendTasks(
+        cluster,
+        Array.from({ length: TASKS }, () => order),
+      );
+      const haveStarted = (points: readonly Point[]) => total(points, 'celery.task.started') === TASKS;
+      await first.sink.waitFor('shop', haveStarted, SOON_MS);
+      first.bridge.signal('SIGTERM');
+      const [second] = await Promise.all([startListening(t, cluster), first.bridge.ended(10_000)]);
+      const isRunning = (points: readonly Point[]) =>
+        points.some(
+          ({ metric, attributes, value }) =>
+            metric === 'celery.task.oldest_age' &&
+            attributes['celery.queue.name'] === 'orders' &&
+            attributes['celery.task.state'] === 'running' &&
+            value > 0.5,
+        );
+      await second.sink.waitFor('shop', isRunning, SOON_MS);
+      await endsOf(cluster, sent);
+      const haveEnded = (points: readonly Point[]) => total(points, 'celery.task.succeeded') === TASKS;
+      const points = await second.sink.waitFor('shop', haveEnded, SOON_MS);
+      assert.equal(total(points, 'celery.task.succeeded', ATTRIBUTES), TASKS);
+      const runtime = points.find(({ metric }) => metric === 'celery.task.runtime');
+      assert.deepEqual(runtime?.attributes, ATTRIBUTES);
+      assert.equal(runtime?.value, TASKS);
+      const meanS = (runtime?.sum ?? 0) / TASKS;
+      assert.ok(meanS >= TASK_S && meanS < 2 * TASK_S, `${meanS} s`);
+      // They began before.
+      for (const metric of ['celery.task.received', 'celery.task.started', 'celery.task.lost'])
+        assert.equal(total(points, metric), 0, metric);
+      await worker.stop();
+      second.bridge.signal('SIGTERM');
+      assert.equal((await second.bridge.ended(10_000)).code, 0);
+      assert.equal(total(second.sink.latest('shop'), 'celery.task.lost'), 0);
+    });
+  }
+});
