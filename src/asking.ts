@@ -36,7 +36,8 @@ export function asker(
   const isOn = (of: 'broker' | 'workers'): boolean =>
     metricsAsked(of).some((metric) => options.choice.metrics.has(metric));
   const polls = isOn('broker') ? pollsOf(options, cluster, now) : undefined;
-  const inspection = isOn('workers') ? inspectionOf(options, cluster, now) : undefined;
+  const inspection =
+    isOn('workers') || options.control.enableEvents ? inspectionOf(options, cluster, now) : undefined;
   return (session) => {
     const stopPolling = polls && startPolling(session, polls);
     const stopInspecting = inspection && startInspecting(session, inspection);

@@ -3,15 +3,23 @@
  * becomes of them. How to ask is the transport’s, and what a reply means is decided where it is decoded.
  */
 import type { RawMessage, Session } from './broker/broker.ts';
-import type { InspectCommand } from './broker/control/commands.ts';
+import type { AskedCommand } from './broker/control/commands.ts';
 import type { ControlAnswer, ControlSettings, RedisReplies } from './broker/control/control.ts';
 import type { Destination } from './broker/control/request.ts';
 import { type Rhythm, repeat } from './broker/rhythm.ts';
-import { type ControlReply, readActive, readQueues, readReply, readStats } from './celery/control-reply.ts';
+import {
+  type ControlReply,
+  readActive,
+  readDone,
+  readQueues,
+  readReply,
+  readStats,
+} from './celery/control-reply.ts';
 import type { Implausible } from './celery/numeric-fields.ts';
 import type { Answers } from './cluster/answers.ts';
 import type { Moment } from './cluster/moment.ts';
 import { reasonOf } from './errors.ts';
+import { OncePerProcess } from './once-per-process.ts';
 import type { ReplyOutcome, SelfEvent } from './self/self-event.ts';
 
 export interface InspectionOptions extends ControlSettings, Rhythm {
@@ -36,16 +44,20 @@ const ASKING_MS_MAX = 10_000;
 /** Every so many rounds, nobody in particular is expected: that finds workers that send no heartbeats. */
 const OPEN_ROUNDS = 4;
 const NAMED_MAX = 5;
-/** A worker that does not reply is asked no more for its tasks until the next gap. */
-const ASKED_FOR_TASKS_MAX = 3;
-/** Workers that are named in one request. */
-const DESTINATION_MAX = 500;
+/** The questions of a round, in order. */
+function commandsOf({ commands, enableEvents }: InspectionOptions): readonly AskedCommand[] {
+  return enableEvents ? ['enable_events', ...commands] : commands;
+}
+
+function isOnce(command: AskedCommand): command is 'active' | 'enable_events' {
+  return command === 'active' || command === 'enable_events';
+}
 
 /** @returns stops asking, and takes back what is known, at once and whatever a question does */
 export function startInspecting(session: Session, options: InspectionOptions): () => void {
   const ending = new AbortController();
   const ask = session.ask?.bind(session);
-  if (ask !== undefined && options.commands.length > 0) {
+  if (ask !== undefined && commandsOf(options).length > 0) {
     const inspection = new Inspection(ask, options, ending.signal);
     // Soon: the ends of tasks that are running now have no names otherwise.
     void repeat({ ...options, isFirstSoon: true }, () => inspection.round(), ending.signal);
@@ -63,10 +75,9 @@ class Inspection {
   readonly #ending: AbortSignal;
   #rounds = 0;
   /** Who replied to the last question of each command. */
-  readonly #replied = new Map<InspectCommand, ReadonlySet<string>>();
-  /** How often workers were asked for their tasks since the last gap; not any more once they have replied. */
-  readonly #askedForTasks = new Map<string, number>();
-  #session: number | undefined;
+  readonly #replied = new Map<AskedCommand, ReadonlySet<string>>();
+  /** Of commands that each process is asked once. */
+  readonly #once = { active: new OncePerProcess(), enable_events: new OncePerProcess() };
 
   constructor(ask: Ask, options: InspectionOptions, ending: AbortSignal) {
     this.#ask = ask;
@@ -76,13 +87,14 @@ class Inspection {
 
   /** All commands, one after the other. Never rejects. */
   async round(): Promise<void> {
-    const { commands, answers, onAsked } = this.#options;
+    const { answers, onAsked, now } = this.#options;
     const beganUpMs = performance.now();
     let isAsked = false;
-    for (const command of commands) {
-      const destination = command === 'active' ? this.#withUnknownTasks() : undefined;
-      if (destination === 'nobody') continue;
-      const asked = await this.#askOne(command, destination);
+    for (const command of commandsOf(this.#options)) {
+      const once = isOnce(command) ? this.#once[command] : undefined;
+      const to = once?.next(answers.session, answers.workersUp(now().listenedMs)) ?? 'everybody';
+      if (to === 'nobody') continue;
+      const asked = await this.#askOne(command, to);
       if (this.#ending.aborted) return;
       if (asked.outcome !== 'failure') isAsked = true;
       onAsked(asked);
@@ -91,36 +103,19 @@ class Inspection {
     this.#rounds += 1;
   }
 
-  /** Those whose tasks are not known since the last gap; undefined: nobody has been asked yet. */
-  #withUnknownTasks(): Destination | 'nobody' | undefined {
-    const { answers, now } = this.#options;
-    const isNew = this.#session !== answers.session;
-    this.#session = answers.session;
-    if (isNew) this.#askedForTasks.clear();
-    const missing = answers
-      .workersUp(now().listenedMs)
-      .filter((nodename) => (this.#askedForTasks.get(nodename) ?? 0) < ASKED_FOR_TASKS_MAX)
-      .slice(0, DESTINATION_MAX);
-    for (const nodename of missing)
-      this.#askedForTasks.set(nodename, (this.#askedForTasks.get(nodename) ?? 0) + 1);
-    const [first, ...others] = missing;
-    if (isNew) return undefined;
-    return first === undefined ? 'nobody' : [first, ...others];
-  }
-
-  async #askOne(command: InspectCommand, destination: Destination | undefined): Promise<Asked> {
+  async #askOne(command: AskedCommand, to: Destination | 'everybody'): Promise<Asked> {
     const { namespace, redis, timeoutMs } = this.#options;
-    const expected = destination ?? this.#expected(command);
-    const replies = new Replies(this.#options, command, expected);
-    const isOpen = destination === undefined && this.#rounds % OPEN_ROUNDS === 0;
+    const isToAll = to === 'everybody';
+    const replies = new Replies(this.#options, command, isToAll ? this.#expected(command) : to);
+    const isOpen = isToAll && (isOnce(command) || this.#rounds % OPEN_ROUNDS === 0);
     const giveUp = AbortSignal.timeout(ASKING_MS_MAX + timeoutMs);
     const signal = AbortSignal.any([this.#ending, giveUp]);
     const take = (reply: RawMessage): boolean => replies.take(reply) && !isOpen;
     try {
-      const to = destination && { destination };
-      const answer = await this.#ask({ command, ...to, namespace, redis, timeoutMs, take }, signal);
-      if (command !== 'active') this.#replied.set(command, replies.replied);
-      else for (const nodename of replies.used) this.#askedForTasks.set(nodename, ASKED_FOR_TASKS_MAX);
+      const named = isToAll ? {} : { destination: to };
+      const answer = await this.#ask({ command, ...named, namespace, redis, timeoutMs, take }, signal);
+      if (!isOnce(command)) this.#replied.set(command, replies.replied);
+      else for (const nodename of replies.used) this.#once[command].replied(nodename);
       return replies.asked(answer);
     } catch (error) {
       const reason = giveUp.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
@@ -128,9 +123,10 @@ class Inspection {
     }
   }
 
-  #expected(command: InspectCommand): readonly string[] {
+  #expected(command: AskedCommand): readonly string[] {
     const { answers, now } = this.#options;
-    return [...answers.workersUp(now().listenedMs), ...(this.#replied.get(command) ?? [])];
+    const up = answers.workersUp(now().listenedMs).map(({ nodename }) => nodename);
+    return [...up, ...(this.#replied.get(command) ?? [])];
   }
 }
 
@@ -140,12 +136,12 @@ class Replies {
   /** Those of them whose reply was of use. */
   readonly used = new Set<string>();
   readonly #options: InspectionOptions;
-  readonly #command: InspectCommand;
+  readonly #command: AskedCommand;
   readonly #missing: Set<string>;
   readonly #counts = new Map<ReplyOutcome, number>();
   readonly #faults: string[] = [];
 
-  constructor(options: InspectionOptions, command: InspectCommand, expected: readonly string[]) {
+  constructor(options: InspectionOptions, command: AskedCommand, expected: readonly string[]) {
     this.#options = options;
     this.#command = command;
     this.#missing = new Set(expected);
@@ -171,6 +167,9 @@ class Replies {
         this.#use(readReply(message, nowMs, readActive), (nodename, tasks) => {
           if (answers.workerRuns(nodename, tasks, now)) this.used.add(nodename);
         });
+        break;
+      case 'enable_events':
+        this.#use(readReply(message, nowMs, readDone), (nodename) => this.used.add(nodename));
         break;
     }
     return this.#missing.size === 0;

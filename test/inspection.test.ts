@@ -34,16 +34,24 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
   const waiting: (() => void)[] = [];
   const up: string[] = [];
   const session = { number: 0 };
+  const process = { number: 1 };
   const stop = startInspecting(
     { receive: () => new Promise(() => {}), ask },
     {
-      ...{ commands: ['stats'], timeoutMs: 500, namespace: 'celery', intervalMs: 1, initialDelayMs: 0 },
+      ...{
+        commands: ['stats'],
+        enableEvents: false,
+        timeoutMs: 500,
+        namespace: 'celery',
+        intervalMs: 1,
+        initialDelayMs: 0,
+      },
       ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, now: () => NOW },
       answers: {
         get session() {
           return session.number;
         },
-        workersUp: () => up,
+        workersUp: () => up.map((nodename) => ({ nodename, process: `${nodename} ${process.number}` })),
         consumes: (...given) => void told.push(['consumes', ...given]),
         workerTold: (nodename: string, stats: WorkerStats) =>
           void told.push(['stats', nodename, stats.limit]),
@@ -68,6 +76,7 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
     told,
     up,
     session,
+    process,
     stop,
     /** Resolves once so many questions have ended. */
     async untilAsked(count: number): Promise<void> {
@@ -275,4 +284,45 @@ test('tasks are asked for after each gap: all workers at first, then those that 
   inspection.session.number += 1;
   await inspection.untilAsked(7);
   assert.ok(destinations.slice(5).includes(undefined), 'all are asked again');
+});
+
+test('task events are switched on at the start, for new processes, and after each gap', async (t) => {
+  const questions: (readonly [string, readonly string[] | undefined])[] = [];
+  const inspection = inspect(
+    t,
+    async (question) => {
+      questions.push([question.command, question.destination]);
+      return answer(question, [reply('w1@a', { ok: 'task events enabled' })]);
+    },
+    { commands: [], enableEvents: true },
+  );
+  const asked = async (count: number) => {
+    await inspection.untilAsked(count);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return questions.splice(0);
+  };
+  inspection.up.push('w1@a');
+  assert.deepEqual(await asked(1), [['enable_events', undefined]]);
+  inspection.process.number = 2;
+  assert.deepEqual(await asked(2), [['enable_events', ['w1@a']]]);
+  inspection.session.number = 1;
+  assert.deepEqual(await asked(3), [['enable_events', undefined]]);
+});
+
+test('task events are switched on before anything else is asked, and a worker that cannot is named', async (t) => {
+  const inspection = inspect(
+    t,
+    async (question) =>
+      answer(question, [
+        question.command === 'stats' ? reply('w1@a') : reply('w1@a', { error: 'no dispatcher' }),
+      ]),
+    { enableEvents: true },
+  );
+  inspection.up.push('w1@a');
+  await inspection.untilAsked(2);
+  const told = inspection.asked.slice(0, 2).map(({ command, outcome, reason }) => [command, outcome, reason]);
+  assert.deepEqual(told, [
+    ['enable_events', 'partial', 'w1@a replied with an error'],
+    ['stats', 'success', ''],
+  ]);
 });

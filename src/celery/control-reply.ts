@@ -101,6 +101,9 @@ export const readQueues: Read<readonly string[]> = (value) => {
   return [...new Set(names)].filter((queue) => queue !== '');
 };
 
+/** Of a command that changes something. */
+export const readDone: Read<true> = (value) => (isRawFields(value) && 'ok' in value ? true : undefined);
+
 /** Of the command `active` (Celery: worker/request.py, `info`): the tasks that the worker runs. */
 export const readActive: Read<readonly RunningTask[]> = (value) => {
   if (!Array.isArray(value)) return undefined;

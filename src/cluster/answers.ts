@@ -11,6 +11,13 @@ import { ToldFacts } from './told-facts.ts';
 import { runs } from './told-tasks.ts';
 import { processOf } from './worker.ts';
 
+/** A worker that is expected to reply. */
+export interface WorkerUp {
+  readonly nodename: string;
+  /** Another one for each of its processes. */
+  readonly process: string;
+}
+
 export interface Answers {
   /** A worker consumes exactly these queues; if there is one, its tasks whose `task-sent` is unknown came from that queue. */
   consumes(nodename: string, queues: readonly string[], listenedMs: number): void;
@@ -27,7 +34,7 @@ export interface Answers {
   /** The number of the current connection: events may have been missed before each new one. */
   readonly session: number;
   /** The nodenames of the workers that are up: they are expected to reply. */
-  workersUp(listenedMs: number): readonly string[];
+  workersUp(listenedMs: number): readonly WorkerUp[];
   /** The queues that events have named, to ask the broker for; those that are used most come first. */
   knownQueues(listenedMs: number): readonly string[];
 }
@@ -80,8 +87,10 @@ export class AnswersAbout implements Answers {
     return this.#broker && { ...this.#broker.reading, ageMs: this.#broker.ageMs() };
   }
 
-  workersUp(listenedMs: number): readonly string[] {
-    return this.#context.workers.upNames(listenedMs);
+  workersUp(listenedMs: number): readonly WorkerUp[] {
+    return this.#context.workers
+      .up(listenedMs)
+      .map(({ nodename, pid, firstSeenMs }) => ({ nodename, process: `${nodename} ${pid} ${firstSeenMs}` }));
   }
 
   knownQueues(listenedMs: number): readonly string[] {

@@ -153,9 +153,10 @@ export class WorkerTable {
     return isUp(instance, instances, this.#settings, listenedMs);
   }
 
-  upNames(listenedMs: number): readonly string[] {
+  /** The processes that are up. */
+  up(listenedMs: number): readonly WorkerInstance[] {
     return Array.from(this.all()).flatMap((worker) =>
-      worker.instances.some((instance) => this.isUp(worker, instance, listenedMs)) ? [worker.nodename] : [],
+      worker.instances.filter((instance) => this.isUp(worker, instance, listenedMs)),
     );
   }
 

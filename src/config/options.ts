@@ -343,6 +343,12 @@ const ROWS = {
     setting: 'control.commands',
     default: INSPECT_COMMANDS.join(','),
   }),
+  enable_events: ofCluster({
+    doc: 'Whether every worker is told by remote control to send task events, like `worker -E`, until it is restarted.',
+    format: trueOrFalse,
+    setting: 'control.enableEvents',
+    default: 'false',
+  }),
   worker_timeout: ofCluster({
     doc: 'Seconds of silence after which a worker is no longer up.',
     format: seconds(DAY_S),

@@ -64,6 +64,7 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
     polls: pollSettings(options),
     control: {
       commands: options.need('control_commands'),
+      enableEvents: options.need('enable_events'),
       timeoutMs: milliseconds(options.need('timeout')),
       namespace: options.need('control_exchange'),
     },

@@ -124,6 +124,7 @@ export const ATTRIBUTES = {
       stats: true,
       active_queues: true,
       active: true,
+      enable_events: true,
     }),
   },
   'celery_otel.control.outcome': {

@@ -84,7 +84,7 @@ interface Facts {
   };
   /** The workers were asked by remote control. `partial`: some did not reply, or not as expected. */
   'workers-asked': {
-    readonly command: 'stats' | 'active_queues' | 'active';
+    readonly command: 'stats' | 'active_queues' | 'active' | 'enable_events';
     readonly outcome: 'success' | 'partial' | 'failure';
     /** '' if it succeeded. */
     readonly reason: string;

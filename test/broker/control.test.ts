@@ -328,7 +328,8 @@ describe('remote control over Redis without workers, or without rights', { timeo
     const session = await sessionOf(t, 'Redis', redis.url);
     const worker = new Client(redis.url, { protocol: 2 });
     const other = new Client(redis.url, { protocol: 2 });
-    t.after(() => (worker.disconnect(), other.disconnect()));
+    t.after(() => worker.disconnect());
+    t.after(() => other.disconnect());
     await worker.subscribe('/0.celery.pidbox');
     worker.on('message', (_, text) => {
       const envelope = JSON.parse(text);

@@ -63,7 +63,12 @@ test('a broker and a name are enough', () => {
           },
         },
         taskDefaultQueue: 'celery',
-        control: { commands: ['stats', 'active_queues', 'active'], timeoutMs: 1000, namespace: 'celery' },
+        control: {
+          commands: ['stats', 'active_queues', 'active'],
+          enableEvents: false,
+          timeoutMs: 1000,
+          namespace: 'celery',
+        },
         polls: {
           intervalMs: 15_000,
           initialDelayMs: 1000,
@@ -199,7 +204,7 @@ test('every option is in the settings of its room, in its unit', () => {
       ...['--health-check-interval', '0.5', '--socket-timeout', '1.5'],
       ...['--sep', ':', '--priority-steps', '0,5', '--unacked-key', 'ua', '--unacked-index-key', 'ui'],
       ...['--visibility-timeout', '60.5', '--queues', 'mail,video', '--collection-interval', '2.5'],
-      ...['--initial-delay', '0.25', '--timeout', '3.5', '--control-commands', 'stats'],
+      ...['--initial-delay', '0.25', '--timeout', '3.5', '--control-commands', 'stats', '--enable-events'],
     ],
   });
   const { urls, ...broker } = config.services[0].broker;
@@ -229,7 +234,7 @@ test('every option is in the settings of its room, in its unit', () => {
             },
           },
           taskDefaultQueue: 't',
-          control: { commands: ['stats'], timeoutMs: 3500, namespace: 'c' },
+          control: { commands: ['stats'], enableEvents: true, timeoutMs: 3500, namespace: 'c' },
           polls: {
             intervalMs: 2500,
             initialDelayMs: 250,

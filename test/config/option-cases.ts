@@ -415,6 +415,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: ['warning', 'off', 'verbose', '30'],
   },
+  enable_events: switches,
   self_telemetry: switches,
   example: switches,
   schema: switches,

@@ -40,6 +40,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   initial_delay: 1,
   timeout: 1,
   control_commands: ['stats', 'active_queues', 'active'],
+  enable_events: false,
   worker_timeout: 30,
   lost_timeout: 120,
   series_retention: 600,

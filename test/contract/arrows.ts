@@ -261,11 +261,11 @@ const ROOMS: readonly Room[] = [
     holds: 'how long work yields the event loop',
     builtins: TIMERS,
   },
-  ...['asking.ts', 'inspection.ts'].map((file) => ({
+  ...['asking.ts', 'inspection.ts', 'once-per-process.ts'].map((file) => ({
     ...NOTHING,
     path: file,
     holds: 'what a service asks its broker and its workers',
-    values: ['broker/', 'celery/', 'cluster/', 'meter/', 'self/', 'inspection.ts'],
+    values: ['broker/', 'celery/', 'cluster/', 'meter/', 'self/', 'inspection.ts', 'once-per-process.ts'],
     builtins: TIMERS,
   })),
   {

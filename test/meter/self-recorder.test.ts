@@ -355,7 +355,7 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
     ...(['success', 'partial', 'failure'] as const).flatMap((outcome) => [
       { ...EXPORTED, service, outcome },
       { kind: 'broker-polled', service, outcome, reason: '' } as const,
-      ...(['stats', 'active_queues', 'active'] as const).map(
+      ...(['stats', 'active_queues', 'active', 'enable_events'] as const).map(
         (command) =>
           ({ kind: 'workers-asked', service, command, outcome, reason: '', replies: REPLIES }) as const,
       ),

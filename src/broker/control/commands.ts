@@ -14,6 +14,8 @@ export const COMMANDS = {
   // The arguments of tasks as text: where JSON cannot encode them, the reply would fail, and on Redis end the worker’s
   // remote control (Celery up to 5.6).
   active: { arguments: { safe: true } },
+  // The only one that changes anything, and only if it is asked for.
+  enable_events: { arguments: {} },
 } as const satisfies Record<string, CommandRow>;
 
 export type ControlCommand = keyof typeof COMMANDS;
@@ -25,3 +27,6 @@ export const INSPECT_COMMANDS = [
   'active',
 ] as const satisfies readonly ControlCommand[];
 export type InspectCommand = (typeof INSPECT_COMMANDS)[number];
+
+/** With what they are told once, where that is asked for. */
+export type AskedCommand = InspectCommand | 'enable_events';

@@ -7,6 +7,8 @@ import type { Destination } from './request.ts';
 export interface ControlSettings {
   /** None switches it off. */
   readonly commands: readonly InspectCommand[];
+  /** Whether each worker is told to send task events. */
+  readonly enableEvents: boolean;
   /** For how long replies are awaited. */
   readonly timeoutMs: number;
   /** Celery’s `control_exchange`. */

@@ -22,6 +22,7 @@ const HARMLESS: Readonly<Record<ControlCommand, Readonly<Record<string, unknown>
   stats: {},
   active_queues: {},
   active: { safe: true },
+  enable_events: {},
 };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
 
