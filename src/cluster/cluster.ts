@@ -3,9 +3,9 @@
  * bounded: no I/O and no clock; time is an argument of each call.
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
-import { type Answers, AnswersAbout } from './answers.ts';
+import { type Answers, createAnswers } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
-import { rankOf } from './event-order.ts';
+import { RANKS } from './event-order.ts';
 import { FinishedRuns } from './finished-runs.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
@@ -30,7 +30,7 @@ export interface ClusterSettings extends WorkerSettings, WindowSettings {
   readonly hashSeed?: number;
 }
 
-export interface Cluster extends Answers {
+export interface Cluster extends Omit<Answers, 'broker'> {
   /**
    * Takes one event; what follows from it is observed within the reordering window.
    * @param steadyMs when it arrived, epoch ms, by a clock that is never set
@@ -71,7 +71,7 @@ const RELEASED_PER_STEP = 100;
 /** Each may be measured, and may release others. They come first: a count must be known before the ends that follow it. */
 const WORKER_EVENTS_PER_STEP = 50;
 
-/** Not among those of `rankOf`. */
+/** Not among `RANKS`. */
 const SENT_RANK = 0;
 
 /**
@@ -92,19 +92,20 @@ export function createCluster(
   const queues = new QueueTable(settings.seriesRetentionMs);
   const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names);
-  const answers = new AnswersAbout(workers, queues);
+  const { broker, ...answers } = createAnswers(workers, queues);
 
   function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
     const instance = workers.instance(event, steadyMs, listenedMs);
     const task = tasks.task(event.uuid, listenedMs);
     const { type, clock, timestampMs, implausibleMs } = event;
-    const print = fingerprint(rankOf(type), instance.hash, clock, implausibleMs ?? timestampMs);
+    const print = fingerprint(RANKS[type], instance.hash, clock, implausibleMs ?? timestampMs);
     if (tasks.isRepeat(task, print)) return;
     if (type === 'task-started') instance.started(timestampMs, implausibleMs !== undefined, clock);
     window.hold(event, task, instance, listenedMs);
   }
 
   return {
+    ...answers,
     apply(event, steadyMs, listenedMs) {
       workers.release(listenedMs, RELEASED_PER_EVENT);
       window.release(listenedMs, RELEASED_PER_EVENT);
@@ -124,7 +125,7 @@ export function createCluster(
       yield* release(window, tasks, now().listenedMs);
       return yield* new Settling(context, now).settle();
     },
-    view: (now) => view({ ...context, answers }, now),
+    view: (now) => view({ ...context, broker }, now),
     drain: () => release(window, tasks, Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
@@ -134,9 +135,6 @@ export function createCluster(
       window.flush();
       workers.flush();
     },
-    consumes: (nodename, of) => answers.consumes(nodename, of),
-    brokerKnows: (reading, ageMs) => answers.brokerKnows(reading, ageMs),
-    knownQueues: (listenedMs) => answers.knownQueues(listenedMs),
     tables: () => tablesOf(settings, tasks, workers, window, skews),
     beyondFixedBounds: () =>
       tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,
@@ -176,7 +174,7 @@ function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: numbe
 
 /** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */
 function applySending(context: LifeContext, event: TaskSent, listenedMs: number): void {
-  const task = context.tasks.sentTask(event.uuid, listenedMs);
+  const task = context.tasks.task(event.uuid, listenedMs, true);
   const reportedMs = event.implausibleMs ?? event.timestampMs;
   const print = fingerprint(SENT_RANK, event.pid, event.clock, reportedMs);
   if (!context.tasks.isRepeat(task, print)) sent(context, task, event, listenedMs);

@@ -2,27 +2,20 @@
  * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
  * nothing. It works in steps; what changes between them is read as it is when its turn comes.
  */
-import type { AnswersAbout } from './answers.ts';
+import type { Answers } from './answers.ts';
 import { secondsBetween } from './clock-skew.ts';
 import type { Moment } from './moment.ts';
 import { type ClusterView, UNKNOWN, type WorkerReading } from './observation.ts';
 import { type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
 import { QueueAges } from './queue-ages.ts';
-import type { QueueTable } from './queue-table.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Task } from './task.ts';
-import type { TaskTable } from './task-table.ts';
+import type { LifeContext } from './task-life.ts';
 import type { Worker } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
-import type { WorkerTable } from './worker-table.ts';
 
 /** What a view reads. */
-export interface Viewed {
-  readonly tasks: Pick<TaskTable, 'walkUnfinished' | 'lastEventMs'>;
-  readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
-  readonly queues: Pick<QueueTable, 'known'>;
-  readonly answers: Pick<AnswersAbout, 'broker'>;
-}
+export type Viewed = Pick<LifeContext, 'tasks' | 'workers' | 'queues'> & Pick<Answers, 'broker'>;
 
 /** Runs that a process has received and not started. */
 interface Waiting {
@@ -66,7 +59,7 @@ class Viewing {
     }
     yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => readings.push(this.#workerReading(worker)));
     const queues = this.#ages.readings(this.#now().wallMs);
-    const { broker } = this.#viewed.answers;
+    const broker = this.#viewed.broker();
     return { workers: readings, queues, ...(broker === undefined ? {} : { broker }) };
   }
 
