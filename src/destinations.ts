@@ -2,7 +2,7 @@
  * Where the metrics of each service and of the bridge itself go: to a MeterProvider of our own, which is exported, or to one
  * that the embedding program attached. It knows no brokers and starts no service.
  */
-import type { Meter, MeterProvider } from '@opentelemetry/api';
+import type { MeterProvider } from '@opentelemetry/api';
 import type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
 import { reasonOf } from './errors.ts';
 import { combinationOf, METER_NAME } from './meter/catalog.ts';
@@ -18,28 +18,7 @@ import type { DefectPlace, SelfEvent, Tell } from './self/self-event.ts';
 import { VERSION } from './version.ts';
 import type { YieldToLoop } from './yielding.ts';
 
-/** The destination of one service’s metrics. */
-export interface MetricDestination {
-  readonly meter: Meter;
-  /** Ends the series of these workers, unless the provider was attached. */
-  readonly retire: (workers: readonly string[]) => void;
-}
-
-export interface Destinations {
-  /** Takes every self event: recorded in the bridge’s own metrics first, then passed on. */
-  readonly tell: Tell;
-  readonly self: Pick<SelfRecorder, 'eventsOf'>;
-  destinationOf(service: BridgeService): MetricDestination;
-  /**
-   * The first export is one interval from now.
-   * @param readServices called at each collection of the bridge’s own metrics
-   */
-  start(readServices: () => readonly ServiceReading[]): void;
-  /** Exports once more and closes. */
-  close(deadlineMs: number): Promise<StopReport>;
-  /** Closes without an export, for a bridge that never started. */
-  abandon(): Promise<void>;
-}
+export type Destinations = ReturnType<typeof createDestinations>;
 
 /** `service.name` of the bridge's own metrics. */
 export const SELF_NAME = 'celery-otel';
@@ -61,10 +40,11 @@ export function createDestinations(
   options: BridgeOptions,
   context: DestinationsContext,
   watch: () => ProcessWatch = watchProcess,
-): Destinations {
+) {
   const { onEvent } = context;
   const providers = new Map<string, Provider>();
   let readServices: () => readonly ServiceReading[] = () => [];
+  /** Takes every self event: recorded in the bridge’s own metrics first, then passed on. */
   const tell: Tell = (event) => {
     self.record(event);
     onEvent(event);
@@ -80,7 +60,8 @@ export function createDestinations(
   return {
     tell,
     self,
-    destinationOf({ name, attributes, cluster, meterProvider }) {
+    /** Where the metrics of one service go; `retire` ends the series of workers, unless the provider is attached. */
+    destinationOf({ name, attributes, cluster, meterProvider }: BridgeService) {
       if (meterProvider !== undefined) {
         return { meter: attached(meterProvider, name, tell).getMeter(METER_NAME, VERSION), retire: () => {} };
       }
@@ -89,14 +70,19 @@ export function createDestinations(
       self.beginSeries(name);
       return {
         meter: provider.getMeter(METER_NAME, VERSION),
-        retire: (workers) => provider.retire('celery.worker.name', workers),
+        retire: (workers: readonly string[]): void => provider.retire('celery.worker.name', workers),
       };
     },
-    start(read) {
+    /**
+     * The first export is one interval from now.
+     * @param read called at each collection of the bridge’s own metrics
+     */
+    start(read: typeof readServices): void {
       readServices = read;
       pipeline?.start();
     },
-    async close(deadlineMs) {
+    /** Exports once more and closes. */
+    async close(deadlineMs: number): Promise<StopReport> {
       // The users' metrics first: our own also count the last exports of theirs.
       const groups = [[...providers.values()], self.exported].filter((group) => group.length > 0);
       const unsent = (await pipeline?.close(groups, deadlineMs)) ?? new Set();
@@ -110,7 +96,8 @@ export function createDestinations(
       });
       return { flushed: unsent.size === 0, services };
     },
-    async abandon() {
+    /** Closes without an export, for a bridge that never started. */
+    async abandon(): Promise<void> {
       await pipeline?.close([], 0);
       self.close();
     },

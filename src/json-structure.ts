@@ -1,6 +1,7 @@
 /**
  * Checks nesting depth, number of tokens and length of names of a JSON text before it is parsed, and stops at the first
- * excess. The text need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there.
+ * excess. The text need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there. It
+ * parses nothing, but tells the objects in what was parsed.
  */
 
 const QUOTE = 0x22;
@@ -120,6 +121,11 @@ function beginning(content: Buffer, bytes: number): Buffer {
   const last = end + CONTINUATION_BYTES_MAX;
   while (end < last && ((content[end] ?? 0) & 0xc0) === 0x80) end += 1;
   return content.subarray(0, end);
+}
+
+/** Neither a list nor null. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The position of the closing quote of the string that opens at `open`, or past the end. */

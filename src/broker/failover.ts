@@ -29,7 +29,8 @@ export class Failover<Url> {
   readonly #urls: readonly [Url, ...Url[]];
   readonly #strategy: FailoverStrategy;
   readonly #random: () => number;
-  #url: Url;
+  /** The address to try next. */
+  url: Url;
   /** The first address of the current round, and those still to be tried in it. */
   #first: Url;
   #rest: Url[] = [];
@@ -41,13 +42,8 @@ export class Failover<Url> {
     this.#urls = urls;
     this.#strategy = strategy;
     this.#random = random;
-    this.#url = this.#first = urls[0];
+    this.url = this.#first = urls[0];
     this.#beginCycle();
-  }
-
-  /** The address to try next. */
-  get url(): Url {
-    return this.#url;
   }
 
   /** Takes the outcome of the attempt at `url` and moves on. @returns the wait before the next attempt, ms */
@@ -57,12 +53,12 @@ export class Failover<Url> {
     this.#lastWasBrief = outcome === 'brief';
     if (outcome === 'healthy') this.#cyclesFailed = 0;
     if (!failed) {
-      this.#beginCycleAt(this.#url);
+      this.#beginCycleAt(this.url);
       return 0;
     }
     const following = this.#rest.shift();
     if (following !== undefined) {
-      this.#url = following;
+      this.url = following;
       return 0;
     }
     this.#beginCycle();
@@ -85,7 +81,7 @@ export class Failover<Url> {
   #beginCycleAt(first: Url): void {
     const at = this.#urls.indexOf(first);
     const others = [...this.#urls.slice(at + 1), ...this.#urls.slice(0, at)];
-    this.#url = this.#first = first;
+    this.url = this.#first = first;
     this.#rest = this.#strategy === 'shuffle' ? shuffled(others, this.#random) : others;
   }
 }

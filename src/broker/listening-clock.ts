@@ -9,17 +9,13 @@ export const PROOF_INTERVAL_MS = 1000;
 const PROOFS_APART_MS_MAX = 1500;
 
 export class ListeningClock {
-  #listenedMs = 0;
+  /** Monotonic, ms. */
+  listenedMs = 0;
   /** Monotonic and epoch ms of the last proof; undefined while disconnected. */
   #provenAtMs: number | undefined;
   #wallAtProofMs: number | undefined;
   /** Epoch ms less monotonic ms, when the connection began. */
   #offsetMs = 0;
-
-  /** Monotonic, ms. */
-  get listenedMs(): number {
-    return this.#listenedMs;
-  }
 
   /**
    * Messages can arrive from now on.
@@ -35,7 +31,7 @@ export class ListeningClock {
   /** Data arrived from the broker, and so has everything that it sent before. */
   proven(upMs: number, wallMs: number): void {
     if (this.#provenAtMs === undefined) return;
-    this.#listenedMs += Math.min(Math.max(0, upMs - this.#provenAtMs), PROOFS_APART_MS_MAX);
+    this.listenedMs += Math.min(Math.max(0, upMs - this.#provenAtMs), PROOFS_APART_MS_MAX);
     this.#provenAtMs = upMs;
     this.#wallAtProofMs = wallMs;
   }

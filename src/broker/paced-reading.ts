@@ -11,13 +11,17 @@ const READING_MS = 6;
 /** Without it, a stream would refill from its socket all that it hands over, although most of that is put back. */
 const CHUNK_BYTES_MAX = 64 * 1024;
 
-interface Reader {
+class Reader {
   /** The last turn in which it asked to read, and the end of its share of that turn. */
-  turn: number;
-  untilMs: number;
+  turn = -1;
+  untilMs = 0;
   /** The last turn in which it read something. */
-  readIn: number;
+  readIn = -1;
   readonly resume: () => void;
+
+  constructor(resume: () => void) {
+    this.resume = resume;
+  }
 }
 
 /** The time for reading in each event loop turn, shared by all streams of the process. */
@@ -74,7 +78,7 @@ const budget = new ReadingBudget();
  * @returns whether there is time for one more message
  */
 export function paceMessages(resume: () => void): () => boolean {
-  const reader: Reader = { turn: -1, untilMs: 0, readIn: -1, resume };
+  const reader = new Reader(resume);
   return () => budget.mayRead(reader, performance.now());
 }
 
@@ -94,14 +98,9 @@ export interface ReadingObserver {
 export function paceReading(stream: Readable, { onRead, takesMore }: ReadingObserver): () => boolean {
   const read = stream.read.bind(stream);
   let isBegun = false;
-  const reader: Reader = {
-    turn: -1,
-    untilMs: 0,
-    readIn: -1,
-    resume() {
-      if (!stream.destroyed) stream.emit('readable');
-    },
-  };
+  const reader = new Reader(() => {
+    if (!stream.destroyed) stream.emit('readable');
+  });
   stream.read = (size?: number): unknown => {
     const nowMs = performance.now();
     if (!budget.mayRead(reader, nowMs)) return null;

@@ -3,8 +3,9 @@
  * no input makes it throw. Of a reply only what is listed here is kept: it may contain passwords.
  */
 import type { RawMessage } from '../broker/broker.ts';
+import { isJsonObject } from '../json-structure.ts';
 import { open } from './envelope.ts';
-import { epochMs, identifier, isRawFields, name, type RawFields } from './fields.ts';
+import { epochMs, identifier, name, type RawFields } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -82,11 +83,13 @@ export function readReply<Content>(
   const opened = open(message, listenedMs, undefined);
   if (!opened.ok) return { kind: 'unreadable', rejection: opened.rejection };
   // One worker each (kombu: pidbox.py, `_publish_reply`).
-  const [[hostname, value] = ['', undefined]] = isRawFields(opened.value) ? Object.entries(opened.value) : [];
+  const [[hostname, value] = ['', undefined]] = isJsonObject(opened.value)
+    ? Object.entries(opened.value)
+    : [];
   const nodename = name(hostname);
   if (nodename === '')
     return { kind: 'unreadable', rejection: { reason: 'missing-hostname', detail: 'reply' } };
-  if (isRawFields(value) && 'error' in value) return { kind: 'error', nodename };
+  if (isJsonObject(value) && 'error' in value) return { kind: 'error', nodename };
   const findings: Findings = { implausible: NOTHING_IMPLAUSIBLE };
   const content = read(value, findings);
   if (content === undefined) return { kind: 'unexpected', nodename };
@@ -97,19 +100,19 @@ export function readReply<Content>(
 export const readQueues: Read<readonly string[]> = (value) => {
   if (!Array.isArray(value)) return undefined;
   const queues: readonly unknown[] = value;
-  const names = queues.slice(0, QUEUES_MAX).map((queue) => (isRawFields(queue) ? name(queue['name']) : ''));
+  const names = queues.slice(0, QUEUES_MAX).map((queue) => (isJsonObject(queue) ? name(queue['name']) : ''));
   return [...new Set(names)].filter((queue) => queue !== '');
 };
 
 /** Of a command that changes something. */
-export const readDone: Read<true> = (value) => (isRawFields(value) && 'ok' in value ? true : undefined);
+export const readDone: Read<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
 
 /** Of the command `active` (Celery: worker/request.py, `info`): the tasks that the worker runs. */
 export const readActive: Read<readonly RunningTask[]> = (value) => {
   if (!Array.isArray(value)) return undefined;
   const tasks: readonly unknown[] = value;
   return tasks.slice(0, TASKS_MAX).flatMap((task) => {
-    if (!isRawFields(task)) return [];
+    if (!isJsonObject(task)) return [];
     const uuid = identifier(task['id']);
     if (uuid === '') return [];
     const queue = queueOf(fieldsOf(task['delivery_info']));
@@ -125,12 +128,12 @@ function queueOf({ exchange, routing_key: key }: RawFields): string {
 
 /** Of the command `stats`. */
 export const readStats: Read<WorkerStats> = (value, findings) => {
-  if (!isRawFields(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const number = (given: unknown, field: keyof typeof NUMERIC_FIELDS): number | undefined =>
     // What a platform or a pool does not have.
     given === 'N/A' ? undefined : numeric(given, NUMERIC_FIELDS[field], findings);
   const pool = fieldsOf(value['pool']);
-  const scaler = isRawFields(value['autoscaler']) ? value['autoscaler'] : undefined;
+  const scaler = isJsonObject(value['autoscaler']) ? value['autoscaler'] : undefined;
   const usage = fieldsOf(value['rusage']);
   const kind = poolKind(pool);
   const concurrency = number(pool['max-concurrency'], 'concurrency');
@@ -180,5 +183,5 @@ function poolKind(pool: RawFields): PoolKind | undefined {
 }
 
 function fieldsOf(value: unknown): RawFields {
-  return isRawFields(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -3,12 +3,13 @@
  * the reserve passed in, and no input makes it throw.
  */
 import type { RawMessage } from '../broker/broker.ts';
+import { isJsonObject } from '../json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { open } from './envelope.ts';
 import type { CeleryEvent, Lineage } from './event.ts';
 import { EVENT_TYPES } from './event-types.ts';
 import type { ExpansionReserve } from './expansion.ts';
-import { epochMs, identifier, implausibleTime, isRawFields, name, type RawFields } from './fields.ts';
+import { epochMs, identifier, implausibleTime, name, type RawFields } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -84,7 +85,7 @@ function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
 
 function withLineage(event: CeleryEvent, raw: unknown): CeleryEvent {
   const hasLineage = event.type === 'task-sent' || event.type === 'task-received';
-  return hasLineage && isRawFields(raw) ? { ...event, lineage: lineageOf(raw) } : event;
+  return hasLineage && isJsonObject(raw) ? { ...event, lineage: lineageOf(raw) } : event;
 }
 
 function lineageOf(raw: RawFields): Lineage {
@@ -93,7 +94,7 @@ function lineageOf(raw: RawFields): Lineage {
 
 /** @param findings unchanged if the event is rejected */
 function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): CeleryEvent | Rejection {
-  if (!isRawFields(raw))
+  if (!isJsonObject(raw))
     return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);
   const typeName = raw['type'];
   if (typeof typeName !== 'string' || typeName === '')

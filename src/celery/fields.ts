@@ -2,6 +2,7 @@
  * Reads single fields of an untrusted event: wrong types become a fallback, implausible numbers are ignored, and strings are
  * cut and detached from the body. It never throws.
  */
+import { isJsonObject } from '../json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import {
   type AnyNumericRow,
@@ -21,10 +22,6 @@ export type RawFields = Readonly<Record<string, unknown>>;
 /** RabbitMQ's limit for names, far above that of any real task. */
 const NAME_CHARS_MAX = BODY_LIMITS.name.max;
 
-export function isRawFields(value: unknown): value is RawFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A string field, well-formed and cut to `charsMax` UTF-16 units; '' if it is not a string. */
 export function name(value: unknown, charsMax = NAME_CHARS_MAX): string {
   if (typeof value !== 'string') return '';
@@ -43,13 +40,13 @@ export function identifier(value: unknown): string {
  * (utils/json.py). A task whose id is a `uuid.UUID` has such a `uuid` in all of its events.
  */
 function unwrapped(value: unknown): unknown {
-  if (!isRawFields(value)) return value;
+  if (!isJsonObject(value)) return value;
   const held = value['__value__'];
   switch (value['__type__']) {
     case 'datetime':
       return held;
     case 'uuid':
-      return isRawFields(held) ? withDashes(held['hex']) : undefined;
+      return isJsonObject(held) ? withDashes(held['hex']) : undefined;
     default:
       return undefined;
   }

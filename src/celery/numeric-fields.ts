@@ -200,14 +200,6 @@ export function flawOf(value: unknown, { min, max, unit }: NumericRow): string {
 
 /** The JSON type of a value, for messages. */
 export function kindOf(value: unknown): string {
-  switch (typeof value) {
-    case 'number':
-      return 'a number';
-    case 'string':
-      return 'a string';
-    case 'boolean':
-      return 'a boolean';
-    default:
-      return Array.isArray(value) ? 'a list' : 'an object';
-  }
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

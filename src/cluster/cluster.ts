@@ -5,7 +5,7 @@
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, AnswersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
-import { rankOf } from './event-order.ts';
+import { RANKS } from './event-order.ts';
 import { FinishedRuns } from './finished-runs.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
@@ -73,7 +73,7 @@ const RELEASED_PER_STEP = 100;
 /** Each may be measured, and may release others. They come first: a count must be known before the ends that follow it. */
 const WORKER_EVENTS_PER_STEP = 50;
 
-/** Not among those of `rankOf`. */
+/** Not among `RANKS`. */
 const SENT_RANK = 0;
 
 /**
@@ -100,7 +100,7 @@ export function createCluster(
     const instance = workers.instance(event, steadyMs, listenedMs);
     const task = tasks.task(event.uuid, listenedMs);
     const { type, clock, timestampMs, implausibleMs } = event;
-    const print = fingerprint(rankOf(type), instance.hash, clock, implausibleMs ?? timestampMs);
+    const print = fingerprint(RANKS[type], instance.hash, clock, implausibleMs ?? timestampMs);
     if (tasks.isRepeat(task, print)) return;
     if (type === 'task-started') instance.started(timestampMs, implausibleMs !== undefined, clock);
     window.hold(event, task, instance, listenedMs);
@@ -176,7 +176,7 @@ function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: numbe
 
 /** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */
 function applySending(context: LifeContext, event: TaskSent, listenedMs: number): void {
-  const task = context.tasks.sentTask(event.uuid, listenedMs);
+  const task = context.tasks.task(event.uuid, listenedMs, true);
   const reportedMs = event.implausibleMs ?? event.timestampMs;
   const print = fingerprint(SENT_RANK, event.pid, event.clock, reportedMs);
   if (!context.tasks.isRepeat(task, print)) sent(context, task, event, listenedMs);

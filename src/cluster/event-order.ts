@@ -7,7 +7,7 @@ import { LATE_EVENTS_MS } from './lateness.ts';
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
 
 /** The order of events of one task at the same time by the same clock. */
-const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
+export const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
   'task-received': 1,
   'task-started': 2,
   'task-retried': 3,
@@ -20,11 +20,6 @@ const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
 
 /** An event at its place in the arrivals of a pid. */
 type Placed = Pick<HeldEvent, 'instance' | 'place'>;
-
-/** A number for each type. */
-export function rankOf(type: WorkerTaskEvent['type']): number {
-  return RANKS[type];
-}
 
 /** Whether one process sent them, as far as known: where its clock fell, another one may have started. */
 export function isOfOneProcess(one: Placed, other: Placed): boolean {

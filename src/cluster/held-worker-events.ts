@@ -4,15 +4,13 @@
  */
 import type { WorkerSignal } from '../celery/event.ts';
 import { hasPassed } from './lateness.ts';
+import type { Names } from './names.ts';
 
 /** A process that holds events. */
 interface Holder {
   /** Applies the event that was sent first. */
   applyEarliest(): void;
 }
-
-/** The interned texts of a worker event. */
-export type KeptTexts = Pick<WorkerSignal, 'softwareVersion' | 'softwareSystem'>;
 
 /** When an event arrived. */
 export interface Arrival {
@@ -46,7 +44,8 @@ export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' |
   /** The next one to arrive. */
   nextArrived: HeldWorkerEvent | undefined = undefined;
 
-  constructor(signal: WorkerSignal, texts: KeptTexts, arrival: Arrival) {
+  /** @param names interns the texts */
+  constructor(signal: WorkerSignal, names: Names, arrival: Arrival) {
     this.type = signal.type;
     this.timestampMs = signal.timestampMs;
     this.implausibleMs = signal.implausibleMs;
@@ -54,8 +53,8 @@ export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' |
     this.active = signal.active;
     this.processed = signal.processed;
     this.loadavg = signal.loadavg;
-    this.softwareVersion = texts.softwareVersion;
-    this.softwareSystem = texts.softwareSystem;
+    this.softwareVersion = names.intern(signal.softwareVersion);
+    this.softwareSystem = names.intern(signal.softwareSystem);
     this.arrivedAtMs = arrival.arrivedAtMs;
     this.seenMs = arrival.seenMs;
     this.session = arrival.session;

@@ -42,12 +42,16 @@ export class ReorderingWindow {
   #placeholder: Pick<HeldEvent, 'task' | 'instance'> | undefined;
   /** The bound on `bytes`. */
   readonly bytesMax: number;
-  #bytes = 0;
+  /** The memory of the held events, an upper estimate. */
+  bytes = 0;
   #first: HeldEvent | undefined;
   #last: HeldEvent | undefined;
-  #size = 0;
-  #releasedEarly = 0;
-  #releasedEarlyPerTask = 0;
+  /** Events in the queue. */
+  size = 0;
+  /** Events released for lack of room before an earlier one could have arrived. */
+  releasedEarly = 0;
+  /** Events that arrived after later ones of their task had been released early, because it had too many. */
+  releasedEarlyPerTask = 0;
 
   /**
    * @param apply called with each event when it is released; the event is valid until it returns
@@ -60,40 +64,20 @@ export class ReorderingWindow {
     this.bytesMax = settings.heldMax * BYTES_PER_EVENT;
   }
 
-  /** Events in the queue. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Their memory, an upper estimate. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Events released for lack of room before an earlier one could have arrived. */
-  get releasedEarly(): number {
-    return this.#releasedEarly;
-  }
-
-  /** Events that arrived after later ones of their task had been released early, because it had too many. */
-  get releasedEarlyPerTask(): number {
-    return this.#releasedEarlyPerTask;
-  }
-
   hold(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, nowMs: number): void {
-    if (this.#size >= this.#settings.heldMax) this.#releaseFirst();
+    if (this.size >= this.#settings.heldMax) this.#releaseFirst();
     this.#placeholder ??= { task, instance };
     const held = this.#free.take() ?? new HeldEvent(task, instance, this.#numbers);
     held.fill(event, task, instance, nowMs);
     if (held.text !== '') held.text = this.#names.intern(held.text);
     const bytes = bytesOf(held);
-    while (this.#bytes + bytes > this.bytesMax && this.#first !== undefined) this.#releaseFirst();
-    this.#bytes += bytes;
+    while (this.bytes + bytes > this.bytesMax && this.#first !== undefined) this.#releaseFirst();
+    this.bytes += bytes;
     held.previousArrived = this.#last;
     if (this.#last === undefined) this.#first = held;
     else this.#last.nextArrived = held;
     this.#last = held;
-    this.#size += 1;
+    this.size += 1;
     this.#insert(task, held);
   }
 
@@ -131,13 +115,13 @@ export class ReorderingWindow {
     if (before === undefined) task.held = held;
     else before.next = held;
     if (lengthOf(task.held) <= HELD_PER_TASK_MAX) return;
-    if (before === undefined) this.#releasedEarlyPerTask += 1;
+    if (before === undefined) this.releasedEarlyPerTask += 1;
     this.#releaseBefore(held);
   }
 
   #releaseFirst(): void {
     if (this.#first === undefined) return;
-    this.#releasedEarly += 1;
+    this.releasedEarly += 1;
     this.#releaseBefore(this.#first);
   }
 
@@ -150,8 +134,8 @@ export class ReorderingWindow {
     else previousArrived.nextArrived = nextArrived;
     if (nextArrived === undefined) this.#last = previousArrived;
     else nextArrived.previousArrived = previousArrived;
-    this.#size -= 1;
-    this.#bytes -= bytesOf(earliest);
+    this.size -= 1;
+    this.bytes -= bytesOf(earliest);
     this.#apply(earliest);
     if (this.#placeholder !== undefined) earliest.clear(this.#placeholder.task, this.#placeholder.instance);
     this.#free.give(earliest);

@@ -23,16 +23,12 @@ export class TaskIndex {
   /** The high bits of a hash say which slot is its home. */
   #shift = 32 - SLOT_BITS_AT_FIRST;
   readonly #tasks: Task[] = [];
-  #size = 0;
+  size = 0;
 
   /** @param key any one of the table, for hashes */
   constructor(numbers: TaskNumbers, key: TaskKey) {
     this.#numbers = numbers;
     this.#key = key;
-  }
-
-  get size(): number {
-    return this.#size;
   }
 
   find(key: TaskKey): Task | undefined {
@@ -48,15 +44,15 @@ export class TaskIndex {
 
   /** Adds a task that is not there; its place has its key. */
   add(task: Task): void {
-    this.#size += 1;
+    this.size += 1;
     this.#tasks[task.place] = task;
-    if (this.#size * SLOTS_PER_TASK * NUMBERS_PER_SLOT > this.#slots.length) this.#grow();
+    if (this.size * SLOTS_PER_TASK * NUMBERS_PER_SLOT > this.#slots.length) this.#grow();
     this.#put(task.place + 1, this.#numbers.hash(task.place, this.#key));
   }
 
   /** Removes a task that is there, and moves those after it that could not be found any more. */
   delete({ place: ofTask }: Task): void {
-    this.#size -= 1;
+    this.size -= 1;
     const mask = this.#slots.length - 1;
     let free = this.#home(this.#numbers.hash(ofTask, this.#key));
     while (this.#at(free) !== ofTask + 1) free = this.#next(free);

@@ -131,7 +131,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
   const taskName = name || sending?.name || task.name;
   // A task that is redelivered, or retried without an event, stays in its queue.
   const before = taskName === task.name ? task.queue : '';
-  const queue = sending?.queue || before || workers.onlyQueue(instance.nodename);
+  const queue = sending?.queue || before || (workers.peek(instance.nodename)?.onlyQueue ?? '');
   const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
   context.finished?.began(run, event, sending);
   if (sending !== undefined) {

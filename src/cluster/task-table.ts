@@ -87,14 +87,13 @@ export class TaskTable {
     yield* this.#sent.walk(perStep, visit);
   }
 
-  /** The task of a worker’s event; a new one if it is not known. */
-  task(id: string, listenedMs: number): Task {
-    return this.#find(id, listenedMs, this.#received);
-  }
-
-  /** The task of a `task-sent` event; a new one if it is not known. */
-  sentTask(id: string, listenedMs: number): Task {
-    return this.#find(id, listenedMs, this.#sent);
+  /** The task of an event; a new one if it is not known. @param isSent whether it is a `task-sent`, and not a worker’s */
+  task(id: string, listenedMs: number, isSent = false): Task {
+    this.makeRoom(listenedMs);
+    const key = this.#key.of(id);
+    const task = this.#byId.find(key) ?? this.#add(key, listenedMs, isSent);
+    this.noteEvent(task, listenedMs);
+    return task;
   }
 
   /** An event of the task has arrived, or it was lost. */
@@ -210,24 +209,16 @@ export class TaskTable {
     }
   }
 
-  #find(id: string, listenedMs: number, list: TaskList): Task {
-    this.makeRoom(listenedMs);
-    const key = this.#key.of(id);
-    const task = this.#byId.find(key) ?? this.#add(key, listenedMs, list);
-    this.noteEvent(task, listenedMs);
-    return task;
-  }
-
-  #add(key: TaskKey, listenedMs: number, list: TaskList): Task {
+  #add(key: TaskKey, listenedMs: number, isSent: boolean): Task {
     if (this.size >= this.#tasksMax) this.#forgetOne(listenedMs);
     const task = this.#freeTasks.pop() ?? this.#newTask();
     task.begin(key.text);
     task.weight = weightOf(task);
-    task.sent = list === this.#sent;
+    task.sent = isSent;
     this.bytes += task.weight;
     this.#numbers.begin(task.place, key);
     this.#byId.add(task);
-    list.append(task);
+    this.#listOf(task).append(task);
     return task;
   }
 

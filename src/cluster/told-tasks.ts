@@ -70,7 +70,7 @@ function begin(
   listenedMs: number,
 ): void {
   task.name = names.intern(name || task.name);
-  task.queue = names.intern(toldQueue || task.queue || workers.onlyQueue(instance.nodename));
+  task.queue = names.intern(toldQueue || task.queue || (workers.peek(instance.nodename)?.onlyQueue ?? ''));
   // The events of its beginning are in the reordering window, and will begin it.
   if (isBeginning(task)) return;
   const run = tasks.openRun(task, instance, names.identity(task.name, task.queue, instance.nodename));

@@ -9,21 +9,14 @@ import type { Moment } from './moment.ts';
 import { type ClusterView, type ToldReading, UNKNOWN, type WorkerReading } from './observation.ts';
 import { type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
 import { QueueAges } from './queue-ages.ts';
-import type { QueueTable } from './queue-table.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Task } from './task.ts';
-import type { TaskTable } from './task-table.ts';
+import type { LifeContext } from './task-life.ts';
 import type { Worker } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
-import type { WorkerTable } from './worker-table.ts';
 
 /** What a view reads. */
-export interface Viewed {
-  readonly tasks: Pick<TaskTable, 'walkUnfinished' | 'lastEventMs'>;
-  readonly workers: Pick<WorkerTable, 'all' | 'isUp' | 'session'>;
-  readonly queues: Pick<QueueTable, 'known' | 'knownConsumed'>;
-  readonly answers: Pick<AnswersAbout, 'broker' | 'told' | 'toldAgeMs'>;
-}
+export type Viewed = Pick<LifeContext, 'tasks' | 'workers' | 'queues'> & { readonly answers: AnswersAbout };
 
 /** Runs that a process has received. */
 interface Received {

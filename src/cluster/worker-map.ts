@@ -4,9 +4,12 @@
  */
 import { mapKey, textOf } from '../map-key.ts';
 import { PROCESS_BYTES } from './measured-bytes.ts';
-import { addProcess, isClient, newWorker, type Worker } from './worker.ts';
+import { addProcess, Worker } from './worker.ts';
 import { FORGOTTEN_MAX, FORGOTTEN_PER_WORKER, ownBytesOf, workersBytesMax } from './worker-bounds.ts';
 import type { WorkerInstance } from './worker-instance.ts';
+
+/** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
+const CLIENT = /^gen\d+@/u;
 
 export class WorkerMap {
   readonly #max: number;
@@ -96,9 +99,9 @@ export class WorkerMap {
   }
 
   #add(nodename: string): Worker | undefined {
-    if (isClient(nodename)) return undefined;
+    if (CLIENT.test(nodename)) return undefined;
     if (this.size >= this.#max) this.#evictOldest();
-    const worker = newWorker(nodename);
+    const worker = new Worker(nodename);
     this.#byName.set(mapKey(nodename), worker);
     this.#append(worker);
     this.bytes += ownBytesOf(worker);

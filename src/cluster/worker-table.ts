@@ -3,7 +3,7 @@
  * the given moment. Times are listened time, so that silence counts only while we listen.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
-import { HeldWorkerEvent, HeldWorkerEvents, type KeptTexts } from './held-worker-events.ts';
+import { HeldWorkerEvent, HeldWorkerEvents } from './held-worker-events.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-events.ts';
@@ -83,7 +83,7 @@ export class WorkerTable {
     if (worker === undefined) return;
     const seenMs = listenedMs - this.#delayMs(event, steadyMs);
     const arrival = { arrivedAtMs: listenedMs, seenMs, session: this.session };
-    const held = new HeldWorkerEvent(event, this.#textsOf(event), arrival);
+    const held = new HeldWorkerEvent(event, this.#texts, arrival);
     const known = processOf(worker, event.pid);
     const hasRestarted = event.type === 'worker-online' && known?.isSuccessor(held, this.session) === true;
     const instance =
@@ -116,11 +116,6 @@ export class WorkerTable {
     known?.noteAlive(listenedMs, this.session);
     const event = { hostname: nodename, pid, clock: -1, timestampMs: wallMs, implausibleMs: undefined };
     return known ?? this.#newInstance(worker, event, listenedMs);
-  }
-
-  /** The only queue that the worker consumes; '' if there are several, or if they are unknown. */
-  onlyQueue(nodename: string): string {
-    return this.#workers.peek(nodename)?.onlyQueue ?? '';
   }
 
   /** The worker of that name, if it is known. */
@@ -284,13 +279,5 @@ export class WorkerTable {
     for (const each of worker.instances)
       goneMs = Math.max(goneMs, goneAtMs(each, this.#settings, listenedMs));
     if (listenedMs - goneMs > this.#settings.seriesRetentionMs) this.#workers.forget(worker, 'retired');
-  }
-
-  /** Each distinct text is kept once. */
-  #textsOf({ softwareVersion, softwareSystem }: KeptTexts): KeptTexts {
-    return {
-      softwareVersion: this.#texts.intern(softwareVersion),
-      softwareSystem: this.#texts.intern(softwareSystem),
-    };
   }
 }

@@ -2,44 +2,29 @@
 import type { WorkerVersion } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
-export interface Worker {
+export class Worker {
   readonly nodename: string;
   /** In order of their start; more than one after a restart, or if workers share a name. */
-  instances: readonly WorkerInstance[];
+  instances: readonly WorkerInstance[] = [];
   /** The pid of the process that was dropped last. */
-  droppedPid: number | undefined;
+  droppedPid: number | undefined = undefined;
   /** The queue it consumes if there is only one, known by remote control; '' otherwise. */
-  onlyQueue: string;
+  onlyQueue = '';
   /** `worker-appeared` was observed. */
-  hasAppeared: boolean;
+  hasAppeared = false;
   /** As it reported them, first the current one, then former ones. */
-  versions: readonly WorkerVersion[];
+  versions: readonly WorkerVersion[] = [];
   /** Its neighbours in the order of their last events. */
-  older: Worker | undefined;
-  newer: Worker | undefined;
+  older: Worker | undefined = undefined;
+  newer: Worker | undefined = undefined;
+
+  constructor(nodename: string) {
+    this.nodename = nodename;
+  }
 }
 
-/** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
-const CLIENT = /^gen\d+@/u;
 /** Per worker; each one beyond replaces the oldest. */
 const VERSIONS_MAX = 4;
-
-export function isClient(nodename: string): boolean {
-  return CLIENT.test(nodename);
-}
-
-export function newWorker(nodename: string): Worker {
-  return {
-    nodename,
-    instances: [],
-    droppedPid: undefined,
-    onlyQueue: '',
-    hasAppeared: false,
-    versions: [],
-    older: undefined,
-    newer: undefined,
-  };
-}
 
 /** The newest process with that pid. */
 export function processOf({ instances }: Worker, pid: number): WorkerInstance | undefined {

@@ -109,14 +109,6 @@ interface Keyed<I> {
   readonly keys: AttributeKeys;
 }
 
-interface Made {
-  readonly counters: Map<string, Keyed<BindableCounter>>;
-  /** Those of them that must be flushed. */
-  readonly coalescing: CoalescingCounter[];
-  readonly histograms: Map<string, Keyed<Pick<BindableHistogram, 'bind'>>>;
-  readonly gauges: Map<string, Keyed<ObservableGauge>>;
-}
-
 export function createInstruments<const T extends Table>(options: InstrumentsOptions<T>): Instruments<T> {
   const { meter, onCollect, newPace = () => () => undefined } = options;
   const { counters, coalescing, histograms, gauges } = makeAll(options);
@@ -170,8 +162,14 @@ async function flushAll(counter: CoalescingCounter, pace: Pace): Promise<void> {
   }
 }
 
-function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>): Made {
-  const made: Made = { counters: new Map(), coalescing: [], histograms: new Map(), gauges: new Map() };
+function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>) {
+  const made = {
+    counters: new Map<string, Keyed<BindableCounter>>(),
+    /** Those of them that must be flushed. */
+    coalescing: new Set<CoalescingCounter>(),
+    histograms: new Map<string, Keyed<Pick<BindableHistogram, 'bind'>>>(),
+    gauges: new Map<string, Keyed<ObservableGauge>>(),
+  };
   for (const name in table) {
     const row = table[name];
     if (row === undefined || !isOn(name)) continue;
@@ -182,7 +180,7 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
         if (isBindable(counter)) made.counters.set(name, { instrument: counter, keys });
         else {
           const coalescing = createCoalescingCounter(counter);
-          made.coalescing.push(coalescing);
+          made.coalescing.add(coalescing);
           made.counters.set(name, { instrument: coalescing, keys });
         }
         break;

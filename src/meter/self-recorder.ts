@@ -3,7 +3,7 @@
  * counted, by the second table of the catalog.
  */
 import type { Meter } from '@opentelemetry/api';
-import type { SelfEvent } from '../self/self-event.ts';
+import type { SelfEvent, SelfEventKind } from '../self/self-event.ts';
 import { BOUNDED_TABLES } from './attributes.ts';
 import type { CounterSeries } from './bindable.ts';
 import { SELF_METRICS } from './catalog.ts';
@@ -22,18 +22,7 @@ export interface ReadEvent {
 /** @param arrivedAtMs time of arrival, epoch ms */
 export type CountEvent = (event: ReadEvent, arrivedAtMs: number) => void;
 
-export interface SelfRecorder {
-  record(event: SelfEvent): void;
-  /**
-   * Returns a function to call for each decoded Celery event of a service, separate from `record` for speed. Also starts the
-   * service's eviction counters at 0.
-   */
-  eventsOf(service: string): CountEvent;
-  /** Starts the series counters of a service at 0; call it before there are any series. */
-  beginSeries(service: string): void;
-  /** Flushes, then detaches from the meter. */
-  close(): void;
-}
+export type SelfRecorder = ReturnType<typeof createSelfRecorder>;
 
 type Table = typeof SELF_METRICS;
 
@@ -46,7 +35,7 @@ const SERIES_COUNTERS = [
 ] as const;
 
 /** @param read called at each collection */
-export function createSelfRecorder(meter: Meter, read: () => SelfReadings): SelfRecorder {
+export function createSelfRecorder(meter: Meter, read: () => SelfReadings) {
   const growthOf = createGrowth();
   const instruments = createInstruments({
     meter,
@@ -64,95 +53,73 @@ export function createSelfRecorder(meter: Meter, read: () => SelfReadings): Self
   // Start at 0, before the first reading.
   for (const mode of CPU_MODES) instruments.add('celery_otel.cpu.time', [mode], 0);
   return {
-    record: (event) => record(instruments, event),
-    eventsOf: (service) => eventsOf(instruments, service),
-    beginSeries(service) {
+    record: (event: SelfEvent): void => record(instruments, event),
+    /**
+     * Returns a function to call for each decoded Celery event of a service, separate from `record` for speed. Also starts
+     * the service's eviction counters at 0.
+     */
+    eventsOf: (service: string): CountEvent => eventsOf(instruments, service),
+    /** Starts the series counters of a service at 0; call it before there are any series. */
+    beginSeries(service: string): void {
       for (const [name] of SERIES_COUNTERS) instruments.add(name, [service], 0);
     },
+    /** Flushes, then detaches from the meter. */
     close: instruments.close,
   };
 }
 
-function record(instruments: Instruments<Table>, event: SelfEvent): void {
-  const { add } = instruments;
-  const { service } = event;
-  switch (event.kind) {
-    case 'input-dropped':
-      add('celery_otel.input.dropped', [service, event.reason, event.intentional], event.count);
-      break;
-    case 'field-implausible':
-      add('celery_otel.fields.implausible', [service, event.field]);
-      break;
-    case 'broker-connected':
-    case 'broker-session-ended':
-    case 'broker-polled':
-    case 'workers-asked':
-      recordBroker(instruments, event);
-      break;
-    case 'table-evicted':
-      add('celery_otel.table.evictions', [service, event.table], event.count);
-      break;
-    case 'clock-skewed':
-      add('celery_otel.clock.skews', [service, event.senderHost, event.workerHost]);
-      break;
-    case 'loss-refuted':
-      add('celery_otel.lost.refuted', [service]);
-      break;
-    case 'export-finished':
-      recordExport(instruments, event);
-      break;
-    case 'defect':
-      add('celery_otel.defects', [service, event.where]);
-      break;
-    // Counted from readings of the series.
-    case 'series-overflowed':
-    case 'exchange-made':
-    case 'publish-blocked':
-    case 'publish-refused':
-    case 'events-missing':
-    case 'events-resumed':
-    case 'task-events-missing':
-    case 'task-events-resumed':
-    case 'clock-stepped':
-    // Covered by export-finished.
-    case 'export-late':
-    case 'exports-recovered':
-    case 'service-started':
-    case 'service-stopping':
-    case 'service-stopped':
-    case 'starter-gone':
-      break;
-    default:
-      event satisfies never;
-  }
-}
+type Count<K extends SelfEventKind> = (event: SelfEvent<K>, instruments: Instruments<Table>) => void;
 
-function recordBroker(
-  { add }: Instruments<Table>,
-  event: SelfEvent<'broker-connected' | 'broker-session-ended' | 'broker-polled' | 'workers-asked'>,
-): void {
-  const { service } = event;
-  switch (event.kind) {
-    case 'broker-connected':
-      add('celery_otel.broker.connections', [service]);
-      break;
-    case 'broker-session-ended':
-      add('celery_otel.broker.sessions', [service, event.end]);
-      break;
-    case 'broker-polled':
-      add('celery_otel.broker.polls', [service, event.outcome]);
-      break;
-    case 'workers-asked':
-      add('celery_otel.control.requests', [service, event.command, event.outcome]);
-      for (const [outcome, count] of Object.entries(event.replies))
-        add('celery_otel.control.replies', [service, event.command, outcome], count);
-      break;
-  }
+const notCounted = (): void => {};
+
+/** By kind. */
+const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
+  'input-dropped': ({ service, reason, intentional, count }, { add }) =>
+    add('celery_otel.input.dropped', [service, reason, intentional], count),
+  'field-implausible': ({ service, field }, { add }) =>
+    add('celery_otel.fields.implausible', [service, field]),
+  'broker-connected': ({ service }, { add }) => add('celery_otel.broker.connections', [service]),
+  'broker-session-ended': ({ service, end }, { add }) => add('celery_otel.broker.sessions', [service, end]),
+  'broker-polled': ({ service, outcome }, { add }) => add('celery_otel.broker.polls', [service, outcome]),
+  'workers-asked': ({ service, command, outcome, replies }, { add }) => {
+    add('celery_otel.control.requests', [service, command, outcome]);
+    for (const [reply, count] of Object.entries(replies))
+      add('celery_otel.control.replies', [service, command, reply], count);
+  },
+  'table-evicted': ({ service, table, count }, { add }) =>
+    add('celery_otel.table.evictions', [service, table], count),
+  'clock-skewed': ({ service, senderHost, workerHost }, { add }) =>
+    add('celery_otel.clock.skews', [service, senderHost, workerHost]),
+  'loss-refuted': ({ service }, { add }) => add('celery_otel.lost.refuted', [service]),
+  'export-finished': recordExport,
+  defect: ({ service, where }, { add }) => add('celery_otel.defects', [service, where]),
+  // Counted from readings of the series.
+  'series-overflowed': notCounted,
+  // Covered by export-finished.
+  'export-late': notCounted,
+  'exports-recovered': notCounted,
+  // Only logged.
+  'exchange-made': notCounted,
+  'publish-blocked': notCounted,
+  'publish-refused': notCounted,
+  'events-missing': notCounted,
+  'events-resumed': notCounted,
+  'task-events-missing': notCounted,
+  'task-events-resumed': notCounted,
+  'clock-stepped': notCounted,
+  'service-started': notCounted,
+  'service-stopping': notCounted,
+  'service-stopped': notCounted,
+  'starter-gone': notCounted,
+};
+
+function record<K extends SelfEventKind>(instruments: Instruments<Table>, event: SelfEvent<K>): void {
+  COUNTS[event.kind](event, instruments);
 }
 
 function recordExport(
-  { add, histogramSeries }: Instruments<Table>,
   { service, outcome, points, rejectedPoints, durationMs }: SelfEvent<'export-finished'>,
+  { add, histogramSeries }: Instruments<Table>,
 ): void {
   add('celery_otel.exports', [service, outcome]);
   // Also if 0: a counter that starts with the first rejection has no rate.

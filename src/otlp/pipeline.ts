@@ -3,12 +3,11 @@
  * nor for which resources.
  */
 import type { Resource } from '@opentelemetry/resources';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { Overflow } from './collect/collected-metric.ts';
 import type { ScopeStreamsOptions } from './collect/scope-streams.ts';
 import type { OtlpSettings, StreamSettings } from './otlp-settings.ts';
 import { createProvider, type Provider } from './provider.ts';
-import { createSignalExport, type SignalExport, type SignalExportOptions } from './signal-export.ts';
+import { createSignalExport, type SignalExportOptions } from './signal-export.ts';
 import { SIGNALS } from './signals.ts';
 
 /** Options of one provider. */
@@ -23,23 +22,19 @@ export interface PipelineOptions extends SignalExportOptions {
   readonly onOverflow?: (name: string, overflow: Overflow) => void;
 }
 
-export interface Pipeline extends Omit<SignalExport<ResourceMetrics>, 'start'> {
-  /**
-   * A provider whose metrics are exported once the pipeline has started.
-   * @param name for events and logs; it is not exported
-   */
-  open(name: string, resource: Resource, options: OpenOptions): Provider;
-  /** The first export is one interval from now. */
-  start(): void;
-}
+export type Pipeline = ReturnType<typeof createPipeline>;
 
-export function createPipeline({ settings, onOverflow, ...options }: PipelineOptions): Pipeline {
+export function createPipeline({ settings, onOverflow, ...options }: PipelineOptions) {
   const { exporter, schedule, streams } = settings;
   const exported = createSignalExport(SIGNALS.metrics, exporter, schedule, options);
   const providers: Provider[] = [];
   return {
     ...exported,
-    open(name, resource, { pointsMin = 0, ...others }) {
+    /**
+     * A provider whose metrics are exported once the pipeline has started.
+     * @param name for events and logs; it is not exported
+     */
+    open(name: string, resource: Resource, { pointsMin = 0, ...others }: OpenOptions): Provider {
       const provider = createProvider({
         name,
         resource,
@@ -53,7 +48,8 @@ export function createPipeline({ settings, onOverflow, ...options }: PipelineOpt
       providers.push(provider);
       return provider;
     },
-    start: () => exported.start(providers),
+    /** The first export is one interval from now. */
+    start: (): void => exported.start(providers),
   };
 }
 

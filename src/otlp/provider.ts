@@ -4,20 +4,12 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Resource } from '@opentelemetry/resources';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
-import {
-  createInstrumentStreams,
-  type InstrumentStreams,
-  type InstrumentStreamsOptions,
-} from './collect/instrument-streams.ts';
+import { createInstrumentStreams, type InstrumentStreamsOptions } from './collect/instrument-streams.ts';
 import type { ScopeStreamsOptions } from './collect/scope-streams.ts';
-import type { ExportSource } from './export/export-source.ts';
 import { metricRequests } from './metric-requests.ts';
 
-/** A MeterProvider, too. */
-export interface Provider
-  extends ExportSource<ResourceMetrics>,
-    Pick<InstrumentStreams, 'getMeter' | 'retire' | 'tally'> {}
+/** A MeterProvider, too, and a source of exports. */
+export type Provider = ReturnType<typeof createProvider>;
 
 /** By default, gauges are combined by their maximum, and long work yields the event loop. */
 export interface ProviderOptions
@@ -29,7 +21,7 @@ export interface ProviderOptions
   readonly pointsPerRequestMax?: number | undefined;
 }
 
-export function createProvider(options: ProviderOptions): Provider {
+export function createProvider(options: ProviderOptions) {
   const { name, resource, pointsPerRequestMax, yieldToLoop = nextTurn } = options;
   const streams = createInstrumentStreams({
     combination: () => 'max',

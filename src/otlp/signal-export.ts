@@ -2,9 +2,8 @@
  * Exports sources of one signal to one backend: through one exporter, by one loop, with what became of each source. It does
  * not know the signal, nor how it is collected.
  */
-import type { MeterProvider } from '@opentelemetry/api';
 import type { YieldToLoop } from '../yielding.ts';
-import { createExportHistory, type ExportHistory, type Recovery } from './export/export-history.ts';
+import { createExportHistory, type Recovery } from './export/export-history.ts';
 import { createExportLoop } from './export/export-loop.ts';
 import type { ExportOutcome, ExportSource } from './export/export-source.ts';
 import { createWarmUp } from './export/warm-up.ts';
@@ -31,18 +30,6 @@ export interface SignalExportOptions {
   readonly yieldToLoop: YieldToLoop;
 }
 
-export interface SignalExport<Data> extends Pick<ExportHistory, 'hasArrived' | 'isRejected'> {
-  /** Records the SDK’s exporter metrics with this provider from now on. */
-  observe(meterProvider: MeterProvider): void;
-  /** The first export is one interval from now. */
-  start(sources: readonly ExportSource<Data>[]): void;
-  /**
-   * Exports once more, group by group, each with a share of the time, and closes.
-   * @returns the names of the sources that did not arrive completely
-   */
-  close(groups: readonly (readonly ExportSource<Data>[])[], deadlineMs: number): Promise<ReadonlySet<string>>;
-}
-
 /** Share of the time for exports still in progress. */
 const IN_PROGRESS_SHARE = 0.25;
 /** Share of the remaining time for each group but the last, since the first group matters most. */
@@ -53,7 +40,7 @@ export function createSignalExport<Data>(
   settings: ExporterSettings,
   schedule: ExportSchedule,
   { onExport, onDefect, random, yieldToLoop }: SignalExportOptions,
-): SignalExport<Data> {
+) {
   // A request must not outlive its export.
   const timeoutMs = Math.min(settings.timeoutMs, schedule.timeoutMs);
   const exporter = createExporter({ ...settings, timeoutMs }, signal);
@@ -79,7 +66,14 @@ export function createSignalExport<Data>(
     start: loop.start,
     hasArrived: history.hasArrived,
     isRejected: history.isRejected,
-    async close(groups, deadlineMs) {
+    /**
+     * Exports once more, group by group, each with a share of the time, and closes.
+     * @returns the names of the sources that did not arrive completely
+     */
+    async close(
+      groups: readonly (readonly ExportSource<Data>[])[],
+      deadlineMs: number,
+    ): Promise<ReadonlySet<string>> {
       const endMs = performance.now() + deadlineMs;
       const leftMs = (): number => Math.max(0, endMs - performance.now());
       const unsent = new Set<string>();

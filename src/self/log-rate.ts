@@ -6,22 +6,15 @@ import { printable } from '../printable.ts';
 import { type LineLevel, logLine } from './log-line.ts';
 import type { SelfEvent } from './self-event.ts';
 
-/** A line to log, with everything unprintable escaped. */
-export interface AdmittedLine {
-  readonly level: LineLevel;
-  readonly text: string;
-  /** Few and of few values, for filtering; the text says the rest. */
-  readonly fields: Readonly<Record<string, string | number>>;
-}
-
 const RATE_WINDOW_MS = 60_000;
 /** Keys are made of bounded fields. Should there be more nevertheless, the table is cleared. */
 const KEYS_MAX = 1000;
 
-/** @returns maps an event to its line; undefined if its level is off or it is rate-limited */
-export function boundedLines(
-  isOn: (level: LineLevel) => boolean,
-): (event: SelfEvent, nowMs: number) => AdmittedLine | undefined {
+/**
+ * @returns maps an event to its line, with everything unprintable escaped; undefined if its level is off or it is
+ * rate-limited
+ */
+export function boundedLines(isOn: (level: LineLevel) => boolean) {
   const windows = new Map<string, { sinceMs: number; passed: number; heldBack: number }>();
   /** The last line of each state. */
   const said = new Map<string, string>();
@@ -42,7 +35,7 @@ export function boundedLines(
     return undefined;
   }
 
-  return (event, nowMs) => {
+  return (event: SelfEvent, nowMs: number) => {
     const { level, text, rateKey, perMinute, stateOf } = logLine(event);
     if (!isOn(level)) return undefined;
     const heldBack = rateKey === undefined ? 0 : heldBackBefore(rateKey, nowMs, perMinute);
@@ -54,6 +47,8 @@ export function boundedLines(
     }
     const { kind, service } = event;
     const held = heldBack > 0 ? { held_back: heldBack } : {};
-    return { level, text: printable(text), fields: { kind, service: printable(service), ...held } };
+    // Few and of few values, for filtering; the text says the rest.
+    const fields = { kind, service: printable(service), ...held };
+    return { level, text: printable(text), fields };
   };
 }

@@ -32,9 +32,6 @@ function createLogger({ level, pretty, destination }: SelfLogSettings): Logger {
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
   };
-  if (!pretty) return pino(options, destination);
-  return pino(
-    options,
-    PinoPretty({ destination, colorize: true, ignore: 'kind', translateTime: 'HH:MM:ss' }),
-  );
+  const form = { destination, colorize: true, ignore: 'kind', translateTime: 'HH:MM:ss' };
+  return pino(options, pretty ? PinoPretty(form) : destination);
 }

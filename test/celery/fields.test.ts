@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  detached,
-  epochMs,
-  identifier,
-  isoMs,
-  isRawFields,
-  loadAverages,
-  name,
-} from '../../src/celery/fields.ts';
+import { detached, epochMs, identifier, isoMs, loadAverages, name } from '../../src/celery/fields.ts';
 import { type Findings, NOTHING_IMPLAUSIBLE, NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
+import { isJsonObject } from '../../src/json-structure.ts';
 import { heapBytes } from '../otlp/collect/memory.ts';
 
 /** As kombu ≥ 5.3 writes what JSON has no type for. */
@@ -145,7 +138,7 @@ const TABLE: readonly Case[] = [
   },
   {
     title: 'an object',
-    read: isRawFields,
+    read: isJsonObject,
     cases: [
       [{}, true],
       [Object.create(null), true],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldWorkerEvent, HeldWorkerEvents } from '../../src/cluster/held-worker-events.ts';
+import { Names } from '../../src/cluster/names.ts';
 import { WorkerInstance } from '../../src/cluster/worker-instance.ts';
 import { received, SETTINGS, signal, T0_MS, type Watched, watch } from './events.ts';
 
@@ -34,7 +35,7 @@ function watched(max = 1_000): {
       return {
         sends(processed, atMs, arrivedAtMs = atMs) {
           const event = signal('worker-heartbeat', { processed, clock: atMs, timestampMs: T0_MS + atMs });
-          const held = new HeldWorkerEvent(event, event, {
+          const held = new HeldWorkerEvent(event, new Names(), {
             arrivedAtMs,
             seenMs: arrivedAtMs,
             session: 0,

@@ -12,8 +12,9 @@ import { DataPointType, type MetricData } from '@opentelemetry/sdk-metrics';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
-import { isRawFields, type RawFields } from '../../src/celery/fields.ts';
+import type { RawFields } from '../../src/celery/fields.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
+import { isJsonObject } from '../../src/json-structure.ts';
 import { combinationOf, METRIC_NAMES, OPT_INS } from '../../src/meter/catalog.ts';
 import { createRecorder, type Recorder } from '../../src/meter/recorder.ts';
 import { createProvider, type Provider } from '../../src/otlp/provider.ts';
@@ -72,7 +73,7 @@ function readRecording(): readonly RawMessage[] {
 function eventsOf({ body }: RawMessage): readonly RawFields[] {
   const parsed: unknown = JSON.parse(String(body));
   const list: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-  return list.filter(isRawFields);
+  return list.filter(isJsonObject);
 }
 
 /** The same event of another task on another host, later by this much. */

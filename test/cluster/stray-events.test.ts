@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldWorkerEvent } from '../../src/cluster/held-worker-events.ts';
+import { Names } from '../../src/cluster/names.ts';
 import { StrayEvents } from '../../src/cluster/stray-events.ts';
 import { heartbeat } from './stories.ts';
 
 function eventAt(arrivedAtMs: number): HeldWorkerEvent {
   const event = heartbeat(0);
-  return new HeldWorkerEvent(event, event, { arrivedAtMs, seenMs: arrivedAtMs, session: 0 });
+  return new HeldWorkerEvent(event, new Names(), { arrivedAtMs, seenMs: arrivedAtMs, session: 0 });
 }
 
 test('one event proves nothing; a second one does, though the process has sent another meanwhile', () => {

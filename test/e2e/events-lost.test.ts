@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { decodeMessage, encodeMessage } from '../../src/broker/recording/format.ts';
-import { isRawFields } from '../../src/celery/fields.ts';
+import { isJsonObject } from '../../src/json-structure.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type Counts, placeOrders, type ShopReport } from '../real/shop-report.ts';
@@ -45,7 +45,7 @@ async function recordCluster(t: TestContext, cluster: ShopCluster, folder: strin
 }
 
 function isStart(event: unknown): boolean {
-  return isRawFields(event) && event['type'] === 'task-started';
+  return isJsonObject(event) && event['type'] === 'task-started';
 }
 
 /** The events of a body, which holds one or a list of them. */

@@ -5,7 +5,7 @@
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { excessOf, NAME_BYTES_MAX } from '../../json-structure.ts';
+import { excessOf, isJsonObject, NAME_BYTES_MAX } from '../../json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { failed, type Outcome } from '../outcome.ts';
 import { LINE_LIMITS } from './line-limits.ts';
@@ -93,7 +93,7 @@ export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMe
   if (typeof contentEncoding !== 'string') return failed('has no contentEncoding');
   const body = decodeBody(parsed.fields['body'], parsed.fields['bodyBase64']);
   if (body === undefined) return failed('needs either a body or a valid bodyBase64');
-  if (!isObject(headers)) return failed('has no headers');
+  if (!isJsonObject(headers)) return failed('has no headers');
   return {
     ok: true,
     message: { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body },
@@ -126,11 +126,7 @@ function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<s
     if (error instanceof SyntaxError) return failed('is not JSON');
     throw error;
   }
-  return isObject(value) ? { ok: true, fields: value } : failed('is not a JSON object');
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? { ok: true, fields: value } : failed('is not a JSON object');
 }
 
 /** undefined if it is not canonical base64: Node skips invalid characters. */

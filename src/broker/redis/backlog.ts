@@ -14,13 +14,14 @@ const SHED_TO_BYTES = 1024 * 1024;
 export class Backlog {
   #read = 0;
   #readAtQuestion: number | undefined;
-  #isShedding = false;
+  /** Whether messages are to be dropped unread. */
+  isShedding = false;
 
   /** Bytes have arrived. */
   noteRead(bytes: number): void {
     this.#read += bytes;
     // A lower bound, as long as the answer is not there.
-    if (this.#waiting >= SHED_FROM_BYTES) this.#isShedding = true;
+    if (this.#waiting >= SHED_FROM_BYTES) this.isShedding = true;
   }
 
   /** The server was asked something. */
@@ -29,13 +30,8 @@ export class Backlog {
   }
 
   noteAnswer(): void {
-    if (this.#waiting < SHED_TO_BYTES) this.#isShedding = false;
+    if (this.#waiting < SHED_TO_BYTES) this.isShedding = false;
     this.#readAtQuestion = undefined;
-  }
-
-  /** Whether messages are to be dropped unread. */
-  get isShedding(): boolean {
-    return this.#isShedding;
   }
 
   get #waiting(): number {

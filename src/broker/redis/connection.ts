@@ -60,16 +60,14 @@ async function clientOf(options: ClientOptions): Promise<Redis> {
   return new Redis({ ...NOTHING_BY_ITSELF, ...options }).on('error', () => undefined);
 }
 
-interface Credentials {
-  readonly username: string;
-  readonly password: string;
-}
-
 /**
  * Connects and logs in. ioredis would go on without a login that a server without passwords refuses, unlike Celery.
  * @throws with the first error, which has the best message; a Refusal if the server does not accept us
  */
-export async function connect(client: Redis, { username, password }: Credentials): Promise<void> {
+export async function connect(
+  client: Redis,
+  { username, password }: Pick<RedisUrl, 'username' | 'password'>,
+): Promise<void> {
   let first: unknown;
   const note = (error: unknown): void => {
     first ??= error;

@@ -3,7 +3,7 @@
  * properties, and the body in base64. It checks the size and the structure first and never throws.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { excessOf } from '../../json-structure.ts';
+import { excessOf, isJsonObject } from '../../json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { HEADER_LIMITS } from '../header-limits.ts';
 
@@ -94,11 +94,7 @@ function isBounded(headers: Fields): boolean {
 }
 
 function objectOf(value: unknown): Fields | undefined {
-  return isObject(value) ? value : undefined;
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? value : undefined;
 }
 
 function textOf(value: unknown): string {

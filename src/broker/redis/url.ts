@@ -46,12 +46,9 @@ const NO_SOCKET = 'the path of the Unix socket must follow three slashes: redis+
 export function parseRedisUrl(afterScheme: string, tlsRules: TlsRules): Parsed {
   const parsed = parseAddress(afterScheme, { ...SERVER, ...tlsRules });
   if (!parsed.ok) return parsed;
-  const { host, port, username, password, path, tls } = parsed.address;
-  const db = databaseOf(path);
-  if (!db.ok) return db;
+  const { host, port, path, tls } = parsed.address;
   const scheme = tls === undefined ? 'redis' : 'rediss';
-  const label = `${scheme}://${shownUser(parsed.address)}${shownPlace(parsed.address)}/${db.number}`;
-  return { ok: true, url: { scheme, at: { host, port }, username, password, db: db.number, tls, label } };
+  return urlOf(parsed.address, scheme, { host, port }, path);
 }
 
 /** Parses what follows `redis+socket://`: `[user:password@]/path/of/the/socket[?virtual_host=N]`. */
@@ -60,16 +57,9 @@ export function parseRedisSocketUrl(afterScheme: string): Parsed {
   // kombu ignores a host, which is the first folder of a path that lacks its slash.
   if (!/^(?:[^/?#]*@)?\//u.test(afterScheme)) return failed(NO_SOCKET);
   if (!parsed.ok) return parsed;
-  const { username, password, path, keys } = parsed.address;
-  const db = databaseOf(keys.get('virtual_host') ?? '');
-  if (!db.ok) return db;
-  if (path === '') return failed(NO_SOCKET);
-  const at = `/${path}`;
-  const label = `redis+socket://${shownUser(parsed.address)}${printable(at)}?virtual_host=${db.number}`;
-  return {
-    ok: true,
-    url: { scheme: 'redis+socket', at, username, password, db: db.number, tls: undefined, label },
-  };
+  const { path, keys } = parsed.address;
+  const url = urlOf(parsed.address, 'redis+socket', `/${path}`, keys.get('virtual_host') ?? '');
+  return url.ok && path === '' ? failed(NO_SOCKET) : url;
 }
 
 /**
@@ -86,25 +76,25 @@ export function parseSentinelUrls(afterSchemes: readonly string[], tlsRules: Tls
   }
   const [first] = addresses;
   if (first === undefined) return failed('there is no sentinel');
-  const db = databaseOf(first.path);
-  if (!db.ok) return db;
-  const { username, password, tls } = first;
   const places = addresses.map(({ host, port }) => ({ host, port }));
-  const label = `sentinel://${shownUser(first)}${places.map(shownPlace).join(',')}/${db.number}`;
-  return {
-    ok: true,
-    url: { scheme: 'sentinel', at: places, username, password, db: db.number, tls, label },
-  };
+  return urlOf(first, 'sentinel', places, first.path);
 }
 
-/** kombu: transport/redis.py, `_connparams`. A slash before the number is ignored. */
-function databaseOf(path: string): Outcome<{ readonly number: number }> {
-  const digits = path.replace(/^\//u, '');
-  if (digits === '') return { ok: true, number: 0 };
+/** @param database its number, after a slash or not; kombu: transport/redis.py, `_connparams` */
+function urlOf(address: Address, scheme: RedisUrl['scheme'], at: RedisUrl['at'], database: string): Parsed {
+  const digits = database.replace(/^\//u, '');
   // More than any server is configured for.
-  return /^\d{1,6}$/u.test(digits)
-    ? { ok: true, number: Number(digits) }
-    : failed('the database after the slash must be a number');
+  if (!/^\d{0,6}$/u.test(digits)) return failed('the database after the slash must be a number');
+  const db = Number(digits);
+  const { username, password, tls } = address;
+  const label = `${scheme}://${shownUser(address)}${shownAt(at)}${db}`;
+  return { ok: true, url: { scheme, at, username, password, db, tls, label } };
+}
+
+/** With what is before the number of the database. */
+function shownAt(at: RedisUrl['at']): string {
+  if (typeof at === 'string') return `${printable(at)}?virtual_host=`;
+  return `${'host' in at ? shownPlace(at) : at.map(shownPlace).join(',')}/`;
 }
 
 function shownUser({ username, password }: Address): string {

@@ -29,12 +29,6 @@ export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
   ['CERT_REQUIRED', true],
 ]);
 
-/** Python’s booleans as they are written in an address. */
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-]);
-
 export const TLS_KEYS = ['ssl_cert_reqs', 'ssl_ca_certs', 'ssl_certfile', 'ssl_keyfile'] as const;
 
 /** Letters of any script: the system resolves them. */
@@ -116,11 +110,7 @@ function credentialsOf(userinfo: string): { username: string; password: string }
 }
 
 function hostAndPort(text: string, defaultPort: number): Outcome<{ host: string; port: number }> {
-  const [, bracketed, bare = '', portText = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(text) ?? [
-    '',
-    undefined,
-    '[',
-  ];
+  const [, bracketed, bare = '', portText = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(text) ?? [];
   const port = portText === '' ? defaultPort : wholeNumber(portText, 1, 65_535);
   if (port === undefined) return failed('the port must be a whole number from 1 to 65535');
   const host = percentDecoded(bracketed ?? bare).toLowerCase() || 'localhost';
@@ -155,12 +145,12 @@ function tlsOf(
   }
   const verify = VERIFY_BY_CERT_REQS.get(keys.get('ssl_cert_reqs') ?? 'required');
   if (verify === undefined) return failed('ssl_cert_reqs must be required, optional or none');
-  const checkHost = BOOLEANS.get((keys.get('ssl_check_hostname') ?? 'true').toLowerCase());
-  if (checkHost === undefined) return failed('ssl_check_hostname must be true or false');
-  const [caFile, certFile, keyFile] = [
-    keys.get('ssl_ca_certs'),
-    keys.get('ssl_certfile'),
-    keys.get('ssl_keyfile'),
-  ];
-  return { ok: true, tls: { caFile, certFile, keyFile, verify, checkHost } };
+  const checkHost = (keys.get('ssl_check_hostname') ?? 'true').toLowerCase();
+  if (!['true', 'false'].includes(checkHost)) return failed('ssl_check_hostname must be true or false');
+  const files = {
+    caFile: keys.get('ssl_ca_certs'),
+    certFile: keys.get('ssl_certfile'),
+    keyFile: keys.get('ssl_keyfile'),
+  };
+  return { ok: true, tls: { ...files, verify, checkHost: checkHost === 'true' } };
 }

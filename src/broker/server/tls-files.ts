@@ -4,17 +4,8 @@ import { reasonOf } from '../../errors.ts';
 import type { BrokerTls } from './address.ts';
 import { Refusal } from './refusal.ts';
 
-/** As Node’s `tls.connect` takes them. */
-export interface TlsOptions {
-  readonly rejectUnauthorized: boolean;
-  readonly checkServerIdentity?: () => undefined;
-  readonly ca?: Buffer;
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
-}
-
-/** @throws Refusal if a file cannot be read; the message names its key */
-export async function tlsOptions(tls: BrokerTls): Promise<TlsOptions> {
+/** As Node’s `tls.connect` takes them. @throws Refusal if a file cannot be read; the message names its key */
+export async function tlsOptions(tls: BrokerTls) {
   return {
     rejectUnauthorized: tls.verify,
     ...(tls.checkHost ? {} : { checkServerIdentity: () => undefined }),

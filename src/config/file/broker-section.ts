@@ -9,17 +9,11 @@ import { AMQP_TLS, amqpTls, namesIn, REDIS_TLS, redisTls, VERIFIED } from './bro
 import type { FileValue } from './file-value.ts';
 import { readTransportOptions } from './transport-options.ts';
 
-/** The broker of a service. */
-export interface FileBroker {
-  /** With `broker_use_ssl`; undefined if they are missing or invalid. */
-  readonly urls: BrokerUrls | undefined;
-  /** `broker_use_ssl`. */
-  readonly tls: BrokerTls | undefined;
-  readonly sentinelTls: BrokerTls | undefined;
-}
-
-/** @param addresses the text of its `broker_url`, if that is valid */
-export function readBroker(service: FileValue, addresses: string | undefined): FileBroker {
+/**
+ * The broker of a service: its addresses with `broker_use_ssl`, undefined if they are missing or invalid, and that itself.
+ * @param addresses the text of its `broker_url`, if that is valid
+ */
+export function readBroker(service: FileValue, addresses: string | undefined) {
   const parsed = addresses === undefined ? undefined : parseBrokerUrls(addresses);
   const urls = parsed?.ok === true ? parsed.urls : undefined;
   const sentinelTls = readTransportOptions(service.get(TRANSPORT_OPTIONS), urls);

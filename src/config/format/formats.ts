@@ -139,6 +139,11 @@ export const brokerUrls: Format<BrokerUrls> = format(
   { show: maskUrl, list: { separator: ';', items: { type: 'string' } } },
 );
 
+/** The items of a list, `a, b`. */
+export function itemsOf(text: string): readonly string[] {
+  return text.split(',').map((item) => item.trim());
+}
+
 /** Redis does not take a name with spaces (CLIENT SETNAME). */
 export const clientName: Format<string> = format(
   'a name of 1 to 64 visible ASCII characters',

@@ -2,7 +2,7 @@
 import { isMetricName, METRIC_NAMES, OPT_INS, type OptIn } from '../../meter/catalog.ts';
 import { fits } from '../../meter/metric-choice.ts';
 import { hint } from '../../near-miss.ts';
-import { type Format, format } from './formats.ts';
+import { type Format, format, itemsOf } from './formats.ts';
 import { quote } from './redaction.ts';
 
 /** Metric names; one that ends in `*` matches all names with that prefix. */
@@ -33,10 +33,7 @@ function listOf<T>(
   value: (entries: readonly string[]) => readonly T[],
 ): Format<readonly T[]> {
   return format(expects, (text) => {
-    const entries = text
-      .split(',')
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== '');
+    const entries = itemsOf(text).filter((entry) => entry !== '');
     const wrong = entries.filter((entry) => fault(entry) !== undefined);
     const complaints = wrong.map((entry) => `${quote(entry)} ${fault(entry)}`);
     if (complaints.length > 0) return { ok: false, expected: `${expects}: ${complaints.join('; ')}` };

@@ -1,5 +1,5 @@
 /** The formats of what is about queues: their names, and how Redis keys are made of them. */
-import { type Format, format, line, wholeNumber } from './formats.ts';
+import { type Format, format, itemsOf, line, wholeNumber } from './formats.ts';
 
 const QUEUE_NAME = line(255);
 const PRIORITY = wholeNumber(0, 9);
@@ -36,7 +36,3 @@ export const separator: Format<string> = format(`text of at most ${SEPARATOR_BYT
   );
   return Buffer.byteLength(value) <= SEPARATOR_BYTES_MAX ? { ok: true, value } : undefined;
 });
-
-function itemsOf(text: string): readonly string[] {
-  return text.split(',').map((item) => item.trim());
-}

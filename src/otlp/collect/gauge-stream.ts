@@ -37,19 +37,25 @@ export interface GaugeStream extends Stream {
 const NO_TIME: HrTime = [0, 0];
 
 /** A series, until it is not observed between two collections, or has no place. */
-interface Reading {
+class Reading {
   readonly attributes: Attributes;
   /** Size of the attributes in a request. */
   readonly bytes: number;
   /** Observed with the attributes of the overflow: it never has a point of its own. */
   readonly isOverflow: boolean;
-  value: number;
+  value = 0;
   /** Of its newest observation. */
-  ageMs: number;
+  ageMs = 0;
   /** Number of observations in it since the last collection. */
-  observations: number;
+  observations = 0;
   /** Whether it has a point of its own, or keeps that of the last collection. */
-  hasPlace: boolean;
+  hasPlace = false;
+
+  constructor(key: string, kept: Attributes) {
+    this.attributes = frozen(kept);
+    this.bytes = attributesBytes(kept);
+    this.isOverflow = key === OVERFLOW_KEY;
+  }
 }
 
 /** The series with a point of their own, and as many new ones as may get one; all others are one reading, the overflow. */
@@ -66,7 +72,7 @@ class Readings {
     const isFull = this.#newcomers >= this.#newcomersMax;
     const known = this.#byKey.get(key) ?? (isFull ? this.#byKey.get(OVERFLOW_KEY) : undefined);
     if (known !== undefined) return known;
-    const reading = isFull ? newReading(OVERFLOW_KEY, OVERFLOW) : newReading(key, kept);
+    const reading = isFull ? new Reading(OVERFLOW_KEY, OVERFLOW) : new Reading(key, kept);
     this.#byKey.set(isFull ? OVERFLOW_KEY : key, reading);
     this.#newcomers += 1;
     return reading;
@@ -143,19 +149,6 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       return metric;
     },
     tally: () => ({ live, retired: 0, overflowed, refused }),
-  };
-}
-
-function newReading(key: string, kept: Attributes): Reading {
-  const attributes = frozen(kept);
-  return {
-    attributes,
-    bytes: attributesBytes(attributes),
-    isOverflow: key === OVERFLOW_KEY,
-    value: 0,
-    ageMs: 0,
-    observations: 0,
-    hasPlace: false,
   };
 }
 

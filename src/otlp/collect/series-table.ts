@@ -12,7 +12,7 @@ import { attributesBytes } from './point-bytes.ts';
 import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
 
 /** One series of a counter or histogram. */
-export interface Series<V> {
+export class Series<V> {
   /** Its key in the table. */
   readonly key: string;
   readonly attributes: Attributes;
@@ -23,21 +23,31 @@ export interface Series<V> {
   start: Start;
   accumulation: Accumulation<V>;
   /** Whether it was measured since the last collection. If so, it does not end. */
-  hasNews: boolean;
+  hasNews = false;
   /** The last collection that found it measured, or its begin, in ms of a monotonic clock. */
   measuredMs: number;
   /** Its value in the last collection, until that has been exported. */
-  collected: Due<V> | undefined;
+  collected: Due<V> | undefined = undefined;
   /** Whether measurements have been collected but not exported yet. */
-  isOwed: boolean;
+  isOwed = false;
   /** The part of them that is no longer in the accumulation. */
-  owed: Accumulation<V> | undefined;
+  owed: Accumulation<V> | undefined = undefined;
   /** Ends once what it owes has been exported, unless it is measured before. */
-  isLeaving: boolean;
+  isLeaving = false;
   /** Restarts once everything in it has been exported: the clock was set back before its start. */
-  isClosing: boolean;
+  isClosing = false;
   /** No longer in the table: later measurements belong to a new series. */
-  hasEnded: boolean;
+  hasEnded = false;
+
+  constructor(key: string, attributes: Attributes, start: Start, accumulation: Accumulation<V>) {
+    this.key = key;
+    this.attributes = frozen(attributes);
+    this.bytes = attributesBytes(attributes);
+    this.isOverflow = key === OVERFLOW_KEY;
+    this.start = start;
+    this.measuredMs = start.steadyMs;
+    this.accumulation = accumulation;
+  }
 }
 
 /**
@@ -117,24 +127,7 @@ export class SeriesTable<V> {
   }
 
   #begin(key: string, attributes: Attributes): Series<V> {
-    const { begin } = this.#options;
-    const start = this.#options.start(key);
-    const made: Series<V> = {
-      key,
-      attributes: frozen(attributes),
-      bytes: attributesBytes(attributes),
-      isOverflow: key === OVERFLOW_KEY,
-      start,
-      accumulation: begin(),
-      hasNews: false,
-      measuredMs: start.steadyMs,
-      collected: undefined,
-      isOwed: false,
-      owed: undefined,
-      isLeaving: false,
-      isClosing: false,
-      hasEnded: false,
-    };
+    const made = new Series(key, attributes, this.#options.start(key), this.#options.begin());
     this.#series.set(key, made);
     this.#refused.delete(key);
     return made;

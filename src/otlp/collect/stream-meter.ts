@@ -23,16 +23,19 @@ export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCa
   return {
     createCounter(name, options) {
       const opened = streams.sum({ kind: 'counter', name, options });
-      return { add: measurer(opened), bind: (attributes) => ({ add: seriesMeasurer(opened, attributes) }) };
+      return {
+        add: measurerOf(opened),
+        bind: (attributes) => ({ add: seriesMeasurerOf(opened, attributes) }),
+      };
     },
     createUpDownCounter: (name, options) => ({
-      add: measurer(streams.sum({ kind: 'up_down_counter', name, options })),
+      add: measurerOf(streams.sum({ kind: 'up_down_counter', name, options })),
     }),
     createHistogram(name, options) {
       const opened = streams.histogram({ kind: 'histogram', name, options });
       return {
-        record: measurer(opened),
-        bind: (attributes) => ({ record: seriesMeasurer(opened, attributes) }),
+        record: measurerOf(opened),
+        bind: (attributes) => ({ record: seriesMeasurerOf(opened, attributes) }),
       };
     },
     createObservableGauge(name, options) {
@@ -49,26 +52,19 @@ export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCa
   };
 }
 
+function measurerOf(streams: readonly SeriesStream[]): Measure {
+  return asOne(streams.map(({ measure }) => measure));
+}
+
+function seriesMeasurerOf(streams: readonly SeriesStream[], attributes: Attributes): MeasureSeries {
+  return asOne(streams.map((stream) => stream.bind(attributes)));
+}
+
 /** Nearly every instrument has one stream, which needs no loop. */
-function measurer(streams: readonly SeriesStream[]): Measure {
-  return (
-    only(streams.map(({ measure }) => measure)) ??
-    ((value, attributes) => {
-      for (const stream of streams) stream.measure(value, attributes);
-    })
-  );
-}
-
-function seriesMeasurer(streams: readonly SeriesStream[], attributes: Attributes): MeasureSeries {
-  const measures = streams.map((stream) => stream.bind(attributes));
-  return (
-    only(measures) ??
-    ((value) => {
-      for (const measure of measures) measure(value);
-    })
-  );
-}
-
-function only<T>(all: readonly T[]): T | undefined {
-  return all.length === 1 ? all[0] : undefined;
+function asOne(measures: readonly Measure[]): Measure {
+  const [only, ...others] = measures;
+  if (only !== undefined && others.length === 0) return only;
+  return (value, attributes) => {
+    for (const measure of measures) measure(value, attributes);
+  };
 }

@@ -9,8 +9,6 @@ export interface Recovery {
   readonly afterMs: number;
 }
 
-export type ExportHistory = ReturnType<typeof createExportHistory>;
-
 type Noted = Pick<ExportOutcome, 'outcome' | 'items' | 'rejectedItems'>;
 
 export function createExportHistory() {

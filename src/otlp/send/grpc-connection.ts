@@ -10,10 +10,6 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 
-type Outcome =
-  | { readonly ok: true; readonly response: Buffer }
-  | { readonly ok: false; readonly error: ServiceError };
-
 export type GrpcConnection = ReturnType<typeof openGrpcConnection>;
 
 /**
@@ -26,24 +22,14 @@ export function openGrpcConnection(target: string, credentials: ChannelCredentia
   const client = new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
   const underWay = new Set<ClientUnaryCall>();
   return {
-    /** @param deadlineMs since the epoch */
-    request(method: string, body: Buffer, metadata: Metadata, deadlineMs: number): Promise<Outcome> {
-      const { promise, resolve } = Promise.withResolvers<Outcome>();
-      const settings = { deadline: deadlineMs };
-      const call = client.makeUnaryRequest(
-        method,
-        same,
-        same,
-        body,
-        metadata,
-        settings,
-        (error, response) => {
-          underWay.delete(call);
-          resolve(
-            error === null ? { ok: true, response: response ?? Buffer.alloc(0) } : { ok: false, error },
-          );
-        },
-      );
+    /** @param deadline since the epoch, ms. @returns the response, or why there is none */
+    request(method: string, body: Buffer, metadata: Metadata, deadline: number) {
+      const { promise, resolve } = Promise.withResolvers<Buffer | ServiceError>();
+      const end = (error: ServiceError | null, response: Buffer = Buffer.alloc(0)): void => {
+        underWay.delete(call);
+        resolve(error ?? response);
+      };
+      const call = client.makeUnaryRequest(method, same, same, body, metadata, { deadline }, end);
       underWay.add(call);
       return promise;
     },

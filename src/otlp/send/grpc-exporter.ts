@@ -57,10 +57,10 @@ export function createGrpcTransport(
       const connection = current;
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
       const outcome = await connection.request(grpcMethod, bytes, metadata, Date.now() + settings.timeoutMs);
-      if (!outcome.ok && current === connection) current = undefined;
+      const hasFailed = outcome instanceof Error;
+      if (hasFailed && current === connection) current = undefined;
       closeReplaced();
-      if (!outcome.ok) return judgeGrpcError(outcome.error);
-      return { kind: 'taken', response: outcome.response, encoding: 'protobuf' };
+      return hasFailed ? judgeGrpcError(outcome) : { kind: 'taken', response: outcome, encoding: 'protobuf' };
     },
     close() {
       closed = true;

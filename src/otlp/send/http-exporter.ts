@@ -78,26 +78,18 @@ function createPoster(settings: ExporterSettings, contentType: string) {
     'user-agent': `celery-otel/${VERSION} (Node.js)`,
     ...(settings.compression === 'gzip' ? { 'content-encoding': 'gzip' } : {}),
   };
-  const [agent, request] =
-    url.protocol === 'http:'
-      ? [new http.Agent({ keepAlive: true }), http.request]
-      : [
-          new https.Agent({
-            keepAlive: true,
-            secureContext: backendSecureContext(settings),
-            // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
-            rejectUnauthorized: true,
-          }),
-          https.request,
-        ];
+  const isTls = url.protocol === 'https:';
+  const { Agent, request } = isTls ? https : http;
+  const agent = new Agent({
+    keepAlive: true,
+    // The latter is explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    ...(isTls ? { secureContext: backendSecureContext(settings), rejectUnauthorized: true } : {}),
+  });
   return {
     agent,
     post(body: Uint8Array): http.ClientRequest {
-      const begun = request(url, {
-        method: 'POST',
-        agent,
-        headers: { ...headers, 'content-length': body.length },
-      });
+      const ofBody = { ...headers, 'content-length': body.length };
+      const begun = request(url, { method: 'POST', agent, headers: ofBody });
       begun.end(body);
       return begun;
     },
