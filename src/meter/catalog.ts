@@ -286,7 +286,7 @@ export const METRICS = {
     unit: 's',
     attributes: WORKER,
     description:
-      'Time since the last event from a worker; it does not grow without a connection to the broker.',
+      'Time since the last sign of life of a worker, an event or a reply; it does not grow without a connection to the broker.',
   },
   'celery.worker.load': {
     ...MAX_GAUGE,

@@ -115,14 +115,17 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
     outcome === 'success'
       ? line('debug', `polled the broker of ${service}`)
       : line('warn', `${POLLED[outcome]} ${service}: ${reason}`, `${kind} ${service} ${outcome}`),
-  'workers-asked': ({ kind, service, command, outcome, reason }) =>
-    outcome === 'success'
-      ? line('debug', `asked the workers of ${service} for ${command}`)
-      : line(
-          outcome === 'failure' ? 'warn' : 'info',
-          `${outcome === 'failure' ? 'could not ask' : 'asked'} the workers of ${service} for ${command}: ${reason}`,
-          `${kind} ${service} ${command} ${outcome}`,
-        ),
+  'workers-asked': ({ kind, service, command, outcome, reason }) => {
+    const key = `${kind} ${service} ${command} ${outcome}`;
+    switch (outcome) {
+      case 'success':
+        return line('debug', `asked the workers of ${service} for ${command}`);
+      case 'partial':
+        return line('info', `asked the workers of ${service} for ${command}: ${reason}`, key);
+      case 'failure':
+        return line('warn', `could not ask the workers of ${service} for ${command}: ${reason}`, key);
+    }
+  },
   'clock-skewed': ({ kind, service, senderHost, workerHost }) =>
     line(
       'warn',

@@ -56,10 +56,11 @@ export class AmqpControl {
 
   /** One question at a time. @throws if it cannot be asked, or the signal aborts */
   ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
+    // The connection stays: the broker would keep it until the alarm is over, even if we closed it.
+    const blocked = this.#connection.isOpen(this.#desk?.model) ? this.#desk?.blocked : undefined;
+    if (blocked !== undefined) return Promise.reject(new Error(`the broker takes no messages: ${blocked}`));
     return this.#connection.use(async (model) => {
       const desk = await this.#deskOf(model, question.namespace);
-      // It reads nothing from this connection until the alarm is over.
-      if (desk.blocked !== undefined) throw new Error(`the broker takes no messages: ${desk.blocked}`);
       const hasWorkers = await exists(model, desk.names.requests);
       if (!hasWorkers) return { ...new Gathering('', () => false).answer(), receivers: 0 };
       return await this.#gather(desk, question, signal);

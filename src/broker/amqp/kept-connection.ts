@@ -18,6 +18,11 @@ export class KeptConnection {
     this.#connect = connect;
   }
 
+  /** Whether it is the connection in use. */
+  isOpen(model: ChannelModel | undefined): boolean {
+    return model !== undefined && model === this.#model;
+  }
+
   /** Whatever `act` throws ends the connection. @throws that, or if there is no connection, or if the signal aborts */
   async use<Result>(act: (model: ChannelModel) => Promise<Result>, signal: AbortSignal): Promise<Result> {
     const giveUp = (): void => void this.end();
