@@ -32,6 +32,7 @@ const SLOW = [
   'test/broker/amqp/transport',
   'test/broker/amqp/restart',
   'test/broker/amqp/queue-poll',
+  'test/broker/control.test',
   'test/broker/recorded-events',
   ...REAL_REDIS,
   'test/real/',
@@ -42,7 +43,7 @@ const SLOW = [
 ];
 /** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|queue-depth|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp|redis)\/|real\/|exporter-|bootstrap/u;
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|queue-depth|restart-in|enable-events|worker-pools|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp\/|redis\/|control\.)|real\/|exporter-|bootstrap/u;
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[
@@ -51,6 +52,7 @@ const NOT_FAST = [
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',
     'test/broker/amqp/queue-poll',
+    'test/broker/control.test',
     'test/broker/recorded-events',
     ...REAL_REDIS,
     'test/recordings/',

@@ -64,7 +64,7 @@ function pollsOf(
       redis: polls.redis,
     }),
     onReading: (reading, beganUpMs) =>
-      cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs),
+      cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs, now().listenedMs),
     onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
   };
 }

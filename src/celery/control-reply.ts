@@ -36,6 +36,8 @@ export interface WorkerStats {
   readonly cpuUserS: number | undefined;
   readonly cpuSystemS: number | undefined;
   readonly memoryMaxBytes: number | undefined;
+  /** Tasks that were handed to each process of a prefork pool since the worker was started. */
+  readonly writes: readonly number[];
 }
 
 /** A task that a worker was running when it was asked. */
@@ -71,6 +73,8 @@ type Read<Content> = (value: unknown, findings: Findings) => Content | undefined
 
 /** Queues of one worker that are kept. */
 const QUEUES_MAX = 100;
+/** Processes of one pool of which writes are kept. */
+const PROCESSES_MAX = 1000;
 /** Tasks of one worker that are kept; the largest pools of greenlets have some thousands. */
 const TASKS_MAX = 10_000;
 
@@ -152,6 +156,7 @@ export const readStats: Read<WorkerStats> = (value, findings) => {
     cpuUserS: number(usage['utime'], 'cpu_time'),
     cpuSystemS: number(usage['stime'], 'cpu_time'),
     memoryMaxBytes: kib === undefined ? undefined : kib * 1024,
+    writes: writesOf(fieldsOf(pool['writes'])['raw'], findings),
   };
 };
 
@@ -159,6 +164,13 @@ export const readStats: Read<WorkerStats> = (value, findings) => {
 function processesOf(pool: RawFields, kind: PoolKind | undefined): number | undefined {
   const processes = pool['processes'];
   return kind === 'prefork' && Array.isArray(processes) ? processes.length : undefined;
+}
+
+/** Celery writes the numbers as a text, `2, 1, 1`. */
+function writesOf(raw: unknown, findings: Findings): readonly number[] {
+  if (typeof raw !== 'string') return [];
+  const counts = raw.split(',', PROCESSES_MAX).map(Number);
+  return counts.flatMap((count) => numeric(count, NUMERIC_FIELDS.processed, findings) ?? []);
 }
 
 const IMPLEMENTATION = /^celery\.concurrency\.(\w+):/u;

@@ -10,6 +10,7 @@ import type { LifeContext } from './task-life.ts';
 import { ToldFacts } from './told-facts.ts';
 import { runs } from './told-tasks.ts';
 import { processOf } from './worker.ts';
+import type { WorkerInstance } from './worker-instance.ts';
 
 /** A worker that is expected to reply. */
 export interface WorkerUp {
@@ -29,8 +30,12 @@ export interface Answers {
   readonly toldAgeMs: (() => number) | undefined;
   /** All workers were asked; undefined: what they told is not known any more. @param ageMs how long ago, whenever it is called */
   workersAsked(ageMs: (() => number) | undefined): void;
-  /** What the broker knows; undefined: that is not known any more. @param ageMs how old the reading is, whenever it is called */
-  brokerKnows(reading: BrokerReading | undefined, ageMs: () => number): void;
+  /**
+   * What the broker knows; undefined: that is not known any more.
+   * @param ageMs how old the reading is, whenever it is called
+   * @param listenedMs now
+   */
+  brokerKnows(reading: BrokerReading | undefined, ageMs: () => number, listenedMs: number): void;
   /** The number of the current connection: events may have been missed before each new one. */
   readonly session: number;
   /** The nodenames of the workers that are up: they are expected to reply. */
@@ -56,7 +61,10 @@ export class AnswersAbout implements Answers {
   }
 
   workerTold(nodename: string, stats: WorkerStats, { wallMs, listenedMs }: Moment): void {
-    if (stats.pid !== 0) this.#context.workers.answered(nodename, stats.pid, wallMs, listenedMs);
+    if (stats.pid !== 0) {
+      const instance = this.#context.workers.answered(nodename, stats.pid, wallMs, listenedMs);
+      if (instance !== undefined) instance.beatsWhileRunning ||= sendsHeartbeats(instance, stats);
+    }
     this.told.stats(nodename, stats);
   }
 
@@ -75,8 +83,11 @@ export class AnswersAbout implements Answers {
     this.told.forgetGone();
   }
 
-  brokerKnows(reading: BrokerReading | undefined, ageMs: () => number): void {
+  brokerKnows(reading: BrokerReading | undefined, ageMs: () => number, listenedMs: number): void {
     this.#broker = reading && { reading, ageMs };
+    const empty = (reading?.queues ?? []).filter(({ length }) => length === 0);
+    const names = empty.map(({ queue }) => queue);
+    this.#context.queues.foundEmpty(names, listenedMs - ageMs());
   }
 
   get session(): number {
@@ -96,4 +107,9 @@ export class AnswersAbout implements Answers {
   knownQueues(listenedMs: number): readonly string[] {
     return this.#context.queues.known(listenedMs).filter((queue) => queue !== UNKNOWN);
   }
+}
+
+/** Whether it will go on with its heartbeats while it runs a task: its main process does nothing else. */
+function sendsHeartbeats({ active }: WorkerInstance, { pool }: WorkerStats): boolean {
+  return active !== undefined && (pool === 'prefork' || pool === 'threads');
 }

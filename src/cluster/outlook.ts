@@ -2,7 +2,9 @@
  * What to expect of a run or a sending at a moment: whether it runs, waits, or is no longer expected. Settling acts on it,
  * and a view shows it. Pure: it changes nothing.
  */
+
 import { EXPECTED_MS, hasPassed, SCHEDULED_MS_MAX } from './lateness.ts';
+import type { QueueTable } from './queue-table.ts';
 import type { Run, Sending } from './run.ts';
 import type { Task } from './task.ts';
 
@@ -11,6 +13,9 @@ export interface OutlookMoment {
   readonly wallMs: number;
   /** The number of the current broker connection. */
   readonly session: number;
+  /** In listened time. */
+  readonly listenedMs: number;
+  readonly queues: Pick<QueueTable, 'wasEmptyAfter'>;
 }
 
 /** `scheduled`: it waits for its ETA. `doubted` and `gone`: the run’s next standing. `none`: it is not expected to end. */
@@ -48,6 +53,8 @@ export function sendingOutlook(
 ): SendingOutlook {
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
+  // It was purged, or its worker sends no events.
+  if (!sending.delayed && at.queues.wasEmptyAfter(sending.queue, at.listenedMs - silentMs)) return 'none';
   const isDelayed = etaMs > sentMs;
   if (isDelayed ? isForgotten(etaMs, silentMs, at.wallMs) : isSilent(silentMs)) return 'none';
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';

@@ -3,6 +3,7 @@
  * which tasks have just run come first, and have room of their own. It knows no tasks.
  */
 import { mapKey } from '../map-key.ts';
+import { LATE_EVENTS_MS } from './lateness.ts';
 
 /** Of each kind. Queues beyond it have no gauges while they are idle. */
 const QUEUES_MAX = 2000;
@@ -22,6 +23,9 @@ export class QueueTable {
   /** Which a worker consumes. */
   readonly consumed = new UsedQueues();
 
+  /** When the broker was asked that found them empty, in listened time, ms. */
+  #empty: ReadonlyMap<string, number> = new Map();
+
   /** @param retentionMs for how long a queue is known after its last event, in listened time */
   constructor(retentionMs: number) {
     this.#retentionMs = retentionMs;
@@ -36,6 +40,16 @@ export class QueueTable {
   known(listenedMs: number): readonly string[] {
     const sinceMs = listenedMs - this.#retentionMs;
     return [...this.worked.since(sinceMs), ...this.named.since(sinceMs), ...this.consumed.since(sinceMs)];
+  }
+
+  /** The broker found these empty. @param listenedMs when it was asked */
+  foundEmpty(queues: readonly string[], listenedMs: number): void {
+    this.#empty = new Map(queues.map((queue) => [mapKey(queue), listenedMs]));
+  }
+
+  /** Whether the queue was found empty so long after that time that a task would have left it. */
+  wasEmptyAfter(queue: string, listenedMs: number): boolean {
+    return (this.#empty.get(mapKey(queue)) ?? Number.NEGATIVE_INFINITY) - listenedMs > LATE_EVENTS_MS;
   }
 
   /** Those that a worker consumes, or did. */

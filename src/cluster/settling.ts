@@ -71,7 +71,8 @@ export class Settling {
   }
 
   #readAt(): OutlookMoment {
-    return { wallMs: this.#now().wallMs, session: this.#settled.workers.session };
+    const { workers, queues } = this.#settled;
+    return { wallMs: this.#now().wallMs, session: workers.session, listenedMs: this.#listenedMs, queues };
   }
 
   #settleTask(task: Task): void {

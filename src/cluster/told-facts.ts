@@ -41,9 +41,9 @@ export class ToldFacts {
   stats(nodename: string, stats: WorkerStats): void {
     const told = this.#toldOf(nodename);
     if (told === undefined) return;
-    const before = told.stats;
+    // The first time it is 0: a counter that starts with the first growth has no rate.
+    const before = told.stats ?? stats;
     told.stats = stats;
-    if (before === undefined) return;
     const [userS, systemS] = [increase(before, stats, 'cpuUserS'), increase(before, stats, 'cpuSystemS')];
     this.#context.observe({ kind: 'worker-cpu-used', worker: nodename, userS, systemS });
   }

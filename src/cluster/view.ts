@@ -73,7 +73,8 @@ class Viewing {
   }
 
   #readAt(): OutlookMoment {
-    return { wallMs: this.#now().wallMs, session: this.#viewed.workers.session };
+    const { workers, queues } = this.#viewed;
+    return { wallMs: this.#now().wallMs, session: workers.session, listenedMs: this.#listenedMs, queues };
   }
 
   #look(task: Task): void {

@@ -75,6 +75,7 @@ export const ATTRIBUTES = {
       other: true,
     }),
   },
+  'celery.worker.process': { description: 'Number of the process in its pool, from 0 on.' },
   'celery.version': { description: 'Version of Celery.' },
   'os.type': {
     description:

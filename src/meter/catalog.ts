@@ -318,6 +318,14 @@ export const METRICS = {
     description:
       'Busy part of a worker’s pool, from 0 to 1: its running tasks by those that it can run at once now.',
   },
+  'celery.worker.pool.writes': {
+    ...TOLD_GAUGE,
+    enabled: false,
+    unit: '{write}',
+    attributes: [...WORKER, 'celery.worker.process'],
+    description:
+      'Tasks that a worker with the pool prefork has handed to each of its processes, which shows how evenly it does.',
+  },
   'celery.worker.autoscaler.min': {
     ...TOLD_GAUGE,
     unit: '{process}',

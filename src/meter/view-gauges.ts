@@ -59,6 +59,8 @@ function observeTold(observe: Observe<typeof METRICS>, { worker, told }: WorkerR
   observe('celery.worker.pool.limit', stats.limit, ofPool, ageMs);
   // Its tasks are those of now.
   observe('celery.worker.pool.utilization', utilization, ofPool);
+  for (const [index, count] of stats.writes.entries())
+    observe('celery.worker.pool.writes', count, [worker, String(index)], ageMs);
   observe('celery.worker.autoscaler.min', stats.autoscaler?.min, of, ageMs);
   observe('celery.worker.autoscaler.max', stats.autoscaler?.max, of, ageMs);
   observe('celery.worker.prefetch.limit', stats.prefetchLimit, of, ageMs);

@@ -25,7 +25,7 @@ test('a prefork pool with an autoscaler: its size is the smallest one, so its li
       implementation: 'celery.concurrency.prefork:TaskPool',
       'max-concurrency': 1,
       processes: [20_628, 20_633, 20_634],
-      writes: { total: 4, strategy: 'fair' },
+      writes: { total: 4, raw: '2, 1, 1', strategy: 'fair' },
     },
     autoscaler: { max: 5, min: 1, current: 3, qty: 3 },
     broker: { hostname: 'h', userid: 'me', alternates: [`amqp://me:${SECRET}@h//`] },
@@ -35,6 +35,7 @@ test('a prefork pool with an autoscaler: its size is the smallest one, so its li
   assert.deepEqual(stats, {
     ...{ pid: 20_619, pool: 'prefork', processes: 3, limit: 5, autoscaler: { min: 1, max: 5 } },
     ...{ prefetchLimit: 14, uptimeS: 8, cpuUserS: 0.54, cpuSystemS: 0.159, memoryMaxBytes: 53_084_160 },
+    writes: [2, 1, 1],
   });
   assert.ok(!JSON.stringify(stats).includes(SECRET));
 });
@@ -60,6 +61,14 @@ for (const [module, pool, block, size] of POOLS) {
     }
   });
 }
+
+test('writes that are no numbers are left out', () => {
+  const writes = (raw: unknown) =>
+    statsOf({ pool: { 'max-concurrency': 2, processes: [1], writes: { raw } } }).writes;
+  assert.deepEqual(writes('2, x, -1, 3'), [2, 3]);
+  assert.deepEqual([writes(''), writes([1]), writes(undefined)], [[0], [], []]);
+  assert.equal(writes('1,'.repeat(5000)).length, 1000);
+});
 
 test('greenlets with an autoscaler: their number is its current size', () => {
   const pool = { implementation: 'celery.concurrency.gevent:TaskPool', 'max-concurrency': 2 };
@@ -145,9 +154,9 @@ test('nothing makes it throw, and all that is kept is bounded', () => {
       const reply = readReply(body, 0, readStats);
       readReply(body, 0, readQueues);
       if (reply.kind !== 'answer') return;
-      const { pool, autoscaler, ...numbers } = reply.content;
+      const { pool, autoscaler, writes, ...numbers } = reply.content;
       assert.ok(pool === undefined || pool.length < 10);
-      for (const each of [...Object.values(numbers), ...Object.values(autoscaler ?? {})])
+      for (const each of [...Object.values(numbers), ...Object.values(autoscaler ?? {}), ...writes])
         assert.ok(each === undefined || (Number.isFinite(each) && each >= 0));
     }),
     { seed: SEED, numRuns: 300 },

@@ -12,7 +12,7 @@ const NOW: Moment = { wallMs: T0_MS, listenedMs: T0_MS };
 function stats(more: Partial<WorkerStats> = {}): WorkerStats {
   return {
     ...{ pid: 17, pool: 'prefork', processes: 4, limit: 4, autoscaler: undefined, prefetchLimit: 16 },
-    ...{ uptimeS: 5, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 3, ...more },
+    ...{ uptimeS: 5, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 3, writes: [], ...more },
   };
 }
 
@@ -116,6 +116,7 @@ test('CPU time is what was used since the worker was asked before; all of a proc
   assert.deepEqual(
     observed.flatMap((it) => (it.kind === 'worker-cpu-used' ? [[it.userS, it.systemS]] : [])),
     [
+      [0, 0],
       [2.5, 0],
       [0, 1],
       [0.5, 0],

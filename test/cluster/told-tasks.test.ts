@@ -23,6 +23,7 @@ import { upAt } from './stories.ts';
 const STATS: WorkerStats = {
   ...{ pid: 17, pool: 'prefork', processes: 4, limit: 4, autoscaler: undefined, prefetchLimit: 16 },
   ...{ uptimeS: 5, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 3 },
+  writes: [],
 };
 const LOST = 'lost shop.pay orders w1@shop';
 const SUCCEEDED = 'succeeded shop.pay orders w1@shop 0.25s';
@@ -202,4 +203,20 @@ test('a worker that replies is up though it sends no events, and is dead when it
   assert.deepEqual(upAt(on, 41), [[WORKER, true]]);
   on.cluster.answers.workerTold('gen12@shop', STATS, at(40));
   assert.deepEqual(upAt(on, 42), [[WORKER, true]]);
+});
+
+test('a killed worker of the pool prefork is known to be dead, though it was never seen to beat while it ran a task', () => {
+  for (const [pool, lost] of [
+    ['prefork', [LOST]],
+    ['solo', []],
+    ['gevent', []],
+  ] as const) {
+    const on = watch();
+    apply(on, 0, signal('worker-heartbeat'));
+    upAt(on, 2);
+    on.cluster.answers.workerTold(WORKER, { ...STATS, pool }, at(2));
+    assert.ok(on.cluster.answers.workerRuns(WORKER, [task('u1', 1)], at(2)));
+    upAt(on, 123);
+    assert.deepEqual(news(on), lost, pool);
+  }
 });

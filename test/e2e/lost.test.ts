@@ -51,6 +51,8 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
       const bridge = startBridge(t, {
         CELERY_BROKER_URL: cluster.broker,
         CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
+        // What workers tell comes soon, too.
+        CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
         CELERY_OTEL_LOST_TIMEOUT: String(LOST_TIMEOUT_S),
         CELERY_OTEL_SERIES_RETENTION: String(SERIES_RETENTION_S),
         CELERY_OTEL_ATTRIBUTES_ENABLED: 'celery.task.prefetch_time/celery.worker.name',

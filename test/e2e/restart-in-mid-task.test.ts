@@ -9,7 +9,8 @@ import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
 const TASKS = 5;
-const TASK_S = 6;
+/** Long enough for the second bridge to see them running, on a busy machine too. */
+const TASK_S = 15;
 const SOON_MS = 30_000;
 const ATTRIBUTES = {
   'celery.task.name': 'shop.write_daily_report',

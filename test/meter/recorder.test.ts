@@ -241,10 +241,12 @@ const UNTOLD: WorkerStats = {
   ...{ pid: 7, pool: undefined, processes: undefined, limit: 3, autoscaler: undefined },
   ...{ prefetchLimit: undefined, uptimeS: undefined, cpuUserS: undefined, cpuSystemS: undefined },
   memoryMaxBytes: undefined,
+  writes: [],
 };
 const STATS: WorkerStats = {
   ...{ pid: 7, pool: 'prefork', processes: 4, limit: 8, autoscaler: { min: 2, max: 8 } },
   ...{ prefetchLimit: 16, uptimeS: 90, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 53_084_160 },
+  writes: [5, 4],
 };
 const TOLD_BY_NOBODY = { consumers: [], ageMs: 0 } as const;
 const TOLD = {
@@ -347,6 +349,8 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
       'celery.worker.pool.limit w1@host prefork 8',
       'celery.worker.pool.processes w1@host prefork 4',
       'celery.worker.pool.utilization w1@host prefork 0.75',
+      'celery.worker.pool.writes w1@host 0 5',
+      'celery.worker.pool.writes w1@host 1 4',
       'celery.worker.prefetch.limit w1@host 16',
       'celery.worker.tasks.prefetched w1@host 4',
       'celery.worker.tasks.scheduled w1@host 5',

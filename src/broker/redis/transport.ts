@@ -81,7 +81,9 @@ class RedisSession implements Session {
         this.#subscription?.end();
         this.#client?.disconnect();
         this.#poll.end();
-        await this.#control.end();
+        // A connection that broke must not wait for a server that may be gone.
+        const cleanedUp = this.#control.end();
+        if (options.signal.aborted) await cleanedUp;
       },
     });
   }
