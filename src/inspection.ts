@@ -64,7 +64,7 @@ export function startInspecting(session: Session, options: InspectionOptions): (
   }
   return () => {
     ending.abort();
-    options.answers.workersAsked(undefined);
+    options.answers.workersAsked(undefined, options.now().listenedMs);
   };
 }
 
@@ -74,8 +74,6 @@ class Inspection {
   readonly #options: InspectionOptions;
   readonly #ending: AbortSignal;
   #rounds = 0;
-  /** Who replied to the last question of each command. */
-  readonly #replied = new Map<AskedCommand, ReadonlySet<string>>();
   /** Of commands that each process is asked once. */
   readonly #once = { active: new OncePerProcess(), enable_events: new OncePerProcess() };
 
@@ -99,34 +97,37 @@ class Inspection {
       if (asked.outcome !== 'failure') isAsked = true;
       onAsked(asked);
     }
-    answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined);
+    answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined, now().listenedMs);
     this.#rounds += 1;
   }
 
   async #askOne(command: AskedCommand, to: Destination | 'everybody'): Promise<Asked> {
     const { namespace, redis, timeoutMs } = this.#options;
     const isToAll = to === 'everybody';
-    const replies = new Replies(this.#options, command, isToAll ? this.#expected(command) : to);
+    const replies = new Replies(this.#options, command, isToAll ? this.#up() : to);
     const isOpen = isToAll && (isOnce(command) || this.#rounds % OPEN_ROUNDS === 0);
-    const giveUp = AbortSignal.timeout(ASKING_MS_MAX + timeoutMs);
-    const signal = AbortSignal.any([this.#ending, giveUp]);
+    const giveUp = new AbortController();
+    const stop = (): void => giveUp.abort();
+    const deadline = setTimeout(stop, ASKING_MS_MAX + timeoutMs);
+    this.#ending.addEventListener('abort', stop);
     const take = (reply: RawMessage): boolean => replies.take(reply) && !isOpen;
     try {
       const named = isToAll ? {} : { destination: to };
-      const answer = await this.#ask({ command, ...named, namespace, redis, timeoutMs, take }, signal);
-      if (!isOnce(command)) this.#replied.set(command, replies.replied);
-      else for (const nodename of replies.used) this.#once[command].replied(nodename);
+      const answer = await this.#ask({ command, ...named, namespace, redis, timeoutMs, take }, giveUp.signal);
+      if (isOnce(command)) for (const nodename of replies.used) this.#once[command].replied(nodename);
       return replies.asked(answer);
     } catch (error) {
-      const reason = giveUp.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
+      const reason = giveUp.signal.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
       return { command, outcome: 'failure', reason, replies: {} };
+    } finally {
+      clearTimeout(deadline);
+      this.#ending.removeEventListener('abort', stop);
     }
   }
 
-  #expected(command: AskedCommand): readonly string[] {
+  #up(): readonly string[] {
     const { answers, now } = this.#options;
-    const up = answers.workersUp(now().listenedMs).map(({ nodename }) => nodename);
-    return [...up, ...(this.#replied.get(command) ?? [])];
+    return answers.workersUp(now().listenedMs).map(({ nodename }) => nodename);
   }
 }
 
@@ -160,7 +161,7 @@ class Replies {
         break;
       case 'active_queues':
         this.#use(readReply(message, nowMs, readQueues), (nodename, queues) =>
-          answers.consumes(nodename, queues, nowMs),
+          answers.consumes(nodename, queues),
         );
         break;
       case 'active':

@@ -72,7 +72,7 @@ export type ControlReply<Content> =
 type Read<Content> = (value: unknown, findings: Findings) => Content | undefined;
 
 /** Queues of one worker that are kept. */
-const QUEUES_MAX = 100;
+const QUEUES_MAX = 10_000;
 /** Processes of one pool of which writes are kept. */
 const PROCESSES_MAX = 1000;
 /** Tasks of one worker that are kept; the largest pools of greenlets have some thousands. */

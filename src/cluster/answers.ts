@@ -9,7 +9,6 @@ import { type BrokerView, UNKNOWN } from './observation.ts';
 import type { LifeContext } from './task-life.ts';
 import { ToldFacts } from './told-facts.ts';
 import { runs } from './told-tasks.ts';
-import { processOf } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** A worker that is expected to reply. */
@@ -21,15 +20,19 @@ export interface WorkerUp {
 
 export interface Answers {
   /** A worker consumes exactly these queues; if there is one, its tasks whose `task-sent` is unknown came from that queue. */
-  consumes(nodename: string, queues: readonly string[], listenedMs: number): void;
+  consumes(nodename: string, queues: readonly string[]): void;
   /** A worker has told its state, which is a sign of life. @param now when it did */
   workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
   /** A worker has told which tasks it runs. @returns whether the worker is known */
   workerRuns(nodename: string, tasks: readonly RunningTask[], now: Moment): boolean;
   /** How long ago they were asked; undefined if they could not be. */
   readonly toldAgeMs: (() => number) | undefined;
-  /** All workers were asked; undefined: what they told is not known any more. @param ageMs how long ago, whenever it is called */
-  workersAsked(ageMs: (() => number) | undefined): void;
+  /**
+   * All workers were asked; undefined: what they told is not known any more.
+   * @param ageMs how long ago, whenever it is called
+   * @param listenedMs now
+   */
+  workersAsked(ageMs: (() => number) | undefined, listenedMs: number): void;
   /**
    * What the broker knows; undefined: that is not known any more.
    * @param ageMs how old the reading is, whenever it is called
@@ -45,42 +48,48 @@ export interface Answers {
 }
 
 export class AnswersAbout implements Answers {
-  readonly told: ToldFacts;
+  readonly #told: ToldFacts;
   readonly #context: LifeContext;
   #broker: { readonly reading: BrokerReading; readonly ageMs: () => number } | undefined;
   /** How long ago the workers were asked; undefined if they could not be. */
   toldAgeMs: (() => number) | undefined = undefined;
 
   constructor(context: LifeContext) {
-    this.told = new ToldFacts(context);
+    this.#told = new ToldFacts(context);
     this.#context = context;
   }
 
-  consumes(nodename: string, queues: readonly string[], listenedMs: number): void {
-    this.told.consumes(nodename, queues, listenedMs);
+  consumes(nodename: string, queues: readonly string[]): void {
+    const instance = this.#lastTold(nodename);
+    if (instance !== undefined) this.#told.consumes(instance, queues);
   }
 
   workerTold(nodename: string, stats: WorkerStats, { wallMs, listenedMs }: Moment): void {
-    if (stats.pid !== 0) {
-      const instance = this.#context.workers.answered(nodename, stats.pid, wallMs, listenedMs);
-      if (instance !== undefined) instance.beatsWhileRunning ||= sendsHeartbeats(instance, stats);
-    }
-    this.told.stats(nodename, stats);
+    // Without it, it is not known which process that is.
+    if (stats.pid === 0) return;
+    const instance = this.#context.workers.answered(nodename, stats.pid, wallMs, listenedMs);
+    if (instance === undefined) return;
+    instance.beatsWhileRunning ||= sendsHeartbeats(instance, stats);
+    this.#told.stats(instance, stats, listenedMs);
   }
 
   workerRuns(nodename: string, tasks: readonly RunningTask[], { wallMs, listenedMs }: Moment): boolean {
-    // The process that told its state just before.
-    const pid = this.told.of(nodename)?.stats?.pid;
-    const worker = this.#context.workers.peek(nodename);
-    const instance = pid === undefined ? worker?.instances.at(-1) : worker && processOf(worker, pid);
+    const instance = this.#lastTold(nodename);
     if (instance === undefined) return false;
     runs(this.#context, instance, tasks, wallMs, listenedMs);
     return true;
   }
 
-  workersAsked(ageMs: (() => number) | undefined): void {
+  workersAsked(ageMs: (() => number) | undefined, listenedMs: number): void {
     this.toldAgeMs = ageMs;
-    this.told.forgetGone();
+    if (ageMs !== undefined) this.#told.keepQueues(listenedMs);
+  }
+
+  /** The process that told its state last: its other replies follow, and do not say which it is. */
+  #lastTold(nodename: string): WorkerInstance | undefined {
+    const instances = this.#context.workers.peek(nodename)?.instances ?? [];
+    const last = Math.max(...instances.map(({ told }) => told?.atMs ?? 0));
+    return instances.findLast(({ told }) => (told?.atMs ?? 0) === last);
   }
 
   brokerKnows(reading: BrokerReading | undefined, ageMs: () => number, listenedMs: number): void {

@@ -4,6 +4,7 @@ import type { QueueConsumers } from './observation.ts';
 
 interface Sums {
   workers: number;
+  /** NaN if the number of one of them is not known. */
   processes: number;
   busy: number;
 }
@@ -18,14 +19,14 @@ export class Consumption {
 
   /**
    * A worker that is up consumes these queues.
-   * @param processes its tasks at once, as far as that is known
+   * @param processes its tasks at once; undefined if that is not known
    */
-  add(queues: readonly string[], processes: number, busy: number): void {
+  add(queues: readonly string[], processes: number | undefined, busy: number): void {
     for (const queue of queues) {
       const sums = this.#byKey.get(mapKey(queue));
       if (sums === undefined) continue;
       sums.workers += 1;
-      sums.processes += processes;
+      sums.processes += processes ?? Number.NaN;
       sums.busy += busy;
     }
   }
@@ -34,8 +35,8 @@ export class Consumption {
     return Array.from(this.#byKey, ([key, { workers, processes, busy }]) => ({
       queue: textOf(key),
       workers,
-      processes,
-      utilization: processes === 0 ? undefined : busy / processes,
+      processes: Number.isNaN(processes) ? undefined : processes,
+      utilization: processes > 0 ? busy / processes : undefined,
     }));
   }
 }

@@ -74,8 +74,8 @@ export type Observation =
   | {
       readonly kind: 'worker-cpu-used';
       readonly worker: string;
-      readonly userS: number;
-      readonly systemS: number;
+      readonly userS: number | undefined;
+      readonly systemS: number | undefined;
     }
   /** A wait was clearly negative and was taken as 0: the clocks of two hosts differ. */
   | { readonly kind: 'clock-skewed'; readonly senderHost: string; readonly workerHost: string };
@@ -116,12 +116,16 @@ export interface WorkerReading {
   readonly load: readonly [number, number, number] | undefined;
   /** As it reported them, first the current one, then former ones. */
   readonly versions: readonly WorkerVersion[];
+  /** As it told by remote control; undefined before. */
+  readonly pool?: PoolKind;
   /** What it told by remote control; undefined if it did not, and while it is not up. */
   readonly told?: ToldReading;
 }
 
 export interface ToldReading {
   readonly stats: WorkerStats;
+  /** How long ago it told them. */
+  readonly ageMs: number;
   /** Busy part of the pool, from 0 to 1; undefined if its size is not known, or 0. */
   readonly utilization: number | undefined;
 }
@@ -144,9 +148,9 @@ export interface QueueReading {
 export interface QueueConsumers {
   readonly queue: string;
   readonly workers: number;
-  /** Tasks that they can run at once, of all their queues. */
-  readonly processes: number;
-  /** Busy part of these; undefined if there are none. */
+  /** Tasks that they can run at once, of all their queues; undefined if that is not known of all of them. */
+  readonly processes: number | undefined;
+  /** Busy part of these; undefined if there are none, or if their number is not known. */
   readonly utilization: number | undefined;
 }
 

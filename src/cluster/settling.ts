@@ -123,8 +123,8 @@ export class Settling {
   #hasMissedEnd(task: Task, run: Run): boolean {
     const { session } = this.#at;
     if (!(run.hasStarted && run.isExpected && run.session < session)) return false;
-    const { told } = run.instance;
-    return told?.session === session && !told.uuids.has(this.#settled.tasks.idOf(task));
+    const running = run.instance.told?.running;
+    return running?.session === session && !running.uuids.has(this.#settled.tasks.idOf(task));
   }
 
   /** A restart with the same pid may have become known since the event: then the run is the new process’s. */

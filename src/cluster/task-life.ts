@@ -126,12 +126,12 @@ function sendingOf(task: Task, name: string, retries: number): Sending | undefin
 /** Begins a run of the task by the process that sent the event, with what is known from its sending and from before. */
 function beginRun(context: LifeContext, event: HeldEvent, name: string, sending: Sending | undefined): Run {
   const { task, instance } = event;
-  const { tasks, workers, names } = context;
+  const { tasks, names } = context;
   markEarlier(context, event, name);
   const taskName = name || sending?.name || task.name;
   // A task that is redelivered, or retried without an event, stays in its queue.
   const before = taskName === task.name ? task.queue : '';
-  const queue = sending?.queue || before || (workers.peek(instance.nodename)?.onlyQueue ?? '');
+  const queue = sending?.queue || before || (instance.told?.onlyQueue ?? '');
   const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
   context.finished?.began(run, event, sending);
   if (sending !== undefined) {

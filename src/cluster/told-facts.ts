@@ -1,86 +1,87 @@
 /**
- * What workers told of themselves by remote control. Bounded. Facts of unknown workers are dropped, and those of a process that
- * has ended are not used.
+ * Takes what workers told of themselves by remote control. Bounded: the facts of a process go with it. Those of unknown workers
+ * are dropped.
  */
 import type { WorkerStats } from '../celery/control-reply.ts';
-import { mapKey, textOf } from '../map-key.ts';
-import type { Names } from './names.ts';
-import type { Observe } from './observation.ts';
-import type { QueueTable } from './queue-table.ts';
-import type { WorkerTable } from './worker-table.ts';
+import type { LifeContext } from './task-life.ts';
+import { nothingTold, type Told } from './told.ts';
+import type { WorkerInstance } from './worker-instance.ts';
 
-/** Queues of all workers together. */
+/** Queues of one worker, and of all together. */
+const QUEUES_PER_WORKER_MAX = 1000;
 const QUEUES_MAX = 100_000;
 
-/** What is known of one worker. */
-export interface Told {
-  stats: WorkerStats | undefined;
-  queues: readonly string[];
-}
-
-interface ToldContext {
-  readonly workers: Pick<WorkerTable, 'peek'>;
-  readonly queues: Pick<QueueTable, 'consumed'>;
-  readonly names: Pick<Names, 'intern'>;
-  readonly observe: Observe;
-}
+type Context = Pick<LifeContext, 'workers' | 'queues' | 'names' | 'observe'>;
 
 export class ToldFacts {
-  readonly #context: ToldContext;
-  readonly #byKey = new Map<string, Told>();
+  readonly #context: Context;
+  /** Of all processes; counted again in each round. */
   #queues = 0;
 
-  constructor(context: ToldContext) {
+  constructor(context: Context) {
     this.#context = context;
   }
 
-  of(nodename: string): Told | undefined {
-    return this.#byKey.get(mapKey(nodename));
-  }
-
-  stats(nodename: string, stats: WorkerStats): void {
-    const told = this.#toldOf(nodename);
-    if (told === undefined) return;
-    // The first time it is 0: a counter that starts with the first growth has no rate.
-    const before = told.stats ?? stats;
+  stats(instance: WorkerInstance, stats: WorkerStats, listenedMs: number): void {
+    const told = toldBy(instance);
+    const before = told.stats ?? this.#predecessor(instance, stats);
     told.stats = stats;
-    const [userS, systemS] = [increase(before, stats, 'cpuUserS'), increase(before, stats, 'cpuSystemS')];
-    this.#context.observe({ kind: 'worker-cpu-used', worker: nodename, userS, systemS });
+    told.atMs = listenedMs;
+    const worker = this.#context.workers.peek(instance.nodename);
+    if (worker !== undefined) worker.pool = stats.pool ?? worker.pool;
+    const userS = increase(before, stats, 'cpuUserS');
+    const systemS = increase(before, stats, 'cpuSystemS');
+    if (userS === undefined && systemS === undefined) return;
+    this.#context.observe({ kind: 'worker-cpu-used', worker: instance.nodename, userS, systemS });
   }
 
   /** @param queues that it consumes, all of them */
-  consumes(nodename: string, queues: readonly string[], listenedMs: number): void {
-    const told = this.#toldOf(nodename);
-    if (told === undefined) return;
-    const admitted = queues.length - told.queues.length + this.#queues <= QUEUES_MAX ? queues : [];
-    if (admitted.length < queues.length) this.#context.queues.consumed.notAdmitted += 1;
-    const worker = this.#context.workers.peek(nodename);
-    if (worker !== undefined) worker.onlyQueue = queues.length === 1 ? (queues[0] ?? '') : '';
-    this.#queues += admitted.length - told.queues.length;
+  consumes(instance: WorkerInstance, queues: readonly string[]): void {
+    const told = toldBy(instance);
+    const room = QUEUES_MAX - this.#queues + (told.queues?.length ?? 0);
+    const admitted = queues.slice(0, Math.min(QUEUES_PER_WORKER_MAX, room));
+    this.#context.queues.consumed.notAdmitted += queues.length - admitted.length;
+    this.#queues += admitted.length - (told.queues?.length ?? 0);
     told.queues = admitted.map((queue) => this.#context.names.intern(queue));
-    for (const queue of told.queues) this.#context.queues.consumed.use(queue, listenedMs);
+    told.onlyQueue = queues.length === 1 ? (told.queues[0] ?? '') : '';
   }
 
-  /** Drops the facts of workers that have been forgotten. */
-  forgetGone(): void {
-    for (const [key, { queues }] of this.#byKey) {
-      if (this.#context.workers.peek(textOf(key)) !== undefined) continue;
-      this.#queues -= queues.length;
-      this.#byKey.delete(key);
-    }
+  /** The queues of workers that are up are known. */
+  keepQueues(listenedMs: number): void {
+    const { workers, queues } = this.#context;
+    const consumed = workers.up(listenedMs).map(({ told }) => told?.queues ?? []);
+    this.#queues = consumed.reduce((sum, { length }) => sum + length, 0);
+    for (const queue of new Set(consumed.flat())) queues.consumed.use(queue, listenedMs);
   }
 
-  #toldOf(nodename: string): Told | undefined {
-    if (this.#context.workers.peek(nodename) === undefined) return undefined;
-    const key = mapKey(nodename);
-    const told = this.#byKey.get(key) ?? { stats: undefined, queues: [] };
-    this.#byKey.set(key, told);
-    return told;
+  /** What a process told in whose place this one has started since. */
+  #predecessor({ nodename }: WorkerInstance, { uptimeS }: WorkerStats): WorkerStats | undefined {
+    const others = this.#context.workers.peek(nodename)?.instances ?? [];
+    const last = others.findLast(({ told }) => told?.stats !== undefined)?.told?.stats;
+    return isYounger(uptimeS, last?.uptimeS) ? last : undefined;
   }
 }
 
-/** A process that took its place has used all of it since. */
-function increase(before: WorkerStats, now: WorkerStats, key: 'cpuUserS' | 'cpuSystemS'): number {
-  const base = before.pid === now.pid ? (before[key] ?? now[key] ?? 0) : 0;
-  return Math.max(0, (now[key] ?? base) - base);
+function toldBy(instance: WorkerInstance): Told {
+  instance.told ??= nothingTold();
+  return instance.told;
+}
+
+function isYounger(uptimeS: number | undefined, otherS: number | undefined): boolean {
+  return uptimeS !== undefined && otherS !== undefined && uptimeS < otherS;
+}
+
+/**
+ * CPU time used since; undefined if not told. A process that has started since has used all of it. The first time it is 0: a
+ * counter that starts with the first growth has no rate.
+ */
+function increase(
+  before: WorkerStats | undefined,
+  now: WorkerStats,
+  key: 'cpuUserS' | 'cpuSystemS',
+): number | undefined {
+  const used = now[key];
+  if (used === undefined) return undefined;
+  const base = isYounger(now.uptimeS, before?.uptimeS) ? 0 : (before?.[key] ?? used);
+  return Math.max(0, used - base);
 }

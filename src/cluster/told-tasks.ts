@@ -7,6 +7,7 @@ import { find } from './chain.ts';
 import type { Run } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { LifeContext } from './task-life.ts';
+import { nothingTold } from './told.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** Of a longer list, the rest may be missing. */
@@ -31,7 +32,8 @@ export function runs(
     else if (!task.over) begin(context, task, instance, each, wallMs, listenedMs);
   }
   const { session } = context.workers;
-  instance.told =
+  instance.told ??= nothingTold();
+  instance.told.running =
     told.length < RUNNING_MAX ? { session, uuids: new Set(told.map(({ uuid }) => uuid)) } : undefined;
 }
 
@@ -70,7 +72,7 @@ function begin(
   listenedMs: number,
 ): void {
   task.name = names.intern(name || task.name);
-  task.queue = names.intern(toldQueue || task.queue || (workers.peek(instance.nodename)?.onlyQueue ?? ''));
+  task.queue = names.intern(toldQueue || task.queue || (instance.told?.onlyQueue ?? ''));
   // The events of its beginning are in the reordering window, and will begin it.
   if (isBeginning(task)) return;
   const run = tasks.openRun(task, instance, names.identity(task.name, task.queue, instance.nodename));

@@ -123,7 +123,7 @@ class Viewing {
       scheduled += received?.scheduled ?? 0;
       running += received?.running ?? 0;
     }
-    const told = up && this.#toldReading(worker.nodename, up.pid, Math.max(running, active ?? 0));
+    const told = up && this.#toldReading(up, Math.max(running, active ?? 0));
     return {
       worker: worker.nodename,
       up: up !== undefined,
@@ -133,22 +133,19 @@ class Viewing {
       heartbeatAgeS: secondsBetween(lastSeenMs, this.#listenedMs) ?? 0,
       load: up === undefined && hasReported ? [0, 0, 0] : up?.load,
       versions: worker.versions,
+      ...(worker.pool && { pool: worker.pool }),
       ...(told && { told }),
     };
   }
 
-  /**
-   * @param pid of the process that is up
-   * @param active a solo pool sends no heartbeats while it runs a task, and without task events there are only these
-   */
-  #toldReading(nodename: string, pid: number, active: number): ToldReading | undefined {
-    const { told, toldAgeMs } = this.#viewed.answers;
-    const { stats, queues } = told.of(nodename) ?? {};
-    if (toldAgeMs === undefined || queues === undefined) return undefined;
-    const ofProcess = stats?.pid === pid ? stats : undefined;
-    const processes = ofProcess?.processes ?? 0;
-    const busy = Math.min(processes, active);
-    this.#consumption.add(queues, processes, busy);
-    return ofProcess && { stats: ofProcess, utilization: processes === 0 ? undefined : busy / processes };
+  /** @param active a solo pool sends no heartbeats while it runs a task, and without task events there are only these */
+  #toldReading({ told }: WorkerInstance, active: number): ToldReading | undefined {
+    if (this.#viewed.answers.toldAgeMs === undefined || told === undefined) return undefined;
+    const { stats, atMs, queues = [] } = told;
+    const busy = Math.min(stats?.processes ?? 0, active);
+    this.#consumption.add(queues, stats?.processes, busy);
+    if (stats === undefined) return undefined;
+    const utilization = (stats.processes ?? 0) === 0 ? undefined : busy / (stats.processes ?? 1);
+    return { stats, ageMs: Math.max(0, this.#listenedMs - atMs), utilization };
   }
 }

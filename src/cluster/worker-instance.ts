@@ -11,6 +11,7 @@ import type { Observe } from './observation.ts';
 import { StartTally } from './start-tally.ts';
 import { belongsToOlder, isLongAfterGoodbye, type Restart, StrayEvents } from './stray-events.ts';
 import { hashOf } from './task-key.ts';
+import type { Told } from './told.ts';
 
 /** What all instances share. */
 export interface InstanceContext {
@@ -60,8 +61,7 @@ export class WorkerInstance {
   dropped: 'retired' | 'evicted' | undefined = undefined;
   /** By how much timestamps of its starts may be too late: its times are implausible, or once were. */
   #uncertaintyMs = 0;
-  /** The tasks that it told to be running, and on which connection of ours. */
-  told: { readonly session: number; readonly uuids: ReadonlySet<string> } | undefined = undefined;
+  told: Told | undefined = undefined;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
   active: number | undefined = undefined;

@@ -1,5 +1,5 @@
 /** One worker with its processes, and which of them sent an event. It decides nothing else. */
-import type { WorkerVersion } from './observation.ts';
+import type { PoolKind, WorkerVersion } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 export class Worker {
@@ -8,8 +8,8 @@ export class Worker {
   instances: readonly WorkerInstance[] = [];
   /** The pid of the process that was dropped last. */
   droppedPid: number | undefined = undefined;
-  /** The queue it consumes if there is only one, known by remote control; '' otherwise. */
-  onlyQueue = '';
+  /** The kind of its pool, as it told by remote control; undefined before. */
+  pool: PoolKind | undefined = undefined;
   /** `worker-appeared` was observed. */
   hasAppeared = false;
   /** As it reported them, first the current one, then former ones. */

@@ -108,8 +108,8 @@ class ObservationRecorder {
         add('celery.worker.exits', [it.worker, it.reason]);
         break;
       case 'worker-cpu-used':
-        add('celery.worker.cpu.time', [it.worker, 'user'], it.userS);
-        add('celery.worker.cpu.time', [it.worker, 'system'], it.systemS);
+        if (it.userS !== undefined) add('celery.worker.cpu.time', [it.worker, 'user'], it.userS);
+        if (it.systemS !== undefined) add('celery.worker.cpu.time', [it.worker, 'system'], it.systemS);
         break;
       case 'clock-skewed':
       case 'loss-refuted':

@@ -13,7 +13,7 @@ export async function observeView(
 ): Promise<void> {
   for (const reading of workers) {
     observeWorker(observe, reading);
-    if (told !== undefined) observeTold(observe, reading, told.ageMs);
+    observeTold(observe, reading);
     await pace();
   }
   for (const reading of queues) {
@@ -45,14 +45,13 @@ function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): voi
   for (const [index, { version, system }] of it.versions.entries()) {
     const isPresent = it.up && index === 0;
     const os = system.toLowerCase() || 'unknown';
-    observe('celery.worker.info', isPresent ? 1 : 0, [it.worker, version, os, it.told?.stats.pool]);
+    observe('celery.worker.info', isPresent ? 1 : 0, [it.worker, version, os, it.pool]);
   }
 }
 
-/** @param ageMs how old what was told is */
-function observeTold(observe: Observe<typeof METRICS>, { worker, told }: WorkerReading, ageMs: number): void {
+function observeTold(observe: Observe<typeof METRICS>, { worker, told }: WorkerReading): void {
   if (told === undefined) return;
-  const { stats, utilization } = told;
+  const { stats, ageMs, utilization } = told;
   const of = [worker] as const;
   const ofPool = [worker, stats.pool ?? 'other'] as const;
   observe('celery.worker.pool.processes', stats.processes, ofPool, ageMs);

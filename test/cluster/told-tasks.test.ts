@@ -87,7 +87,7 @@ test('a task that was told is running until it ends, and is lost with its worker
 test('without a queue in its routing, the only queue of its worker is its queue; a name that is missing is unknown', () => {
   const on = watch();
   on.cluster.answers.workerTold(WORKER, STATS, at(0));
-  on.cluster.answers.consumes(WORKER, ['mails'], T0_MS);
+  on.cluster.answers.consumes(WORKER, ['mails']);
   tell(on, 0, { ...task('u1'), queue: '' }, { ...task('u2'), name: '', queue: '', startedMs: undefined });
   apply(on, 1, succeeded({ uuid: 'u1' }));
   apply(on, 1, failed('KeyError', { uuid: 'u2' }));

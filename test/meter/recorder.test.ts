@@ -258,7 +258,10 @@ const TOLD = {
 } as const;
 
 const EVERYTHING = {
-  ...viewOf([{ ...TALKATIVE, told: { stats: STATS, utilization: 0.5 } }], [ORDERS]),
+  ...viewOf(
+    [{ ...TALKATIVE, pool: 'prefork', told: { stats: STATS, ageMs: 0, utilization: 0.5 } }],
+    [ORDERS],
+  ),
   told: TOLD,
   broker: BROKER,
 };
@@ -335,7 +338,7 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
   },
   {
     title: 'a worker that has told everything',
-    view: { ...viewOf([{ ...SILENT, told: { stats: STATS, utilization: 0.75 } }]), told: TOLD },
+    view: { ...viewOf([{ ...SILENT, told: { stats: STATS, ageMs: 0, utilization: 0.75 } }]), told: TOLD },
     points: [
       'celery.queue.processes mails 0',
       'celery.queue.processes orders 4',
@@ -361,7 +364,7 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
   {
     title: 'a worker of an unknown pool that has told hardly anything',
     view: {
-      ...viewOf([{ ...SILENT, told: { stats: UNTOLD, utilization: undefined } }]),
+      ...viewOf([{ ...SILENT, told: { stats: UNTOLD, ageMs: 0, utilization: undefined } }]),
       told: TOLD_BY_NOBODY,
     },
     points: [
@@ -373,11 +376,14 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
     ],
   },
   {
-    title: 'the pool of a worker is in its information',
-    view: { ...viewOf([{ ...GONE, told: { stats: UNTOLD, utilization: 0 } }]), told: TOLD_BY_NOBODY },
+    title: 'a worker that is not up, with the pool that it had',
+    view: {
+      ...viewOf([{ ...GONE, pool: 'solo', told: { stats: UNTOLD, ageMs: 0, utilization: 0 } }]),
+      told: TOLD_BY_NOBODY,
+    },
     points: [
       'celery.worker.heartbeat.age w1@host 31',
-      'celery.worker.info w1@host 5.7.0 linux 0',
+      'celery.worker.info w1@host 5.7.0 linux solo 0',
       'celery.worker.pool.limit w1@host other 3',
       'celery.worker.pool.utilization w1@host other 0',
       'celery.worker.tasks.active w1@host 0',

@@ -3,36 +3,24 @@
  * must not end the events. The replies come to an exclusive queue, which the broker deletes with the connection.
  */
 import { randomUUID } from 'node:crypto';
-import type { Channel, ChannelModel } from 'amqplib';
-import { reasonOf } from '../../errors.ts';
+import type { ChannelModel } from 'amqplib';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Gathering } from '../control/gathering.ts';
-import { type ControlNames, controlNames, controlRequest } from '../control/request.ts';
+import { controlRequest } from '../control/request.ts';
 import { pause } from '../pause.ts';
-import { Refusal } from '../server/refusal.ts';
-import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
-import { REPLY, replyCode } from './failure.ts';
+import { type Desk, exists, openDesk } from './control-desk.ts';
+import type { DeliveryOptions } from './deliveries.ts';
 import { KeptConnection } from './kept-connection.ts';
-import { onOwnChannel } from './topology.ts';
 
-/** Replies that nobody fetches do not stay. */
-const REPLY_TTL_MS = 60_000;
-const REPLY_QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+/** RabbitMQ logs an error each time that it is asked for a missing exchange. */
+const MISSING_FOR_MS_MIN = 5000;
+const MISSING_FOR_MS_MAX = 300_000;
 
 /** Connects; what is delivered to our consumer goes to `onDelivery`. */
 export type ConnectControl = (
   onDelivery: DeliveryOptions['onDelivery'],
   signal: AbortSignal,
 ) => Promise<ChannelModel>;
-
-/** What one connection has. */
-interface Desk {
-  readonly model: ChannelModel;
-  readonly channel: Channel;
-  readonly names: ControlNames;
-  /** Why the broker takes no messages; undefined if it does. */
-  blocked: string | undefined;
-}
 
 /** A question that waits for replies. */
 interface Pending {
@@ -45,26 +33,30 @@ interface Pending {
 /** The remote control of one session. */
 export class AmqpControl {
   readonly #connection: KeptConnection;
-  #desk: Desk | undefined;
+  /** Of the connection in use, by namespace. */
+  readonly #desks = new Map<string, Desk>();
+  #model: ChannelModel | undefined;
+  /** Why the broker takes no messages on it; undefined if it does. */
+  #blocked: string | undefined;
   #pending: Pending | undefined;
   /** Replies since the last question ended. */
   #late = 0;
+  /** There was nobody to ask: until then, nobody is asked. */
+  #missing = { untilMs: 0, forMs: MISSING_FOR_MS_MIN };
 
   constructor(connect: ConnectControl) {
     this.#connection = new KeptConnection((signal) => connect(this.#receive, signal));
   }
 
   /** One question at a time. @throws if it cannot be asked, or the signal aborts */
-  ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
+  async ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
+    if (performance.now() < this.#missing.untilMs) return NOBODY;
     // The connection stays: the broker would keep it until the alarm is over, even if we closed it.
-    const blocked = this.#connection.isOpen(this.#desk?.model) ? this.#desk?.blocked : undefined;
-    if (blocked !== undefined) return Promise.reject(new Error(`the broker takes no messages: ${blocked}`));
-    return this.#connection.use(async (model) => {
-      const desk = await this.#deskOf(model, question.namespace);
-      const hasWorkers = await exists(model, desk.names.requests);
-      if (!hasWorkers) return { ...new Gathering('', () => false).answer(), receivers: 0 };
-      return await this.#gather(desk, question, signal);
-    }, signal);
+    const answer = this.#isBlocked()
+      ? 'blocked'
+      : await this.#connection.use((model) => this.#askOn(model, question, signal), signal);
+    if (answer === 'blocked') throw new Error(`the broker takes no messages: ${this.#blocked}`);
+    return answer;
   }
 
   /** Closes the connection; the next question opens another one. Never rejects. */
@@ -72,50 +64,90 @@ export class AmqpControl {
     return this.#connection.end();
   }
 
+  #isBlocked(): boolean {
+    return this.#blocked !== undefined && this.#connection.isOpen(this.#model);
+  }
+
+  async #askOn(
+    model: ChannelModel,
+    question: ControlQuestion,
+    signal: AbortSignal,
+  ): Promise<ControlAnswer | 'blocked'> {
+    const desk = await this.#deskOf(model, question.namespace);
+    if (!(await exists(model, desk.names.requests))) {
+      const { forMs } = this.#missing;
+      this.#missing = { untilMs: performance.now() + forMs, forMs: Math.min(2 * forMs, MISSING_FOR_MS_MAX) };
+      return NOBODY;
+    }
+    this.#missing = { untilMs: 0, forMs: MISSING_FOR_MS_MIN };
+    const answer = await this.#gather(desk, question, signal);
+    if (this.#isBlocked()) return 'blocked';
+    // Its binding may be gone, with an exchange that somebody has deleted: the next question makes a new one.
+    if (answer.taken === 0 && answer.receivers !== 0) await this.#drop(question.namespace, desk);
+    return answer;
+  }
+
   async #gather(desk: Desk, question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
     const { promise: failed, reject: fail } = Promise.withResolvers<never>();
     const finished = new AbortController();
+    const finish = (): void => finished.abort();
     const ticket = randomUUID();
     const gathering = new Gathering(ticket, question.take, this.#late);
     this.#late = 0;
-    this.#pending = { gathering, finish: () => finished.abort(), fail };
+    this.#pending = { gathering, finish, fail };
+    signal.addEventListener('abort', finish);
     try {
       publish(desk, question, ticket);
-      const waited = pause(question.timeoutMs, AbortSignal.any([signal, finished.signal]));
-      await Promise.race([waited, failed]);
+      await Promise.race([pause(question.timeoutMs, finished.signal), failed]);
       signal.throwIfAborted();
       return gathering.answer();
     } finally {
       this.#pending = undefined;
-      finished.abort();
+      signal.removeEventListener('abort', finish);
+      finish();
     }
   }
 
-  /** Those of this connection. */
   async #deskOf(model: ChannelModel, namespace: string): Promise<Desk> {
-    if (this.#desk?.model === model) return this.#desk;
-    const names = controlNames(namespace, randomUUID());
-    await ensureReplyExchange(model, names.replies);
-    const channel = await model.createChannel();
-    const desk: Desk = { model, channel, names, blocked: undefined };
+    if (this.#model !== model) this.#follow(model);
+    const known = this.#desks.get(namespace);
+    if (known !== undefined) return known;
+    const isCurrent = (): boolean => this.#model === model;
+    const desk = await openDesk(model, namespace, {
+      onReturn: () => {
+        if (!isCurrent() || this.#pending === undefined) return;
+        this.#pending.gathering.receivers = 0;
+        this.#pending.finish();
+      },
+      onError: (error) => {
+        if (isCurrent()) this.#pending?.fail(error);
+      },
+      onCancel: () => {
+        if (isCurrent()) this.#desks.delete(namespace);
+      },
+    });
+    this.#desks.set(namespace, desk);
+    return desk;
+  }
+
+  /** A new connection. */
+  #follow(model: ChannelModel): void {
+    this.#model = model;
+    this.#desks.clear();
+    this.#blocked = undefined;
     model.on('blocked', (reason: string) => {
-      desk.blocked = reason;
+      if (this.#model !== model) return;
+      this.#blocked = reason;
+      this.#pending?.finish();
     });
     model.on('unblocked', () => {
-      desk.blocked = undefined;
+      if (this.#model === model) this.#blocked = undefined;
     });
-    const fail = (error: Error): void => this.#pending?.fail(error);
-    channel.on('error', fail);
-    model.on('close', (error?: Error) => fail(error ?? new Error('the connection was closed')));
-    // No queue is bound to the exchange: there are no workers.
-    channel.on('return', () => {
-      if (this.#pending === undefined) return;
-      this.#pending.gathering.receivers = 0;
-      this.#pending.finish();
-    });
-    await bindReplyQueue(channel, names);
-    this.#desk = desk;
-    return desk;
+  }
+
+  async #drop(namespace: string, { channel }: Desk): Promise<void> {
+    this.#desks.delete(namespace);
+    await channel.close();
   }
 
   readonly #receive: DeliveryOptions['onDelivery'] = ({ exchange, routingKey }, properties, body) => {
@@ -131,6 +163,8 @@ export class AmqpControl {
   };
 }
 
+const NOBODY: ControlAnswer = { ...new Gathering('', () => false).answer(), receivers: 0 };
+
 function publish({ channel, names }: Desk, question: ControlQuestion, ticket: string): void {
   const { command, destination, timeoutMs } = question;
   const expiresS = (Date.now() + timeoutMs) / 1000;
@@ -143,53 +177,4 @@ function publish({ channel, names }: Desk, question: ControlQuestion, ticket: st
     contentEncoding: 'utf-8',
     headers,
   });
-}
-
-async function exists(model: ChannelModel, exchange: string): Promise<boolean> {
-  try {
-    await onOwnChannel(model, (channel) => channel.checkExchange(exchange));
-    return true;
-  } catch (error) {
-    if (replyCode(error) === REPLY.NOT_FOUND) return false;
-    throw error;
-  }
-}
-
-/** Declared as workers do, unless it exists: it goes with a restart of the broker. */
-async function ensureReplyExchange(model: ChannelModel, exchange: string): Promise<void> {
-  if (await exists(model, exchange)) return;
-  const flags = { durable: false, autoDelete: false, internal: false };
-  try {
-    await onOwnChannel(model, (channel) => channel.assertExchange(exchange, 'direct', flags));
-  } catch (error) {
-    // It has been declared since the check, with other flags.
-    if (replyCode(error) === REPLY.PRECONDITION_FAILED) return;
-    if (replyCode(error) !== REPLY.ACCESS_REFUSED) throw error;
-    const hint =
-      'a Celery worker declares it with its first reply; or grant the user the configure permission';
-    throw new Refusal(`there is no exchange "${exchange}" yet, and we may not declare it; ${hint}`, {
-      cause: error,
-    });
-  }
-}
-
-async function bindReplyQueue(
-  channel: Channel,
-  { replies, replyKey, replyQueue }: ControlNames,
-): Promise<void> {
-  try {
-    await channel.assertQueue(replyQueue, {
-      exclusive: true,
-      autoDelete: true,
-      durable: false,
-      messageTtl: REPLY_TTL_MS,
-      arguments: { 'x-max-length-bytes': REPLY_QUEUE_BYTES_MAX },
-    });
-    await channel.bindQueue(replyQueue, replies, replyKey);
-    await channel.consume(replyQueue, () => undefined, { noAck: true, consumerTag: CONSUMER_TAG });
-  } catch (error) {
-    if (replyCode(error) !== REPLY.ACCESS_REFUSED) throw error;
-    const rights = `configure, write and read on "*.${replies}", read on "${replies}"`;
-    throw new Refusal(`${reasonOf(error)}; the user needs these permissions: ${rights}`, { cause: error });
-  }
 }

@@ -23,17 +23,26 @@ export class KeptConnection {
     return model !== undefined && model === this.#model;
   }
 
-  /** Whatever `act` throws ends the connection. @throws that, or if there is no connection, or if the signal aborts */
+  /**
+   * Whatever `act` throws ends the connection.
+   * @throws that; or at once if there is no connection, if it breaks, or if the signal aborts, whatever `act` waits for
+   */
   async use<Result>(act: (model: ChannelModel) => Promise<Result>, signal: AbortSignal): Promise<Result> {
-    const giveUp = (): void => void this.end();
+    const { promise: over, reject } = Promise.withResolvers<never>();
+    const broken = (error?: Error): void => reject(error ?? new Error('the connection was closed'));
+    const giveUp = (): void => reject(signal.reason);
     signal.addEventListener('abort', giveUp);
+    let model: ChannelModel | undefined;
     try {
       signal.throwIfAborted();
-      return await act(await this.#connected());
+      model = await Promise.race([this.#connected(), over]);
+      model.once('close', broken);
+      return await Promise.race([act(model), over]);
     } catch (error) {
-      giveUp();
+      void this.end();
       throw error;
     } finally {
+      model?.off('close', broken);
       signal.removeEventListener('abort', giveUp);
     }
   }

@@ -43,8 +43,8 @@ export class RedisControl {
   readonly #settings: RedisSettings;
   readonly #bodyBytesMax: number;
   readonly #connection: KeptClient;
-  /** Since the first question. */
-  #place: Place | undefined;
+  /** Those of the questions so far, by namespace. */
+  readonly #places = new Map<string, Place>();
 
   /** @param bodyBytesMax larger replies are dropped */
   constructor(url: RedisUrl, settings: RedisSettings, connectTimeoutMs: number, bodyBytesMax: number) {
@@ -58,7 +58,7 @@ export class RedisControl {
   /** One question at a time. @throws if it cannot be asked; if the signal aborts, what has come by then is the answer */
   ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
     const place = this.#placeOf(question);
-    this.#place = place;
+    this.#places.set(question.namespace, place);
     const gather = async (client: Redis): Promise<ControlAnswer> => {
       const ticket = randomUUID();
       const gathering = new Gathering(ticket, question.take);
@@ -96,9 +96,10 @@ export class RedisControl {
 
   /** The binding first: then no reply creates the list again. */
   async #cleanUp(client: Redis): Promise<void> {
-    if (this.#place === undefined) return;
-    const { bindings, binding, list } = this.#place;
-    await allOf(client.pipeline().srem(bindings, binding).del(list).exec());
+    const pipeline = client.pipeline();
+    for (const { bindings, binding, list } of this.#places.values())
+      pipeline.srem(bindings, binding).del(list);
+    await allOf(pipeline.exec());
   }
 
   /** @throws if a name contains the separator, so that nothing may be written */
