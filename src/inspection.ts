@@ -6,6 +6,7 @@ import type { RawMessage, Session } from './broker/broker.ts';
 import type { AskedCommand } from './broker/control/commands.ts';
 import type { ControlAnswer, ControlSettings, RedisReplies } from './broker/control/control.ts';
 import type { Destination } from './broker/control/request.ts';
+import { pause } from './broker/pause.ts';
 import { type Rhythm, repeat } from './broker/rhythm.ts';
 import {
   type ControlReply,
@@ -43,6 +44,8 @@ type Ask = NonNullable<Session['ask']>;
 const ASKING_MS_MAX = 10_000;
 /** Every so many rounds, nobody in particular is expected: that finds workers that send no heartbeats. */
 const OPEN_ROUNDS = 4;
+/** A session that ends closes its connections within that time. */
+const ENDING_MS = 1200;
 const NAMED_MAX = 5;
 /** The questions of a round, in order. */
 function commandsOf({ commands, enableEvents }: InspectionOptions): readonly AskedCommand[] {
@@ -117,6 +120,8 @@ class Inspection {
       if (isOnce(command)) for (const nodename of replies.used) this.#once[command].replied(nodename);
       return replies.asked(answer);
     } catch (error) {
+      // The session may be ending: then it is no failure.
+      await pause(ENDING_MS, this.#ending);
       const reason = giveUp.signal.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
       return { command, outcome: 'failure', reason, replies: {} };
     } finally {

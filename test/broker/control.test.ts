@@ -17,6 +17,7 @@ import { addressOf } from './observed-session.ts';
 import { redisTransport } from './redis/redis-transport.ts';
 
 const NEVER = new AbortController().signal;
+const SEPARATOR = '\u0006\u0016';
 
 function question(command: ControlCommand, more: Partial<ControlQuestion> = {}) {
   const replies: RawMessage[] = [];
@@ -24,7 +25,7 @@ function question(command: ControlCommand, more: Partial<ControlQuestion> = {}) 
     replies,
     question: {
       ...{ command, namespace: 'celery', timeoutMs: 2000 },
-      redis: { owner: 'test', separator: '\u0006\u0016' },
+      redis: { owner: 'test', separator: SEPARATOR },
       take: (reply: RawMessage) =>
         replies.push({ ...reply, body: reply.body && Buffer.from(reply.body) }) < 0,
       ...more,
@@ -298,6 +299,34 @@ describe('remote control over Redis without workers, or without rights', { timeo
     ending.abort();
     await end();
     assert.equal((await asked)?.receivers, 1);
+    assert.deepEqual((await admin.keys('*')).filter(isReply), []);
+  });
+
+  test('a stop while workers reply leaves nothing behind', async (t) => {
+    const worker = new Client(redis.url, { protocol: 2 });
+    const other = new Client(redis.url, { protocol: 2 });
+    t.after(() => worker.disconnect());
+    t.after(() => other.disconnect());
+    await worker.subscribe('/0.celery.pidbox');
+    worker.on('message', async () => {
+      // A worker looks up the binding first.
+      for (const member of await other.smembers('_kombu.binding.reply.celery.pidbox')) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        await other.lpush(member.split('\u0006\u0016')[2] ?? '', 'late');
+      }
+    });
+    await Promise.all(
+      Array.from({ length: 12 }, async (_, index) => {
+        const { session, end } = await openSession(t, 'Redis', redis.url);
+        const { question: asked } = question('stats', { redis: { owner: `${index}`, separator: SEPARATOR } });
+        const ending = new AbortController();
+        const answer = Promise.resolve(session.ask?.(asked, ending.signal)).catch(() => undefined);
+        await new Promise((resolve) => setTimeout(resolve, 2 * index));
+        ending.abort();
+        await end();
+        await answer;
+      }),
+    );
     assert.deepEqual((await admin.keys('*')).filter(isReply), []);
   });
 

@@ -23,9 +23,13 @@ import { openEnvelope } from './envelope.ts';
 import { KeptClient } from './kept-client.ts';
 
 /** The server may be gone: the end waits no longer than this for it. */
-const CLEAN_UP_MS_MAX = 500;
+const CLEAN_UP_MS_MAX = 800;
 /** Nothing else can be sent meanwhile, and at the end there is something to send. */
 const BLOCKED_S_MAX = 0.2;
+/** Redis 6 takes less than a millisecond for zero, which means for ever. */
+const BLOCKED_S_MIN = 0.005;
+/** A worker that is replying when the binding is removed has done so after that time. */
+const REPLYING_MS = 200;
 const BINDINGS = '_kombu.binding.';
 
 /** Where our replies come in. */
@@ -46,6 +50,9 @@ export class RedisControl {
   /** Those of the questions so far, by namespace. */
   readonly #places = new Map<string, Place>();
 
+  /** Workers may be replying. */
+  #isAwaited = false;
+
   /** @param bodyBytesMax larger replies are dropped */
   constructor(url: RedisUrl, settings: RedisSettings, connectTimeoutMs: number, bodyBytesMax: number) {
     this.#url = url;
@@ -63,16 +70,18 @@ export class RedisControl {
       const ticket = randomUUID();
       const gathering = new Gathering(ticket, question.take);
       const untilMs = performance.now() + question.timeoutMs;
+      signal.throwIfAborted();
+      this.#isAwaited = true;
       const receivers = await this.#publish(client, place, question, ticket);
       // With a destination, all receive it, and only some reply.
       if (question.destination === undefined || receivers === 0) gathering.receivers = receivers;
       while (!(gathering.isDone || signal.aborted)) {
         const leftS = (untilMs - performance.now()) / 1000;
-        // Zero would mean: for ever.
-        if (leftS <= 0) break;
+        if (leftS < BLOCKED_S_MIN) break;
         const item = await client.brpopBuffer(place.list, Math.min(leftS, BLOCKED_S_MAX));
         if (item !== null) gathering.offer(openEnvelope(item[1], Date.now(), this.#bodyBytesMax).message);
       }
+      if (gathering.isDone) this.#isAwaited = false;
       return gathering.answer();
     };
     return this.#connection
@@ -88,7 +97,13 @@ export class RedisControl {
     const { client } = this.#connection;
     if (client !== undefined) {
       const timer = setTimeout(() => this.#connection.end(), CLEAN_UP_MS_MAX);
-      await this.#cleanUp(client).catch(() => undefined);
+      await this.#cleanUp(client)
+        .then(async () => {
+          if (!this.#isAwaited) return;
+          await new Promise((resolve) => setTimeout(resolve, REPLYING_MS));
+          await this.#cleanUp(client);
+        })
+        .catch(() => undefined);
       clearTimeout(timer);
     }
     this.#connection.end();

@@ -70,6 +70,7 @@ export class KeptClient {
     // It is only useful.
     await client.client('SETNAME', this.#settings.clientName).catch(() => undefined);
     await this.#onConnect(client);
+    signal.throwIfAborted();
     return client;
   }
 }
