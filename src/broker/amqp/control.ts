@@ -41,6 +41,7 @@ export class AmqpControl {
   #pending: Pending | undefined;
   /** Replies since the last question ended. */
   #late = 0;
+  #hasEnded = false;
   /** There was nobody to ask: until then, nobody is asked. */
   #missing = { untilMs: 0, forMs: MISSING_FOR_MS_MIN };
 
@@ -50,6 +51,7 @@ export class AmqpControl {
 
   /** One question at a time. @throws if it cannot be asked, or the signal aborts */
   async ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
+    if (this.#hasEnded) throw new Error('the session has ended');
     if (performance.now() < this.#missing.untilMs) return NOBODY;
     // The connection stays: the broker would keep it until the alarm is over, even if we closed it.
     const answer = this.#isBlocked()
@@ -59,8 +61,9 @@ export class AmqpControl {
     return answer;
   }
 
-  /** Closes the connection; the next question opens another one. Never rejects. */
+  /** Closes the connection; no further question is asked. Never rejects. */
   end(): Promise<void> {
+    this.#hasEnded = true;
     return this.#connection.end();
   }
 

@@ -30,6 +30,8 @@ const BLOCKED_S_MAX = 0.2;
 const BLOCKED_S_MIN = 0.005;
 /** A worker that is replying when the binding is removed has done so after that time. */
 const REPLYING_MS = 200;
+/** After the end of a question. */
+const LATE_MS = 1000;
 const BINDINGS = '_kombu.binding.';
 
 /** Where our replies come in. */
@@ -50,8 +52,9 @@ export class RedisControl {
   /** Those of the questions so far, by namespace. */
   readonly #places = new Map<string, Place>();
 
-  /** Workers may be replying. */
-  #isAwaited = false;
+  /** Workers may be replying until then, monotonic, ms. */
+  #repliesUntilMs = 0;
+  #hasEnded = false;
 
   /** @param bodyBytesMax larger replies are dropped */
   constructor(url: RedisUrl, settings: RedisSettings, connectTimeoutMs: number, bodyBytesMax: number) {
@@ -71,7 +74,7 @@ export class RedisControl {
       const gathering = new Gathering(ticket, question.take);
       const untilMs = performance.now() + question.timeoutMs;
       signal.throwIfAborted();
-      this.#isAwaited = true;
+      this.#repliesUntilMs = untilMs + LATE_MS;
       const receivers = await this.#publish(client, place, question, ticket);
       // With a destination, all receive it, and only some reply.
       if (question.destination === undefined || receivers === 0) gathering.receivers = receivers;
@@ -81,25 +84,30 @@ export class RedisControl {
         const item = await client.brpopBuffer(place.list, Math.min(leftS, BLOCKED_S_MAX));
         if (item !== null) gathering.offer(openEnvelope(item[1], Date.now(), this.#bodyBytesMax).message);
       }
-      if (gathering.isDone) this.#isAwaited = false;
       return gathering.answer();
     };
+    if (this.#hasEnded) return Promise.reject(new Error('the session has ended'));
     return this.#connection
-      .use(gather, signal, () => void this.end())
+      .use(gather, signal, () => void this.#close())
       .catch((error: unknown) => {
         const reason = reasonOf(error);
         throw reason.startsWith('NOPERM') ? new Error(`${reason}; ${REMEDY}`, { cause: error }) : error;
       });
   }
 
-  /** Removes what we wrote, and closes the connection. Never rejects. */
-  async end(): Promise<void> {
+  /** Removes what we wrote, and closes the connection; no further question is asked. Never rejects. */
+  end(): Promise<void> {
+    this.#hasEnded = true;
+    return this.#close();
+  }
+
+  async #close(): Promise<void> {
     const { client } = this.#connection;
     if (client !== undefined) {
       const timer = setTimeout(() => this.#connection.end(), CLEAN_UP_MS_MAX);
       await this.#cleanUp(client)
         .then(async () => {
-          if (!this.#isAwaited) return;
+          if (performance.now() > this.#repliesUntilMs) return;
           await new Promise((resolve) => setTimeout(resolve, REPLYING_MS));
           await this.#cleanUp(client);
         })
