@@ -12,6 +12,7 @@ import { type InspectionOptions, startInspecting } from './inspection.ts';
 import { metricsAsked } from './meter/catalog.ts';
 import type { MetricChoice } from './meter/recorder.ts';
 import type { Tell } from './self/self-event.ts';
+import type { YieldToLoop } from './yielding.ts';
 
 export interface AskingOptions {
   /** Of the service. */
@@ -25,6 +26,8 @@ export interface AskingOptions {
   readonly tell: Tell;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Awaited between the steps of long work. */
+  readonly yieldToLoop: YieldToLoop;
 }
 
 /** @returns begins to ask in a session, and returns what ends that */
@@ -71,13 +74,13 @@ function pollsOf(
 
 /** What the workers are asked, and what becomes of their replies. */
 function inspectionOf(
-  { name: service, polls, control, tell, random }: AskingOptions,
+  { name: service, polls, control, tell, random, yieldToLoop }: AskingOptions,
   cluster: Cluster,
   now: () => Moment,
 ): InspectionOptions {
   const { intervalMs, initialDelayMs, redis } = polls;
   return {
-    ...{ ...control, intervalMs, initialDelayMs, random, answers: cluster.answers, now },
+    ...{ ...control, intervalMs, initialDelayMs, random, yieldToLoop, answers: cluster.answers, now },
     redis: { owner: service, separator: redis.separator },
     onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
     onImplausible: (implausible) => tell({ ...implausible, kind: 'field-implausible', service }),

@@ -22,15 +22,17 @@ import type { Moment } from './cluster/moment.ts';
 import { reasonOf } from './errors.ts';
 import { OncePerProcess } from './once-per-process.ts';
 import type { ReplyOutcome, SelfEvent } from './self/self-event.ts';
+import { runYielding, type YieldToLoop } from './yielding.ts';
 
 export interface InspectionOptions extends ControlSettings, Rhythm {
   readonly redis: RedisReplies;
   /** Where facts go. */
   readonly answers: Pick<
     Answers,
-    'session' | 'workersUp' | 'consumes' | 'workerTold' | 'workerRuns' | 'workersAsked'
+    'session' | 'workersUp' | 'consumes' | 'workerTold' | 'workerRuns' | 'workersAsked' | 'keepQueues'
   >;
   readonly now: () => Moment;
+  readonly yieldToLoop: YieldToLoop;
   readonly onAsked: (asked: Asked) => void;
   readonly onImplausible: (implausible: Implausible) => void;
 }
@@ -67,7 +69,7 @@ export function startInspecting(session: Session, options: InspectionOptions): (
   }
   return () => {
     ending.abort();
-    options.answers.workersAsked(undefined, options.now().listenedMs);
+    options.answers.workersAsked(undefined);
   };
 }
 
@@ -88,26 +90,37 @@ class Inspection {
 
   /** All commands, one after the other. Never rejects. */
   async round(): Promise<void> {
-    const { answers, onAsked, now } = this.#options;
+    const { answers, onAsked, now, yieldToLoop } = this.#options;
     const beganUpMs = performance.now();
     let isAsked = false;
     for (const command of commandsOf(this.#options)) {
       const once = isOnce(command) ? this.#once[command] : undefined;
-      const to = once?.next(answers.session, answers.workersUp(now().listenedMs)) ?? 'everybody';
+      const up = await runYielding(yieldToLoop, answers.workersUp(now().listenedMs));
+      if (this.#ending.aborted) return;
+      const to = once?.next(answers.session, up) ?? 'everybody';
       if (to === 'nobody') continue;
-      const asked = await this.#askOne(command, to);
+      const asked = await this.#askOne(
+        command,
+        to,
+        to === 'everybody' ? up.map(({ nodename }) => nodename) : to,
+      );
       if (this.#ending.aborted) return;
       if (asked.outcome !== 'failure') isAsked = true;
       onAsked(asked);
     }
-    answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined, now().listenedMs);
+    answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined);
+    if (isAsked) await runYielding(yieldToLoop, answers.keepQueues(now().listenedMs));
     this.#rounds += 1;
   }
 
-  async #askOne(command: AskedCommand, to: Destination | 'everybody'): Promise<Asked> {
+  async #askOne(
+    command: AskedCommand,
+    to: Destination | 'everybody',
+    expected: readonly string[],
+  ): Promise<Asked> {
     const { namespace, redis, timeoutMs } = this.#options;
     const isToAll = to === 'everybody';
-    const replies = new Replies(this.#options, command, isToAll ? this.#up() : to);
+    const replies = new Replies(this.#options, command, expected);
     const isOpen = isToAll && (isOnce(command) || this.#rounds % OPEN_ROUNDS === 0);
     const giveUp = new AbortController();
     const stop = (): void => giveUp.abort();
@@ -128,11 +141,6 @@ class Inspection {
       clearTimeout(deadline);
       this.#ending.removeEventListener('abort', stop);
     }
-  }
-
-  #up(): readonly string[] {
-    const { answers, now } = this.#options;
-    return answers.workersUp(now().listenedMs).map(({ nodename }) => nodename);
   }
 }
 

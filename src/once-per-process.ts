@@ -12,16 +12,16 @@ const DESTINATION_MAX = 500;
 
 export class OncePerProcess {
   /** How often each process was asked. */
-  #attempts = new Map<string, number>();
+  #attempts = new Map<object, number>();
   #session: number | undefined;
   /** Those of the last request, by their nodenames. */
-  readonly #asked = new Map<string, string[]>();
+  readonly #asked = new Map<string, object[]>();
 
   /** @param session the number of the current connection: after each new one, everybody is asked once, known or not */
   next(session: number, up: readonly WorkerUp[]): Destination | 'everybody' | 'nobody' {
     const isNew = session !== this.#session;
     this.#session = session;
-    const before = isNew ? new Map<string, number>() : this.#attempts;
+    const before = isNew ? new Map<object, number>() : this.#attempts;
     const missing = up.filter((worker) => (before.get(worker.process) ?? 0) < ATTEMPTS_MAX);
     const asked = isNew ? missing : missing.slice(0, DESTINATION_MAX);
     this.#attempts = new Map(up.map(({ process: key }) => [key, before.get(key) ?? 0]));

@@ -18,7 +18,7 @@ import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import { MissingEvents } from './self/missing-events.ts';
 import type { Tell } from './self/self-event.ts';
-import { createPace, runYielding, type YieldToLoop } from './yielding.ts';
+import { createPace, runYielding } from './yielding.ts';
 
 const QUIET_MS = 60_000;
 
@@ -30,8 +30,6 @@ export interface ServiceOptions extends AskingOptions {
   /** Ends the series of these workers. */
   readonly retire: (workers: readonly string[]) => void;
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
-  /** Awaited between the steps of long work. */
-  readonly yieldToLoop: YieldToLoop;
   /** After how long missing events are reported, ms; tests use less. */
   readonly quietMs?: number;
 }

@@ -1,6 +1,7 @@
 /** What a service asks its workers: what is asked when, who is expected, and what becomes of the replies. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RawMessage, Session } from '../src/broker/broker.ts';
 import type { ControlAnswer, ControlQuestion } from '../src/broker/control/control.ts';
 import type { WorkerStats } from '../src/celery/control-reply.ts';
@@ -34,7 +35,7 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
   const waiting: (() => void)[] = [];
   const up: string[] = [];
   const session = { number: 0 };
-  const process = { number: 1 };
+  const process = { latest: {} };
   const stop = startInspecting(
     { receive: () => new Promise(() => {}), ask },
     {
@@ -46,12 +47,15 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
         intervalMs: 1,
         initialDelayMs: 0,
       },
-      ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, now: () => NOW },
+      ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, now: () => NOW, yieldToLoop: nextTurn },
       answers: {
         get session() {
           return session.number;
         },
-        workersUp: () => up.map((nodename) => ({ nodename, process: `${nodename} ${process.number}` })),
+        *workersUp() {
+          return up.map((nodename) => ({ nodename, process: process.latest }));
+        },
+        *keepQueues() {},
         consumes: (...given) => void told.push(['consumes', ...given]),
         workerTold: (nodename: string, stats: WorkerStats) =>
           void told.push(['stats', nodename, stats.limit]),
@@ -297,7 +301,7 @@ test('task events are switched on at the start, for new processes, and after eac
   };
   inspection.up.push('w1@a');
   assert.deepEqual(await asked(1), [['enable_events', undefined]]);
-  inspection.process.number = 2;
+  inspection.process.latest = {};
   assert.deepEqual(await asked(2), [['enable_events', ['w1@a']]]);
   inspection.session.number = 1;
   assert.deepEqual(await asked(3), [['enable_events', undefined]]);

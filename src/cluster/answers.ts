@@ -6,6 +6,7 @@ import type { BrokerReading } from '../broker/broker-reading.ts';
 import type { RunningTask, WorkerStats } from '../celery/control-reply.ts';
 import type { Moment } from './moment.ts';
 import { type BrokerView, UNKNOWN } from './observation.ts';
+import type { Steps } from './steps.ts';
 import type { LifeContext } from './task-life.ts';
 import { ToldFacts } from './told-facts.ts';
 import { runs } from './told-tasks.ts';
@@ -14,8 +15,8 @@ import type { WorkerInstance } from './worker-instance.ts';
 /** A worker that is expected to reply. */
 export interface WorkerUp {
   readonly nodename: string;
-  /** Another one for each of its processes. */
-  readonly process: string;
+  /** Identifies its process. */
+  readonly process: object;
 }
 
 export interface Answers {
@@ -30,9 +31,10 @@ export interface Answers {
   /**
    * All workers were asked; undefined: what they told is not known any more.
    * @param ageMs how long ago, whenever it is called
-   * @param listenedMs now
    */
-  workersAsked(ageMs: (() => number) | undefined, listenedMs: number): void;
+  workersAsked(ageMs: (() => number) | undefined): void;
+  /** After all were asked: the queues of those that are up remain known. */
+  keepQueues(listenedMs: number): Steps;
   /**
    * What the broker knows; undefined: that is not known any more.
    * @param ageMs how old the reading is, whenever it is called
@@ -41,8 +43,8 @@ export interface Answers {
   brokerKnows(reading: BrokerReading | undefined, ageMs: () => number, listenedMs: number): void;
   /** The number of the current connection: events may have been missed before each new one. */
   readonly session: number;
-  /** The nodenames of the workers that are up: they are expected to reply. */
-  workersUp(listenedMs: number): readonly WorkerUp[];
+  /** The workers that are up: they are expected to reply. */
+  workersUp(listenedMs: number): Steps<readonly WorkerUp[]>;
   /** The queues that events have named, to ask the broker for; those that are used most come first. */
   knownQueues(listenedMs: number): readonly string[];
 }
@@ -80,9 +82,12 @@ export class AnswersAbout implements Answers {
     return true;
   }
 
-  workersAsked(ageMs: (() => number) | undefined, listenedMs: number): void {
+  workersAsked(ageMs: (() => number) | undefined): void {
     this.toldAgeMs = ageMs;
-    if (ageMs !== undefined) this.#told.keepQueues(listenedMs);
+  }
+
+  keepQueues(listenedMs: number): Steps {
+    return this.#told.keepQueues(listenedMs);
   }
 
   /** The process that told its state last: its other replies follow, and do not say which it is. */
@@ -107,10 +112,9 @@ export class AnswersAbout implements Answers {
     return this.#broker && { ...this.#broker.reading, ageMs: this.#broker.ageMs() };
   }
 
-  workersUp(listenedMs: number): readonly WorkerUp[] {
-    return this.#context.workers
-      .up(listenedMs)
-      .map(({ nodename, pid, firstSeenMs }) => ({ nodename, process: `${nodename} ${pid} ${firstSeenMs}` }));
+  *workersUp(listenedMs: number): Steps<readonly WorkerUp[]> {
+    const up = yield* this.#context.workers.up(listenedMs);
+    return up.map((instance) => ({ nodename: instance.nodename, process: instance }));
   }
 
   knownQueues(listenedMs: number): readonly string[] {

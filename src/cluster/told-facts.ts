@@ -3,6 +3,7 @@
  * are dropped.
  */
 import type { WorkerStats } from '../celery/control-reply.ts';
+import { inSteps, type Steps } from './steps.ts';
 import type { LifeContext } from './task-life.ts';
 import { nothingTold, type Told } from './told.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -10,6 +11,7 @@ import type { WorkerInstance } from './worker-instance.ts';
 /** Queues of one worker, and of all together. */
 const QUEUES_PER_WORKER_MAX = 1000;
 const QUEUES_MAX = 100_000;
+const WORKERS_PER_STEP = 5;
 
 type Context = Pick<LifeContext, 'workers' | 'queues' | 'names' | 'observe'>;
 
@@ -47,11 +49,13 @@ export class ToldFacts {
   }
 
   /** The queues of workers that are up are known. */
-  keepQueues(listenedMs: number): void {
+  *keepQueues(listenedMs: number): Steps {
     const { workers, queues } = this.#context;
-    const consumed = workers.up(listenedMs).map(({ told }) => told?.queues ?? []);
-    this.#queues = consumed.reduce((sum, { length }) => sum + length, 0);
-    for (const queue of new Set(consumed.flat())) queues.consumed.use(queue, listenedMs);
+    const up = yield* workers.up(listenedMs);
+    yield* inSteps(up, WORKERS_PER_STEP, ({ told }) => {
+      for (const queue of told?.queues ?? []) queues.consumed.use(queue, listenedMs);
+    });
+    this.#queues = up.reduce((sum, { told }) => sum + (told?.queues?.length ?? 0), 0);
   }
 
   /** What a process told in whose place this one has started since. */

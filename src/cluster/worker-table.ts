@@ -149,10 +149,12 @@ export class WorkerTable {
   }
 
   /** The processes that are up. */
-  up(listenedMs: number): readonly WorkerInstance[] {
-    return Array.from(this.all()).flatMap((worker) =>
-      worker.instances.filter((instance) => this.isUp(worker, instance, listenedMs)),
-    );
+  *up(listenedMs: number): Steps<readonly WorkerInstance[]> {
+    const up: WorkerInstance[] = [];
+    yield* this.#eachKnown(LOOKED_AT_PER_STEP, (worker) => {
+      for (const instance of worker.instances) if (this.isUp(worker, instance, listenedMs)) up.push(instance);
+    });
+    return up;
   }
 
   /** Observes which workers have appeared and which processes have exited since the last call, and why. */

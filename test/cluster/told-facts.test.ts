@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WorkerStats } from '../../src/celery/control-reply.ts';
+import type { Cluster } from '../../src/cluster/cluster.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
+import { atOnce } from './at-once.ts';
 import { received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
 
 const A = 'w1@shop';
@@ -16,12 +18,18 @@ function stats(more: Partial<WorkerStats> = {}): WorkerStats {
   };
 }
 
+/** All workers were asked that long ago. */
+function noteAsked({ answers }: Pick<Cluster, 'answers'>, ageMs: number, nowMs: number): void {
+  answers.workersAsked(() => ageMs);
+  atOnce(answers.keepQueues(nowMs));
+}
+
 /** Workers that are up, and were asked. */
 function asked(...nodenames: readonly string[]) {
   const watched = watch();
   const { cluster } = watched;
   for (const hostname of nodenames) cluster.apply(signal('worker-heartbeat', { hostname }), T0_MS);
-  cluster.answers.workersAsked(() => 250, T0_MS);
+  noteAsked(cluster, 250, T0_MS);
   return watched;
 }
 
@@ -32,10 +40,10 @@ test('what a worker told is in its reading as long as it is up and the workers c
   cluster.answers.workerTold(A, stats(), NOW);
   assert.deepEqual(told(), { stats: stats(), ageMs: 0, utilization: 0 });
   assert.equal(cluster.view(T0_MS).told?.ageMs, 250);
-  cluster.answers.workersAsked(undefined, T0_MS);
+  cluster.answers.workersAsked(undefined);
   assert.equal(told(), undefined);
   assert.equal(cluster.view(T0_MS).told, undefined);
-  cluster.answers.workersAsked(() => 0, T0_MS);
+  noteAsked(cluster, 0, T0_MS);
   assert.notEqual(told(), undefined);
   const goneMs = T0_MS + SETTINGS.workerTimeoutMs + 1;
   assert.equal(cluster.view(goneMs).workers[0]?.told, undefined);
@@ -44,7 +52,7 @@ test('what a worker told is in its reading as long as it is up and the workers c
 test('facts of an unknown worker, or of a process that is not known, are dropped; each process has its own', () => {
   const { cluster } = asked(A);
   cluster.answers.consumes(B, ['orders']);
-  cluster.answers.workersAsked(() => 0, T0_MS);
+  noteAsked(cluster, 0, T0_MS);
   assert.deepEqual(cluster.view(T0_MS).told?.consumers, []);
   cluster.answers.workerTold(A, stats({ pid: 0 }), NOW);
   assert.equal(cluster.view(T0_MS).workers[0]?.told, undefined);
@@ -74,7 +82,7 @@ test('a process with the same pid has told nothing of what the one before it tol
 test('what a worker told has its own age', () => {
   const { cluster } = asked(A);
   cluster.answers.workerTold(A, stats(), NOW);
-  cluster.answers.workersAsked(() => 100, T0_MS + 20_000);
+  noteAsked(cluster, 100, T0_MS + 20_000);
   assert.equal(cluster.view(T0_MS + 20_100).workers[0]?.told?.ageMs, 20_100);
 });
 
@@ -104,7 +112,7 @@ test('a queue has its workers and their processes; it reads 0 after the last one
   cluster.answers.workerTold(B, stats({ processes: 2 }), NOW);
   cluster.answers.consumes(A, ['orders', 'mails']);
   cluster.answers.consumes(B, ['orders']);
-  cluster.answers.workersAsked(() => 0, T0_MS);
+  noteAsked(cluster, 0, T0_MS);
   const consumers = (nowMs: number) => cluster.view(nowMs).told?.consumers;
   assert.deepEqual(consumers(T0_MS), [
     { queue: 'orders', workers: 2, processes: 6, utilization: 0 },
@@ -125,7 +133,7 @@ test('where the pool of a worker is not known, the processes of its queues are n
   const { cluster } = asked(A);
   cluster.answers.workerTold(B, stats(), NOW);
   for (const worker of [A, B]) cluster.answers.consumes(worker, ['orders']);
-  cluster.answers.workersAsked(() => 0, T0_MS);
+  noteAsked(cluster, 0, T0_MS);
   assert.deepEqual(cluster.view(T0_MS).told?.consumers, [
     { queue: 'orders', workers: 2, processes: undefined, utilization: undefined },
   ]);
@@ -168,7 +176,7 @@ test('a queue of a worker that is up stays known, though it does not reply for l
   for (let beat = 1; atMs < T0_MS + SETTINGS.seriesRetentionMs + 60_000; beat += 1) {
     atMs += 10_000;
     cluster.apply(signal('worker-heartbeat', { timestampMs: atMs, clock: 1 + beat }), atMs);
-    cluster.answers.workersAsked(() => 0, atMs);
+    noteAsked(cluster, 0, atMs);
   }
   cluster.collect(atMs);
   assert.deepEqual(
@@ -185,7 +193,7 @@ test('queues are bounded for each worker, and for all together; what is beyond i
   assert.equal(cluster.beyondFixedBounds(), 500);
   cluster.answers.consumes(A, []);
   for (const name of names) cluster.answers.consumes(name, [...queues.slice(0, 1000)]);
-  cluster.answers.workersAsked(() => 0, T0_MS);
+  noteAsked(cluster, 0, T0_MS);
   const consumers = cluster.view(T0_MS).told?.consumers ?? [];
   assert.equal(consumers.length, 1000);
   assert.equal(consumers[0]?.workers, 99);
@@ -200,7 +208,7 @@ test('a worker that has been forgotten has told nothing', () => {
   cluster.answers.workerTold(A, stats(), NOW);
   cluster.collect(T0_MS + SETTINGS.seriesRetentionMs + SETTINGS.workerTimeoutMs + 1);
   const backMs = T0_MS + 2 * SETTINGS.seriesRetentionMs;
-  cluster.answers.workersAsked(() => 0, T0_MS);
+  noteAsked(cluster, 0, T0_MS);
   cluster.apply(signal('worker-heartbeat', { clock: 50, timestampMs: backMs }), backMs);
   assert.equal(cluster.view(backMs).workers[0]?.told, undefined);
 });

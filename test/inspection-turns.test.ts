@@ -1,0 +1,65 @@
+/** Asking as many workers as a cluster can have: that must not hold up the event loop. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { startInspecting } from '../src/inspection.ts';
+import { createYieldToLoop } from '../src/yielding.ts';
+import { signal, T0_MS, watch } from './cluster/events.ts';
+import { longestTurnMs } from './longest-turn.ts';
+
+const WORKERS = 10_000;
+const PROCESSES_PER_WORKER = 8;
+const QUEUES_PER_WORKER = 10;
+const ROUNDS = 5;
+/** Some 90 ms if all workers are looked at in one turn. */
+const TURN_MS_MAX = 40;
+
+test(`no turn of the event loop is long while ${WORKERS} workers are asked`, async (t) => {
+  const { cluster } = watch({ workersMax: WORKERS });
+  const names = Array.from({ length: WORKERS }, (_, index) => `celery@pod-${index}`);
+  for (let pid = 1; pid <= PROCESSES_PER_WORKER; pid += 1) {
+    for (const hostname of names) cluster.apply(signal('worker-heartbeat', { hostname, pid }), T0_MS);
+  }
+  for (const [index, hostname] of names.entries()) {
+    const queues = Array.from({ length: QUEUES_PER_WORKER }, (_, each) => `queue-${index}-${each}`);
+    cluster.answers.consumes(hostname, queues);
+  }
+  const questions: [string, number | undefined][] = [];
+  const fiveRounds = Promise.withResolvers<void>();
+  const longestMs = await longestTurnMs(async () => {
+    const stop = startInspecting(
+      {
+        receive: () => new Promise(() => {}),
+        async ask({ command, destination }) {
+          // Replies come over a socket.
+          await nextTurn();
+          questions.push([command, destination?.length]);
+          if (questions.length === 2 * ROUNDS) fiveRounds.resolve();
+          return {
+            receivers: undefined,
+            taken: 0,
+            untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
+          };
+        },
+      },
+      {
+        ...{ commands: ['stats', 'active'], enableEvents: false, timeoutMs: 500, namespace: 'celery' },
+        ...{ intervalMs: 1, initialDelayMs: 0, random: () => 0 },
+        ...{ redis: { owner: 'shop', separator: ':' }, answers: cluster.answers },
+        ...{ now: () => ({ wallMs: T0_MS, listenedMs: T0_MS }), yieldToLoop: createYieldToLoop() },
+        ...{ onAsked: () => {}, onImplausible: () => {} },
+      },
+    );
+    t.after(stop);
+    await fiveRounds.promise;
+  });
+  t.diagnostic(`${longestMs} ms`);
+  // They have not answered, so they are named in the second round.
+  assert.deepEqual(questions.slice(0, 4), [
+    ['stats', undefined],
+    ['active', undefined],
+    ['stats', undefined],
+    ['active', 500],
+  ]);
+  assert.ok(longestMs < TURN_MS_MAX, `${longestMs} ms`);
+});
