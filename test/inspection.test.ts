@@ -35,7 +35,12 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
   const waiting: (() => void)[] = [];
   const up: string[] = [];
   const session = { number: 0 };
-  const process = { latest: {} };
+  const processes = new Map<string, object>();
+  const processOf = (nodename: string): object => {
+    const known = processes.get(nodename) ?? {};
+    processes.set(nodename, known);
+    return known;
+  };
   const stop = startInspecting(
     { receive: () => new Promise(() => {}), ask },
     {
@@ -53,7 +58,7 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
           return session.number;
         },
         *workersUp() {
-          return up.map((nodename) => ({ nodename, process: process.latest }));
+          return up.map((nodename) => ({ nodename, process: processOf(nodename) }));
         },
         *keepQueues() {},
         consumes: (...given) => void told.push(['consumes', ...given]),
@@ -80,7 +85,8 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
     told,
     up,
     session,
-    process,
+    /** All workers are restarted. */
+    restart: () => processes.clear(),
     stop,
     /** Resolves once so many questions have ended. */
     async untilAsked(count: number): Promise<void> {
@@ -301,7 +307,7 @@ test('task events are switched on at the start, for new processes, and after eac
   };
   inspection.up.push('w1@a');
   assert.deepEqual(await asked(1), [['enable_events', undefined]]);
-  inspection.process.latest = {};
+  inspection.restart();
   assert.deepEqual(await asked(2), [['enable_events', ['w1@a']]]);
   inspection.session.number = 1;
   assert.deepEqual(await asked(3), [['enable_events', undefined]]);
