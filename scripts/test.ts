@@ -62,8 +62,11 @@ const NOT_FAST = [
   ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
   ...['test/otlp/export/export-turns'],
 ];
-/** Percent of `src/`; a little below today’s coverage by the fast tests. */
-const COVERED_MIN = { lines: 97, branches: 95 };
+/**
+ * Percent of `src/`; a little below today’s coverage by the fast tests. What speaks with brokers is covered by the others,
+ * which need them.
+ */
+const COVERED_MIN = { lines: 95, branches: 95 };
 
 const startsWith = (file: string, beginnings: readonly string[]): boolean =>
   beginnings.some((beginning) => file.startsWith(beginning));
