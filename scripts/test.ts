@@ -43,7 +43,7 @@ const SLOW = [
 ];
 /** Of those, these mostly wait: one of them runs beside every two that compute. */
 const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|queue-depth|restart-in|enable-events|worker-pools|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp\/|redis\/|control\.)|real\/|exporter-|bootstrap/u;
+  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|queue-depth|restart-in|enable-events|worker-pools|check|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp\/|redis\/|control\.)|real\/|exporter-|bootstrap/u;
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[

@@ -38,7 +38,10 @@ export interface InspectionOptions extends ControlSettings, Rhythm {
 }
 
 /** What came of one question. */
-export type Asked = Pick<SelfEvent<'workers-asked'>, 'command' | 'outcome' | 'reason' | 'replies'>;
+export type Asked = Pick<
+  SelfEvent<'workers-asked'>,
+  'command' | 'outcome' | 'reason' | 'replies' | 'receivers'
+>;
 
 type Ask = NonNullable<Session['ask']>;
 
@@ -208,6 +211,7 @@ class Replies {
       outcome: reasons.length > 0 ? 'partial' : 'success',
       reason: reasons.join('; '),
       replies,
+      ...(receivers === undefined ? {} : { receivers }),
     };
   }
 

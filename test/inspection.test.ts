@@ -166,12 +166,14 @@ test('workers that do not reply are named, the first ones, unless nobody could b
   assert.deepEqual(inspection.asked[0], {
     ...{ command: 'stats', outcome: 'partial', replies: {} },
     reason: 'no reply within 500 ms from w0@a, w1@a, w2@a, w3@a, w4@a and 2 more',
+    receivers: 9,
   });
   assert.deepEqual(inspection.asked.at(-1), {
     command: 'stats',
     outcome: 'success',
     reason: '',
     replies: {},
+    receivers: 0,
   });
 });
 

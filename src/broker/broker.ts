@@ -39,8 +39,8 @@ export type SessionEnd =
 
 /** A live session. */
 export interface Session {
-  /** The exchange that its events come from; a recording has none. */
-  readonly exchange?: string;
+  /** The exchange that its events come from; a recording has none, and an observer may find none. */
+  readonly exchange?: string | undefined;
   /** Delivers events until the session ends, first those that have already arrived. Call it once; never rejects. */
   receive(deliver: Deliver): Promise<SessionEnd>;
   /**
@@ -111,6 +111,8 @@ export interface SessionOptions {
   readonly connectTimeoutMs: number;
   /** A larger body is dropped as it arrives. */
   readonly bodyBytesMax: number;
+  /** Whether nothing is declared that stays: if the event exchange is missing, there are no events. */
+  readonly isObserver?: boolean;
   /** Called if the event exchange was missing and we declared it. */
   readonly onExchangeDeclared: (exchange: string) => void;
   /** Called if the broker takes nobody’s messages, in an alarm, or not ours, without permission. */

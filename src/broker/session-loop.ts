@@ -34,6 +34,8 @@ export interface ListenOptions extends BrokerSettings {
   readonly random: () => number;
   /** Stops listening. */
   readonly signal: AbortSignal;
+  /** Whether nothing is declared that stays; by default, a missing event exchange is. */
+  readonly isObserver?: boolean;
   /** Called each time a session has opened. */
   readonly ready?: () => void;
   /** Called if messages were dropped during a session. */
@@ -118,12 +120,12 @@ class SessionLoop {
   }
 
   async #runSession(attempt: Attempt): Promise<AttemptEnd> {
-    const { connectTimeoutMs, bodyBytesMax, service, signal, tell } = this.#options;
+    const { connectTimeoutMs, bodyBytesMax, isObserver = false, service, signal, tell } = this.#options;
     const { url } = attempt;
     this.#attemptsSinceReady += 1;
     try {
       const opening = await this.#transport(url).open({
-        ...{ url, connectTimeoutMs, bodyBytesMax, signal },
+        ...{ url, connectTimeoutMs, bodyBytesMax, isObserver, signal },
         onExchangeDeclared: (exchange) =>
           tell({ kind: 'exchange-made', service, broker: url.label, exchange }),
         onPublishFailed: (kind, reason) => tell({ kind, service, broker: url.label, reason }),

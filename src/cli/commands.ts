@@ -30,6 +30,12 @@ const TABLE: Readonly<Record<string, CommandRow>> = {
     options: 'config',
     load: async () => (await import('./config.ts')).config,
   },
+  check: {
+    summary:
+      'Look for a few seconds at brokers, workers and backend, and print what is wrong with them and what to do.',
+    options: 'check',
+    load: async () => (await import('./check.ts')).check,
+  },
   record: {
     summary: 'Record the messages of a Celery cluster to a file that recording:FILE replays.',
     options: 'record',
@@ -119,8 +125,9 @@ Commands:
 ${commands}
 
 Precedence: flags, then environment variables (the first one that is set), then the file of --config. With a file,
-the export comes from the file alone, and so do the services if it has any. config takes the options of run.
+the export comes from the file alone, and so do the services if it has any. config and check take the options of run.
 Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} invalid options, ${EXIT_CODE.failed} any other failure.
+Of check: ${EXIT_CODE.ok} nothing failed, ${EXIT_CODE.failed} warnings with --strict, ${EXIT_CODE.found} failures.
 
 Options:
 ${optionsHelp()}

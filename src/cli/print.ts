@@ -1,13 +1,21 @@
 /** The only output of commands apart from the log: untrusted text can neither control the terminal nor forge lines. */
 import { describeMistake, lineOf, type Mistake } from '../config/mistake.ts';
 import type { OptionCommand } from '../config/options.ts';
-import { printableLines } from '../printable.ts';
+import { printable, printableLines } from '../printable.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 
 /** @param text line breaks stay, so untrusted parts must already be free of them */
 export function print(stream: NodeJS.WritableStream, text: string): void {
   stream.write(printableLines(text));
+}
+
+/** Back to the beginning of the line, which is cleared. */
+const SAME_LINE = '\r\u001b[K';
+
+/** Replaces the current line of a terminal; the empty text removes it. */
+export function printProgress(stream: NodeJS.WritableStream, line: string): void {
+  stream.write(SAME_LINE + printable(line));
 }
 
 /** Prints all mistakes in the options to stderr, and where to find help. @returns the exit code */

@@ -60,10 +60,10 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
 }
 
 /**
- * The configuration and the origin of each value, or all mistakes.
- * @param command its name appears in mistakes; both commands have the same configuration
+ * The configuration, the origin of each value and the options of the command, or all mistakes.
+ * @param command its name appears in mistakes; all of them have the same configuration
  */
-export function resolveConfig(command: 'run' | 'config', sources: OptionSources) {
+export function resolveConfig(command: 'run' | 'config' | 'check', sources: OptionSources) {
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
@@ -114,7 +114,7 @@ export function resolveConfig(command: 'run' | 'config', sources: OptionSources)
     self: { enabled: options.need('self_telemetry'), attributes: withoutName(common) },
     logLevel: options.need('log_level'),
   };
-  return { ok: true, config, origins } as const;
+  return { ok: true, config, origins, options } as const;
 }
 
 /** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */

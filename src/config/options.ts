@@ -26,7 +26,10 @@ import { certificateFile, keyFile } from './format/pem-file.ts';
 import { prioritySteps, queueNames, separator } from './format/queue-names.ts';
 
 /** The commands that have options. */
-export type OptionCommand = 'run' | 'config' | 'record' | 'metrics';
+export type OptionCommand = 'run' | 'config' | 'check' | 'record' | 'metrics';
+
+/** Those that also take the options of `run`. */
+const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check'];
 
 /**
  * What an option applies to: the process; a cluster (in a file, set for all services or for one); one service; the export
@@ -532,6 +535,21 @@ const ROWS = {
     format: trueOrFalse,
     default: 'false',
   }),
+  seconds: only('check', {
+    doc: 'Seconds to watch each service, once connected to its broker.',
+    format: seconds(HOUR_S),
+    default: '5',
+  }),
+  strict: only('check', {
+    doc: 'Whether warnings alone give exit code 1.',
+    format: trueOrFalse,
+    default: 'false',
+  }),
+  json: only('check', {
+    doc: 'Print the report as JSON.',
+    format: trueOrFalse,
+    default: 'false',
+  }),
   out: only('record', {
     doc: 'File to write; only its owner may read it.',
     format: filePath,
@@ -562,8 +580,7 @@ export type KeyedRow = readonly [OptionKey, OptionRow<unknown> & { readonly env:
 /** All rows with their keys, in order, or those of one command. */
 export function optionRows(command?: OptionCommand): readonly KeyedRow[] {
   const rows = OPTION_KEYS.map((key) => [key, { ...OPTIONS[key], env: envOf(key) }] as const);
-  // `config` takes all options of `run`.
-  const taken: readonly unknown[] = command === 'config' ? ['config', 'run'] : [command];
+  const taken: readonly unknown[] = LIKE_RUN.includes(command) ? [command, 'run'] : [command];
   return rows.filter(([, row]) => command === undefined || row.commands.some((one) => taken.includes(one)));
 }
 

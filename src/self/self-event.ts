@@ -89,6 +89,8 @@ interface Facts {
     /** '' if it succeeded. */
     readonly reason: string;
     readonly replies: Readonly<Partial<Record<ReplyOutcome, number>>>;
+    /** How many workers the question reached, if the broker says it. */
+    readonly receivers?: number;
   };
   'export-finished': {
     /** Where to and how, without secrets. */

@@ -419,6 +419,15 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   self_telemetry: switches,
   example: switches,
   schema: switches,
+  seconds: {
+    good: [
+      ['0.5', 0.5],
+      ['3600', 3600],
+    ],
+    bad: [...seconds.bad, '3600.001'],
+  },
+  strict: switches,
+  json: switches,
   out: { good: [['events.ndjson', 'events.ndjson']], bad: ['a\0b'] },
   force: switches,
   metrics_disabled: metricNames,

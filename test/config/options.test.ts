@@ -61,6 +61,9 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   self_telemetry: true,
   example: false,
   schema: false,
+  seconds: 5,
+  strict: false,
+  json: false,
   force: false,
   format: 'md',
 };

@@ -5,6 +5,7 @@ import type { OptionSources } from '../../src/config/read-options.ts';
 const LEAST: Readonly<Record<OptionCommand, OptionSources>> = {
   run: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
   config: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
+  check: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
   record: { argv: ['--out=events.ndjson'], env: { CELERY_BROKER_URL: 'amqp://rabbit' } },
   metrics: { argv: [], env: {} },
 };

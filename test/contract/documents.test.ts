@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { SYMPTOMS } from '../../src/check/symptoms.ts';
 import { optionRows } from '../../src/config/options.ts';
 import { ERROR_CODES } from '../../src/errors.ts';
 import { ATTRIBUTES } from '../../src/meter/attributes.ts';
@@ -23,6 +24,14 @@ function readText(file: string): string | undefined {
 test('docs/embedding.md has every error code', () => {
   const rows = Object.entries(ERROR_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
   assertGenerated(EMBEDDING, 'errors', markdownTable(['code', 'meaning'], rows));
+});
+
+test('docs/troubleshooting.md has every symptom that a check can find', () => {
+  const rows = Object.values(SYMPTOMS).flatMap((row) =>
+    'cause' in row ? [[`\`${row.line.replaceAll(/\{[\w: ]+\}/gu, '…')}\``, row.cause, row.remedy]] : [],
+  );
+  const table = markdownTable(['line', 'cause', 'remedy'], rows);
+  assertGenerated(new URL('../../docs/troubleshooting.md', import.meta.url), 'check', table);
 });
 
 test('README.md and ARCHITECTURE.md are short', () => {

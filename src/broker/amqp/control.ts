@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { ChannelModel } from 'amqplib';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Gathering } from '../control/gathering.ts';
-import { controlRequest } from '../control/request.ts';
+import { controlRequest, requestsOf } from '../control/request.ts';
 import { pause } from '../pause.ts';
 import { type Desk, exists, openDesk } from './control-desk.ts';
 import type { DeliveryOptions } from './deliveries.ts';
@@ -76,13 +76,15 @@ export class AmqpControl {
     question: ControlQuestion,
     signal: AbortSignal,
   ): Promise<ControlAnswer | 'blocked'> {
-    const desk = await this.#deskOf(model, question.namespace);
-    if (!(await exists(model, desk.names.requests))) {
+    if (this.#model !== model) this.#follow(model);
+    // First: where there is nobody to ask, nothing is declared for replies.
+    if (!(await exists(model, requestsOf(question.namespace)))) {
       const { forMs } = this.#missing;
       this.#missing = { untilMs: performance.now() + forMs, forMs: Math.min(2 * forMs, MISSING_FOR_MS_MAX) };
       return NOBODY;
     }
     this.#missing = { untilMs: 0, forMs: MISSING_FOR_MS_MIN };
+    const desk = await this.#deskOf(model, question.namespace);
     const answer = await this.#gather(desk, question, signal);
     if (this.#isBlocked()) return 'blocked';
     // Its binding may be gone, with an exchange that somebody has deleted: the next question makes a new one.
@@ -112,7 +114,6 @@ export class AmqpControl {
   }
 
   async #deskOf(model: ChannelModel, namespace: string): Promise<Desk> {
-    if (this.#model !== model) this.#follow(model);
     const known = this.#desks.get(namespace);
     if (known !== undefined) return known;
     const isCurrent = (): boolean => this.#model === model;

@@ -23,16 +23,22 @@ const EVERYTHING = '#';
 
 /**
  * Declares the event exchange as Celery does, unless it exists, with whatever flags. To declare an existing exchange with
- * other flags is an error, and an error closes the channel: so it is checked first, on a channel of its own. Resolves with
- * whether it was declared; rejects with a Refusal or amqplib’s error.
+ * other flags is an error, and an error closes the channel: so it is checked first, on a channel of its own. Rejects with a
+ * Refusal or amqplib’s error.
+ * @param isObserver declares nothing
  */
-export async function ensureExchange(model: ChannelModel, exchange: string): Promise<boolean> {
+export async function ensureExchange(
+  model: ChannelModel,
+  exchange: string,
+  isObserver: boolean,
+): Promise<'found' | 'declared' | 'missing'> {
   try {
     await onOwnChannel(model, (channel) => channel.checkExchange(exchange));
-    return false;
+    return 'found';
   } catch (error) {
     if (replyCode(error) !== REPLY.NOT_FOUND) throw error;
-    return declareExchange(model, exchange);
+    if (isObserver) return 'missing';
+    return (await declareExchange(model, exchange)) ? 'declared' : 'found';
   }
 }
 
@@ -55,8 +61,15 @@ async function declareExchange(model: ChannelModel, exchange: string): Promise<b
   }
 }
 
-/** Declares and binds a queue that the broker deletes with our connection. Rejects with a Refusal or amqplib’s error. */
-export async function bindOwnQueue(channel: Channel, settings: AmqpTransportSettings): Promise<string> {
+/**
+ * Declares a queue that the broker deletes with our connection, and binds it. Rejects with a Refusal or amqplib’s error.
+ * @param exchange undefined: it is bound to none, and receives no events
+ */
+export async function bindOwnQueue(
+  channel: Channel,
+  settings: AmqpTransportSettings,
+  exchange: string | undefined,
+): Promise<string> {
   const queue = `${settings.eventQueuePrefix}.celery-otel.${randomUUID()}`;
   try {
     await channel.assertQueue(queue, {
@@ -68,7 +81,7 @@ export async function bindOwnQueue(channel: Channel, settings: AmqpTransportSett
       // amqplib has no option for it.
       arguments: { 'x-max-length-bytes': settings.eventQueueBytesMax },
     });
-    await channel.bindQueue(queue, settings.eventExchange, EVERYTHING);
+    if (exchange !== undefined) await channel.bindQueue(queue, exchange, EVERYTHING);
   } catch (error) {
     if (replyCode(error) !== REPLY.ACCESS_REFUSED) throw error;
     const rights = `configure, write and read on "${settings.eventQueuePrefix}.*", read on "${settings.eventExchange}"`;

@@ -48,7 +48,7 @@ const NOT_OBSERVED: ReadingObserver = { onRead: () => undefined, takesMore: () =
 
 /** One session, from connecting to closing. */
 class AmqpSession implements Session {
-  readonly exchange: string;
+  exchange: string | undefined;
   readonly #settings: AmqpTransportSettings;
   readonly #options: SessionOptions;
   readonly #url: AmqpUrl;
@@ -75,7 +75,6 @@ class AmqpSession implements Session {
     url: AmqpUrl,
     listening: ListeningClock,
   ) {
-    this.exchange = settings.eventExchange;
     this.#settings = settings;
     this.#options = options;
     this.#url = url;
@@ -129,11 +128,14 @@ class AmqpSession implements Session {
     model.on('close', (error) => broken(error ?? new Error('the connection was closed')));
     if (this.#course.isOver) return;
     this.#course.allowMoreTime();
-    if (await ensureExchange(model, eventExchange)) this.#options.onExchangeDeclared(eventExchange);
+    const { isObserver, onExchangeDeclared } = this.#options;
+    const ensured = await ensureExchange(model, eventExchange, isObserver === true);
+    if (ensured === 'declared') onExchangeDeclared(eventExchange);
+    this.exchange = ensured === 'missing' ? undefined : eventExchange;
     const channel = await model.createChannel();
     // Later: a call that fails for the same cause has the better message.
     channel.on('error', (error) => setImmediate(() => broken(error)));
-    const queue = await bindOwnQueue(channel, this.#settings);
+    const queue = await bindOwnQueue(channel, this.#settings, this.exchange);
     const ask = await this.#prepareProof(model, channel, queue);
     // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
     await channel.consume(queue, this.#cancelled, { noAck: true, consumerTag: CONSUMER_TAG });

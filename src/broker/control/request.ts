@@ -26,6 +26,11 @@ export interface ControlRequest {
 /** Ours are fixed-length hexadecimal numbers in the form of a UUID. */
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
+/** The exchange of requests. @param namespace Celery's `control_exchange` */
+export function requestsOf(namespace: string): string {
+  return `${namespace}.pidbox`;
+}
+
 /**
  * @param namespace Celery's `control_exchange`
  * @param replyId a UUID
@@ -33,7 +38,7 @@ const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 export function controlNames(namespace: string, replyId: string): ControlNames {
   if (!ID.test(replyId)) throw new TypeError('the id of a reply queue must be a UUID');
   const replies = `reply.${namespace}.pidbox`;
-  return { requests: `${namespace}.pidbox`, replies, replyKey: replyId, replyQueue: `${replyId}.${replies}` };
+  return { requests: requestsOf(namespace), replies, replyKey: replyId, replyQueue: `${replyId}.${replies}` };
 }
 
 /**

@@ -106,7 +106,7 @@ test('the general help says which options belong to one command only', () => {
   assert.equal(paragraphs.length, optionRows().length);
   for (const [index, [key, row]] of optionRows().entries()) {
     assert.equal(
-      /; (run|config|record|metrics) only\.$/.test(paragraphs[index] ?? ''),
+      /; (run|config|check|record|metrics) only\.$/.test(paragraphs[index] ?? ''),
       row.commands.length === 1,
       key,
     );

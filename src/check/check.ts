@@ -1,0 +1,49 @@
+/**
+ * Checks all services and the backend side by side: what an operator runs first, and when nothing shows up. It composes the
+ * report, and prints nothing.
+ */
+import type { Config } from '../config/config.ts';
+import { probeBackend } from './probe-backend.ts';
+import type { Finding, Level } from './symptoms.ts';
+import { type WatchOptions, watchService } from './watch-service.ts';
+
+/** What was found about one service, or about the backend. */
+export interface Section {
+  readonly name: string;
+  readonly findings: readonly Finding[];
+}
+
+export interface Report {
+  readonly services: readonly Section[];
+  readonly backend: Section;
+}
+
+/** A check under way. */
+export interface Check {
+  /** So far, of all services. */
+  readonly seen: () => { readonly workers: number; readonly events: number };
+  readonly report: Promise<Report>;
+}
+
+export function startCheck(
+  { services, otlp }: Pick<Config, 'services' | 'otlp'>,
+  options: WatchOptions,
+): Check {
+  const watches = services.map((service) => ({ name: service.name, ...watchService(service, options) }));
+  const backend = probeBackend(otlp.exporter);
+  const sum = (key: 'workers' | 'events') => watches.reduce((total, { seen }) => total + seen()[key], 0);
+  return {
+    seen: () => ({ workers: sum('workers'), events: sum('events') }),
+    report: (async () => ({
+      services: await Promise.all(
+        watches.map(async ({ name, findings }) => ({ name, findings: await findings })),
+      ),
+      backend: { name: 'backend', findings: [await backend] },
+    }))(),
+  };
+}
+
+export function countOf({ services, backend }: Report, level: Level): number {
+  const findings = [...services, backend].flatMap((section) => section.findings);
+  return findings.filter((each) => each.level === level).length;
+}

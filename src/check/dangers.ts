@@ -1,0 +1,65 @@
+/**
+ * Known dangers that a cluster is exposed to: defects of versions of Celery, and a visibility timeout that does not fit its
+ * tasks. Pure.
+ */
+import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
+import type { Sightings } from './sightings.ts';
+import { type Finding, finding, findingAbout } from './symptoms.ts';
+
+export interface Dangers {
+  readonly sightings: Sightings;
+  readonly view: ClusterView;
+  /** Of Redis; undefined with other brokers, which have none. */
+  readonly visibilityTimeoutMs: number | undefined;
+}
+
+/** Celery (major, minor) from which a failing reply costs only that reply. */
+const DEAFNESS_MENDED = [5, 7] as const;
+
+export function dangers({ sightings, view, visibilityTimeoutMs }: Dangers): readonly Finding[] {
+  const { failedTwice } = sightings;
+  return [
+    ...(failedTwice > 0 ? [finding('failure-told-twice', { count: failedTwice })] : []),
+    ...(visibilityTimeoutMs === undefined
+      ? []
+      : [...deafness(view.workers), ...visibility(sightings, view, visibilityTimeoutMs)]),
+  ];
+}
+
+function deafness(workers: readonly WorkerReading[]): readonly Finding[] {
+  const exposed = workers.filter(
+    ({ up, pool, versions }) => up && (pool === 'eventlet' || isDeafened(versions[0]?.version ?? '')),
+  );
+  return findingAbout(
+    'deaf-after-bad-reply',
+    exposed.map(({ worker }) => worker),
+  );
+}
+
+function isDeafened(version: string): boolean {
+  const [, major, minor] = /^(\d+)\.(\d+)/u.exec(version) ?? [];
+  if (major === undefined || minor === undefined) return false;
+  const [mendedMajor, mendedMinor] = DEAFNESS_MENDED;
+  return Number(major) < mendedMajor || (Number(major) === mendedMajor && Number(minor) < mendedMinor);
+}
+
+function visibility(
+  sightings: Sightings,
+  { queues, broker }: ClusterView,
+  timeoutMs: number,
+): readonly Finding[] {
+  const timeout = Math.round(timeoutMs / 1000);
+  const { etaMs, runtimeMs } = sightings;
+  const etas = sightings.etasBeyond(timeoutMs);
+  const runtimeS = Math.max(runtimeMs / 1000, ...queues.map(({ runningAgeS }) => runningAgeS));
+  const expiring = broker?.unacked?.expiring ?? 0;
+  return [
+    ...(etas > 0
+      ? [finding('eta-beyond-visibility', { count: etas, timeout, seconds: Math.round(etaMs / 1000) })]
+      : []),
+    ...(runtimeS > timeout
+      ? [finding('runtime-beyond-visibility', { timeout, seconds: Math.round(runtimeS) })]
+      : []),
+    ...(expiring > 0 ? [finding('visibility-expires', { count: expiring })] : []),
+  ];
+}

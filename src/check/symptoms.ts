@@ -1,0 +1,258 @@
+/**
+ * The table of what a check can find, one row each: the line it prints, and for symptoms their cause and remedy. The output,
+ * the documentation and tests derive from it. It finds nothing itself.
+ */
+import { printable } from '../printable.ts';
+
+/** `unknown`: it did not show while the check watched. */
+export type Level = 'ok' | 'unknown' | 'warning' | 'failure';
+
+interface Fine {
+  readonly level: 'ok' | 'unknown';
+  /** `{name}` stands for a value, `{count:task}` for one with its noun. */
+  readonly line: string;
+  readonly remedy?: string;
+}
+
+interface Symptom {
+  readonly level: 'warning' | 'failure';
+  readonly line: string;
+  readonly cause: string;
+  readonly remedy: string;
+}
+
+const EVENTS_ON =
+  'Start them with `celery worker -E`, or set `worker_send_task_events = True`; `enable_events` of celery-otel switches them on without a restart.';
+
+export const SYMPTOMS = {
+  'broker-reached': { level: 'ok', line: 'connected to {broker}' },
+  'broker-unreachable': {
+    level: 'failure',
+    line: '{broker} cannot be reached: {reason}',
+    cause:
+      'Nothing listens there, the name is wrong, or the network is in the way. In a container, `localhost` is the container itself.',
+    remedy: 'Correct `broker_url`, start the broker, or open the network.',
+  },
+  'connection-lost': {
+    level: 'warning',
+    line: 'the connection to {broker} broke meanwhile: {reason}',
+    cause: 'The broker was restarted, or a proxy or the network closes connections.',
+    remedy:
+      'Look at the log of the broker. celery-otel reconnects by itself, but events are missed in between.',
+  },
+  'broker-refused': {
+    level: 'failure',
+    line: '{broker} refuses the connection: {reason}',
+    cause: 'The user, the password, the virtual host or a permission is wrong; the line says which.',
+    remedy: 'Correct `broker_url`, or grant [the permissions](brokers.md#permissions).',
+  },
+  'exchange-found': { level: 'ok', line: 'the exchange "{exchange}" is there' },
+  'exchange-missing': {
+    level: 'failure',
+    line: 'there is no exchange "{exchange}" at {broker}',
+    cause:
+      'No worker has connected yet; or the workers use another `event_exchange`, virtual host or broker.',
+    remedy: 'Start a worker, or use the workers’ settings.',
+  },
+  'publishers-blocked': {
+    level: 'failure',
+    line: '{broker} blocks publishers: {reason}',
+    cause: 'RabbitMQ is low on memory or disk, so workers cannot send events.',
+    remedy: 'Free memory or disk space.',
+  },
+  'publishing-refused': {
+    level: 'warning',
+    line: 'the user may not publish to the default exchange: {reason}',
+    cause: 'Without this permission, silence counts even while the broker blocks publishers.',
+    remedy: 'Grant [the optional permission](brokers.md#permissions), or raise `lost_timeout`.',
+  },
+  'no-workers': {
+    level: 'failure',
+    line: 'no worker was seen in {seconds} s',
+    cause:
+      'No worker runs; or the workers use another broker, virtual host, database, `event_exchange` or `control_exchange`.',
+    remedy: 'Start a worker, or use the workers’ settings.',
+  },
+  'workers-hidden': {
+    level: 'failure',
+    line: 'no worker was seen in {seconds} s, but {evidence}',
+    cause:
+      'A worker with the pool solo sends nothing and replies to nobody while it runs a task. Others run with `--without-heartbeat` and without remote control, or use another `event_exchange` and `control_exchange`.',
+    remedy:
+      'Check again when the task has ended. Otherwise use the workers’ settings, and start them without `--without-heartbeat`.',
+  },
+  'workers-seen': {
+    level: 'ok',
+    line: '{count:worker}: {heartbeats} sent heartbeats, {replies} replied to remote control',
+  },
+  worker: { level: 'ok', line: '{worker}: Celery {version}, {pool}' },
+  'more-workers': { level: 'ok', line: '{count} more workers' },
+  'no-reply': {
+    level: 'warning',
+    line: '{workers} did not reply to remote control',
+    cause:
+      'A worker with the pool solo replies to nobody while it runs a task; others are overloaded, or run with `worker_enable_remote_control = False`.',
+    remedy: 'For a busy solo worker, nothing. Otherwise raise `timeout`, or enable remote control.',
+  },
+  'no-heartbeat': {
+    level: 'warning',
+    line: '{workers} replied, but sent no heartbeat',
+    cause:
+      'They run with `--without-heartbeat`, or use another `event_exchange`; or they are busy and have the pool solo.',
+    remedy: 'Start them without `--without-heartbeat`, or use the workers’ `event_exchange`.',
+  },
+  'remote-control-failed': {
+    level: 'warning',
+    line: 'the workers could not be asked: {reason}',
+    cause: 'The broker does not let the user ask.',
+    remedy: 'Grant [the permissions](brokers.md#permissions), or set `control_commands: none`.',
+  },
+  'remote-control-faulty': {
+    level: 'warning',
+    line: 'remote control: {reason}',
+    cause:
+      'A reply cannot be used: two workers have one name, a worker serializes with pickle, or it could not answer.',
+    remedy: 'Give each worker a name of its own, such as `%n@%h`; set `task_serializer = "json"`.',
+  },
+  'remote-control-off': { level: 'unknown', line: 'workers are not asked: control_commands is none' },
+  'task-events-on': { level: 'ok', line: 'task events are on: {workers}' },
+  'task-events-off': {
+    level: 'failure',
+    line: '{workers} ran tasks and sent no task events',
+    cause:
+      'Workers send task events only if they are told to. Tasks declared with `send_events=False` have none.',
+    remedy: EVENTS_ON,
+  },
+  'task-events-unknown': {
+    level: 'unknown',
+    line: '{workers} ran no task meanwhile, so it is not known whether task events are on',
+    remedy: `Send a task and check again. If they are off: ${EVENTS_ON.charAt(0).toLowerCase()}${EVENTS_ON.slice(1)}`,
+  },
+  'task-sent-on': { level: 'ok', line: 'clients send task-sent events' },
+  'task-sent-off': {
+    level: 'warning',
+    line: '{count:task} arrived, and no client sent a task-sent event',
+    cause:
+      'Clients send them only if they are told to. Without them, waiting times and most queues are unknown.',
+    remedy: 'Set `task_send_sent_event = True` in the programs that send tasks.',
+  },
+  'task-sent-unknown': {
+    level: 'unknown',
+    line: 'few tasks arrived, so it is not known whether clients send task-sent events',
+    remedy:
+      'Send a task and check again. If they are off, set `task_send_sent_event = True` in the programs that send tasks.',
+  },
+  'events-unreadable': {
+    level: 'warning',
+    line: '{count:message} could not be read: {reason}',
+    cause: 'They are no events of Celery in JSON, such as events serialized with pickle.',
+    remedy: 'See [what is not counted](counting.md#what-is-not-counted).',
+  },
+  queue: { level: 'ok', line: 'queue {queue}: {length} waiting, {consumers}' },
+  'more-queues': { level: 'ok', line: '{count} more queues' },
+  'queue-without-consumers': {
+    level: 'warning',
+    line: 'queue {queue}: {length} waiting, and no worker consumes it',
+    cause: 'The workers of this queue do not run, or consume other queues.',
+    remedy: 'Start a worker with `-Q` and the name of the queue.',
+  },
+  'queues-unread': {
+    level: 'warning',
+    line: 'the broker did not tell all about the queues: {reason}',
+    cause: 'The user may not read them, or the broker did not answer.',
+    remedy: 'Grant [the permissions](brokers.md#permissions).',
+  },
+  'clock-skew': {
+    level: 'warning',
+    line: 'the clock of {worker} is {seconds} s {direction}',
+    cause: 'Its clock and that of this machine differ.',
+    remedy: 'Synchronize the clocks; waiting times and ages are wrong otherwise.',
+  },
+  'deaf-after-bad-reply': {
+    level: 'warning',
+    line: '{workers} may stop consuming after one reply that cannot be encoded',
+    cause:
+      'On Redis, Celery before 5.7 stops consuming when `inspect reserved`, `inspect scheduled` or `inspect active` meets arguments that JSON cannot encode; with the pool eventlet, the worker ends, in every version.',
+    remedy:
+      'Upgrade to Celery 5.7, and use another pool than eventlet. celery-otel only asks what cannot fail; Flower and `celery inspect` can.',
+  },
+  'failure-told-twice': {
+    level: 'unknown',
+    line: 'failures sent twice, as Celery does after a hard time limit: {count}; celery-otel counts each once',
+  },
+  'eta-beyond-visibility': {
+    level: 'warning',
+    line: '{count:task} with an ETA beyond the visibility timeout of {timeout} s, the furthest in {seconds} s',
+    cause:
+      'Redis delivers a task again if it is not acknowledged within `visibility_timeout`; a task with an ETA is acknowledged after it.',
+    remedy:
+      'Raise `visibility_timeout` above the longest ETA, in all workers and clients and in celery-otel.',
+  },
+  'runtime-beyond-visibility': {
+    level: 'warning',
+    line: 'tasks run longer than the visibility timeout of {timeout} s, for {seconds} s or more',
+    cause: 'With `acks_late`, Redis delivers them again while they run.',
+    remedy:
+      'Raise `visibility_timeout` above the longest runtime, in all workers and clients and in celery-otel.',
+  },
+  'visibility-expires': {
+    level: 'warning',
+    line: '{count:unacknowledged message} will be delivered again soon',
+    cause: 'Workers have held them for most of `visibility_timeout`.',
+    remedy: 'Raise `visibility_timeout`, or find the workers that hold them.',
+  },
+  'backend-accepts': { level: 'ok', line: '{backend} accepts exports' },
+  'backend-warns': {
+    level: 'warning',
+    line: '{backend} accepts exports, but says: {reason}',
+    cause: 'The backend has an objection to what it receives.',
+    remedy: 'Do what the line says.',
+  },
+  'backend-unavailable': {
+    level: 'failure',
+    line: '{backend} cannot be reached: {reason}',
+    cause: 'Nothing listens there, or port and protocol do not match; the line names the likely cause.',
+    remedy:
+      'Correct the endpoint or the protocol, or start the backend; see [exporting](exporting.md#when-something-fails).',
+  },
+  'backend-refuses': {
+    level: 'failure',
+    line: '{backend} refuses exports: {reason}',
+    cause: 'A header, a certificate or the path is wrong; the line names the likely cause.',
+    remedy:
+      'Correct the headers, certificates or endpoint; see [exporting](exporting.md#when-something-fails).',
+  },
+} as const satisfies Readonly<Record<string, Fine | Symptom>>;
+
+export type SymptomCode = keyof typeof SYMPTOMS;
+
+const NAMED_MAX = 5;
+const PLACEHOLDER = /\{(\w+)(?::([\w ]+))?\}/gu;
+
+/** Something that a check has found. */
+export interface Finding {
+  readonly code: SymptomCode;
+  readonly level: Level;
+  readonly line: string;
+  /** What to do; '' if there is nothing to do. */
+  readonly remedy: string;
+}
+
+/** @param values of the placeholders in its line; untrusted */
+export function finding(code: SymptomCode, values: Readonly<Record<string, string | number>> = {}): Finding {
+  const row: Fine | Symptom = SYMPTOMS[code];
+  const line = row.line.replaceAll(PLACEHOLDER, (_, key: string, noun?: string) => {
+    const value = values[key] ?? '';
+    const ofNoun = noun === undefined ? '' : ` ${noun}${value === 1 ? '' : 's'}`;
+    return printable(String(value)) + ofNoun;
+  });
+  return { code, level: row.level, line, remedy: row.remedy ?? '' };
+}
+
+/** @returns one finding about all of these workers, or none if there are none */
+export function findingAbout(code: SymptomCode, workers: readonly string[]): readonly Finding[] {
+  if (workers.length === 0) return [];
+  const rest = workers.length - NAMED_MAX;
+  const named = workers.slice(0, NAMED_MAX).join(', ');
+  return [finding(code, { workers: rest > 0 ? `${named} and ${rest} more` : named })];
+}

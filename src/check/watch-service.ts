@@ -1,0 +1,142 @@
+/**
+ * Watches one Celery service for some seconds: listens to its events, asks its workers and its broker as `run` does, and
+ * passes on what that means. It exports nothing, and nothing that it declares stays.
+ */
+import { type AskingOptions, asker } from '../asking.ts';
+import type { Deliver } from '../broker/broker.ts';
+import type { BrokerUrls } from '../broker/broker-url.ts';
+import type { InspectCommand } from '../broker/control/commands.ts';
+import { type Listener, listen } from '../broker/session-loop.ts';
+import { BODY_LIMITS } from '../celery/body-limits.ts';
+import { decode } from '../celery/decode.ts';
+import { ExpansionReserve } from '../celery/expansion.ts';
+import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
+import { type Cluster, createCluster } from '../cluster/cluster.ts';
+import type { Moment } from '../cluster/moment.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { METRIC_NAMES } from '../meter/catalog.ts';
+import type { Tell } from '../self/self-event.ts';
+import { createYieldToLoop, runYielding, type YieldToLoop } from '../yielding.ts';
+import { diagnose, type Watched } from './diagnose.ts';
+import { Sightings } from './sightings.ts';
+import type { Finding } from './symptoms.ts';
+
+export interface WatchOptions {
+  /** For how long, once connected. */
+  readonly watchMs: number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Ends the watch early; what has been seen by then counts. */
+  readonly signal: AbortSignal;
+}
+
+/** A watch under way. */
+export interface Watch {
+  readonly seen: () => { readonly workers: number; readonly events: number };
+  /** Never rejects. */
+  readonly findings: Promise<readonly Finding[]>;
+}
+
+/** Workers and the broker are asked so often, so that one slow answer is not the only one. */
+const ASKING_INTERVAL_MS = 2000;
+const ASKING_DELAY_MS = 100;
+/** Takes a look at each unacknowledged message. */
+const COSTLY = 'celery.queue.unacked';
+
+export function watchService(config: ServiceConfig, options: WatchOptions): Watch {
+  const sightings = new Sightings();
+  return {
+    seen: () => ({ workers: sightings.workers.size, events: sightings.events }),
+    findings: watch(config, options, sightings),
+  };
+}
+
+async function watch(
+  config: ServiceConfig,
+  { watchMs, random, signal }: WatchOptions,
+  sightings: Sightings,
+): Promise<readonly Finding[]> {
+  const cluster = createCluster(config.cluster, () => {});
+  const yieldToLoop = createYieldToLoop();
+  const stopping = new AbortController();
+  const over = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  let readyUpMs: number | undefined;
+  const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
+  const tell: Tell = (event) => {
+    sightings.tell(event);
+    const { broker, failedAttempts } = sightings;
+    if (broker === undefined && failedAttempts >= config.broker.urls.length) over.resolve();
+  };
+  const listener: Listener = listen({
+    ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
+    ...{ random, tell, signal: stopping.signal, isObserver: true },
+    deliver: receiver(cluster, sightings, tell),
+    ready() {
+      readyUpMs ??= performance.now();
+      timer ??= setTimeout(over.resolve, watchMs);
+    },
+    during: asker(askingOf(config, tell, random, yieldToLoop), cluster, () => now()),
+  });
+  signal.addEventListener('abort', () => over.resolve(), { once: true });
+  if (signal.aborted) over.resolve();
+  // A recording ends by itself.
+  await Promise.race([over.promise, listener.done]);
+  clearTimeout(timer);
+  await runYielding(yieldToLoop, cluster.settle(now));
+  const view = await runYielding(yieldToLoop, cluster.view(now));
+  const { listenedMs } = now();
+  stopping.abort();
+  await listener.done;
+  const watchedMs = readyUpMs === undefined ? 0 : performance.now() - readyUpMs;
+  return diagnose({ ...expected(config), sightings, view, watchedMs, listenedMs });
+}
+
+/** As a service decodes and applies its messages, without recording anything. */
+function receiver(cluster: Cluster, sightings: Sightings, tell: Tell): Deliver {
+  let reserve: ExpansionReserve | undefined;
+  return (message, listenedMs, steadyMs) => {
+    reserve ??= new ExpansionReserve(listenedMs);
+    const { events, rejections } = decode(message, listenedMs, reserve);
+    for (const event of events) {
+      sightings.note(event, message.arrivedAtMs, listenedMs);
+      cluster.apply(event, steadyMs, listenedMs);
+    }
+    for (const { reason, detail } of rejections) {
+      const intentional = INTENTIONAL_REASONS.has(reason);
+      tell({ kind: 'input-dropped', service: '', reason, intentional, detail });
+    }
+  };
+}
+
+/** What `run` asks, but often, and without changing anything. */
+function askingOf(
+  { name, polls, control, taskDefaultQueue }: ServiceConfig,
+  tell: Tell,
+  random: () => number,
+  yieldToLoop: YieldToLoop,
+): AskingOptions {
+  return {
+    // With a list of replies of its own, beside that of a celery-otel that runs.
+    name: `${name} check`,
+    polls: { ...polls, intervalMs: ASKING_INTERVAL_MS, initialDelayMs: ASKING_DELAY_MS },
+    control: { ...control, enableEvents: false },
+    choice: { metrics: new Set(METRIC_NAMES.filter((metric) => metric !== COSTLY)), optIns: new Set() },
+    ...{ taskDefaultQueue, tell, random, yieldToLoop },
+  };
+}
+
+function expected({ broker, polls, control }: ServiceConfig) {
+  const isRedis = broker.urls.some((url) => 'db' in url);
+  return {
+    addresses: broker.urls.map((url) => url.label).join(', '),
+    exchange: broker.urls.some((url) => 'vhost' in url) ? broker.eventExchange : undefined,
+    asking: askingOn(broker.urls, control.commands),
+    visibilityTimeoutMs: isRedis ? polls.redis.visibilityTimeoutMs : undefined,
+  };
+}
+
+function askingOn(urls: BrokerUrls, commands: readonly InspectCommand[]): Watched['asking'] {
+  if (urls.some((url) => url.scheme === 'recording')) return 'impossible';
+  return commands.includes('stats') ? 'on' : 'off';
+}

@@ -1,0 +1,50 @@
+/**
+ * `celery-otel check`: looks at brokers, workers and backend for a few seconds, and prints what is wrong with them. It counts
+ * nothing, exports nothing and changes nothing.
+ */
+import { type Check, countOf, startCheck } from '../check/check.ts';
+import { reportJson, reportText } from '../check/report.ts';
+import { resolveConfig } from '../config/load-config.ts';
+import type { CommandIo } from './command-io.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { print, printProgress, reportMistakes } from './print.ts';
+import { untilStopped } from './until-stopped.ts';
+
+const PROGRESS_MS = 250;
+
+/** @returns 2 if something failed, 1 with `--strict` if there are warnings, else 0 */
+export async function check(argv: readonly string[], io: CommandIo): Promise<number> {
+  const resolved = resolveConfig('check', { argv, env: io.env, refuseUnknown: true });
+  if (!resolved.ok) return reportMistakes('check', resolved.mistakes, io);
+  const { config, options } = resolved;
+  const watchMs = options.need('seconds') * 1000;
+  const ending = new AbortController();
+  const started = startCheck(config, { watchMs, random: Math.random, signal: ending.signal });
+  const stopProgress = showProgress(started, watchMs, io);
+  // Ended early, it reports what it has seen by then.
+  const job = { start: () => {}, finished: started.report, stop: async () => ending.abort() };
+  await untilStopped(job, io, () => {});
+  const report = await started.report;
+  stopProgress();
+  print(io.stdout, options.need('json') ? reportJson(report) : reportText(report));
+  if (countOf(report, 'failure') > 0) return EXIT_CODE.found;
+  return options.need('strict') && countOf(report, 'warning') > 0 ? EXIT_CODE.failed : EXIT_CODE.ok;
+}
+
+/** On a terminal only. @returns ends it, and leaves nothing of it */
+function showProgress({ seen }: Check, watchMs: number, { stderr }: CommandIo): () => void {
+  if (stderr.isTTY !== true) return () => {};
+  const beganMs = performance.now();
+  const show = (): void => {
+    const { workers, events } = seen();
+    const seconds = Math.round((performance.now() - beganMs) / 1000);
+    const soFar = `${seconds} of about ${Math.round(watchMs / 1000)} s`;
+    printProgress(stderr, `checking, ${soFar}: ${workers} workers, ${events} events`);
+  };
+  const timer = setInterval(show, PROGRESS_MS);
+  show();
+  return () => {
+    clearInterval(timer);
+    printProgress(stderr, '');
+  };
+}

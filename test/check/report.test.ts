@@ -1,0 +1,58 @@
+/** How a report is printed: for people, and for machines. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { countOf, type Report } from '../../src/check/check.ts';
+import { reportJson, reportText } from '../../src/check/report.ts';
+import { finding } from '../../src/check/symptoms.ts';
+
+const REPORT: Report = {
+  services: [
+    {
+      name: 'shop',
+      findings: [
+        finding('broker-reached', { broker: 'amqp://b' }),
+        finding('task-sent-off', { count: 4 }),
+        finding('task-events-unknown', { workers: 'w1@shop' }),
+      ],
+    },
+  ],
+  backend: { name: 'backend', findings: [finding('backend-refuses', { backend: 'b', reason: '401' })] },
+};
+
+test('each line has its sign, and each symptom its remedy', () => {
+  assert.equal(
+    reportText(REPORT),
+    `shop
+  ✓ connected to amqp://b
+  ! 4 tasks arrived, and no client sent a task-sent event
+      Set task_send_sent_event = True in the programs that send tasks.
+  ? w1@shop ran no task meanwhile, so it is not known whether task events are on
+      Send a task and check again. If they are off: start them with celery worker -E, or set worker_send_task_events = True; enable_events of celery-otel switches them on without a restart.
+
+backend
+  ✗ b refuses exports: 401
+      Correct the headers, certificates or endpoint; see exporting (docs/exporting.md#when-something-fails).
+
+Found: 1 failure, 1 warning.
+`,
+  );
+});
+
+test('the JSON has the same findings with their codes', () => {
+  const { services, backend, ...counts } = JSON.parse(reportJson(REPORT));
+  assert.deepEqual(counts, { failures: 1, warnings: 1 });
+  assert.deepEqual(
+    [...services[0].findings, ...backend].map(({ code, level }: { code: string; level: string }) => [
+      code,
+      level,
+    ]),
+    [
+      ['broker-reached', 'ok'],
+      ['task-sent-off', 'warning'],
+      ['task-events-unknown', 'unknown'],
+      ['backend-refuses', 'failure'],
+    ],
+  );
+  assert.equal(services[0].service, 'shop');
+  assert.equal(countOf(REPORT, 'ok'), 1);
+});
