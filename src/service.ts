@@ -130,7 +130,7 @@ function listening(
 ): Omit<ListenOptions, 'signal'> {
   const { name: service, broker, tell, random, yieldToLoop } = options;
   return {
-    ...{ ...broker, service, tell, random },
+    ...{ ...broker, service, isExported: true, tell, random },
     bodyBytesMax: BODY_LIMITS.body.max,
     deliver: receiver(options, cluster, missing),
     between: () => runYielding(yieldToLoop, cluster.drain()),

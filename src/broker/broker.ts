@@ -53,6 +53,11 @@ export interface Session {
    * cannot be asked or the signal aborts, which does not end the session.
    */
   ask?(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer>;
+  /**
+   * How many instances of celery-otel export the same service, without an observer; undefined if that is not known. A
+   * recording has none. Never rejects.
+   */
+  instances?(signal: AbortSignal): Promise<number | undefined>;
 }
 
 export type Opening = { readonly kind: 'opened'; readonly session: Session } | NotOpened;
@@ -113,6 +118,8 @@ export interface SessionOptions {
   readonly bodyBytesMax: number;
   /** Whether nothing is declared that stays: if the event exchange is missing, there are no events. */
   readonly isObserver?: boolean;
+  /** The service that is exported, by whose name instances find each other; undefined if none is. */
+  readonly exports?: string | undefined;
   /** Called if the event exchange was missing and we declared it. */
   readonly onExchangeDeclared: (exchange: string) => void;
   /** Called if the broker takes nobody’s messages, in an alarm, or not ours, without permission. */

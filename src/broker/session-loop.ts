@@ -36,6 +36,8 @@ export interface ListenOptions extends BrokerSettings {
   readonly signal: AbortSignal;
   /** Whether nothing is declared that stays; by default, a missing event exchange is. */
   readonly isObserver?: boolean;
+  /** Whether the service is exported, or observed for that. */
+  readonly isExported?: boolean;
   /** Called each time a session has opened. */
   readonly ready?: () => void;
   /** Called if messages were dropped during a session. */
@@ -120,12 +122,21 @@ class SessionLoop {
   }
 
   async #runSession(attempt: Attempt): Promise<AttemptEnd> {
-    const { connectTimeoutMs, bodyBytesMax, isObserver = false, service, signal, tell } = this.#options;
+    const {
+      connectTimeoutMs,
+      bodyBytesMax,
+      isObserver = false,
+      isExported,
+      service,
+      signal,
+      tell,
+    } = this.#options;
     const { url } = attempt;
     this.#attemptsSinceReady += 1;
     try {
       const opening = await this.#transport(url).open({
         ...{ url, connectTimeoutMs, bodyBytesMax, isObserver, signal },
+        exports: isExported === true ? service : undefined,
         onExchangeDeclared: (exchange) =>
           tell({ kind: 'exchange-made', service, broker: url.label, exchange }),
         onPublishFailed: (kind, reason) => tell({ kind, service, broker: url.label, reason }),

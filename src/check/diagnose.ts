@@ -43,6 +43,7 @@ export function diagnose(watched: Watched): readonly Finding[] {
     ...troubles(watched),
     ...workers(watched),
     ...events(watched),
+    ...instances(sightings),
     ...queues(watched.view),
     ...clocks(sightings),
     ...dangers(watched),
@@ -162,6 +163,11 @@ function taskSent(sent: number, received: number): Finding {
   return received >= RECEIVED_MIN
     ? finding('task-sent-off', { count: received })
     : finding('task-sent-unknown');
+}
+
+function instances({ instances: count = 0 }: Sightings): readonly Finding[] {
+  if (count === 0) return [];
+  return [count === 1 ? finding('exported-already') : finding('exported-twice', { count })];
 }
 
 function queues({ broker, told }: ClusterView): readonly Finding[] {

@@ -56,6 +56,8 @@ export class Sightings {
   runtimeMs = 0;
   /** Whether the last question reached a worker, which may not have replied. */
   reachesWorkers = false;
+  /** Of celery-otel, which export the service already; undefined if that is not known. */
+  instances: number | undefined;
   /** Attempts to connect that have failed. */
   failedAttempts = 0;
   readonly #etas: number[] = [];

@@ -142,6 +142,14 @@ export const SYMPTOMS = {
     remedy:
       'Send a task and check again. If they are off, set `task_send_sent_event = True` in the programs that send tasks.',
   },
+  'exported-already': { level: 'ok', line: 'a celery-otel listens to these events already' },
+  'exported-twice': {
+    level: 'failure',
+    line: '{count} or more celery-otel listen to these events',
+    cause:
+      'Each exports all counts, so sums over them are too high. It may be one whose last connection the broker has not yet noticed to be gone.',
+    remedy: 'Run [one](operating.md#one-replica) for each service.',
+  },
   'events-unreadable': {
     level: 'warning',
     line: '{count:message} could not be read: {reason}',

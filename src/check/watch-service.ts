@@ -68,15 +68,21 @@ async function watch(
     const { broker, failedAttempts } = sightings;
     if (broker === undefined && failedAttempts >= config.broker.urls.length) over.resolve();
   };
+  const ask = asker(askingOf(config, tell, random, yieldToLoop), cluster, () => now());
   const listener: Listener = listen({
     ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
-    ...{ random, tell, signal: stopping.signal, isObserver: true },
+    ...{ random, tell, signal: stopping.signal, isObserver: true, isExported: true },
     deliver: receiver(cluster, sightings, tell),
     ready() {
       readyUpMs ??= performance.now();
       timer ??= setTimeout(over.resolve, watchMs);
     },
-    during: asker(askingOf(config, tell, random, yieldToLoop), cluster, () => now()),
+    during(session) {
+      session.instances?.(stopping.signal).then((count) => {
+        sightings.instances = count;
+      });
+      return ask(session);
+    },
   });
   signal.addEventListener('abort', () => over.resolve(), { once: true });
   if (signal.aborted) over.resolve();

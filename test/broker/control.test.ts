@@ -172,18 +172,25 @@ describe('remote control over RabbitMQ without workers, or without rights', { ti
       const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
       assert.deepEqual([answer?.receivers, answer?.taken], [0, 0]);
     }
+    assert.doesNotMatch(
+      await rabbitmq.ctl('--silent', 'list_exchanges', 'name'),
+      /pidbox/u,
+      'none is declared',
+    );
     const connection = await connect(rabbitmq.url);
     t.after(() => connection.close());
     const channel = await connection.createChannel();
-    // As a worker without remote control does with its first reply.
+    // As a worker does that has gone.
     await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
-    const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
+    await end();
+    const other = await openSession(t, 'RabbitMQ', rabbitmq.url);
+    const answer = await other.session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
     assert.deepEqual([answer?.receivers, answer?.taken], [0, 0], 'no queue is bound');
     assert.equal(
       (await rabbitmq.ctl('--silent', 'list_queues', 'name')).match(/reply\.celery\.pidbox/gu)?.length,
       1,
     );
-    await end();
+    await other.end();
     assert.doesNotMatch(await rabbitmq.ctl('--silent', 'list_queues', 'name'), /pidbox/u);
   });
 

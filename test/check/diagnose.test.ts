@@ -48,6 +48,7 @@ function worker(more: Partial<WorkerReading> = {}): WorkerReading {
 }
 
 interface Seen {
+  readonly instances?: number;
   readonly events?: readonly CeleryEvent[];
   /** How late they arrive, ms. */
   readonly lateMs?: number;
@@ -56,8 +57,10 @@ interface Seen {
   readonly watched?: Partial<Watched>;
 }
 
-function diagnosed({ events = [HEARTBEAT], lateMs = 0, told = [CONNECTED], view = {}, watched = {} }: Seen) {
+function diagnosed(seen: Seen) {
+  const { events = [HEARTBEAT], lateMs = 0, told = [CONNECTED], view = {}, watched = {} } = seen;
   const sightings = new Sightings();
+  sightings.instances = seen.instances;
   for (const event of told) sightings.tell(event);
   for (const event of events) sightings.note(event, event.timestampMs + lateMs, event.timestampMs - T0_MS);
   return diagnose({
@@ -125,6 +128,8 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     { told: [CONNECTED, { kind: 'broker-polled', service: 'shop', outcome: 'partial', reason: 'NOPERM' }] },
     'the broker did not tell all about the queues: NOPERM',
   ],
+  'exported-already': [{ instances: 1 }, 'a celery-otel listens to these events already'],
+  'exported-twice': [{ instances: 2 }, '2 or more celery-otel listen to these events'],
   'events-unreadable': [
     {
       told: [

@@ -24,6 +24,7 @@ import { closeConnection, connectTo, openConnection } from './connection.ts';
 import { AmqpControl } from './control.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
+import { countInstances, markInstance } from './instances.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
 
@@ -113,6 +114,12 @@ class AmqpSession implements Session {
     return this.#control.ask(question, signal);
   }
 
+  async instances(): Promise<number | undefined> {
+    const { exports } = this.#options;
+    if (this.#model === undefined || exports === undefined) return undefined;
+    return countInstances(this.#model, this.#settings.eventQueuePrefix, exports).catch(() => undefined);
+  }
+
   /** Connects, then subscribes, each within the connect timeout. */
   async #connect(): Promise<void> {
     const { heartbeatS, eventExchange } = this.#settings;
@@ -140,6 +147,9 @@ class AmqpSession implements Session {
     // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
     await channel.consume(queue, this.#cancelled, { noAck: true, consumerTag: CONSUMER_TAG });
     this.#course.opened(this, ask);
+    const { exports } = this.#options;
+    if (exports !== undefined && isObserver !== true)
+      await markInstance(model, this.#settings.eventQueuePrefix, exports);
   }
 
   /** Data arrived, and so has everything that the broker sent before. */

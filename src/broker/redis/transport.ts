@@ -23,6 +23,7 @@ import { SessionCourse } from '../session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { RedisControl } from './control.ts';
+import { countInstances, OBSERVER } from './instances.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { Subscription } from './subscription.ts';
 
@@ -105,8 +106,14 @@ class RedisSession implements Session {
     return this.#control.ask(question, signal);
   }
 
+  async instances(signal: AbortSignal): Promise<number | undefined> {
+    const { connectTimeoutMs } = this.#options;
+    // Without the permission to see other clients.
+    return countInstances(this.#url, this.#settings, connectTimeoutMs, signal).catch(() => undefined);
+  }
+
   async #connect(): Promise<void> {
-    const { connectTimeoutMs, signal } = this.#options;
+    const { connectTimeoutMs, isObserver, signal } = this.#options;
     const client = await newClient(this.#url, this.#settings, connectTimeoutMs, signal);
     this.#client = client;
     if (this.#course.isOver) return client.disconnect();
@@ -116,8 +123,11 @@ class RedisSession implements Session {
     client.on('error', note);
     client.on('close', () => this.#course.broken(this.#error ?? new Error(this.#closedReason())));
     await connect(client, this.#url);
-    // Both are only useful. A server that is full replies so to the first command, and closes the connection.
-    await client.client('SETNAME', this.#settings.clientName).catch(note);
+    // All are only useful. A server that is full replies so to the first command, and closes the connection.
+    const { clientName } = this.#settings;
+    await client.client('SETNAME', isObserver === true ? clientName + OBSERVER : clientName).catch(note);
+    // Channels are the same in all databases: that only says whose events these are.
+    if (this.#url.db !== 0) await client.select(this.#url.db).catch(note);
     await refuseCluster(client);
     const patterns = eventPatterns(this.exchange, this.#url, this.#settings);
     const subscription = new Subscription(client, this.#listening, this.#options, patterns.length > 1);
