@@ -95,8 +95,9 @@ function workers({ sightings, view, watchedMs, asking }: Watched): readonly Find
   const beats = (worker: WorkerReading): boolean =>
     (sightings.workers.get(mapKey(worker.worker))?.heartbeats ?? 0) > 0;
   const replied = (worker: WorkerReading): boolean => worker.told !== undefined;
-  const couldReply = asking === 'on' && sightings.trouble('asking') === undefined;
-  const silent = couldReply ? up.filter((worker) => !replied(worker)) : [];
+  // After a disconnect, what they told is not known any more.
+  const obstacle = sightings.trouble('asking') ?? sightings.trouble('lost');
+  const silent = asking === 'on' && obstacle === undefined ? up.filter((worker) => !replied(worker)) : [];
   const withoutHeartbeat = up.filter((worker) => replied(worker) && !beats(worker));
   return [
     finding('workers-seen', {
@@ -139,13 +140,14 @@ function events({ sightings, view, listenedMs }: Watched): readonly Finding[] {
     found[sending(sightings.workers.get(mapKey(worker.worker)), listenedMs)].push(worker.worker);
   }
   const { sent, received } = sightings;
+  const isBacklog = (view.broker?.queues ?? []).some(({ length }) => length > 0);
   // Without task events, nothing says how many tasks there were.
   const isKnown = sent > 0 || found.on.length > 0;
   return [
     ...findingAbout('task-events-on', found.on),
     ...findingAbout('task-events-off', found.off),
     ...findingAbout('task-events-unknown', found.unknown),
-    ...(isKnown ? [taskSent(sent, received)] : []),
+    ...(isKnown ? [taskSent(sent, isBacklog ? 0 : received)] : []),
   ];
 }
 

@@ -37,6 +37,7 @@ type TroubleKind =
 
 const FAULTS: readonly ReplyOutcome[] = ['error', 'unreadable', 'repeated', 'too_large'];
 
+const SETTLED_MS = 1000;
 const WORKERS_MAX = 10_000;
 /** Tasks that have failed, to find failures that are told twice. */
 const FAILURES_MAX = 10_000;
@@ -49,6 +50,7 @@ export class Sightings {
   exchange: string | undefined;
   events = 0;
   sent = 0;
+  /** After the first second. */
   received = 0;
   failedTwice = 0;
   /** The furthest ETA from the arrival of its event, and the longest runtime, ms. */
@@ -60,6 +62,8 @@ export class Sightings {
   instances: number | undefined;
   /** Attempts to connect that have failed. */
   failedAttempts = 0;
+  /** Listened time of the first event. */
+  #beganMs: number | undefined;
   readonly #etas: number[] = [];
   readonly #failed = new Set<string>();
   readonly #troubles = new Map<TroubleKind, Trouble>();
@@ -68,7 +72,9 @@ export class Sightings {
   note(event: CeleryEvent, arrivedAtMs: number, listenedMs: number): void {
     this.events += 1;
     if (event.type === 'task-sent') this.sent += 1;
-    if (event.type === 'task-received') this.received += 1;
+    this.#beganMs ??= listenedMs;
+    // Earlier ones were sent before the watch began.
+    if (event.type === 'task-received' && listenedMs - this.#beganMs > SETTLED_MS) this.received += 1;
     if (event.type === 'task-succeeded')
       this.runtimeMs = Math.max(this.runtimeMs, (event.runtimeS ?? 0) * 1000);
     if (event.type === 'task-failed') this.#noteFailure(event.uuid);

@@ -165,7 +165,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   'task-events-unknown': [{}, 'w1@shop ran no task meanwhile, so it is not known whether task events are on'],
   'task-sent-on': [{ events: [HEARTBEAT, sent()] }, 'clients send task-sent events'],
   'task-sent-off': [
-    { events: [HEARTBEAT, ...Array(4).fill(received())] },
+    { events: [HEARTBEAT, ...Array(4).fill(later(received(), 2000))] },
     '4 tasks arrived, and no client sent a task-sent event',
   ],
   'task-sent-unknown': [
@@ -291,6 +291,18 @@ test('workers that only received the questions are told from none', () => {
   assert.ok(reached(1).includes('workers-hidden'));
   assert.ok(reached().includes('workers-hidden'), 'RabbitMQ says only if there is none');
   assert.ok(reached(0).includes('no-workers'));
+});
+
+test('tasks that were sent before the check began do not show that task-sent events are off', () => {
+  assert.ok(codes({ events: [HEARTBEAT, ...Array(4).fill(received())] }).includes('task-sent-unknown'));
+  const events = [HEARTBEAT, ...Array(4).fill(later(received(), 2000))];
+  const broker = { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 7, consumers: 1 }], incomplete: [] };
+  assert.ok(codes({ events, view: { broker } }).includes('task-sent-unknown'), 'they waited in the queue');
+});
+
+test('after a disconnect, no worker is blamed for a reply that is missing', () => {
+  const told = [CONNECTED, ended('lost', 'Socket closed abruptly')];
+  assert.ok(!codes({ told, view: { workers: [silent()] } }).includes('no-reply'));
 });
 
 test('if nobody could be asked, no worker is blamed for it', () => {
