@@ -7,100 +7,71 @@
  * `--fast` (`npm run test:fast`) excludes tests that need a real program or take long; `--coverage` measures the
  * coverage of `src/` and fails if it is below the minimum.
  */
-import { globSync, statSync } from 'node:fs';
-import { availableParallelism, constants } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { lendMain } from '../test/e2e/built-main.ts';
 import { ensureNewestCelery, ensureRealParts, partVersions } from '../test/real/install.ts';
+import { lendRabbitmq } from '../test/real/lent-rabbitmq.ts';
 import { ensureOtelcol } from './otelcol.ts';
+import { areMany, filesFor, processesFor, ROOT } from './test-files.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '..');
 /** More than cores, since tests of real programs mostly wait. */
 const FILES_AT_ONCE = 3;
 /** Ends a test file that hangs; waiting tests have shorter limits of their own. */
 const FILE_TIMEOUT_MS = 8 * 60_000;
-/** They start Redis servers. */
-const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
-  (name) => `test/broker/redis/${name}`,
-);
-/** These run first, the slowest at the start, so that none runs alone at the end. */
-const SLOW = [
-  'test/e2e/',
-  'test/contract/package',
-  'test/broker/amqp/transport',
-  'test/broker/amqp/restart',
-  'test/broker/amqp/queue-poll',
-  'test/broker/control.test',
-  'test/broker/recorded-events',
-  ...REAL_REDIS,
-  'test/real/',
-  'test/bench/',
-  'test/cluster/',
-  'test/scripts/bootstrap',
-  'test/otlp/send/exporter-',
-];
-/** Of those, these mostly wait: one of them runs beside every two that compute. */
-const WAITING =
-  /e2e\/(?:prometheus|silence|lost|two-brokers|started|signals|waits|missing-events|stale|events-lost|redis-outages|queue-depth|restart-in|enable-events|worker-pools|check|iso.*(?:n|celery|settings)\.)|broker\/(?:amqp\/|redis\/|control\.)|real\/|exporter-|bootstrap/u;
-/** Excluded by `--fast`. */
-const NOT_FAST = [
-  ...[
-    'test/e2e/',
-    'test/real/',
-    'test/broker/amqp/transport',
-    'test/broker/amqp/restart',
-    'test/broker/amqp/queue-poll',
-    'test/broker/control.test',
-    'test/broker/recorded-events',
-    ...REAL_REDIS,
-    'test/recordings/',
-  ],
-  ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
-  ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
-  ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
-  ...['test/otlp/export/export-turns'],
-];
 /**
  * Percent of `src/`; a little below today’s coverage by the fast tests. What speaks with brokers is covered by the others,
  * which need them.
  */
 const COVERED_MIN = { lines: 95, branches: 95 };
 
-const startsWith = (file: string, beginnings: readonly string[]): boolean =>
-  beginnings.some((beginning) => file.startsWith(beginning));
-
-/** The test files for the arguments; a folder means all files in it. */
-function filesFor(selection: readonly string[], fast: boolean): readonly string[] {
-  const files = selection
-    .map((name) => path.relative(ROOT, path.resolve(name)))
-    .flatMap((name) =>
-      statSync(path.resolve(ROOT, name), { throwIfNoEntry: false })?.isDirectory()
-        ? globSync(`${name}/**/*.test.ts`, { cwd: ROOT }).sort()
-        : [name],
-    )
-    .filter((file) => !fast || !startsWith(file, NOT_FAST));
-  const { slow = [], quick = [] } = Object.groupBy(files, (file) =>
-    startsWith(file, SLOW) ? 'slow' : 'quick',
-  );
-  const { waiting = [], computing = [] } = Object.groupBy(slow, (file) =>
-    WAITING.test(file) ? 'waiting' : 'computing',
-  );
-  const beside = computing.flatMap((file, index) => [...(index % 2 === 0 ? waiting.splice(0, 1) : []), file]);
-  return [...beside, ...waiting, ...quick];
+/**
+ * Writes a program for each process that runs several files; each file is a suite of its name.
+ * @returns the program or test file of each process
+ */
+function programsFor(processes: readonly (readonly string[])[], folder: string): readonly string[] {
+  return processes.map((files, index) => {
+    const [first = '', ...more] = files.map((file) => path.resolve(ROOT, file));
+    if (more.length === 0) return first;
+    const program = path.join(folder, `${index}.test.mjs`);
+    const suites = files.map((file) => {
+      const [name, url] = [file, pathToFileURL(path.resolve(ROOT, file)).href].map((text) =>
+        JSON.stringify(text),
+      );
+      return `suite(${name}, () => import(${url}));`;
+    });
+    writeFileSync(program, ["import { suite } from 'node:test';", ...suites, ''].join('\n'));
+    return program;
+  });
 }
 
 /** Finds what is wrong with a run although no test failed. */
 class Verdict {
   #ran = 0;
+  /** In the file whose suite is being reported: its tests come before it. */
+  #ranInFile = 0;
   readonly #unfinished: string[] = [];
   readonly #empty: string[] = [];
+  readonly #files: ReadonlySet<string>;
+
+  constructor(files: readonly string[]) {
+    this.#files = new Set(files);
+  }
 
   /** Takes the report of a test that passed or failed. */
-  take({ name, file, skip, todo, details }: TestReport): void {
+  take({ name, file, nesting, skip, todo, details }: TestReport): void {
+    if (details?.type !== 'suite') this.#ranInFile += 1;
+    const isSuiteOfFile = nesting === 0 && details?.type === 'suite' && this.#files.has(name);
+    const ran = this.#ranInFile;
+    if (nesting === 0) this.#ranInFile = 0;
     // Node reports a file in which nothing ran as one test that passed.
     if (file !== undefined && path.resolve(name) === file) this.#empty.push(path.relative(ROOT, file));
+    else if (isSuiteOfFile) this.#empty.push(...(ran === 0 ? [name] : []));
     else if (skip !== undefined || todo !== undefined) this.#unfinished.push(name);
     else if (details?.type !== 'suite') this.#ran += 1;
   }
@@ -116,6 +87,7 @@ class Verdict {
 
 interface TestReport {
   readonly name: string;
+  readonly nesting: number;
   readonly file?: string | undefined;
   readonly skip?: string | boolean | undefined;
   readonly todo?: string | boolean | undefined;
@@ -165,10 +137,11 @@ async function runTests(files: readonly string[], { fast, coverage, patterns }: 
       stop.abort();
     });
   }
-  const verdict = new Verdict();
+  const verdict = new Verdict(files);
   let success = true;
+  const folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-tests-'));
   const events = run({
-    files: files.map((file) => path.resolve(ROOT, file)),
+    files: [...programsFor(processesFor(files), folder)],
     // Some of the fast tests wait, too.
     concurrency: fast ? availableParallelism() + 1 : FILES_AT_ONCE,
     coverage,
@@ -187,6 +160,7 @@ async function runTests(files: readonly string[], { fast, coverage, patterns }: 
   events.on('test:coverage', ({ summary }) => Object.assign(covered, coverageReport(summary)));
   const reported = events.filter(({ type }: { type: string }) => type !== 'test:coverage');
   for await (const text of reported.compose(new spec())) process.stdout.write(text);
+  rmSync(folder, { recursive: true });
   if (stop.signal.aborted) return false;
   process.stdout.write(covered.text);
   const strict = process.env['CI'] === 'true';
@@ -210,7 +184,12 @@ try {
     process.stdout.write(`${partVersions(ensureNewestCelery(), ensureOtelcol())}\n`);
   }
   const files = filesFor(positionals.length > 0 ? positionals : ['test'], fast);
-  if (!(await runTests(files, { fast, coverage, patterns }))) process.exitCode ??= 1;
+  const areLent = !fast && areMany(files);
+  const [rabbitmq, main] = areLent ? await Promise.all([lendRabbitmq(), lendMain()]) : [];
+  const [isWell] = await Promise.all([runTests(files, { fast, coverage, patterns }), rabbitmq?.started]);
+  await rabbitmq?.remove();
+  main?.remove();
+  if (!isWell) process.exitCode ??= 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

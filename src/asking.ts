@@ -33,7 +33,7 @@ export interface AskingOptions {
 /** @returns begins to ask in a session, and returns what ends that */
 export function asker(
   options: AskingOptions,
-  cluster: Cluster,
+  cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): (session: Session) => () => void {
   const isOn = (of: 'broker' | 'workers'): boolean =>
@@ -54,7 +54,7 @@ export function asker(
 /** What the broker is asked, and what becomes of its answers. */
 function pollsOf(
   { name: service, polls, taskDefaultQueue, choice, tell, random }: AskingOptions,
-  cluster: Cluster,
+  cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): PollOptions {
   return {
@@ -75,13 +75,14 @@ function pollsOf(
 /** What the workers are asked, and what becomes of their replies. */
 function inspectionOf(
   { name: service, polls, control, tell, random, yieldToLoop }: AskingOptions,
-  cluster: Cluster,
+  cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): InspectionOptions {
   const { intervalMs, initialDelayMs, redis } = polls;
   return {
     ...{ ...control, intervalMs, initialDelayMs, random, yieldToLoop, answers: cluster.answers, now },
     redis: { owner: service, separator: redis.separator },
+    riskyAskedMs: new Map(),
     onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
     onImplausible: (implausible) => tell({ ...implausible, kind: 'field-implausible', service }),
   };

@@ -2,14 +2,14 @@
  * Validates the options of `createBridge`: services must be distinguishable, metrics must have a destination, and numbers
  * must be in range. Programs that embed the bridge have no other check.
  */
-import type { MeterProvider } from '@opentelemetry/api';
-import type { BridgeOptions } from './bridge-options.ts';
+import type { BridgeOptions, BridgeService, LogsOptions, TracesOptions } from './bridge-options.ts';
 import type { BrokerUrl, RedisUrl } from './broker/broker-url.ts';
-import { pointsPerRequest } from './config/file/exporter-section.ts';
+import { pointsPerRequest } from './config/file/meter-section.ts';
 import { cardinalityLimit, maxScale, maxSize } from './config/file/views.ts';
-import { type Format, finiteNumber, isWithin, wholeNumber } from './config/format/formats.ts';
+import { type Format, finiteNumber, isWithin, ratio, wholeNumber } from './config/format/formats.ts';
+import { SEVERITY_NAMES } from './config/format/signal-formats.ts';
 import { hasBroker } from './config/option-rules.ts';
-import { EXPORT_ROWS, OPTIONS, type SetValue, serviceRows, settingsIn } from './config/options.ts';
+import { OPTIONS, type SetValue, serviceRows, settingsIn, signalRows } from './config/options.ts';
 import { SELF_NAME } from './destinations.ts';
 import { CeleryOtelError } from './errors.ts';
 import type { ViewStream } from './otlp/collect/view.ts';
@@ -31,7 +31,8 @@ interface Fault {
 
 const FIX_OPTIONS = 'Correct the options of createBridge.';
 
-function faults({ services, otlp, self }: BridgeOptions): readonly Fault[] {
+function faults(options: BridgeOptions): readonly Fault[] {
+  const { services, otlp, self } = options;
   const found: Fault[] = [];
   const addFault = (message: string, hint = FIX_OPTIONS): void => {
     found.push({ message, hint });
@@ -40,12 +41,14 @@ function faults({ services, otlp, self }: BridgeOptions): readonly Fault[] {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) addFault(`two services are named ${JSON.stringify(twice)}`);
   if (names.includes(SELF_NAME)) addFault(`the service name ${SELF_NAME} is reserved for the bridge itself`);
-  const providers = services.flatMap(({ meterProvider }) => meterProvider ?? []);
-  // Only the resource says which service a point belongs to.
-  if (new Set(providers).size < providers.length) {
-    addFault('two services share one meterProvider, so their metrics could not be told apart');
+  // Only the resource says which service something belongs to, and that is the provider’s.
+  for (const [key, what] of PROVIDED) {
+    const providers = services.flatMap((service) => service[key] ?? []);
+    if (new Set(providers).size < providers.length) {
+      addFault(`two services share one ${key}, so their ${what} could not be told apart`);
+    }
   }
-  const isAttached = (one: { readonly meterProvider?: MeterProvider }) => one.meterProvider !== undefined;
+  const isAttached = (one: Pick<BridgeService, 'meterProvider'>) => one.meterProvider !== undefined;
   for (const { name, broker } of services) {
     if (hasBroker(broker.urls, 'sentinel') && broker.redis.masterName === '') {
       addFault(`the service ${JSON.stringify(name)} has sentinels, but no redis.masterName to ask them for`);
@@ -57,17 +60,65 @@ function faults({ services, otlp, self }: BridgeOptions): readonly Fault[] {
       'Set otlp, or give every service and self a meterProvider (or disable self).',
     );
   }
-  return found;
+  return [...found, ...signalFaults(options).map((message) => ({ message, hint: FIX_OPTIONS }))];
+}
+
+const PROVIDED = [
+  ['meterProvider', 'metrics'],
+  ['tracerProvider', 'spans'],
+  ['loggerProvider', 'log records'],
+] as const;
+
+/** Of the three, a service may have one. */
+const SPAN_SINKS = ['spanProcessor', 'spanExporter', 'tracerProvider'] as const;
+
+/** Spans and log records must have a destination, if there are any. */
+function signalFaults({ services, traces, logs }: BridgeOptions): readonly string[] {
+  const found: string[] = [];
+  for (const [index, service] of services.entries()) {
+    const sinks = SPAN_SINKS.filter((key) => service[key] !== undefined);
+    const at = `services[${index}]`;
+    if (sinks.length > 1) found.push(`${at} has ${sinks.join(' and ')}: one is the most`);
+    if (sinks.length > 0 && traces === undefined)
+      found.push(`${at} has a ${sinks.join()}, but traces is missing`);
+    if (service.idGenerator !== undefined && service.tracerProvider === undefined) {
+      found.push(`${at} has an idGenerator, but no tracerProvider`);
+    }
+    if (service.loggerProvider !== undefined && logs === undefined) {
+      found.push(`${at} has a loggerProvider, but logs is missing`);
+    }
+  }
+  const isSentByUs = (service: BridgeService): boolean =>
+    SPAN_SINKS.every((key) => service[key] === undefined);
+  const isQueued = (service: BridgeService): boolean =>
+    isSentByUs(service) || service.spanExporter !== undefined;
+  found.push(...missing('traces', traces, services.some(isSentByUs), services.some(isQueued)));
+  const areLogsSent = services.some(({ loggerProvider }) => loggerProvider === undefined);
+  return [...found, ...missing('logs', logs, areLogsSent, areLogsSent)];
+}
+
+function missing(
+  signal: 'traces' | 'logs',
+  options: TracesOptions | LogsOptions | undefined,
+  isSent: boolean,
+  isQueued: boolean,
+): readonly string[] {
+  if (options === undefined) return [];
+  const needed = [...(isSent ? (['exporter'] as const) : []), ...(isQueued ? (['batch'] as const) : [])];
+  const not = needed.filter((key) => options[key] === undefined);
+  return not.length === 0 ? [] : [`${signal} has no ${not.join(' and no ')}, and not everything is attached`];
 }
 
 /** Checks numbers against the formats of the options that set them. */
-function numberFaults({ services, otlp }: BridgeOptions): readonly string[] {
+function numberFaults({ services, otlp, traces, logs }: BridgeOptions): readonly string[] {
   return [
     ...services.flatMap((service, index) => [
       ...settingFaults(`services[${index}]`, settingsIn(service, serviceRows())),
       ...service.broker.urls.flatMap((url, at) => urlFaults(`services[${index}].broker.urls[${at}]`, url)),
     ]),
     ...(otlp === undefined ? [] : otlpFaults(otlp)),
+    ...(traces === undefined ? [] : traceFaults(traces)),
+    ...(logs === undefined ? [] : logFaults(logs)),
   ];
 }
 
@@ -132,9 +183,63 @@ function otlpFaults(otlp: OtlpSettings): readonly string[] {
     ),
   ];
   return [
-    ...settingFaults('otlp', settingsIn(otlp, EXPORT_ROWS)),
+    ...settingFaults('otlp', settingsIn(otlp, signalRows('metrics'))),
     ...numbers.flatMap(([path, value, format]) => faultOf(`otlp.${path}`, value, format)),
   ];
+}
+
+function traceFaults(traces: TracesOptions): readonly string[] {
+  return [
+    ...settingFaults('traces', settingsIn(traces, signalRows('traces')).filter(isSet(traces))),
+    ...queueFaults('traces', traces),
+    ...samplerFaults('traces.settings.sampler', traces.settings.sampler),
+  ];
+}
+
+function logFaults(logs: LogsOptions): readonly string[] {
+  return [
+    ...settingFaults('logs', settingsIn(logs, signalRows('logs')).filter(isSet(logs))),
+    ...queueFaults('logs', logs),
+    ...faultOf('logs.settings.minimumSeverity', logs.settings.minimumSeverity, SEVERITY),
+  ];
+}
+
+const SEVERITY = wholeNumber(1, SEVERITY_NAMES.length);
+
+/** Some numbers may be undefined, and so may be how the signal is exported. */
+function isSet(options: TracesOptions | LogsOptions): (setting: SetValue) => boolean {
+  const left = (['exporter', 'batch'] as const).filter((key) => options[key] === undefined);
+  return ({ path, value }) =>
+    value !== undefined || !(OPTIONAL.test(path) || left.some((key) => path.startsWith(`${key}.`)));
+}
+
+const OPTIONAL = /^settings\.(?:slowAfterMs|attributeValueLengthMax)$/u;
+
+function queueFaults(at: string, { batch }: TracesOptions | LogsOptions): readonly string[] {
+  if (batch === undefined) return [];
+  const { maxBatchSize, maxQueueSize } = batch;
+  if (!(maxBatchSize > maxQueueSize)) return [];
+  return [describe(`${at}.batch.maxBatchSize`, maxBatchSize, `at most maxQueueSize (${maxQueueSize})`)];
+}
+
+function samplerFaults(at: string, sampler: TracesOptions['settings']['sampler']): readonly string[] {
+  switch (sampler.kind) {
+    case 'always_on':
+    case 'always_off':
+      return [];
+    case 'probability':
+      return faultOf(`${at}.ratio`, sampler.ratio, ratio);
+    case 'parent_based':
+      return (['root', 'remoteSampled', 'remoteNotSampled'] as const).flatMap((key) =>
+        samplerFaults(`${at}.${key}`, sampler[key]),
+      );
+    case 'parent_threshold':
+      return samplerFaults(`${at}.root`, sampler.root);
+    case 'rule_based':
+      return sampler.rules.flatMap((rule, index) =>
+        samplerFaults(`${at}.rules[${index}].sampler`, rule.sampler),
+      );
+  }
 }
 
 function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Numbers {

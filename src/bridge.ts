@@ -8,6 +8,7 @@ import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { createDestinations, type Destinations, SELF_NAME } from './destinations.ts';
 import { CeleryOtelError, reasonOf } from './errors.ts';
 import { startLookout } from './lookout.ts';
+import { untraced } from './otlp/untraced.ts';
 import { createSelfDiag } from './self/self-diag.ts';
 import type { Tell } from './self/self-event.ts';
 import { type Service, type ServiceState, startService } from './service.ts';
@@ -51,7 +52,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       if (running !== undefined || stopped !== undefined) {
         throw new CeleryOtelError('ALREADY_STARTED', 'This bridge was already started.');
       }
-      const started = startAll(options);
+      const started = untraced(() => startAll(options));
       if (started.kind === 'failed') {
         stopped = started.stopped;
         finished.resolve('stopped');
@@ -66,7 +67,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     finished: finished.promise,
     state: () => running?.state() ?? [],
     stop(deadlineMs) {
-      stopped ??= running === undefined ? Promise.resolve(NOTHING_RAN) : running.stop(deadlineMs);
+      stopped ??= untraced(() => running?.stop(deadlineMs) ?? Promise.resolve(NOTHING_RAN));
       if (running === undefined) {
         finished.resolve('stopped');
         ready.resolve({ kind: 'stopped', services: [] });
@@ -92,7 +93,8 @@ function startAll(options: BridgeOptions) {
     const { tell, self } = destinations;
     for (const config of options.services) {
       const { meter, retire } = destinations.destinationOf(config);
-      services.push(startService({ ...config, meter, retire, self, tell, random, yieldToLoop }));
+      const reports = destinations.reportsOf(config);
+      services.push(startService({ ...config, meter, retire, reports, self, tell, random, yieldToLoop }));
     }
     destinations.start(() => services.map((service) => service.reading()));
     return runningOf(options, services, destinations, onEvent);

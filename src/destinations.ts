@@ -13,6 +13,7 @@ import { createPipeline, type OpenOptions, type Pipeline } from './otlp/pipeline
 import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
 import type { EndedExport } from './otlp/signal-export.ts';
+import { createReportDestinations } from './report-destinations.ts';
 import { type ProcessWatch, watchProcess } from './self/process-readings.ts';
 import type { DefectPlace, SelfEvent, Tell } from './self/self-event.ts';
 import { VERSION } from './version.ts';
@@ -23,6 +24,8 @@ export type Destinations = ReturnType<typeof createDestinations>;
 /** `service.name` of the bridge's own metrics. */
 export const SELF_NAME = 'celery-otel';
 
+/** Share of the time to stop for the metrics, which go first, where spans or log records are sent too. */
+const METRICS_SHARE = 0.75;
 /** Points of one of the bridge’s own metrics: more than it can have per service. */
 const SELF_POINTS_PER_SERVICE = 50;
 
@@ -56,10 +59,14 @@ export function createDestinations(
         series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
       }))
     : NO_SELF;
+  const reports = createReportDestinations(options, { ...context, tell, self: SELF_NAME });
+  if (self.recordedIn !== undefined) reports.observe(self.recordedIn);
 
   return {
     tell,
     self,
+    /** Where the spans and log records of one service go. */
+    reportsOf: reports.reportsOf,
     /** Where the metrics of one service go; `retire` ends the series of workers, unless the provider is attached. */
     destinationOf({ name, attributes, cluster, meterProvider }: BridgeService) {
       if (meterProvider !== undefined) {
@@ -80,13 +87,18 @@ export function createDestinations(
     start(read: typeof readServices): void {
       readServices = read;
       pipeline?.start();
+      reports.start();
     },
     /** Exports once more and closes. */
     async close(deadlineMs: number): Promise<StopReport> {
       // The users' metrics first: our own also count the last exports of theirs.
       const groups = [[...providers.values()], self.exported].filter((group) => group.length > 0);
-      const unsent = (await pipeline?.close(groups, deadlineMs)) ?? new Set();
+      const endMs = performance.now() + deadlineMs;
+      const unsent =
+        (await pipeline?.close(groups, reports.isUsed ? deadlineMs * METRICS_SHARE : deadlineMs)) ??
+        new Set();
       self.close();
+      await reports.close(Math.max(0, endMs - performance.now()));
       const services = options.services.map(({ name }): ServiceStop => {
         if (!providers.has(name)) return { name, metrics: 'handed-over' };
         const hasArrived = pipeline?.hasArrived(name) === true;
@@ -99,6 +111,7 @@ export function createDestinations(
     /** Closes without an export, for a bridge that never started. */
     async abandon(): Promise<void> {
       await pipeline?.close([], 0);
+      await reports.close(0);
       self.close();
     },
   };
@@ -108,10 +121,13 @@ export function createDestinations(
 interface SelfDestination extends SelfRecorder {
   /** None if they are off, or the provider is attached. */
   readonly exported: readonly Provider[];
+  /** None if they are off. */
+  readonly recordedIn: MeterProvider | undefined;
 }
 
 const NO_SELF: SelfDestination = {
   exported: [],
+  recordedIn: undefined,
   record: () => {},
   eventsOf: () => () => {},
   beginSeries: () => {},
@@ -150,6 +166,7 @@ function openSelf(
   return {
     ...recorder,
     exported,
+    recordedIn,
     close() {
       recorder.close();
       watched.close();

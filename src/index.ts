@@ -2,7 +2,14 @@
  * The public API of the package. Importing it has no side effects: no timers, no sockets, no access to the environment.
  */
 export { type Bridge, createBridge, type ReadyReport } from './bridge.ts';
-export type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
+export type {
+  BridgeOptions,
+  BridgeService,
+  LogsOptions,
+  ServiceStop,
+  StopReport,
+  TracesOptions,
+} from './bridge-options.ts';
 export type { BrokerSettings, FailoverStrategy } from './broker/broker.ts';
 export {
   type AmqpUrl,
@@ -13,12 +20,23 @@ export {
 } from './broker/broker-url.ts';
 export type { ClusterSettings } from './cluster/cluster.ts';
 export type { ClusterTables } from './cluster/observation.ts';
-export type { Config, SelfTelemetryConfig, ServiceConfig } from './config/config.ts';
+export type {
+  Config,
+  ExemplarFilter,
+  LogsConfig,
+  SelfTelemetryConfig,
+  ServiceConfig,
+  TracesConfig,
+} from './config/config.ts';
 export { type LoadedConfig, loadConfig } from './config/load-config.ts';
 export type { Mistake } from './config/mistake.ts';
 export { CeleryOtelError, ERROR_CODES, type ErrorCode } from './errors.ts';
+export type { LogSettings } from './logger/log-settings.ts';
 export type { MetricName, OptIn } from './meter/catalog.ts';
 export type { MetricChoice } from './meter/recorder.ts';
+export { createIdGenerator, type IdGenerator, type SpanIds } from './otlp/attach/id-generator.ts';
+export type { AttachedSpanExporter } from './otlp/attach/span-exporter.ts';
+export type { AttachedSpanProcessor } from './otlp/attach/span-processor.ts';
 export type {
   AggregationChoice,
   AttributeKeyChoice,
@@ -28,6 +46,7 @@ export type {
   ViewStream,
 } from './otlp/collect/view.ts';
 export type {
+  BatchSettings,
   CardinalityLimits,
   ExporterSettings,
   ExportSchedule,
@@ -39,4 +58,5 @@ export type { LogLevel } from './self/log-level.ts';
 export type { SelfEvent, Tell } from './self/self-event.ts';
 export { createSelfLog, type SelfLogSettings } from './self/self-log.ts';
 export type { ServiceState } from './service.ts';
+export type { Sampler, SamplingRule, TraceSettings } from './tracer/trace-settings.ts';
 export { VERSION } from './version.ts';

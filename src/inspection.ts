@@ -3,17 +3,19 @@
  * becomes of them. How to ask is the transport’s, and what a reply means is decided where it is decoded.
  */
 import type { RawMessage, Session } from './broker/broker.ts';
-import type { AskedCommand } from './broker/control/commands.ts';
+import { type AskedCommand, RISKY_COMMANDS, type RiskyCommand } from './broker/control/commands.ts';
 import type { ControlAnswer, ControlSettings, RedisReplies } from './broker/control/control.ts';
 import type { Destination } from './broker/control/request.ts';
 import { pause } from './broker/pause.ts';
-import { type Rhythm, repeat } from './broker/rhythm.ts';
+import { ENDING_MS, type Rhythm, repeat } from './broker/rhythm.ts';
 import {
   type ControlReply,
   readActive,
   readDone,
   readQueues,
   readReply,
+  readReserved,
+  readScheduled,
   readStats,
 } from './celery/control-reply.ts';
 import type { Implausible } from './celery/numeric-fields.ts';
@@ -29,10 +31,19 @@ export interface InspectionOptions extends ControlSettings, Rhythm {
   /** Where facts go. */
   readonly answers: Pick<
     Answers,
-    'session' | 'workersUp' | 'consumes' | 'workerTold' | 'workerRuns' | 'workersAsked' | 'keepQueues'
+    | 'session'
+    | 'workersUp'
+    | 'consumes'
+    | 'workerTold'
+    | 'workerRuns'
+    | 'workerHas'
+    | 'workersAsked'
+    | 'keepQueues'
   >;
   readonly now: () => Moment;
   readonly yieldToLoop: YieldToLoop;
+  /** When risky commands were asked last, in any session, by a monotonic clock. */
+  readonly riskyAskedMs: Map<RiskyCommand, number>;
   readonly onAsked: (asked: Asked) => void;
   readonly onImplausible: (implausible: Implausible) => void;
 }
@@ -49,16 +60,23 @@ type Ask = NonNullable<Session['ask']>;
 const ASKING_MS_MAX = 10_000;
 /** Every so many rounds, nobody in particular is expected: that finds workers that send no heartbeats. */
 const OPEN_ROUNDS = 4;
-/** A session that ends closes its connections within that time. */
-const ENDING_MS = 1200;
 const NAMED_MAX = 5;
+/** Between two questions with one risky command, however often the connection is lost. */
+const RISKY_INTERVAL_MS = 60_000;
+
 /** The questions of a round, in order. */
 function commandsOf({ commands, enableEvents }: InspectionOptions): readonly AskedCommand[] {
   return enableEvents ? ['enable_events', ...commands] : commands;
 }
 
-function isOnce(command: AskedCommand): command is 'active' | 'enable_events' {
-  return command === 'active' || command === 'enable_events';
+type OnceCommand = 'active' | RiskyCommand | 'enable_events';
+
+function isOnce(command: AskedCommand): command is OnceCommand {
+  return command === 'active' || command === 'enable_events' || isRisky(command);
+}
+
+function isRisky(command: AskedCommand): command is RiskyCommand {
+  return RISKY_COMMANDS.some((risky) => risky === command);
 }
 
 /** @returns stops asking, and takes back what is known, at once and whatever a question does */
@@ -83,7 +101,12 @@ class Inspection {
   readonly #ending: AbortSignal;
   #rounds = 0;
   /** Of commands that each process is asked once. */
-  readonly #once = { active: new OncePerProcess(), enable_events: new OncePerProcess() };
+  readonly #once: Readonly<Record<OnceCommand, OncePerProcess>> = {
+    active: new OncePerProcess(),
+    reserved: new OncePerProcess(),
+    scheduled: new OncePerProcess(),
+    enable_events: new OncePerProcess(),
+  };
 
   constructor(ask: Ask, options: InspectionOptions, ending: AbortSignal) {
     this.#ask = ask;
@@ -97,11 +120,13 @@ class Inspection {
     const beganUpMs = performance.now();
     let isAsked = false;
     for (const command of commandsOf(this.#options)) {
+      if (this.#isTooSoon(command)) continue;
       const once = isOnce(command) ? this.#once[command] : undefined;
       const up = await runYielding(yieldToLoop, answers.workersUp(now().listenedMs));
       if (this.#ending.aborted) return;
       const to = once?.next(answers.session, up) ?? 'everybody';
       if (to === 'nobody') continue;
+      if (isRisky(command)) this.#options.riskyAskedMs.set(command, performance.now());
       const asked = await this.#askOne(
         command,
         to,
@@ -114,6 +139,12 @@ class Inspection {
     answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined);
     if (isAsked) await runYielding(yieldToLoop, answers.keepQueues(now().listenedMs));
     this.#rounds += 1;
+  }
+
+  #isTooSoon(command: AskedCommand): boolean {
+    if (!isRisky(command)) return false;
+    const askedMs = this.#options.riskyAskedMs.get(command) ?? Number.NEGATIVE_INFINITY;
+    return performance.now() - askedMs < RISKY_INTERVAL_MS;
   }
 
   async #askOne(
@@ -177,7 +208,7 @@ class Replies {
         break;
       case 'active_queues':
         this.#use(readReply(message, nowMs, readQueues), (nodename, queues) =>
-          answers.consumes(nodename, queues),
+          answers.consumes(nodename, queues, now),
         );
         break;
       case 'active':
@@ -185,6 +216,14 @@ class Replies {
           if (answers.workerRuns(nodename, tasks, now)) this.used.add(nodename);
         });
         break;
+      case 'reserved':
+      case 'scheduled': {
+        const read = this.#command === 'reserved' ? readReserved : readScheduled;
+        this.#use(readReply(message, nowMs, read), (nodename, tasks) => {
+          if (answers.workerHas(nodename, tasks, now)) this.used.add(nodename);
+        });
+        break;
+      }
       case 'enable_events':
         this.#use(readReply(message, nowMs, readDone), (nodename) => this.used.add(nodename));
         break;

@@ -90,31 +90,27 @@ export function excessOf(text: Uint8Array, limits: StructureLimits, quotes?: num
 }
 
 /**
- * The JSON text with its long strings shortened to their first and other parts.
+ * The JSON text with its long strings shortened to parts of them.
  * @param quotes the positions of the quotes of these, in pairs
- * @param kept bytes of each part, or some more so that no character or escape is cut
- * @param others finds the other parts in the bytes between the quotes; they are JSON too
+ * @param partsOf finds the parts in the bytes between the quotes; they are JSON too
  */
 export function shortened(
   text: Buffer,
   quotes: readonly number[],
-  kept: number,
-  others: (content: Buffer) => readonly Buffer[],
+  partsOf: (content: Buffer) => readonly Buffer[],
 ): Buffer {
   const parts: Buffer[] = [];
   let done = 0;
   for (let at = 0; at + 1 < quotes.length; at += 2) {
     const [open = 0, close = 0] = quotes.slice(at, at + 2);
-    const content = text.subarray(open + 1, close);
-    parts.push(text.subarray(done, open + 1));
-    for (const part of [content, ...others(content)]) parts.push(beginning(part, kept));
+    parts.push(text.subarray(done, open + 1), ...partsOf(text.subarray(open + 1, close)));
     done = close;
   }
   return Buffer.concat([...parts, text.subarray(done)]);
 }
 
-/** The beginning of the content of a JSON string, to a whole character and escape. */
-function beginning(content: Buffer, bytes: number): Buffer {
+/** So many bytes of the content of a JSON string, from its beginning, or some more so that no character or escape is cut. */
+export function beginning(content: Buffer, bytes: number): Buffer {
   let end = 0;
   while (end < Math.min(bytes, content.length))
     end += content[end] !== BACKSLASH ? 1 : content[end + 1] === LETTER_U ? UNICODE_ESCAPE_BYTES : 2;

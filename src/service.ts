@@ -5,6 +5,7 @@
 import type { Meter } from '@opentelemetry/api';
 import { type AskingOptions, asker } from './asking.ts';
 import type { BrokerSettings, Deliver } from './broker/broker.ts';
+import { RISKY_COMMANDS } from './broker/control/commands.ts';
 import { type Listener, type ListenOptions, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
 import { decode } from './celery/decode.ts';
@@ -12,10 +13,11 @@ import { ExpansionReserve } from './celery/expansion.ts';
 import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
-import type { ClusterTables, ClusterView, Observation } from './cluster/observation.ts';
+import type { ClusterTables, ClusterView, Observation, Observe } from './cluster/observation.ts';
 import { createRecorder, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
+import { createReporting, type Reporting, type Reports } from './reporting.ts';
 import { MissingEvents } from './self/missing-events.ts';
 import type { Tell } from './self/self-event.ts';
 import { createPace, runYielding } from './yielding.ts';
@@ -30,6 +32,8 @@ export interface ServiceOptions extends AskingOptions {
   /** Ends the series of these workers. */
   readonly retire: (workers: readonly string[]) => void;
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
+  /** Where its spans and log records go, and which runs have exemplars. */
+  readonly reports?: Reports;
   /** After how long missing events are reported, ms; tests use less. */
   readonly quietMs?: number;
 }
@@ -60,9 +64,12 @@ export interface Service {
 export function startService(options: ServiceOptions): Service {
   const { name, tell, yieldToLoop } = options;
   const stopping = new AbortController();
-  const cluster = createCluster({ ...options.cluster, hashSeed: seedOf(options) }, (observation) => {
+  const reporting = createReporting({ ...options, ...options.reports, service: name }, (...measured) =>
+    recorder.exemplify(...measured),
+  );
+  const cluster = observedCluster(options, reporting, (observation) => {
     recorder.record(observation);
-    reportObservation(options, observation);
+    reporting?.observe(observation, listener.now());
   });
   const missing = new MissingEvents(options.quietMs ?? QUIET_MS);
   const gap = (): void => {
@@ -80,7 +87,7 @@ export function startService(options: ServiceOptions): Service {
   // Last, since only its service ends a listener: anything that throws must do so before.
   const listener: Listener = beginOrDetach(recorder, () =>
     listen({
-      ...listening(options, cluster, missing, () => now()),
+      ...listening(options, cluster, { missing, reporting }, () => now()),
       ready: ready.note,
       missed: gap,
       signal: stopping.signal,
@@ -88,6 +95,7 @@ export function startService(options: ServiceOptions): Service {
   );
   const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
   tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
+  warnOfRisks(options);
 
   let end: Awaited<Listener['done']> | undefined;
   const done = listener.done.then((why) => {
@@ -104,12 +112,13 @@ export function startService(options: ServiceOptions): Service {
       tables: cluster.tables(),
     }),
     reading: () => reading(name, listener, cluster),
-    look: looker(options, listener, missing),
+    look: looker(options, listener, { missing, reporting }),
     async stop() {
       stopping.abort();
       await done;
       await runYielding(yieldToLoop, cluster.drain());
       cluster.flush();
+      reporting?.end(listener.now());
     },
     close: () => recorder.close(),
   };
@@ -121,18 +130,31 @@ function reading(service: string, listener: Listener, cluster: Cluster): Service
   return { service, connected: listener.connected(), toldAgeS, tables: cluster.tables() };
 }
 
+/** A reply that cannot be encoded ends the consumption of a worker there (`broker/control/commands.ts`). */
+function warnOfRisks({ name: service, broker, control, tell }: ServiceOptions): void {
+  const commands = RISKY_COMMANDS.filter((command) => control.commands.includes(command));
+  const isOnRedis = broker.urls.some(({ scheme }) => scheme.startsWith('redis') || scheme === 'sentinel');
+  if (isOnRedis && commands.length > 0) tell({ kind: 'workers-endangered', service, commands });
+}
+
+/** Who else is told of events. */
+interface Watchers {
+  readonly missing: MissingEvents;
+  readonly reporting: Reporting | undefined;
+}
+
 /** What a listener does with messages and with answers of the broker. */
 function listening(
   options: ServiceOptions,
   cluster: Cluster,
-  missing: MissingEvents,
+  watchers: Watchers,
   now: () => Moment,
 ): Omit<ListenOptions, 'signal'> {
   const { name: service, broker, tell, random, yieldToLoop } = options;
   return {
     ...{ ...broker, service, isExported: true, tell, random },
     bodyBytesMax: BODY_LIMITS.body.max,
-    deliver: receiver(options, cluster, missing),
+    deliver: receiver(options, cluster, watchers),
     between: () => runYielding(yieldToLoop, cluster.drain()),
     during: asker(options, cluster, now),
   };
@@ -141,6 +163,20 @@ function listening(
 /** 32 bits that no sender knows. */
 function seedOf({ random }: ServiceOptions): number {
   return Math.floor(random() * 2 ** 32);
+}
+
+/** A cluster whose observations are reported, too, where they are about the measurement itself. */
+function observedCluster(
+  options: ServiceOptions,
+  reporting: Reporting | undefined,
+  observe: Observe,
+): Cluster {
+  const settings = { ...options.cluster, hashSeed: seedOf(options) };
+  const observed: Observe = (observation) => {
+    observe(observation);
+    reportObservation(options, observation);
+  };
+  return createCluster(settings, observed, reporting?.listener);
 }
 
 /** Reports observations about the measurement itself. */
@@ -198,12 +234,16 @@ function viewer({ name, retire, tell, yieldToLoop }: ServiceOptions, cluster: Cl
 }
 
 /** Decodes, counts and applies one message on one stack. */
-function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, missing: MissingEvents): Deliver {
+function receiver(
+  { name, self, tell }: ServiceOptions,
+  cluster: Cluster,
+  { missing, reporting }: Watchers,
+): Deliver {
   const countEvent = self.eventsOf(name);
   let reserve: ExpansionReserve | undefined;
   return (message, listenedMs, steadyMs) => {
     reserve ??= new ExpansionReserve(listenedMs);
-    const { events, rejections, implausible } = decode(message, listenedMs, reserve);
+    const { events, rejections, implausible } = decode(message, listenedMs, reserve, reporting?.wants);
     for (const event of events) {
       missing.note(event);
       countEvent(event, message.arrivedAtMs);
@@ -223,12 +263,14 @@ function receiver({ name, self, tell }: ServiceOptions, cluster: Cluster, missin
 function looker(
   { name: service, broker, tell }: ServiceOptions,
   listener: Listener,
-  missing: MissingEvents,
+  { missing, reporting }: Watchers,
 ): Service['look'] {
   // A recording has its own time, and its user knows its content.
-  if (broker.urls.some(({ scheme }) => scheme === 'recording')) return () => {};
+  const isRecording = broker.urls.some(({ scheme }) => scheme === 'recording');
   const { eventExchange: exchange } = broker;
   return () => {
+    reporting?.look(listener.now());
+    if (isRecording) return;
     for (const finding of missing.check(listener.listenedMs())) {
       tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
     }

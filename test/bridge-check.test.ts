@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { createBridge } from '../src/bridge.ts';
 import type { BridgeOptions } from '../src/bridge-options.ts';
 import { CeleryOtelError } from '../src/errors.ts';
+import { configOutside } from './config/signal-files.ts';
 import { otlpSettings } from './otlp/settings.ts';
 import { serviceAt } from './recorded-service.ts';
 
@@ -37,13 +38,33 @@ function options(): BridgeOptions {
       streams: { ...otlp.streams, views },
       schedule: { ...otlp.schedule, pointsPerRequestMax: 100 },
     },
+    ...signalOptions(),
     self: { enabled: false, attributes: {} },
   };
 }
 
+/** Traces and logs with each number, and each kind of sampler. */
+function signalOptions(): Pick<BridgeOptions, 'traces' | 'logs'> {
+  const { traces, logs } = configOutside({
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_LOGS_EXPORTER: 'otlp',
+    OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '100',
+  });
+  assert.ok(traces !== undefined && logs !== undefined);
+  const share = () => ({ kind: 'probability', ratio: 0.5 }) as const;
+  const root = { kind: 'parent_threshold', root: share() } as const;
+  const rules = [
+    { sampler: { kind: 'parent_based', root, remoteSampled: share(), remoteNotSampled: share() } },
+  ] as const;
+  const sampler = { kind: 'rule_based', rules } as const;
+  return { traces: { ...traces, settings: { ...traces.settings, sampler } }, logs };
+}
+
+const OPTIONS = options();
+
 /** Options with other values at these paths. */
 function withValues(values: Readonly<Record<string, unknown>>): BridgeOptions {
-  const changed = structuredClone(options());
+  const changed = structuredClone(OPTIONS);
   for (const [path, value] of Object.entries(values)) {
     const keys = path.split(/[.[\]]+/u).filter((key) => key !== '');
     const last = keys.pop() ?? '';
@@ -79,15 +100,16 @@ const ALSO: readonly [path: RegExp, values: readonly number[]][] = [
   [/\.heartbeatS$/u, [0]],
   [/\.db$/u, [0]],
   [/\.prioritySteps\[0\]$/u, [0]],
+  [/\.(ratio|scheduleDelayMs|attributeValueLengthMax)$/u, [0]],
   [/\.speed$/u, [Number.POSITIVE_INFINITY]],
   [/\.maxScale$/u, [0, -1]],
   [/\.boundaries\[\d\]$/u, [0, -1]],
 ];
 
 test('every number that is not finite or not positive is refused by its path', () => {
-  createBridge(options());
-  const paths = numbersIn(options());
-  assert.ok(paths.length >= 34, `${paths.length}`);
+  createBridge(OPTIONS);
+  const paths = numbersIn(OPTIONS);
+  assert.ok(paths.length >= 55, `${paths.length}`);
   for (const path of paths) {
     const also = ALSO.flatMap(([end, values]) => (end.test(path) ? values : []));
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 0]) {
@@ -135,6 +157,19 @@ test('every number must be in the range of its option', () => {
       2 ** 31,
       '2147483648: expected milliseconds, a whole number from 1 to 86400000',
     ],
+    [
+      'traces.settings.slowAfterMs',
+      2_592_000_001,
+      '2592000001: expected milliseconds, above 0 and at most 2592000000',
+    ],
+    [
+      'traces.settings.sampler.rules[0].sampler.remoteSampled.ratio',
+      1.1,
+      '1.1: expected a number from 0 to 1',
+    ],
+    ['traces.batch.maxBatchSize', 16_385, '16385: expected at most maxQueueSize (16384)'],
+    ['logs.settings.minimumSeverity', 25, '25: expected a whole number from 1 to 24'],
+    ['logs.exporter.timeoutMs', 1.5, '1.5: expected milliseconds, a whole number from 1 to 86400000'],
     ['otlp.schedule.intervalMs', '5000', 'of type string: expected milliseconds'],
     [
       'services[1].cluster.windowMs',
@@ -151,6 +186,8 @@ test('every number must be in the range of its option', () => {
       'services[0].cluster.seriesRetentionMs': 30 * 86_400_000,
       'services[0].cluster.windowMs': 0.5,
       'otlp.schedule.pointsPerRequestMax': undefined,
+      'traces.settings.attributeValueLengthMax': undefined,
+      'traces.settings.slowAfterMs': undefined,
       'otlp.streams.views[0].stream.cardinalityLimit': undefined,
       'otlp.streams.views[0].stream.aggregation.boundaries': undefined,
     }),

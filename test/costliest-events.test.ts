@@ -1,6 +1,6 @@
 /** The list of events that has the most held events applied: those due, those of evicted tasks, and those in the way. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { RawMessage } from '../src/broker/broker.ts';
 import { BODY_LIMITS } from '../src/celery/body-limits.ts';
 import { decode } from '../src/celery/decode.ts';
@@ -14,7 +14,7 @@ import { createYieldToLoop } from '../src/yielding.ts';
 import { message } from './celery/wire.ts';
 import { atOnce } from './cluster/at-once.ts';
 import { otlpSettings } from './otlp/settings.ts';
-import { processorMs } from './processor-time.ts';
+import { leastMs, normalMs } from './processor-time.ts';
 import { serviceAt } from './recorded-service.ts';
 
 const { choice, cluster: DEFAULTS } = serviceAt('shop', 'amqp://broker');
@@ -105,6 +105,44 @@ function failures(part: string, bytes: number) {
   });
 }
 
+/** Checks how many are applied for each event of the list; @returns ms of a normal machine that the list takes */
+function costOf(last: typeof receipt, t: TestContext): number {
+  const { cluster, arrive, arriveAs, settle } = recorded(16 * (SENDERS + EVENTS));
+  // Tasks that have begun: the first ones are the next to be evicted, the others move to the end as theirs are applied.
+  arrive(
+    Array.from({ length: TASKS_MAX }, (_, index) => receipt(`u${index}`, 0, 0)),
+    0,
+  );
+  settle(2 * WINDOW_MS);
+  const beganMs = 3 * WINDOW_MS;
+  const due = (sender: number, place: number) => receipt(`u${TASKS_MAX - 1 - sender}`, place, beganMs);
+  arrive(backwards(SENDERS, due), beganMs);
+  arrive(
+    backwards(SENDERS, (sender, place) => heartbeat(sender, place, beganMs)),
+    beganMs,
+  );
+  const laterMs = beganMs + WINDOW_MS / 2;
+  // With the one it has had, no task has more than may be held.
+  for (let place = 16; place > 0; place -= 1)
+    arrive(
+      Array.from({ length: EVENTS }, (_, index) => receipt(`u${index}`, place, laterMs)),
+      laterMs,
+    );
+  const atMs = beganMs + WINDOW_MS + 101;
+  const before = cluster.tables();
+  const list = Array.from({ length: EVENTS }, (_, index) => last(`new${index}`, 1, atMs));
+  const costliest = message(JSON.stringify(list));
+  let most = 0;
+  const cpuMs = normalMs(() => {
+    most = arriveAs(costliest, atMs);
+  });
+  const after = cluster.tables();
+  t.diagnostic(`${Math.round(cpuMs)} ms, ${most} applied for one event`);
+  assert.equal(after.tasks.evicted - before.tasks.evicted, EVENTS);
+  assert.ok(most > 16 && most <= APPLIED_MAX, `${most} applied for one event`);
+  return cpuMs;
+}
+
 for (const [name, last] of [
   ['receipts', receipt],
   ['failures with wide texts', failures('é😀', 6)],
@@ -119,39 +157,7 @@ for (const [name, last] of [
     failures(`\\n\n${DURING}\n\n `, DURING.length + 10),
   ],
 ] as const)
-  test(`of a list of ${name} at most ${APPLIED_MAX} events are applied for each, in at most ${CPU_MS_MAX} ms`, (t) => {
-    const { cluster, arrive, arriveAs, settle } = recorded(16 * (SENDERS + EVENTS));
-    // Tasks that have begun: the first ones are the next to be evicted, the others move to the end as theirs are applied.
-    arrive(
-      Array.from({ length: TASKS_MAX }, (_, index) => receipt(`u${index}`, 0, 0)),
-      0,
-    );
-    settle(2 * WINDOW_MS);
-    const beganMs = 3 * WINDOW_MS;
-    const due = (sender: number, place: number) => receipt(`u${TASKS_MAX - 1 - sender}`, place, beganMs);
-    arrive(backwards(SENDERS, due), beganMs);
-    arrive(
-      backwards(SENDERS, (sender, place) => heartbeat(sender, place, beganMs)),
-      beganMs,
-    );
-    const laterMs = beganMs + WINDOW_MS / 2;
-    // With the one it has had, no task has more than may be held.
-    for (let place = 16; place > 0; place -= 1)
-      arrive(
-        Array.from({ length: EVENTS }, (_, index) => receipt(`u${index}`, place, laterMs)),
-        laterMs,
-      );
-    const atMs = beganMs + WINDOW_MS + 101;
-    const before = cluster.tables();
-    const list = Array.from({ length: EVENTS }, (_, index) => last(`new${index}`, 1, atMs));
-    const costliest = message(JSON.stringify(list));
-    let most = 0;
-    const cpuMs = processorMs(() => {
-      most = arriveAs(costliest, atMs);
-    });
-    const after = cluster.tables();
-    t.diagnostic(`${Math.round(cpuMs)} ms, ${most} applied for one event`);
-    assert.equal(after.tasks.evicted - before.tasks.evicted, EVENTS);
-    assert.ok(most > 16 && most <= APPLIED_MAX, `${most} applied for one event`);
+  test(`of a list of ${name} at most ${APPLIED_MAX} events are applied for each, in at most ${CPU_MS_MAX} ms`, async (t) => {
+    const cpuMs = await leastMs(CPU_MS_MAX, () => costOf(last, t));
     assert.ok(cpuMs <= CPU_MS_MAX, `${cpuMs} ms`);
   });

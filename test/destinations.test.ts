@@ -414,6 +414,22 @@ test('after an abandoned start, nothing is exported or read', async (t) => {
 });
 
 /** The report on the metrics of `shop` when the destinations close, and the self events until then. */
+test('exemplars follow the filter, by default the spans; a provider of the program gets none', async (t) => {
+  const { meterProvider } = programsOwn(t);
+  const filterOf = (more: Partial<BridgeOptions>, service: BridgeService = shopService()) => {
+    const options = { services: [service], otlp: otlpSettings(''), self: { enabled: false, attributes: {} } };
+    const destinations = createDestinations(
+      { ...options, ...more },
+      { onEvent: () => {}, random: () => 0, yieldToLoop: createYieldToLoop() },
+    );
+    t.after(() => destinations.abandon());
+    return destinations.reportsOf(service).exemplarFilter;
+  };
+  assert.equal(filterOf({}), 'trace_based');
+  assert.equal(filterOf({ exemplarFilter: 'always_on' }), 'always_on');
+  assert.equal(filterOf({ exemplarFilter: 'always_on' }, { ...shopService(), meterProvider }), 'always_off');
+});
+
 async function closedWith(
   t: TestContext,
   { counts, refuses, intervalMs = 60_000 }: { counts: boolean; refuses: () => boolean; intervalMs?: number },

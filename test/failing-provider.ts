@@ -1,4 +1,4 @@
-/** A real provider in which one method fails. */
+/** A real provider, or anything else that a program attaches, in which one method fails. */
 import type { MeterProvider } from '@opentelemetry/api';
 
 /** What may fail: a method of a provider, of a meter or of an instrument. */
@@ -19,7 +19,7 @@ export function failingProvider(provider: MeterProvider, failure: Failure): Mete
   return failing(provider, failure);
 }
 
-function failing<T extends object>(target: T, failure: Failure): T {
+export function failing<T extends object>(target: T, failure: string): T {
   return new Proxy(target, {
     get(_, key): unknown {
       const value: unknown = Reflect.get(target, key);

@@ -1,11 +1,12 @@
 /** Asking as many workers as a cluster can have: that must not hold up the event loop. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startInspecting } from '../src/inspection.ts';
 import { createYieldToLoop } from '../src/yielding.ts';
 import { signal, T0_MS, watch } from './cluster/events.ts';
 import { longestTurnMs } from './longest-turn.ts';
+import { leastMs } from './processor-time.ts';
 
 const WORKERS = 10_000;
 const PROCESSES_PER_WORKER = 8;
@@ -15,6 +16,11 @@ const ROUNDS = 5;
 const TURN_MS_MAX = 40;
 
 test(`no turn of the event loop is long while ${WORKERS} workers are asked`, async (t) => {
+  const longestMs = await leastMs(TURN_MS_MAX, () => longestWhileAsked(t));
+  assert.ok(longestMs < TURN_MS_MAX, `${longestMs} ms`);
+});
+
+async function longestWhileAsked(t: TestContext): Promise<number> {
   const { cluster } = watch({ workersMax: WORKERS });
   const names = Array.from({ length: WORKERS }, (_, index) => `celery@pod-${index}`);
   for (let pid = 1; pid <= PROCESSES_PER_WORKER; pid += 1) {
@@ -22,7 +28,7 @@ test(`no turn of the event loop is long while ${WORKERS} workers are asked`, asy
   }
   for (const [index, hostname] of names.entries()) {
     const queues = Array.from({ length: QUEUES_PER_WORKER }, (_, each) => `queue-${index}-${each}`);
-    cluster.answers.consumes(hostname, queues);
+    cluster.answers.consumes(hostname, queues, { wallMs: T0_MS, listenedMs: T0_MS });
   }
   const questions: [string, number | undefined][] = [];
   const fiveRounds = Promise.withResolvers<void>();
@@ -47,7 +53,7 @@ test(`no turn of the event loop is long while ${WORKERS} workers are asked`, asy
         ...{ intervalMs: 1, initialDelayMs: 0, random: () => 0 },
         ...{ redis: { owner: 'shop', separator: ':' }, answers: cluster.answers },
         ...{ now: () => ({ wallMs: T0_MS, listenedMs: T0_MS }), yieldToLoop: createYieldToLoop() },
-        ...{ onAsked: () => {}, onImplausible: () => {} },
+        ...{ riskyAskedMs: new Map(), onAsked: () => {}, onImplausible: () => {} },
       },
     );
     t.after(stop);
@@ -61,5 +67,5 @@ test(`no turn of the event loop is long while ${WORKERS} workers are asked`, asy
     ['stats', undefined],
     ['active', 500],
   ]);
-  assert.ok(longestMs < TURN_MS_MAX, `${longestMs} ms`);
-});
+  return longestMs;
+}

@@ -61,16 +61,24 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
           return up.map((nodename) => ({ nodename, process: processOf(nodename) }));
         },
         *keepQueues() {},
-        consumes: (...given) => void told.push(['consumes', ...given]),
+        consumes(nodename, queues) {
+          told.push(['consumes', nodename, queues]);
+          return true;
+        },
         workerTold: (nodename: string, stats: WorkerStats) =>
           void told.push(['stats', nodename, stats.limit]),
         workerRuns(nodename, tasks) {
           told.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
           return nodename !== 'unknown@a';
         },
+        workerHas(nodename, tasks) {
+          told.push(['has', nodename, tasks.map(({ uuid, stage }) => `${stage} ${uuid}`)]);
+          return true;
+        },
         workersAsked: (ageMs) =>
           void told.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
       },
+      riskyAskedMs: new Map(),
       onAsked(each) {
         asked.push(each);
         for (const go of waiting.splice(0)) go();
@@ -290,6 +298,42 @@ test('tasks are asked for after each gap: all workers at first, then those that 
   inspection.session.number += 1;
   await inspection.untilAsked(7);
   assert.ok(destinations.slice(5).includes(undefined), 'all are asked again');
+});
+
+test('risky commands are asked once of each worker after a gap, and at most once a minute', async (t) => {
+  const questions: string[] = [];
+  const riskyAskedMs: InspectionOptions['riskyAskedMs'] = new Map();
+  const ask: Ask = async (question) => {
+    questions.push(question.command);
+    const task = question.command === 'reserved' ? { id: 'u1' } : { eta: null, request: { id: 'u2' } };
+    return answer(question, [reply('w1@a', question.command === 'stats' ? STATS : [task])]);
+  };
+  const commands = ['stats', 'reserved', 'scheduled'] as const;
+  const inspection = inspect(t, ask, { commands, riskyAskedMs });
+  inspection.up.push('w1@a');
+  await inspection.untilAsked(5);
+  assert.deepEqual(questions.slice(0, 5), ['stats', 'reserved', 'scheduled', 'stats', 'stats']);
+  assert.deepEqual(
+    inspection.told.filter(([what]) => what === 'has'),
+    [
+      ['has', 'w1@a', ['waiting u1']],
+      ['has', 'w1@a', ['waiting u2']],
+    ],
+  );
+  inspection.session.number += 1;
+  await inspection.untilAsked(8);
+  assert.deepEqual(
+    new Set(questions.slice(5)),
+    new Set(['stats']),
+    'in the same minute, not even after a gap',
+  );
+  inspection.stop();
+  // Another session of the same service, a minute later for one of the two.
+  riskyAskedMs.set('reserved', performance.now() - 60_000);
+  questions.length = 0;
+  const next = inspect(t, ask, { commands, riskyAskedMs });
+  await next.untilAsked(3);
+  assert.deepEqual(questions.slice(0, 3), ['stats', 'reserved', 'stats']);
 });
 
 test('task events are switched on at the start, for new processes, and after each gap', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { BODY_LIMITS } from '../src/celery/body-limits.ts';
 import { decode } from '../src/celery/decode.ts';
-import { excessOf, shortened } from '../src/json-structure.ts';
+import { beginning, excessOf, shortened } from '../src/json-structure.ts';
 import { asciiJson } from './ascii-json.ts';
 import { recordedMessages } from './celery/recorded-messages.ts';
 import { message, outcome, WIRE_EVENTS } from './celery/wire.ts';
@@ -209,11 +209,9 @@ function shortenedText(text: string, json = JSON.stringify(text)): string {
   assert.equal(excessOf(bytes, { ...LIMITS, textMax: TEXT_MAX }, quotes), undefined);
   const other = (content: Buffer) => {
     assert.equal(`"${content}"`, json);
-    return [Buffer.from('\\nother')];
+    return [beginning(content, TEXT_MAX / 2), Buffer.from('\\nother')];
   };
-  const { a, b }: { a: unknown; b: string[] } = JSON.parse(
-    shortened(bytes, quotes, TEXT_MAX / 2, other).toString(),
-  );
+  const { a, b }: { a: unknown; b: string[] } = JSON.parse(shortened(bytes, quotes, other).toString());
   assert.equal(a, 'x');
   return b.join();
 }

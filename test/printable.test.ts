@@ -8,12 +8,22 @@ import { HOSTILE, HOSTILE_SHOWN, UNPRINTABLE } from './hostile-text.ts';
 test('control, line-break and direction characters are escaped visibly', () => {
   assert.equal(printable(HOSTILE), HOSTILE_SHOWN);
   assert.equal(printable('\u061c\u200e\u2060\u2069\ufeff'), '\\u061c\\u200e\\u2060\\u2069\\ufeff');
-  assert.equal(printable('\u{e0041}a\udfffb\ud83d'), '\\u{e0041}a\\udfffb\\ud83d');
+  assert.equal(printable('\u{e0041}a\udfffb\ud83d'), '\\udb40\\udc41a\\udfffb\\ud83d');
 });
 
 test('text in any language is unchanged', () => {
   const text = 'w1@höst-7 „größer“ 数据 данные עברית 😀 a\\u001b "quoted" 100 %';
   assert.equal(printable(text), text);
+});
+
+test('a JSON document stays one, and says the same', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      assert.equal(JSON.parse(printableLines(JSON.stringify({ text }, undefined, 2))).text, text);
+    }),
+  );
+  const flag = '\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}';
+  assert.equal(JSON.parse(printableLines(JSON.stringify(flag))), flag);
 });
 
 test('our own line breaks are kept', () => {

@@ -51,8 +51,10 @@ function serviceOn(
   t: TestContext,
   url: string,
   { meter = createNoopMeter(), cluster = SETTINGS }: Partial<Pick<ServiceOptions, 'meter' | 'cluster'>> = {},
+  more: Readonly<Record<string, string>> = {},
 ) {
-  const loaded = loadConfig({ argv: [], env: { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop' } });
+  const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', ...more };
+  const loaded = loadConfig({ argv: [], env });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const [config] = loaded.config.services;
   const counted: { event: ReadEvent; arrivedAtMs: number }[] = [];
@@ -104,6 +106,19 @@ test('it reports its connection state, and the size and limit of each table', as
   assert.ok((tables['tasks']?.bytes ?? 0) > 0);
   await service.stop();
   assert.equal(service.reading().connected, false);
+});
+
+test('commands that may stop workers on Redis are warned of at the start', (t) => {
+  const master = (url: string) => (url.startsWith('sentinel') ? { CELERY_MASTER_NAME: 'shop' } : {});
+  const warned = (url: string, commands: string) =>
+    serviceOn(t, url, {}, { CELERY_OTEL_CONTROL_COMMANDS: commands, ...master(url) }).told.flatMap((each) =>
+      each.kind === 'workers-endangered' ? [each.commands] : [],
+    );
+  for (const url of ['redis://127.0.0.1:1', 'rediss://127.0.0.1:1', 'sentinel://127.0.0.1:1']) {
+    assert.deepEqual(warned(url, 'active,scheduled,reserved'), [['reserved', 'scheduled']], url);
+    assert.deepEqual(warned(url, 'stats,active_queues,active'), []);
+  }
+  assert.deepEqual(warned('amqp://127.0.0.1:1', 'scheduled'), []);
 });
 
 test('each event is counted with the arrival time of its message', async (t) => {

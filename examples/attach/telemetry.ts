@@ -1,9 +1,12 @@
 /**
- * The application’s OpenTelemetry SDK, as it would be without Celery: resource, reader and exporter; and views for the
- * metrics of celery-otel. It does not know the bridge.
+ * The application’s OpenTelemetry SDK, as it would be without Celery: resource, exporters, processors of spans and log
+ * records; and views for the metrics of celery-otel. It does not know the bridge.
  */
+import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-grpc';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-grpc';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import {
   AggregationTemporality,
   createDenyListAttributesProcessor,
@@ -12,6 +15,7 @@ import {
   type ViewOptions,
 } from '@opentelemetry/sdk-metrics';
 import { NodeSDK } from '@opentelemetry/sdk-node';
+import { BatchSpanProcessor } from '@opentelemetry/sdk-trace';
 
 export const APPLICATION = 'back-office';
 
@@ -47,13 +51,25 @@ export class CurrentGaugesExporter extends OTLPMetricExporter {
   }
 }
 
+export interface Telemetry {
+  readonly sdk: NodeSDK;
+  /** Takes the application’s spans, and those of Celery. */
+  readonly spanProcessor: BatchSpanProcessor;
+}
+
 /**
- * Not started yet. The exporter reads `OTEL_EXPORTER_OTLP_ENDPOINT` and similar variables itself. The application has
- * metrics only.
- * @param intervalMs between two exports
+ * Not started yet. The exporters read `OTEL_EXPORTER_OTLP_ENDPOINT` and similar variables themselves.
+ * @param intervalMs between two exports, of each signal
  */
-export function createTelemetry(intervalMs: number): NodeSDK {
-  return new NodeSDK({
+export function createTelemetry(intervalMs: number): Telemetry {
+  const scheduledDelayMillis = intervalMs;
+  const spanProcessor = new BatchSpanProcessor({
+    exporter: new OTLPTraceExporter(),
+    scheduledDelayMillis,
+    // The default of 2048 is a burst of 1000 tasks.
+    maxQueueSize: 8192,
+  });
+  const sdk = new NodeSDK({
     resource: defaultResource().merge(resourceFromAttributes({ 'service.name': APPLICATION })),
     metricReaders: [
       new PeriodicExportingMetricReader({
@@ -62,7 +78,10 @@ export function createTelemetry(intervalMs: number): NodeSDK {
       }),
     ],
     views: VIEWS,
-    spanProcessors: [],
-    logRecordProcessors: [],
+    spanProcessors: [spanProcessor],
+    logRecordProcessors: [
+      new BatchLogRecordProcessor({ exporter: new OTLPLogExporter(), scheduledDelayMillis }),
+    ],
   });
+  return { sdk, spanProcessor };
 }

@@ -1,7 +1,10 @@
 /**
  * The demo: replays a recording of a real Celery cluster through the whole bridge, over OTLP/gRPC to a receiver in this
- * process, and shows the received metrics as a table. It needs no broker and no network, and ends by itself.
+ * process, and shows the received metrics as a table, then the traces of two tasks as trees. It needs no broker and no network,
+ * and ends by itself.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createBridge, createSelfLog, loadConfig } from '../../src/index.ts';
 import { draw } from './live-table.ts';
@@ -13,6 +16,9 @@ const SPEED = 5;
 const FRAME_MS = 250;
 const SNAPSHOT_MS = 3000;
 const FLUSH_DEADLINE_MS = 5000;
+const COMMAND = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** A workflow of four tasks, and a task that failed after two retries. */
+const TRACED = ['6e1cc405-1a6c-4b99-9732-f0e1958ef9f6', '9062e889-a5b6-4483-aa3b-998f2ea2b387'] as const;
 
 async function main(): Promise<number> {
   const receiver = await startReceiver();
@@ -48,7 +54,26 @@ async function main(): Promise<number> {
   print(draw(receiver.latest('shop')));
   print(`\nReceived in ${receiver.exports()} requests${flushed ? '' : '; THE LAST EXPORT FAILED'}.`);
   await receiver.stop();
-  return flushed ? 0 : 1;
+  print('\nThe same events make traces, with no code in the workers:');
+  const codes = [];
+  for (const uuid of TRACED) codes.push(await showTrace(uuid));
+  return flushed && codes.every((code) => code === 0) ? 0 : 1;
+}
+
+/** @returns the exit code of the command */
+async function showTrace(uuid: string): Promise<unknown> {
+  print(`\n$ celery-otel trace ${uuid}`);
+  const command = spawn(process.execPath, [COMMAND, 'trace', uuid], {
+    stdio: 'inherit',
+    env: {
+      PATH: process.env['PATH'],
+      CELERY_BROKER_URL: `recording:${RECORDING}`,
+      OTEL_SERVICE_NAME: 'shop',
+      LOG_LEVEL: 'warn',
+    },
+  });
+  const [code] = await once(command, 'close');
+  return code;
 }
 
 /** On a terminal, redraws the whole table in place. */

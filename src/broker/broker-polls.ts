@@ -5,7 +5,8 @@
 import { reasonOf } from '../errors.ts';
 import type { Session } from './broker.ts';
 import type { BrokerReading, PollQuestion } from './broker-reading.ts';
-import { type Rhythm, repeat } from './rhythm.ts';
+import { pause } from './pause.ts';
+import { ENDING_MS, type Rhythm, repeat } from './rhythm.ts';
 
 /** A poll without an answer for so long has failed. */
 const POLL_TIMEOUT_MS = 10_000;
@@ -65,7 +66,11 @@ async function pollOnce(
     const reason = reading.incomplete.join('; ');
     onResult({ outcome: reason === '' ? 'success' : 'partial', reason });
   } catch (error) {
-    if (!giveUp.signal.aborted) fail(reasonOf(error));
+    clearInterval(deadline);
+    if (giveUp.signal.aborted) return;
+    // The session may be ending: then it is no failure.
+    await pause(ENDING_MS, ending);
+    fail(reasonOf(error));
   } finally {
     clearInterval(deadline);
   }

@@ -22,8 +22,8 @@ export type Deliver = (message: RawMessage, listenedMs: number, steadyMs: number
 export type NotOpened =
   /** We were asked to stop. */
   | { readonly kind: 'stopped' }
-  /** No connection: there was no answer, TLS failed, or the broker was shutting down. */
-  | { readonly kind: 'unreachable'; readonly reason: string }
+  /** No connection: there was no answer, TLS failed (`isTls`), or the broker was shutting down. */
+  | { readonly kind: 'unreachable'; readonly reason: string; readonly isTls?: boolean }
   /** The broker refused it (credentials, virtual host, permissions), or our own TLS files are unreadable. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The source is broken, and a retry would not help (a malformed recording). */

@@ -1,6 +1,9 @@
 /** When something is asked regularly: once at a time, at times that differ between services. It knows nothing of what is asked. */
 import { pause } from './pause.ts';
 
+/** A session whose end has closed its connections is over within that time: what failed until then may not have failed by itself. */
+export const ENDING_MS = 1200;
+
 export interface Rhythm {
   readonly intervalMs: number;
   /** Before the first time. */

@@ -2,9 +2,9 @@
  * The course of one session with a server: it opens in time or fails, and it ends once. Of several causes with one origin,
  * the first counts, since it has the best message. It knows no protocol, and opens nothing by itself.
  */
-import { reasonOf } from '../errors.ts';
 import type { NotOpened, Opening, Session, SessionEnd, SessionOptions } from './broker.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from './listening-clock.ts';
+import { plainReason } from './server/tls-failure.ts';
 
 /** What differs between protocols. */
 interface Parts {
@@ -79,7 +79,7 @@ export class SessionCourse {
   readonly broken = (error: unknown): void => {
     const { isOpen } = this;
     this.#end(() => {
-      if (isOpen) this.#ending.resolve({ kind: 'lost', reason: reasonOf(error) });
+      if (isOpen) this.#ending.resolve({ kind: 'lost', reason: plainReason(error) });
       else this.#opening.resolve(this.#parts.failureOf(error));
     });
   };

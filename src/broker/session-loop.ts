@@ -232,7 +232,9 @@ class SessionLoop {
   #tellEnd(url: BrokerUrl, end: AttemptEnd, retryInMs: number | undefined): void {
     const reason = 'reason' in end ? end.reason : END_REASONS[end.kind];
     const { service, tell } = this.#options;
-    tell({ kind: 'broker-session-ended', service, broker: url.label, end: end.kind, reason, retryInMs });
+    const isTls = end.kind === 'unreachable' && end.isTls === true;
+    const ended = { service, broker: url.label, end: end.kind, reason, retryInMs, ...(isTls && { isTls }) };
+    tell({ kind: 'broker-session-ended', ...ended });
   }
 
   #defect(where: DefectPlace, error: unknown): string {

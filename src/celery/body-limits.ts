@@ -55,6 +55,13 @@ const TABLE = {
     meaning:
       'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. No more is read of shorter strings, so nothing is counted differently.',
   },
+  stack: {
+    unit: 'By',
+    max: 6 * 1024,
+    reason: undefined,
+    meaning:
+      'With logs or traces: length of the first part, and of one more that is parsed, the innermost frames of a traceback; unless the body would become too large.',
+  },
   kept: {
     unit: 'By',
     max: 1.5 * 1024 * 1024,
@@ -148,6 +155,19 @@ const TABLE = {
     reason: undefined,
     meaning:
       'How much is read of the repr of an exception, and of the traceback’s line that names it. The class is at the beginning.',
+  },
+  message: {
+    unit: '{character}',
+    max: 1024,
+    reason: undefined,
+    meaning:
+      'With logs or traces: length of what an exception says, and of the reprs of arguments and results. A longer one is cut, as Celery does with the latter.',
+  },
+  stacktrace: {
+    unit: 'By',
+    max: 16 * 1024,
+    reason: undefined,
+    meaning: 'With logs or traces: length of a traceback, in UTF-8. A longer one is cut in the middle.',
   },
   error_type: {
     unit: '{character}',

@@ -4,8 +4,9 @@
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { isJsonObject } from '../json-structure.ts';
+import { undelayedKey } from '../native-delay.ts';
 import { open } from './envelope.ts';
-import { epochMs, identifier, name, type RawFields } from './fields.ts';
+import { epochMs, identifier, isoMs, name, type RawFields } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -40,15 +41,17 @@ export interface WorkerStats {
   readonly writes: readonly number[];
 }
 
-/** A task that a worker was running when it was asked. */
-export interface RunningTask {
+/** A task that a worker had when it was asked. */
+export interface ToldTask {
   readonly uuid: string;
+  /** It runs, waits for a free slot of the pool, or for its ETA. */
+  readonly stage: 'started' | 'waiting' | 'scheduled';
   /** '' if missing; the shadow name if the task has one. */
   readonly name: string;
   /** '' if its routing does not say it. */
   readonly queue: string;
-  /** By the worker’s clock, epoch ms; undefined if not told. */
-  readonly startedMs: number | undefined;
+  /** When it started, by the worker’s clock, or its ETA, epoch ms; undefined if not told. */
+  readonly sinceMs: number | undefined;
 }
 
 /** The reply of one worker, without its content. */
@@ -111,22 +114,53 @@ export const readQueues: Read<readonly string[]> = (value) => {
 /** Of a command that changes something. */
 export const readDone: Read<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
 
-/** Of the command `active` (Celery: worker/request.py, `info`): the tasks that the worker runs. */
-export const readActive: Read<readonly RunningTask[]> = (value) => {
-  if (!Array.isArray(value)) return undefined;
-  const tasks: readonly unknown[] = value;
-  return tasks.slice(0, TASKS_MAX).flatMap((task) => {
-    if (!isJsonObject(task)) return [];
-    const uuid = identifier(task['id']);
-    if (uuid === '') return [];
-    const queue = queueOf(fieldsOf(task['delivery_info']));
-    return [{ uuid, name: name(task['name']), queue, startedMs: epochMs(task['time_start']) }];
-  });
-};
+/** Of the command `active`: the tasks that the worker runs. */
+export const readActive: Read<readonly ToldTask[]> = (value) =>
+  tasksOf(value, (task) => toldTask(task, 'started', epochMs(fieldsOf(task)['time_start'])));
 
-/** With the default exchange, and by Celery’s own defaults, the routing key is the name of the queue. */
+/** Of the command `reserved`: the tasks that wait for a free slot of the pool. */
+export const readReserved: Read<readonly ToldTask[]> = (value) =>
+  tasksOf(value, (task) => toldTask(task, 'waiting', undefined));
+
+/** Of the command `scheduled`: the tasks that wait for their ETA. */
+export const readScheduled: Read<readonly ToldTask[]> = (value, findings) =>
+  tasksOf(value, (item) => {
+    const { eta, request } = fieldsOf(item);
+    const etaMs = isoMs(eta, NUMERIC_FIELDS.eta, findings);
+    return toldTask(request, etaMs === undefined ? 'waiting' : 'scheduled', etaMs);
+  });
+
+function tasksOf(
+  value: unknown,
+  read: (item: unknown) => ToldTask | undefined,
+): readonly ToldTask[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const items: readonly unknown[] = value;
+  return items.slice(0, TASKS_MAX).flatMap((item) => read(item) ?? []);
+}
+
+/** Reads what a worker tells of a task (Celery: worker/request.py, `info`); undefined without an id. */
+function toldTask(
+  value: unknown,
+  stage: ToldTask['stage'],
+  sinceMs: number | undefined,
+): ToldTask | undefined {
+  const { id, name: taskName, delivery_info: delivery } = fieldsOf(value);
+  const uuid = identifier(id);
+  if (uuid === '') return undefined;
+  return { uuid, stage, name: name(taskName), queue: queueOf(fieldsOf(delivery)), sinceMs };
+}
+
+/** kombu: transport/native_delayed_delivery.py. */
+const DELAYED_EXCHANGE = 'celery_delayed_delivery';
+
+/**
+ * With the default exchange, and by Celery’s own defaults, the routing key is the name of the queue; so is what is left of it
+ * after native delayed delivery, as for sendings.
+ */
 function queueOf({ exchange, routing_key: key }: RawFields): string {
   const queue = name(key);
+  if (exchange === DELAYED_EXCHANGE) return undelayedKey(queue) ?? '';
   return exchange === '' || exchange === null || exchange === queue ? queue : '';
 }
 

@@ -6,10 +6,11 @@ import type { RawMessage } from '../broker/broker.ts';
 import { isJsonObject } from '../json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { open } from './envelope.ts';
-import type { CeleryEvent, Lineage } from './event.ts';
-import { EVENT_TYPES } from './event-types.ts';
+import type { CeleryEvent } from './event.ts';
+import { EVENT_TYPES, type EventType } from './event-types.ts';
 import type { ExpansionReserve } from './expansion.ts';
-import { epochMs, identifier, implausibleTime, name, type RawFields } from './fields.ts';
+import { type DecodeWants, withExtras } from './extras.ts';
+import { epochMs, identifier, implausibleTime, name } from './fields.ts';
 import {
   type Findings,
   type Implausible,
@@ -18,6 +19,8 @@ import {
   numeric,
 } from './numeric-fields.ts';
 import { type Rejection, reject } from './rejection.ts';
+
+export type { DecodeWants };
 
 /** The events of a message in order, and what was rejected. */
 export interface Decoded {
@@ -36,29 +39,29 @@ const NO_REJECTIONS: readonly Rejection[] = [];
  * A body is one event or a list of them (Celery: events/receiver.py); the routing key is not reliable.
  * @param listenedMs the current time of a monotonic clock
  * @param reserve limits the expansion of a service's compressed bodies; optional for a single message
- * @param wantsLineage whether sent and received events are to name their root and parent tasks
+ * @param wants what else to read
  */
 export function decode(
   message: RawMessage,
   listenedMs = 0,
   reserve?: ExpansionReserve,
-  wantsLineage = false,
+  wants?: DecodeWants,
 ): Decoded {
-  const opened = open(message, listenedMs, reserve);
+  const opened = open(message, listenedMs, reserve, wants?.errors);
   if (!opened.ok) return none(opened.rejection);
   const { value } = opened;
   const { arrivedAtMs } = message;
-  if (!Array.isArray(value)) return one(value, arrivedAtMs, wantsLineage);
+  if (!Array.isArray(value)) return one(value, arrivedAtMs, wants);
   const list: readonly unknown[] = value;
   if (list.length === 0) return none(reject('empty-batch', '[]'));
   if (list.length > BATCH_EVENTS_MAX) return none(reject('batch-too-long', `${list.length} elements`));
-  return many(list, arrivedAtMs, wantsLineage);
+  return many(list, arrivedAtMs, wants);
 }
 
-function one(value: unknown, arrivedAtMs: number, wantsLineage: boolean): Decoded {
+function one(value: unknown, arrivedAtMs: number, wants: DecodeWants | undefined): Decoded {
   const decoded = { events: NO_EVENTS, rejections: NO_REJECTIONS, implausible: NOTHING_IMPLAUSIBLE };
-  const outcome = readEvent(value, arrivedAtMs, decoded);
-  if (isEvent(outcome)) decoded.events = [wantsLineage ? withLineage(outcome, value) : outcome];
+  const outcome = readEvent(value, arrivedAtMs, decoded, wants);
+  if (isEvent(outcome)) decoded.events = [wants === undefined ? outcome : withExtras(outcome, value, wants)];
   else decoded.rejections = [outcome];
   return decoded;
 }
@@ -67,13 +70,13 @@ function none(rejection: Rejection): Decoded {
   return { events: NO_EVENTS, rejections: [rejection], implausible: NOTHING_IMPLAUSIBLE };
 }
 
-function many(list: readonly unknown[], arrivedAtMs: number, wantsLineage: boolean): Decoded {
+function many(list: readonly unknown[], arrivedAtMs: number, wants: DecodeWants | undefined): Decoded {
   const events: CeleryEvent[] = [];
   const rejections: Rejection[] = [];
   const decoded = { events, rejections, implausible: NOTHING_IMPLAUSIBLE };
   for (const value of list) {
-    const outcome = readEvent(value, arrivedAtMs, decoded);
-    if (isEvent(outcome)) events.push(wantsLineage ? withLineage(outcome, value) : outcome);
+    const outcome = readEvent(value, arrivedAtMs, decoded, wants);
+    if (isEvent(outcome)) events.push(wants === undefined ? outcome : withExtras(outcome, value, wants));
     else rejections.push(outcome);
   }
   return decoded;
@@ -83,24 +86,20 @@ function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
   return 'type' in outcome;
 }
 
-function withLineage(event: CeleryEvent, raw: unknown): CeleryEvent {
-  const hasLineage = event.type === 'task-sent' || event.type === 'task-received';
-  return hasLineage && isJsonObject(raw) ? { ...event, lineage: lineageOf(raw) } : event;
-}
-
-function lineageOf(raw: RawFields): Lineage {
-  return { rootId: identifier(raw['root_id']), parentId: identifier(raw['parent_id']) };
-}
-
 /** @param findings unchanged if the event is rejected */
-function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): CeleryEvent | Rejection {
+function readEvent(
+  raw: unknown,
+  arrivedAtMs: number,
+  findings: Findings,
+  wants: DecodeWants | undefined,
+): CeleryEvent | Rejection {
   if (!isJsonObject(raw))
     return reject('not-an-event', raw === null ? 'null' : Array.isArray(raw) ? 'a list' : typeof raw);
   const typeName = raw['type'];
   if (typeof typeName !== 'string' || typeName === '')
     return reject('missing-type', `type is ${typeof typeName}`);
   const type = EVENT_TYPES.get(typeName);
-  if (type === undefined) return reject('unknown-type', 'custom event');
+  if (type === undefined || !isWanted(type, wants)) return reject('unknown-type', 'custom event');
   const hostname = name(raw['hostname']);
   if (hostname === '') return reject('missing-hostname', typeName);
   const ownMs = epochMs(raw['timestamp']);
@@ -114,4 +113,8 @@ function readEvent(raw: unknown, arrivedAtMs: number, findings: Findings): Celer
   return type.group === 'task'
     ? type.read(raw, { hostname, pid, clock, timestampMs, implausibleMs, uuid }, findings)
     : type.read(raw, { hostname, pid, clock, timestampMs, implausibleMs }, findings);
+}
+
+function isWanted(type: EventType, wants: DecodeWants | undefined): boolean {
+  return type.group === 'worker' || type.wanted === undefined || wants?.[type.wanted] === true;
 }

@@ -9,8 +9,8 @@ import { excessOf, shortened } from '../json-structure.ts';
 import { BODY_LIMITS, EXPANSION_COSTS } from './body-limits.ts';
 import { ExpansionReserve } from './expansion.ts';
 import { type Rejection, reject } from './rejection.ts';
+import { namingParts, stackParts } from './shortened-text.ts';
 import { parseTolerantJson } from './tolerant-json.ts';
-import { naming } from './traceback.ts';
 
 const BODY_BYTES_MAX = BODY_LIMITS.body.max;
 const KEPT_BYTES_MAX = BODY_LIMITS.kept.max;
@@ -24,8 +24,6 @@ const STRUCTURE = {
   tokensMax: BODY_LIMITS.tokens.max,
   textMax: TEXT_BYTES_MAX,
 };
-/** What is kept of each part of a long string: more than is read of a name or of an exception, even if all is escaped. */
-const PART_BYTES = BODY_LIMITS.part.max;
 
 export type Opened =
   | { readonly ok: true; readonly value: unknown }
@@ -102,8 +100,14 @@ const QUOTED_CHARS_MAX = 255;
  * Opens the envelope. Never throws: every failure is a rejection with a reason.
  * @param listenedMs the current time of a monotonic clock
  * @param reserve limits the cost of compressed bodies; undefined: a new one
+ * @param wantsStacks whether more of a long traceback is kept than names its exception
  */
-export function open(message: RawMessage, listenedMs: number, reserve: ExpansionReserve | undefined): Opened {
+export function open(
+  message: RawMessage,
+  listenedMs: number,
+  reserve: ExpansionReserve | undefined,
+  wantsStacks = false,
+): Opened {
   const { headers, body } = message;
   if (body === undefined || body.length > BODY_BYTES_MAX) {
     return rejected('body-too-large', body === undefined ? 'not kept' : `${body.length} bytes`);
@@ -117,18 +121,18 @@ export function open(message: RawMessage, listenedMs: number, reserve: Expansion
   }
   const compression = headers['compression'];
   if (compression === undefined || compression === null || compression === '') {
-    return text(message.contentEncoding, body);
+    return text(message.contentEncoding, body, wantsStacks);
   }
-  return decompressed(message, body, compression, listenedMs, reserve ?? new ExpansionReserve(listenedMs));
+  const expanded = decompressed(body, compression, listenedMs, reserve ?? new ExpansionReserve(listenedMs));
+  return Buffer.isBuffer(expanded) ? text(message.contentEncoding, expanded, wantsStacks) : expanded;
 }
 
 function decompressed(
-  { contentEncoding }: RawMessage,
   compressed: Buffer,
   name: unknown,
   listenedMs: number,
   reserve: ExpansionReserve,
-): Opened {
+): Buffer | Opened {
   // A header may be of any type, and converting it to a string could throw.
   const compression = typeof name === 'string' ? COMPRESSIONS.get(name) : undefined;
   if (compression === undefined) return rejected('unsupported-compression', `compression ${quoted(name)}`);
@@ -147,27 +151,29 @@ function decompressed(
     return rejected(...decompressionFault(error, quoted(name), bytes, maxBytes));
   }
   reserve.take((body.length * expandedByteNs) / 1e6);
-  return text(contentEncoding, body);
+  return body;
 }
 
-function text(contentEncoding: string, body: Buffer): Opened {
+function text(contentEncoding: string, body: Buffer, wantsStacks: boolean): Opened {
   const encoding = lowerCase(contentEncoding, USUAL_ENCODING);
   const isUsual = encoding === USUAL_ENCODING;
   const isLatin1 = !isUsual && LATIN1_NAMES.has(encoding);
   if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
     return rejected('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
-  return body.length > UNSCANNED_BYTES_MAX ? large(body, isLatin1) : json(body, isLatin1);
+  return body.length > UNSCANNED_BYTES_MAX ? large(body, isLatin1, wantsStacks) : json(body, isLatin1);
 }
 
 /** Checks the structure first, and parses only parts of long strings. */
-function large(body: Buffer, isLatin1: boolean): Opened {
+function large(body: Buffer, isLatin1: boolean, wantsStacks: boolean): Opened {
   const quotes: number[] = [];
   const excess = excessOf(body, STRUCTURE, quotes);
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
   if (quotes.length === 0 && body.length <= KEPT_BYTES_MAX) return json(body, isLatin1);
   if (!(isLatin1 || isUtf8(body))) return rejected('invalid-text', 'not UTF-8');
-  const kept = shortened(body, quotes, PART_BYTES, naming);
+  const withStacks = wantsStacks ? shortened(body, quotes, stackParts) : undefined;
+  const isTooMuch = withStacks === undefined || withStacks.length > KEPT_BYTES_MAX;
+  const kept = isTooMuch ? shortened(body, quotes, namingParts) : withStacks;
   return kept.length > KEPT_BYTES_MAX
     ? rejected('body-too-large', `${kept.length} bytes with its strings shortened`)
     : json(kept, isLatin1);

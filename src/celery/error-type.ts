@@ -7,7 +7,7 @@ import { detached } from './fields.ts';
 import { nameInTraceback } from './traceback.ts';
 
 /** For exceptions whose class could not be read. */
-const UNKNOWN_ERROR = 'unknown';
+export const UNKNOWN_ERROR = 'unknown';
 
 /** For retries without an exception. */
 const RETRY = 'Retry';
@@ -20,11 +20,11 @@ const PART = String.raw`(?:[\p{XIDS}_]\p{XIDC}*|<\p{XIDC}+>)`;
 /** No lookahead, which would backtrack on long paths. */
 const PATH = new RegExp(String.raw`${PART}(?:\.${PART})*`, 'uy');
 /** The character after the class in reprs such as `<HttpError 404 …>`. */
-const AFTER_ANGLED = /[\s:>(]/u;
+export const AFTER_ANGLED = /[\s:>(]/u;
 /** kombu's repr of an exception whose own repr fails (utils/encoding.py). */
 const UNREPRESENTABLE = '<Unrepresentable ';
 /** Celery's exception for a retry, except in the prefork pool; the reason is its second argument. */
-const RETRY_REASON = /^Retry\(Retry\(\.\.\.\), (.*)$/su;
+export const RETRY_REASON = /^Retry\(Retry\(\.\.\.\), (.*)$/su;
 /** The repr of `celery.exceptions.Reject`. */
 const REJECT_REPR = /^reject requeue=/u;
 /** billiard's wrapper for errors outside the task's own code; only the traceback has the class. */
@@ -68,7 +68,7 @@ export function failureOf(
   return { errorType: bounded(raised?.class) ?? UNKNOWN_ERROR, rejection };
 }
 
-interface Raised {
+export interface Raised {
   /** `shop.orders.PaymentDeclined` */
   readonly path: string;
   /** `PaymentDeclined` */
@@ -76,7 +76,7 @@ interface Raised {
 }
 
 /** The path of a class at a position. */
-function pathAt(text: string, at: number): Raised | undefined {
+export function pathAt(text: string, at: number): Raised | undefined {
   PATH.lastIndex = at;
   const path = PATH.exec(text)?.[0];
   if (path === undefined) return undefined;
@@ -104,7 +104,7 @@ function leadingClass(text: string, first: Raised | undefined): Raised | undefin
 }
 
 /** The last of the exceptions in a traceback. */
-function lastRaised(traceback: unknown): Raised | undefined {
+export function lastRaised(traceback: unknown): Raised | undefined {
   if (typeof traceback !== 'string') return undefined;
   const at = nameInTraceback(traceback);
   if (at < 0) return undefined;

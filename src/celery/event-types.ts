@@ -1,15 +1,21 @@
 /**
- * The table of event types, with the reader of each. A type that is not in the table is a custom event. Only the fields of
- * an event's shape are read.
+ * The table of event types, with the reader of each. A type that is not in the table, or is not wanted, is a custom event.
+ * Only the fields of an event's shape are read.
  */
 import { errorType, failureOf } from './error-type.ts';
 import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
-import { isoMs, loadAverages, name, type RawFields } from './fields.ts';
+import type { DecodeWants } from './extras.ts';
+import { identifier, isoMs, loadAverages, name, type RawFields } from './fields.ts';
 import { type Findings, NUMERIC_FIELDS, numeric } from './numeric-fields.ts';
 
 /** Task events must have the uuid of a task; worker events have none. */
 export type EventType =
-  | { readonly group: 'task'; readonly read: Read<TaskEventBase> }
+  | {
+      readonly group: 'task';
+      readonly read: Read<TaskEventBase>;
+      /** It is only read where this is wanted. */
+      readonly wanted?: keyof DecodeWants;
+    }
   | { readonly group: 'worker'; readonly read: Read<EventBase> };
 
 type Read<Base> = (raw: RawFields, base: Base, findings: Findings) => CeleryEvent;
@@ -82,6 +88,16 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
     }),
   },
   'task-cancelled': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-cancelled' }) },
+  'task-traced': {
+    group: 'task',
+    wanted: 'traced',
+    read: (raw, base, findings) => ({
+      ...base,
+      type: 'task-traced',
+      traceparent: identifier(raw['traceparent']),
+      retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
+    }),
+  },
   'worker-online': { group: 'worker', read: signal('worker-online') },
   'worker-heartbeat': { group: 'worker', read: signal('worker-heartbeat') },
   'worker-offline': { group: 'worker', read: signal('worker-offline') },

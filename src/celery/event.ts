@@ -21,6 +21,8 @@ export interface EventBase {
 
 export interface TaskEventBase extends EventBase {
   readonly uuid: string;
+  /** Where any of it was asked for. */
+  readonly extras?: Extras;
 }
 
 /** Which tasks a task descends from. */
@@ -31,6 +33,35 @@ export interface Lineage {
   readonly parentId: string;
 }
 
+/** The reprs of arguments, cut; '' if missing. */
+export interface ArgumentTexts {
+  readonly args: string;
+  readonly kwargs: string;
+}
+
+/** The texts of an exception, bounded. */
+export interface ErrorTexts {
+  /** Its class with its module, `shop.orders.PaymentDeclined`, if the traceback says it; else the class alone; '' if not known. */
+  readonly path: string;
+  /** What it says, without its class; '' if not known. */
+  readonly message: string;
+  /** Python’s traceback, cut in the middle; '' if there is none. */
+  readonly stacktrace: string;
+}
+
+/** What is only read where it is asked for, as far as the type of the event has it. */
+export interface Extras {
+  /** Of a sending or a receipt, like `arguments`. */
+  readonly lineage?: Lineage;
+  /** Of a sending; '' is the default exchange. */
+  readonly exchange?: string;
+  readonly arguments?: ArgumentTexts;
+  /** Of a failure or a retry. */
+  readonly error?: ErrorTexts;
+  /** Of a success: a repr, cut. */
+  readonly result?: string;
+}
+
 /** Celery: worker/strategy.py. */
 export interface TaskReceived extends TaskEventBase {
   readonly type: 'task-received';
@@ -39,8 +70,6 @@ export interface TaskReceived extends TaskEventBase {
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly retries: number;
-  /** Where it was asked for. */
-  readonly lineage?: Lineage;
 }
 
 /** Celery: app/amqp.py, sent by the client. Off by default. */
@@ -90,6 +119,14 @@ export interface TaskCancelled extends TaskEventBase {
   readonly type: 'task-cancelled';
 }
 
+/** Not of Celery: sent by programs that trace their workers, see docs/tracing.md. */
+export interface TaskTraced extends TaskEventBase {
+  readonly type: 'task-traced';
+  /** Of the span in which the worker runs the task; '' if it is no text, or too long. */
+  readonly traceparent: string;
+  readonly retries: number;
+}
+
 /** Celery: worker/heartbeat.py. The numbers are undefined in a heartbeat that answers remote control. */
 export interface WorkerSignal extends EventBase {
   readonly type: 'worker-online' | 'worker-heartbeat' | 'worker-offline';
@@ -112,6 +149,7 @@ export type TaskEvent =
   | TaskRetried
   | TaskRejected
   | TaskRevoked
-  | TaskCancelled;
+  | TaskCancelled
+  | TaskTraced;
 
 export type CeleryEvent = TaskEvent | WorkerSignal;

@@ -4,7 +4,7 @@
  */
 
 /** Lines of Python's `traceback`: above the frames of an exception, and, between empty lines, those between two exceptions. */
-const HEADER = 'Traceback (most recent call last):';
+export const HEADER = 'Traceback (most recent call last):';
 const BETWEEN = {
   during: 'During handling of the above exception, another exception occurred:',
   because: 'The above exception was the direct cause of the following exception:',
@@ -110,7 +110,7 @@ function isFrameLine(text: Buffer, at: number, isGroup: boolean): boolean {
 }
 
 /** Whether an odd number of backslashes comes before: then the `\n` here is a backslash's second half and a letter. */
-function isEscaped(text: Buffer, at: number): boolean {
+export function isEscaped(text: Buffer, at: number): boolean {
   let first = at;
   while (text[first - 1] === BACKSLASH) first -= 1;
   return (at - first) % 2 === 1;
@@ -121,7 +121,9 @@ export function nameInTraceback(traceback: string): number {
   return lastNamed(traceback, PLAIN);
 }
 
-const NAME_FOLLOWS = Buffer.from(`${EMPTY_LINE}${BETWEEN.during}${EMPTY_LINE}${HEADER}${IN_JSON.lineBreak}`);
+/** What is put before the name, so that it is found. */
+export const NAME_FOLLOWS = `\n\n${BETWEEN.during}\n\n${HEADER}\n`;
+const NAME_FOLLOWS_IN_JSON = Buffer.from(NAME_FOLLOWS.replaceAll('\n', IN_JSON.lineBreak));
 
 /**
  * The end of a traceback in which {@link nameInTraceback} finds what it finds in the one that is given, whatever is before it.
@@ -130,5 +132,5 @@ const NAME_FOLLOWS = Buffer.from(`${EMPTY_LINE}${BETWEEN.during}${EMPTY_LINE}${H
  */
 export function naming(json: Buffer): readonly [chained: Buffer, named: Buffer] {
   const at = lastNamed(json, IN_JSON);
-  return [NAME_FOLLOWS, json.subarray(at < 0 ? json.length : at)];
+  return [NAME_FOLLOWS_IN_JSON, json.subarray(at < 0 ? json.length : at)];
 }

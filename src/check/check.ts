@@ -3,7 +3,7 @@
  * report, and prints nothing.
  */
 import type { Config } from '../config/config.ts';
-import { probeBackend } from './probe-backend.ts';
+import { probeBackends } from './probe-backend.ts';
 import type { Finding, Level } from './symptoms.ts';
 import { type WatchOptions, watchService } from './watch-service.ts';
 
@@ -26,11 +26,14 @@ export interface Check {
 }
 
 export function startCheck(
-  { services, otlp }: Pick<Config, 'services' | 'otlp'>,
+  config: Pick<Config, 'services' | 'otlp' | 'traces' | 'logs'>,
   options: WatchOptions,
 ): Check {
-  const watches = services.map((service) => ({ name: service.name, ...watchService(service, options) }));
-  const backend = probeBackend(otlp.exporter);
+  const watches = config.services.map((service) => ({
+    name: service.name,
+    ...watchService(service, options),
+  }));
+  const backend = probeBackends(config, options.signal);
   const sum = (key: 'workers' | 'events') => watches.reduce((total, { seen }) => total + seen()[key], 0);
   return {
     seen: () => ({ workers: sum('workers'), events: sum('events') }),
@@ -38,7 +41,7 @@ export function startCheck(
       services: await Promise.all(
         watches.map(async ({ name, findings }) => ({ name, findings: await findings })),
       ),
-      backend: { name: 'backend', findings: [await backend] },
+      backend: { name: 'backend', findings: await backend },
     }))(),
   };
 }

@@ -28,7 +28,9 @@ export function dangers({ sightings, view, visibilityTimeoutMs }: Dangers): read
 
 function deafness(workers: readonly WorkerReading[]): readonly Finding[] {
   const exposed = workers.filter(
-    ({ up, pool, versions }) => up && (pool === 'eventlet' || isDeafened(versions[0]?.version ?? '')),
+    ({ up, pool, versions }) =>
+      // Those with gevent recover.
+      up && (pool === 'eventlet' || (pool !== 'gevent' && isDeafened(versions[0]?.version ?? ''))),
   );
   return findingAbout(
     'deaf-after-bad-reply',
@@ -49,8 +51,7 @@ function visibility(
   timeoutMs: number,
 ): readonly Finding[] {
   const timeout = Math.round(timeoutMs / 1000);
-  const { etaMs, runtimeMs } = sightings;
-  const etas = sightings.etasBeyond(timeoutMs);
+  const { etaMs, etasBeyond: etas, runtimeMs } = sightings;
   const runtimeS = Math.max(runtimeMs / 1000, ...queues.map(({ runningAgeS }) => runningAgeS));
   const expiring = broker?.unacked?.expiring ?? 0;
   return [

@@ -2,12 +2,12 @@
  * What the sightings of one service mean, in the order in which an operator looks: broker, workers, events, queues, clocks,
  * dangers. Pure: it asks nobody, and knows no time but the one it is given.
  */
-import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
 import { mapKey, textOf } from '../map-key.ts';
 import { type Dangers, dangers } from './dangers.ts';
-import type { Sightings, WorkerSighting } from './sightings.ts';
+import type { Sightings } from './sightings.ts';
 import { type Finding, finding, findingAbout } from './symptoms.ts';
+import type { WorkerSighting } from './worker-sighting.ts';
 
 export interface Watched extends Dangers {
   readonly sightings: Sightings;
@@ -17,11 +17,13 @@ export interface Watched extends Dangers {
   readonly watchedMs: number;
   /** Listened time at the end. */
   readonly listenedMs: number;
+  /** For how long nothing came from the broker at the end, though it is asked every second, ms. */
+  readonly silentMs: number;
   /** All addresses of the broker. */
   readonly addresses: string;
   /** That events should come from; only RabbitMQ knows whether it is there. */
   readonly exchange: string | undefined;
-  /** Whether workers were asked: `impossible` with a recording. */
+  /** Whether workers were asked anything: `impossible` with a recording. */
   readonly asking: 'on' | 'off' | 'impossible';
 }
 
@@ -30,48 +32,73 @@ const LINES_MAX = 20;
 const NAMED_MAX = 5;
 /** Workers batch task events for up to a second; after this time they have sent those of the tasks in a heartbeat. */
 const BATCHED_MS = 2000;
-/** Fewer tasks may all have been sent before the check began. */
+/** Fewer tasks may all have been on their way when the queues were empty. */
 const RECEIVED_MIN = 3;
 const SKEW_MS = 2000;
+/** Of the questions that end once a worker is known, the second has begun since then. */
+const QUESTIONS_MIN = 2;
+const SILENT_MS = 3000;
+/** Workers send a heartbeat every two seconds. */
+const HEARTBEATS_MS = 4000;
 
 export function diagnose(watched: Watched): readonly Finding[] {
   const { sightings } = watched;
-  if (sightings.broker === undefined) return [...unconnected(watched)];
+  if (sightings.broker === undefined) return unconnected(watched);
   return [
     finding('broker-reached', { broker: sightings.broker }),
+    // It was lost since.
+    ...failures(watched),
+    ...silence(watched),
     ...exchanges(watched),
     ...troubles(watched),
     ...workers(watched),
     ...events(watched),
     ...instances(sightings),
-    ...queues(watched.view),
+    ...queues(watched),
     ...clocks(sightings),
     ...dangers(watched),
   ];
 }
 
-function unconnected({ sightings, addresses: broker }: Watched): readonly Finding[] {
-  const refused = sightings.trouble('refused');
-  const unreachable = sightings.trouble('unreachable');
-  const { reason } = unreachable ?? { reason: 'no answer in time' };
-  return [
-    ...(refused === undefined ? [] : [finding('broker-refused', { broker, reason: refused.reason })]),
-    ...(refused === undefined || unreachable !== undefined
-      ? [finding('broker-unreachable', { broker, reason })]
-      : []),
-  ];
+function unconnected(watched: Watched): readonly Finding[] {
+  const found = failures(watched);
+  const { addresses: broker } = watched;
+  return found.length > 0 ? found : [finding('broker-unreachable', { broker, reason: 'no answer in time' })];
 }
 
-function exchanges({ sightings, exchange }: Watched): readonly Finding[] {
+function failures({ sightings }: Watched): readonly Finding[] {
+  return [...sightings.failures].map(([address, { code, reason }]) =>
+    finding(code, { broker: address, reason }),
+  );
+}
+
+/** Not one that blocks publishers, and therefore us. */
+function isSilent({ sightings, silentMs, asking }: Watched): boolean {
+  return silentMs >= SILENT_MS && asking !== 'impossible' && sightings.trouble('blocked') === undefined;
+}
+
+function silence(watched: Watched): readonly Finding[] {
+  if (!isSilent(watched)) return [];
+  const { silentMs, sightings } = watched;
+  return [finding('broker-silent', { broker: sightings.broker ?? '', seconds: Math.round(silentMs / 1000) })];
+}
+
+function exchanges(watched: Watched): readonly Finding[] {
+  const { sightings, exchange } = watched;
   if (exchange === undefined) return [];
-  const isThere = sightings.exchange !== undefined;
-  return [
-    finding(isThere ? 'exchange-found' : 'exchange-missing', { exchange, broker: sightings.broker ?? '' }),
-  ];
+  const code = lacksExchange(watched) ? 'exchange-missing' : 'exchange-found';
+  return [finding(code, { exchange, broker: sightings.broker ?? '' })];
+}
+
+function lacksExchange({ sightings, exchange }: Watched): boolean {
+  return exchange !== undefined && sightings.exchange === undefined;
 }
 
 /** What kept the check, or keeps celery-otel, from knowing more. */
-function troubles({ sightings, asking }: Watched): readonly Finding[] {
+function troubles(watched: Watched): readonly Finding[] {
+  const { sightings, asking } = watched;
+  const isMute = isSilent(watched);
+  const isBlocked = sightings.trouble('blocked') !== undefined;
   const broker = sightings.broker ?? '';
   const rows = [
     ['lost', 'connection-lost'],
@@ -80,25 +107,40 @@ function troubles({ sightings, asking }: Watched): readonly Finding[] {
     ['asking', 'remote-control-failed'],
     ['replies', 'remote-control-faulty'],
     ['polls', 'queues-unread'],
+    ['shed', 'events-shed'],
     ['unreadable', 'events-unreadable'],
   ] as const;
   const found = rows.flatMap(([kind, code]) => {
     const trouble = sightings.trouble(kind);
-    return trouble === undefined ? [] : [finding(code, { ...trouble, broker })];
+    // What was asked has failed for that.
+    const follows = (isMute && kind === 'polls') || ((isMute || isBlocked) && kind === 'asking');
+    return trouble === undefined || follows ? [] : [finding(code, { ...trouble, broker })];
   });
   return asking === 'off' ? [...found, finding('remote-control-off')] : found;
 }
 
-function workers({ sightings, view, watchedMs, asking }: Watched): readonly Finding[] {
+function workers(watched: Watched): readonly Finding[] {
+  const { sightings, view, watchedMs, listenedMs, asking } = watched;
   const up = view.workers.filter((worker) => worker.up);
-  if (up.length === 0) return [invisible(sightings, view, Math.round(watchedMs / 1000))];
-  const beats = (worker: WorkerReading): boolean =>
-    (sightings.workers.get(mapKey(worker.worker))?.heartbeats ?? 0) > 0;
-  const replied = (worker: WorkerReading): boolean => worker.told !== undefined;
-  // After a disconnect, what they told is not known any more.
+  const overlooked = beyond(watched);
+  if (up.length === 0) {
+    if (overlooked.length > 0 || isSilent(watched)) return overlooked;
+    const gone = findingAbout('workers-gone', namesOf(view.workers));
+    return gone.length > 0 ? gone : [invisible(sightings, view, Math.round(watchedMs / 1000))];
+  }
+  const seen = ({ worker }: WorkerReading) => sightings.workers.get(mapKey(worker));
+  const beats = (worker: WorkerReading): boolean => (seen(worker)?.heartbeats ?? 0) > 0;
+  const replied = (worker: WorkerReading): boolean => seen(worker)?.hasReplied === true;
+  const wasAsked = (worker: WorkerReading): boolean => (seen(worker)?.questions ?? 0) >= QUESTIONS_MIN;
   const obstacle = sightings.trouble('asking') ?? sightings.trouble('lost');
-  const silent = asking === 'on' && obstacle === undefined ? up.filter((worker) => !replied(worker)) : [];
+  const canReply = asking === 'on' && obstacle === undefined;
+  const silent = up.filter((worker) => canReply && wasAsked(worker) && !replied(worker));
+  // An exchange that appears later is not bound to.
+  const canHear = listenedMs >= HEARTBEATS_MS && !lacksExchange(watched);
   const withoutHeartbeat = up.filter((worker) => replied(worker) && !beats(worker));
+  // After its goodbye, a worker may still reply, or send heartbeats.
+  const fellSilent = view.workers.filter((worker) => !worker.up && seen(worker)?.hasSaidGoodbye === false);
+  const { unseen } = sightings;
   return [
     finding('workers-seen', {
       count: up.length,
@@ -107,9 +149,25 @@ function workers({ sightings, view, watchedMs, asking }: Watched): readonly Find
     }),
     ...up.slice(0, LINES_MAX).map((worker) => finding('worker', about(worker))),
     ...more('more-workers', up.length),
+    ...overlooked,
+    ...findingAbout('workers-silent', namesOf(fellSilent)),
     ...findingAbout('no-reply', namesOf(silent)),
-    ...findingAbout('no-heartbeat', namesOf(withoutHeartbeat)),
+    ...findingAbout('no-heartbeat', canHear ? namesOf(withoutHeartbeat) : []),
+    ...(unseen > 0 ? [finding('workers-unseen', { count: unseen })] : []),
   ];
+}
+
+function beyond(watched: Watched): readonly Finding[] {
+  const { workersMax: max, isCrowded } = watched.sightings;
+  const beyondMax = overlookedBy(watched);
+  if (beyondMax === 0) return [];
+  return [finding('workers-beyond', { max, count: isCrowded ? `${beyondMax} or more` : beyondMax })];
+}
+
+/** Workers that are there and were not looked at: beyond the number that is watched, or forgotten for their long names. */
+function overlookedBy({ sightings: { workers: watched, unwatched }, view }: Watched): number {
+  const known = new Set(view.workers.map(({ worker }) => mapKey(worker)));
+  return unwatched + [...watched].filter(([key, { hasLeft }]) => !hasLeft && !known.has(key)).length;
 }
 
 /** No worker, or some that are only known by what they consume. */
@@ -140,14 +198,13 @@ function events({ sightings, view, listenedMs }: Watched): readonly Finding[] {
     found[sending(sightings.workers.get(mapKey(worker.worker)), listenedMs)].push(worker.worker);
   }
   const { sent, received } = sightings;
-  const isBacklog = (view.broker?.queues ?? []).some(({ length }) => length > 0);
   // Without task events, nothing says how many tasks there were.
   const isKnown = sent > 0 || found.on.length > 0;
   return [
     ...findingAbout('task-events-on', found.on),
     ...findingAbout('task-events-off', found.off),
     ...findingAbout('task-events-unknown', found.unknown),
-    ...(isKnown ? [taskSent(sent, isBacklog ? 0 : received)] : []),
+    ...(isKnown ? [taskSent(sent, received)] : []),
   ];
 }
 
@@ -172,21 +229,25 @@ function instances({ instances: count = 0 }: Sightings): readonly Finding[] {
   return [count === 1 ? finding('exported-already') : finding('exported-twice', { count })];
 }
 
-function queues({ broker, told }: ClusterView): readonly Finding[] {
+function queues(watched: Watched): readonly Finding[] {
+  const { broker, told } = watched.view;
+  const isToldAll = told?.isWhole === true && watched.sightings.knowsConsumers && overlookedBy(watched) === 0;
   const depths = (broker?.queues ?? []).toSorted((a, b) => b.length - a.length);
   const workersOf = new Map((told?.consumers ?? []).map(({ queue, workers }) => [mapKey(queue), workers]));
-  const count = ({ queue, consumers }: QueueDepth): number | undefined =>
-    consumers ?? (told === undefined ? undefined : (workersOf.get(mapKey(queue)) ?? 0));
   return [
-    ...depths.slice(0, LINES_MAX).map((depth) => {
-      const consumers = count(depth);
-      const { queue, length } = depth;
-      if (consumers === 0 && length > 0) return finding('queue-without-consumers', { queue, length });
-      const known = consumers === undefined ? 'consumers unknown' : `${consumers} consumers`;
-      return finding('queue', { queue, length, consumers: consumers === 1 ? '1 consumer' : known });
+    ...depths.slice(0, LINES_MAX).map(({ queue, length, consumers }) => {
+      const count = consumers ?? workersOf.get(mapKey(queue)) ?? 0;
+      const isExact = consumers !== undefined || isToldAll;
+      if (count === 0 && isExact && length > 0) return finding('queue-without-consumers', { queue, length });
+      return finding('queue', { queue, length, consumers: consumersText(count, isExact) });
     }),
     ...more('more-queues', depths.length),
   ];
+}
+
+function consumersText(count: number, isExact: boolean): string {
+  if (isExact) return count === 1 ? '1 consumer' : `${count} consumers`;
+  return count === 0 ? 'consumers unknown' : `${count} or more consumers`;
 }
 
 function clocks({ workers }: Sightings): readonly Finding[] {

@@ -30,8 +30,17 @@ export const SYMPTOMS = {
     level: 'failure',
     line: '{broker} cannot be reached: {reason}',
     cause:
-      'Nothing listens there, the name is wrong, or the network is in the way. In a container, `localhost` is the container itself.',
-    remedy: 'Correct `broker_url`, start the broker, or open the network.',
+      'Nothing listens there, the name is wrong, or the network is in the way; or only one side uses TLS, so that they wait for each other. In a container, `localhost` is the container itself.',
+    remedy:
+      'Correct `broker_url` (`amqps` and `rediss` mean TLS, `amqp` and `redis` none), start the broker, or open the network.',
+  },
+  'broker-untrusted': {
+    level: 'failure',
+    line: 'TLS to {broker} fails: {reason}',
+    cause:
+      'The certificate of the broker is of an authority that is not known here, for another host, or expired; or the broker demands one of its clients, or does not speak TLS at this port.',
+    remedy:
+      'Set `ssl_ca_certs` to the authority, correct the host and port in `broker_url`, or renew what has expired. If the broker refuses the client, set `ssl_certfile` and `ssl_keyfile` to a certificate that it trusts. See [TLS](configuration.md#tls-to-the-broker).',
   },
   'connection-lost': {
     level: 'warning',
@@ -39,6 +48,12 @@ export const SYMPTOMS = {
     cause: 'The broker was restarted, or a proxy or the network closes connections.',
     remedy:
       'Look at the log of the broker. celery-otel reconnects by itself, but events are missed in between.',
+  },
+  'broker-silent': {
+    level: 'failure',
+    line: '{broker} has not answered for {seconds} s',
+    cause: 'The broker hangs, is suspended or overloaded, or the network lets nothing through.',
+    remedy: 'Look at the broker and its log, and check again.',
   },
   'broker-refused': {
     level: 'failure',
@@ -73,6 +88,13 @@ export const SYMPTOMS = {
       'No worker runs; or the workers use another broker, virtual host, database, `event_exchange` or `control_exchange`.',
     remedy: 'Start a worker, or use the workers’ settings.',
   },
+  'workers-gone': {
+    level: 'failure',
+    line: 'no worker is up: {workers} left or fell silent meanwhile',
+    cause:
+      'They were stopped or killed, or are being restarted; or they have the pool solo, which is silent while it runs a task.',
+    remedy: 'Start them, or wait until the task has ended, and check again.',
+  },
   'workers-hidden': {
     level: 'failure',
     line: 'no worker was seen in {seconds} s, but {evidence}',
@@ -87,6 +109,20 @@ export const SYMPTOMS = {
   },
   worker: { level: 'ok', line: '{worker}: Celery {version}, {pool}' },
   'more-workers': { level: 'ok', line: '{count} more workers' },
+  'workers-beyond': {
+    level: 'warning',
+    line: 'not looked at, for lack of room (workers_max is {max}): {count:worker}',
+    cause:
+      'There are more workers than celery-otel remembers, or their names are very long. `check` looks at the first ones; `run` forgets those that have been silent longest, with their series.',
+    remedy: 'Raise `workers_max`.',
+  },
+  'workers-silent': {
+    level: 'warning',
+    line: '{workers} fell silent meanwhile',
+    cause:
+      'They were killed, hang or have lost the broker; or they have the pool solo, which is silent while it runs a task.',
+    remedy: 'For a busy solo worker, nothing. Otherwise look at the workers and their logs.',
+  },
   'no-reply': {
     level: 'warning',
     line: '{workers} did not reply to remote control',
@@ -98,8 +134,14 @@ export const SYMPTOMS = {
     level: 'warning',
     line: '{workers} replied, but sent no heartbeat',
     cause:
-      'They run with `--without-heartbeat`, or use another `event_exchange`; or they are busy and have the pool solo.',
-    remedy: 'Start them without `--without-heartbeat`, or use the workers’ `event_exchange`.',
+      'They run with `--without-heartbeat` or a long `--heartbeat-interval`, or use another `event_exchange`; or they are busy and have the pool solo.',
+    remedy: 'Start them without these options, or use the workers’ `event_exchange`.',
+  },
+  'workers-unseen': {
+    level: 'unknown',
+    line: '{count:more worker} received the questions, but neither state nor heartbeat came back',
+    remedy:
+      'A worker with the pool solo does so while it runs a task, and `celery beat` with remote control always: then nothing is wrong. Otherwise let `control_commands` have `stats`, since other replies do not say which process sent them.',
   },
   'remote-control-failed': {
     level: 'warning',
@@ -125,7 +167,7 @@ export const SYMPTOMS = {
   },
   'task-events-unknown': {
     level: 'unknown',
-    line: '{workers} ran no task meanwhile, so it is not known whether task events are on',
+    line: 'no task of {workers} was seen to begin, so it is not known whether task events are on',
     remedy: `Send a task and check again. If they are off: ${EVENTS_ON.charAt(0).toLowerCase()}${EVENTS_ON.slice(1)}`,
   },
   'task-sent-on': { level: 'ok', line: 'clients send task-sent events' },
@@ -138,9 +180,9 @@ export const SYMPTOMS = {
   },
   'task-sent-unknown': {
     level: 'unknown',
-    line: 'few tasks arrived, so it is not known whether clients send task-sent events',
+    line: 'too few tasks were sent to show whether clients send task-sent events',
     remedy:
-      'Send a task and check again. If they are off, set `task_send_sent_event = True` in the programs that send tasks.',
+      'Send some tasks and check again. If they are off, set `task_send_sent_event = True` in the programs that send tasks.',
   },
   'exported-already': { level: 'ok', line: 'a celery-otel listens to these events already' },
   'exported-twice': {
@@ -149,6 +191,12 @@ export const SYMPTOMS = {
     cause:
       'Each exports all counts, so sums over them are too high. It may be one whose last connection the broker has not yet noticed to be gone.',
     remedy: 'Run [one](operating.md#one-replica) for each service.',
+  },
+  'events-shed': {
+    level: 'warning',
+    line: '{count:message} arrived faster than they could be read',
+    cause: 'This machine is too slow or too busy for the events of the cluster, so some are lost.',
+    remedy: 'Run celery-otel where it has a processor for itself; see [lost events](brokers.md#lost-events).',
   },
   'events-unreadable': {
     level: 'warning',
@@ -182,7 +230,7 @@ export const SYMPTOMS = {
     cause:
       'On Redis, Celery before 5.7 stops consuming when `inspect reserved`, `inspect scheduled` or `inspect active` meets arguments that JSON cannot encode; with the pool eventlet, the worker ends, in every version.',
     remedy:
-      'Upgrade to Celery 5.7, and use another pool than eventlet. celery-otel only asks what cannot fail; Flower and `celery inspect` can.',
+      'Upgrade to Celery 5.7, and use another pool than eventlet. By default, celery-otel only asks what cannot fail; Flower and `celery inspect` can.',
   },
   'failure-told-twice': {
     level: 'unknown',
@@ -194,14 +242,14 @@ export const SYMPTOMS = {
     cause:
       'Redis delivers a task again if it is not acknowledged within `visibility_timeout`; a task with an ETA is acknowledged after it.',
     remedy:
-      'Raise `visibility_timeout` above the longest ETA, in all workers and clients and in celery-otel.',
+      'Raise `visibility_timeout` above the longest ETA in all workers and clients. If they have more already, tell celery-otel the same.',
   },
   'runtime-beyond-visibility': {
     level: 'warning',
     line: 'tasks run longer than the visibility timeout of {timeout} s, for {seconds} s or more',
     cause: 'With `acks_late`, Redis delivers them again while they run.',
     remedy:
-      'Raise `visibility_timeout` above the longest runtime, in all workers and clients and in celery-otel.',
+      'Raise `visibility_timeout` above the longest runtime in all workers and clients. If they have more already, tell celery-otel the same.',
   },
   'visibility-expires': {
     level: 'warning',
@@ -209,23 +257,25 @@ export const SYMPTOMS = {
     cause: 'Workers have held them for most of `visibility_timeout`.',
     remedy: 'Raise `visibility_timeout`, or find the workers that hold them.',
   },
-  'backend-accepts': { level: 'ok', line: '{backend} accepts exports' },
+  'backend-accepts': { level: 'ok', line: '{backend} accepts {signal}' },
+  'backend-unanswered': { level: 'unknown', line: '{backend} had not answered when the check was ended' },
   'backend-warns': {
     level: 'warning',
-    line: '{backend} accepts exports, but says: {reason}',
+    line: '{backend} accepts {signal}, but says: {reason}',
     cause: 'The backend has an objection to what it receives.',
     remedy: 'Do what the line says.',
   },
   'backend-unavailable': {
     level: 'failure',
-    line: '{backend} cannot be reached: {reason}',
-    cause: 'Nothing listens there, or port and protocol do not match; the line names the likely cause.',
+    line: '{backend} is not available: {reason}',
+    cause:
+      'Nothing listens there, port and protocol do not match, or the backend is too busy to answer or to take anything; the line names the likely cause.',
     remedy:
-      'Correct the endpoint or the protocol, or start the backend; see [exporting](exporting.md#when-something-fails).',
+      'Correct the endpoint or the protocol, start the backend, or give it more room; see [exporting](exporting.md#when-something-fails).',
   },
   'backend-refuses': {
     level: 'failure',
-    line: '{backend} refuses exports: {reason}',
+    line: '{backend} refuses {signal}: {reason}',
     cause: 'A header, a certificate or the path is wrong; the line names the likely cause.',
     remedy:
       'Correct the headers, certificates or endpoint; see [exporting](exporting.md#when-something-fails).',

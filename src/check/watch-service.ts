@@ -5,7 +5,9 @@
 import { type AskingOptions, asker } from '../asking.ts';
 import type { Deliver } from '../broker/broker.ts';
 import type { BrokerUrls } from '../broker/broker-url.ts';
-import type { InspectCommand } from '../broker/control/commands.ts';
+import { type InspectCommand, SAFE_COMMANDS } from '../broker/control/commands.ts';
+import { PROOF_INTERVAL_MS } from '../broker/listening-clock.ts';
+import { pause } from '../broker/pause.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import { decode } from '../celery/decode.ts';
@@ -18,6 +20,7 @@ import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { Tell } from '../self/self-event.ts';
 import { createYieldToLoop, runYielding, type YieldToLoop } from '../yielding.ts';
 import { diagnose, type Watched } from './diagnose.ts';
+import { notedAnswers } from './noted-answers.ts';
 import { Sightings } from './sightings.ts';
 import type { Finding } from './symptoms.ts';
 
@@ -40,11 +43,13 @@ export interface Watch {
 /** Workers and the broker are asked so often, so that one slow answer is not the only one. */
 const ASKING_INTERVAL_MS = 2000;
 const ASKING_DELAY_MS = 100;
+/** In this time the broker is asked, and answers. */
+const PROOF_MS = 2 * PROOF_INTERVAL_MS;
 /** Takes a look at each unacknowledged message. */
 const COSTLY = 'celery.queue.unacked';
 
 export function watchService(config: ServiceConfig, options: WatchOptions): Watch {
-  const sightings = new Sightings();
+  const sightings = new Sightings(config.cluster.workersMax, expected(config).visibilityTimeoutMs);
   return {
     seen: () => ({ workers: sightings.workers.size, events: sightings.events }),
     findings: watch(config, options, sightings),
@@ -64,11 +69,14 @@ async function watch(
   let readyUpMs: number | undefined;
   const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
   const tell: Tell = (event) => {
+    // What is under way at the end fails because the connections are closed.
+    if (stopping.signal.aborted) return;
     sightings.tell(event);
     const { broker, failedAttempts } = sightings;
     if (broker === undefined && failedAttempts >= config.broker.urls.length) over.resolve();
   };
-  const ask = asker(askingOf(config, tell, yieldToLoop), cluster, () => now());
+  const answers = notedAnswers(cluster.answers, sightings);
+  const ask = asker(askingOf(config, tell, yieldToLoop), { answers }, () => now());
   const listener: Listener = listen({
     ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
     ...{ random, tell, signal: stopping.signal, isObserver: true, isExported: true },
@@ -89,13 +97,18 @@ async function watch(
   // A recording ends by itself.
   await Promise.race([over.promise, listener.done]);
   clearTimeout(timer);
+  // Its clock stands still meanwhile.
+  const silence = (): number => (listener.connected() ? Date.now() - listener.now() : 0);
+  // If this process stood still, and not the broker, that answers soon.
+  if (silence() > 0) await pause(PROOF_MS, signal);
+  const silentMs = silence();
   await runYielding(yieldToLoop, cluster.settle(now));
   const view = await runYielding(yieldToLoop, cluster.view(now));
   const { listenedMs } = now();
   stopping.abort();
   await listener.done;
   const watchedMs = readyUpMs === undefined ? 0 : performance.now() - readyUpMs;
-  return diagnose({ ...expected(config), sightings, view, watchedMs, listenedMs });
+  return diagnose({ ...expected(config), sightings, view, watchedMs, listenedMs, silentMs });
 }
 
 /** As a service decodes and applies its messages, without recording anything. */
@@ -105,8 +118,7 @@ function receiver(cluster: Cluster, sightings: Sightings, tell: Tell): Deliver {
     reserve ??= new ExpansionReserve(listenedMs);
     const { events, rejections } = decode(message, listenedMs, reserve);
     for (const event of events) {
-      sightings.note(event, message.arrivedAtMs, listenedMs);
-      cluster.apply(event, steadyMs, listenedMs);
+      if (sightings.note(event, message.arrivedAtMs, listenedMs)) cluster.apply(event, steadyMs, listenedMs);
     }
     for (const { reason, detail } of rejections) {
       const intentional = INTENTIONAL_REASONS.has(reason);
@@ -125,12 +137,17 @@ function askingOf(
     // With a list of replies of its own, beside that of a celery-otel that runs.
     name: `${name} check`,
     polls: { ...polls, intervalMs: ASKING_INTERVAL_MS, initialDelayMs: ASKING_DELAY_MS },
-    control: { ...control, enableEvents: false },
+    control: { ...control, commands: safe(control.commands), enableEvents: false },
     choice: { metrics: new Set(METRIC_NAMES.filter((metric) => metric !== COSTLY)), optIns: new Set() },
     ...{ taskDefaultQueue, tell, yieldToLoop },
     // At once, and not spread over the interval.
     random: () => 0,
   };
+}
+
+/** Whoever looks at a cluster that has trouble must not endanger its workers. */
+function safe(commands: readonly InspectCommand[]): readonly InspectCommand[] {
+  return SAFE_COMMANDS.filter((command) => commands.includes(command));
 }
 
 function expected({ broker, polls, control }: ServiceConfig) {
@@ -145,5 +162,5 @@ function expected({ broker, polls, control }: ServiceConfig) {
 
 function askingOn(urls: BrokerUrls, commands: readonly InspectCommand[]): Watched['asking'] {
   if (urls.some((url) => url.scheme === 'recording')) return 'impossible';
-  return commands.includes('stats') ? 'on' : 'off';
+  return safe(commands).length > 0 ? 'on' : 'off';
 }

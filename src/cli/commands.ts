@@ -21,7 +21,8 @@ interface CommandRow {
 
 const TABLE: Readonly<Record<string, CommandRow>> = {
   run: {
-    summary: 'Listen to Celery clusters and export their metrics over OTLP until stopped by a signal.',
+    summary:
+      'Listen to Celery clusters and export their metrics, traces and logs over OTLP until stopped by a signal.',
     options: 'run',
     load: async () => (await import('./run.ts')).run,
   },
@@ -35,6 +36,11 @@ const TABLE: Readonly<Record<string, CommandRow>> = {
       'Look for a few seconds at brokers, workers and backend, and print what is wrong with them and what to do.',
     options: 'check',
     load: async () => (await import('./check.ts')).check,
+  },
+  trace: {
+    summary: 'Print the trace of one task as a tree: trace UUID, from a recording or from a live cluster.',
+    options: 'trace',
+    load: async () => (await import('./trace.ts')).trace,
   },
   record: {
     summary: 'Record the messages of a Celery cluster to a file that recording:FILE replays.',

@@ -3,13 +3,13 @@
  * unknown workers are dropped.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
-import type { RunningTask, WorkerStats } from '../celery/control-reply.ts';
+import type { ToldTask, WorkerStats } from '../celery/control-reply.ts';
 import type { Moment } from './moment.ts';
 import { type BrokerView, UNKNOWN } from './observation.ts';
 import type { Steps } from './steps.ts';
 import type { LifeContext } from './task-life.ts';
 import { ToldFacts } from './told-facts.ts';
-import { runs } from './told-tasks.ts';
+import { has, runs } from './told-tasks.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** A worker that is expected to reply. */
@@ -20,12 +20,17 @@ export interface WorkerUp {
 }
 
 export interface Answers {
-  /** A worker consumes exactly these queues; if there is one, its tasks whose `task-sent` is unknown came from that queue. */
-  consumes(nodename: string, queues: readonly string[]): void;
+  /**
+   * A worker consumes exactly these queues; if there is one, its tasks whose `task-sent` is unknown came from that queue.
+   * @returns whether the worker is known
+   */
+  consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
   /** A worker has told its state, which is a sign of life. @param now when it did */
   workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
   /** A worker has told which tasks it runs. @returns whether the worker is known */
-  workerRuns(nodename: string, tasks: readonly RunningTask[], now: Moment): boolean;
+  workerRuns(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
+  /** A worker has told which tasks it has that have not started, or some of them. @returns whether the worker is known */
+  workerHas(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
   /** How long ago they were asked; undefined if they could not be. */
   readonly toldAgeMs: (() => number) | undefined;
   /**
@@ -61,25 +66,31 @@ export class AnswersAbout implements Answers {
     this.#context = context;
   }
 
-  consumes(nodename: string, queues: readonly string[]): void {
-    const instance = this.#lastTold(nodename);
-    if (instance !== undefined) this.#told.consumes(instance, queues);
+  consumes(nodename: string, queues: readonly string[], { listenedMs }: Moment): boolean {
+    const instance = this.#lastTold(nodename, listenedMs);
+    if (instance !== undefined) this.#told.consumes(instance, queues, listenedMs);
+    return instance !== undefined;
   }
 
-  workerTold(nodename: string, stats: WorkerStats, { wallMs, listenedMs }: Moment): void {
+  workerTold(nodename: string, stats: WorkerStats, now: Moment): void {
     // Without it, it is not known which process that is.
     if (stats.pid === 0) return;
-    const instance = this.#context.workers.answered(nodename, stats.pid, wallMs, listenedMs);
+    const instance = this.#context.workers.answered(nodename, stats.pid, now.wallMs, now.listenedMs);
     if (instance === undefined) return;
     instance.beatsWhileRunning ||= sendsHeartbeats(instance, stats);
-    this.#told.stats(instance, stats, listenedMs);
+    this.#told.stats(instance, stats, now);
   }
 
-  workerRuns(nodename: string, tasks: readonly RunningTask[], { wallMs, listenedMs }: Moment): boolean {
-    const instance = this.#lastTold(nodename);
-    if (instance === undefined) return false;
-    runs(this.#context, instance, tasks, wallMs, listenedMs);
-    return true;
+  workerRuns(nodename: string, tasks: readonly ToldTask[], { wallMs, listenedMs }: Moment): boolean {
+    const instance = this.#lastTold(nodename, listenedMs);
+    if (instance !== undefined) runs(this.#context, instance, tasks, wallMs, listenedMs);
+    return instance !== undefined;
+  }
+
+  workerHas(nodename: string, tasks: readonly ToldTask[], { wallMs, listenedMs }: Moment): boolean {
+    const instance = this.#lastTold(nodename, listenedMs);
+    if (instance !== undefined) has(this.#context, instance, tasks, wallMs, listenedMs);
+    return instance !== undefined;
   }
 
   workersAsked(ageMs: (() => number) | undefined): void {
@@ -90,11 +101,13 @@ export class AnswersAbout implements Answers {
     return this.#told.keepQueues(listenedMs);
   }
 
-  /** The process that told its state last: its other replies follow, and do not say which it is. */
-  #lastTold(nodename: string): WorkerInstance | undefined {
-    const instances = this.#context.workers.peek(nodename)?.instances ?? [];
-    const last = Math.max(...instances.map(({ told }) => told?.atMs ?? 0));
-    return instances.findLast(({ told }) => (told?.atMs ?? 0) === last);
+  /** The process that told its state last, or the newest: other replies do not say which it is, but it has not left. */
+  #lastTold(nodename: string, listenedMs: number): WorkerInstance | undefined {
+    const { workers } = this.#context;
+    const worker = workers.peek(nodename);
+    const up = worker?.instances.filter((each) => workers.isUp(worker, each, listenedMs)) ?? [];
+    const able = up.length > 0 ? up : (worker?.instances ?? []);
+    return able.toSorted((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0)).at(-1);
   }
 
   brokerKnows(reading: BrokerReading | undefined, ageMs: () => number, listenedMs: number): void {

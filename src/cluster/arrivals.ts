@@ -3,7 +3,7 @@
  * there another process started. A system clock may be set at that very moment, so it is only a hint: if it goes on, a small
  * fall is enough. Pure.
  */
-import type { WorkerSignal } from '../celery/event.ts';
+import type { EventBase, WorkerSignal } from '../celery/event.ts';
 
 /** Places wrap around at so many bits; only places near one another are compared. */
 const PLACE_BITS = 28;
@@ -41,6 +41,8 @@ export interface FirstEvent {
 export class Arrivals {
   /** The place of the last event. */
   last: number;
+  /** When the last one with a plausible time was sent, by the clock of its host, epoch ms; NaN if not known. */
+  lastReportedMs: number;
   /** The place of the first event since the process is known. */
   readonly first: number;
   /** The logical clock of the first event. */
@@ -61,7 +63,7 @@ export class Arrivals {
     this.#windowMs = windowMs;
     this.#soonUntilMs = seenMs + windowMs;
     this.first = this.last = place;
-    this.#highestMs = reportedMs;
+    this.#highestMs = this.lastReportedMs = reportedMs;
     this.firstClock = this.#highestClock = clock;
   }
 
@@ -69,7 +71,9 @@ export class Arrivals {
    * An event has arrived. No process uses a logical clock twice (Celery: events/dispatcher.py).
    * @param seenMs when it was seen, in listened time, ms
    */
-  add(clock: number, timestampMs: number, seenMs: number): void {
+  add({ clock, timestampMs: ownMs, implausibleMs }: EventBase, seenMs: number): void {
+    const timestampMs = implausibleMs ?? ownMs;
+    if (implausibleMs === undefined) this.lastReportedMs = ownMs;
     this.last += 1;
     const isSoon = seenMs <= this.#soonUntilMs;
     if (clock > this.#highestClock) {

@@ -6,15 +6,17 @@ import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, AnswersAbout } from './answers.ts';
 import { ClockSkews } from './clock-skew.ts';
 import { RANKS } from './event-order.ts';
+import type { FinishedListener } from './finished.ts';
 import { FinishedRuns } from './finished-runs.ts';
+import { HeldExtras } from './held-extras.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
-import type { ClusterTables, ClusterView, FinishedRun, Observe, TableState } from './observation.ts';
+import type { ClusterTables, ClusterView, Observe, TableState } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
 import { Settling } from './settling.ts';
 import type { Steps } from './steps.ts';
-import type { WorkerTaskEvent } from './task.ts';
+import type { Task, WorkerTaskEvent } from './task.ts';
 import { applyEvent, type LifeContext, sent } from './task-life.ts';
 import { fingerprint } from './task-numbers.ts';
 import { TaskTable } from './task-table.ts';
@@ -78,14 +80,15 @@ const SENT_RANK = 0;
 
 /**
  * @param observe called once for each fact, on the stack of the call that led to it
- * @param onFinished called just before the end of a run is observed; it costs memory and time
+ * @param listener told of the end of a run just before it is observed; it costs memory and time
  */
 export function createCluster(
   settings: ClusterSettings,
   observe: Observe,
-  onFinished?: (run: FinishedRun) => void,
+  listener?: FinishedListener,
 ): Cluster {
-  const finished = onFinished && new FinishedRuns(onFinished);
+  const known = { find: (id: string) => tasks.find(id), idOf: (task: Task) => tasks.idOf(task) };
+  const finished = listener && new FinishedRuns(listener, known, settings);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
   const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished, settings.hashSeed);
   const skews = new ClockSkews(settings.skewPairsMax, settings.seriesRetentionMs, (senderHost, workerHost) =>
@@ -93,8 +96,10 @@ export function createCluster(
   );
   const queues = new QueueTable(settings.seriesRetentionMs);
   const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
-  const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names);
+  const extras = finished && new HeldExtras(settings.heldMax);
+  const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names, extras);
   const answers = new AnswersAbout(context);
+  const parts = { tasks, workers, window, skews, queues, finished, extras };
 
   function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
     const instance = workers.instance(event, steadyMs, listenedMs);
@@ -109,18 +114,13 @@ export function createCluster(
   return {
     answers,
     apply(event, steadyMs, listenedMs) {
+      if (finished !== undefined) finished.nowMs = steadyMs;
       workers.release(listenedMs, RELEASED_PER_EVENT);
       window.release(listenedMs, RELEASED_PER_EVENT);
-      switch (event.type) {
-        case 'worker-online':
-        case 'worker-heartbeat':
-        case 'worker-offline':
-          return workers.signal(event, steadyMs, listenedMs);
-        case 'task-sent':
-          return applySending(context, event, listenedMs);
-        default:
-          hold(event, steadyMs, listenedMs);
-      }
+      if (!('uuid' in event)) workers.signal(event, steadyMs, listenedMs);
+      else if (event.type === 'task-sent') applySending(context, event, listenedMs);
+      else if (event.type === 'task-traced') finished?.traced(event);
+      else hold(event, steadyMs, listenedMs);
     },
     *settle(now) {
       while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
@@ -137,9 +137,8 @@ export function createCluster(
       window.flush();
       workers.flush();
     },
-    tables: () => tablesOf(settings, tasks, workers, window, skews),
-    beyondFixedBounds: () =>
-      tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds + queues.notAdmitted,
+    tables: () => tablesOf(settings, parts),
+    beyondFixedBounds: () => beyondFixedBounds(parts),
   };
 }
 
@@ -153,25 +152,38 @@ function* release(window: ReorderingWindow, tasks: TaskTable, untilMs: number): 
   }
 }
 
+interface Parts extends Pick<LifeContext, 'tasks' | 'workers' | 'skews' | 'queues' | 'finished'> {
+  readonly window: ReorderingWindow;
+  readonly extras: HeldExtras | undefined;
+}
+
 function tablesOf(
   settings: ClusterSettings,
-  tasks: TaskTable,
-  workers: WorkerTable,
-  window: ReorderingWindow,
-  skews: ClockSkews,
+  { tasks, workers, window, skews, finished, extras }: Parts,
 ): ClusterTables {
   return {
-    tasks: stateOf(tasks, settings.tasksMax, tasks.evicted),
+    tasks: stateOf(withMore(tasks, finished), settings.tasksMax, tasks.evicted),
     workers: stateOf(workers, settings.workersMax, workers.evicted),
-    reordering_window: stateOf(window, settings.heldMax, window.releasedEarly),
+    reordering_window: stateOf(withMore(window, extras), settings.heldMax, window.releasedEarly),
     clock_skews: stateOf(skews, settings.skewPairsMax, skews.notAdmitted),
   };
+}
+
+function beyondFixedBounds({ tasks, workers, window, queues, finished, extras }: Parts): number {
+  const ofListener = (finished?.textsLeftOut ?? 0) + (extras?.leftOut ?? 0);
+  const ofEvents = tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds;
+  return ofEvents + queues.notAdmitted + ofListener;
 }
 
 type Table = Pick<TableState, 'size' | 'bytes' | 'bytesMax'>;
 
 function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: number): TableState {
   return { size, limit, evicted, bytes, bytesMax };
+}
+
+/** With what is kept for a listener. */
+function withMore({ size, bytes, bytesMax }: Table, more: Omit<Table, 'size'> | undefined): Table {
+  return { size, bytes: bytes + (more?.bytes ?? 0), bytesMax: bytesMax + (more?.bytesMax ?? 0) };
 }
 
 /** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */

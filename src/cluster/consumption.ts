@@ -19,14 +19,14 @@ export class Consumption {
 
   /**
    * A worker that is up consumes these queues.
-   * @param processes its tasks at once; undefined if that is not known
+   * @param processes its tasks at once; NaN if that is not known
    */
-  add(queues: readonly string[], processes: number | undefined, busy: number): void {
+  add(queues: readonly string[], processes: number, busy: number): void {
     for (const queue of queues) {
       const sums = this.#byKey.get(mapKey(queue));
       if (sums === undefined) continue;
       sums.workers += 1;
-      sums.processes += processes ?? Number.NaN;
+      sums.processes += processes;
       sums.busy += busy;
     }
   }

@@ -61,6 +61,8 @@ export type Observation =
   | ({ readonly kind: 'task-revoked'; readonly revocation: Revocation } & OfRun)
   /** The worker is known from now on, until it is forgotten. */
   | { readonly kind: 'worker-appeared'; readonly worker: string }
+  /** A process of that name is there after one has exited. */
+  | { readonly kind: 'worker-returned'; readonly worker: string }
   | { readonly kind: 'worker-exited'; readonly worker: string; readonly reason: WorkerExit }
   | {
       readonly kind: 'worker-progressed';
@@ -79,25 +81,6 @@ export type Observation =
     }
   /** A wait was clearly negative and was taken as 0: the clocks of two hosts differ. */
   | { readonly kind: 'clock-skewed'; readonly senderHost: string; readonly workerHost: string };
-
-/** One run that has ended, with all that is known of it. Times are by the sender’s clock, epoch ms. */
-export interface FinishedRun {
-  readonly uuid: string;
-  /** Uuid of the first task of the workflow; '' if not known. */
-  readonly rootId: string;
-  /** Uuid of the task that sent it; '' if none did or it is not known. */
-  readonly parentId: string;
-  readonly run: RunIdentity;
-  /** A run that was reported as lost may end after all; then it is reported twice. */
-  readonly outcome: Outcome | 'lost';
-  /** '' unless it failed or is retried. */
-  readonly errorType: string;
-  readonly sentMs: number | undefined;
-  readonly receivedMs: number | undefined;
-  readonly startedMs: number | undefined;
-  /** Also undefined if it was lost. */
-  readonly endedMs: number | undefined;
-}
 
 /** The state of a worker at one moment. */
 export interface WorkerReading {
@@ -161,6 +144,8 @@ export interface ClusterView {
   /** Undefined if the workers were not asked, or could not be. */
   readonly told?: {
     readonly consumers: readonly QueueConsumers[];
+    /** Whether there is room for all queues that they consume. */
+    readonly isWhole: boolean;
     /** How long ago they were asked. */
     readonly ageMs: number;
   };

@@ -4,7 +4,7 @@
  */
 import { lengthOf } from './chain.ts';
 import { isBefore } from './event-order.ts';
-import { lineageBytes } from './finished-runs.ts';
+import type { HeldExtras } from './held-extras.ts';
 import { HeldNumbers } from './held-numbers.ts';
 import { hasPassed, holdingMs } from './lateness.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
@@ -35,6 +35,7 @@ export class ReorderingWindow {
   readonly #settings: WindowSettings;
   readonly #apply: (event: HeldEvent) => void;
   readonly #names: Names;
+  readonly #extras: HeldExtras | undefined;
   readonly #numbers = new HeldNumbers();
   /** All that a burst leaves. */
   readonly #free = new Pool<HeldEvent>(Number.POSITIVE_INFINITY);
@@ -56,11 +57,18 @@ export class ReorderingWindow {
   /**
    * @param apply called with each event when it is released; the event is valid until it returns
    * @param names interns the texts
+   * @param extras bounds those that are only read where they are wanted; undefined: they are not kept
    */
-  constructor(settings: WindowSettings, apply: (event: HeldEvent) => void, names = new Names()) {
+  constructor(
+    settings: WindowSettings,
+    apply: (event: HeldEvent) => void,
+    names = new Names(),
+    extras?: HeldExtras,
+  ) {
     this.#settings = settings;
     this.#apply = apply;
     this.#names = names;
+    this.#extras = extras;
     this.bytesMax = settings.heldMax * BYTES_PER_EVENT;
   }
 
@@ -69,6 +77,7 @@ export class ReorderingWindow {
     this.#placeholder ??= { task, instance };
     const held = this.#free.take() ?? new HeldEvent(task, instance, this.#numbers);
     held.fill(event, task, instance, nowMs);
+    if (held.extras !== undefined) held.extras = this.#extras?.take(held.extras);
     if (held.text !== '') held.text = this.#names.intern(held.text);
     const bytes = bytesOf(held);
     while (this.bytes + bytes > this.bytesMax && this.#first !== undefined) this.#releaseFirst();
@@ -137,12 +146,13 @@ export class ReorderingWindow {
     this.size -= 1;
     this.bytes -= bytesOf(earliest);
     this.#apply(earliest);
+    if (earliest.extras !== undefined) this.#extras?.release(earliest.extras);
     if (this.#placeholder !== undefined) earliest.clear(this.#placeholder.task, this.#placeholder.instance);
     this.#free.give(earliest);
   }
 }
 
-function bytesOf({ text, instance, lineage }: HeldEvent): number {
+function bytesOf({ text, instance }: HeldEvent): number {
   const characters = text.length + instance.nodename.length;
-  return EVENT_BYTES + CHARACTER_BYTES * characters + lineageBytes(lineage);
+  return EVENT_BYTES + CHARACTER_BYTES * characters;
 }

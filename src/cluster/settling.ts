@@ -6,6 +6,7 @@
 import { type ActiveCount, mayBeAmong, mayBeOver, placesBefore, startedAfter } from './active-counts.ts';
 import { placesAfter } from './arrivals.ts';
 import { find } from './chain.ts';
+import { known } from './held-numbers.ts';
 import type { Moment } from './moment.ts';
 import { UNKNOWN } from './observation.ts';
 import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
@@ -57,7 +58,7 @@ export class Settling {
 
   /** @returns the nodenames of the workers forgotten since the last call */
   *settle(): Steps<readonly string[]> {
-    const { tasks, workers, queues, skews } = this.#settled;
+    const { tasks, workers, queues, skews, finished } = this.#settled;
     for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
       yield;
       this.#at = this.#readAt();
@@ -67,16 +68,19 @@ export class Settling {
     skews.forgetIdle(this.#listenedMs);
     // Last, so that the tasks of a worker are lost before the worker is forgotten.
     yield* workers.settle(this.#listenedMs);
+    while (finished?.settle(this.#listenedMs, TASKS_PER_STEP) === true) yield;
     return yield* workers.forgetGone(this.#listenedMs);
   }
 
   #readAt(): OutlookMoment {
-    const { workers, queues } = this.#settled;
-    return { wallMs: this.#now().wallMs, session: workers.session, listenedMs: this.#listenedMs, queues };
+    const { workers, queues, finished } = this.#settled;
+    const { wallMs } = this.#now();
+    if (finished !== undefined) finished.nowMs = wallMs;
+    return { wallMs, session: workers.session, listenedMs: this.#listenedMs, queues };
   }
 
   #settleTask(task: Task): void {
-    const { tasks, queues } = this.#settled;
+    const { tasks, queues, finished } = this.#settled;
     const silentMs = this.#listenedMs - tasks.lastEventMs(task);
     let more = !task.over && !isSilent(silentMs) && task.runs === undefined && task.sendings === undefined;
     for (let run = task.runs; run !== undefined; run = run.next) {
@@ -88,14 +92,21 @@ export class Settling {
       more = true;
       if (outlook === 'waiting') queues.named.use(sending.queue || UNKNOWN, this.#listenedMs);
     }
-    if (more || task.held !== undefined) return;
-    if (isSilent(silentMs)) tasks.giveUp(task);
-    else tasks.expectMore(task, false);
+    if (task.held !== undefined) return;
+    finished?.waits(task, silentMs, this.#at.wallMs);
+    if (more) return;
+    if (isSilent(silentMs)) {
+      finished?.givenUp(task);
+      tasks.giveUp(task);
+    } else {
+      finished?.expectsNoMore(task, this.#listenedMs);
+      tasks.expectMore(task, false);
+    }
   }
 
   /** @returns whether its end is expected */
   #settleRun(task: Task, run: Run, silentMs: number): boolean {
-    if (this.#hasMissedEnd(task, run)) run.standing = 'doubted';
+    if (this.#hasMissedEnd(task, run)) this.#doubt(task, run, 'doubted', this.#at.wallMs);
     const outlook = runOutlook(run, task, silentMs, this.#at);
     if (run.isExpected) this.#assign(task, run);
     switch (outlook) {
@@ -112,11 +123,17 @@ export class Settling {
         return true;
       case 'doubted':
       case 'gone':
-        run.standing = outlook;
+        this.#doubt(task, run, outlook, this.#at.wallMs);
         return false;
       case 'none':
         return isRefutable(task, run) && !isSilent(silentMs);
     }
+  }
+
+  /** @param sinceMs by the clock of its worker if possible */
+  #doubt(task: Task, run: Run, standing: 'doubted' | 'gone', sinceMs: number | undefined): void {
+    run.standing = standing;
+    this.#settled.finished?.doubted(task, run, sinceMs);
   }
 
   /** It was running before the last gap, and is not among the tasks that its worker told since. */
@@ -153,15 +170,17 @@ export class Settling {
     const { workers, tasks, queues } = this.#settled;
     // An evicted process may be alive, but its runs can no longer be followed.
     const isGone = instance.dropped === 'evicted' || workers.death(instance, this.#listenedMs) !== undefined;
-    const doubt = yield* this.#doubt(instance, started, isGone);
+    const doubt = yield* this.#doubtOf(instance, started, isGone);
     let doubted = 0;
     yield* eachRunning(instance, started, (run, task) => {
       if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places && !isSafe(run, isGone)) {
-        run.standing = 'doubted';
+        this.#doubt(task, run, 'doubted', doubt.count?.timestampMs);
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
       else queues.worked.use(run.identity.queue, this.#listenedMs);
-      if (!run.isExpected && !isMoreExpected(task)) tasks.expectMore(task, false);
+      if (run.isExpected || isMoreExpected(task)) return;
+      this.#settled.finished?.expectsNoMore(task, this.#listenedMs);
+      tasks.expectMore(task, false);
     });
   }
 
@@ -170,7 +189,7 @@ export class Settling {
    * After `Ignore`, or if the event was lost, an end is never reported. Once it is gone, also those that may be over: the
    * reported tasks may be others, whose starts were missed.
    */
-  *#doubt(instance: WorkerInstance, started: Started, isGone: boolean): Steps<Doubt> {
+  *#doubtOf(instance: WorkerInstance, started: Started, isGone: boolean): Steps<Doubt> {
     const count = instance.settledActive(this.#listenedMs);
     if (count === undefined) return NO_DOUBT;
     const startPlaces = new Float64Array(started.runs);
@@ -201,14 +220,14 @@ export class Settling {
     // While events were missed, unless its worker has reported an `active` count since then.
     const mayHaveEnded = run.session < session && (count?.session ?? 0) < session;
     const isUncertain = mayHaveEnded || mayBeSuccessors(instance, count, run);
-    run.standing = isUncertain ? 'doubted' : 'gone';
+    this.#doubt(task, run, isUncertain ? 'doubted' : 'gone', known(instance.arrivals.lastReportedMs));
     if (wasRedelivered || isUncertain || task.lost || instance.dropped === 'evicted') return;
     task.lost = true;
     run.standing = 'lost';
     const { tasks, observe, finished } = this.#settled;
     tasks.noteEvent(task, this.#listenedMs);
-    finished?.ended(tasks.idOf(task), run, { outcome: 'lost', errorType: '', endedMs: undefined });
     observe({ kind: 'task-lost', run: run.identity });
+    finished?.over(task, run, 'lost', known(instance.arrivals.lastReportedMs));
   }
 
   #startedBy(instance: WorkerInstance): Started {

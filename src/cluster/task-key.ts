@@ -96,9 +96,18 @@ function four(text: string, from: number): number {
   return (digit(0) << 12) | (digit(1) << 8) | (digit(2) << 4) | digit(3);
 }
 
+const HEX = Buffer.from('0123456789abcdef');
+/** Of the uuid that is being written. */
+const written = Buffer.alloc(UUID_CHARS, '-');
+
 /** The uuid of these words. */
 export function uuidOf(words: Uint32Array, from: number): string {
-  let hex = '';
-  for (let at = from; at < from + WORDS; at += 1) hex += (words[at] ?? 0).toString(16).padStart(8, '0');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/u, '$1-$2-$3-$4-');
+  for (let half = 0; half < AT.length; half += 1) {
+    const word = words[from + (half >> 1)] ?? 0;
+    const four = half % 2 === 0 ? word >>> 16 : word & 0xffff;
+    const at = AT[half] ?? 0;
+    for (let digit = 0; digit < 4; digit += 1)
+      written[at + digit] = HEX[(four >> (12 - 4 * digit)) & 15] ?? 0;
+  }
+  return written.toString('latin1');
 }

@@ -3,6 +3,7 @@
  * `task-received` and ends once, with the first end that is reported. It changes only that task’s entry.
  */
 import type { TaskSent } from '../celery/event.ts';
+import { undelayedKey } from '../native-delay.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
 import { isOfOneProcess } from './event-order.ts';
@@ -30,17 +31,18 @@ export interface LifeContext {
 
 /** Of a run that its worker told of. */
 const NOT_KNOWN = { dueMs: undefined, plausibleSinceMs: undefined } as const;
-/** With native delayed delivery: the 28 bits of the countdown, one label each, then the original routing key (kombu). */
-const DELAYED = /^(?:[01]\.){28}(.+)$/u;
 
 export function sent(context: LifeContext, task: Task, event: TaskSent, listenedMs: number): void {
   // It names the queue.
-  const delayedTo = event.queue === '' ? DELAYED.exec(event.routingKey)?.[1] : undefined;
+  const delayedTo = event.queue === '' ? undelayedKey(event.routingKey) : undefined;
   const name = context.names.intern(event.name);
   const queue = context.names.intern(delayedTo ?? event.queue);
   const run = context.names.identity(name, queue, '');
   context.observe({ kind: 'task-sent', run });
   context.queues.named.use(run.queue, listenedMs);
+  const sender = context.names.intern(event.hostname);
+  const routingKey = delayedTo ?? context.names.intern(event.routingKey);
+  context.finished?.sent(task, event, { name, queue, sender, routingKey });
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Its run has started already: it arrived too late for that.
@@ -59,8 +61,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   sending.expiresMs = event.expiresMs;
   sending.delayed = delayedTo !== undefined;
   sending.session = context.workers.session;
-  sending.sender = context.names.intern(event.hostname);
-  context.finished?.sent(sending, event.lineage);
+  sending.sender = sender;
   context.tasks.weigh(task);
 }
 
@@ -87,6 +88,7 @@ function received(context: LifeContext, event: HeldEvent): void {
   const told = toldRun(event);
   if (told !== undefined) {
     if (sending !== undefined) context.tasks.takeSending(task, sending);
+    context.finished?.received(task, told, event, undefined);
     context.observe({ kind: 'task-received', run: told.identity, queueTimeS: undefined });
     return;
   }
@@ -97,20 +99,20 @@ function received(context: LifeContext, event: HeldEvent): void {
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
-  context.observe({
-    kind: 'task-received',
-    run: run.identity,
-    queueTimeS: context.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename),
-  });
+  const queueTimeS = context.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename);
+  context.finished?.received(task, run, event, queueTimeS);
+  context.observe({ kind: 'task-received', run: run.identity, queueTimeS });
 }
 
 /** What a new run means for earlier ones of the task that have not ended. */
-function markEarlier(context: LifeContext, { task, instance }: HeldEvent, name: string): void {
+function markEarlier(context: LifeContext, { task, instance, plausibleMs }: HeldEvent, name: string): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     // `replace` sends another task with the same uuid, and its own run never ends.
     const { task: earlier } = run.identity;
-    if (name !== '' && earlier !== UNKNOWN && earlier !== name) run.standing = 'replaced';
-    else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
+    if (name !== '' && earlier !== UNKNOWN && earlier !== name) {
+      run.standing = 'replaced';
+      context.finished?.over(task, run, 'replaced', plausibleMs);
+    } else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
     else if (run.standing === 'lost' && run.instance !== instance) refute(context, task, run);
   }
 }
@@ -133,7 +135,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
   const before = taskName === task.name ? task.queue : '';
   const queue = sending?.queue || before || (instance.told?.onlyQueue ?? '');
   const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
-  context.finished?.began(run, event, sending);
+  context.finished?.began(task, run, event, sending);
   if (sending !== undefined) {
     run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
@@ -164,14 +166,11 @@ function started(context: LifeContext, event: HeldEvent): void {
   run.place = event.place;
   run.implausibleTime = event.implausibleTime;
   run.session = instance.lastSession;
-  context.finished?.started(run, plausibleMs);
   context.tasks.expectMore(task, true);
-  context.observe({
-    kind: 'task-started',
-    run: run.identity,
-    waitTimeS: context.skews.across(dueMs, plausibleMs, run.sender, instance.nodename),
-    prefetchTimeS: secondsBetween(plausibleSinceMs, plausibleMs),
-  });
+  const waitTimeS = context.skews.across(dueMs, plausibleMs, run.sender, instance.nodename);
+  const prefetchTimeS = secondsBetween(plausibleSinceMs, plausibleMs);
+  context.finished?.started(task, run, waitTimeS, prefetchTimeS);
+  context.observe({ kind: 'task-started', run: run.identity, waitTimeS, prefetchTimeS });
 }
 
 function ended(context: LifeContext, event: HeldEvent): void {
@@ -188,14 +187,17 @@ function ended(context: LifeContext, event: HeldEvent): void {
   context.queues.worked.use(run.identity.queue, event.arrivedAtMs);
   if (run.standing === 'lost') refute(context, task, run);
   // The task that replaced these has ended, so they are over too.
-  closeReplaced(context.tasks, task);
+  closeReplaced(context, task);
   task.over = isFinal(event);
   if (task.over) markDone(event);
   context.tasks.expectMore(task, task.runs !== undefined || !task.over);
   context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
     // Every worker that receives a revoked task reports its revocation.
-    if (task.revoked) return;
+    if (task.revoked) {
+      context.finished?.closed(task, run);
+      return;
+    }
     task.revoked = true;
   }
   observeEnd(context, event, run);
@@ -208,17 +210,12 @@ function refute({ observe }: LifeContext, task: Task, run: Run): void {
   observe({ kind: 'loss-refuted', run: run.identity });
 }
 
-function observeEnd({ tasks, observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
+function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { outcome, text: errorType, plausibleMs } = event;
   // By the worker’s own two timestamps; 0 if its clock was set back in between.
   const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, plausibleMs) : undefined;
   const isError = outcome === 'failed' || outcome === 'retried';
-  finished?.ended(tasks.idOf(event.task), ended, {
-    outcome,
-    errorType: isError ? errorType : '',
-    endedMs: plausibleMs,
-  });
   switch (outcome) {
     case 'succeeded':
       observe({ kind: 'task-succeeded', run, runtimeS: event.runtimeS });
@@ -240,6 +237,15 @@ function observeEnd({ tasks, observe, finished }: LifeContext, event: HeldEvent,
       observe({ kind: 'task-cancelled', run });
       break;
   }
+  // After what was counted of it, since that may be exemplified.
+  finished?.ended(event.task, ended, {
+    outcome,
+    errorType: isError ? errorType : '',
+    endedMs: plausibleMs,
+    runtimeS: outcome === 'succeeded' ? event.runtimeS : isError ? elapsedS : undefined,
+    error: isError || outcome === 'rejected' ? event.extras?.error : undefined,
+    result: event.extras?.result ?? '',
+  });
 }
 
 /** Whether the task is over. After these ends it is delivered again, and its next run has an end of its own. */
@@ -278,9 +284,11 @@ function markDone({ task, instance }: HeldEvent): void {
   }
 }
 
-function closeReplaced(tasks: TaskTable, task: Task): void {
+function closeReplaced({ tasks, finished }: LifeContext, task: Task): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
-    if (run.standing === 'replaced') tasks.closeRun(task, run);
+    if (run.standing !== 'replaced') continue;
+    finished?.closed(task, run);
+    tasks.closeRun(task, run);
   }
 }
 

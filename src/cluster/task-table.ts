@@ -42,6 +42,7 @@ export class TaskTable {
   readonly #forgettable = new TaskList();
   readonly #numbers: TaskNumbers;
   readonly #key: TaskKey;
+  readonly #soughtKey: TaskKey;
   readonly #byId: TaskIndex;
   /** Not a Pool, which drops objects when it is full: each has its own place. */
   readonly #freeTasks: Task[] = [];
@@ -58,7 +59,7 @@ export class TaskTable {
 
   /**
    * @param onForget called just before a task is forgotten for lack of room
-   * @param finished what it keeps of runs counts in the weight of their tasks
+   * @param finished is told what is dropped without an end
    * @param hashSeed 32 bits unknown to senders, who could make ids collide otherwise
    */
   constructor(
@@ -73,6 +74,7 @@ export class TaskTable {
     this.#finished = finished;
     this.#numbers = new TaskNumbers(tasksMax);
     this.#key = new TaskKey(hashSeed);
+    this.#soughtKey = new TaskKey(hashSeed);
     this.#byId = new TaskIndex(this.#numbers, this.#key);
   }
 
@@ -94,6 +96,11 @@ export class TaskTable {
     const task = this.#byId.find(key) ?? this.#add(key, listenedMs, isSent);
     this.noteEvent(task, listenedMs);
     return task;
+  }
+
+  /** The task, if it is known. */
+  find(id: string): Task | undefined {
+    return this.#byId.find(this.#soughtKey.of(id));
   }
 
   /** An event of the task has arrived, or it was lost. */
@@ -146,13 +153,14 @@ export class TaskTable {
 
   /** Recounts the task’s bytes; call it when its parts or texts have changed. */
   weigh(task: Task): void {
-    const weight = weightOf(task, this.#finished);
+    const weight = weightOf(task);
     this.bytes += weight - task.weight;
     this.#listOf(task).weigh(task, weight);
   }
 
   openRun(task: Task, instance: WorkerInstance, identity: RunIdentity): Run {
     if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
+      this.#finished?.dropped(task, task.runs);
       this.closeRun(task, task.runs);
       this.partsEvicted += 1;
     }
@@ -258,6 +266,7 @@ export class TaskTable {
     const task = this.#leastNeeded(listenedMs);
     if (task === undefined) return undefined;
     this.#onForget(task);
+    this.#finished?.forget(task);
     if (!task.forgettable) this.evicted += 1;
     this.#listOf(task).remove(task);
     this.bytes -= task.weight;

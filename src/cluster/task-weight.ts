@@ -2,7 +2,6 @@
  * Estimates the memory of a task, with all that only it may keep. It overestimates: a shared text counts for each of its
  * users, with two bytes per character. Pure.
  */
-import type { FinishedRuns } from './finished-runs.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import type { Task } from './task.ts';
 
@@ -30,19 +29,17 @@ export function bytesFor(tasks: number): number {
   return Math.max(tasks * BYTES_PER_TASK, BYTES_AT_LEAST);
 }
 
-/** Bytes of a task beyond its entry. @param finished what it keeps of the runs counts too */
-export function weightOf({ text, name, queue, runs, sendings }: Task, finished?: FinishedRuns): number {
+/** Bytes of a task beyond its entry. */
+export function weightOf({ text, name, queue, runs, sendings }: Task): number {
   let bytes = BARE_BYTES;
   let characters = text.length + name.length + queue.length;
   for (let run = runs; run !== undefined; run = run.next) {
     const { identity, sender } = run;
-    if (finished !== undefined) bytes += finished.bytesOf(run);
     bytes += RUN_BYTES + 4 * TEXT_BYTES;
     characters += identity.task.length + identity.queue.length + identity.worker.length + sender.length;
   }
   for (let sending = sendings; sending !== undefined; sending = sending.next) {
     bytes += SENDING_BYTES + 3 * TEXT_BYTES;
-    if (finished !== undefined) bytes += finished.bytesOf(sending);
     characters += sending.name.length + sending.queue.length + sending.sender.length;
   }
   return bytes + CHARACTER_BYTES * characters;

@@ -2,7 +2,7 @@
  * What is remembered of one task: only what later events need, since there are a hundred thousand. It holds data and
  * decides nothing. Each field costs eight bytes, and one with fractional numbers sixteen more.
  */
-import type { Lineage, TaskEvent, TaskRevoked, TaskSent } from '../celery/event.ts';
+import type { Extras, TaskEvent, TaskRevoked, TaskSent, TaskTraced } from '../celery/event.ts';
 import {
   ARRIVED,
   CLOCK,
@@ -110,8 +110,8 @@ export class Task {
   }
 }
 
-/** The task events that workers send. */
-export type WorkerTaskEvent = Exclude<TaskEvent, TaskSent>;
+/** The task events that workers send about their tasks. */
+export type WorkerTaskEvent = Exclude<TaskEvent, TaskSent | TaskTraced>;
 
 /**
  * A task event in the reordering window. All types share one flat shape, so that an object can be reused for another event.
@@ -131,8 +131,8 @@ export class HeldEvent {
   text = '';
   /** Of an end. */
   outcome: Outcome = 'succeeded';
-  /** Of a receipt, if it was requested. */
-  lineage: Lineage | undefined = undefined;
+  /** If they were asked for. */
+  extras: Extras | undefined = undefined;
   readonly #numbers: Float64Array;
   readonly #from: number;
 
@@ -193,6 +193,7 @@ export class HeldEvent {
     this.instance = instance;
     this.type = event.type;
     this.implausibleTime = event.implausibleMs !== undefined;
+    this.extras = event.extras;
     const values = this.#numbers;
     const from = this.#from;
     values[from + TIMESTAMP] = event.timestampMs;
@@ -205,7 +206,6 @@ export class HeldEvent {
         values[from + RETRIES] = event.retries;
         values[from + ETA] = event.etaMs ?? Number.NaN;
         values[from + EXPIRES] = event.expiresMs ?? Number.NaN;
-        this.lineage = event.lineage;
         break;
       case 'task-succeeded':
         this.outcome = 'succeeded';
@@ -239,7 +239,7 @@ export class HeldEvent {
     this.task = task;
     this.instance = instance;
     this.text = '';
-    this.lineage = undefined;
+    this.extras = undefined;
     this.next = this.previousArrived = this.nextArrived = undefined;
   }
 }

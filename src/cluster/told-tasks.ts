@@ -1,8 +1,8 @@
 /**
- * The tasks that a worker told to be running, after a gap: their events may have been missed. It begins their runs without
- * counting them, so that their ends have names, and ends none.
+ * The tasks that a worker told to have, after a gap: their events may have been missed. It begins their runs without counting
+ * them, so that their ends have names, and ends none.
  */
-import type { RunningTask } from '../celery/control-reply.ts';
+import type { ToldTask } from '../celery/control-reply.ts';
 import { find } from './chain.ts';
 import type { Run } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
@@ -14,13 +14,14 @@ import type { WorkerInstance } from './worker-instance.ts';
 const RUNNING_MAX = 10_000;
 
 /**
+ * Some of the tasks that a process has.
  * @param instance the process that told it
  * @param wallMs the current time, epoch ms
  */
-export function runs(
+export function has(
   context: LifeContext,
   instance: WorkerInstance,
-  told: readonly RunningTask[],
+  told: readonly ToldTask[],
   wallMs: number,
   listenedMs: number,
 ): void {
@@ -31,6 +32,17 @@ export function runs(
     // Otherwise its end has arrived meanwhile.
     else if (!task.over) begin(context, task, instance, each, wallMs, listenedMs);
   }
+}
+
+/** All tasks that a process runs. */
+export function runs(
+  context: LifeContext,
+  instance: WorkerInstance,
+  told: readonly ToldTask[],
+  wallMs: number,
+  listenedMs: number,
+): void {
+  has(context, instance, told, wallMs, listenedMs);
   const { session } = context.workers;
   instance.told ??= nothingTold();
   instance.told.running =
@@ -45,29 +57,24 @@ function isBeginning({ held }: Task): boolean {
   return event !== undefined;
 }
 
-/** It runs: whatever was doubted about it, or was missed. */
-function resume(
-  { tasks, workers, finished }: LifeContext,
-  task: Task,
-  run: Run,
-  { startedMs }: RunningTask,
-): void {
-  if (run.session === workers.session) return;
+/** Its worker has it: whatever was doubted about it, or was missed. */
+function resume({ tasks, workers }: LifeContext, task: Task, run: Run, { stage, sinceMs }: ToldTask): void {
+  // A run that has started does not wait again: this is the next one, which will begin with an event.
+  if (run.session === workers.session || (run.hasStarted && stage !== 'started')) return;
   run.session = workers.session;
   if (run.standing === 'doubted' || run.standing === 'gone') run.standing = 'expected';
   tasks.expectMore(task, true);
-  if (run.hasStarted || startedMs === undefined) return;
+  if (run.hasStarted || stage !== 'started' || sinceMs === undefined) return;
   run.stage = 'started';
   run.dueMs = undefined;
-  run.sinceMs = startedMs;
-  finished?.started(run, startedMs);
+  run.sinceMs = sinceMs;
 }
 
 function begin(
   { tasks, workers, names, queues, finished }: LifeContext,
   task: Task,
   instance: WorkerInstance,
-  { name, queue: toldQueue, startedMs = Number.NaN }: RunningTask,
+  { name, queue: toldQueue, stage, sinceMs }: ToldTask,
   wallMs: number,
   listenedMs: number,
 ): void {
@@ -77,13 +84,13 @@ function begin(
   if (isBeginning(task)) return;
   const run = tasks.openRun(task, instance, names.identity(task.name, task.queue, instance.nodename));
   run.isTold = true;
-  run.stage = 'started';
-  // A clock that is ahead.
-  run.sinceMs = Math.min(startedMs, wallMs);
-  run.implausibleTime = Number.isNaN(startedMs);
+  run.stage = stage;
+  // A clock may be ahead.
+  run.sinceMs = stage === 'scheduled' ? (sinceMs ?? wallMs) : Math.min(sinceMs ?? wallMs, wallMs);
+  run.implausibleTime = sinceMs === undefined;
   run.session = workers.session;
   run.place = instance.arrivals.last;
-  finished?.told(run, run.plausibleSinceMs);
+  finished?.began(task, run);
   queues.named.use(run.identity.queue, listenedMs);
   tasks.expectMore(task, true);
   tasks.weigh(task);

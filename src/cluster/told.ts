@@ -1,10 +1,15 @@
 /** What one worker process told of itself by remote control. It holds data and decides nothing. */
 import type { WorkerStats } from '../celery/control-reply.ts';
 
+export type CpuTime = 'cpuUserS' | 'cpuSystemS';
+
 export interface Told {
-  /** The last ones, and when they were told, in listened time, ms. */
+  /** The last ones, and when they were told: in listened time, and epoch ms. */
   stats: WorkerStats | undefined;
   atMs: number;
+  wallMs: number;
+  /** The most CPU time that it told since it started, s. */
+  cpuMost: Record<CpuTime, number | undefined>;
   /** Those that it consumes; undefined if it did not tell. */
   queues: readonly string[] | undefined;
   /** The queue of all its tasks; '' if it consumes several, or did not tell. */
@@ -14,5 +19,14 @@ export interface Told {
 }
 
 export function nothingTold(): Told {
-  return { stats: undefined, atMs: 0, queues: undefined, onlyQueue: '', running: undefined };
+  const cpuMost = { cpuUserS: undefined, cpuSystemS: undefined };
+  return {
+    stats: undefined,
+    atMs: 0,
+    wallMs: 0,
+    cpuMost,
+    queues: undefined,
+    onlyQueue: '',
+    running: undefined,
+  };
 }

@@ -12,6 +12,7 @@ import { QueueAges } from './queue-ages.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Task } from './task.ts';
 import type { LifeContext } from './task-life.ts';
+import type { Told } from './told.ts';
 import type { Worker } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -23,6 +24,15 @@ interface Received {
   prefetched: number;
   scheduled: number;
   running: number;
+}
+
+/** The pools of the processes with one name that told anything. */
+interface Pool {
+  /** Tasks at once; NaN if one of them did not tell. */
+  size: number;
+  busy: number;
+  /** Whether all of them told something. */
+  isWhole: boolean;
 }
 
 /** Each task takes a fraction of a microsecond. */
@@ -67,7 +77,7 @@ class Viewing {
     return {
       workers: readings,
       queues,
-      ...(toldAgeMs && { told: { consumers: this.#consumption.readings(), ageMs: toldAgeMs() } }),
+      ...(toldAgeMs && { told: this.#toldOfQueues(toldAgeMs()) }),
       ...(broker === undefined ? {} : { broker }),
     };
   }
@@ -109,21 +119,24 @@ class Viewing {
   #workerReading(worker: Worker): WorkerReading {
     let lastSeenMs = Number.NEGATIVE_INFINITY;
     let up: WorkerInstance | undefined;
+    let told: Told | undefined;
     let active: number | undefined;
     let hasReported = false;
-    let [prefetched, scheduled, running] = [0, 0, 0];
+    const pool = { size: 0, busy: 0, isWhole: true };
+    let [prefetched, scheduled] = [0, 0];
     for (const instance of worker.instances) {
       lastSeenMs = Math.max(lastSeenMs, instance.lastSeenMs);
       hasReported ||= instance.load !== undefined;
       if (!this.#viewed.workers.isUp(worker, instance, this.#listenedMs)) continue;
       up = instance;
+      told = together(told, instance.told);
       if (instance.active !== undefined) active = (active ?? 0) + instance.active;
       const received = this.#received.get(instance);
       prefetched += received?.prefetched ?? 0;
       scheduled += received?.scheduled ?? 0;
-      running += received?.running ?? 0;
+      addPool(pool, instance, received?.running ?? 0);
     }
-    const told = up && this.#toldReading(up, Math.max(running, active ?? 0));
+    const toldReading = told && this.#toldReading(told, pool);
     return {
       worker: worker.nodename,
       up: up !== undefined,
@@ -134,18 +147,39 @@ class Viewing {
       load: up === undefined && hasReported ? [0, 0, 0] : up?.load,
       versions: worker.versions,
       ...(worker.pool && { pool: worker.pool }),
-      ...(told && { told }),
+      ...(toldReading && { told: toldReading }),
     };
   }
 
-  /** @param active a solo pool sends no heartbeats while it runs a task, and without task events there are only these */
-  #toldReading({ told }: WorkerInstance, active: number): ToldReading | undefined {
-    if (this.#viewed.answers.toldAgeMs === undefined || told === undefined) return undefined;
-    const { stats, atMs, queues = [] } = told;
-    const busy = Math.min(stats?.processes ?? 0, active);
-    this.#consumption.add(queues, stats?.processes, busy);
+  #toldOfQueues(ageMs: number): NonNullable<ClusterView['told']> {
+    const isWhole = this.#viewed.queues.consumed.notAdmitted === 0;
+    return { consumers: this.#consumption.readings(), isWhole, ageMs };
+  }
+
+  #toldReading({ stats, atMs, queues = [] }: Told, { size, busy, isWhole }: Pool): ToldReading | undefined {
+    if (this.#viewed.answers.toldAgeMs === undefined) return undefined;
+    this.#consumption.add(queues, size, busy);
     if (stats === undefined) return undefined;
-    const utilization = (stats.processes ?? 0) === 0 ? undefined : busy / (stats.processes ?? 1);
+    const utilization = isWhole && size > 0 ? busy / size : undefined;
     return { stats, ageMs: Math.max(0, this.#listenedMs - atMs), utilization };
   }
+}
+
+/** @param running a solo pool sends no heartbeats while it runs a task, and without task events there are only these */
+function addPool(pool: Pool, { told, active = 0 }: WorkerInstance, running: number): void {
+  pool.isWhole &&= told !== undefined;
+  if (told === undefined) return;
+  const size = told.stats?.processes ?? Number.NaN;
+  pool.size += size;
+  pool.busy += Math.min(size, Math.max(running, active));
+}
+
+/**
+ * What processes with one name told, the last first: only the first reply to a question counts, so one of them may never have
+ * told anything. Which of them consumes a queue is not known, since replies about queues do not say it.
+ */
+function together(before: Told | undefined, told: Told | undefined): Told | undefined {
+  if (before === undefined || told === undefined) return told ?? before;
+  const [last, other] = told.atMs >= before.atMs ? [told, before] : [before, told];
+  return { ...last, queues: [...new Set([...(last.queues ?? []), ...(other.queues ?? [])])] };
 }

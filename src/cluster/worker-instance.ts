@@ -118,8 +118,7 @@ export class WorkerInstance {
 
   /** An event of it has arrived. */
   seen(event: EventBase, seenMs: number, session: number): void {
-    const { clock, timestampMs, implausibleMs = timestampMs } = event;
-    this.arrivals.add(clock, implausibleMs, seenMs);
+    this.arrivals.add(event, seenMs);
     this.noteAlive(seenMs, session);
   }
 
@@ -178,6 +177,7 @@ export class WorkerInstance {
     successor.#startPlace = placesAfter(place, fallenAt) >= 0 ? fallenAt : place;
     // What it seemed to send since then was the successor’s.
     this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
+    this.arrivals.lastReportedMs = Math.min(this.arrivals.lastReportedMs, successor.arrivals.lastReportedMs);
     if (this.#revivedAtMs >= successor.firstSeenMs) this.hasExited = true;
     this.#tally.handOver(startsSinceFall, successor.#tally);
     const isLater = (held: HeldWorkerEvent): boolean => this.at(held.place) !== this;

@@ -11,6 +11,10 @@ import type { WorkerInstance } from './worker-instance.ts';
 /** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
 const CLIENT = /^gen\d+@/u;
 
+export function isClient(nodename: string): boolean {
+  return CLIENT.test(nodename);
+}
+
 export class WorkerMap {
   readonly #max: number;
   readonly #byName = new Map<string, Worker>();
@@ -99,7 +103,7 @@ export class WorkerMap {
   }
 
   #add(nodename: string): Worker | undefined {
-    if (CLIENT.test(nodename)) return undefined;
+    if (isClient(nodename)) return undefined;
     if (this.size >= this.#max) this.#evictOldest();
     const worker = new Worker(nodename);
     this.#byName.set(mapKey(nodename), worker);

@@ -202,13 +202,15 @@ export class WorkerTable {
 
   #newInstance(
     worker: Worker | undefined,
-    { hostname, pid, clock, timestampMs, implausibleMs: reportedMs = timestampMs }: EventBase,
+    { hostname, pid, clock, timestampMs, implausibleMs }: EventBase,
     seenMs: number,
     place = 1,
   ): WorkerInstance {
+    const reportedMs = implausibleMs ?? timestampMs;
     const first = { seenMs, clock, reportedMs, place, session: this.session };
     // The worker’s own string, so that names compare fast.
     const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#context, first);
+    if (implausibleMs !== undefined) instance.arrivals.lastReportedMs = Number.NaN;
     if (worker === undefined) {
       instance.drop('evicted');
       return instance;
@@ -252,20 +254,30 @@ export class WorkerTable {
   #settle(worker: Worker, listenedMs: number): void {
     const { observe } = this.#context;
     const knownMs = listenedMs - (worker.instances[0]?.firstSeenMs ?? listenedMs);
-    if (!worker.hasAppeared && knownMs >= APPEARED_AFTER_MS) {
-      worker.hasAppeared = true;
-      observe({ kind: 'worker-appeared', worker: worker.nodename });
-    }
+    if (knownMs >= APPEARED_AFTER_MS) this.#appear(worker);
     for (const instance of worker.instances) {
       if (instance.hasExited) continue;
       const reason = instance.isOffline(listenedMs)
         ? 'goodbye'
         : deathOf(instance, worker.instances, this.#settings, listenedMs);
       if (reason === undefined) continue;
+      // Never after it has gone.
+      this.#appear(worker);
       instance.hasExited = true;
+      worker.hasLeft = true;
       observe({ kind: 'worker-exited', worker: worker.nodename, reason });
     }
+    if (worker.hasLeft && worker.instances.some(({ hasExited }) => !hasExited)) {
+      worker.hasLeft = false;
+      observe({ kind: 'worker-returned', worker: worker.nodename });
+    }
     noteVersion(worker);
+  }
+
+  #appear(worker: Worker): void {
+    if (worker.hasAppeared) return;
+    worker.hasAppeared = true;
+    this.#context.observe({ kind: 'worker-appeared', worker: worker.nodename });
   }
 
   #forgetIfGone(worker: Worker, listenedMs: number): void {

@@ -12,6 +12,8 @@ export class Worker {
   pool: PoolKind | undefined = undefined;
   /** `worker-appeared` was observed. */
   hasAppeared = false;
+  /** A process of it has exited, and `worker-returned` was not observed since. */
+  hasLeft = false;
   /** As it reported them, first the current one, then former ones. */
   versions: readonly WorkerVersion[] = [];
   /** Its neighbours in the order of their last events. */

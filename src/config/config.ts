@@ -6,10 +6,12 @@ import type { BrokerSettings } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';
 import type { ControlSettings } from '../broker/control/control.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
+import type { LogSettings } from '../logger/log-settings.ts';
 import type { MetricChoice } from '../meter/recorder.ts';
-import type { OtlpSettings } from '../otlp/otlp-settings.ts';
+import type { BatchSettings, ExporterSettings, OtlpSettings } from '../otlp/otlp-settings.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { LogLevel } from '../self/log-level.ts';
+import type { TraceSettings } from '../tracer/trace-settings.ts';
 
 /** One Celery service: its broker, its limits, and its resource. */
 export interface ServiceConfig {
@@ -34,10 +36,34 @@ export interface SelfTelemetryConfig {
   readonly attributes: ResourceAttributes;
 }
 
+/** The traces of all services. */
+export interface TracesConfig {
+  readonly exporter: ExporterSettings;
+  readonly batch: BatchSettings;
+  readonly settings: TraceSettings;
+  /** What spans say of exceptions, as log records do. */
+  readonly exceptions: Pick<LogSettings, 'exceptionMessage' | 'exceptionStacktrace' | 'redact'>;
+}
+
+/** The log records of all services. */
+export interface LogsConfig {
+  readonly exporter: ExporterSettings;
+  readonly batch: BatchSettings;
+  readonly settings: LogSettings;
+}
+
+/** Which runs have exemplars on their metrics (OpenTelemetry configuration schema, `ExemplarFilter`). */
+export type ExemplarFilter = 'always_on' | 'always_off' | 'trace_based';
+
 export interface Config {
   /** Names are unique. */
   readonly services: readonly [ServiceConfig, ...ServiceConfig[]];
   readonly otlp: OtlpSettings;
+  readonly exemplarFilter: ExemplarFilter;
+  /** Undefined: no traces are made. */
+  readonly traces?: TracesConfig;
+  /** Undefined: no log records are made. */
+  readonly logs?: LogsConfig;
   readonly self: SelfTelemetryConfig;
   readonly logLevel: LogLevel;
 }

@@ -3,15 +3,16 @@
  * only combines them; each section of a file is read elsewhere.
  */
 import type { Config, RecordConfig } from './config.ts';
-import type { CelerySection } from './file/celery-section.ts';
+import type { CelerySection, FileService } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
-import { otlpSettings, readMeterProvider } from './file/exporter-section.ts';
-import { isRelated, parsePath, showPath } from './file/file-path.ts';
+import { isRelated, showPath } from './file/file-path.ts';
+import { otlpSettings, readMeterProvider } from './file/meter-section.ts';
 import { type GivenAttribute, readResource } from './file/resource-section.ts';
+import { readSignals } from './file/signal-sections.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
 import { inOrder, type Mistake } from './mistake.ts';
-import { type Given, type GivenTexts, type Options, SERVICE_NAME } from './option-rules.ts';
+import { type Given, type GivenTexts, SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
   flagOf,
@@ -23,15 +24,21 @@ import {
   servicePath,
   serviceRows,
 } from './options.ts';
-import { Origins } from './origins.ts';
-import { checkOptions, findGiven, type OptionSources, readOptions } from './read-options.ts';
+import { noteOrigins, Origins } from './origins.ts';
+import { checkOptions, findGiven, type OptionSources, readOptions, withoutStandard } from './read-options.ts';
 import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
+import { signalConfigs, signalOptions } from './signal-config.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 /** A configuration, or all mistakes in it, which are safe to print. */
 export type LoadedConfig<C = Config> =
   | { readonly ok: true; readonly config: C }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
+
+const NO_SECTION: CelerySection = { given: new Map(), metrics: [], services: undefined };
+
+/** What only a file sets, if there is one. */
+const IN_FILE_ALONE: readonly OptionScope[] = ['export', 'section'];
 
 /**
  * The configuration of `run`: flag, else environment, else file, else default. A file is read only if an option names one;
@@ -63,7 +70,7 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
  * The configuration, the origin of each value and the options of the command, or all mistakes.
  * @param command its name appears in mistakes; all of them have the same configuration
  */
-export function resolveConfig(command: 'run' | 'config' | 'check', sources: OptionSources) {
+export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sources: OptionSources) {
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
@@ -74,61 +81,75 @@ export function resolveConfig(command: 'run' | 'config' | 'check', sources: Opti
   const root = file?.root;
   const origins = new Origins(root);
   const read = readFile(root);
-  const { celery = { given: new Map(), metrics: [], services: undefined } } = read;
+  const { celery = NO_SECTION } = read;
   const common = readResource(read.resource, celery.services !== undefined);
   const meter = root === undefined ? undefined : readMeterProvider(root, read.meter_provider, origins);
+  const providers = readSignals(root, read, origins);
   if (file !== undefined && meter !== undefined) {
     const refused = (key: OptionKey) => refusedFlag(key, celery, meter.exporter, file.name);
-    mistakes.push(...[...flags.given.keys()].flatMap(refused));
+    mistakes.push(...[...flags.given.keys()].flatMap(refused), ...refusedVariables(sources.env, file.name));
   }
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
-  // Beside celery.services, what is about a service is checked for each.
-  const rows = optionRows(command).filter(([, { scope }]) => {
+  // Beside celery.services, what is about a service is checked for each; and what is about another signal, with that.
+  const rows = optionRows(command).filter(([, { scope, signal = 'metrics' }]) => {
+    if (signal !== 'metrics') return false;
     if (scope === 'service') return celery.services === undefined;
     return scope !== 'cluster' || (celery.services ?? []).length === 0;
   });
-  const own = meter === undefined ? rows : rows.filter(([, { scope }]) => scope !== 'export');
+  const own = meter === undefined ? rows : rows.filter(([, { scope }]) => !IN_FILE_ALONE.includes(scope));
   const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
   setLogLevel(given, root?.get('log_level')?.source, read.log_level);
   if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
   const options = checkOptions({ rows, given, mistakes, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {
-    const texts = new Map([...celery.given, ...one.given, ...clusters]);
-    const at = (key: OptionKey) => ({
-      path: showPath([...one.place.path, ...servicePath(key)]),
-      source: one.place.source,
-    });
-    const checked = checkOptions({ rows: serviceRows(), given: texts, mistakes, place: at });
+    const checked = checkService(one, new Map([...celery.given, ...one.given, ...clusters]), mistakes);
     return serviceParts(checked, common, celery.metrics, one);
   }) ?? [serviceParts(options, common, celery.metrics)];
+  const beside = { flags: flags.given, env, given: celery.given, fileName: file?.name, mistakes };
+  const signals = signalOptions(options, providers, beside);
   if (file !== undefined) addObjections(file, mistakes);
   const [first, ...others] = services;
   if (mistakes.length > 0 || first === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
-  noteOrigins(options, meter === undefined ? ['process', 'export'] : ['process'], origins);
+  noteOrigins(options, own, origins);
   for (const [name, { source }] of common) origins.note(['resource', 'attributes', name], source);
   const config: Config = {
     services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
     otlp: otlpSettings(options, meter),
+    exemplarFilter: options.need('metrics_exemplar_filter'),
+    ...signalConfigs(signals, providers, origins),
     self: { enabled: options.need('self_telemetry'), attributes: withoutName(common) },
     logLevel: options.need('log_level'),
   };
   return { ok: true, config, origins, options } as const;
 }
 
-/** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
-function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
+function checkService({ place }: FileService, given: GivenTexts, mistakes: Mistake[]) {
+  const at = (key: OptionKey) => ({
+    path: showPath([...place.path, ...servicePath(key)]),
+    source: place.source,
+  });
+  return checkOptions({ rows: serviceRows(), given, mistakes, place: at });
 }
 
 /** A mistake for a flag, if its setting comes from the file alone. */
 function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fileName: string): Mistake[] {
   const { scope } = OPTIONS[key];
   const inFile = fileOf(key, exporter);
-  const isThere = scope === 'export' || (scope === 'service' && celery.services !== undefined);
+  const isThere = IN_FILE_ALONE.includes(scope) || (scope === 'service' && celery.services !== undefined);
   if (inFile === undefined || !isThere) return [];
   return [{ path: key, source: flagOf(key), expected: `no such flag with ${fileName}; set ${inFile} there` }];
+}
+
+/** Mistakes for our own variables for what a file has in the standard's sections. */
+function refusedVariables(env: OptionSources['env'], fileName: string): readonly Mistake[] {
+  const rows = optionRows('run').filter(([, { scope }]) => IN_FILE_ALONE.includes(scope));
+  return [...findGiven(rows, new Map(), withoutStandard(env))].map(([key, { source }]) => ({
+    path: key,
+    source,
+    expected: `no such variable with ${fileName}; set ${fileOf(key)} there`,
+  }));
 }
 
 /** The log level comes from the file if nothing else sets it. */
@@ -145,17 +166,6 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
   const text = String(name?.value ?? '').trim();
   if (name === undefined || text === '' || isNamed) return;
   given.set('service_name', { path: 'resource.attributes', source: name.source, text });
-}
-
-/** Notes the origins of options that are not about a service. */
-function noteOrigins(options: Options, scopes: readonly OptionScope[], origins: Origins): void {
-  const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
-  for (const [key, { scope }] of optionRows('run')) {
-    const path = parsePath(fileOf(key, exporter) ?? key);
-    // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.
-    const at = key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path;
-    if (scopes.includes(scope)) origins.note(at, options.source(key));
-  }
 }
 
 /** Adds mistakes by the standard's schema, unless one about the same path was reported. */

@@ -1,8 +1,9 @@
 /** The values of options, and the rules between them, which apply only to options whose own values are valid. */
 import { existsSync } from 'node:fs';
 import type { BrokerUrl, BrokerUrls } from '../broker/broker-url.ts';
+import type { SignalName } from '../otlp/signal-paths.ts';
 import type { Reading } from './format/formats.ts';
-import { defaultEndpoint, readEndpoint } from './format/otlp-endpoint.ts';
+import { defaultEndpoint, type EndpointOf, readEndpoint } from './format/otlp-endpoint.ts';
 import {
   flagOf,
   type KeyedRow,
@@ -23,8 +24,8 @@ export type GivenTexts = ReadonlyMap<OptionKey, Given>;
 
 export type Options = ReturnType<typeof optionsOf>;
 
-/** @param rows whose defaults apply */
-export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts) {
+/** @param rows whose defaults apply @param signal that the options of the export are for */
+export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts, signal: SignalName = 'metrics') {
   const defaults = new Map(rows.map(([key, row]) => [key, row.default]));
   /** The text of an option or its default; undefined if there is none. */
   const text = (key: OptionKey): string | undefined => given.get(key)?.text ?? defaults.get(key);
@@ -45,6 +46,7 @@ export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts) {
     value,
     need,
     text,
+    signal,
     /** The flag, variables or line that set it; undefined if none did. */
     source: (key: OptionKey) => given.get(key)?.source,
     /** Whether it was set, rather than left to its default. */
@@ -58,7 +60,11 @@ type Rule = (options: Options) => string | undefined;
 /** The resource attribute that names a service. */
 export const SERVICE_NAME = 'service.name';
 
-const ALL_SIGNALS = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+/** Where an endpoint comes from → whose it is. */
+const ENDPOINTS: ReadonlyMap<string, EndpointOf> = new Map([
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'all'],
+  [flagOf('otlp_endpoint'), 'metrics'],
+]);
 
 /** The schemes of the brokers that options are about. */
 const SCHEMES: Readonly<Record<OptionBroker, readonly BrokerUrl['scheme'][]>> = {
@@ -91,8 +97,9 @@ export function endpointOf(options: Options): Reading<string> | undefined {
   const protocol = options.value('otlp_protocol');
   const text = options.value('otlp_endpoint');
   if (protocol === undefined) return undefined;
-  if (text === undefined) return { ok: true, value: defaultEndpoint(protocol) };
-  return readEndpoint(protocol, text, options.source('otlp_endpoint') === ALL_SIGNALS);
+  const { signal } = options;
+  if (text === undefined) return { ok: true, value: defaultEndpoint(protocol, signal) };
+  return readEndpoint(protocol, text, ENDPOINTS.get(options.source('otlp_endpoint') ?? ''), signal);
 }
 
 /** The option `key` is required if `other` is set. */
@@ -106,6 +113,15 @@ function atLeastWorkerTimeout(key: 'lost_timeout' | 'series_retention', options:
   const [atLeast = 0, value = atLeast] = [options.value('worker_timeout'), options.value(key)];
   return value < atLeast ? `at least worker_timeout (${atLeast} s)` : undefined;
 }
+
+/** What waits must be enough for a request. The default is lowered to a shorter queue. */
+const atMostQueue =
+  (key: 'bsp_max_export_batch_size' | 'blrp_max_export_batch_size', queue: OptionKey): Rule =>
+  (options) => {
+    const size = options.value(queue);
+    const isMore = options.isGiven(key) && Number(options.value(key) ?? 0) > Number(size);
+    return isMore ? `at most ${queue} (${size})` : undefined;
+  };
 
 /** By the option that the mistake is reported for. */
 const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
@@ -136,6 +152,14 @@ const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
     if (intervalMs === undefined || timeoutMs === undefined || timeoutMs <= intervalMs) return undefined;
     // The default is lowered to a shorter interval, as in the SDK.
     return options.isGiven('metric_export_timeout') ? `at most the interval (${intervalMs} ms)` : undefined;
+  },
+  bsp_max_export_batch_size: atMostQueue('bsp_max_export_batch_size', 'bsp_max_queue_size'),
+  blrp_max_export_batch_size: atMostQueue('blrp_max_export_batch_size', 'blrp_max_queue_size'),
+  // The variable may be meant for another program, with a sampler of its own.
+  traces_sampler_arg({ value, source }) {
+    const isFlag = source('traces_sampler_arg') === flagOf('traces_sampler_arg');
+    const isUsed = value('traces_sampler')?.endsWith('traceidratio') ?? true;
+    return isFlag && !isUsed ? 'traceidratio or parentbased_traceidratio as traces_sampler' : undefined;
   },
   // The default is raised to a longer worker_timeout.
   lost_timeout: (options) =>

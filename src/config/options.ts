@@ -3,8 +3,9 @@
  * defaults, `--help` and the tables in the documents derive from it. A default is a text, checked like a user's value.
  */
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
+import { SIGNAL_NAMES, type SignalName } from '../otlp/signal-paths.ts';
 import { LOG_LEVELS } from '../self/log-level.ts';
-import type { ServiceConfig } from './config.ts';
+import type { ExemplarFilter, LogsConfig, ServiceConfig, TracesConfig } from './config.ts';
 import {
   brokerUrls,
   clientName,
@@ -12,35 +13,38 @@ import {
   filePath,
   line,
   oneOf,
+  ratio,
   seconds,
   secret,
   switchOr,
   trueOrFalse,
   wholeNumber,
 } from './format/formats.ts';
-import { INSPECT_COMMANDS, inspectCommands } from './format/inspect-commands.ts';
+import { inspectCommands, SAFE_COMMANDS } from './format/inspect-commands.ts';
 import { attributeList, headerList } from './format/key-value-list.ts';
 import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
 import { prioritySteps, queueNames, separator } from './format/queue-names.ts';
+import { keptRuns, regularExpressions, SAMPLER_NAMES, taskPatterns } from './format/signal-formats.ts';
 
 /** The commands that have options. */
-export type OptionCommand = 'run' | 'config' | 'check' | 'record' | 'metrics';
+export type OptionCommand = 'run' | 'config' | 'check' | 'trace' | 'record' | 'metrics';
 
 /** Those that also take the options of `run`. */
-const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check'];
+const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check', 'trace'];
 
 /**
- * What an option applies to: the process; a cluster (in a file, set for all services or for one); one service; the export
- * (in a file, set in the sections of the standard); or a single command.
+ * What an option applies to: the process; a cluster (in a file, set for all services or for one); one service; what is made
+ * of a signal (in a file, set for all services in `celery.traces` or `celery.logs`); the export (in a file, set in the
+ * sections of the standard); whether there is such a section, and what a file says in a part of it; or a single command.
  */
-export type OptionScope = 'process' | 'cluster' | 'service' | 'export' | 'command';
+export type OptionScope = 'process' | 'cluster' | 'service' | 'signal' | 'export' | 'section' | 'command';
 
 /** Brokers that options are about: those that kombu connects to, by protocol, and the ones behind sentinels. */
 export type OptionBroker = 'any' | 'amqp' | 'redis' | 'sentinel';
 
-/** The key that an option sets in the configuration of a service or of the export. */
+/** The key that an option sets in the configuration of a service or of the export of a signal. */
 type Setting =
   | `broker.${keyof ServiceConfig['broker']}`
   | `broker.amqp.${keyof ServiceConfig['broker']['amqp']}`
@@ -53,7 +57,9 @@ type Setting =
   | 'taskDefaultQueue'
   | `exporter.${keyof OtlpSettings['exporter']}`
   | `schedule.${keyof OtlpSettings['schedule']}`
-  | `streams.${keyof OtlpSettings['streams']}`;
+  | `streams.${keyof OtlpSettings['streams']}`
+  | `batch.${keyof TracesConfig['batch']}`
+  | `settings.${keyof TracesConfig['settings'] | keyof LogsConfig['settings']}`;
 
 interface Described<T> {
   /** One sentence with the unit. */
@@ -63,13 +69,18 @@ interface Described<T> {
   readonly flag?: `--${string}`;
   /**
    * Its path in a configuration file; by default its key in `celery` (scope `cluster`), in each of `celery.services`, or,
-   * without `otlp_`, in the exporter. NAME stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`.
+   * without `otlp_`, in the exporter. NAME stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`, and
+   * PIPELINE for what has the exporter of a signal.
    */
   readonly file?: string;
   /** The map of a service that its key is in, in a configuration file. */
   readonly within?: typeof TRANSPORT_OPTIONS | typeof SENTINEL_KWARGS;
   /** Its key there, if it is not that of the option. */
   readonly as?: string;
+  /** The only signal that it is about. Of the export: undefined means each. */
+  readonly signal?: SignalName;
+  /** A signal that it is about too. */
+  readonly also?: SignalName;
   /** Where its value is stored unchanged, except that keys ending in `Ms` hold milliseconds. */
   readonly setting?: Setting;
   /** Without a default, the option may be unset. */
@@ -82,7 +93,7 @@ interface Described<T> {
   readonly transport?: OptionBroker;
   /**
    * Names of environment variables; the first one that is set wins, unless `merged`. By default, the prefixes of its group,
-   * each followed by the key without `otlp_`.
+   * each followed by the key without `otlp_`. SIGNAL stands for the name of the signal.
    */
   readonly env?: readonly string[];
 }
@@ -108,8 +119,19 @@ export const SENTINEL_KWARGS = 'broker_transport_options.sentinel_kwargs';
 /** kombu's own (transport/redis.py, `keyprefix_fanout`). */
 const FANOUT_PREFIX = '/{db}.';
 
-const READER = 'meter_provider.readers[0].periodic';
-const EXPORTER = `${READER}.exporter.EXPORTER`;
+/** Where a file has the exporter of each signal, and how it is used. */
+const PIPELINES: Readonly<Record<SignalName, string>> = {
+  metrics: 'meter_provider.readers[0].periodic',
+  traces: 'tracer_provider.processors[0].batch',
+  logs: 'logger_provider.processors[0].batch',
+};
+const EXPORTER = 'PIPELINE.exporter.EXPORTER';
+
+const SAMPLER = 'tracer_provider.sampler';
+const ITEMS = { traces: 'spans', logs: 'log records' } as const;
+const EXEMPLAR_FILTERS = ['always_on', 'always_off', 'trace_based'] as const satisfies ExemplarFilter[];
+const OTLP_OR_NONE = ['otlp', 'none'] as const;
+const OUTCOMES_OF_ERRORS = 'failed, rejected, terminated and lost';
 
 /** Makes rows of one group. @param prefixes of their environment variables */
 const rowOf =
@@ -122,8 +144,58 @@ const ofService = rowOf('service', ['CELERY_OTEL_']);
 const ofBroker = rowOf('service', ['CELERY_'], ['run', 'record']);
 /** Celery's own settings that are about its queues. */
 const ofQueues = rowOf('service', ['CELERY_']);
-/** The variables for metrics take precedence over those for all signals. */
-const ofExport = rowOf('export', ['OTEL_EXPORTER_OTLP_METRICS_', 'OTEL_EXPORTER_OTLP_']);
+/** The variables for one signal take precedence over those for all. */
+const ofExport = rowOf('export', ['OTEL_EXPORTER_OTLP_SIGNAL_', 'OTEL_EXPORTER_OTLP_']);
+const ofMetrics = <T>(row: Described<T>) => rowOf('export', [])({ signal: 'metrics', ...row });
+const ofSections = rowOf('section', ['OTEL_']);
+const ofSampling = <T>(row: Described<T>) => ofSections({ signal: 'traces', file: SAMPLER, ...row });
+const ofTraces = <T>(row: Described<T>) => rowOf('signal', ['CELERY_OTEL_'])({ signal: 'traces', ...row });
+const ofLogs = <T>(row: Described<T>) => rowOf('signal', ['CELERY_OTEL_'])({ signal: 'logs', ...row });
+const ofLogsAndSpans = <T>(row: Described<T>) => ofLogs({ also: 'traces', ...row });
+
+/** The rows of the two batch processors. @param key in a file */
+const ofBatch = (signal: 'traces' | 'logs', key: string, row: Described<number>) =>
+  rowOf('export', ['OTEL_'])({ signal, file: `PIPELINE.${key}`, ...row });
+const scheduleDelay = (signal: 'traces' | 'logs', byDefault: string) =>
+  ofBatch(signal, 'schedule_delay', {
+    doc: `Milliseconds after which ${ITEMS[signal]} are sent, if there are fewer than fill a request.`,
+    format: wholeNumber(0, DAY_MS, 'milliseconds'),
+    setting: 'batch.scheduleDelayMs',
+    default: byDefault,
+  });
+const exportTimeout = (signal: 'traces' | 'logs') =>
+  ofBatch(signal, 'export_timeout', {
+    doc: `Milliseconds that each request with ${ITEMS[signal]} may take, if \`otlp_timeout\` is longer.`,
+    format: wholeNumber(1, DAY_MS, 'milliseconds'),
+    setting: 'batch.exportTimeoutMs',
+    default: '30000',
+  });
+const maxQueueSize = (signal: 'traces' | 'logs') =>
+  ofBatch(signal, 'max_queue_size', {
+    doc: `Maximum number of ${ITEMS[signal]} that wait to be sent; beyond it new ones are dropped.`,
+    format: wholeNumber(1, 1_000_000),
+    setting: 'batch.maxQueueSize',
+    default: '16384',
+  });
+const maxBatchSize = (signal: 'traces' | 'logs', queue: string) =>
+  ofBatch(signal, 'max_export_batch_size', {
+    doc: `Maximum number of ${ITEMS[signal]} in a request; at most \`${queue}\`, to which the default is lowered.`,
+    format: wholeNumber(1, 1_000_000),
+    setting: 'batch.maxBatchSize',
+    default: '512',
+  });
+const lengthLimit = (signal: 'traces' | 'logs', variable: string) =>
+  rowOf(
+    'export',
+    [],
+  )({
+    signal,
+    doc: `Maximum number of characters of a text in an attribute of ${ITEMS[signal]}; longer ones are cut.`,
+    format: wholeNumber(0, 2_147_483_647),
+    env: [variable, 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    file: `${signal === 'traces' ? 'tracer' : 'logger'}_provider.limits.attribute_value_length_limit`,
+    setting: 'settings.attributeValueLengthMax',
+  });
 
 /** An option of a single command. */
 const only = <T>(command: OptionCommand, row: Described<T>) => rowOf('command', [], [command])(row);
@@ -229,7 +301,7 @@ const ROWS = {
     transport: 'redis',
   }),
   client_name: ofBroker({
-    doc: 'Name of the connections in the list of clients of Redis.',
+    doc: 'Name of the connections in the list of clients of Redis; that of the connection for events has a suffix.',
     format: clientName,
     setting: 'broker.redis.clientName',
     within: TRANSPORT_OPTIONS,
@@ -344,7 +416,7 @@ const ROWS = {
     doc: 'Commands of remote control that workers are polled with; `none` switches it off.',
     format: inspectCommands,
     setting: 'control.commands',
-    default: INSPECT_COMMANDS.join(','),
+    default: SAFE_COMMANDS.join(','),
   }),
   enable_events: ofCluster({
     doc: 'Whether every worker is told by remote control to send task events, like `worker -E`, until it is restarted.',
@@ -401,13 +473,13 @@ const ROWS = {
     default: '100',
   }),
   service_name: ofService({
-    doc: '`service.name` of the exported metrics; required unless `resource_attributes` has it, over which it takes precedence.',
+    doc: '`service.name` of all that is exported; required unless `resource_attributes` has it, over which it takes precedence.',
     format: line(255),
     env: ['OTEL_SERVICE_NAME'],
     file: 'celery.services',
   }),
   resource_attributes: ofService({
-    doc: 'More resource attributes of the exported metrics, `key=value,key=value`, percent-encoded.',
+    doc: 'More resource attributes of all that is exported, `key=value,key=value`, percent-encoded.',
     format: attributeList,
     env: ['OTEL_RESOURCE_ATTRIBUTES'],
     file: 'celery.services.NAME.resource',
@@ -432,13 +504,13 @@ const ROWS = {
     file: 'celery.services.NAME.metrics',
   }),
   otlp_endpoint: ofExport({
-    doc: 'Address of the OTLP backend; `https:` means TLS, `http:` means none. Over HTTP it is the whole URL, except that `v1/metrics` is appended to `OTEL_EXPORTER_OTLP_ENDPOINT`. By default `http://localhost:4317`, over HTTP `http://localhost:4318/v1/metrics`.',
+    doc: 'Address of the OTLP backend; `https:` means TLS, `http:` means none. Over HTTP it is the whole URL, except that the path of the signal, such as `v1/metrics`, is appended to `OTEL_EXPORTER_OTLP_ENDPOINT`; in the flag, `v1/metrics` at the end is replaced for other signals. By default `http://localhost:4317`, over HTTP `http://localhost:4318/v1/metrics` and the like.',
     format: otlpAddress,
   }),
   otlp_protocol: ofExport({
     doc: 'OTLP protocol.',
     format: oneOf(OTLP_PROTOCOLS),
-    file: `${READER}.exporter`,
+    file: 'PIPELINE.exporter',
     default: 'grpc',
   }),
   otlp_headers: ofExport({
@@ -482,34 +554,154 @@ const ROWS = {
     setting: 'exporter.timeoutMs',
     default: '10000',
   }),
-  otlp_temporality_preference: ofExport({
+  otlp_temporality_preference: ofMetrics({
     doc: 'Temporality of sums and histograms: totals (`cumulative`) or differences (`delta`, `lowmemory`).',
     format: oneOf(['cumulative', 'delta', 'lowmemory'], { anyCase: true }),
     env: ['OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'],
     default: 'cumulative',
   }),
-  otlp_default_histogram_aggregation: ofExport({
+  otlp_default_histogram_aggregation: ofMetrics({
     doc: 'Histograms with the explicit buckets of docs/metrics.md, or with exponential buckets.',
     format: oneOf(['explicit_bucket_histogram', 'base2_exponential_bucket_histogram'], { anyCase: true }),
     env: ['OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION'],
     setting: 'streams.histograms',
     default: 'explicit_bucket_histogram',
   }),
-  metric_export_interval: ofExport({
+  metric_export_interval: ofMetrics({
     doc: 'Milliseconds between two exports.',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     env: ['OTEL_METRIC_EXPORT_INTERVAL'],
-    file: `${READER}.interval`,
+    file: 'PIPELINE.interval',
     setting: 'schedule.intervalMs',
     default: '60000',
   }),
-  metric_export_timeout: ofExport({
+  metric_export_timeout: ofMetrics({
     doc: 'Milliseconds that each request of an export may take, if `otlp_timeout` is longer; at most `metric_export_interval`, to which the default is lowered. An export of several requests continues as long as each is answered in time.',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],
-    file: `${READER}.timeout`,
+    file: 'PIPELINE.timeout',
     setting: 'schedule.timeoutMs',
     default: '30000',
+  }),
+  metrics_exemplar_filter: ofMetrics({
+    doc: 'Which runs have exemplars on their metrics: those whose span is kept (`trace_based`), all (`always_on`), or none.',
+    format: oneOf(EXEMPLAR_FILTERS, { anyCase: true }),
+    env: ['OTEL_METRICS_EXEMPLAR_FILTER'],
+    file: 'meter_provider.exemplar_filter',
+    default: 'trace_based',
+  }),
+  traces_exporter: ofSections({
+    doc: 'Whether traces are made and exported (`otlp`).',
+    format: oneOf(OTLP_OR_NONE, { anyCase: true }),
+    file: 'tracer_provider',
+    default: 'none',
+  }),
+  logs_exporter: ofSections({
+    doc: 'Whether log records are made and exported (`otlp`).',
+    format: oneOf(OTLP_OR_NONE, { anyCase: true }),
+    file: 'logger_provider',
+    default: 'none',
+  }),
+  traces_sampler: ofSampling({
+    doc: 'Which runs have spans; `parentbased_` ones follow the sampled flag of a trace that is joined.',
+    format: oneOf(SAMPLER_NAMES, { anyCase: true }),
+    default: 'parentbased_always_on',
+  }),
+  traces_sampler_arg: ofSampling({
+    doc: 'Share of the traces that is kept, with `traceidratio` and `parentbased_traceidratio`.',
+    format: ratio,
+    default: '1',
+  }),
+  traces_keep: ofSampling({
+    doc: `Runs that have spans whatever \`traces_sampler\` decides: some outcomes, \`errors\` (${OUTCOMES_OF_ERRORS}), and \`slow\` (those of \`traces_slow_after\`).`,
+    format: keptRuns,
+    env: ['CELERY_OTEL_TRACES_KEEP'],
+  }),
+  bsp_schedule_delay: scheduleDelay('traces', '5000'),
+  bsp_export_timeout: exportTimeout('traces'),
+  bsp_max_queue_size: maxQueueSize('traces'),
+  bsp_max_export_batch_size: maxBatchSize('traces', 'bsp_max_queue_size'),
+  span_attribute_value_length_limit: lengthLimit('traces', 'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT'),
+  blrp_schedule_delay: scheduleDelay('logs', '1000'),
+  blrp_export_timeout: exportTimeout('logs'),
+  blrp_max_queue_size: maxQueueSize('logs'),
+  blrp_max_export_batch_size: maxBatchSize('logs', 'blrp_max_queue_size'),
+  logrecord_attribute_value_length_limit: lengthLimit('logs', 'OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT'),
+  traces_spans: ofTraces({
+    doc: 'Which runs may have spans: `all`, or, where the workers are instrumented, those `beyond_workers`, whose ends workers cannot tell.',
+    format: oneOf(['all', 'beyond_workers']),
+    setting: 'settings.spans',
+    default: 'all',
+  }),
+  traces_join: ofTraces({
+    doc: 'Whether a `root_id` that is a traceparent joins that trace, and the event `task-traced` is read; then anybody who may send tasks can write into any trace.',
+    format: trueOrFalse,
+    setting: 'settings.join',
+    default: 'false',
+  }),
+  traces_send_spans: ofTraces({
+    doc: 'Whether sendings have spans too, if `task-sent` events are enabled.',
+    format: trueOrFalse,
+    setting: 'settings.sendSpans',
+    default: 'true',
+  }),
+  traces_slow_after: ofTraces({
+    doc: 'Seconds of runtime from which a run is slow, and its span has the attribute celery.task.slow.',
+    format: seconds(30 * DAY_S),
+    setting: 'settings.slowAfterMs',
+    default: '60',
+  }),
+  traces_max_delay: ofTraces({
+    doc: 'Seconds from the sending of a task to its ETA above which it begins a trace of its own.',
+    format: seconds(30 * DAY_S),
+    setting: 'settings.maxDelayMs',
+    default: '600',
+  }),
+  traces_max_spans: ofTraces({
+    doc: 'Number of spans in a trace from which further tasks begin traces of their own.',
+    format: wholeNumber(1, 1_000_000),
+    setting: 'settings.maxSpans',
+    default: '5000',
+  }),
+  traces_max_age: ofTraces({
+    doc: 'Seconds from the beginning of a trace after which further tasks begin traces of their own.',
+    format: seconds(30 * DAY_S),
+    setting: 'settings.maxAgeMs',
+    default: '21600',
+  }),
+  traces_new_trace_for: ofTraces({
+    doc: 'Names of tasks that always begin traces of their own, `a,b`, with `*` and `?`.',
+    format: taskPatterns,
+    setting: 'settings.newTraceFor',
+  }),
+  traces_arguments: ofTraces({
+    doc: 'Whether spans have the arguments and the results of tasks, which may be secrets.',
+    format: trueOrFalse,
+    setting: 'settings.arguments',
+    default: 'false',
+  }),
+  logs_exception_message: ofLogsAndSpans({
+    doc: 'Whether log records and spans have the messages of exceptions.',
+    format: trueOrFalse,
+    setting: 'settings.exceptionMessage',
+    default: 'true',
+  }),
+  logs_exception_stacktrace: ofLogsAndSpans({
+    doc: 'Whether log records, or events of spans in their place, have stack traces.',
+    format: trueOrFalse,
+    setting: 'settings.exceptionStacktrace',
+    default: 'true',
+  }),
+  logs_redact: ofLogsAndSpans({
+    doc: 'Regular expressions for what else is replaced by `***` in exceptions; passwords in addresses and the like always are.',
+    format: regularExpressions,
+    setting: 'settings.redact',
+  }),
+  logs_workers: ofLogs({
+    doc: 'Whether there are log records of workers that come and go.',
+    format: trueOrFalse,
+    setting: 'settings.workers',
+    default: 'true',
   }),
   log_level: ofProcess({
     doc: 'Lowest level of the log lines on stderr.',
@@ -579,7 +771,7 @@ export type KeyedRow = readonly [OptionKey, OptionRow<unknown> & { readonly env:
 
 /** All rows with their keys, in order, or those of one command. */
 export function optionRows(command?: OptionCommand): readonly KeyedRow[] {
-  const rows = OPTION_KEYS.map((key) => [key, { ...OPTIONS[key], env: envOf(key) }] as const);
+  const rows = OPTION_KEYS.map((key) => [key, { ...OPTIONS[key], env: variablesOf(key) }] as const);
   const taken: readonly unknown[] = LIKE_RUN.includes(command) ? [command, 'run'] : [command];
   return rows.filter(([, row]) => command === undefined || row.commands.some((one) => taken.includes(one)));
 }
@@ -597,17 +789,31 @@ export function flagOf(key: OptionKey): string {
 }
 
 /** Its environment variables, by precedence. */
-export function envOf(key: OptionKey): readonly string[] {
+export function envOf(key: OptionKey, signal: SignalName = 'metrics'): readonly string[] {
   const { env, prefixes } = OPTIONS[key];
-  return env ?? prefixes.map((prefix) => prefix + key.replace(/^otlp_/, '').toUpperCase());
+  const name = key.replace(/^otlp_/, '').toUpperCase();
+  return env ?? prefixes.map((prefix) => prefix.replace('SIGNAL', signal.toUpperCase()) + name);
+}
+
+/** Those of all signals; those for one come first. */
+function variablesOf(key: OptionKey): readonly string[] {
+  const bySignal = SIGNAL_NAMES.map((signal) => envOf(key, signal));
+  return [...new Set([...bySignal.map(([first]) => first ?? []), ...bySignal].flat())];
 }
 
 /** The path of an option in a configuration file with such an exporter; undefined if it has none. */
-export function fileOf(key: OptionKey, exporter = 'EXPORTER'): string | undefined {
-  const { scope, file } = OPTIONS[key];
+export function fileOf(
+  key: OptionKey,
+  exporter = 'EXPORTER',
+  ofSignal: SignalName = 'metrics',
+): string | undefined {
+  const { scope, file, signal = ofSignal } = OPTIONS[key];
   if (scope === 'cluster') return `celery.${key}`;
+  if (scope === 'signal') return `celery.${key.replace('_', '.')}`;
   if (scope === 'export')
-    return (file ?? `${EXPORTER}.${key.replace(/^otlp_/, '')}`).replace('EXPORTER', exporter);
+    return (file ?? `${EXPORTER}.${key.replace(/^otlp_/, '')}`)
+      .replace('EXPORTER', exporter)
+      .replace('PIPELINE', PIPELINES[signal]);
   return scope === 'service' ? (file ?? `celery.services.NAME.${servicePath(key).join('.')}`) : file;
 }
 
@@ -630,14 +836,18 @@ export function isOptionKey(key: string): key is OptionKey {
 
 const OPTION_KEYS: readonly OptionKey[] = Object.keys(ROWS).filter(isOptionKey);
 
-export const EXPORT_ROWS: readonly KeyedRow[] = optionRows('run').filter(
-  ([, { scope }]) => scope === 'export',
-);
+/** The options of the export of a signal, and of what is made of it. */
+export function signalRows(of: SignalName): readonly KeyedRow[] {
+  return optionRows('run').filter(
+    ([, { scope, signal, also }]) =>
+      signal === of || also === of || (scope === 'export' && signal === undefined),
+  );
+}
 
 /** A value that an option has set in a configuration. */
 export type SetValue = ReturnType<typeof settingsIn>[number];
 
-/** @param holder the configuration of a service or of the export */
+/** @param holder the configuration of a service or of the export of a signal */
 export function settingsIn(holder: object, rows: readonly KeyedRow[]) {
   return rows.flatMap(([key, { setting: path, format }]) => {
     if (path === undefined) return [];

@@ -1,6 +1,8 @@
 /** The origin of each configuration value, by its path in a configuration file, whether a file exists or not. */
-import { type FilePath, showPath } from './file/file-path.ts';
+import { type FilePath, parsePath, showPath } from './file/file-path.ts';
 import type { FileValue } from './file/file-value.ts';
+import type { Options } from './option-rules.ts';
+import { fileOf, type KeyedRow, type OptionScope } from './options.ts';
 
 export class Origins {
   readonly #noted = new Map<string, string>();
@@ -27,5 +29,19 @@ export class Origins {
       if (above !== undefined) return above;
     }
     return 'default';
+  }
+}
+
+/** What is at one key, not of a service. */
+const NOTED: readonly OptionScope[] = ['process', 'export', 'signal'];
+
+/** Notes the origins of options that are not about a service. */
+export function noteOrigins(options: Options, rows: readonly KeyedRow[], origins: Origins): void {
+  const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
+  for (const [key, { scope }] of rows) {
+    const path = parsePath(fileOf(key, exporter, options.signal) ?? key);
+    // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.
+    const at = key === 'otlp_protocol' ? [...path, exporter, 'encoding'] : path;
+    if (NOTED.includes(scope)) origins.note(at, options.source(key));
   }
 }

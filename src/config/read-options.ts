@@ -3,10 +3,19 @@
  * and collects all mistakes. It never reads the environment itself.
  */
 import convict from 'convict';
+import type { SignalName } from '../otlp/signal-paths.ts';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
 import { brokenRule, type Given, type GivenTexts, type Options, optionsOf } from './option-rules.ts';
-import { flagOf, type KeyedRow, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
+import {
+  envOf,
+  flagOf,
+  type KeyedRow,
+  OPTIONS,
+  type OptionCommand,
+  type OptionKey,
+  optionRows,
+} from './options.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 /** The sources of options: the arguments after the command's name, and the environment. */
@@ -28,6 +37,8 @@ export interface OptionCheck {
   readonly mistakes: Mistake[];
   /** The position to report for a missing option; by default, its key. */
   readonly place?: ((key: OptionKey) => Pick<Mistake, 'path' | 'source'>) | undefined;
+  /** The signal that the options of the export are for; by default, metrics. */
+  readonly signal?: SignalName;
 }
 
 /** All options of a command, or all mistakes. */
@@ -44,13 +55,14 @@ export function findGiven(
   rows: readonly KeyedRow[],
   flags: ReadonlyMap<OptionKey, string>,
   env: OptionSources['env'],
+  signal?: SignalName,
 ): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
   for (const [key, row] of rows) {
     // OpenTelemetry treats an empty variable as unset.
     const found = [
       { source: flagOf(key), text: flags.get(key) ?? '' },
-      ...row.env.map((name) => ({ source: name, text: env[name]?.trim() ?? '' })),
+      ...envOf(key, signal).map((name) => ({ source: name, text: env[name]?.trim() ?? '' })),
     ].filter(({ text }) => text !== '');
     const used = row.merged === true ? found.toReversed() : found.slice(0, 1);
     if (used.length === 0) continue;
@@ -60,8 +72,13 @@ export function findGiven(
   return given;
 }
 
+/** With a configuration file, all other variables of the specification are ignored ("OTEL_CONFIG_FILE"). */
+export function withoutStandard(env: OptionSources['env']): OptionSources['env'] {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
+}
+
 /** Validates each option, then applies the rules between options. */
-export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Options {
+export function checkOptions({ rows, given, mistakes, place, signal }: OptionCheck): Options {
   const refuse = (key: OptionKey, expected: string): void => {
     const found = given.get(key);
     const { path, source } = found ?? place?.(key) ?? { path: key };
@@ -76,7 +93,7 @@ export function checkOptions({ rows, given, mistakes, place }: OptionCheck): Opt
     const missing = found === undefined && source !== undefined;
     mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
   };
-  const options = optionsOf(rows, given);
+  const options = optionsOf(rows, given, signal);
   checkAll(rows, options, refuse);
   for (const [key] of rows) {
     const expected = brokenRule(key, options);

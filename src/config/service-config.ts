@@ -165,6 +165,6 @@ function metricEntries(options: Options): readonly MetricEntry[] {
   ];
 }
 
-function milliseconds(seconds: number): number {
+export function milliseconds(seconds: number): number {
   return Math.round(seconds * 1000);
 }

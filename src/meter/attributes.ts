@@ -1,9 +1,9 @@
 /**
  * The table of attributes: all keys of metrics, with their values. The row of a metric says which attributes it has. Below
- * it, the attributes of resources.
+ * it, those of exemplars and of resources.
  */
 import type { PoolKind, Revocation, WorkerExit } from '../cluster/observation.ts';
-import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
+import type { BatchedSignal, ItemDropReason, ReplyOutcome, SelfEvent } from '../self/self-event.ts';
 import type { EventLoopDelay, ProcessReading } from './self-readings.ts';
 
 export interface AttributeRow {
@@ -92,12 +92,13 @@ export const ATTRIBUTES = {
   },
   'celery_otel.defect.where': {
     description:
-      'Where it was caught; `attached_provider` is an error in a MeterProvider of the embedding program.',
+      'Where it was caught; `attached_provider` is an error in a provider, processor or exporter of the embedding program.',
     values: membersOf<SelfEvent<'defect'>['where']>({
       transport: true,
       deliver: true,
       between: true,
       look: true,
+      report: true,
       export: true,
       attached_provider: true,
       stop: true,
@@ -125,6 +126,8 @@ export const ATTRIBUTES = {
       stats: true,
       active_queues: true,
       active: true,
+      reserved: true,
+      scheduled: true,
       enable_events: true,
     }),
   },
@@ -163,6 +166,22 @@ export const ATTRIBUTES = {
       failure: true,
     }),
   },
+  'celery_otel.signal': {
+    description: 'The signal that is sent.',
+    values: membersOf<BatchedSignal>({ traces: true, logs: true }),
+  },
+  'celery_otel.item_drop.reason': {
+    description:
+      'Why: the queue was full (`queue_full`), the backend refused it for good (`refused`), the time to stop was up (`stopped`), the receipt of the task was missed (`unknown_root`), or there were too many records of one problem (`repeated`) or in all (`rate_limited`).',
+    values: membersOf<ItemDropReason>({
+      queue_full: true,
+      refused: true,
+      stopped: true,
+      unknown_root: true,
+      repeated: true,
+      rate_limited: true,
+    }),
+  },
   'celery_otel.event_loop.statistic': {
     description: 'Mean, 99th percentile or maximum of the samples since the previous collection.',
     values: membersOf<keyof EventLoopDelay>({ mean: true, p99: true, max: true }),
@@ -184,6 +203,9 @@ export const ATTRIBUTES = {
 } as const satisfies Record<string, AttributeRow>;
 
 export type AttributeKey = keyof typeof ATTRIBUTES;
+
+/** Only on exemplars, and only if all runs have some: the id of the task. */
+export const TASK_ID = 'celery.task.id';
 
 /** The built-in attributes of resources; users add others with `resource_attributes`. */
 export const RESOURCE_ATTRIBUTES = {

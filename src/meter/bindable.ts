@@ -1,8 +1,20 @@
 /**
- * An extension of the metrics API: instruments that can be bound to one series, so that recording needs no lookup, and
- * observations with an age. Only our own provider supports it; other providers need only the API (`guarded-provider.ts`).
+ * An extension of the metrics API: instruments that can be bound to one series, so that recording needs no lookup, exemplars
+ * for measurements whose span is known only later, and observations with an age. Only our own provider supports it; other providers need only the API (`guarded-provider.ts`).
  */
 import type { Attributes, BatchObservableResult, Counter, Histogram, Observable } from '@opentelemetry/api';
+
+/** What a measurement was made in. */
+export interface ExemplarContext {
+  /** Of its span; '' if it has none. */
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Beyond those of the series. */
+  readonly attributes: Attributes;
+}
+
+/** Offers an exemplar to the series that the value was recorded in, which may keep others. */
+export type OfferExemplar = (value: number, context: ExemplarContext) => void;
 
 /** One series of a counter. */
 export interface CounterSeries {
@@ -12,6 +24,8 @@ export interface CounterSeries {
 export interface BindableCounter extends Counter {
   /** The series starts with the first `add`, and again after it has ended. */
   bind(attributes: Attributes): CounterSeries;
+  /** Undefined: it has no exemplars. */
+  bindExemplars?(attributes: Attributes): OfferExemplar;
 }
 
 /** One series of a histogram. */
@@ -21,6 +35,7 @@ export interface HistogramSeries {
 
 export interface BindableHistogram extends Histogram {
   bind(attributes: Attributes): HistogramSeries;
+  bindExemplars?(attributes: Attributes): OfferExemplar;
 }
 
 export function isBindable<I extends Counter | Histogram>(

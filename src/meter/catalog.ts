@@ -575,6 +575,36 @@ export const SELF_METRICS = {
     unit: '{point}',
     description: 'Points that arrived at the backend and were rejected for good.',
   },
+  'celery_otel.batches': {
+    ...COUNTER,
+    unit: '{batch}',
+    attributes: ['celery_otel.signal', 'celery_otel.export.outcome'],
+    description: 'Batches of spans or log records that were sent, or tried to be, by outcome.',
+  },
+  'celery_otel.batch.duration': {
+    ...DURATION,
+    attributes: ['celery_otel.signal', 'celery_otel.export.outcome'],
+    buckets: EXPORT_BUCKETS_S,
+    description: 'Duration of sending a batch, with all its requests.',
+  },
+  'celery_otel.batch.items': {
+    ...COUNTER,
+    unit: '{item}',
+    attributes: ['celery_otel.signal'],
+    description: 'Spans or log records that arrived at the backend, including those that it rejected.',
+  },
+  'celery_otel.batch.items.rejected': {
+    ...COUNTER,
+    unit: '{item}',
+    attributes: ['celery_otel.signal'],
+    description: 'Spans or log records that arrived at the backend and were rejected for good.',
+  },
+  'celery_otel.items.dropped': {
+    ...COUNTER,
+    unit: '{item}',
+    attributes: [...SERVICE, 'celery_otel.signal', 'celery_otel.item_drop.reason'],
+    description: 'Spans or log records that are not sent, by reason.',
+  },
   'celery_otel.event_loop.delay': {
     ...MAX_GAUGE,
     unit: 's',

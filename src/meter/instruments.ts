@@ -19,6 +19,7 @@ import {
   type CounterSeries,
   type HistogramSeries,
   isBindable,
+  type OfferExemplar,
 } from './bindable.ts';
 import type { InstrumentRow } from './catalog.ts';
 import { type CoalescingCounter, createCoalescingCounter } from './coalescing-counter.ts';
@@ -69,12 +70,15 @@ export interface Instruments<T extends Table> {
   counterSeries<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>): CounterSeries;
   /** One series of a histogram. */
   histogramSeries<N extends NameOf<T, 'histogram'>>(name: N, values: ValuesOf<T[N]>): HistogramSeries;
+  /** The exemplars of one series; ignored if the meter has none. */
+  exemplars<N extends NameOf<T, 'counter' | 'histogram'>>(name: N, values: ValuesOf<T[N]>): OfferExemplar;
   /** Flushes, then detaches from the meter. */
   close(): void;
 }
 
 /** For disabled metrics. */
 const NO_SERIES = { add: () => {}, record: () => {} };
+const NO_EXEMPLARS: OfferExemplar = () => {};
 
 /** An observable without points, because a callback needs at least one. */
 const HOOK = 'celery_otel.collection';
@@ -147,6 +151,10 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
       const made = histograms.get(name);
       return made?.instrument.bind(attributesOf(made.keys, values)) ?? NO_SERIES;
     },
+    exemplars(name, values) {
+      const made = counters.get(name) ?? histograms.get(name);
+      return made?.instrument.bindExemplars?.(attributesOf(made.keys, values)) ?? NO_EXEMPLARS;
+    },
     close() {
       for (const counter of coalescing) counter.flush();
       meter.removeBatchObservableCallback(collect, hooks);
@@ -167,7 +175,7 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
     counters: new Map<string, Keyed<BindableCounter>>(),
     /** Those of them that must be flushed. */
     coalescing: new Set<CoalescingCounter>(),
-    histograms: new Map<string, Keyed<Pick<BindableHistogram, 'bind'>>>(),
+    histograms: new Map<string, Keyed<Bound>>(),
     gauges: new Map<string, Keyed<ObservableGauge>>(),
   };
   for (const name in table) {
@@ -199,7 +207,9 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
   return made;
 }
 
-function bindable(histogram: Histogram): Pick<BindableHistogram, 'bind'> {
+type Bound = Pick<BindableHistogram, 'bind' | 'bindExemplars'>;
+
+function bindable(histogram: Histogram): Bound {
   if (isBindable(histogram)) return histogram;
   return { bind: (attributes) => ({ record: (measurement) => histogram.record(measurement, attributes) }) };
 }

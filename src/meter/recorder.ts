@@ -1,13 +1,16 @@
 /**
  * Records the observations of a cluster in the instruments of one Celery service: which observation adds what to which
- * metric. It decides nothing about tasks and workers, and keeps no values. The gauges are in `view-gauges.ts`.
+ * metric. It decides nothing about tasks and workers, and keeps no values. The gauges are in `view-gauges.ts`, exemplars in
+ * `exemplar-recorder.ts`.
  */
 import type { Meter } from '@opentelemetry/api';
+import type { FinishedRun } from '../cluster/finished.ts';
 import type { ClusterView, Observation, RunIdentity } from '../cluster/observation.ts';
 import type { Pace } from '../yielding.ts';
 import { WORKER_EXITS } from './attributes.ts';
-import type { CounterSeries, HistogramSeries } from './bindable.ts';
+import type { CounterSeries, ExemplarContext, HistogramSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
+import { ExemplarRecorder } from './exemplar-recorder.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { observeView } from './view-gauges.ts';
 
@@ -42,8 +45,11 @@ export function createRecorder(
     ...(newPace === undefined ? {} : { newPace }),
   });
   const observations = new ObservationRecorder(instruments);
+  const exemplars = new ExemplarRecorder(instruments);
   return {
     record: (observation: Observation) => observations.record(observation),
+    /** Makes exemplars of what was recorded of a run, once its end was. */
+    exemplify: (run: FinishedRun, context: ExemplarContext) => exemplars.offer(run, context),
     /** Flushes, then detaches from the meter. */
     close: instruments.close,
   };
@@ -110,6 +116,9 @@ class ObservationRecorder {
       case 'worker-cpu-used':
         if (it.userS !== undefined) add('celery.worker.cpu.time', [it.worker, 'user'], it.userS);
         if (it.systemS !== undefined) add('celery.worker.cpu.time', [it.worker, 'system'], it.systemS);
+        break;
+      case 'worker-returned':
+        // It is up, which a gauge shows.
         break;
       case 'clock-skewed':
       case 'loss-refuted':

@@ -92,6 +92,9 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
     add('celery_otel.clock.skews', [service, senderHost, workerHost]),
   'loss-refuted': ({ service }, { add }) => add('celery_otel.lost.refuted', [service]),
   'export-finished': recordExport,
+  'batch-finished': recordBatch,
+  'items-dropped': ({ service, signal, reason, count }, { add }) =>
+    add('celery_otel.items.dropped', [service, signal, reason], count),
   defect: ({ service, where }, { add }) => add('celery_otel.defects', [service, where]),
   // Counted from readings of the series.
   'series-overflowed': notCounted,
@@ -108,6 +111,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'task-events-resumed': notCounted,
   'clock-stepped': notCounted,
   'service-started': notCounted,
+  'workers-endangered': notCounted,
   'service-stopping': notCounted,
   'service-stopped': notCounted,
   'starter-gone': notCounted,
@@ -126,6 +130,16 @@ function recordExport(
   add('celery_otel.export.points', [service], points);
   add('celery_otel.export.points.rejected', [service], rejectedPoints);
   histogramSeries('celery_otel.export.duration', [service, outcome]).record(durationMs / 1000);
+}
+
+function recordBatch(
+  { signal, outcome, items, rejectedItems, durationMs }: SelfEvent<'batch-finished'>,
+  { add, histogramSeries }: Instruments<Table>,
+): void {
+  add('celery_otel.batches', [signal, outcome]);
+  add('celery_otel.batch.items', [signal], items);
+  add('celery_otel.batch.items.rejected', [signal], rejectedItems);
+  histogramSeries('celery_otel.batch.duration', [signal, outcome]).record(durationMs / 1000);
 }
 
 /** Series are looked up once, because this runs for every event. */

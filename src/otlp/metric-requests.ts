@@ -1,9 +1,11 @@
 /** Makes requests of the collected metrics of one resource. How they are split and sent is the same for all signals. */
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
-import type { MetricData, ResourceMetrics, ScopeMetrics } from '@opentelemetry/sdk-metrics';
+import type { DataPoint, MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics';
+import type { Exemplar } from './aggregate/reservoir.ts';
 import type { CollectedMetric } from './collect/collected-metric.ts';
 import type { CollectedScope } from './collect/scope-streams.ts';
+import type { RequestedMetrics } from './encode/metric-message.ts';
 import { type Collected, type ExportRequest, exportRequests, type Piece } from './export/export-request.ts';
 
 interface ScopedMetric extends Collected {
@@ -15,20 +17,29 @@ export function metricRequests(
   resource: Resource,
   scopes: readonly CollectedScope[],
   pointsMax?: number,
-): readonly ExportRequest<ResourceMetrics>[] {
+): readonly ExportRequest<RequestedMetrics>[] {
   const all = scopes.flatMap(({ scope, metrics }) =>
     metrics.map((metric): ScopedMetric => ({ ...metric, items: metric.points, scope, metric })),
   );
-  return exportRequests(all, (pieces) => ({ resource, scopeMetrics: scopeMetrics(pieces) }), pointsMax);
+  return exportRequests(all, (pieces) => requested(resource, pieces), pointsMax);
 }
 
 /** Each scope once, in the order of the pieces. */
-function scopeMetrics(pieces: readonly Piece<ScopedMetric>[]): ScopeMetrics[] {
+function requested(resource: Resource, pieces: readonly Piece<ScopedMetric>[]): RequestedMetrics {
   const scopes = new Map<InstrumentationScope, MetricData[]>();
+  const exemplars = new Map<DataPoint<unknown>, readonly Exemplar[]>();
   for (const { of, from, to } of pieces) {
     const metrics = scopes.get(of.scope) ?? [];
-    metrics.push(of.metric.slice(from, to));
+    const metric = of.metric.slice(from, to);
+    metrics.push(metric);
     scopes.set(of.scope, metrics);
+    const { exemplarsOf } = of.metric;
+    if (exemplarsOf === undefined) continue;
+    for (const [index, point] of metric.dataPoints.entries()) {
+      const some = exemplarsOf(from + index);
+      if (some.length > 0) exemplars.set(point, some);
+    }
   }
-  return Array.from(scopes, ([scope, metrics]) => ({ scope, metrics }));
+  const scopeMetrics = Array.from(scopes, ([scope, metrics]): ScopeMetrics => ({ scope, metrics }));
+  return { resource, scopeMetrics, ...(exemplars.size > 0 && { exemplars }) };
 }

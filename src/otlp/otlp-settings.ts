@@ -55,3 +55,17 @@ export interface ExportSchedule {
   /** Undefined: as many points as a backend accepts. */
   readonly pointsPerRequestMax: number | undefined;
 }
+
+/** When spans or log records are sent, and how many may wait (OpenTelemetry configuration schema, `BatchSpanProcessor`). */
+export interface BatchSettings {
+  /** From one batch to the next, unless it is full before, ms. */
+  readonly scheduleDelayMs: number;
+  /** Per request, ms. */
+  readonly exportTimeoutMs: number;
+  /** Waiting or being sent, of all services together. */
+  readonly maxQueueSize: number;
+  /** The same in bytes, about; undefined: 32 MiB. */
+  readonly maxQueueBytes?: number;
+  /** Per request; at most `maxQueueSize`. */
+  readonly maxBatchSize: number;
+}

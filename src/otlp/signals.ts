@@ -2,19 +2,45 @@
 import { createOtlpHttpExporterMetrics } from '@opentelemetry/otlp-exporter-base/node-http';
 import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter-base';
 import {
+  JsonLogsSerializer,
   JsonMetricsSerializer,
+  JsonTraceSerializer,
+  LogsExporterMetricsHelper,
   MetricsExporterMetricsHelper,
+  ProtobufLogsSerializer,
   ProtobufMetricsSerializer,
+  ProtobufTraceSerializer,
+  TraceExporterMetricsHelper,
 } from '@opentelemetry/otlp-transformer';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { Resource } from '@opentelemetry/resources';
+import type { LogRecord } from '../logger/log-record.ts';
+import type { Span } from '../tracer/span.ts';
+import { withExemplars } from './encode/exemplar-json.ts';
+import {
+  bytesOfLogRecord,
+  bytesOfSpan,
+  requestBytesOfLogRecord,
+  requestBytesOfSpan,
+} from './encode/item-bytes.ts';
+import { encodeLogRecords } from './encode/log-message.ts';
+import { encodeMetrics, type RequestedMetrics } from './encode/metric-message.ts';
+import { countOf, type Resourced } from './encode/otlp-request.ts';
+import { readableLogRecord } from './encode/readable-log-record.ts';
+import { readableSpan } from './encode/readable-span.ts';
+import { encodeSpans } from './encode/span-message.ts';
 import type { Signal } from './send/signal.ts';
 import { SIGNAL_PATHS } from './signal-paths.ts';
 
-const metrics: Signal<ResourceMetrics> = {
+const metrics: Signal<RequestedMetrics> = {
   name: 'metrics',
   encode: {
-    protobuf: ProtobufMetricsSerializer.serializeRequest,
-    json: JsonMetricsSerializer.serializeRequest,
+    // The SDK's serializers write no exemplars.
+    protobuf: (data) =>
+      data.exemplars === undefined ? ProtobufMetricsSerializer.serializeRequest(data) : encodeMetrics(data),
+    json(data) {
+      const json = JsonMetricsSerializer.serializeRequest(data);
+      return json === undefined || data.exemplars === undefined ? json : withExemplars(json, data);
+    },
   },
   decodeResponse: ProtobufMetricsSerializer.deserializeResponse,
   rejectedField: 'rejectedDataPoints',
@@ -28,4 +54,61 @@ const metrics: Signal<ResourceMetrics> = {
   },
 };
 
-export const SIGNALS = { metrics } as const;
+const ofTraces = { ...TraceExporterMetricsHelper, countItems: countOf };
+
+const traces: Signal<readonly Resourced<Span>[]> = {
+  name: 'traces',
+  encode: {
+    protobuf: encodeSpans,
+    json: (data) => JsonTraceSerializer.serializeRequest(flat(data, readableSpan)),
+  },
+  decodeResponse: ProtobufTraceSerializer.deserializeResponse,
+  rejectedField: 'rejectedSpans',
+  grpcMethod: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+  httpPath: SIGNAL_PATHS.traces,
+  observed: {
+    grpc: (...where) => createOtlpGrpcExporterMetrics('otlp_grpc_span_exporter', ofTraces, ...where),
+    http: (...where) => createOtlpHttpExporterMetrics('otlp_http_span_exporter', ofTraces, ...where),
+  },
+};
+
+const ofLogs = { ...LogsExporterMetricsHelper, countItems: countOf };
+
+const logs: Signal<readonly Resourced<LogRecord>[]> = {
+  name: 'logs',
+  encode: {
+    protobuf: encodeLogRecords,
+    json: (data) => JsonLogsSerializer.serializeRequest(flat(data, readableLogRecord)),
+  },
+  decodeResponse: ProtobufLogsSerializer.deserializeResponse,
+  rejectedField: 'rejectedLogRecords',
+  grpcMethod: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
+  httpPath: SIGNAL_PATHS.logs,
+  observed: {
+    grpc: (...where) => createOtlpGrpcExporterMetrics('otlp_grpc_log_exporter', ofLogs, ...where),
+    http: (...where) => createOtlpHttpExporterMetrics('otlp_http_log_exporter', ofLogs, ...where),
+  },
+};
+
+function flat<Item, Readable>(
+  data: readonly Resourced<Item>[],
+  readable: (item: Item, resource: Resource) => Readable,
+): Readable[] {
+  return data.flatMap(({ resource, items }) => items.map((item) => readable(item, resource)));
+}
+
+export const SIGNALS = { metrics, traces, logs } as const;
+
+/** A signal of single items, which are sent in batches. */
+export interface ItemSignal<Item> {
+  readonly signal: Signal<readonly Resourced<Item>[]>;
+  /** What it takes of memory, about. */
+  readonly bytesOf: (item: Item) => number;
+  /** What it takes of a request at most, in any encoding. @param bytes what it takes of memory */
+  readonly requestBytesOf: (item: Item, bytes: number) => number;
+}
+
+export const ITEM_SIGNALS: { readonly traces: ItemSignal<Span>; readonly logs: ItemSignal<LogRecord> } = {
+  traces: { signal: traces, bytesOf: bytesOfSpan, requestBytesOf: requestBytesOfSpan },
+  logs: { signal: logs, bytesOf: bytesOfLogRecord, requestBytesOf: requestBytesOfLogRecord },
+};

@@ -2,20 +2,11 @@
  * Turns a self event into a log line: its level, its text, and the key that rate-limits repetitions. Pure; it writes
  * nothing.
  */
+import { batchFinished, exportFinished, exportLate, itemsDropped, recovered } from './export-lines.ts';
+import { type LineLevel, type LogLine, line, quoted, seconds } from './line.ts';
 import type { DefectPlace, SelfEvent, SelfEventKind } from './self-event.ts';
 
-export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
-
-export interface LogLine {
-  readonly level: LineLevel;
-  readonly text: string;
-  /** Lines with the same key share one rate limit; undefined: always logged. */
-  readonly rateKey: string | undefined;
-  /** How many lines with this key are logged per minute; undefined: one. */
-  readonly perMinute?: number;
-  /** Names the owner of a state that may flap: a line without a key is dropped if the owner’s last line had the same text. */
-  readonly stateOf?: string;
-}
+export type { LineLevel, LogLine };
 
 type Table = SelfEvent<'table-evicted'>['table'];
 
@@ -59,8 +50,9 @@ const DEFECTS: Readonly<Record<DefectPlace, string>> = {
   deliver: 'internal error while processing a message, which is not counted',
   between: 'internal error between two broker sessions',
   look: 'internal error in a periodic check',
+  report: 'internal error while making spans or log records, which are missing',
   export: 'internal error in an export, which will be retried',
-  attached_provider: 'the attached MeterProvider failed, and measurements are missing from it',
+  attached_provider: 'an attached provider, processor or exporter failed, and telemetry is missing from it',
   stop: 'internal error while stopping',
 };
 
@@ -68,6 +60,11 @@ const DEFECTS: Readonly<Record<DefectPlace, string>> = {
 const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine } = {
   'service-started': ({ service, brokers }) =>
     line('info', `starting ${service}: connecting to ${brokers.join(', ')}`),
+  'workers-endangered': ({ service, commands }) =>
+    line(
+      'warn',
+      `control_commands of ${service} has ${commands.join(' and ')}: a worker of Celery up to 5.6 on Redis stops consuming tasks, until it is restarted, if it cannot encode the arguments of a task in its reply; leave them out unless all arguments are JSON`,
+    ),
   'service-stopping': ({ service }) => line('info', `stopping ${service}`),
   'service-stopped': ({ service, metrics }) =>
     line(
@@ -151,6 +148,8 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'task-events-resumed': () => line('info', 'no worker runs tasks without sending task events any more'),
   'clock-stepped': clockStepped,
   'export-finished': exportFinished,
+  'batch-finished': batchFinished,
+  'items-dropped': itemsDropped,
   'exports-recovered': recovered,
   'export-late': exportLate,
   'starter-gone': () => line('warn', 'stopping: the npm script that started this process is gone'),
@@ -211,60 +210,4 @@ function sessionEnded(event: SelfEvent<'broker-session-ended'>): LogLine {
     case 'unusable':
       return line('error', text);
   }
-}
-
-function exportFinished(event: SelfEvent<'export-finished'>): LogLine {
-  const rateKey = `${event.kind} ${event.service} ${event.outcome}`;
-  switch (event.outcome) {
-    case 'success':
-      return line('debug', `exported ${event.points} points in ${Math.round(event.durationMs)} ms`);
-    case 'partial':
-      return line('warn', partialText(event), rateKey);
-    case 'failure':
-      return line(
-        'warn',
-        event.rejectedPoints === 0
-          ? `export to ${event.backend} failed, nothing is lost: ${event.reason}`
-          : `export to ${event.backend} failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
-        rateKey,
-      );
-  }
-}
-
-/** A backend may also accept everything and still send a warning (OTLP specification, "Partial Success"). */
-function partialText({ points, rejectedPoints, reason }: SelfEvent<'export-finished'>): string {
-  return rejectedPoints === 0
-    ? `the backend accepted all ${points} points with a warning: ${quoted(reason)}`
-    : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason === '' ? 'no reason given' : quoted(reason)}`;
-}
-
-function recovered(event: SelfEvent<'exports-recovered'>): LogLine {
-  const { kind, service, backend, afterMs } = event;
-  const failures = event.failures === 1 ? '1 failure' : `${event.failures} failures`;
-  const text = `exports of ${service} to ${backend} succeed again after ${failures} in ${seconds(afterMs)}`;
-  return line('info', text, `${kind} ${service}`);
-}
-
-function exportLate({ kind, service, ...event }: SelfEvent<'export-late'>): LogLine {
-  const { durationMs, waitedMs, intervalMs } = event;
-  const what = `an export of ${service} took ${seconds(durationMs)}, longer than the interval of ${seconds(intervalMs)}; nothing is lost`;
-  const why =
-    waitedMs > durationMs / 2
-      ? 'the backend is slow: speed it up, or raise metric_export_interval'
-      : 'this process is overloaded: raise metric_export_interval, or have fewer series or services';
-  return line('warn', `${what}, but ${why}`, `${kind} ${service}`);
-}
-
-/** Quotes text from outside, so that it cannot pass for our own words. */
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
-
-/** Ten seconds and more are rounded to whole seconds. */
-function seconds(ms: number): string {
-  return `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
-}
-
-function line(level: LineLevel, text: string, rateKey?: string): LogLine {
-  return { level, text, rateKey };
 }

@@ -75,7 +75,8 @@ export class MissingEvents {
     this.#events += 1;
     let worker = this.#workers.get(mapKey(event.hostname));
     if (!event.type.startsWith('worker-')) {
-      if (worker !== undefined) {
+      // Sent by an application, also where the worker sends no task events.
+      if (worker !== undefined && event.type !== 'task-traced') {
         worker.taskEvents += 1;
         if (event.type === 'task-started') worker.startEvents += 1;
       }

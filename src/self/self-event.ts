@@ -6,15 +6,35 @@
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
 export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
 
-/** `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check. */
+/**
+ * `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check; `report`: making spans and
+ * log records.
+ */
 export type DefectPlace =
   | 'transport'
   | 'deliver'
   | 'between'
   | 'look'
+  | 'report'
   | 'export'
   | 'attached_provider'
   | 'stop';
+
+/** The signals that are sent in batches. */
+export type BatchedSignal = 'traces' | 'logs';
+
+/**
+ * Why a span or a log record is not sent. `queue_full`: too many waited; `refused`: the backend would refuse it again; `stopped`: the
+ * time for the last batches was up; `unknown_root`: the receipt of its task was missed, so its trace is not known; `repeated` and
+ * `rate_limited`: too many records of one problem, or in all.
+ */
+export type ItemDropReason =
+  | 'queue_full'
+  | 'refused'
+  | 'stopped'
+  | 'unknown_root'
+  | 'repeated'
+  | 'rate_limited';
 
 /** Nothing is known of it but its service. */
 type Alone = unknown;
@@ -42,6 +62,8 @@ interface Facts {
     readonly broker: string;
     readonly end: SessionEndKind;
     readonly reason: string;
+    /** Whether TLS failed. */
+    readonly isTls?: boolean;
     /** ms until the next attempt, 0 for at once; undefined when there will be none. */
     readonly retryInMs: number | undefined;
   };
@@ -84,7 +106,7 @@ interface Facts {
   };
   /** The workers were asked by remote control. `partial`: some did not reply, or not as expected. */
   'workers-asked': {
-    readonly command: 'stats' | 'active_queues' | 'active' | 'enable_events';
+    readonly command: 'stats' | 'active_queues' | 'active' | 'reserved' | 'scheduled' | 'enable_events';
     readonly outcome: 'success' | 'partial' | 'failure';
     /** '' if it succeeded. */
     readonly reason: string;
@@ -102,6 +124,25 @@ interface Facts {
     readonly points: number;
     readonly rejectedPoints: number;
     readonly reason: string;
+  };
+  /** A batch of spans or log records was sent, or was tried to be; it may have those of several services. */
+  'batch-finished': {
+    readonly signal: BatchedSignal;
+    /** Where to and how, without secrets. */
+    readonly backend: string;
+    /** `partial`: the backend rejected some for good. */
+    readonly outcome: 'success' | 'partial' | 'failure';
+    readonly durationMs: number;
+    /** Spans or records that arrived, including rejected ones. */
+    readonly items: number;
+    readonly rejectedItems: number;
+    readonly reason: string;
+  };
+  /** Spans or log records that will never be sent. */
+  'items-dropped': {
+    readonly signal: BatchedSignal;
+    readonly reason: ItemDropReason;
+    readonly count: number;
   };
   /** Connected, but no event has arrived for `forMs`. */
   'events-missing': {
@@ -137,6 +178,8 @@ interface Facts {
     readonly intervalMs: number;
   };
   'service-started': { readonly brokers: readonly string[] };
+  /** Remote control is used in a way that may stop workers. */
+  'workers-endangered': { readonly commands: readonly string[] };
   'service-stopping': Alone;
   'service-stopped': {
     /**

@@ -5,6 +5,7 @@ import type { Session } from '../../src/broker/broker.ts';
 import { type PollOptions, startPolling } from '../../src/broker/broker-polls.ts';
 import type { BrokerReading, PollQuestion } from '../../src/broker/broker-reading.ts';
 import { QUEUES_PER_POLL_MAX, queuesToPoll } from '../../src/broker/queue-names.ts';
+import { repeat } from '../../src/broker/rhythm.ts';
 import {
   listenScripted,
   opened,
@@ -73,6 +74,20 @@ test('a session is polled at its interval, the first time at a random time withi
   assert.deepEqual(atMs, [6000, 16_000, 26_000, 36_000]);
   assert.deepEqual(readings, [READING, READING, READING, READING]);
   assert.deepEqual(results(scripted), ['success', 'success', 'success', 'success']);
+});
+
+test('what is asked soon is asked right after the delay; from then on its times are spread, too', async (t) => {
+  const atMs: number[] = [];
+  const rhythm = { intervalMs: 10_000, initialDelayMs: 1000, random: () => 0.5, isFirstSoon: true };
+  const scripted: Scripted = listenScripted(t, [polled(async () => READING)], {
+    during() {
+      const ending = new AbortController();
+      void repeat(rhythm, async () => void atMs.push(performance.now()), ending.signal);
+      return () => ending.abort();
+    },
+  });
+  await scripted.pass(26_500);
+  assert.deepEqual(atMs, [1000, 6000, 16_000, 26_000]);
 });
 
 test('a reading has the time at which its poll began', async (t) => {
@@ -201,6 +216,30 @@ test('with the end of its session a reading is gone, and an answer that comes la
   await scripted.pass(100);
   assert.deepEqual(readings, [READING, undefined]);
   assert.deepEqual(results(scripted), ['success']);
+});
+
+test('a poll that the end of its session cuts off is not told, though closing takes a second', async (t) => {
+  const readings: (BrokerReading | undefined)[] = [];
+  const step: Step = (options) =>
+    withPoll(
+      opened(async () => {
+        const end = await untilStopped(options);
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        return end;
+      }),
+      () =>
+        new Promise((_, reject) => {
+          options.signal.addEventListener('abort', () => reject(new Error('Connection is closed.')));
+        }),
+    );
+  const scripted: Scripted = listenScripted(t, [step], {
+    during: polling(() => pollsWith(readings, () => scripted)),
+  });
+  await scripted.pass(7000);
+  scripted.stopping.abort();
+  await scripted.pass(3000);
+  await scripted.listener.done;
+  assert.deepEqual([readings, results(scripted)], [[undefined], []]);
 });
 
 test('a session without polls, such as a recording, is never asked', async (t) => {

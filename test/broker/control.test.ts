@@ -8,8 +8,8 @@ import type { RawMessage, Session } from '../../src/broker/broker.ts';
 import type { ControlCommand } from '../../src/broker/control/commands.ts';
 import type { ControlQuestion } from '../../src/broker/control/control.ts';
 import { readQueues, readReply, readStats } from '../../src/celery/control-reply.ts';
-import { BROKER_NAMES, type Broker, type BrokerName, startBroker } from '../real/brokers.ts';
-import { type CeleryWorker, celeryFlavours, startWorker } from '../real/celery.ts';
+import { BROKER_NAMES, type Broker, type BrokerName, borrowBroker } from '../real/brokers.ts';
+import { type CeleryWorker, celeryFlavours, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
@@ -93,10 +93,10 @@ const isReply = (key: string): boolean => key.includes('pidbox');
 
 for (const name of BROKER_NAMES) {
   describe(`remote control over ${name}`, { timeout: 120_000 }, () => {
-    let broker: Broker;
+    let broker: Pick<Broker, 'url' | 'remove'>;
     let workers: readonly CeleryWorker[];
     before(async () => {
-      broker = await startBroker(name);
+      broker = await borrowBroker(name);
       workers = await Promise.all(
         celeryFlavours().map((flavour) =>
           startWorker({
@@ -146,6 +146,28 @@ for (const name of BROKER_NAMES) {
       );
     });
 
+    test('one session asks several namespaces, and each replies for itself', async (t) => {
+      const [flavour] = celeryFlavours();
+      const apart = await startWorker({
+        ...{ broker: broker.url, backend: 'cache+memory://', flavour, nodename: 'apart@shop' },
+        ...{ queues: ['billing'], folder: `${import.meta.dirname}/../e2e`, app: 'shop_apart' },
+        env: { SHOP_NAME: 'billing', PYTHONPATH: SHOP_FOLDER },
+      });
+      t.after(() => apart.stop());
+      const session = await sessionOf(t, name, broker.url);
+      const usual = workers.map(({ nodename }) => nodename);
+      for (const [namespace, expected] of [
+        ['billing', [apart.nodename]],
+        ['celery', usual],
+        ['billing', [apart.nodename]],
+      ] as const) {
+        const { question: asked, replies } = question('ping', { namespace });
+        await session.ask?.(asked, NEVER);
+        const names = replies.flatMap((reply) => Object.keys(JSON.parse(String(reply.body))));
+        assert.deepEqual(names.sort(), [...expected].sort(), namespace);
+      }
+    });
+
     test('a destination alone replies', async (t) => {
       const session = await sessionOf(t, name, broker.url);
       const { question: asked, replies } = question('ping', { destination: ['newest@shop'], timeoutMs: 500 });
@@ -186,10 +208,13 @@ describe('remote control over RabbitMQ without workers, or without rights', { ti
     const other = await openSession(t, 'RabbitMQ', rabbitmq.url);
     const answer = await other.session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
     assert.deepEqual([answer?.receivers, answer?.taken], [0, 0], 'no queue is bound');
-    assert.equal(
-      (await rabbitmq.ctl('--silent', 'list_queues', 'name')).match(/reply\.celery\.pidbox/gu)?.length,
-      1,
+    const queues = await rabbitmq.ctl('--silent', 'list_queues', 'name', 'durable', 'exclusive');
+    assert.match(
+      queues.trim(),
+      /^\S+\.reply\.celery\.pidbox\tfalse\ttrue$/mu,
+      'ours goes with our connection',
     );
+    assert.equal(queues.match(/reply\.celery\.pidbox/gu)?.length, 1);
     await other.end();
     assert.doesNotMatch(await rabbitmq.ctl('--silent', 'list_queues', 'name'), /pidbox/u);
   });
@@ -292,6 +317,26 @@ describe('remote control over Redis without workers, or without rights', { timeo
     await admin.lpush(list, 'late');
     await end();
     assert.deepEqual((await admin.keys('*')).filter(isReply), []);
+  });
+
+  test('the binding is written anew before each question: workers of Celery 5.7 remove old ones', async (t) => {
+    const { session } = await openSession(t, 'Redis', redis.url);
+    const mailbox = new Client(redis.url, { protocol: 2 });
+    t.after(() => mailbox.disconnect());
+    await mailbox.subscribe('/0.celery.pidbox');
+    // As a worker finds it when it replies.
+    const found: Promise<readonly string[]>[] = [];
+    mailbox.on('message', () => found.push(admin.smembers('_kombu.binding.reply.celery.pidbox')));
+    for (let count = 0; count < 3; count += 1) {
+      await session.ask?.(question('ping', { timeoutMs: 100 }).question, NEVER);
+      await admin.del('_kombu.binding.reply.celery.pidbox');
+    }
+    const members = await Promise.all(found);
+    assert.deepEqual(
+      members.map(({ length }) => length),
+      [1, 1, 1],
+    );
+    assert.equal(new Set(members.flat()).size, 1, 'always the same');
   });
 
   test('at the end of a session that waits for replies, what we wrote is removed too', async (t) => {

@@ -10,8 +10,8 @@ export interface Publisher {
   declare(exchange: string, type: string, flags: { durable: boolean; autoDelete: boolean }): Promise<boolean>;
 }
 
-export async function startPublisher(t: TestContext, port: number): Promise<Publisher> {
-  const connection = await connect({ hostname: '127.0.0.1', port });
+export async function startPublisher(t: TestContext, port: number, vhost = '/'): Promise<Publisher> {
+  const connection = await connect({ hostname: '127.0.0.1', port, vhost });
   connection.on('error', () => undefined);
   t.after(() => connection.close());
   return {

@@ -11,10 +11,11 @@ import { decode } from '../../src/celery/decode.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { createRecorder } from '../../src/meter/recorder.ts';
+import { EVERYTHING } from '../celery/wire.ts';
 import { atOnce } from '../cluster/at-once.ts';
 import { SETTINGS as CLUSTER } from '../cluster/events.ts';
 import { collectingMeter } from '../meter/collecting.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { RECORDED_CLUSTERS } from '../recordings/recorded-clusters.ts';
 import { SETTINGS } from './broker-settings.ts';
@@ -52,7 +53,7 @@ async function metricsOf(t: TestContext, messages: readonly RawMessage[], arriva
   const recorder = createRecorder(meter, view, { metrics: new Set(METRIC_NAMES), optIns: new Set() });
   for (const [index, message] of messages.entries()) {
     nowMs = arrivals[index] ?? nowMs;
-    const { events } = decode({ ...message, arrivedAtMs: nowMs }, 0, undefined, true);
+    const { events } = decode({ ...message, arrivedAtMs: nowMs }, 0, undefined, EVERYTHING);
     for (const event of events) cluster.apply(event, nowMs, nowMs);
   }
   nowMs += 2 * CLUSTER.windowMs;
@@ -64,16 +65,16 @@ interface Broker {
   readonly publish: (messages: readonly SentMessage[]) => Promise<unknown>;
 }
 
-let rabbitmq: RabbitMq;
+let rabbitmq: Vhosts;
 let redis: Redis;
 before(async () => {
-  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  [rabbitmq, redis] = await Promise.all([borrowRabbitmq(), startRedis()]);
 });
 after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
 
 const BROKERS: Readonly<Record<string, (t: TestContext) => Promise<Broker>>> = {
   async RabbitMQ(t) {
-    const publisher = await startPublisher(t, rabbitmq.port);
+    const publisher = await startPublisher(t, rabbitmq.port, vhostOf(rabbitmq.url));
     const url = addressOf(rabbitmq.url);
     return { url, publish: (messages) => publisher.publish(SETTINGS.eventExchange, messages) };
   },

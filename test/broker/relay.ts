@@ -1,5 +1,5 @@
 /** A TCP relay in front of a server, which can go silent like a network that drops all packets, or be cut. */
-import { once } from 'node:events';
+import { EventEmitter, on, once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { freePort } from '../real/free-port.ts';
@@ -14,6 +14,8 @@ export interface Relay {
   cut(): void;
   /** Relays again for new connections; existing ones are closed. */
   restore(): void;
+  /** Resolves when a client has sent that text in one piece. */
+  hasSent(text: string): Promise<void>;
   /** Resolves when all clients have closed their connections. */
   deserted(): Promise<void>;
 }
@@ -22,6 +24,7 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
   const port = await freePort();
   const sockets = new Set<Socket>();
   const clients = new Set<Promise<unknown>>();
+  const sent = new EventEmitter().setMaxListeners(0);
   let state: 'carrying' | 'silent' | 'cut' = 'carrying';
   const server = createServer((client) => {
     if (state === 'cut') {
@@ -37,6 +40,7 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
     }
     if (state === 'silent') client.resume();
     else client.pipe(target).pipe(client);
+    client.on('data', (piece: Buffer) => sent.emit('piece', piece.toString('latin1')));
   });
   await once(server.listen({ host: '127.0.0.1', port }), 'listening');
   t.after(() => {
@@ -69,6 +73,9 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
         socket.unpipe();
         socket.pause();
       }
+    },
+    async hasSent(text) {
+      for await (const [piece] of on(sent, 'piece')) if (String(piece).includes(text)) return;
     },
     deserted: async () => void (await Promise.all(clients)),
   };

@@ -57,6 +57,17 @@ for (const [kind, step] of [
   });
 }
 
+test('a failure of TLS is told as one', async (t) => {
+  const step: Step = () => ({ kind: 'unreachable', reason: 'expired', isTls: true });
+  const { told, pass } = listenScripted(t, [step, UNREACHABLE]);
+  await pass(5000);
+  const failures = told.items.filter((event) => event.kind === 'broker-session-ended');
+  assert.deepEqual(
+    failures.map(({ isTls }) => isTls),
+    [true, undefined],
+  );
+});
+
 test('a session reports its exchange, after reporting that it was declared', async (t) => {
   const session: Step = (options) => {
     options.onExchangeDeclared('shopev');

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readQueues, readReply, readStats, type WorkerStats } from '../../src/celery/control-reply.ts';
+import {
+  readActive,
+  readQueues,
+  readReply,
+  readReserved,
+  readScheduled,
+  readStats,
+  type WorkerStats,
+} from '../../src/celery/control-reply.ts';
 import { SEED } from '../seed.ts';
 import { message } from './wire.ts';
 
@@ -113,6 +121,51 @@ test('the queues of a worker, each once', () => {
   assert.deepEqual(reply.kind === 'answer' && reply.content, ['orders', 'mails']);
   const none = readReply(message('{"w1@shop": []}'), 0, readQueues);
   assert.deepEqual(none.kind === 'answer' && none.content, []);
+});
+
+test('tasks that run, that wait for a slot of the pool, and that wait for their ETA', () => {
+  const info = (id: string, more = {}) => ({
+    ...{ id, name: 'shop.pay', args: [SECRET], time_start: null },
+    delivery_info: { exchange: '', routing_key: 'orders' },
+    ...more,
+  });
+  const told = { name: 'shop.pay', queue: 'orders', sinceMs: undefined } as const;
+  const read = (value: unknown, reader: typeof readActive) => {
+    const reply = readReply(message(JSON.stringify({ 'w1@shop': value })), 0, reader);
+    return reply.kind === 'answer' ? [reply.content, reply.implausible.length] : reply.kind;
+  };
+  assert.deepEqual(read([info('u1', { time_start: 1_795_231_313.5 }), { name: 'shop.pay' }, 7], readActive), [
+    [{ ...told, uuid: 'u1', stage: 'started', sinceMs: 1_795_231_313_500 }],
+    0,
+  ]);
+  const delayed = { exchange: 'celery_delayed_delivery', routing_key: `${'0.'.repeat(26)}1.1.mails` };
+  assert.deepEqual(read([info('u1', { delivery_info: delayed })], readReserved), [
+    [{ ...told, uuid: 'u1', stage: 'waiting', queue: 'mails' }],
+    0,
+  ]);
+  const other = { ...delayed, routing_key: 'mails' };
+  assert.deepEqual(read([info('u1', { delivery_info: other })], readReserved), [
+    [{ ...told, uuid: 'u1', stage: 'waiting', queue: '' }],
+    0,
+  ]);
+  assert.deepEqual(read([info('u1'), null], readReserved), [[{ ...told, uuid: 'u1', stage: 'waiting' }], 0]);
+  const item = (eta: unknown, request: unknown = info('u1')) => ({ eta, priority: 6, request });
+  assert.deepEqual(
+    read(
+      [item('2026-11-21T03:22:13.500000+00:00'), item(null), item('soon'), item(null, 'x'), 7],
+      readScheduled,
+    ),
+    [
+      [
+        { ...told, uuid: 'u1', stage: 'scheduled', sinceMs: Date.UTC(2026, 10, 21, 3, 22, 13, 500) },
+        { ...told, uuid: 'u1', stage: 'waiting' },
+        { ...told, uuid: 'u1', stage: 'waiting' },
+      ],
+      1,
+    ],
+  );
+  assert.equal(read({ error: 'x' }, readScheduled), 'error');
+  assert.equal(read('x', readScheduled), 'unexpected');
 });
 
 test('an error of a worker, and something else than was asked for', () => {

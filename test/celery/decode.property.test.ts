@@ -11,7 +11,7 @@ import { EVENT_TYPES } from '../../src/celery/event-types.ts';
 import { NUMERIC_FIELDS, type NumericField } from '../../src/celery/numeric-fields.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { SEED } from '../seed.ts';
-import { message, WIRE_EVENTS } from './wire.ts';
+import { message, TRACED, WIRE_EVENTS } from './wire.ts';
 
 /** Occurs in payloads only: to find it elsewhere means that a payload leaked. */
 const SECRET = 'pa55word';
@@ -20,7 +20,7 @@ const REASONS: ReadonlySet<string> = new Set(Object.keys(REJECTION_REASONS));
 
 /** Decodes, and asserts what is true of every message. */
 function read(of: ReturnType<typeof message>): { events: number; rejections: number } {
-  const { events, rejections, implausible } = decode(of);
+  const { events, rejections, implausible } = decode(of, 0, undefined, TRACED);
   for (const event of events) {
     assert.ok(EVENT_TYPES.has(event.type));
     assert.notEqual(event.hostname, '');
@@ -231,7 +231,7 @@ test('any number in any numeric field is used if plausible, else noted', () => {
     fc.property(changed, ([wire, [key, [field, , untold]], number]) => {
       const text = message(JSON.stringify({ ...wire, [field]: 'HERE' }).replace('"HERE"', number));
       assert.equal(read(text).events, 1);
-      const { events, implausible } = decode(text);
+      const { events, implausible } = decode(text, 0, undefined, TRACED);
       const { min, max, whole } = NUMERIC_FIELDS[field];
       const told = Number(number);
       const isPlausible = told >= min && told <= max && (!whole || Number.isInteger(told));

@@ -292,19 +292,3 @@ test('a task id from a Python UUID equals the same id as text', () => {
   assert.ok(event?.type === 'task-started');
   assert.equal(event.uuid, '904eb9db-a232-4745-9ccc-417c67cab09d');
 });
-
-test('root and parent ids are read from task-sent and task-received, and only on request', () => {
-  const told = { root_id: 'r1', parent_id: 'p1' };
-  const body = [
-    { ...WIRE_EVENTS['task-sent'], ...told },
-    { ...WIRE_EVENTS['task-received'], root_id: 17 },
-    { ...STARTED, ...told },
-  ];
-  const lineages = (wantsLineage: boolean): readonly unknown[] =>
-    [message(body), ...body.map((each) => message(each))]
-      .flatMap((each) => decode(each, 0, undefined, wantsLineage).events)
-      .map((event) => ('lineage' in event ? event.lineage : undefined));
-  const each = [{ rootId: 'r1', parentId: 'p1' }, { rootId: '', parentId: '' }, undefined];
-  assert.deepEqual(lineages(true), [...each, ...each]);
-  assert.ok(lineages(false).every((lineage) => lineage === undefined));
-});

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { decode } from '../../src/celery/decode.ts';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import { EVENT_TYPES } from '../../src/celery/event-types.ts';
-import { message, outcome, UUID, WIRE_EVENTS, type WireEvent, without } from './wire.ts';
+import { message, outcome, TRACED, UUID, WIRE_EVENTS, type WireEvent, without } from './wire.ts';
 
 const WORKER = { hostname: 'w1@vm', pid: 13842, implausibleMs: undefined };
 const FIGURES = {
@@ -85,6 +85,16 @@ const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
     expired: false,
   },
   'task-cancelled': { type: 'task-cancelled', ...WORKER, clock: 52, timestampMs: 1795260274780, uuid: UUID },
+  'task-traced': {
+    type: 'task-traced',
+    ...WORKER,
+    pid: 4712,
+    clock: 12,
+    timestampMs: 1795260274790,
+    uuid: UUID,
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    retries: 1,
+  },
   'worker-online': {
     type: 'worker-online',
     ...WORKER,
@@ -119,7 +129,12 @@ test('every event type of the table is tested here', () => {
 for (const [type, expected] of Object.entries(READ)) {
   test(`a ${type} is decoded into its own fields only`, () => {
     const wire = WIRE_EVENTS[expected.type];
-    const { events, rejections } = decode(message({ ...wire, some_field_of_tomorrow: 1 }));
+    const { events, rejections } = decode(
+      message({ ...wire, some_field_of_tomorrow: 1 }),
+      0,
+      undefined,
+      TRACED,
+    );
     assert.deepEqual(rejections, []);
     assert.deepEqual(events, [expected]);
   });
@@ -143,7 +158,7 @@ for (const [type, wire] of Object.entries(WIRE_EVENTS)) {
         ...WRONG.map((value) => ({ ...wire, [field]: value })),
       ];
       for (const event of broken) {
-        const { types, reasons } = outcome(message(event));
+        const { types, reasons } = outcome(message(event), TRACED);
         const reason = NEEDED[field];
         const expected =
           reason === undefined ? { types: [type], reasons: [] } : { types: [], reasons: [reason] };
@@ -162,7 +177,7 @@ test('a missing field becomes the documented default, never a guess', () => {
     timestampMs: 1795260275000,
     implausibleMs: undefined,
   };
-  const { events } = decode(message([...EVENT_TYPES.keys()].map(bare)));
+  const { events } = decode(message([...EVENT_TYPES.keys()].map(bare)), 0, undefined, TRACED);
   const task = { ...base, uuid: UUID };
   const silent = {
     active: undefined,
@@ -191,6 +206,7 @@ test('a missing field becomes the documented default, never a guess', () => {
     { ...task, type: 'task-rejected', requeue: false },
     { ...task, type: 'task-revoked', terminated: false, expired: false },
     { ...task, type: 'task-cancelled' },
+    { ...task, type: 'task-traced', traceparent: '', retries: 0 },
     { ...base, type: 'worker-online', ...silent },
     { ...base, type: 'worker-heartbeat', ...silent },
     { ...base, type: 'worker-offline', ...silent },

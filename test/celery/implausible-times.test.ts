@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode } from '../../src/celery/decode.ts';
 import { CLOCK_OFF_MS_MAX, NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
-import { message, WIRE_EVENTS } from './wire.ts';
+import { message, TRACED, WIRE_EVENTS } from './wire.ts';
 
 const { arrivedAtMs } = message('');
 const [BEFORE, AFTER] = ['more than a day before its arrival', 'more than a day after its arrival'];
@@ -26,7 +26,12 @@ const TIMES: readonly (readonly [what: string, timestamp: number, detail: string
 for (const [what, timestamp, detail] of TIMES) {
   test(`${what}: ${detail === undefined ? 'plausible' : 'counted, and noted'}`, () => {
     for (const wire of Object.values(WIRE_EVENTS)) {
-      const { events, rejections, implausible } = decode(message({ ...wire, timestamp }));
+      const { events, rejections, implausible } = decode(
+        message({ ...wire, timestamp }),
+        0,
+        undefined,
+        TRACED,
+      );
       assert.deepEqual(rejections, []);
       const [event] = events;
       const isPlausible = detail === undefined;

@@ -1,6 +1,6 @@
 /** Celery's events on the wire, one of each type, and messages that carry them. */
 import type { RawMessage } from '../../src/broker/broker.ts';
-import { decode } from '../../src/celery/decode.ts';
+import { type DecodeWants, decode } from '../../src/celery/decode.ts';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 
 /** An event of the wire: anything may be in it. */
@@ -104,6 +104,17 @@ export const WIRE_EVENTS: Readonly<Record<CeleryEvent['type'], WireEvent>> = {
     type: 'task-revoked',
   },
   'task-cancelled': { ...WORKER, clock: 52, uuid: UUID, timestamp: 1795260274.78, type: 'task-cancelled' },
+  // As a handler of the signal task_prerun sends it, from the process that runs the task.
+  'task-traced': {
+    ...WORKER,
+    pid: 4712,
+    clock: 12,
+    uuid: UUID,
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    retries: 1,
+    timestamp: 1795260274.79,
+    type: 'task-traced',
+  },
   'worker-online': {
     ...WORKER,
     clock: 2,
@@ -144,8 +155,11 @@ export function message(body: unknown, overrides: Partial<RawMessage> = {}): Raw
 }
 
 /** The types of the events and the reasons of the rejections that a message is decoded into. */
-export function outcome(of: RawMessage): { types: readonly string[]; reasons: readonly string[] } {
-  const { events, rejections } = decode(of);
+export function outcome(
+  of: RawMessage,
+  wants?: DecodeWants,
+): { types: readonly string[]; reasons: readonly string[] } {
+  const { events, rejections } = decode(of, 0, undefined, wants);
   return { types: events.map(({ type }) => type), reasons: rejections.map(({ reason }) => reason) };
 }
 
@@ -153,3 +167,8 @@ export function outcome(of: RawMessage): { types: readonly string[]; reasons: re
 export function without(event: WireEvent, field: string): WireEvent {
   return Object.fromEntries(Object.entries(event).filter(([key]) => key !== field));
 }
+
+/** Only so that all event types are read. */
+export const TRACED = { lineage: false, errors: false, arguments: false, traced: true };
+/** All that traces and logs can want. */
+export const EVERYTHING = { lineage: true, errors: true, arguments: true, traced: true };

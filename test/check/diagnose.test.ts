@@ -1,20 +1,17 @@
 /** What sightings of a service mean: each finding has a case, and what looks alike is told apart. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { WorkerStats } from '../../src/celery/control-reply.ts';
+import type { QueueDepth } from '../../src/broker/broker-reading.ts';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import { diagnose, type Watched } from '../../src/check/diagnose.ts';
 import { Sightings } from '../../src/check/sightings.ts';
 import { SYMPTOMS, type SymptomCode } from '../../src/check/symptoms.ts';
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { failed, received, sent, signal, succeeded, T0_MS } from '../cluster/events.ts';
+import { failed, received, sent, signal, started, succeeded, T0_MS } from '../cluster/events.ts';
+import { STATS } from './watched-cluster.ts';
 
 const WORKER = 'w1@shop';
-const STATS: WorkerStats = {
-  ...{ pid: 17, pool: 'prefork', processes: 4, limit: 4, autoscaler: undefined, prefetchLimit: 16 },
-  ...{ uptimeS: 5, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 3, writes: [] },
-};
 const CONNECTED: SelfEvent = {
   ...{ kind: 'broker-connected', service: 'shop', broker: 'amqp://b' },
   ...{ exchange: 'celeryev', attempts: 1 },
@@ -48,8 +45,13 @@ function worker(more: Partial<WorkerReading> = {}): WorkerReading {
 }
 
 interface Seen {
+  readonly workersMax?: number;
   readonly instances?: number;
+  /** The queues are known, and empty, before the events. */
+  readonly isEmpty?: boolean;
   readonly events?: readonly CeleryEvent[];
+  /** After the events. */
+  readonly asked?: readonly SelfEvent[];
   /** How late they arrive, ms. */
   readonly lateMs?: number;
   readonly told?: readonly SelfEvent[];
@@ -58,27 +60,55 @@ interface Seen {
 }
 
 function diagnosed(seen: Seen) {
-  const { events = [HEARTBEAT], lateMs = 0, told = [CONNECTED], view = {}, watched = {} } = seen;
-  const sightings = new Sightings();
+  const { lateMs = 0, told = [CONNECTED], view = {}, workersMax = 50 } = seen;
+  const { events = view.workers?.length === 0 ? [] : [HEARTBEAT] } = seen;
+  const sightings = new Sightings(workersMax, seen.watched?.visibilityTimeoutMs);
   sightings.instances = seen.instances;
   for (const event of told) sightings.tell(event);
+  if (seen.isEmpty === true) empty(sightings);
   for (const event of events) sightings.note(event, event.timestampMs + lateMs, event.timestampMs - T0_MS);
+  for (const event of seen.asked ?? []) sightings.tell(event);
+  for (const each of view.workers ?? [worker()])
+    if (each.told !== undefined) sightings.noteReply(each.worker);
+  return diagnosedOf(sightings, seen);
+}
+
+function diagnosedOf(sightings: Sightings, { view = {}, watched = {} }: Pick<Seen, 'view' | 'watched'>) {
   return diagnose({
     sightings,
     view: { workers: [worker()], queues: [], ...view },
-    ...{ watchedMs: 5000, listenedMs: 5000, addresses: 'amqp://b', exchange: 'celeryev', asking: 'on' },
+    ...{
+      watchedMs: 5000,
+      listenedMs: 5000,
+      silentMs: 900,
+      addresses: 'amqp://b',
+      exchange: 'celeryev',
+      asking: 'on',
+    },
     visibilityTimeoutMs: undefined,
     ...watched,
   });
 }
 
-function ended(end: SelfEvent<'broker-session-ended'>['end'], reason: string): SelfEvent {
+function ended(
+  end: SelfEvent<'broker-session-ended'>['end'],
+  reason: string,
+): SelfEvent<'broker-session-ended'> {
   return { kind: 'broker-session-ended', service: 'shop', broker: 'amqp://b', end, reason, retryInMs: 1 };
 }
 
 function asked(more: Partial<SelfEvent<'workers-asked'>>): SelfEvent {
   const none = { command: 'stats', outcome: 'partial', reason: 'no', replies: {} } as const;
   return { ...none, kind: 'workers-asked', service: 'shop', ...more };
+}
+
+const QUEUES_TOLD = asked({ command: 'active_queues', outcome: 'success', replies: { answer: 1 } });
+
+function empty(sightings: Sightings): void {
+  sightings.noteReply(WORKER);
+  sightings.noteDepths([{ queue: 'celery', length: 0 }]);
+  sightings.tell(QUEUES_TOLD);
+  sightings.noteDepths([{ queue: 'orders', length: 0 }]);
 }
 
 function later(event: CeleryEvent, ms: number): CeleryEvent {
@@ -96,10 +126,15 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     { told: [ended('unreachable', 'connect ECONNREFUSED')] },
     'amqp://b cannot be reached: connect ECONNREFUSED',
   ],
+  'broker-untrusted': [
+    { told: [{ ...ended('unreachable', 'permitted subtree violation'), isTls: true }] },
+    'TLS to amqp://b fails: permitted subtree violation',
+  ],
   'connection-lost': [
     { told: [CONNECTED, ended('lost', 'Socket closed abruptly')] },
     'the connection to amqp://b broke meanwhile: Socket closed abruptly',
   ],
+  'broker-silent': [{ watched: { silentMs: 4200 } }, 'amqp://b has not answered for 4 s'],
   'broker-refused': [
     { told: [ended('refused', 'ACCESS-REFUSED')] },
     'amqp://b refuses the connection: ACCESS-REFUSED',
@@ -130,6 +165,18 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'exported-already': [{ instances: 1 }, 'a celery-otel listens to these events already'],
   'exported-twice': [{ instances: 2 }, '2 or more celery-otel listen to these events'],
+  'events-shed': [
+    {
+      told: [
+        CONNECTED,
+        {
+          ...{ kind: 'input-dropped', service: 'shop', intentional: false, detail: '' },
+          ...{ reason: 'arrived-too-fast', count: 12 },
+        },
+      ],
+    },
+    '12 messages arrived faster than they could be read',
+  ],
   'events-unreadable': [
     {
       told: [
@@ -142,7 +189,11 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     },
     '3 messages could not be read: unsafe-serializer',
   ],
-  'no-workers': [{ view: { workers: [worker({ up: false })] } }, 'no worker was seen in 5 s'],
+  'no-workers': [{ view: { workers: [] } }, 'no worker was seen in 5 s'],
+  'workers-gone': [
+    { view: { workers: [worker({ up: false })] } },
+    'no worker is up: w1@shop left or fell silent meanwhile',
+  ],
   'workers-hidden': [
     {
       view: {
@@ -155,22 +206,46 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   'workers-seen': [{}, '1 worker: 1 sent heartbeats, 1 replied to remote control'],
   worker: [{}, 'w1@shop: Celery 5.7.0, pool prefork of 4'],
   'more-workers': [{ view: { workers: many((name) => worker({ worker: name })) } }, '5 more workers'],
-  'no-reply': [{ view: { workers: [silent()] } }, 'w1@shop did not reply to remote control'],
+  'workers-beyond': [
+    {
+      workersMax: 1,
+      events: [HEARTBEAT, ...['w2@shop', 'w3@shop', 'w3@shop'].map((hostname) => received({ hostname }))],
+    },
+    'not looked at, for lack of room (workers_max is 1): 2 workers',
+  ],
+  'workers-silent': [
+    {
+      events: [HEARTBEAT, signal('worker-heartbeat', { hostname: 'w2@shop' })],
+      view: { workers: [worker(), silent({ worker: 'w2@shop', up: false })] },
+    },
+    'w2@shop fell silent meanwhile',
+  ],
+  'no-reply': [
+    { asked: [asked({}), asked({})], view: { workers: [silent()] } },
+    'w1@shop did not reply to remote control',
+  ],
   'no-heartbeat': [{ events: [] }, 'w1@shop replied, but sent no heartbeat'],
+  'workers-unseen': [
+    { asked: [asked({ receivers: 3 })] },
+    '2 more workers received the questions, but neither state nor heartbeat came back',
+  ],
   'task-events-on': [{ events: [HEARTBEAT, received()] }, 'task events are on: w1@shop'],
   'task-events-off': [
     { events: [HEARTBEAT, later(signal('worker-heartbeat', { processed: 3 }), 1000)] },
     'w1@shop ran tasks and sent no task events',
   ],
-  'task-events-unknown': [{}, 'w1@shop ran no task meanwhile, so it is not known whether task events are on'],
+  'task-events-unknown': [
+    {},
+    'no task of w1@shop was seen to begin, so it is not known whether task events are on',
+  ],
   'task-sent-on': [{ events: [HEARTBEAT, sent()] }, 'clients send task-sent events'],
   'task-sent-off': [
-    { events: [HEARTBEAT, ...Array(4).fill(later(received(), 2000))] },
+    { isEmpty: true, events: [HEARTBEAT, ...Array(4).fill(received())] },
     '4 tasks arrived, and no client sent a task-sent event',
   ],
   'task-sent-unknown': [
     { events: [HEARTBEAT, received()] },
-    'few tasks arrived, so it is not known whether clients send task-sent events',
+    'too few tasks were sent to show whether clients send task-sent events',
   ],
   queue: [
     {
@@ -190,9 +265,14 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'queue-without-consumers': [
     {
+      asked: [QUEUES_TOLD],
       view: {
         broker: { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 7 }], incomplete: [] },
-        told: { ...TOLD_ABOUT, consumers: [{ queue: 'mail', workers: 1, processes: 4, utilization: 0 }] },
+        told: {
+          ...TOLD_ABOUT,
+          isWhole: true,
+          consumers: [{ queue: 'mail', workers: 1, processes: 4, utilization: 0 }],
+        },
       },
     },
     'queue orders: 7 waiting, and no worker consumes it',
@@ -212,9 +292,13 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   'eta-beyond-visibility': [
     {
       watched: { visibilityTimeoutMs: 3_600_000 },
-      events: [HEARTBEAT, received({ etaMs: T0_MS + 7_200_000 }), received({ etaMs: T0_MS + 60_000 })],
+      events: [
+        HEARTBEAT,
+        ...Array(12_000).fill(received({ etaMs: T0_MS + 7_200_000 })),
+        received({ etaMs: T0_MS + 60_000 }),
+      ],
     },
-    '1 task with an ETA beyond the visibility timeout of 3600 s, the furthest in 7200 s',
+    '12000 tasks with an ETA beyond the visibility timeout of 3600 s, the furthest in 7200 s',
   ],
   'runtime-beyond-visibility': [
     {
@@ -260,6 +344,7 @@ const codes = (seen: Seen) => diagnosed(seen).map(({ code }) => code);
 
 test('a healthy cluster has neither warnings nor failures', () => {
   const seen = {
+    asked: [QUEUES_TOLD, QUEUES_TOLD],
     events: [HEARTBEAT, sent(), received(), succeeded()],
     view: {
       broker: { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 3, consumers: 1 }], incomplete: [] },
@@ -277,8 +362,45 @@ test('tasks of the last moment do not show that task events are off: workers sen
   assert.ok(codes(seen).includes('task-events-unknown'));
 });
 
+test('two workers of one name that are idle, and one that was restarted, ran no tasks', () => {
+  const beat = (pid: number, processed: number, ms: number) =>
+    later(signal('worker-heartbeat', { pid, processed }), ms);
+  const idle = [beat(17, 3, 0), beat(18, 9, 100), beat(17, 3, 2000), beat(18, 9, 2100)];
+  assert.ok(codes({ events: idle }).includes('task-events-unknown'));
+  assert.ok(codes({ events: [beat(17, 0, 0), beat(18, 4, 100)] }).includes('task-events-unknown'));
+  assert.ok(
+    codes({ events: [beat(17, 3, 0), beat(18, 9, 100), beat(18, 10, 2000)] }).includes('task-events-off'),
+  );
+});
+
+test('tasks that began while the connection was lost do not show that task events are off', () => {
+  const sightings = new Sightings(50);
+  const heartbeat = (processed: number, atMs: number) =>
+    sightings.note(signal('worker-heartbeat', { processed }), T0_MS + atMs, atMs);
+  const isOff = () =>
+    diagnosedOf(sightings, { view: { workers: [worker()] }, watched: { listenedMs: 9000 } }).some(
+      ({ code }) => code === 'task-events-off',
+    );
+  sightings.tell(CONNECTED);
+  heartbeat(1, 0);
+  heartbeat(2, 1000);
+  assert.ok(isOff());
+  sightings.tell(ended('lost', 'Socket closed abruptly'));
+  sightings.tell(CONNECTED);
+  heartbeat(3, 2000);
+  assert.ok(!isOff());
+  heartbeat(4, 4000);
+  assert.ok(isOff());
+  const shed = { reason: 'arrived-too-fast', intentional: false, detail: '', count: 9 };
+  sightings.tell({ ...shed, kind: 'input-dropped', service: 'shop' });
+  heartbeat(5, 5000);
+  assert.ok(!isOff(), 'nor do those whose events were dropped');
+});
+
 test('a worker that has left neither owes a reply nor heartbeats', () => {
-  const seen = { view: { workers: [worker(), silent({ worker: 'old@shop', up: false })] } };
+  const workers = [worker(), silent({ worker: 'old@shop', up: false })];
+  const beat = signal('worker-heartbeat', { hostname: 'old@shop' });
+  const seen = { events: [HEARTBEAT, beat], asked: [asked({}), asked({})], view: { workers } };
   assert.ok(!codes(seen).includes('no-reply'));
 });
 
@@ -293,21 +415,118 @@ test('workers that only received the questions are told from none', () => {
   assert.ok(reached(0).includes('no-workers'));
 });
 
-test('tasks that were sent before the check began do not show that task-sent events are off', () => {
-  assert.ok(codes({ events: [HEARTBEAT, ...Array(4).fill(received())] }).includes('task-sent-unknown'));
-  const events = [HEARTBEAT, ...Array(4).fill(later(received(), 2000))];
-  const broker = { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 7, consumers: 1 }], incomplete: [] };
-  assert.ok(codes({ events, view: { broker } }).includes('task-sent-unknown'), 'they waited in the queue');
+test('only tasks that were sent while the check listened show that task-sent events are off', () => {
+  const after = (...readings: readonly (readonly QueueDepth[] | undefined)[]) => {
+    const sightings = new Sightings(50);
+    sightings.tell(CONNECTED);
+    empty(sightings);
+    for (const reading of readings) sightings.noteDepths(reading);
+    for (const event of [HEARTBEAT, ...Array(4).fill(received())]) sightings.note(event, T0_MS, 0);
+    return diagnosedOf(sightings, {}).find(({ code }) => code.startsWith('task-sent'))?.code;
+  };
+  const [none, some] = [[{ queue: 'orders', length: 0 }], [{ queue: 'orders', length: 7 }]];
+  assert.equal(after(none), 'task-sent-off');
+  assert.equal(after(some, none), 'task-sent-off', 'those that waited have been taken before');
+  assert.equal(after(some), 'task-sent-unknown', 'they may have waited');
+  assert.equal(after(undefined), 'task-sent-unknown', 'queues are unknown');
+  const sightings = new Sightings(50);
+  sightings.noteDepths(none);
+  sightings.noteDepths(none);
+  for (const event of Array(4).fill(received())) sightings.note(event, T0_MS, 0);
+  assert.equal(sightings.received, 0, 'nobody told which queues there are');
+});
+
+test('a worker that replied is not said to be silent, though its question is not over', () => {
+  const sightings = new Sightings(50);
+  sightings.tell(CONNECTED);
+  sightings.note(HEARTBEAT, T0_MS, 0);
+  sightings.noteReply(WORKER);
+  const workers = [silent(), silent({ worker: 'w2@shop' })];
+  const found = diagnosedOf(sightings, { view: { workers } });
+  assert.ok(!found.some(({ code }) => code === 'no-reply'));
+  assert.ok(found.some(({ line }) => line === '2 workers: 1 sent heartbeats, 1 replied to remote control'));
+});
+
+test('a worker owes a reply only to a question that began after it was seen', () => {
+  const silently = (count: number) =>
+    codes({ asked: Array(count).fill(asked({})), view: { workers: [silent()] } }).includes('no-reply');
+  assert.deepEqual([0, 1, 2].map(silently), [false, false, true]);
+});
+
+test('what a silent broker has not told is blamed on nobody else; one that blocks publishers is silent for that', () => {
+  const polled = { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: 'no answer' } as const;
+  const unasked = asked({ outcome: 'failure', reason: 'no answer' });
+  const blocked: SelfEvent = { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'memory' };
+  const silently = (...told: readonly SelfEvent[]) =>
+    codes({ told: [CONNECTED, ...told], view: { workers: [] }, watched: { silentMs: 9000 } });
+  assert.deepEqual(silently(polled, unasked), ['broker-reached', 'broker-silent', 'exchange-found']);
+  assert.ok(!silently(blocked).includes('broker-silent'));
+  assert.ok(!codes({ watched: { silentMs: 9e9, asking: 'impossible' } }).includes('broker-silent'));
+});
+
+test('failures of two runs of one task are not one that was told twice', () => {
+  const run = (ms: number) => [received(), started(), failed('KeyError')].map((each) => later(each, ms));
+  const found = diagnosed({ events: [HEARTBEAT, ...run(0), ...run(2000)] });
+  assert.ok(!found.some(({ code }) => code === 'failure-told-twice'));
+});
+
+test('without an exchange no heartbeat can come, so no worker is blamed', () => {
+  const silently = (told: readonly SelfEvent[]) => codes({ told, events: [] });
+  assert.ok(silently([CONNECTED]).includes('no-heartbeat'));
+  assert.ok(!silently([WITHOUT_EXCHANGE]).includes('no-heartbeat'));
+});
+
+test('a check that is ended early does not miss heartbeats', () => {
+  assert.ok(!codes({ events: [], watched: { listenedMs: 1500 } }).includes('no-heartbeat'));
+});
+
+test('no queue is said to have no consumers before all workers have told theirs', () => {
+  const queues = [
+    { queue: 'orders', length: 7 },
+    { queue: 'mail', length: 1 },
+  ];
+  const view = {
+    broker: { ...TOLD_ABOUT, queues, incomplete: [] },
+    told: {
+      ...TOLD_ABOUT,
+      isWhole: true,
+      consumers: [{ queue: 'mail', workers: 1, processes: 4, utilization: 0 }],
+    },
+  };
+  const replies = { answer: 1 };
+  const incomplete = [
+    [],
+    [asked({ command: 'active_queues', replies })],
+    [asked({ command: 'active_queues', outcome: 'success', receivers: 2, replies })],
+    // Of a worker without remote control.
+    [asked({ command: 'active_queues', outcome: 'success', receivers: 0 })],
+    [asked({ command: 'stats', outcome: 'success', receivers: 1, replies })],
+  ];
+  for (const questions of incomplete) {
+    const lines = diagnosed({ asked: questions, view }).map(({ line }) => line);
+    assert.ok(lines.includes('queue orders: 7 waiting, consumers unknown'), lines.join('\n'));
+    assert.ok(lines.includes('queue mail: 1 waiting, 1 or more consumers'), lines.join('\n'));
+  }
 });
 
 test('after a disconnect, no worker is blamed for a reply that is missing', () => {
   const told = [CONNECTED, ended('lost', 'Socket closed abruptly')];
-  assert.ok(!codes({ told, view: { workers: [silent()] } }).includes('no-reply'));
+  const questions = [asked({}), asked({})];
+  assert.ok(!codes({ told, asked: questions, view: { workers: [silent()] } }).includes('no-reply'));
+});
+
+test('a broker that blocks publishers is not said to keep the workers from being asked for want of a permission', () => {
+  const blocked = { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'low on memory' } as const;
+  const failure = asked({ outcome: 'failure', reason: 'the broker takes no messages: low on memory' });
+  const about = (told: readonly SelfEvent[]) =>
+    codes({ told: [CONNECTED, ...told, failure] }).filter((code) => /^(?:publish|remote)/u.test(code));
+  assert.deepEqual(about([blocked]), ['publishers-blocked']);
+  assert.deepEqual(about([]), ['remote-control-failed']);
 });
 
 test('if nobody could be asked, no worker is blamed for it', () => {
-  const told = [CONNECTED, asked({ outcome: 'failure' })];
-  assert.ok(!codes({ told, view: { workers: [silent()] } }).includes('no-reply'));
+  const questions = [asked({}), asked({}), asked({ outcome: 'failure' })];
+  assert.ok(!codes({ asked: questions, view: { workers: [silent()] } }).includes('no-reply'));
 });
 
 test('late events of a worker among punctual ones are no clock skew', () => {
@@ -322,6 +541,45 @@ test('on RabbitMQ, no reply deafens a worker and no visibility timeout expires',
   assert.ok(!found.includes('deaf-after-bad-reply') && !found.includes('eta-beyond-visibility'));
 });
 
+test('a reply that cannot be encoded deafens by version and pool', () => {
+  const isExposed = (version: string, pool: NonNullable<WorkerReading['pool']>) => {
+    const workers = [worker({ pool, versions: [{ version, system: 'Linux' }] })];
+    const watched = { visibilityTimeoutMs: 3_600_000 };
+    return codes({ view: { workers }, watched }).includes('deaf-after-bad-reply');
+  };
+  for (const pool of ['prefork', 'threads', 'solo'] as const)
+    assert.deepEqual([isExposed('5.6.3', pool), isExposed('5.7.0', pool)], [true, false], pool);
+  assert.ok(!isExposed('5.6.3', 'gevent'), 'it recovers');
+  assert.ok(isExposed('5.7.0', 'eventlet'));
+});
+
+test('each address has its own failure, the last one', () => {
+  const at = (broker: string, event: SelfEvent) => ({ ...event, broker });
+  const told = [
+    at('amqp://b', ended('unreachable', 'ECONNREFUSED')),
+    at('amqp://c', ended('unreachable', 'ENOTFOUND')),
+    at('amqp://b', ended('refused', 'ACCESS-REFUSED')),
+  ];
+  assert.deepEqual(
+    diagnosed({ told, watched: { addresses: 'amqp://b, amqp://c' } }).map(({ line }) => line),
+    ['amqp://b refuses the connection: ACCESS-REFUSED', 'amqp://c cannot be reached: ENOTFOUND'],
+  );
+  const [nothing] = diagnosed({ told: [], watched: { addresses: 'amqp://b, amqp://c' } });
+  assert.equal(nothing?.line, 'amqp://b, amqp://c cannot be reached: no answer in time');
+});
+
+test('a host named as a certificate is not reached, and its certificate is not blamed', () => {
+  const told = [ended('unreachable', 'getaddrinfo ENOTFOUND certificate.invalid')];
+  assert.deepEqual(codes({ told }), ['broker-unreachable']);
+});
+
+test('a broker that was lost and cannot be reached any more is a failure', () => {
+  const gone = [CONNECTED, ended('lost', 'Socket closed abruptly'), ended('unreachable', 'ECONNREFUSED')];
+  const lines = (told: readonly SelfEvent[]) => diagnosed({ told }).map(({ line }) => line);
+  assert.ok(lines(gone).includes('amqp://b cannot be reached: ECONNREFUSED'));
+  assert.ok(!lines([...gone, CONNECTED]).includes('amqp://b cannot be reached: ECONNREFUSED'));
+});
+
 test('an address that was reached in the end counts, whatever failed before', () => {
   const told = [ended('unreachable', 'ECONNREFUSED'), CONNECTED];
   assert.ok(!codes({ told }).includes('broker-unreachable'));
@@ -331,10 +589,18 @@ test('hostile names cannot forge lines, and what is kept is bounded', () => {
   const hostname = 'w1\n✗ all is lost\u001b[31m@shop';
   const found = diagnosed({ view: { workers: [worker({ worker: hostname })] } });
   assert.ok(found.every(({ line }) => !line.includes('\n') && !line.includes('\u001b')));
-  const sightings = new Sightings();
-  for (let each = 0; each < 30_000; each += 1) {
+  const sightings = new Sightings(10_000);
+  sightings.tell(CONNECTED);
+  for (let each = 0; each < 120_000; each += 1) {
+    sightings.noteReply(`w${each}`);
+    if (each >= 30_000) continue;
     sightings.note(signal('worker-heartbeat', { hostname: `w${each}` }), T0_MS, 0);
     sightings.note(failed('X', { uuid: `u${each}` }), T0_MS, 0);
   }
-  assert.equal(sightings.workers.size, 10_000);
+  assert.deepEqual([sightings.workers.size, sightings.unwatched], [10_000, 100_000]);
+  const workers = [...sightings.workers.keys()].map((name) => worker({ worker: name }));
+  assert.ok(
+    diagnosedOf(sightings, { view: { workers } }).some(({ line }) => line.includes('100000 or more workers')),
+    'how many there are is known up to a limit',
+  );
 });

@@ -16,7 +16,10 @@ const REPORT: Report = {
       ],
     },
   ],
-  backend: { name: 'backend', findings: [finding('backend-refuses', { backend: 'b', reason: '401' })] },
+  backend: {
+    name: 'backend',
+    findings: [finding('backend-refuses', { backend: 'b', signal: 'metrics', reason: '401' })],
+  },
 };
 
 test('each line has its sign, and each symptom its remedy', () => {
@@ -26,11 +29,11 @@ test('each line has its sign, and each symptom its remedy', () => {
   ✓ connected to amqp://b
   ! 4 tasks arrived, and no client sent a task-sent event
       Set task_send_sent_event = True in the programs that send tasks.
-  ? w1@shop ran no task meanwhile, so it is not known whether task events are on
+  ? no task of w1@shop was seen to begin, so it is not known whether task events are on
       Send a task and check again. If they are off: start them with celery worker -E, or set worker_send_task_events = True; enable_events of celery-otel switches them on without a restart.
 
 backend
-  ✗ b refuses exports: 401
+  ✗ b refuses metrics: 401
       Correct the headers, certificates or endpoint; see exporting (docs/exporting.md#when-something-fails).
 
 Found: 1 failure, 1 warning.

@@ -1,14 +1,34 @@
 /** The command `check`: its output, exit codes and progress, with a recording as the broker. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { check } from '../../src/cli/check.ts';
+import { serviceFile } from '../e2e/service-file.ts';
 import { processIo } from './process-io.ts';
 
-const RECORDING = fileURLToPath(new URL('../recordings/newest-prefork.ndjson', import.meta.url));
+const RECORDING = recording('newest-prefork');
 const SAME_LINE = '\r\u001b[K';
 const NOBODY = 'http://127.0.0.1:1';
+
+function recording(name: string): string {
+  return fileURLToPath(new URL(`../recordings/${name}.ndjson`, import.meta.url));
+}
+
+/** Of two workers that take turns, w2 first, and are still there at the end. */
+function twoWorkers(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-check-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const lines = readFileSync(recording('newest-prefork-unsent'), 'utf8').split('\n');
+  const file = join(folder, 'two-workers.ndjson');
+  writeFileSync(file, lines.filter((line) => !line.includes('worker.offline')).join('\n'));
+  return file;
+}
 
 function envOf(endpoint: string, broker = `recording:${RECORDING}?speed=max`) {
   return { CELERY_BROKER_URL: broker, OTEL_SERVICE_NAME: 'shop', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
@@ -22,15 +42,54 @@ test('a cluster and a backend without faults are reported as such', async (t) =>
   assert.match(stdout(), /^shop\n {2}✓ connected to recording:/u);
   assert.match(stdout(), /✓ .*: Celery 5\.\d+\.\d+, pool unknown\n/u);
   assert.match(stdout(), /✓ task events are on: /u);
-  assert.match(stdout(), /\nbackend\n {2}✓ .* accepts exports\n\nFound: no failures, no warnings\.\n$/u);
+  assert.match(stdout(), /\nbackend\n {2}✓ .* accepts metrics\n\nFound: no failures, no warnings\.\n$/u);
   assert.equal(stderr(), '', 'no progress but on a terminal');
   assert.equal(sink.latest('shop').length, 0, 'nothing was exported');
+});
+
+test('workers beyond workers_max are counted and nothing else: one decides for all that is said of them', async (t) => {
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const env = {
+    ...envOf(sink.url, `recording:${twoWorkers(t)}?speed=max`),
+    CELERY_OTEL_WORKERS_MAX: '1',
+  };
+  const { io, stdout } = processIo(env);
+  assert.equal(await check([], io), 0, 'it is a warning');
+  assert.match(stdout(), /\n {2}✓ 1 worker: 1 sent heartbeats, 0 replied to remote control\n/u);
+  assert.match(
+    stdout(),
+    /\n {2}! not looked at, for lack of room \(workers_max is 1\): 1 worker\n {6}Raise workers_max\.\n/u,
+  );
+  // It came first. What it said is known though the other one was the last to speak.
+  assert.match(stdout(), /\n {2}✓ w2@shop-b: Celery 5\.7\.0, pool unknown\n/u);
+  assert.doesNotMatch(stdout(), /w1@/u);
+  assert.equal(await check(['--strict'], processIo(env).io), 1);
+});
+
+test('each service has a section of its own, and one that fails leaves the others as they are', async (t) => {
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const services = {
+    shop: { broker_url: `recording:${RECORDING}?speed=max` },
+    billing: { broker_url: 'amqp://127.0.0.1:1' },
+  };
+  const file = serviceFile(t, { services, endpoint: sink.url, intervalMs: 1000 });
+  const { io, stdout } = processIo();
+  assert.equal(await check([`--config=${file}`], io), 2);
+  const sections = stdout().split('\n\n');
+  assert.deepEqual(
+    sections.map((section) => section.split('\n', 1).join()),
+    ['shop', 'billing', 'backend', 'Found: 1 failure, no warnings.'],
+  );
+  assert.match(sections[0] ?? '', /✓ task events are on: w1@shop-a$/mu);
+  assert.match(sections[1] ?? '', /^billing\n {2}✗ amqp:\S+ cannot be reached: /u);
 });
 
 test('a failure gives exit code 2', async () => {
   const { io, stdout } = processIo(envOf(NOBODY));
   assert.equal(await check([], io), 2);
-  assert.match(stdout(), /✗ .* cannot be reached: nothing is listening/u);
+  assert.match(stdout(), /✗ .* is not available: nothing is listening/u);
 });
 
 test('with --json the output is one JSON document', async () => {
@@ -55,19 +114,39 @@ test('a broker that is not there ends the check at once', async () => {
   const beganMs = performance.now();
   assert.equal(await check(['--seconds=600'], io), 2);
   assert.ok(performance.now() - beganMs < 60_000);
-  assert.match(
-    stdout(),
-    /✗ amqp:.*127\.0\.0\.1:1.*, amqp:.*127\.0\.0\.1:2.* cannot be reached: connect ECONNREFUSED/u,
-  );
+  for (const port of [1, 2])
+    assert.match(
+      stdout(),
+      new RegExp(`✗ amqp:[^ ]*127\\.0\\.0\\.1:${port}[^ ]* cannot be reached: connect ECONNREFUSED`, 'u'),
+    );
 });
 
-test('a signal ends the watch, and what was seen by then is reported', async () => {
-  const { io, stdout, send, listeners } = processIo(envOf(NOBODY, `recording:${RECORDING}?speed=0.001`));
+test('a broker without TLS that waits for another beginning is not said to be absent only', async (t) => {
+  // As Redis does.
+  const waiting = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  t.after(() => waiting.close());
+  await once(waiting, 'listening');
+  const address = waiting.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const { io, stdout } = processIo(envOf(NOBODY, `rediss://127.0.0.1:${address.port}/0`));
+  assert.equal(await check(['--seconds=1', '--broker-connection-timeout=0.5'], io), 2);
+  assert.match(stdout(), /✗ rediss:\S+ cannot be reached: no answer within 500 ms\n.*`?rediss`? mean TLS/u);
+});
+
+test('a signal ends the watch, though the backend is silent, and what was seen by then is reported', async (t) => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => silent.close());
+  const address = silent.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const env = envOf(`http://127.0.0.1:${address.port}`, `recording:${RECORDING}?speed=0.001`);
+  const { io, stdout, send, listeners } = processIo({ ...env, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' });
   const done = check(['--seconds=600'], io);
   while (listeners() < 2) await new Promise(setImmediate);
   send('SIGINT');
   assert.equal(await done, 2);
   assert.match(stdout(), /^shop\n/u);
+  assert.match(stdout(), /\nbackend\n {2}\? .* had not answered when the check was ended\n/u);
 });
 
 test('on a terminal a line of progress is shown, and removed at the end', async (t) => {

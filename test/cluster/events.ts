@@ -1,6 +1,7 @@
 /** Makes decoded events, and formats observations as lines. */
 import type * as celery from '../../src/celery/event.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
+import type { FinishedListener } from '../../src/cluster/finished.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
 import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import type { Steps } from '../../src/cluster/steps.ts';
@@ -49,6 +50,10 @@ export function revoked(over: Partial<celery.TaskRevoked> = {}): celery.TaskRevo
 export function cancelled(over: Partial<celery.TaskCancelled> = {}): celery.TaskCancelled {
   return { type: 'task-cancelled', ...TASK, ...over };
 }
+/** As a pool process sends it, which has a pid of its own. */
+export function traced(over: Partial<celery.TaskTraced> = {}): celery.TaskTraced {
+  return { type: 'task-traced', ...TASK, pid: 18, retries: 0, traceparent: 'span 1', ...over };
+}
 export function signal(
   type: celery.WorkerSignal['type'],
   over: Partial<celery.WorkerSignal> = {},
@@ -93,10 +98,11 @@ export interface Watched {
   news(): readonly Observation[];
 }
 
-export function watch(over: Partial<ClusterSettings> = {}): Watched {
+export function watch(over: Partial<ClusterSettings> = {}, listener?: FinishedListener): Watched {
   const observed: Observation[] = [];
   let told = 0;
-  const cluster = createCluster({ ...SETTINGS, ...over }, (observation) => observed.push(observation));
+  const observe = (observation: Observation) => observed.push(observation);
+  const cluster = createCluster({ ...SETTINGS, ...over }, observe, listener);
   return {
     cluster: {
       ...cluster,
@@ -142,6 +148,8 @@ export function line(it: Observation): string {
       return `sent ${it.run.task} ${it.run.queue}`;
     case 'worker-appeared':
       return `appeared ${it.worker}`;
+    case 'worker-returned':
+      return `returned ${it.worker}`;
     case 'worker-exited':
       return `exited ${it.worker} ${it.reason}`;
     case 'worker-cpu-used':

@@ -252,7 +252,11 @@ test('in 1970, a late worker-online after the first heartbeat is no restart, and
     ),
   ]);
   on.cluster.collect(T0_MS + 43_000);
-  assert.deepEqual(on.news().map(line), ['lost shop.pay unknown w1@shop', `exited ${WORKER} restarted`]);
+  assert.deepEqual(on.news().map(line), [
+    'lost shop.pay unknown w1@shop',
+    `exited ${WORKER} restarted`,
+    `returned ${WORKER}`,
+  ]);
 });
 
 test('in 1970, events that overtake a worker-online or a heartbeat belong to the same process', () => {

@@ -236,6 +236,7 @@ test('an end after the loss counts as that end, and refutes the loss', () => {
   assert.deepEqual(on.news().map(line), [
     'loss-refuted shop.pay orders w1@shop',
     'failed shop.pay orders w1@shop KeyError 151s',
+    'returned w1@shop',
   ]);
   // It may be lost again.
   tell(on, [...running('u1', 200), ...heartbeats(202, 204, 1)]);
@@ -244,7 +245,11 @@ test('an end after the loss counts as that end, and refutes the loss', () => {
 });
 
 const TASKS_MAX = 100;
-const REFUTED = ['loss-refuted shop.pay orders w1@shop', 'succeeded shop.pay orders w1@shop 0.25s'];
+const REFUTED = [
+  'loss-refuted shop.pay orders w1@shop',
+  'succeeded shop.pay orders w1@shop 0.25s',
+  'returned w1@shop',
+];
 
 test('a loss is refuted however many other tasks have ended since, and however long the task ran', () => {
   for (const ranS of [4, 26 * 3_600]) {
@@ -409,6 +414,49 @@ test('a worker that goes silent, returns and goes offline has exited twice', () 
   upAt(on, 207);
   upAt(on, 400);
   assert.deepEqual(news(on), [SILENCE, 'exited w1@shop goodbye']);
+});
+
+test('a worker that returns after it was silent, offline or restarted is told as returned, once', () => {
+  const on = watch();
+  const tellsOnly = (...lines: readonly string[]) =>
+    assert.deepEqual(
+      on.news().flatMap((it) => (it.kind === 'worker-progressed' ? [] : [line(it)])),
+      lines,
+    );
+  tell(on, heartbeats(0, 20, 1));
+  upAt(on, 20 + LOST_S);
+  upAt(on, 21 + LOST_S);
+  tellsOnly('appeared w1@shop', SILENCE);
+  tell(on, heartbeats(200, 204, 1));
+  upAt(on, 205);
+  upAt(on, 206);
+  tellsOnly('returned w1@shop');
+  tell(on, [[207, signal('worker-offline', { active: 0, processed: 1 })]]);
+  upAt(on, 220);
+  tellsOnly('exited w1@shop goodbye');
+  tell(on, heartbeats(230, 250, 0, { pid: 77 }));
+  upAt(on, 251);
+  upAt(on, 252);
+  tellsOnly('returned w1@shop');
+  tell(on, heartbeats(260, 270, 0, { pid: 78 }));
+  upAt(on, 280);
+  upAt(on, 281);
+  tellsOnly('exited w1@shop replaced', 'returned w1@shop');
+});
+
+test('a young worker has appeared before it has gone, and once', () => {
+  for (const isBack of [false, true]) {
+    const on = watch();
+    tell(on, [...heartbeats(0, 4, 0), [4.5, signal('worker-offline', { active: 0, processed: 1 })]]);
+    for (let atS = 5; atS <= 40; atS += 1) {
+      if (isBack) tell(on, heartbeats(atS, atS, 0, { pid: 77 }));
+      upAt(on, atS + 0.1);
+    }
+    assert.deepEqual(
+      on.news().flatMap((it) => (it.kind === 'worker-progressed' ? [] : [line(it)])),
+      ['appeared w1@shop', 'exited w1@shop goodbye', ...(isBack ? ['returned w1@shop'] : [])],
+    );
+  }
 });
 
 test('an upgraded worker keeps its former version until it is forgotten', () => {

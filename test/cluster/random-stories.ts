@@ -215,6 +215,7 @@ export interface Found extends Truth {
 export function findOut(
   story: RandomStory,
   { isSolo = false, setsAtRestarts = false, setsOurs = false }: Variation = {},
+  on = watch(),
 ): {
   readonly found: Found;
   readonly truth: Found;
@@ -262,7 +263,6 @@ export function findOut(
     .map((it, index) => ({ it, comesMs: arrives(it.atMs, delays[index % delays.length] ?? 0) }))
     .filter(({ comesMs }, index) => !isMissed(comesMs) && !isDropped(comesMs, index))
     .sort((one, other) => one.comesMs - other.comesMs);
-  const on = watch();
   const counts = new Map<number, { first: number; last: number }>();
   let hasGapped = story.gap === undefined;
   let nextMs = T0_MS + story.collectEveryMs;

@@ -1,7 +1,7 @@
 /** What a restart costs after many starts: one message may tell of a hundred. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { processorMs } from '../processor-time.ts';
+import { normalMs } from '../processor-time.ts';
 import { signal, started, T0_MS, watch } from './events.ts';
 
 const STARTS = 200_000;
@@ -15,7 +15,7 @@ test('a hundred restarts in one message take no longer after many starts', () =>
     cluster.apply(started({ uuid: `u${clock % 500}`, clock, timestampMs }), T0_MS + clock / 50);
   }
   const nowMs = T0_MS + STARTS / 50;
-  const cpuMs = processorMs(() => {
+  const cpuMs = normalMs(() => {
     for (let restart = 0; restart < RESTARTS; restart += 1) {
       const clock = STARTS + 2 * restart;
       // Earlier than the starts, so that these seem to be the new process's.

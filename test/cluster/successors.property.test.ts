@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
+import type { Observation } from '../../src/cluster/observation.ts';
 import { SEED } from '../seed.ts';
 import { line, received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
 import { findOut, randomStory, type Variation } from './random-stories.ts';
@@ -87,7 +88,9 @@ function outcome(arrivals: readonly (readonly [event: CeleryEvent, atMs: number]
   }
   applyUntil(lastMs);
   for (const laterMs of [60_000, 200_000, 2_000_000]) on.cluster.collect(lastMs + laterMs);
-  const lines = on.observed.filter(({ kind }) => kind !== 'worker-progressed').map(line);
+  // Whether a worker is seen between two exits depends on when it is looked at.
+  const elsewhere: readonly Observation['kind'][] = ['worker-progressed', 'worker-returned'];
+  const lines = on.observed.filter(({ kind }) => !elsewhere.includes(kind)).map(line);
   return { lines: lines.sort(), progress: progress(on) };
 }
 
@@ -135,7 +138,7 @@ test('each process exits once, and the tasks of a killed one are lost once', () 
         },
       );
     }),
-    { numRuns: 1_000, seed: SEED, examples: [overtaken] },
+    { numRuns: 500, seed: SEED, examples: [overtaken] },
   );
 });
 
@@ -153,16 +156,18 @@ test('the order of arrival within the window does not change what is observed', 
         arriving(() => 0),
       );
     }),
-    { numRuns: 1_000, seed: SEED, examples: [overtaken] },
+    { numRuns: 500, seed: SEED, examples: [overtaken] },
   );
 });
 
+const drawn = fc.sample(randomStory('none'), { numRuns: 8_000, seed: SEED });
+const STORIES = [false, true].map((isHeldUp) =>
+  drawn.filter(({ holdUp }) => (holdUp !== undefined) === isHeldUp).slice(0, 1_000),
+);
+
 /** How many random stories are not told as they were. */
 function disagreements(isHeldUp: boolean, variation?: Variation): number {
-  const stories = fc
-    .sample(randomStory('none'), { numRuns: 8_000, seed: SEED })
-    .filter(({ holdUp }) => (holdUp !== undefined) === isHeldUp)
-    .slice(0, 1_000);
+  const stories = STORIES[isHeldUp ? 1 : 0] ?? [];
   assert.equal(stories.length, 1_000);
   return stories.filter((story) => {
     const { found, truth } = findOut(story, variation);
@@ -195,9 +200,11 @@ for (const [when, [variation, ...bounds]] of Object.entries(VARIATIONS)) {
   });
 }
 
+/** What was found, and what is true, in stories of which something was missed. */
+const MISSED = fc.sample(randomStory('gap'), { numRuns: 1_000, seed: SEED }).map((story) => findOut(story));
+
 test('nothing that was missed makes a true loss be taken back', () => {
-  for (const story of fc.sample(randomStory('gap'), { numRuns: 1_000, seed: SEED })) {
-    const { found, truth } = findOut(story);
+  for (const { found, truth } of MISSED) {
     // A task that is delivered again may be lost again.
     const falsely = found.lost.filter(
       (task, at) => !truth.lost.includes(task) || found.lost.indexOf(task) < at,
@@ -210,10 +217,7 @@ test('nothing that was missed makes a true loss be taken back', () => {
 });
 
 test('no more than one in fifty stories with missed events has a false loss', () => {
-  const stories = fc.sample(randomStory('gap'), { numRuns: 1_000, seed: SEED }).filter((story) => {
-    const { found, truth } = findOut(story);
-    return found.lost.some((task) => !truth.lost.includes(task));
-  });
+  const stories = MISSED.filter(({ found, truth }) => found.lost.some((task) => !truth.lost.includes(task)));
   assert.ok(stories.length <= 20, `${stories.length} stories`);
 });
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RunningTask, WorkerStats } from '../../src/celery/control-reply.ts';
+import type { ToldTask, WorkerStats } from '../../src/celery/control-reply.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
 import {
   failed,
@@ -33,8 +33,8 @@ function at(atS: number): Moment {
 }
 
 /** A task that began so many seconds before the first event. */
-function task(uuid: string, startedS = -5): RunningTask {
-  return { uuid, name: 'shop.pay', queue: 'orders', startedMs: T0_MS + startedS * 1000 };
+function task(uuid: string, startedS = -5): ToldTask {
+  return { uuid, stage: 'started', name: 'shop.pay', queue: 'orders', sinceMs: T0_MS + startedS * 1000 };
 }
 
 /** What was counted of tasks since the last call. */
@@ -46,7 +46,7 @@ function news(on: Watched): readonly string[] {
 }
 
 /** The worker tells its state, then its tasks. */
-function tell({ cluster }: Watched, atS: number, ...tasks: readonly RunningTask[]): void {
+function tell({ cluster }: Watched, atS: number, ...tasks: readonly ToldTask[]): void {
   cluster.answers.workerTold(WORKER, STATS, at(atS));
   assert.ok(cluster.answers.workerRuns(WORKER, tasks, at(atS)));
 }
@@ -87,8 +87,8 @@ test('a task that was told is running until it ends, and is lost with its worker
 test('without a queue in its routing, the only queue of its worker is its queue; a name that is missing is unknown', () => {
   const on = watch();
   on.cluster.answers.workerTold(WORKER, STATS, at(0));
-  on.cluster.answers.consumes(WORKER, ['mails']);
-  tell(on, 0, { ...task('u1'), queue: '' }, { ...task('u2'), name: '', queue: '', startedMs: undefined });
+  on.cluster.answers.consumes(WORKER, ['mails'], at(0));
+  tell(on, 0, { ...task('u1'), queue: '' }, { ...task('u2'), name: '', queue: '', sinceMs: undefined });
   apply(on, 1, succeeded({ uuid: 'u1' }));
   apply(on, 1, failed('KeyError', { uuid: 'u2' }));
   on.cluster.flush();
@@ -183,6 +183,64 @@ test('a task whose start was missed in a gap runs since the time that its worker
     'received shop.pay unknown w1@shop',
     'failed shop.pay unknown w1@shop KeyError 4s',
   ]);
+});
+
+test('tasks that wait are told too: they have names when they start, and their waits are not measured', () => {
+  const on = watch();
+  tell(on, 0);
+  const waiting = { ...task('u1'), stage: 'waiting', sinceMs: undefined } as const;
+  const scheduled = { ...task('u2'), stage: 'scheduled', sinceMs: T0_MS + 3000 } as const;
+  assert.ok(on.cluster.answers.workerHas(WORKER, [waiting, scheduled], at(0)));
+  const numbers = (atS: number) => {
+    const [worker] = on.cluster.view(T0_MS + atS * 1000).workers;
+    return [worker?.prefetched, worker?.scheduled];
+  };
+  assert.deepEqual(numbers(1), [1, 1]);
+  assert.deepEqual(numbers(4), [2, 0], 'it is due');
+  for (const uuid of ['u1', 'u2']) {
+    apply(on, 4, started({ uuid }));
+    apply(on, 5, succeeded({ uuid }));
+  }
+  on.cluster.flush();
+  const all = on.news();
+  const starts = all.flatMap((each) => (each.kind === 'task-started' ? [each] : []));
+  assert.deepEqual(
+    starts.map(({ run: { queue }, waitTimeS, prefetchTimeS }) => [queue, waitTimeS, prefetchTimeS]),
+    [
+      ['orders', undefined, undefined],
+      ['orders', undefined, undefined],
+    ],
+  );
+  assert.deepEqual(all.filter(({ kind }) => kind === 'task-succeeded').map(line), [SUCCEEDED, SUCCEEDED]);
+  assert.deepEqual(numbers(6), [0, 0]);
+});
+
+test('after a gap, a task that is told to wait still waits; a reply that its start has overtaken changes nothing', () => {
+  const on = watch();
+  apply(on, 0, signal('worker-heartbeat'));
+  apply(on, 0, received({ uuid: 'u1' }));
+  on.cluster.flush();
+  on.cluster.gap();
+  news(on);
+  tell(on, 5);
+  const prefetched = () => on.cluster.view(T0_MS + 5000).workers[0]?.prefetched;
+  assert.equal(prefetched(), 0, 'not known: events were missed');
+  const waiting = { ...task('u1'), stage: 'waiting', sinceMs: undefined } as const;
+  assert.ok(on.cluster.answers.workerHas(WORKER, [waiting], at(5)));
+  assert.equal(prefetched(), 1);
+  apply(on, 6, started({ uuid: 'u1' }));
+  on.cluster.flush();
+  on.cluster.gap();
+  tell(on, 7, task('u1', 6));
+  assert.ok(on.cluster.answers.workerHas(WORKER, [waiting], at(7)));
+  assert.equal(prefetched(), 0);
+  apply(on, 8, failed('KeyError', { uuid: 'u1' }));
+  on.cluster.flush();
+  assert.deepEqual(news(on), [
+    'started shop.pay unknown w1@shop',
+    'failed shop.pay unknown w1@shop KeyError 2s',
+  ]);
+  assert.equal(on.cluster.answers.workerHas('w9@shop', [waiting], at(8)), false);
 });
 
 test('a clock that is ahead gives no negative age, and an unknown worker has no tasks', () => {

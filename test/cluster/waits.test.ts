@@ -215,7 +215,7 @@ test('the queue of a task is that of its sending, else its last one, else the on
     const on = watch();
     // The worker must be known before its queues can be.
     on.cluster.apply(succeeded({ uuid: 'before' }), T0_MS);
-    on.cluster.answers.consumes('w1@shop', consumed);
+    on.cluster.answers.consumes('w1@shop', consumed, { wallMs: T0_MS, listenedMs: T0_MS });
     for (const event of events) on.cluster.apply(event, event.timestampMs);
     on.cluster.flush();
     return on.observed.flatMap((it) => {

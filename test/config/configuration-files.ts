@@ -5,18 +5,23 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
+import { atExit } from '../real/at-exit.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'celery-otel-files-'));
-after(() => rmSync(FOLDER, { recursive: true }));
+// Not after the tests of one file: those of others may use it in the same process.
+atExit(() => rmSync(FOLDER, { recursive: true }));
 
 /** The output of `celery-otel config --example`. */
 export const EXAMPLE_FILE = new URL('../../otel-config/celery-otel.yaml', import.meta.url);
 export const EXAMPLE = readFileSync(EXAMPLE_FILE, 'utf8');
+
+/** The same with traces and log records, which are comments there. */
+export const EXAMPLE_WITH_TRACES = EXAMPLE.replaceAll(/^( *)#(?! \S)/gmu, '$1');
 
 /** The required part of the standard’s sections, on one line. */
 export const METER_PROVIDER = 'meter_provider: { readers: [ { periodic: { exporter: { otlp_grpc: } } } ] }';

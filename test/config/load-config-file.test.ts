@@ -87,19 +87,23 @@ test('with celery.services, a flag for one service is a mistake that names the r
 });
 
 test('with a file, a flag for the export is a mistake that names the right place', () => {
-  const rows = optionRows('run').filter(([, { scope }]) => scope === 'export');
-  assert.ok(rows.length > 10);
+  const rows = optionRows('run').filter(([, { scope }]) => scope === 'export' || scope === 'section');
+  assert.ok(rows.length > 25);
   for (const text of [TWO, ONE('{ attributes_list: service.name=x }')]) {
-    for (const [key] of rows) {
+    for (const [key, { signal: only }] of rows) {
       const flag = flagOf(key);
       if (key === 'config') continue;
+      const signal =
+        only ?? (key === 'traces_exporter' ? 'traces' : key === 'logs_exporter' ? 'logs' : 'metrics');
       const value = OPTION_CASES[key].good[0]?.[0] ?? '';
       const [mistake, ...more] = mistakesOf(text, { argv: [`${flag}=${value}`], env: BROKER });
       assert.deepEqual(more, []);
-      assert.ok(
-        mistake?.startsWith(`${key} (${flag}): expected no such flag with f; set meter_provider.readers[0].`),
-        mistake,
-      );
+      const { [signal]: place } = {
+        metrics: key === 'metrics_exemplar_filter' ? 'meter_provider.' : 'meter_provider.readers[0].',
+        traces: 'tracer_provider',
+        logs: 'logger_provider',
+      };
+      assert.ok(mistake?.startsWith(`${key} (${flag}): expected no such flag with f; set ${place}`), mistake);
     }
   }
   const http = TWO.replace('otlp_grpc', 'otlp_http');
@@ -183,7 +187,7 @@ test('the name of that service is from its flag, else the attributes of a flag, 
 
 test('all mistakes are reported at once: flags, variables, then the file by line', () => {
   const text = `file_format: "1.0"
-tracer_provider: {}
+propagator: {}
 celery:
   taks_max: 1
   services:
@@ -211,7 +215,7 @@ resource: { attributes: [ { name: a, value: 5 } ] }
       'otlp_timeout (--otlp-timeout)',
       'log_level (LOG_LEVEL)',
       'tasks_max (--tasks-max)',
-      'tracer_provider (f:2)',
+      'propagator (f:2)',
       'celery.taks_max (f:4)',
       'celery.services.shop.broker_url (f:7)',
       'celery.services.shop.worker_timeout (f:8)',

@@ -6,6 +6,7 @@ import { describeMistake, type Mistake } from '../../src/config/mistake.ts';
 import { flagOf, optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 import { METRIC_NAMES, METRICS } from '../../src/meter/catalog.ts';
+import { EXPORTER_DEFAULTS } from './exporter-defaults.ts';
 import { addressFor, needsMaster } from './option-brokers.ts';
 import { FILES } from './option-cases.ts';
 import { sources } from './sources.ts';
@@ -102,13 +103,7 @@ test('a broker and a name are enough', () => {
       exporter: {
         protocol: 'grpc',
         endpoint: 'http://localhost:4317',
-        headers: {},
-        certificateFile: undefined,
-        clientCertificateFile: undefined,
-        clientKeyFile: undefined,
-        insecure: false,
-        compression: 'none',
-        timeoutMs: 10_000,
+        ...EXPORTER_DEFAULTS,
       },
       streams: {
         temporality: 'cumulative',
@@ -118,6 +113,7 @@ test('a broker and a name are enough', () => {
       },
       schedule: { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined },
     },
+    exemplarFilter: 'trace_based',
     self: { enabled: true, attributes: {} },
     logLevel: 'info',
   } satisfies Config);
@@ -283,6 +279,7 @@ test('every option is in the settings of its room, in its unit', () => {
         },
         schedule: { intervalMs: 7, timeoutMs: 6, pointsPerRequestMax: undefined },
       },
+      exemplarFilter: 'trace_based',
       self: { enabled: false, attributes: {} },
       logLevel: 'debug',
     },

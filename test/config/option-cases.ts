@@ -39,6 +39,35 @@ const switches: OptionCases<boolean> = {
   bad: ['1', '0', 'yes', 'no', 'on', 'true!', 'true,true'],
 };
 
+const exporters: OptionCases<'otlp' | 'none'> = {
+  good: [
+    ['otlp', 'otlp'],
+    ['None', 'none'],
+  ],
+  bad: ['console', 'zipkin', 'true', 'otlp,console'],
+};
+
+const days: OptionCases<number> = {
+  good: [
+    ['0.5', 0.5],
+    ['2592000', 2_592_000],
+  ],
+  bad: [...seconds.bad, '2592001'],
+};
+
+const lengthLimit: OptionCases<number> = {
+  good: [
+    ['0', 0],
+    ['2147483647', 2_147_483_647],
+  ],
+  bad: [...wholeNumbers.bad, '2147483648'],
+};
+
+const milliseconds = { good: [['86400000', 86_400_000]], bad: [...wholeNumbers.bad, '86400001'] } as const;
+const scheduleDelay: OptionCases<number> = { ...milliseconds, good: [...milliseconds.good, ['0', 0]] };
+const exportTimeout: OptionCases<number> = { ...milliseconds, bad: [...milliseconds.bad, '0'] };
+const queueSize: OptionCases<number> = { good: [['512', 512]], bad: [...wholeNumbers.bad, '0', '1000001'] };
+
 const metricNames: OptionCases<readonly string[]> = {
   good: [
     ['celery.task.runtime', ['celery.task.runtime']],
@@ -243,6 +272,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     good: [
       ['stats', ['stats']],
       ['active, stats', ['stats', 'active']],
+      ['scheduled,stats,reserved', ['stats', 'reserved', 'scheduled']],
       ['none', []],
     ],
     bad: [',', 'shutdown', 'stats,none', 'stats,'],
@@ -407,6 +437,87 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: [...wholeNumbers.bad, '0', '86400001'],
   },
   metric_export_timeout: { good: [['1', 1]], bad: [...wholeNumbers.bad, '0', '86400001'] },
+  metrics_exemplar_filter: {
+    good: [
+      ['trace_based', 'trace_based'],
+      ['Always_On', 'always_on'],
+      ['always_off', 'always_off'],
+    ],
+    bad: ['on', 'all', 'with_sampled_trace'],
+  },
+  traces_exporter: exporters,
+  logs_exporter: exporters,
+  traces_sampler: {
+    good: [
+      ['always_off', 'always_off'],
+      ['ParentBased_TraceIdRatio', 'parentbased_traceidratio'],
+    ],
+    bad: ['jaeger_remote', 'parentbased_jaeger_remote', 'xray', 'probability', 'trace_id_ratio_based'],
+  },
+  traces_sampler_arg: {
+    good: [
+      ['0', 0],
+      ['1', 1],
+      ['0.05', 0.05],
+      ['1e-3', 0.001],
+    ],
+    bad: ['-0.1', '1.1', '5%', '.5', '1.', 'NaN', 'Infinity', 'endpoint=http://a,interval=5'],
+  },
+  traces_keep: {
+    good: [
+      ['errors,slow', { outcomes: ['failed', 'rejected', 'terminated', 'lost'], slow: true }],
+      [' failed, retried,,failed', { outcomes: ['failed', 'retried'], slow: false }],
+      ['slow', { outcomes: [], slow: true }],
+    ],
+    bad: ['fail', 'error', 'Slow', 'failed slow', 'true', '__proto__', 'toString', ','],
+  },
+  bsp_schedule_delay: scheduleDelay,
+  bsp_export_timeout: exportTimeout,
+  bsp_max_queue_size: queueSize,
+  bsp_max_export_batch_size: queueSize,
+  blrp_schedule_delay: scheduleDelay,
+  blrp_export_timeout: exportTimeout,
+  blrp_max_queue_size: queueSize,
+  blrp_max_export_batch_size: queueSize,
+  span_attribute_value_length_limit: lengthLimit,
+  logrecord_attribute_value_length_limit: lengthLimit,
+  traces_spans: {
+    good: [
+      ['all', 'all'],
+      ['beyond_workers', 'beyond_workers'],
+    ],
+    bad: ['none', 'ALL', 'beyond-workers'],
+  },
+  traces_join: switches,
+  traces_send_spans: switches,
+  traces_slow_after: days,
+  traces_max_delay: days,
+  traces_max_spans: {
+    good: [
+      ['1', 1],
+      ['1000000', 1_000_000],
+    ],
+    bad: [...wholeNumbers.bad, '0', '1000001'],
+  },
+  traces_max_age: days,
+  traces_new_trace_for: {
+    good: [
+      ['shop.backfill.*', ['shop.backfill.*']],
+      [' a?, *.b ,,a?', ['a?', '*.b']],
+    ],
+    bad: [',', 'x'.repeat(256), 'a\u0000b'],
+  },
+  traces_arguments: switches,
+  logs_exception_message: switches,
+  logs_exception_stacktrace: switches,
+  logs_redact: {
+    good: [
+      ['card \\d{16}', [/card \d{16}/gu]],
+      ['a|b\n  [c-d]+\n', [/a|b/gu, /[c-d]+/gu]],
+    ],
+    bad: ['(', 'a*', 'a\nb*', '[', '\\p{Nothing}', '|a', '^'],
+  },
+  logs_workers: switches,
   log_level: {
     good: [
       ['trace', 'trace'],

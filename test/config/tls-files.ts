@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
+import { atExit } from '../real/at-exit.ts';
 
 /** Self-signed for CN=celery-otel.test; its key was thrown away. */
 const CERTIFICATE_BASE64 =
@@ -20,10 +20,10 @@ export interface TlsFiles {
   readonly missing: string;
 }
 
-/** Writes the files into a temporary folder, which is removed after the tests of the file. */
+/** Writes the files into a temporary folder, which is removed when the process exits. */
 export function makeTlsFiles(): TlsFiles {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-config-'));
-  after(() => rmSync(folder, { recursive: true }));
+  atExit(() => rmSync(folder, { recursive: true }));
   const { privateKey } = generateKeyPairSync('ed25519');
   const format = { type: 'pkcs8', format: 'pem' } as const;
   const write = (name: string, text: string | Buffer): string => {

@@ -40,16 +40,18 @@ const FILES = ['fs', 'fs/promises', 'path', 'os', 'stream', 'stream/promises', '
 const SOCKETS = ['net', 'tls', 'dns', 'dns/promises', 'crypto'];
 
 /** The data flow. A room may only import its left neighbour's types. */
-const FLOW = ['broker/', 'celery/', 'cluster/', 'meter/', 'otlp/'];
+const FLOW = ['broker/', 'celery/', 'cluster/', 'tracer/', 'logger/', 'meter/', 'otlp/'];
 const ROOMS_OF_DATA = [...FLOW, 'self/', 'config/'];
 /** Imported by all; they import only each other. */
 const LEAVES = [
   'errors.ts',
   'json-structure.ts',
   'map-key.ts',
+  'native-delay.ts',
   'near-miss.ts',
   'printable.ts',
   'version.ts',
+  'wildcard.ts',
   'yielding.ts',
   'self/self-event.ts',
 ];
@@ -147,15 +149,32 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'logger/',
+    holds: 'what happened → log records',
+    types: ['celery/event.ts', 'cluster/finished.ts', 'cluster/observation.ts', 'tracer/span.ts'],
+    builtins: [...CALCULATING, 'crypto'],
+    pure: true,
+  },
+  {
+    ...NOTHING,
+    path: 'tracer/',
+    holds: 'finished runs → spans',
+    types: ['celery/event.ts', 'cluster/finished.ts', 'cluster/observation.ts'],
+    builtins: [...CALCULATING, 'crypto'],
+    pure: true,
+  },
+  {
+    ...NOTHING,
     path: 'meter/',
     holds: 'what is true → instruments',
-    types: ['cluster/observation.ts'],
+    types: ['cluster/finished.ts', 'cluster/observation.ts'],
     packages: ['@opentelemetry/api'],
   },
   {
     ...NOTHING,
     path: 'otlp/aggregate/',
-    holds: 'measurements of one series → its value',
+    holds: 'measurements of one series → its value, and its exemplars',
+    types: ['meter/bindable.ts'],
     packages: ['@opentelemetry/sdk-metrics'],
     pure: true,
   },
@@ -167,6 +186,20 @@ const ROOMS: readonly Room[] = [
     values: ['otlp/aggregate/'],
     packages: ['@opentelemetry/api', '@opentelemetry/core', '@opentelemetry/sdk-metrics'],
     builtins: [...CALCULATING, ...TIMERS],
+  },
+  {
+    ...NOTHING,
+    path: 'otlp/encode/',
+    holds: 'spans, log records and metrics → bytes, or what the SDK and the API have instead',
+    types: ['tracer/span.ts', 'logger/log-record.ts', 'otlp/aggregate/reservoir.ts'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/core',
+      '@opentelemetry/otlp-transformer',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-metrics',
+    ],
+    pure: true,
   },
   {
     ...NOTHING,
@@ -191,7 +224,8 @@ const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
     path: 'otlp/',
-    holds: 'instruments → the wire: the SDK, providers, the pipeline',
+    holds: 'instruments, spans and log records → the wire: the SDK, providers, the pipeline',
+    types: ['tracer/span.ts', 'logger/log-record.ts'],
     packages: ['@opentelemetry/*'],
     builtins: [...CALCULATING, ...TIMERS],
   },
@@ -218,7 +252,13 @@ const ROOMS: readonly Room[] = [
     values: ['self/'],
     packages: ['@opentelemetry/api'],
   },
-  ...['self/missing-events.ts', 'self/log-line.ts', 'self/log-rate.ts'].map((file) => ({
+  ...[
+    'self/missing-events.ts',
+    'self/log-line.ts',
+    'self/line.ts',
+    'self/export-lines.ts',
+    'self/log-rate.ts',
+  ].map((file) => ({
     ...NOTHING,
     path: file,
     holds: 'what is told of the bridge itself, and how',
@@ -234,10 +274,11 @@ const ROOMS: readonly Room[] = [
     values: [
       'broker/broker-url.ts',
       'broker/control/commands.ts',
+      'logger/redact-pattern.ts',
       'meter/catalog.ts',
       'meter/metric-choice.ts',
+      'otlp/collect/selection.ts',
       'otlp/collect/view.ts',
-      'otlp/collect/wildcard.ts',
       'otlp/signal-paths.ts',
       'self/log-level.ts',
     ],
@@ -246,6 +287,7 @@ const ROOMS: readonly Room[] = [
   },
   { ...NOTHING, path: 'errors.ts', holds: 'the errors a caller may meet' },
   { ...NOTHING, path: 'version.ts', holds: 'the version' },
+  { ...NOTHING, path: 'wildcard.ts', holds: 'patterns of names', pure: true },
   {
     ...NOTHING,
     path: 'json-structure.ts',
@@ -253,6 +295,7 @@ const ROOMS: readonly Room[] = [
     pure: true,
   },
   { ...NOTHING, path: 'map-key.ts', holds: 'keys for texts from outside', pure: true },
+  { ...NOTHING, path: 'native-delay.ts', holds: 'routing keys of delayed messages', pure: true },
   { ...NOTHING, path: 'near-miss.ts', holds: 'the word that was probably meant', pure: true },
   { ...NOTHING, path: 'printable.ts', holds: 'text that is fit to be shown', pure: true },
   {
@@ -272,7 +315,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'service.ts',
     holds: 'one Celery service, wired',
-    values: [...ROOMS_OF_DATA, 'asking.ts'],
+    values: [...ROOMS_OF_DATA, 'asking.ts', 'reporting.ts'],
     packages: ['@opentelemetry/api'],
     builtins: [...CALCULATING, ...TIMERS],
   },
@@ -288,7 +331,8 @@ const ROOMS: readonly Room[] = [
     path: 'check/',
     holds: 'what a check has seen, what that means, and how it is printed',
     types: ['check/', 'broker/', 'celery/', 'cluster/'],
-    values: ['check/check.ts'],
+    // Both must agree on who is a worker.
+    values: ['check/check.ts', 'cluster/worker-map.ts'],
     pure: true,
   },
   {
@@ -308,10 +352,25 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'reporting.ts',
+    holds: 'spans, log records and exemplars of one service: made, and handed on',
+    types: ['broker/', 'celery/', 'cluster/', 'config/', 'meter/', 'self/'],
+    values: ['logger/', 'meter/attributes.ts', 'tracer/'],
+  },
+  {
+    ...NOTHING,
+    path: 'report-destinations.ts',
+    holds: 'where the spans and log records of each service go',
+    types: ['bridge-options.ts', 'logger/log-record.ts', 'reporting.ts', 'self/', 'tracer/span.ts'],
+    values: ['otlp/'],
+    packages: ['@opentelemetry/api'],
+  },
+  {
+    ...NOTHING,
     path: 'destinations.ts',
     holds: 'where the metrics of each service go',
     types: ['bridge-options.ts'],
-    values: ['meter/', 'otlp/', 'self/'],
+    values: ['meter/', 'otlp/', 'self/', 'report-destinations.ts'],
     packages: ['@opentelemetry/api'],
     builtins: [...CALCULATING, ...TIMERS],
   },
@@ -342,7 +401,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'cli/',
     holds: 'the command: arguments, signals, exit codes, output',
-    values: [...ROOMS_OF_DATA, 'service.ts', 'bridge.ts', 'index.ts', 'check/'],
+    values: [...ROOMS_OF_DATA, 'reporting.ts', 'service.ts', 'bridge.ts', 'index.ts', 'check/'],
     packages: ['pino', 'pino-pretty'],
     builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'tty', 'v8'],
   },

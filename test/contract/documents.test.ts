@@ -6,8 +6,10 @@ import { test } from 'node:test';
 import { SYMPTOMS } from '../../src/check/symptoms.ts';
 import { optionRows } from '../../src/config/options.ts';
 import { ERROR_CODES } from '../../src/errors.ts';
-import { ATTRIBUTES } from '../../src/meter/attributes.ts';
+import { RUN_EVENTS, WORKER_EXIT_EVENTS, WORKER_ONLINE } from '../../src/logger/log-events.ts';
+import { ATTRIBUTES, TASK_ID } from '../../src/meter/attributes.ts';
 import { METRICS, OPT_INS, SELF_METRICS } from '../../src/meter/catalog.ts';
+import { OWN_ATTRIBUTES, SHARED_ATTRIBUTES } from '../../src/tracer/span-attributes.ts';
 import { VERSION } from '../../src/version.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
 import { codeSpans, findDeadLinks } from './links.ts';
@@ -68,8 +70,14 @@ test('no link within the repository is dead', () => {
 /** Variables of other programs, and those that Kubernetes derives from our name. */
 const OTHER_VARIABLES = ['CELERY_OTEL_', 'CELERY_OTEL_PORT', 'CELERY_OTEL_SERVICE_HOST', 'OTEL_LOG_LEVEL'];
 
-test('files, metrics, attributes and variables named in documents exist', () => {
-  const names = new Set([METRICS, SELF_METRICS, ATTRIBUTES].flatMap((table) => Object.keys(table)));
+test('files, metrics, attributes, events and variables named in documents exist', () => {
+  const tables = [METRICS, SELF_METRICS, ATTRIBUTES, SHARED_ATTRIBUTES, OWN_ATTRIBUTES];
+  const events = [...Object.values(RUN_EVENTS), WORKER_ONLINE, ...Object.values(WORKER_EXIT_EVENTS)];
+  const names = new Set([
+    ...tables.flatMap((table) => Object.keys(table)),
+    ...events.map((event) => event?.eventName),
+    TASK_ID,
+  ]);
   const variables = new Set([...optionRows().flatMap(([, { env }]) => env), ...OTHER_VARIABLES]);
   const isThere = (span: string): boolean => {
     if (/^(?:src|test|scripts|examples|docs|otel-config)\/[\w./-]+$/u.test(span)) {

@@ -120,3 +120,18 @@ test('the recording has all outcomes of tasks, from at least two kinds of pool',
   }
   assert.ok(table('error.type').size >= 6, 'several classes of exceptions');
 });
+
+test('it ends with a workflow and a retried task as trees', () => {
+  const [workflow = '', retried = ''] = demo.stdout.split('$ celery-otel trace ').slice(1);
+  const [, head = '', ...lines] = workflow.trimEnd().split('\n');
+  assert.match(head, /^trace 6e1cc4051a6c4b999732f0e1958ef9f6 {2}4 task runs/u);
+  assert.deepEqual(
+    lines.map((line) => line.slice(0, line.search(/ +[░█]/u))),
+    ['shop.check_stock', '└ shop.charge_card', '  └ shop.pack_parcel', '  └ shop.send_receipt'],
+  );
+  assert.match(retried, / 3 task runs .* 1 failed\n/u);
+  assert.match(
+    retried,
+    / retried: GatewayBusy .*\n.* retried, retry 1: .*\n.* failed, retry 2: GatewayBusy: please ask again/u,
+  );
+});

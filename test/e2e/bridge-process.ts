@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { lentMain } from './built-main.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -19,18 +20,22 @@ export interface BridgeProcess {
   logged(pattern: RegExp, timeoutMs: number): Promise<void>;
 }
 
+/** Nothing is measured by waiting for the log: a slow machine only needs more time. */
+const PATIENCE = 4;
+
 /**
  * Starts it with these environment variables and PATH only.
  * @param args the command and its flags
  * @param nodeOptions Node’s own options
- * @param main the built command, or another program with a bridge; by default the command’s TypeScript
+ * @param main the built command, or another program with a bridge; by default the one that was built for this run, or else the
+ *   command’s TypeScript
  */
 export function startBridge(
   t: TestContext,
   env: Readonly<Record<string, string>>,
   args: readonly string[] = ['run'],
   nodeOptions: readonly string[] = [],
-  main = MAIN,
+  main = lentMain() ?? MAIN,
 ): BridgeProcess {
   const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -58,7 +63,7 @@ export function startBridge(
       return { code: child.exitCode, stdout: output.stdout };
     },
     async logged(pattern, timeoutMs) {
-      const signal = AbortSignal.timeout(timeoutMs);
+      const signal = AbortSignal.timeout(PATIENCE * timeoutMs);
       while (!pattern.test(output.stderr)) {
         if (!isAlive(child))
           throw new Error(`it ended before it logged ${pattern}; its log:\n${output.stderr}`);

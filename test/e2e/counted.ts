@@ -38,3 +38,23 @@ function by(key: string, points: readonly Point[], metric: string): Counts {
   );
   return Object.fromEntries([...values].map((value) => [value, total(points, metric, { [key]: value })]));
 }
+
+const ENDS = ['succeeded', 'failed', 'retried', 'revoked', 'rejected', 'cancelled', 'lost'].map(
+  (end) => `celery.task.${end}`,
+);
+
+/** How many runs have ended by task and outcome, in the words of spans. */
+export function endedByOutcome(points: readonly Point[]): Readonly<Record<string, number>> {
+  const ends = points.filter(({ metric, value }) => ENDS.includes(metric) && value > 0);
+  const named = Map.groupBy(ends, (point) => `${point.attributes['celery.task.name']} ${outcomeOf(point)}`);
+  return Object.fromEntries(
+    [...named].map(([end, own]) => [end, own.reduce((sum, { value }) => sum + value, 0)]),
+  );
+}
+
+function outcomeOf({ metric, attributes }: Point): string {
+  if (metric === 'celery.task.rejected') {
+    return attributes['celery.task.requeue'] === 'true' ? 'requeued' : 'rejected';
+  }
+  return attributes['celery.task.revocation'] ?? metric.slice('celery.task.'.length);
+}

@@ -42,7 +42,7 @@ describe('task events', { concurrency: 3 }, () => {
           OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
           OTEL_METRIC_EXPORT_INTERVAL: '250',
         });
-        await bridge.logged(/connected to/u, 10_000);
+        await bridge.logged(/connected to/u, 30_000);
         return { bridge, sink };
       };
       const run = async (queue: string): Promise<void> => {

@@ -30,7 +30,7 @@ interface Recorded {
 async function recordCluster(t: TestContext, cluster: ShopCluster, folder: string): Promise<Recorded> {
   const file = join(folder, 'whole.ndjson');
   const recorder = startBridge(t, { CELERY_BROKER_URL: cluster.broker }, ['record', '--out', file]);
-  await recorder.logged(/connected to/u, 10_000);
+  await recorder.logged(/connected to/u, 30_000);
   const workers = await Promise.all(
     ['w1', 'w2'].map((nodename) => startWorker({ ...cluster, nodename, pool: 'prefork', concurrency: 4 })),
   );

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish, publishRaw } from './publish.ts';
 import type { MemoryReport } from './report-memory.ts';
@@ -25,7 +25,7 @@ const NODE_OPTIONS = ['--expose-gc', '--import', REPORT_MEMORY];
 test('ten bodies of 100 MiB take no memory, and later events are counted', {
   timeout: 120_000,
 }, async (t) => {
-  const rabbitmq = await startRabbitmq();
+  const rabbitmq = await borrowRabbitmq();
   t.after(() => rabbitmq.remove());
   const sink = await startReceiver();
   t.after(() => sink.stop());
@@ -40,7 +40,7 @@ test('ten bodies of 100 MiB take no memory, and later events are counted', {
   const file = join(folderOf(t), 'recording.ndjson');
   const recording = startBridge(t, common, ['record', '--out', file], NODE_OPTIONS);
   const both = [bridge, recording];
-  for (const { logged } of both) await logged(/connected to/u, 10_000);
+  for (const { logged } of both) await logged(/connected to/u, 30_000);
   await publish(rabbitmq.url, [event('worker-heartbeat')]);
   await sink.waitFor('celery-otel', (points) => total(points, 'celery_otel.events') === 1, 10_000);
   const before = await Promise.all(both.map((process) => memoryOf(process, 1)));

@@ -9,7 +9,7 @@ import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { type Cluster, celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { eventCounts, placeOrders, readShopReport, type ShopReport } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
@@ -32,11 +32,11 @@ interface Application {
   readonly only: string;
 }
 
-let rabbitmq: RabbitMq;
+let rabbitmq: Vhosts;
 let redis: Redis;
 
 before(async () => {
-  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  [rabbitmq, redis] = await Promise.all([borrowRabbitmq(), startRedis()]);
 });
 
 after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
@@ -54,7 +54,10 @@ interface Places {
 const PLACES: Readonly<Record<BrokerName, Places>> = {
   RabbitMQ: {
     clusters: async () => [on(rabbitmq.url, 1), on(rabbitmq.url, 2), on(await rabbitmq.addVhost('mail'), 3)],
-    queues: { option: 'event_queue_prefix', list: () => rabbitmq.ctl('list_queues', 'name') },
+    queues: {
+      option: 'event_queue_prefix',
+      list: () => rabbitmq.ctl('list_queues', '-p', vhostOf(rabbitmq.url), 'name'),
+    },
   },
   // A subscription has no queue.
   Redis: { clusters: async () => [on(database(4), 4), on(database(4), 5), on(database(6), 6)] },

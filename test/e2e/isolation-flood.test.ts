@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { tapEvents } from './event-tap.ts';
 import { exportTimes } from './export-times.ts';
@@ -37,7 +37,7 @@ const CAUGHT_UP_MS = 30_000;
 test('a flood of garbage and names into one service costs the other no count, no export and no series', {
   timeout: 120_000,
 }, async (t) => {
-  const rabbitmq = await startRabbitmq();
+  const rabbitmq = await borrowRabbitmq();
   t.after(() => rabbitmq.remove());
   const billingUrl = await rabbitmq.addVhost('billing');
   const times = exportTimes();

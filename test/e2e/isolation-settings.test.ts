@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { BROKER_NAMES, startBroker } from '../real/brokers.ts';
+import { BROKER_NAMES, borrowBroker } from '../real/brokers.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks } from './counted.ts';
 import { ownMetric } from './own-metrics.ts';
@@ -34,7 +34,7 @@ describe('settings in a file', { concurrency: BROKER_NAMES.length }, () => {
     test(`those of one service on ${name} apply to it, and those for all to the others`, {
       timeout: 60_000,
     }, async (t) => {
-      const broker = await startBroker(name);
+      const broker = await borrowBroker(name);
       t.after(() => broker.remove());
       const sink = await startReceiver();
       t.after(() => sink.stop());

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { freePort } from '../real/free-port.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { countedTasks } from './counted.ts';
 import { exportTimes } from './export-times.ts';
@@ -57,7 +57,7 @@ const FAILING = { gone: 'unreachable', silent: 'unreachable', wrong: 'refused' }
 test('three services count exactly on a shared broker while three others have no broker, and one loses its own', {
   timeout: 120_000,
 }, async (t) => {
-  const rabbitmq = await startRabbitmq();
+  const rabbitmq = await borrowRabbitmq();
   t.after(() => rabbitmq.remove());
   const urls = { shop: rabbitmq.url, billing: await rabbitmq.addVhost('billing'), mail: rabbitmq.url };
   const seen = sightings();
@@ -92,7 +92,7 @@ test('three services count exactly on a shared broker while three others have no
   await untilTold((points) => Object.keys(FAILING).every((name) => sessions(points, name) >= 2));
   await live(NAMES, 1);
   // It had a broker, and is refused from now on.
-  await rabbitmq.ctl('delete_vhost', 'billing');
+  await rabbitmq.ctl('delete_vhost', vhostOf(urls.billing));
   await untilTold((points) => sessions(points, 'billing', 'refused') >= 1);
   await live(['shop', 'mail'], 2);
 
@@ -124,7 +124,7 @@ test('three services count exactly on a shared broker while three others have no
 
 async function servicesOn(
   t: TestContext,
-  rabbitmq: RabbitMq,
+  rabbitmq: Vhosts,
   urls: Readonly<Record<Healthy, string>>,
 ): Promise<Readonly<Record<string, Readonly<Record<string, unknown>>>>> {
   const withPassword = (port: number) => `amqp://guest:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}//`;

@@ -7,14 +7,15 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq, type Vhosts } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
-import { event, publish } from './publish.ts';
+import { event, publishRaw, type RawPublish } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 
 /** The number in five minutes at a thousand a second. */
 const EVENTS = 300_000;
 const PORTIONS = 30;
+const EVENTS_A_MESSAGE = 50;
 const TASKS = 50;
 /** The time for a request: even on a busy machine, none that arrived is taken for failed and sent again. */
 const EXPORT_INTERVAL_MS = 1000;
@@ -46,9 +47,9 @@ async function openBackend(t: TestContext, onExport: NonNullable<ReceiverOptions
   };
 }
 
-let rabbitmq: RabbitMq;
+let rabbitmq: Vhosts;
 before(async () => {
-  rabbitmq = await startRabbitmq();
+  rabbitmq = await borrowRabbitmq();
 });
 after(() => rabbitmq?.remove());
 
@@ -67,7 +68,7 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
         OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: temporality,
         OTEL_METRIC_EXPORT_INTERVAL: String(EXPORT_INTERVAL_MS),
       });
-      await bridge.logged(/connected to/u, 10_000);
+      await bridge.logged(/connected to/u, 30_000);
       const sent = () => totals.of('shop', 'celery.task.sent');
       const ownCount = () => totals.of('celery-otel', 'celery_otel.events');
       const until = async (amount: number, count = sent): Promise<void> => {
@@ -75,7 +76,7 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
         while (count() < amount && performance.now() < endMs) await delay(50);
         assert.equal(count(), amount);
       };
-      await publish(brokerUrl, sentEvents(1000));
+      await publishRaw(brokerUrl, sentEvents(1000));
       await until(1000);
 
       let published = 1000;
@@ -92,7 +93,7 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
         const before = sent();
         const share = EVENTS / ways.length;
         for (let portion = 0; portion < PORTIONS; portion += 1) {
-          await publish(brokerUrl, sentEvents(share / PORTIONS));
+          await publishRaw(brokerUrl, sentEvents(share / PORTIONS));
           published += share / PORTIONS;
         }
         assert.equal(sent(), before, `nothing arrives while it is away: ${way}`);
@@ -110,8 +111,13 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
   }
 });
 
-function sentEvents(amount: number) {
-  return Array.from({ length: amount }, (_, index) =>
-    event('task-sent', { name: `shop.task_${index % TASKS}`, queue: 'orders' }),
-  );
+/** In lists, as Celery sends them when there are many. */
+function sentEvents(amount: number): readonly RawPublish[] {
+  return Array.from({ length: amount / EVENTS_A_MESSAGE }, () => {
+    const events = Array.from({ length: EVENTS_A_MESSAGE }, (_, index) =>
+      event('task-sent', { name: `shop.task_${index % TASKS}`, queue: 'orders' }),
+    );
+    const body = Buffer.from(JSON.stringify(events));
+    return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
+  });
 }

@@ -1,15 +1,17 @@
 /**
  * What a user of Prometheus sees: Celery → bridge → the real Collector with `otel-config/` → the real Prometheus. The
- * names, types, labels and values of one run of the shop, and a rate while workers and the bridge restart.
+ * names, types, labels, values and exemplars of one run of the shop, and a rate while workers and the bridge restart.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Point } from '../../examples/demo/otlp-points.ts';
 import { type InstrumentRow, METRICS } from '../../src/meter/catalog.ts';
+import { decodeSpans } from '../otlp/encode/official-otlp.ts';
+import { type GrpcReceiver, startGrpcReceiver } from '../otlp/send/grpc-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type Otelcol, skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
-import { type Prometheus, type Sample, startPrometheus } from '../real/prometheus.ts';
+import { type Labels, type Prometheus, type Sample, startPrometheus } from '../real/prometheus.ts';
 import { eventCounts, placeOrders } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks } from './counted.ts';
@@ -23,6 +25,10 @@ const flavour = celeryFlavours().at(-1) ?? assert.fail('there is no Celery');
 const ORDERS = 200;
 const PACE_HZ = 50;
 const WINDOW_MS = 60_000;
+const EXEMPLIFIED_MS = 120_000;
+const LOOK_MS = 100;
+/** A sample with an exemplar, in OpenMetrics. */
+const EXEMPLIFIED = /^(\w+)\{[^#\n]*# \{(?=[^}]*span_id="[0-9a-f]{16}")(?=[^}]*trace_id="[0-9a-f]{32}")/gmu;
 /** Of Prometheus' rate, in which a new series counts from its second sample on only. */
 const TOLERANCE = 0.02;
 /**
@@ -51,16 +57,25 @@ describe('Prometheus', { concurrency: 2 }, () => {
   }, async (t) => {
     const cluster = await clusterOf(flavour);
     const { collector, prometheus } = await startBackends(t);
+    const traces = await startGrpcReceiver();
+    t.after(() => traces.stop());
     const bridge = startBridge(t, {
       CELERY_BROKER_URL: cluster.broker,
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `http://127.0.0.1:${traces.port}`,
+      OTEL_BSP_SCHEDULE_DELAY: '200',
       OTEL_SERVICE_NAME: 'shop',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=checkout',
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
       OTEL_METRIC_EXPORT_INTERVAL: '500',
     });
-    await bridge.logged(/connected to/u, 10_000);
+    await bridge.logged(/connected to/u, 30_000);
     const worker = await startWorker({ ...cluster, concurrency: 4, nodename: 'all' });
     t.after(() => worker.kill());
+    const scraped = exemplified(collector, [
+      'celery_task_runtime_seconds_bucket',
+      'celery_task_failed_total',
+    ]);
     const expected = eventCounts(await placeOrders({ ...cluster, orders: ORDERS, seed: 3, timeoutS: 120 }));
 
     let counted = {};
@@ -103,6 +118,28 @@ describe('Prometheus', { concurrency: 2 }, () => {
     assert.equal(info?.labels['instance'] ?? '', instance, 'so that the two can be joined');
     const [own] = await prometheus.query('sum(celery_otel_events_total{job="celery-otel"})');
     assert.ok((own?.value ?? 0) > ORDERS);
+
+    await scraped;
+    const spans = spansIn(traces);
+    for (const [name, outcome] of [
+      ['celery_task_runtime_seconds_bucket', undefined],
+      ['celery_task_wait_time_seconds_bucket', undefined],
+      ['celery_task_failed_total', 'failed'],
+      ['celery_task_retried_total', 'retried'],
+    ] as const) {
+      const found = await prometheus.exemplars(`${name}{job="shop"}`);
+      t.diagnostic(`${found.length} exemplars of ${name}`);
+      assert.ok(found.length > 0, name);
+      for (const { series, labels } of found) {
+        const span = spans.get(`${labels['trace_id']} ${labels['span_id']}`);
+        assert.ok(span !== undefined, `${JSON.stringify(labels)} of ${name} leads nowhere`);
+        assert.equal(span['celery.task.name'], series['celery_task_name']);
+        if (outcome === undefined) continue;
+        assert.equal(span['celery.task.outcome'], outcome);
+        assert.equal(span['error.type'], series['error_type']);
+        assert.equal(span['celery.worker.name'], series['celery_worker_name']);
+      }
+    }
   });
 
   test('a rate is right when a worker is replaced, and has no false spike when one returns or the bridge restarts', {
@@ -121,7 +158,7 @@ describe('Prometheus', { concurrency: 2 }, () => {
         CELERY_OTEL_SERIES_RETENTION: '5',
       });
     let bridge = start();
-    await bridge.logged(/connected to/u, 10_000);
+    await bridge.logged(/connected to/u, 30_000);
     const tasks = await steadyTasks(broker, PACE_HZ);
     t.after(() => tasks.stop());
 
@@ -155,7 +192,7 @@ describe('Prometheus', { concurrency: 2 }, () => {
     bridge.signal('SIGTERM');
     assert.equal((await bridge.ended(10_000)).code, 0);
     bridge = start();
-    await bridge.logged(/connected to/u, 10_000);
+    await bridge.logged(/connected to/u, 30_000);
     await delay(8000);
     const [peak] = await prometheus.query(
       'max_over_time(sum(rate(celery_task_succeeded_total[5s]))[30s:500ms])',
@@ -167,6 +204,36 @@ describe('Prometheus', { concurrency: 2 }, () => {
     await tasks.stop();
   });
 });
+
+/** Resolves once a scrape has had exemplars of each of these names; not all need to have them at once. */
+async function exemplified(collector: Otelcol, names: readonly string[]): Promise<void> {
+  const missing = new Set(names);
+  const endMs = performance.now() + EXEMPLIFIED_MS;
+  while (missing.size > 0) {
+    assert.ok(performance.now() < endMs, `no exemplars of ${[...missing]}`);
+    const text = await collector.openMetricsText();
+    for (const [, name = ''] of text.matchAll(EXEMPLIFIED)) missing.delete(name);
+    await delay(LOOK_MS);
+  }
+}
+
+/** By their ids, as in exemplars: the text attributes of each span. */
+function spansIn({ requests }: GrpcReceiver): ReadonlyMap<string, Labels> {
+  const spans = new Map<string, Labels>();
+  for (const { body } of requests) {
+    JSON.parse(JSON.stringify(decodeSpans(body)), (_, value) => {
+      if (value?.spanId === undefined || value.kind === undefined) return value;
+      const ids = [value.traceId, value.spanId].map((bytes) => Buffer.from(bytes).toString('hex'));
+      const texts = value.attributes.map((each: { key: string; value: { stringValue?: string } }) => [
+        each.key,
+        each.value.stringValue ?? '',
+      ]);
+      spans.set(ids.join(' '), Object.fromEntries(texts));
+      return value;
+    });
+  }
+  return spans;
+}
 
 /** As the Collector’s documentation has it: dots become _, the unit and the kind come at the end. */
 function prometheusName(metric: string): string {

@@ -101,8 +101,14 @@ async function startListening(t: TestContext, url: string) {
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_METRIC_EXPORT_INTERVAL: '500',
   });
-  await bridge.logged(/connected to/u, 10_000);
+  await bridge.logged(/connected to/u, 30_000);
   return { bridge, counts, falls: () => falls };
+}
+
+/** What a check says. */
+async function check(t: TestContext, url: string): Promise<string> {
+  const env = { CELERY_BROKER_URL: url, CELERY_MASTER_NAME: MASTER_NAME, OTEL_SERVICE_NAME: 'shop' };
+  return (await startBridge(t, env, ['check', '--seconds=1']).ended(30_000)).stdout;
 }
 
 async function until(what: string, timeoutMs: number, is: () => boolean | Promise<boolean>): Promise<number> {
@@ -173,6 +179,8 @@ test('a master that dies under load is replaced by its sentinels, and events are
   const { bridge, counts, falls } = await startListening(t, sentinels.url);
   const tasks = startTasks(t, (await sentinels.master()).url);
   await until('tasks are counted', 10_000, () => counts().started > 100);
+  const checked = await check(t, sentinels.url);
+  assert.match(checked, /✓ connected to sentinel:\/\/\S+\n {2}✓ 1 worker: 1 sent heartbeats/u);
   const failing = sentinels.failOver();
   const startMs = performance.now();
   const master = await failing;

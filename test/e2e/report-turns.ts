@@ -3,10 +3,11 @@
  * keep the event loop busy.
  */
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { watchSlowness } from '../processor-time.ts';
 
 /** Written as one line of JSON. */
 export interface TurnReport {
-  /** The longest turn, in processor time of its thread, ms; with garbage collections in it. */
+  /** The longest turn, in processor time of its thread, ms of a normal machine; with garbage collections in it. */
   readonly longestMs: number;
   /** The longest of those with a full collection. */
   readonly longestCollectingMs: number;
@@ -27,6 +28,7 @@ const SAMPLE_MS = 100;
 let turns: Turn[] = [];
 let collections: PerformanceEntry[] = [];
 let own: [number, number][] = [];
+const slownessSince = watchSlowness();
 let fromMs = performance.now();
 let from = process.threadCpuUsage();
 
@@ -53,7 +55,8 @@ function isCollecting(turn: Turn): boolean {
 
 function report(): void {
   sample();
-  const longest = (of: readonly Turn[]): number => Math.max(0, ...of.map((turn) => turn.cpuMs));
+  const slower = slownessSince();
+  const longest = (of: readonly Turn[]): number => Math.max(0, ...of.map((turn) => turn.cpuMs)) / slower;
   const turnReport: TurnReport = {
     longestMs: longest(turns),
     longestCollectingMs: longest(turns.filter(isCollecting)),

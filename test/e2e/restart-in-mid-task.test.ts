@@ -1,4 +1,4 @@
-/** A bridge that is restarted while tasks run: their ends are counted under their names, with their runtimes. */
+/** A bridge that is restarted while tasks run and wait: their ends are counted under their names, with their runtimes. */
 import assert from 'node:assert/strict';
 import { after, describe, type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
@@ -8,9 +8,12 @@ import { startBridge } from './bridge-process.ts';
 import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
-const TASKS = 5;
+const RUNNING = 5;
+/** One more that is prefetched, and one that waits for its ETA. */
+const TASKS = RUNNING + 2;
+const ETA_S = 10;
 /** Long enough for the second bridge to see them running, on a busy machine too. */
-const TASK_S = 15;
+const TASK_S = 30;
 const SOON_MS = 30_000;
 const ATTRIBUTES = {
   'celery.task.name': 'shop.write_daily_report',
@@ -26,29 +29,39 @@ async function startListening(t: TestContext, cluster: ShopCluster) {
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: cluster.broker,
     CELERY_OTEL_INITIAL_DELAY: '0.2',
+    CELERY_OTEL_CONTROL_COMMANDS: 'stats,active_queues,active,reserved,scheduled',
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: '250',
   });
-  await bridge.logged(/connected to/u, 10_000);
+  await bridge.logged(/connected to/u, 30_000);
   return { sink, bridge };
 }
 
 describe('a restart in mid-task', { concurrency: 3 }, () => {
   for (const { flavour, broker } of clusterKinds()) {
-    test(`Celery ${flavour.version} on ${broker}`, { timeout: 120_000 }, async (t) => {
+    test(`Celery ${flavour.version} on ${broker}`, { timeout: 240_000 }, async (t) => {
       const cluster = await clusterOf(flavour, broker);
       let worker: CeleryWorker | undefined;
       after(() => worker?.stop());
-      worker = await startWorker({ ...cluster, nodename: 'w1@shop', concurrency: TASKS, queues: ['orders'] });
+      worker = await startWorker({
+        ...cluster,
+        nodename: 'w1@shop',
+        concurrency: RUNNING,
+        queues: ['orders'],
+      });
       const first = await startListening(t, cluster);
       const order = { task: 'shop.write_daily_report', args: [TASK_S], queue: 'orders' };
       const sent = await sendTasks(
         cluster,
-        Array.from({ length: TASKS }, () => order),
+        Array.from({ length: TASKS }, (_, index) => {
+          if (index < RUNNING) return order;
+          return { ...order, args: [0.1], ...(index === RUNNING ? {} : { countdown: ETA_S }) };
+        }),
       );
-      const haveStarted = (points: readonly Point[]) => total(points, 'celery.task.started') === TASKS;
-      await first.sink.waitFor('shop', haveStarted, SOON_MS);
+      const areHeld = (points: readonly Point[]) =>
+        total(points, 'celery.task.started') === RUNNING && total(points, 'celery.task.received') === TASKS;
+      await first.sink.waitFor('shop', areHeld, SOON_MS);
       first.bridge.signal('SIGTERM');
       const [second] = await Promise.all([startListening(t, cluster), first.bridge.ended(10_000)]);
       const isRunning = (points: readonly Point[]) =>
@@ -67,11 +80,13 @@ describe('a restart in mid-task', { concurrency: 3 }, () => {
       const runtime = points.find(({ metric }) => metric === 'celery.task.runtime');
       assert.deepEqual(runtime?.attributes, ATTRIBUTES);
       assert.equal(runtime?.value, TASKS);
-      const meanS = (runtime?.sum ?? 0) / TASKS;
+      const meanS = (runtime?.sum ?? 0) / RUNNING;
       assert.ok(meanS >= TASK_S && meanS < 2 * TASK_S, `${meanS} s`);
-      // They began before.
-      for (const metric of ['celery.task.received', 'celery.task.started', 'celery.task.lost'])
+      // They began before, but for the two that waited.
+      for (const metric of ['celery.task.received', 'celery.task.lost'])
         assert.equal(total(points, metric), 0, metric);
+      assert.equal(total(points, 'celery.task.started', ATTRIBUTES), TASKS - RUNNING);
+      assert.equal(total(points, 'celery.task.started'), TASKS - RUNNING);
       await worker.stop();
       second.bridge.signal('SIGTERM');
       assert.equal((await second.bridge.ended(10_000)).code, 0);

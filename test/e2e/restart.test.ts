@@ -25,7 +25,7 @@ describe('a restarted broker', { concurrency: BROKER_NAMES.length }, () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
         OTEL_METRIC_EXPORT_INTERVAL: '200',
       });
-      await bridge.logged(/connected to/u, 10_000);
+      await bridge.logged(/connected to/u, 30_000);
       const counted = (task: string, amount: number) =>
         sink.waitFor(
           'shop',

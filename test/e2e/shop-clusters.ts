@@ -1,11 +1,11 @@
 /**
- * One RabbitMQ and one Redis for all tests of a file, with as many isolated clusters on them as the tests request, on either
- * broker. It starts no worker.
+ * One Redis for all tests of a file, and the RabbitMQ of this run, with as many isolated clusters on them as the tests request,
+ * on either broker. It starts no worker.
  */
 import { after, before } from 'node:test';
 import type { BrokerName } from '../real/brokers.ts';
 import { type CeleryFlavour, type Cluster, celeryFlavours } from '../real/celery.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq, type Vhosts } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 
 /** A cluster with the Celery that its clients have. */
@@ -34,11 +34,11 @@ export function clusterKinds(): readonly ClusterKind[] {
 
 /** Starts the brokers before the tests of this file and stops them after; to be called once, outside of any test. */
 export function shopClusters(): (flavour: CeleryFlavour, broker?: BrokerName) => Promise<ShopCluster> {
-  let rabbitmq: RabbitMq | undefined;
+  let rabbitmq: Vhosts | undefined;
   let redis: Redis | undefined;
   let clusters = 0;
   before(async () => {
-    [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+    [rabbitmq, redis] = await Promise.all([borrowRabbitmq(), startRedis()]);
   });
   after(async () => {
     await Promise.all([rabbitmq?.remove(), redis?.stop()]);

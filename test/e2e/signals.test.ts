@@ -6,16 +6,16 @@ import { Redis as Client } from 'ioredis';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { BROKER_NAMES, startBroker } from '../real/brokers.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
-let rabbitmq: RabbitMq;
+let rabbitmq: Vhosts;
 let redis: Redis;
 
 before(async () => {
-  [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  [rabbitmq, redis] = await Promise.all([borrowRabbitmq(), startRedis()]);
 });
 
 after(() => Promise.all([rabbitmq?.remove(), redis?.stop()]));
@@ -26,7 +26,14 @@ const BROKERS = {
     url: () => rabbitmq.url,
     /** Where a server would be at that port of this host. */
     at: (port: number) => `amqp://127.0.0.1:${port}`,
-    connections: () => rabbitmq.ctl('list_connections', 'client_properties'),
+    async connections() {
+      const vhost = vhostOf(rabbitmq.url);
+      const all = await rabbitmq.ctl('list_connections', 'vhost', 'client_properties');
+      return all
+        .split('\n')
+        .filter((line) => line.startsWith(`${vhost}\t`))
+        .join('\n');
+    },
   },
   Redis: {
     url: () => redis.url,
@@ -81,7 +88,7 @@ describe('the process', { concurrency: BROKER_NAMES.length }, () => {
             OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
             OTEL_METRIC_EXPORT_INTERVAL: NEVER_IN_THIS_TEST_MS,
           });
-          await bridge.logged(/connected to/u, 10_000);
+          await bridge.logged(/connected to/u, 30_000);
           const events = [event('task-sent'), event('task-sent'), event('worker-heartbeat')];
           // It is logged when it is read, and those before it are read by then.
           await publish(url(), [...events, event('task-sent', { timestamp: 'yesterday' })]);
@@ -128,7 +135,7 @@ describe('the process', { concurrency: BROKER_NAMES.length }, () => {
           OTEL_SERVICE_NAME: 'shop',
           OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
         });
-        await bridge.logged(/connected to/u, 10_000);
+        await bridge.logged(/connected to/u, 30_000);
         await publish(url(), [event('task-sent')]);
         bridge.signal('SIGTERM');
         await bridge.logged(/stopping shop/u, 10_000);
@@ -164,7 +171,7 @@ describe('the process', { concurrency: BROKER_NAMES.length }, () => {
           OTEL_SERVICE_NAME: 'shop',
           OTEL_EXPORTER_OTLP_ENDPOINT: GONE,
         });
-        await bridge.logged(/connected to/u, 10_000);
+        await bridge.logged(/connected to/u, 30_000);
         assert.match(await connections(), /celery-otel/u);
       });
     });

@@ -60,7 +60,7 @@ async function observe(
     OTEL_METRIC_EXPORT_INTERVAL: '500',
     ...env,
   });
-  await bridge.logged(/connected to/u, 10_000);
+  await bridge.logged(/connected to/u, 30_000);
   return { bridge, sink, ups };
 }
 

@@ -3,8 +3,8 @@
  * be exported as 0 first.
  */
 import { test } from 'node:test';
+import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
@@ -14,7 +14,7 @@ test('an idle queue, a worker that left and a former version read 0 in the Colle
   skip: skipWithoutOtelcol(),
   timeout: 120_000,
 }, async (t) => {
-  const [rabbitmq, collector] = await Promise.all([startRabbitmq(), startOtelcol()]);
+  const [rabbitmq, collector] = await Promise.all([borrowRabbitmq(), startOtelcol()]);
   t.after(() => Promise.all([rabbitmq.remove(), collector.stop()]));
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: rabbitmq.url,
@@ -23,7 +23,7 @@ test('an idle queue, a worker that left and a former version read 0 in the Colle
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
     OTEL_METRIC_EXPORT_INTERVAL: '300',
   });
-  await bridge.logged(/connected to/u, 10_000);
+  await bridge.logged(/connected to/u, 30_000);
   const says = (metric: string, labels: Readonly<Record<string, string>>, value: number) => {
     const all = Object.entries({ ...labels, instance: 'shop', job: 'shop' }).sort();
     return collector.untilMetricsLine(

@@ -47,7 +47,7 @@ test('unavailable brokers leave no gap in the metrics of services on other ones'
   });
   const bridge = startBridge(t, {}, ['run', '--config', file]);
   const connected = (sessions: number) =>
-    bridge.logged(new RegExp(`(?:connected to[^]*){${sessions}}`, 'u'), 15_000);
+    bridge.logged(new RegExp(`(?:connected to[^]*){${sessions}}`, 'u'), 60_000);
   await connected(all.length);
   const pulses = steady.map(({ service, broker }) => ({ service, pulse: startPulse(broker.url) }));
   t.after(() => Promise.all(pulses.map(({ pulse }) => pulse.stop())));

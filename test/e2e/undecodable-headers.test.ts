@@ -9,7 +9,7 @@ import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { field, longInteger, nestedArrays, nestedTables } from '../broker/amqp/frames.ts';
 import { celeryFlavours, runPython } from '../real/celery.ts';
-import { startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { event } from './publish.ts';
 import { rawPublisher } from './raw-publisher.ts';
@@ -39,7 +39,7 @@ print('null')
 test('undecodable headers keep no other event from being counted or recorded', {
   timeout: 120_000,
 }, async (t) => {
-  const rabbitmq = await startRabbitmq();
+  const rabbitmq = await borrowRabbitmq();
   t.after(() => rabbitmq.remove());
   const sink = await startReceiver();
   t.after(() => sink.stop());
@@ -53,7 +53,7 @@ test('undecodable headers keep no other event from being counted or recorded', {
     OTEL_METRIC_EXPORT_INTERVAL: '500',
   });
   const recording = startBridge(t, { CELERY_BROKER_URL: rabbitmq.url }, ['record', '--out', file]);
-  await Promise.all([bridge, recording].map(({ logged }) => logged(/connected to/u, 10_000)));
+  await Promise.all([bridge, recording].map(({ logged }) => logged(/connected to/u, 30_000)));
 
   const { publish, close } = await rawPublisher(rabbitmq.url);
   const sent = (name: string) => event('task-sent', { name, queue: 'orders' });

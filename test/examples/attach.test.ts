@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { startBackend, until } from '../e2e/received-items.ts';
 import { eventCounts, readShopReport } from '../real/shop-report.ts';
 
 const EXAMPLES = new URL('../../examples/', import.meta.url);
@@ -59,21 +59,24 @@ let example: Ended & {
 };
 
 before(async () => {
-  const all: Point[] = [];
-  const sink = await startReceiver({ onExport: ({ points }) => all.push(...points) });
+  const sink = await startBackend();
   const child = startExample(sink.url, { CELERY_BROKER_URL: `recording:${RECORDING}?speed=max` });
   const end = ended(child);
   try {
-    const running = await sink.waitFor(
-      APPLICATION,
-      (points) =>
-        total(points, 'celery_otel.broker.sessions', { 'celery_otel.session.end': 'finished' }) > 0 &&
-        total(points, 'celery.worker.up') > 0 &&
-        total(points, 'back_office.looks') > 0,
+    const running = await until(
+      'the whole recording',
+      () => {
+        const points = sink.points(APPLICATION);
+        const isThere =
+          total(points, 'celery_otel.broker.sessions', { 'celery_otel.session.end': 'finished' }) > 0 &&
+          total(points, 'celery.worker.up') > 0 &&
+          total(points, 'back_office.looks') > 0;
+        return isThere ? points : undefined;
+      },
       WAIT_MS,
     );
     child.kill('SIGTERM');
-    example = { ...(await end), running, final: sink.latest(APPLICATION), all };
+    example = { ...(await end), running, final: sink.points(APPLICATION), all: sink.allPoints() };
   } finally {
     child.kill('SIGKILL');
     await sink.stop();
@@ -149,7 +152,7 @@ test('the metrics of the application, of Celery and of the bridge are all under 
 });
 
 async function withDefaults(t: TestContext): Promise<Child> {
-  const sink = await startReceiver();
+  const sink = await startBackend();
   const child = startExample(sink.url);
   t.after(async () => {
     child.kill('SIGKILL');

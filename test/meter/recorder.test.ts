@@ -153,13 +153,14 @@ test('every kind of observation is tested here', () => {
     'task-lost': true,
     'loss-refuted': true,
     'worker-appeared': true,
+    'worker-returned': true,
     'worker-exited': true,
     'worker-progressed': true,
     'worker-cpu-used': true,
     'clock-skewed': true,
   };
   const tried = CASES.map(({ observation }) => observation.kind);
-  const elsewhere = ['worker-appeared', 'worker-cpu-used'];
+  const elsewhere = ['worker-appeared', 'worker-returned', 'worker-cpu-used'];
   assert.deepEqual(new Set([...tried, ...elsewhere]), new Set(Object.keys(kinds)));
 });
 
@@ -248,8 +249,9 @@ const STATS: WorkerStats = {
   ...{ prefetchLimit: 16, uptimeS: 90, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 53_084_160 },
   writes: [5, 4],
 };
-const TOLD_BY_NOBODY = { consumers: [], ageMs: 0 } as const;
+const TOLD_BY_NOBODY = { consumers: [], isWhole: true, ageMs: 0 } as const;
 const TOLD = {
+  isWhole: true,
   consumers: [
     { queue: 'orders', workers: 1, processes: 4, utilization: 0.75 },
     { queue: 'mails', workers: 0, processes: 0, utilization: undefined },

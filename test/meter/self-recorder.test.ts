@@ -332,9 +332,22 @@ test('readings happen only at a collection, and never after close', async (t) =>
 
 const SERVICES = Array.from({ length: 100 }, (_, index) => `service-${index}`);
 const TABLES = ['tasks', 'workers', 'reordering_window', 'clock_skews', 'fixed_bounds'] as const;
-const PLACES = ['transport', 'deliver', 'between', 'look', 'export', 'attached_provider', 'stop'] as const;
+const PLACES = [
+  ...(['transport', 'deliver', 'between', 'look', 'report'] as const),
+  ...(['export', 'attached_provider', 'stop'] as const),
+];
 const REPLIES = { answer: 1, error: 1, unreadable: 1, repeated: 1, late: 1, too_large: 1 } as const;
 const ENDS = ['stopped', 'finished', 'unreachable', 'refused', 'unusable', 'lost'] as const;
+
+const SIGNALS = ['traces', 'logs'] as const;
+const DROP_REASONS = [
+  ...(['queue_full', 'refused', 'stopped', 'unknown_root'] as const),
+  ...(['repeated', 'rate_limited'] as const),
+];
+const BATCH = {
+  ...({ kind: 'batch-finished', backend: 'http://c:4317', reason: '' } as const),
+  ...{ durationMs: 20, items: 512, rejectedItems: 2 },
+};
 
 /** All events of a service except clock skews, whose host names are unbounded. */
 function everythingThatHappens(service: string): readonly SelfEvent[] {
@@ -352,9 +365,13 @@ function everythingThatHappens(service: string): readonly SelfEvent[] {
       (end) => ({ kind: 'broker-session-ended', service, broker, end, reason: '', retryInMs: 0 }) as const,
     ),
     ...TABLES.map((table) => ({ kind: 'table-evicted', service, table, count: 1 }) as const),
+    ...SIGNALS.flatMap((signal) =>
+      DROP_REASONS.map((reason) => ({ kind: 'items-dropped', service, signal, reason, count: 1 }) as const),
+    ),
     ...(['success', 'partial', 'failure'] as const).flatMap((outcome) => [
       { ...EXPORTED, service, outcome },
       { kind: 'broker-polled', service, outcome, reason: '' } as const,
+      ...SIGNALS.map((signal) => ({ ...BATCH, service, signal, outcome })),
       ...(['stats', 'active_queues', 'active', 'enable_events'] as const).map(
         (command) =>
           ({ kind: 'workers-asked', service, command, outcome, reason: '', replies: REPLIES }) as const,

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { startBridge } from '../e2e/bridge-process.ts';
 import { isPortOpen } from '../real/free-port.ts';
 import {
   COLLECTOR_CONFIG_FILE,
@@ -23,9 +25,13 @@ const UNCOMMENTED = TEXT.replaceAll(/^( {2,})#(?=\S| {2})/gm, '$1');
 /** A backend that records its requests. */
 const BACKEND = `
 receivers: { otlp: { protocols: { grpc: { endpoint: "\${env:OTLP_GRPC_ENDPOINT}" } } } }
-exporters: { file: { path: "\${env:RECEIVED}", flush_interval: 100ms } }
+exporters:
+  file: { path: "\${env:RECEIVED}", flush_interval: 100ms }
+  file/traces: { path: "\${env:RECEIVED}.traces", flush_interval: 100ms }
 service:
-  pipelines: { metrics: { receivers: [otlp], exporters: [file] } }
+  pipelines:
+    metrics: { receivers: [otlp], exporters: [file] }
+    traces: { receivers: [otlp], exporters: [file/traces] }
   telemetry: { metrics: { level: none } }
 `;
 /** A line of the Collector's log; it has one for each series that it would have to serve twice. */
@@ -33,6 +39,29 @@ const COMPLAINT = /\t(?:warn|error)\t/;
 const SEEN_TIMEOUT_MS = 15_000;
 const DELTA = 1;
 const CUMULATIVE = 2;
+
+/** The demo's recording has this workflow, the last task of which sends the receipt. */
+const SHOP = fileURLToPath(new URL('../../examples/demo/shop.ndjson', import.meta.url));
+const WORKFLOW = '6e1cc405-1a6c-4b99-9732-f0e1958ef9f6';
+const RECEIPT = '6fd3aeaf-9dac-4b47-b54d-a1534dd6de29';
+
+/** A line of what the backend records of spans. */
+interface WrittenSpans {
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly {
+      readonly spans: readonly {
+        readonly name: string;
+        readonly traceId: string;
+        readonly spanId: string;
+        readonly parentSpanId?: string;
+        readonly attributes: readonly {
+          readonly key: string;
+          readonly value: { readonly stringValue?: string };
+        }[];
+      }[];
+    }[];
+  }[];
+}
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -224,20 +253,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
   });
 
   test('with the commented-out parts, a backend gets the metrics unchanged', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'onward-'));
-    const received = join(folder, 'received.json');
-    t.after(() => rmSync(folder, { recursive: true }));
-    const backend = await startOtelcol({ configText: BACKEND, env: { RECEIVED: received } });
-    t.after(() => backend.stop());
-    const gateway = await startOtelcol({
-      configText: UNCOMMENTED,
-      env: {
-        BACKEND_OTLP_ENDPOINT: `127.0.0.1:${backend.ports.otlpGrpc}`,
-        BACKEND_OTLP_INSECURE: 'true',
-        BACKEND_AUTHORIZATION: 'Bearer x',
-      },
-    });
-    t.after(() => gateway.stop());
+    const { gateway, received } = await startGateway(t);
     const resource = { 'service.name': 'onward' };
     const attributes = { 'celery.task.name': 'shop.charge_card' };
     const sum = {
@@ -259,4 +275,81 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
     );
     assert.deepEqual(JSON.parse(text), otlpJson({ ...sum, value: 4 }));
   });
+
+  test('with the commented-out parts, a trace is found in a backend by the id of a task, and shows its workflow', async (t) => {
+    const { gateway, received } = await startGateway(t);
+    const bridge = startBridge(t, {
+      CELERY_BROKER_URL: `recording:${SHOP}?speed=max`,
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${gateway.ports.otlpGrpc}`,
+      OTEL_TRACES_EXPORTER: 'otlp',
+    });
+    assert.equal((await bridge.ended(60_000)).code, 0);
+    await gateway.stop();
+    // What the gateway sent last is written by then.
+    const lines = await t.waitFor(
+      () => {
+        const written = readFileSync(`${received}.traces`, 'utf8').trimEnd().split('\n');
+        assert.ok(written.length > 1);
+        return written;
+      },
+      { timeout: SEEN_TIMEOUT_MS },
+    );
+    const spans = lines.flatMap((line) => spansIn(JSON.parse(line)));
+    const traceIds = spans.filter(({ taskId }) => taskId === RECEIPT).map(({ traceId }) => traceId);
+    assert.deepEqual(new Set(traceIds), new Set([WORKFLOW.replaceAll('-', '')]));
+    const trace = spans.filter(({ traceId }) => traceId === traceIds[0]);
+    const ofParent = ({ parentSpanId }: FoundSpan) =>
+      trace.find(({ spanId }) => spanId === parentSpanId)?.name;
+    assert.deepEqual(trace.map((span) => `${ofParent(span) ?? ''} > ${span.name}`).sort(), [
+      ' > send shop.check_stock',
+      'process shop.charge_card > send shop.pack_parcel',
+      'process shop.charge_card > send shop.send_receipt',
+      'process shop.check_stock > send shop.charge_card',
+      'send shop.charge_card > process shop.charge_card',
+      'send shop.check_stock > process shop.check_stock',
+      'send shop.pack_parcel > process shop.pack_parcel',
+      'send shop.send_receipt > process shop.send_receipt',
+    ]);
+  });
 });
+
+/** The configuration with its commented-out parts, in front of a backend that records. */
+async function startGateway(
+  t: TestContext,
+): Promise<{ readonly gateway: Otelcol; readonly received: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'onward-'));
+  const received = join(folder, 'received.json');
+  t.after(() => rmSync(folder, { recursive: true }));
+  const backend = await startOtelcol({ configText: BACKEND, env: { RECEIVED: received } });
+  t.after(() => backend.stop());
+  const gateway = await startOtelcol({
+    configText: UNCOMMENTED,
+    env: {
+      BACKEND_OTLP_ENDPOINT: `127.0.0.1:${backend.ports.otlpGrpc}`,
+      BACKEND_OTLP_INSECURE: 'true',
+      BACKEND_AUTHORIZATION: 'Bearer x',
+    },
+  });
+  t.after(() => gateway.stop());
+  return { gateway, received };
+}
+
+interface FoundSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly taskId: string | undefined;
+}
+
+/** The spans of a request, as OTLP has them in JSON. */
+function spansIn(request: WrittenSpans): readonly FoundSpan[] {
+  return request.resourceSpans
+    .flatMap(({ scopeSpans }) => scopeSpans)
+    .flatMap(({ spans }) => spans)
+    .map(({ name, traceId, spanId, parentSpanId = '', attributes }) => ({
+      ...{ name, traceId, spanId, parentSpanId },
+      taskId: attributes.find(({ key }) => key === 'messaging.message.id')?.value.stringValue,
+    }));
+}

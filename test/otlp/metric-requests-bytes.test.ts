@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
 import { DataPointType } from '@opentelemetry/sdk-metrics';
+import { EXEMPLARS_MAX } from '../../src/otlp/aggregate/reservoir.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { observed } from './collect/observed.ts';
@@ -80,6 +81,40 @@ for (const [instrument, { histograms, boundaries }] of Object.entries(INSTRUMENT
     });
   }
 }
+
+test('requests with as many exemplars as there can be are below 4 MiB, and none is missing', async () => {
+  const boundaries = Array.from({ length: 33 }, (_, index) => index);
+  const provider = createProvider({
+    name: 'shop',
+    resource: serviceResource('shop', { team: 'checkout' }),
+    settings: otlpSettings('').streams,
+    onFailure: assert.ifError,
+  });
+  const histogram = provider.getMeter('celery-otel').createHistogram('celery.task.runtime', {
+    advice: { explicitBucketBoundaries: boundaries },
+  });
+  const context = {
+    traceId: 'f'.repeat(32),
+    spanId: 'f'.repeat(16),
+    attributes: { 'celery.task.id': '\u0001'.repeat(300) },
+  };
+  for (let index = 0; index < 1999; index += 1) {
+    const attributes = { worker: `${index}` };
+    histogram.record(1, attributes);
+    const offer = histogram.bindExemplars?.(attributes) ?? assert.fail('it has no exemplars');
+    for (const value of boundaries) offer(value, context);
+  }
+  let exemplars = 0;
+  for (const request of await provider.collect()) {
+    const metrics = request.data();
+    for (const encoding of ENCODINGS) {
+      const { length } = serialised(metrics, encoding);
+      assert.ok(length < RECEIVED_BYTES_MAX, `${length} bytes of ${encoding}`);
+    }
+    exemplars += [...(metrics.exemplars?.values() ?? [])].flat().length;
+  }
+  assert.equal(exemplars, 1999 * EXEMPLARS_MAX);
+});
 
 test('ordinary points fill a request by their number, not by their estimated size', async () => {
   const provider = createProvider({

@@ -1,4 +1,5 @@
 /** A broker of either kind, for tests whose subject is the same on both. */
+import { borrowRabbitmq } from './lent-rabbitmq.ts';
 import { startRabbitmq } from './rabbitmq.ts';
 import { startRedis } from './redis.ts';
 
@@ -34,4 +35,9 @@ const STARTS: Readonly<Record<BrokerName, () => Promise<Broker>>> = {
 /** Resolves once it takes connections. */
 export function startBroker(name: BrokerName): Promise<Broker> {
   return STARTS[name]();
+}
+
+/** As {@link startBroker}, for a test that does not stop it: then it need not be its own. */
+export function borrowBroker(name: BrokerName): Promise<Pick<Broker, 'url' | 'remove'>> {
+  return name === 'RabbitMQ' ? borrowRabbitmq() : startBroker(name);
 }

@@ -4,6 +4,7 @@
  * Collector is built by `scripts/otelcol.ts`. Run it for all of them: `node test/real/install.ts`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { builtOtelcol, ensureOtelcol, type OtelcolBuild } from '../../scripts/otelcol.ts';
@@ -12,7 +13,11 @@ import { builtOtelcol, ensureOtelcol, type OtelcolBuild } from '../../scripts/ot
 export const DEBIAN_PYTHON = '/usr/bin/python3';
 
 /** Installed next to Debian's Celery. Without the extra, kombu lacks `packaging` when it connects. */
-const NEWEST_CELERY = ['celery[redis]==5.7.*', 'gevent==26.*', 'eventlet==0.41.*'];
+const NEWEST_CELERY = [
+  ...['celery[redis]==5.7.*', 'gevent==26.*', 'eventlet==0.41.*'],
+  // With instrumentation, which runs only in programs that ask for it.
+  ...requirementsOf('../../examples/traced-shop/requirements.txt'),
+];
 const VENV_FOLDER = resolve(import.meta.dirname, '../../.cache/celery-newest');
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
 
@@ -27,6 +32,8 @@ const PARTS: readonly Part[] = [
   { package: 'redis-server', isThere: () => isCommand('redis-server') },
   { package: 'python3-celery', isThere: () => hasModule('celery') },
   { package: 'python3-redis', isThere: () => hasModule('redis') },
+  { package: 'python3-gevent', isThere: () => hasModule('gevent') },
+  { package: 'python3-eventlet', isThere: () => hasModule('eventlet') },
   { package: 'python3-venv', isThere: () => hasModule('ensurepip') },
   { package: 'openssl', isThere: () => isCommand('openssl') },
   { package: 'prometheus', isThere: () => isCommand('prometheus') },
@@ -109,7 +116,13 @@ export function partVersions(newest: NewestCelery, collector: OtelcolBuild = bui
 
 /** Named after a hash of the requirements, so that other requirements cause another installation. */
 function markerFile(): string {
-  return join(VENV_FOLDER, `installed-${NEWEST_CELERY.join('-').replaceAll(/[^\w.=-]/g, '_')}`);
+  return join(VENV_FOLDER, `installed-${hash('sha256', NEWEST_CELERY.join(' ')).slice(0, 16)}`);
+}
+
+function requirementsOf(file: string): readonly string[] {
+  return readFileSync(resolve(import.meta.dirname, file), 'utf8')
+    .trim()
+    .split('\n');
 }
 
 /** Debian's packages call this file before they start their service; ours refuses, and is removed again. */

@@ -47,7 +47,9 @@ export interface Otelcol {
   isHealthy(): Promise<boolean>;
   /** The text that Prometheus would scrape, with the received metrics. */
   metricsText(): Promise<string>;
-  /** Resolves once that text has this line, with sorted labels; rejects with all of it after 15 s. */
+  /** The same in OpenMetrics, which has exemplars. */
+  openMetricsText(): Promise<string>;
+  /** Resolves once the former has this line, with sorted labels; rejects with all of it after 15 s. */
   untilMetricsLine(line: string): Promise<void>;
   /** Its log so far; also after `stop()`. */
   log(): string;
@@ -122,8 +124,17 @@ class Collector implements Otelcol {
     return (await fetch(`http://127.0.0.1:${this.ports.health}/`)).ok;
   }
 
-  async metricsText(): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.ports.prometheus}/metrics`);
+  metricsText(): Promise<string> {
+    return this.#metrics('text/plain');
+  }
+
+  openMetricsText(): Promise<string> {
+    return this.#metrics('application/openmetrics-text; version=1.0.0');
+  }
+
+  async #metrics(accept: string): Promise<string> {
+    const url = `http://127.0.0.1:${this.ports.prometheus}/metrics`;
+    const response = await fetch(url, { headers: { accept } });
     const text = await response.text();
     if (!response.ok) throw new Error(`the Collector answers ${response.status}: ${text}`);
     return text;

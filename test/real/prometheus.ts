@@ -14,6 +14,7 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
 const SCRAPED_TIMEOUT_MS = 20_000;
 const LOOK_INTERVAL_MS = 50;
+const HOUR_S = 3600;
 const READY = 'Server is ready to receive web requests.';
 
 /** What to scrape. Labels that the target sends win over those of the scrape (`honor_labels`), as from a Collector. */
@@ -32,6 +33,15 @@ export interface Sample {
   readonly value: number;
 }
 
+/** An example of a measurement of a series. */
+export interface FoundExemplar {
+  /** Of its series. */
+  readonly series: Labels;
+  /** `trace_id` and `span_id`. */
+  readonly labels: Labels;
+  readonly value: number;
+}
+
 /** A running Prometheus server. */
 export interface Prometheus {
   /** `http://127.0.0.1:PORT` */
@@ -44,6 +54,8 @@ export interface Prometheus {
    * after the start.
    */
   untilSamples(promql: string): Promise<readonly Sample[]>;
+  /** Those of the last hour that the expression’s series have. */
+  exemplars(promql: string): Promise<readonly FoundExemplar[]>;
   /** The series of a selector, `{job="shop"}`, whether they still get samples or not. */
   series(selector: string): Promise<readonly Labels[]>;
   /** Resolves when its process is gone and its port closed; removes its folder. May be called twice. */
@@ -64,6 +76,7 @@ export async function startPrometheus(options: { readonly scrape: readonly Scrap
       `--config.file=${configFile}`,
       `--storage.tsdb.path=${join(folder, 'data')}`,
       `--web.listen-address=127.0.0.1:${port}`,
+      '--enable-feature=exemplar-storage',
     ],
     env: { PATH: process.env['PATH'] },
     cwd: folder,
@@ -88,6 +101,13 @@ export async function startPrometheus(options: { readonly scrape: readonly Scrap
     port,
     query,
     untilSamples: (promql) => untilSamples(query, promql),
+    async exemplars(promql) {
+      const nowS = Date.now() / 1000;
+      const times = { start: `${nowS - HOUR_S}`, end: `${nowS + HOUR_S}` };
+      return readList(await ask(`${url}/api/v1/query_exemplars`, { query: promql, ...times })).flatMap(
+        readExemplars,
+      );
+    },
     series: async (selector) =>
       readList(await ask(`${url}/api/v1/series`, { 'match[]': selector })).map(readLabels),
     stop,
@@ -135,6 +155,14 @@ function readVector(data: unknown): readonly Sample[] {
     const { metric, value } = readRecord(item);
     // The time in seconds, and the value as text.
     return { labels: readLabels(metric), value: readValue(readList(value)[1]) };
+  });
+}
+
+function readExemplars(found: unknown): readonly FoundExemplar[] {
+  const { seriesLabels, exemplars } = readRecord(found);
+  return readList(exemplars).map((item) => {
+    const { labels, value } = readRecord(item);
+    return { series: readLabels(seriesLabels), labels: readLabels(labels), value: readValue(value) };
   });
 }
 

@@ -3,7 +3,7 @@
  * its data kept. It never touches the system's own RabbitMQ service; only `epmd` is shared, and stays.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,6 +18,12 @@ import { runToEnd, type ServerProcess, startServerProcess } from './server-proce
  * leaves the broker running. The scripts behind it can be executed directly.
  */
 const DEBIAN_SCRIPTS = '/usr/lib/rabbitmq/bin';
+/** The environment of all its programs. */
+const SYSTEM = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  LANG: 'C.UTF-8',
+  ERL_EPMD_ADDRESS: '127.0.0.1',
+};
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 20_000;
 const KNOCK_INTERVAL_MS = 100;
@@ -25,6 +31,8 @@ const KNOCK_INTERVAL_MS = 100;
 export interface RabbitMqOptions {
   /** Also listen with TLS, with a certificate signed by a CA made for this node. */
   readonly tls?: boolean;
+  /** How many cores it may use at once; default 1, with which it boots faster than with more on a small machine. */
+  readonly schedulers?: number;
 }
 
 /** A RabbitMQ node; user and password are `guest`. */
@@ -36,6 +44,8 @@ export interface RabbitMq {
   readonly tlsUrl: string | undefined;
   /** PEM file of the CA that signed the node's certificate (names: localhost, 127.0.0.1); undefined without `tls`. */
   readonly caFile: string | undefined;
+  /** For other processes that use it. */
+  readonly erlang: ErlangNode;
   /** Starts a stopped or killed node on the same ports with the same data; resolves when AMQP works. */
   start(): Promise<void>;
   /** Shuts the node down cleanly; resolves when its process is gone and its port closed. Keeps the data. */
@@ -52,14 +62,16 @@ export interface RabbitMq {
   remove(): Promise<void>;
 }
 
+/** What a process must know to administer a node. */
+export interface ErlangNode {
+  readonly name: string;
+  /** The folder with its cookie. */
+  readonly home: string;
+}
+
 /** Starts a node and resolves once it answers AMQP (3–5 s). Rejects with the end of its log if it does not. */
 export async function startRabbitmq(options: RabbitMqOptions = {}): Promise<RabbitMq> {
-  const ports = {
-    amqp: await freePort(),
-    dist: await freePort(),
-    tls: options.tls === true ? await freePort() : undefined,
-  };
-  const node = new Node(ports);
+  const node = await createRabbitmq(options);
   try {
     await node.start();
     return node;
@@ -67,6 +79,16 @@ export async function startRabbitmq(options: RabbitMqOptions = {}): Promise<Rabb
     await node.remove();
     throw error;
   }
+}
+
+/** A node that is not started yet. */
+export async function createRabbitmq(options: RabbitMqOptions = {}): Promise<RabbitMq> {
+  const ports = {
+    amqp: await freePort(),
+    dist: await freePort(),
+    tls: options.tls === true ? await freePort() : undefined,
+  };
+  return new Node(ports, options.schedulers ?? 1);
 }
 
 interface Ports {
@@ -80,17 +102,18 @@ class Node implements RabbitMq {
   readonly port: number;
   readonly tlsUrl: string | undefined;
   readonly caFile: string | undefined;
+  readonly erlang: ErlangNode;
   readonly #folder: string;
   readonly #forgetFolder: () => void;
   readonly #env: NodeJS.ProcessEnv;
   readonly #user: string | undefined;
   #server: ServerProcess | undefined;
 
-  constructor(ports: Ports) {
+  constructor(ports: Ports, schedulers: number) {
     this.port = ports.amqp;
     this.url = `amqp://guest:guest@127.0.0.1:${ports.amqp}//`;
     this.tlsUrl = ports.tls === undefined ? undefined : `amqps://guest:guest@localhost:${ports.tls}//`;
-    this.#user = process.getuid?.() === 0 ? 'rabbitmq' : undefined;
+    this.#user = user();
     this.#folder = mkdtempSync(join(tmpdir(), 'celery-otel-rabbitmq-'));
     this.#forgetFolder = atExit(() => this.#removeFolder());
     chmodSync(this.#folder, 0o755);
@@ -100,7 +123,8 @@ class Node implements RabbitMq {
     writeFileSync(join(this.#folder, 'enabled_plugins'), '[].\n');
     for (const name of ['home', 'mnesia', 'log']) mkdirSync(join(this.#folder, name));
     if (this.#user !== undefined) execFileSync('chown', ['-R', `${this.#user}:`, this.#folder]);
-    this.#env = environment(this.#folder, ports);
+    this.erlang = { name: `celery-otel-${ports.amqp}@localhost`, home: join(this.#folder, 'home') };
+    this.#env = environment(this.#folder, ports, schedulers);
   }
 
   async start(): Promise<void> {
@@ -131,24 +155,11 @@ class Node implements RabbitMq {
   }
 
   ctl(...args: string[]): Promise<string> {
-    const command = script('rabbitmqctl');
-    return runToEnd({
-      command,
-      args: ['--quiet', ...args],
-      env: this.#env,
-      user: this.#user,
-      cwd: this.#folder,
-    });
+    return ctlAt(this.erlang, args);
   }
 
   async addVhost(name: string): Promise<string> {
-    const [vhost, all, by] = [`<<"${name}">>`, '<<".*">>', '<<"tests">>'];
-    // In one call, since each starts an Erlang of its own. Logins work shortly before other operations do.
-    await this.ctl(
-      'eval',
-      `ok = rabbit:await_startup(60000), ok = rabbit_vhost:add(${vhost}, ${by}),
-      ok = rabbit_auth_backend_internal:set_permissions(<<"guest">>, ${vhost}, ${all}, ${all}, ${all}, ${by}).`,
-    );
+    await addVhostAt(this.erlang, name);
     return this.url.replace(/\/\/$/u, `/${name}`);
   }
 
@@ -169,6 +180,53 @@ class Node implements RabbitMq {
     await server.end(signal, STOP_TIMEOUT_MS);
     if (await isPortOpen(this.port)) throw new Error(`port ${this.port} is still open after ${signal}`);
   }
+}
+
+/** Runs `rabbitmqctl`, which takes a second or two of a core. */
+export function ctlAt({ name, home }: ErlangNode, args: readonly string[]): Promise<string> {
+  return runToEnd({
+    command: script('rabbitmqctl'),
+    args: ['--quiet', ...args],
+    env: { ...SYSTEM, HOME: home, RABBITMQ_NODENAME: name },
+    user: user(),
+    cwd: home,
+  });
+}
+
+/** Creates a virtual host with all permissions for `guest`. */
+export async function addVhostAt(node: ErlangNode, name: string): Promise<void> {
+  const [vhost, all, by] = [`<<"${name}">>`, '<<".*">>', '<<"tests">>'];
+  // Logins work shortly before other operations do.
+  await evaluateAt(
+    node,
+    `ok = rabbit:await_startup(60000), ok = rabbit_vhost:add(${vhost}, ${by}),
+    ok = rabbit_auth_backend_internal:set_permissions(<<"guest">>, ${vhost}, ${all}, ${all}, ${all}, ${by}).`,
+  );
+}
+
+/** Removes a virtual host if it is there, and closes its connections. */
+export async function removeVhostAt(node: ErlangNode, name: string): Promise<void> {
+  const vhost = `<<"${name}">>`;
+  await evaluateAt(
+    node,
+    `false = rabbit_vhost:exists(${vhost}) andalso rabbit_vhost:delete(${vhost}, <<"tests">>) =/= ok.`,
+  );
+}
+
+let calls = 0;
+
+/** By a small program of Erlang's, in milliseconds. */
+async function evaluateAt({ name, home }: ErlangNode, code: string): Promise<void> {
+  calls += 1;
+  const cookie = readFileSync(join(home, '.erlang.cookie'), 'utf8');
+  const answer = await runToEnd({
+    command: 'erl_call',
+    // A node refuses two at once of the same name, which is that of the user by default.
+    args: ['-sname', name, '-h', `test-${process.pid}-${calls}`, '-c', cookie, '-e'],
+    env: { ...SYSTEM, HOME: home },
+    input: `${code}\n`,
+  });
+  if (!answer.startsWith('{ok, ')) throw new Error(`${name} answers ${answer}`);
 }
 
 /** Opens real AMQP connections until one succeeds: the port opens before logins are accepted. */
@@ -211,10 +269,9 @@ function configuration(ports: Ports, tls: ReturnType<typeof makeCertificates> | 
   return `${lines.join('\n')}\n`;
 }
 
-function environment(folder: string, ports: Ports): NodeJS.ProcessEnv {
+function environment(folder: string, ports: Ports, schedulers: number): NodeJS.ProcessEnv {
   return {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LANG: 'C.UTF-8',
+    ...SYSTEM,
     HOME: join(folder, 'home'),
     RABBITMQ_NODENAME: `celery-otel-${ports.amqp}@localhost`,
     RABBITMQ_DIST_PORT: String(ports.dist),
@@ -224,9 +281,8 @@ function environment(folder: string, ports: Ports): NodeJS.ProcessEnv {
     RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
     RABBITMQ_CONF_ENV_FILE: join(folder, 'rabbitmq-env.conf'),
     RABBITMQ_PID_FILE: join(folder, 'pid'),
-    // One scheduler boots faster than several on a small machine; distribution listens on loopback only.
-    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 -kernel inet_dist_use_interface {127,0,0,1}',
-    ERL_EPMD_ADDRESS: '127.0.0.1',
+    // Distribution listens on loopback only.
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: `+S ${schedulers}:${schedulers} -kernel inet_dist_use_interface {127,0,0,1}`,
     // The start script then replaces itself with the Erlang VM, so our child is the broker.
     RUNNING_UNDER_SYSTEMD: 'true',
   };
@@ -235,4 +291,9 @@ function environment(folder: string, ports: Ports): NodeJS.ProcessEnv {
 function script(name: string): string {
   const debian = join(DEBIAN_SCRIPTS, name);
   return existsSync(debian) ? debian : name;
+}
+
+/** RabbitMQ refuses to run as root. */
+function user(): string | undefined {
+  return process.getuid?.() === 0 ? 'rabbitmq' : undefined;
 }

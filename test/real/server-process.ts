@@ -63,14 +63,18 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
 
 /** Runs the program to its end and returns its stdout; rejects with its stderr if it fails. */
 export async function runToEnd(
-  options: Pick<ServerProcessOptions, 'command' | 'args' | 'env' | 'user' | 'cwd'>,
+  options: Pick<ServerProcessOptions, 'command' | 'args' | 'env' | 'user' | 'cwd'> & {
+    readonly input?: string;
+  },
 ): Promise<string> {
   const { command, args } = tiedToUs(options);
   const child = spawn(command, args, {
     env: options.env,
     cwd: options.cwd,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // It may end without reading.
+  child.stdin.on('error', () => undefined).end(options.input);
   const forget = atExit(() => child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -142,6 +142,14 @@ test('one task without an event within a minute is enough', () => {
   assert.deepEqual(found, [[1060, MISSING]]);
 });
 
+test('what an application sends on its own is no task event of its worker', () => {
+  const found = play(200, (second) => (beats(second) ? [heartbeat(second), taskEvent('task-traced')] : []));
+  assert.deepEqual(
+    found.map(([, finding]) => finding),
+    [MISSING],
+  );
+});
+
 test('it is also found with rarer heartbeats', () => {
   const found = play(4000, (second) => (second % 30 === 0 ? [heartbeat(second)] : []));
   assert.deepEqual(kinds(found), [[125, 'task-events-missing']]);

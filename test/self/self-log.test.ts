@@ -27,6 +27,12 @@ const EXPORTED = {
   reason: 'out of order',
 } as const;
 
+const BATCH = {
+  ...({ kind: 'batch-finished', service: 'celery-otel', signal: 'traces', durationMs: 12.3 } as const),
+  ...{ backend: 'http://collector:4317 (grpc)', items: 512, rejectedItems: 0, reason: 'too old' },
+};
+const DROPPED_SPANS = { kind: 'items-dropped', service: 'shop', signal: 'traces', count: 3 } as const;
+
 const ASKED = { kind: 'workers-asked', service: 'shop', command: 'stats', replies: {} } as const;
 
 /** One event of each kind, each end of a session and each outcome of an export. */
@@ -101,6 +107,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     event: { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: 'gone' },
     level: 'warn',
     says: /^the broker did not tell anything about the queues of shop: gone$/u,
+  },
+  {
+    event: { kind: 'workers-endangered', service: 'shop', commands: ['reserved', 'scheduled'] },
+    level: 'warn',
+    says: /^control_commands of shop has reserved and scheduled: a worker .* stops consuming tasks, until it is restarted/u,
   },
   {
     event: { ...ASKED, outcome: 'success', reason: '' },
@@ -241,6 +252,32 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     level: 'warn',
     says: /^export to http:\/\/collector:4317 \(grpc\) failed, and 3 points were rejected for good: UNAVAILABLE$/u,
   },
+  { event: { ...BATCH, outcome: 'success' }, level: 'debug', says: /^exported 512 spans in 12 ms$/u },
+  {
+    event: { ...BATCH, signal: 'logs', outcome: 'partial', rejectedItems: 2 },
+    level: 'warn',
+    says: /^the backend rejected 2 of 512 log records for good: "too old"$/u,
+  },
+  {
+    event: { ...BATCH, outcome: 'partial', reason: '' },
+    level: 'warn',
+    says: /^the backend accepted all 512 spans with a warning: no reason given$/u,
+  },
+  {
+    event: { ...BATCH, outcome: 'failure', items: 0 },
+    level: 'warn',
+    says: /^export of spans to http:\/\/collector:4317 \(grpc\) failed: too old$/u,
+  },
+  {
+    event: { ...DROPPED_SPANS, reason: 'queue_full' },
+    level: 'warn',
+    says: /^3 spans of shop dropped: the queue is full: the backend is away or too slow; raise max_queue_size/u,
+  },
+  {
+    event: { ...DROPPED_SPANS, signal: 'logs', reason: 'repeated' },
+    level: 'debug',
+    says: /^3 log records of shop dropped: there are many of the same problem$/u,
+  },
   {
     event: recovered(12),
     level: 'info',
@@ -270,7 +307,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'defect', service: 'shop', where: 'attached_provider', reason: 'no' },
     level: 'error',
-    says: /^the attached MeterProvider failed, .*: no$/u,
+    says: /^an attached provider, processor or exporter failed, .*: no$/u,
   },
 ];
 
@@ -359,6 +396,9 @@ const FORGED: readonly SelfEvent[] = [
   { kind: 'publish-refused', service: 'shop', broker: HOSTILE, reason: HOSTILE },
   { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: HOSTILE },
   { ...ASKED, outcome: 'failure', reason: HOSTILE },
+  { kind: 'workers-endangered', service: HOSTILE, commands: [HOSTILE] },
+  { ...BATCH, outcome: 'failure', backend: HOSTILE, reason: HOSTILE },
+  { ...DROPPED_SPANS, service: HOSTILE, reason: 'refused' },
   { kind: 'service-started', service: HOSTILE, brokers: [HOSTILE] },
   { ...DROPPED, detail: HOSTILE },
   { ...EXPORTED, outcome: 'failure', backend: HOSTILE, reason: HOSTILE },

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
 import { reasonOf } from '../../errors.ts';
 import { type ControlNames, controlNames } from '../control/request.ts';
+import { pause } from '../pause.ts';
 import { Refusal } from '../server/refusal.ts';
 import { CONSUMER_TAG } from './deliveries.ts';
 import { REPLY, replyCode } from './failure.ts';
@@ -14,6 +15,7 @@ import { onOwnChannel } from './topology.ts';
 /** Replies that nobody fetches do not stay. */
 const REPLY_TTL_MS = 60_000;
 const REPLY_QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+const IN_USE_MS = 50;
 
 /** What happens to it, besides replies. */
 export interface DeskObserver {
@@ -22,6 +24,8 @@ export interface DeskObserver {
   readonly onError: (error: Error) => void;
   /** The queue is gone. */
   readonly onCancel: () => void;
+  /** Celery’s exchange of replies was missing, and was declared: it stays. */
+  readonly onDeclared: (exchange: string) => void;
 }
 
 export interface Desk {
@@ -36,7 +40,7 @@ export async function openDesk(
   observer: DeskObserver,
 ): Promise<Desk> {
   const names = controlNames(namespace, randomUUID());
-  await ensureReplyExchange(model, names.replies);
+  if (await ensureReplyExchange(model, names.replies)) observer.onDeclared(names.replies);
   const channel = await model.createChannel();
   channel.on('error', observer.onError);
   channel.on('return', observer.onReturn);
@@ -54,15 +58,37 @@ export async function exists(model: ChannelModel, exchange: string): Promise<boo
   }
 }
 
-/** Declared as workers do, unless it exists: it goes with a restart of the broker. */
-async function ensureReplyExchange(model: ChannelModel, exchange: string): Promise<void> {
-  if (await exists(model, exchange)) return;
+/**
+ * Deletes an exchange of replies, once no queue is bound to it. Others may have begun to use it: then it stays.
+ * @throws if it is in use until the signal aborts, or may not be deleted
+ */
+export async function removeReplyExchange(
+  model: ChannelModel,
+  exchange: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    try {
+      await onOwnChannel(model, (channel) => channel.deleteExchange(exchange, { ifUnused: true }));
+      return;
+    } catch (error) {
+      // Our own queue goes a moment after our connection.
+      if (signal.aborted || replyCode(error) !== REPLY.PRECONDITION_FAILED) throw error;
+      await pause(IN_USE_MS, signal);
+    }
+  }
+}
+
+/** Declared as workers do, unless it exists: it goes with a restart of the broker. @returns whether it was */
+async function ensureReplyExchange(model: ChannelModel, exchange: string): Promise<boolean> {
+  if (await exists(model, exchange)) return false;
   const flags = { durable: false, autoDelete: false, internal: false };
   try {
     await onOwnChannel(model, (channel) => channel.assertExchange(exchange, 'direct', flags));
+    return true;
   } catch (error) {
     // It has been declared since the check, with other flags.
-    if (replyCode(error) === REPLY.PRECONDITION_FAILED) return;
+    if (replyCode(error) === REPLY.PRECONDITION_FAILED) return false;
     if (replyCode(error) !== REPLY.ACCESS_REFUSED) throw error;
     const hint =
       'a Celery worker declares it with its first reply; or grant the user the configure permission';

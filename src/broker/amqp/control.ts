@@ -8,13 +8,15 @@ import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Gathering } from '../control/gathering.ts';
 import { controlRequest, requestsOf } from '../control/request.ts';
 import { pause } from '../pause.ts';
-import { type Desk, exists, openDesk } from './control-desk.ts';
+import { type Desk, exists, openDesk, removeReplyExchange } from './control-desk.ts';
 import type { DeliveryOptions } from './deliveries.ts';
 import { KeptConnection } from './kept-connection.ts';
 
 /** RabbitMQ logs an error each time that it is asked for a missing exchange. */
 const MISSING_FOR_MS_MIN = 5000;
 const MISSING_FOR_MS_MAX = 300_000;
+/** The broker may be gone: the end waits no longer than this for it. */
+const CLEAN_UP_MS_MAX = 800;
 
 /** Connects; what is delivered to our consumer goes to `onDelivery`. */
 export type ConnectControl = (
@@ -32,7 +34,11 @@ interface Pending {
 
 /** The remote control of one session. */
 export class AmqpControl {
+  readonly #connect: ConnectControl;
   readonly #connection: KeptConnection;
+  readonly #leavesNothing: boolean;
+  /** Exchanges that were declared, and are to be deleted at the end. */
+  readonly #declared = new Set<string>();
   /** Of the connection in use, by namespace. */
   readonly #desks = new Map<string, Desk>();
   #model: ChannelModel | undefined;
@@ -45,7 +51,10 @@ export class AmqpControl {
   /** There was nobody to ask: until then, nobody is asked. */
   #missing = { untilMs: 0, forMs: MISSING_FOR_MS_MIN };
 
-  constructor(connect: ConnectControl) {
+  /** @param leavesNothing whether Celery’s exchange of replies is deleted at the end, if it was missing and nobody uses it */
+  constructor(connect: ConnectControl, leavesNothing: boolean) {
+    this.#connect = connect;
+    this.#leavesNothing = leavesNothing;
     this.#connection = new KeptConnection((signal) => connect(this.#receive, signal));
   }
 
@@ -62,9 +71,21 @@ export class AmqpControl {
   }
 
   /** Closes the connection; no further question is asked. Never rejects. */
-  end(): Promise<void> {
+  async end(): Promise<void> {
     this.#hasEnded = true;
-    return this.#connection.end();
+    await this.#connection.end();
+    if (this.#declared.size > 0) await this.#cleanUp().catch(() => undefined);
+  }
+
+  /** Over another connection: a question that is given up has closed the first one. */
+  async #cleanUp(): Promise<void> {
+    const signal = AbortSignal.timeout(CLEAN_UP_MS_MAX);
+    const connection = new KeptConnection((socket) => this.#connect(() => undefined, socket));
+    const remove = async (model: ChannelModel): Promise<void> => {
+      for (const exchange of this.#declared) await removeReplyExchange(model, exchange, signal);
+    };
+    await connection.use(remove, signal);
+    await connection.end();
   }
 
   #isBlocked(): boolean {
@@ -128,6 +149,9 @@ export class AmqpControl {
       },
       onCancel: () => {
         if (isCurrent()) this.#desks.delete(namespace);
+      },
+      onDeclared: (exchange) => {
+        if (this.#leavesNothing) this.#declared.add(exchange);
       },
     });
     this.#desks.set(namespace, desk);

@@ -6,6 +6,7 @@ import { reasonOf } from '../../errors.ts';
 import type { NotOpened } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
 import { Refusal } from '../server/refusal.ts';
+import { unreachable } from '../server/tls-failure.ts';
 
 /** The AMQP reply codes that we act on (AMQP 0-9-1, 1.2). */
 export const REPLY = {
@@ -33,7 +34,7 @@ export function openingFailure(error: unknown, url: AmqpUrl): NotOpened {
       reason: `the broker closed the connection at virtual host "${url.vhost}": ${hint}`,
     };
   }
-  return isUnreachable(error) ? { kind: 'unreachable', reason } : { kind: 'refused', reason };
+  return isUnreachable(error) ? unreachable(error) : { kind: 'refused', reason };
 }
 
 function isUnreachable(error: unknown): boolean {

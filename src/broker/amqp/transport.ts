@@ -87,7 +87,7 @@ class AmqpSession implements Session {
     this.#control = new AmqpControl((onDelivery, signal) => {
       const limits = { heartbeatS: settings.heartbeatS, bodyBytesMax: options.bodyBytesMax };
       return openConnection(url, limits, signal, NOT_OBSERVED, onDelivery);
-    });
+    }, options.isObserver === true);
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
       failureOf: (error) => openingFailure(error, url),

@@ -14,18 +14,27 @@ export const COMMANDS = {
   // The arguments of tasks as text: where JSON cannot encode them, the reply would fail, and on Redis end the worker’s
   // remote control (Celery up to 5.6).
   active: { arguments: { safe: true } },
+  // These have no such way, so they are asked only if they are wanted, and rarely.
+  reserved: { arguments: {} },
+  scheduled: { arguments: {} },
   // The only one that changes anything, and only if it is asked for.
   enable_events: { arguments: {} },
 } as const satisfies Record<string, CommandRow>;
 
 export type ControlCommand = keyof typeof COMMANDS;
 
-/** Those that workers are asked with regularly (`active`: after each gap), unless they are switched off. */
-export const INSPECT_COMMANDS = [
+/** Those that workers are asked with regularly (the tasks they have: after each gap), unless they are switched off. */
+export const SAFE_COMMANDS = [
   'stats',
   'active_queues',
   'active',
 ] as const satisfies readonly ControlCommand[];
+
+/** Off by default: a reply contains the arguments of tasks, which a worker may fail to encode. */
+export const RISKY_COMMANDS = ['reserved', 'scheduled'] as const satisfies readonly ControlCommand[];
+export type RiskyCommand = (typeof RISKY_COMMANDS)[number];
+
+export const INSPECT_COMMANDS = [...SAFE_COMMANDS, ...RISKY_COMMANDS] as const;
 export type InspectCommand = (typeof INSPECT_COMMANDS)[number];
 
 /** With what they are told once, where that is asked for. */

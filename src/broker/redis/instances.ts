@@ -1,7 +1,8 @@
 /**
- * How many instances of celery-otel listen to the events in one database of Redis, by the names of their connections. It
+ * How many instances of celery-otel listen to the same events in Redis, by the names of their connections. It
  * leaves nothing behind.
  */
+import { createHash } from 'node:crypto';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { KeptClient } from './kept-client.ts';
@@ -9,17 +10,29 @@ import { KeptClient } from './kept-client.ts';
 /** What an instance that only observes adds to its name, so that it is not counted. */
 export const OBSERVER = '-check';
 
-/** @throws if there is no connection, or the user may not see the others */
+const HASH_CHARS = 8;
+
+/** The name of the connection that receives events: that of all who receive the same ones. @param patterns of their channels */
+export function subscriberName({ clientName }: RedisSettings, patterns: readonly string[]): string {
+  const hash = createHash('sha256').update(patterns.join('\n')).digest('hex');
+  return `${clientName}-${hash.slice(0, HASH_CHARS)}`;
+}
+
+/**
+ * @param patterns of the channels of the events
+ * @throws if there is no connection, or the user may not see the others
+ */
 export async function countInstances(
   url: RedisUrl,
   settings: RedisSettings,
+  patterns: readonly string[],
   connectTimeoutMs: number,
   signal: AbortSignal,
 ): Promise<number> {
   const asking = new KeptClient(url, settings, connectTimeoutMs, () => {});
   try {
     const clients = await asking.use((client) => client.client('LIST', 'TYPE', 'PUBSUB'), signal);
-    return countIn(String(clients), settings.clientName, url.db);
+    return countIn(String(clients), subscriberName(settings, patterns), url.db);
   } finally {
     asking.end();
   }

@@ -19,11 +19,12 @@ import { type BrokerUrl, NO_CLUSTER, type RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { Refusal } from '../server/refusal.ts';
+import { unreachable } from '../server/tls-failure.ts';
 import { SessionCourse } from '../session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { RedisControl } from './control.ts';
-import { countInstances, OBSERVER } from './instances.ts';
+import { countInstances, OBSERVER, subscriberName } from './instances.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { Subscription } from './subscription.ts';
 
@@ -109,7 +110,13 @@ class RedisSession implements Session {
   async instances(signal: AbortSignal): Promise<number | undefined> {
     const { connectTimeoutMs } = this.#options;
     // Without the permission to see other clients.
-    return countInstances(this.#url, this.#settings, connectTimeoutMs, signal).catch(() => undefined);
+    return countInstances(this.#url, this.#settings, this.#patterns, connectTimeoutMs, signal).catch(
+      () => undefined,
+    );
+  }
+
+  get #patterns(): readonly string[] {
+    return eventPatterns(this.exchange, this.#url, this.#settings);
   }
 
   async #connect(): Promise<void> {
@@ -124,12 +131,12 @@ class RedisSession implements Session {
     client.on('close', () => this.#course.broken(this.#error ?? new Error(this.#closedReason())));
     await connect(client, this.#url);
     // All are only useful. A server that is full replies so to the first command, and closes the connection.
-    const { clientName } = this.#settings;
-    await client.client('SETNAME', isObserver === true ? clientName + OBSERVER : clientName).catch(note);
+    const patterns = this.#patterns;
+    const name = subscriberName(this.#settings, patterns);
+    await client.client('SETNAME', isObserver === true ? name + OBSERVER : name).catch(note);
     // Channels are the same in all databases: that only says whose events these are.
     if (this.#url.db !== 0) await client.select(this.#url.db).catch(note);
     await refuseCluster(client);
-    const patterns = eventPatterns(this.exchange, this.#url, this.#settings);
     const subscription = new Subscription(client, this.#listening, this.#options, patterns.length > 1);
     this.#subscription = subscription;
     await subscribe(client, patterns);
@@ -176,5 +183,5 @@ async function refuseCluster(client: Redis): Promise<void> {
 
 function openingFailure(error: unknown): NotOpened {
   const cause = refusalOf(error);
-  return { kind: cause instanceof Refusal ? 'refused' : 'unreachable', reason: reasonOf(cause) };
+  return cause instanceof Refusal ? { kind: 'refused', reason: reasonOf(cause) } : unreachable(cause);
 }

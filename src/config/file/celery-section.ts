@@ -2,10 +2,19 @@
  * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
  * only a file can have. Rules between options are checked later, when all of them are known.
  */
+import type { SignalName } from '../../otlp/signal-paths.ts';
 import type { Given } from '../option-rules.ts';
-import { OPTIONS, type OptionKey, servicePath, serviceRows, TRANSPORT_OPTIONS } from '../options.ts';
+import {
+  fileOf,
+  OPTIONS,
+  type OptionKey,
+  servicePath,
+  serviceRows,
+  signalRows,
+  TRANSPORT_OPTIONS,
+} from '../options.ts';
 import { readBroker } from './broker-section.ts';
-import { showPath } from './file-path.ts';
+import { parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { FILE_METRICS } from './metrics-section.ts';
 import { SERVICE_RESOURCE } from './resource-section.ts';
@@ -16,6 +25,16 @@ export type FileService = Read<typeof services>[number];
 
 const SERVICE_OPTIONS = serviceRows().map(([key]) => key);
 const CLUSTER_OPTIONS = SERVICE_OPTIONS.filter((key) => OPTIONS[key].scope === 'cluster');
+
+const optionsOf = (name: SignalName): readonly OptionKey[] =>
+  signalRows(name).flatMap(([key, { scope, signal }]) =>
+    scope === 'signal' && signal === name ? [key] : [],
+  );
+const SIGNAL_OPTIONS = [...optionsOf('traces'), ...optionsOf('logs')];
+/** Where an option is in the section. */
+const signalPath = (key: OptionKey) => parsePath(fileOf(key) ?? key).slice(1);
+const signal = (name: SignalName) =>
+  map({}, { others: optionsOf(name).map((key) => String(signalPath(key).at(-1))) });
 
 const service = map(
   {
@@ -46,7 +65,13 @@ const services = mapOf('services', (name, place) => {
 });
 
 const celery = map(
-  { telemetry: map({ enabled: any }, { of: 'enabled' }), services, metrics: FILE_METRICS },
+  {
+    telemetry: map({ enabled: any }, { of: 'enabled' }),
+    services,
+    metrics: FILE_METRICS,
+    traces: signal('traces'),
+    logs: signal('logs'),
+  },
   { others: CLUSTER_OPTIONS },
 );
 
@@ -54,6 +79,7 @@ export const CELERY = {
   read(place: FileValue) {
     const keys = celery.read(place) ?? {};
     const given = textsIn(place, CLUSTER_OPTIONS);
+    for (const key of SIGNAL_OPTIONS) addText(given, key, place.find(signalPath(key)));
     addText(given, 'self_telemetry', keys.telemetry?.enabled);
     const map = place.get('services');
     if (map !== undefined && keys.services?.length === 0 && map.entries().length === 0) {

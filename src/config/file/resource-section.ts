@@ -59,7 +59,7 @@ export const RESOURCE = map({
   ),
   attributes_list: placed(scalar(attributeList)),
   schema_url: refused('the attributes do not follow one version of a schema'),
-  'detection/development': refused('the metrics describe Celery, not this host or this process'),
+  'detection/development': refused('what is exported describes Celery, not this host or this process'),
 });
 
 /**

@@ -17,6 +17,8 @@ export interface Shape<out T> {
   readonly refused?: string;
   /** What to add if the key is missing; undefined: it may be missing. */
   readonly required?: string;
+  /** Whether it is like a value around it, and so not described again. */
+  readonly isWithin?: true;
   /** Whether a key without a value is there nevertheless. */
   readonly mayBeNull?: true;
   /** Undefined: there is no value, or a mistake was reported. */
@@ -136,8 +138,13 @@ export function placed<T>(shape: Shape<T>): Shape<Placed<T>> {
   return into(shape, (value, place) => ({ place, value }));
 }
 
-/** What is made of the value. */
-export function into<T, R>(shape: Shape<T>, make: (value: T, place: FileValue) => R): Shape<R> {
+/** A shape that is part of itself. */
+export function within<T>(shape: () => Shape<T>): Shape<T> {
+  return { isWithin: true, read: (value) => shape().read(value) };
+}
+
+/** What is made of the value; undefined if a mistake was reported. */
+export function into<T, R>(shape: Shape<T>, make: (value: T, place: FileValue) => R | undefined): Shape<R> {
   const read = (place: FileValue): R | undefined => {
     const value = shape.read(place);
     return value === undefined ? undefined : make(value, place);

@@ -4,10 +4,11 @@
  */
 import { format, oneOf } from '../format/formats.ts';
 import { CELERY } from './celery-section.ts';
-import { METER_PROVIDER } from './exporter-section.ts';
 import type { FileValue } from './file-value.ts';
+import { METER_PROVIDER } from './meter-section.ts';
 import { RESOURCE } from './resource-section.ts';
 import { map, type Read, refused, required, scalar } from './shape.ts';
+import { ATTRIBUTE_LIMITS, LOGGER_PROVIDER, TRACER_PROVIDER } from './signal-sections.ts';
 
 export const FILE = map(
   {
@@ -21,9 +22,6 @@ export const FILE = map(
     ),
     // The finer severities of the logs data model are refused: no log line has one.
     log_level: scalar(oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])),
-    attribute_limits: refused('attributes are not limited; views can remove some'),
-    logger_provider: refused('no logs are exported; they are written to stderr'),
-    tracer_provider: refused('no traces are exported'),
     propagator: refused('there is no context to propagate'),
     'instrumentation/development': refused('nothing is instrumented'),
     distribution: refused('settings beyond the standard are in the section celery'),
@@ -33,6 +31,9 @@ export const FILE = map(
       'a section that says where to export metrics, such as ' +
         '{ readers: [ { periodic: { exporter: { otlp_grpc: { endpoint: "http://localhost:4317" } } } } ] }',
     ),
+    tracer_provider: TRACER_PROVIDER,
+    logger_provider: LOGGER_PROVIDER,
+    attribute_limits: ATTRIBUTE_LIMITS,
     celery: CELERY,
   },
   { of: 'sections' },

@@ -4,9 +4,10 @@
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
 import { hint } from '../../near-miss.ts';
+import { selects } from '../../otlp/collect/selection.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
-import { selects, wildcard } from '../../otlp/collect/wildcard.ts';
 import { VERSION } from '../../version.ts';
+import { wildcard } from '../../wildcard.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import type { Placed } from './shape.ts';

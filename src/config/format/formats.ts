@@ -35,7 +35,7 @@ export interface Format<T> {
   /** Whether a value must never be printed. */
   readonly isSecret?: true;
   /** What separates the items of a list; in a file, it may also be written as a list. */
-  readonly list?: { readonly separator: ';' | ','; readonly items: ScalarSchema };
+  readonly list?: { readonly separator: ';' | ',' | '\n'; readonly items: ScalarSchema };
   /** Whether a text may also be true or false, unquoted in a file; false stands for ''. */
   readonly orSwitch?: true;
   /** Reads a trimmed, non-empty text. */
@@ -83,6 +83,13 @@ export function seconds(maxS: number): Format<number> {
   const schema = { type: 'number', exclusiveMinimum: 0, maximum: maxS } as const;
   return number(`seconds, above 0 and at most ${maxS}`, /^\d{1,9}(\.\d{1,3})?$/, schema, 'seconds');
 }
+
+/** A share, from nothing to all. */
+export const ratio: Format<number> = number('a number from 0 to 1', /^\d+(\.\d+)?(e-?\d+)?$/i, {
+  type: 'number',
+  minimum: 0,
+  maximum: 1,
+});
 
 /** One word of a list; `anyCase` where OpenTelemetry ignores case. */
 export function oneOf<const T extends string>(words: readonly T[], parts?: { anyCase: boolean }): Format<T> {

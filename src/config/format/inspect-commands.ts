@@ -1,8 +1,8 @@
 /** The format of the commands that workers are polled with. */
-import { INSPECT_COMMANDS, type InspectCommand } from '../../broker/control/commands.ts';
+import { INSPECT_COMMANDS, type InspectCommand, SAFE_COMMANDS } from '../../broker/control/commands.ts';
 import { type Format, format } from './formats.ts';
 
-export { INSPECT_COMMANDS };
+export { SAFE_COMMANDS };
 
 const NONE = 'none';
 

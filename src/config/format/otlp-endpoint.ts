@@ -3,7 +3,7 @@
  * drops (a path, credentials) are rejected; for HTTP it is a whole URL.
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
-import { SIGNAL_PATHS } from '../../otlp/signal-paths.ts';
+import { SIGNAL_PATHS, type SignalName } from '../../otlp/signal-paths.ts';
 import { type Format, format, type Reading } from './formats.ts';
 import { maskUrl, quote } from './redaction.ts';
 
@@ -26,22 +26,38 @@ export const otlpAddress: Format<string> = format(
   { show: (text) => (/[@?]/.test(text) ? maskUrl(text) : quote(text)) },
 );
 
+/** Whose endpoint a text is: that of the signal itself, of all signals, or of metrics. */
+export type EndpointOf = 'signal' | 'all' | 'metrics';
+
 /**
  * For gRPC the scheme becomes lower case, because the exporter compares it exactly and would use TLS for `HTTP://`. For HTTP
- * the result is the URL of the requests.
- * @param base the endpoint of all signals, to which HTTP appends the path of metrics (OTLP exporter specification,
- *   "Endpoint URLs for OTLP/HTTP")
+ * the result is the URL of the requests: to the endpoint of all signals the path of the signal is appended (OTLP exporter
+ * specification, "Endpoint URLs for OTLP/HTTP"); in that of metrics it replaces theirs.
  */
-export function readEndpoint(protocol: OtlpProtocol, text: string, base = false): Reading<string> {
+export function readEndpoint(
+  protocol: OtlpProtocol,
+  text: string,
+  of: EndpointOf = 'signal',
+  signal: SignalName = 'metrics',
+): Reading<string> {
   if (protocol === 'grpc') return readGrpc(text) ?? { ok: false, expected: EXPECTS };
   const url = readUrl(text) ?? { ok: false, expected: EXPECTS_URL };
-  if (!base || !url.ok) return url;
-  if (url.value.includes('?')) return refuse(EXPECTS_URL, 'no query, because v1/metrics is appended');
-  return { ok: true, value: url.value.replace(/\/$/, '') + SIGNAL_PATHS.metrics };
+  const path = SIGNAL_PATHS[signal];
+  if (!url.ok || of === 'signal' || (of === 'metrics' && signal === 'metrics')) return url;
+  if (of === 'metrics') {
+    if (METRICS_PATH.test(url.value))
+      return { ok: true, value: url.value.replace(METRICS_PATH, `$1${path}`) };
+    return refuse(EXPECTS_URL, `${SIGNAL_PATHS.metrics} at its end, which becomes ${path} for ${signal}`);
+  }
+  if (url.value.includes('?')) return refuse(EXPECTS_URL, `no query, because ${path.slice(1)} is appended`);
+  return { ok: true, value: url.value.replace(/\/$/, '') + path };
 }
 
-export function defaultEndpoint(protocol: OtlpProtocol): string {
-  return protocol === 'grpc' ? 'http://localhost:4317' : `http://localhost:4318${SIGNAL_PATHS.metrics}`;
+/** Before a query, if there is one. */
+const METRICS_PATH = /^([^?]*)\/v1\/metrics(?=\?|$)/;
+
+export function defaultEndpoint(protocol: OtlpProtocol, signal: SignalName = 'metrics'): string {
+  return protocol === 'grpc' ? 'http://localhost:4317' : `http://localhost:4318${SIGNAL_PATHS[signal]}`;
 }
 
 /** URL parsers drop line breaks and tabs. */

@@ -1,20 +1,24 @@
-/** The formats of what is about queues: their names, and how Redis keys are made of them. */
+/** The formats of lists of names, such as those of queues, and of how Redis keys are made of them. */
 import { type Format, format, itemsOf, line, wholeNumber } from './formats.ts';
 
-const QUEUE_NAME = line(255);
+const NAME = line(255);
 const PRIORITY = wholeNumber(0, 9);
 const SEPARATOR_BYTES_MAX = 64;
 
-/** Names of queues. */
-export const queueNames: Format<readonly string[]> = format(
-  'names of queues separated by commas, each at most 255 bytes',
-  (text) => {
-    const names = itemsOf(text).filter((name) => name !== '');
-    const areNames = names.length > 0 && names.every((name) => QUEUE_NAME.read(name).ok);
-    return areNames ? { ok: true, value: [...new Set(names)] } : undefined;
-  },
-  { list: { separator: ',', items: QUEUE_NAME.schema } },
-);
+/** @param what they are names of */
+export function nameList(what: string): Format<readonly string[]> {
+  return format(
+    `${what} separated by commas, each at most 255 bytes`,
+    (text) => {
+      const names = itemsOf(text).filter((name) => name !== '');
+      const areNames = names.length > 0 && names.every((name) => NAME.read(name).ok);
+      return areNames ? { ok: true, value: [...new Set(names)] } : undefined;
+    },
+    { list: { separator: ',', items: NAME.schema } },
+  );
+}
+
+export const queueNames = nameList('names of queues');
 
 /** Ascending, as kombu searches them by bisection (transport/redis.py, `priority`). */
 export const prioritySteps: Format<readonly number[]> = format(

@@ -5,14 +5,15 @@
 import type { BrokerTls, BrokerUrl } from '../../broker/broker-url.ts';
 import { METRIC_NAMES, optInAttributesOf, optInOf } from '../../meter/catalog.ts';
 import type { View } from '../../otlp/collect/view.ts';
-import type { OtlpSettings } from '../../otlp/otlp-settings.ts';
+import type { ExporterSettings, OtlpSettings } from '../../otlp/otlp-settings.ts';
+import type { SignalName } from '../../otlp/signal-paths.ts';
 import { printable } from '../../printable.ts';
-import type { Config, ServiceConfig } from '../config.ts';
+import type { Config, LogsConfig, ServiceConfig, TracesConfig } from '../config.ts';
 import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
+import { SEVERITY_NAMES } from '../format/signal-formats.ts';
 import { hasBroker, SERVICE_NAME } from '../option-rules.ts';
 import {
-  EXPORT_ROWS,
   fileOf,
   type OptionKey,
   SENTINEL_KWARGS,
@@ -20,8 +21,10 @@ import {
   servicePath,
   serviceRows,
   settingsIn,
+  signalRows,
 } from '../options.ts';
 import type { Origins } from '../origins.ts';
+import { samplerLeaves } from './sampler-lines.ts';
 
 /** Lines with an undefined value are omitted. */
 type Line = readonly [path: FilePath, value: unknown];
@@ -34,12 +37,20 @@ export function effectiveConfig(config: Config, origins: Origins): string {
     [['celery', 'telemetry', 'enabled'], config.self.enabled],
     ...config.services.flatMap(serviceLines),
     ...otlpLines(config.otlp),
+    [['meter_provider', 'exemplar_filter'], hasExemplars(config) ? config.exemplarFilter : undefined],
+    ...(config.traces === undefined ? [] : traceLines(config.traces, config.logs)),
+    ...(config.logs === undefined ? [] : logLines(config.logs, config.traces)),
   ];
   return lines
     .flatMap(([path, value]) =>
       value === undefined ? [] : [`${showPath(path)}: ${textOf(value)}  # ${origins.of(path)}\n`],
     )
     .join('');
+}
+
+/** Whether there may be some: without traces, by default there are none. */
+function hasExemplars({ exemplarFilter, traces }: Config): boolean {
+  return traces !== undefined || exemplarFilter !== 'trace_based';
 }
 
 function serviceLines(service: ServiceConfig): readonly Line[] {
@@ -109,21 +120,53 @@ function attributeLines(at: FilePath, attributes: ServiceConfig['attributes']): 
 
 function otlpLines(otlp: OtlpSettings): readonly Line[] {
   const { exporter, streams, schedule } = otlp;
-  const { protocol } = exporter;
   const { temporality } = streams;
-  const name = protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http';
   const reader: FilePath = ['meter_provider', 'readers', 0, 'periodic'];
-  const at = [...reader, 'exporter', name];
+  const at = [...reader, 'exporter', keyOf(exporter)];
   return [
     [[...reader, 'max_export_batch_size/development'], schedule.pointsPerRequestMax],
+    ...exportLines('metrics', otlp),
+    [[...at, 'temporality_preference'], temporality === 'lowmemory' ? 'low_memory' : temporality],
+    ...linesOf([...reader, 'cardinality_limits'], streams.limits),
+    ...streams.views.flatMap((view, index) => viewLines(['meter_provider', 'views', index], view)),
+  ];
+}
+
+const keyOf = ({ protocol }: ExporterSettings) => (protocol === 'grpc' ? 'otlp_grpc' : 'otlp_http');
+
+/** The exporter of a signal, and its other options. */
+function exportLines(signal: SignalName, holder: OtlpSettings | TracesConfig | LogsConfig): readonly Line[] {
+  const { exporter } = holder;
+  const { protocol } = exporter;
+  const pathOf = (key: OptionKey): FilePath => parsePath(fileOf(key, keyOf(exporter), signal) ?? key);
+  const at = [...pathOf('otlp_protocol'), keyOf(exporter)];
+  return [
     [[...at, 'encoding'], protocol === 'grpc' ? undefined : protocol.slice('http/'.length)],
     [[...at, 'endpoint'], exporter.endpoint.replace(/\?.*$/s, `?${MASK}`)],
     [[...at, 'tls', 'insecure'], protocol === 'grpc' ? exporter.insecure : undefined],
     ...Object.keys(exporter.headers).map((header): Line => [[...at, 'headers', header], MASK]),
-    ...settingLines(settingsIn(otlp, EXPORT_ROWS), (key) => parsePath(fileOf(key, name) ?? key)),
-    [[...at, 'temporality_preference'], temporality === 'lowmemory' ? 'low_memory' : temporality],
-    ...linesOf([...reader, 'cardinality_limits'], streams.limits),
-    ...streams.views.flatMap((view, index) => viewLines(['meter_provider', 'views', index], view)),
+    ...settingLines(settingsIn(holder, signalRows(signal)), pathOf),
+  ];
+}
+
+function traceLines(traces: TracesConfig, logs: LogsConfig | undefined): readonly Line[] {
+  return [
+    ...(logs === undefined ? linesOf(['celery', 'logs'], traces.exceptions) : []),
+    ...exportLines('traces', traces),
+    ...samplerLeaves(['tracer_provider', 'sampler'], traces.settings.sampler),
+  ];
+}
+
+function logLines(logs: LogsConfig, traces: TracesConfig | undefined): readonly Line[] {
+  const { minimumSeverity, traceBased } = logs.settings;
+  const provider = 'logger_provider';
+  const config: FilePath = [provider, 'logger_configurator/development', 'default_config'];
+  const bridge: FilePath = [provider, 'processors', 1, 'event_to_span_event_bridge/development'];
+  return [
+    ...exportLines('logs', logs),
+    [bridge, traces?.settings.exceptionEvents === true ? {} : undefined],
+    [[...config, 'minimum_severity'], SEVERITY_NAMES[minimumSeverity - 1]],
+    [[...config, 'trace_based'], traceBased],
   ];
 }
 
@@ -153,6 +196,7 @@ function linesOf(at: FilePath, value: unknown): readonly Line[] {
 
 /** As YAML, on one line. */
 function textOf(value: unknown): string {
+  if (value instanceof RegExp) return textOf(value.source);
   if (typeof value === 'object' && !Array.isArray(value)) return '{}';
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
   if (typeof value !== 'string') return String(value);

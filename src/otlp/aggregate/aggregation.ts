@@ -5,6 +5,7 @@ import type {
   MetricData,
   MetricDescriptor,
 } from '@opentelemetry/sdk-metrics';
+import type { Reservoir } from './reservoir.ts';
 
 /** The accumulation of one series. Measurements are finite, and negative only in up-down counters. */
 export interface Accumulation<V> {
@@ -30,6 +31,8 @@ export interface Aggregation<V> {
    * @param max the largest absolute value of a sum; by default that of a double
    */
   begin(max?: number): Accumulation<V>;
+  /** For the exemplars of a series. */
+  beginExemplars(): Reservoir;
   metric(stream: StreamIdentity, dataPoints: DataPoint<V>[]): MetricData;
 }
 

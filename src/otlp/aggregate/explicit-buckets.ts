@@ -2,6 +2,7 @@
 import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from './aggregation.ts';
 import { type Buckets, HistogramAccumulation } from './histogram.ts';
+import { Reservoir } from './reservoir.ts';
 
 /**
  * Without `recordMinMax`, points have neither min nor max.
@@ -16,6 +17,7 @@ export function explicitBuckets(
   return {
     isMonotonic: true,
     buckets: bounds.length + 1,
+    beginExemplars: () => new Reservoir((value) => bucketOf(value, bounds)),
     begin: (max) => new HistogramAccumulation(new BoundedCounts(bounds), recordMinMax, max),
     metric: (stream, dataPoints) => ({ ...stream, dataPointType: DataPointType.HISTOGRAM, dataPoints }),
   };

@@ -6,6 +6,7 @@
 import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from './aggregation.ts';
 import { type Buckets, HistogramAccumulation } from './histogram.ts';
+import { Reservoir } from './reservoir.ts';
 
 /** 2^20 buckets per power of two: all indices fit into 32 bits. */
 const FINEST_SCALE = 20;
@@ -27,6 +28,7 @@ export function exponentialBuckets({
   return {
     isMonotonic: true,
     buckets: maxSize,
+    beginExemplars: () => new Reservoir(),
     begin: (max) => new HistogramAccumulation(new ScaledCounts(maxSize, maxScale), recordMinMax, max),
     metric: (stream, dataPoints) => ({
       ...stream,

@@ -3,6 +3,7 @@
  */
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
+import { Reservoir } from './reservoir.ts';
 
 export const MONOTONIC_SUM = sumOf(true);
 
@@ -12,6 +13,7 @@ function sumOf(isMonotonic: boolean): Aggregation<number> {
   return {
     isMonotonic,
     buckets: 0,
+    beginExemplars: () => new Reservoir(),
     begin: (max = Number.MAX_VALUE) => new Sum(max),
     metric: (stream, dataPoints) => ({
       ...stream,

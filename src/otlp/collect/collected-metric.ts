@@ -4,6 +4,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { MetricData } from '@opentelemetry/sdk-metrics';
 import type { SeriesReading } from '../../meter/self-readings.ts';
+import type { Exemplar } from '../aggregate/reservoir.ts';
 
 export interface CollectedMetric {
   /** At least 1. */
@@ -12,6 +13,8 @@ export interface CollectedMetric {
   bytesOf(point: number): number;
   /** The metric with the points from `from` to `to` (exclusive), as collected. */
   slice(from: number, to: number): MetricData;
+  /** Of a point; by default none. */
+  exemplarsOf?(point: number): readonly Exemplar[];
   /** Acknowledges that these points have arrived. */
   exported(from: number, to: number): void;
 }

@@ -2,6 +2,7 @@
  * Upper bounds for the size of points in a request, since gRPC servers accept 4 MiB. Pure.
  */
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
+import type { Exemplar } from '../aggregate/reservoir.ts';
 
 /** Times, JSON keys, sum, min and max. */
 const POINT_BYTES = 400;
@@ -12,9 +13,19 @@ const ATTRIBUTE_BYTES = 48;
 /** A control character escaped in JSON; no other character is longer. */
 const CHARACTER_BYTES = 6;
 
+/** Ids, time and value, with their JSON keys. */
+const EXEMPLAR_BYTES = 250;
+
 /** @param buckets of a histogram; 0 for a number */
 export function pointBytes(attributesBytes: number, buckets: number): number {
   return POINT_BYTES + attributesBytes + buckets * BUCKET_BYTES;
+}
+
+export function exemplarsBytes(exemplars: readonly Exemplar[]): number {
+  return exemplars.reduce(
+    (sum, { context }) => sum + EXEMPLAR_BYTES + attributesBytes(context.attributes),
+    0,
+  );
 }
 
 export function attributesBytes(attributes: Attributes): number {

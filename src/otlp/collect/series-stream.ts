@@ -5,11 +5,14 @@
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
 import { AggregationTemporality, type DataPoint } from '@opentelemetry/sdk-metrics';
+import type { OfferExemplar } from '../../meter/bindable.ts';
 import type { Aggregation } from '../aggregate/aggregation.ts';
+import type { Exemplar } from '../aggregate/reservoir.ts';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
 import { endMs, type Moment, type Start } from './interval.ts';
-import { pointBytes } from './point-bytes.ts';
+import { exemplarsBytes, pointBytes } from './point-bytes.ts';
 import { frozen, NO_ATTRIBUTES } from './series-attributes.ts';
+import { SeriesExemplars } from './series-exemplars.ts';
 import { Differences, type LedgerOptions, type SeriesLedger, Totals } from './series-ledger.ts';
 import { type Due, type Series, SeriesTable } from './series-table.ts';
 import type { StreamPlan } from './stream-plan.ts';
@@ -35,6 +38,7 @@ export interface SeriesStream extends Stream {
   measure: Measure;
   /** Binds to the series of these attributes, which begins with its first measurement. */
   bind(attributes?: Attributes): MeasureSeries;
+  bindExemplars(attributes: Attributes): OfferExemplar;
 }
 
 export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesStream {
@@ -47,9 +51,9 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   const start = (key: string): Start =>
     until.get(key) ?? { wallMs: nowMs(), steadyMs: steadyMs(), isFixed: false };
   const table = new SeriesTable<V>({ limit, keeps, begin, start });
-  let live = 0;
-  let overflowed = 0;
-  let refused = 0;
+  /** Undefined until something is bound to them. */
+  let exemplars: SeriesExemplars<V> | undefined;
+  let [live, overflowed, refused] = [0, 0, 0];
   const ledger = ledgerOf(options, { table, begin, onCut: () => (refused += 1) }, until);
 
   /** The value to count, without the fraction if it is an integer; undefined for one that would spoil the sum for ever. */
@@ -93,11 +97,15 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
         measureSeries(series, measured);
       };
     },
+    bindExemplars(attributes) {
+      exemplars ??= new SeriesExemplars({ table, begin: () => aggregation.beginExemplars(), nowMs });
+      return exemplars.bind(frozen(attributes));
+    },
     collect(collectedAtMs, isRetired) {
       const collectedAt = { wallMs: collectedAtMs, steadyMs: steadyMs() };
       const due = ledger.collect(collectedAt, isRetired, table.takeRefused());
       live = due.length;
-      return due.length === 0 ? undefined : handOver(due, collectedAt, options, ledger);
+      return due.length === 0 ? undefined : handOver(due, collectedAt, options, { ledger, exemplars });
     },
     tally: () => ({ live, retired: ledger.retired, overflowed, refused }),
   };
@@ -112,11 +120,16 @@ function ledgerOf<V>(
   return new Totals({ ...ofTable, mayBeginAnew: aggregation.isMonotonic, retentionMs });
 }
 
+interface Holders<V> {
+  readonly ledger: SeriesLedger<V>;
+  readonly exemplars: SeriesExemplars<V> | undefined;
+}
+
 function handOver<V>(
   due: readonly Due<V>[],
   collectedAt: Moment,
   { descriptor, aggregation, temporality }: SeriesStreamOptions<V>,
-  ledger: SeriesLedger<V>,
+  { ledger, exemplars }: Holders<V>,
 ): CollectedMetric {
   const identity = { descriptor, aggregationTemporality: temporality };
   const pointOf = (one: Due<V>): DataPoint<V> => {
@@ -128,14 +141,30 @@ function handOver<V>(
       value: one.value(),
     };
   };
+  const exemplified = exemplars?.collect();
+  const exemplarsOf = (series: Series<V> | undefined): readonly Exemplar[] =>
+    (series && exemplified?.get(series)) ?? [];
   return {
     points: due.length,
-    bytesOf: (point) => pointBytes(due[point]?.series.bytes ?? 0, aggregation.buckets),
+    bytesOf(point) {
+      const series = due[point]?.series;
+      const bytes = pointBytes(series?.bytes ?? 0, aggregation.buckets);
+      return exemplified === undefined ? bytes : bytes + exemplarsBytes(exemplarsOf(series));
+    },
     slice: (from, to) => aggregation.metric(identity, due.slice(from, to).map(pointOf)),
-    exported: (from, to) =>
-      ledger.exported(
-        due.slice(from, to).map(({ series }) => series),
-        collectedAt,
-      ),
+    ...(exemplified && {
+      exemplarsOf(point) {
+        const series = due[point]?.series;
+        if (series === undefined) return [];
+        const [fromMs, toMs] = [series.start.wallMs, endMs(series.start, collectedAt)];
+        // Where the clock was set in between, the point may lie elsewhere.
+        return exemplarsOf(series).filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs);
+      },
+    }),
+    exported(from, to) {
+      const series = due.slice(from, to).map((one) => one.series);
+      ledger.exported(series, collectedAt);
+      exemplars?.exported(series, exemplified);
+    },
   };
 }

@@ -92,6 +92,12 @@ export class SeriesTable<V> {
     return this.#series.get(key) ?? this.#admit(key, kept);
   }
 
+  /** The same, but none begins. */
+  find(attributes: Attributes): Series<V> | undefined {
+    const key = keyOf(keptAttributes(attributes, this.#options.keeps));
+    return this.#series.get(key) ?? (this.free > 0 ? undefined : this.#series.get(OVERFLOW_KEY));
+  }
+
   all(): Iterable<Series<V>> {
     return this.#series.values();
   }

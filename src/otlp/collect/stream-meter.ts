@@ -26,6 +26,7 @@ export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCa
       return {
         add: measurerOf(opened),
         bind: (attributes) => ({ add: seriesMeasurerOf(opened, attributes) }),
+        bindExemplars: (attributes) => asOne(opened.map((stream) => stream.bindExemplars(attributes))),
       };
     },
     createUpDownCounter: (name, options) => ({
@@ -36,6 +37,7 @@ export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCa
       return {
         record: measurerOf(opened),
         bind: (attributes) => ({ record: seriesMeasurerOf(opened, attributes) }),
+        bindExemplars: (attributes) => asOne(opened.map((stream) => stream.bindExemplars(attributes))),
       };
     },
     createObservableGauge(name, options) {
@@ -61,10 +63,12 @@ function seriesMeasurerOf(streams: readonly SeriesStream[], attributes: Attribut
 }
 
 /** Nearly every instrument has one stream, which needs no loop. */
-function asOne(measures: readonly Measure[]): Measure {
-  const [only, ...others] = measures;
+function asOne<Of extends readonly unknown[]>(
+  each: readonly ((value: number, ...of: Of) => void)[],
+): (value: number, ...of: Of) => void {
+  const [only, ...others] = each;
   if (only !== undefined && others.length === 0) return only;
-  return (value, attributes) => {
-    for (const measure of measures) measure(value, attributes);
+  return (value, ...of) => {
+    for (const one of each) one(value, ...of);
   };
 }

@@ -5,12 +5,13 @@
 import { type MetricOptions, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
+import { wildcard } from '../../wildcard.ts';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { explicitBuckets } from '../aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../aggregate/exponential-buckets.ts';
 import type { CardinalityLimits, StreamSettings } from '../otlp-settings.ts';
+import { selects } from './selection.ts';
 import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View } from './view.ts';
-import { selects, wildcard } from './wildcard.ts';
 
 /** The kinds of instruments, each with its cardinality limit. */
 const LIMITS = {

@@ -2,10 +2,10 @@
  * Schedules exports: every source once per interval, and failed ones again in between, with exponential back-off. It never
  * keeps the process alive, and sends nothing itself.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
 import type { Stop } from './send-requests.ts';
+import { retryAfterMs, sleepUntil, within } from './waiting.ts';
 
 export interface ExportLoopOptions<Data>
   extends Omit<ExportCycleOptions<Data>, 'mustStop' | 'begin' | 'onSend' | 'onEnd'> {
@@ -24,8 +24,6 @@ type Cycle<Data> = (
 
 /** Back-off after the first failure. It doubles with each further one, up to the interval. */
 const FIRST_RETRY_MS = 1000;
-/** Node fires a timer with a longer delay at once. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 /** The same for a flush, which has less time. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
@@ -143,43 +141,8 @@ async function flush<Data>(
   return within(deadlineMs, tryAgain(), () => [...left]);
 }
 
-/** Exponential back-off with jitter, up to the interval. */
-function retryAfterMs(
-  firstMs: number,
-  failures: number,
-  { intervalMs, random }: Pick<ExportLoopOptions<never>, 'intervalMs' | 'random'>,
-): number {
-  const fullMs = Math.min(firstMs * 2 ** (failures - 1), intervalMs);
-  // Several bridges must not retry the same backend at the same moment.
-  return fullMs * (0.75 + random() / 4);
-}
-
-/** The promise’s value, or `otherwise()` if it takes longer than the deadline. */
-async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () => T): Promise<T> {
-  const inTime = new AbortController();
-  const late = delay(Math.min(deadlineMs, TIMER_MAX_MS), undefined, { signal: inTime.signal }).then(
-    otherwise,
-    // Aborted only once nobody awaits it.
-    otherwise,
-  );
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    inTime.abort();
-  }
-}
-
 /** The next tick in the future. Missed ticks are not made up for. */
 function nextTickMs(tickMs: number, intervalMs: number): number {
   const missed = Math.floor(Math.max(0, performance.now() - tickMs) / intervalMs);
   return tickMs + (missed + 1) * intervalMs;
-}
-
-async function sleepUntil(atMs: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    const waitMs = Math.min(Math.max(0, atMs - performance.now()), TIMER_MAX_MS);
-    await delay(waitMs, undefined, { ref: false, signal });
-  } catch (error) {
-    if (signal?.aborted !== true) throw error;
-  }
 }

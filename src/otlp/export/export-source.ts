@@ -36,6 +36,8 @@ export async function exportSource<Data>(source: ExportSource<Data>, backend: Ba
     outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },
     /** Whether the backend did not answer, or asked to retry later. */
     unavailable: sent.stop?.kind === 'unavailable',
+    /** Whether every request was answered: what has not arrived then, the backend has refused. */
+    isAnswered: sent.stop === undefined,
     /** Whether a retry may succeed. Not if the backend refused a request. */
     worthRetrying: sent.stop !== undefined && sent.refused.length === 0,
   };

@@ -39,10 +39,12 @@ interface Refused<Data> {
   readonly reason: string;
 }
 
-/** Into how many parts a refused request is split. */
+/** Into how many parts a refused request is split, at least. */
 const PARTS = 4;
-/** Such parts per export, at most. Enough to find the one item among 1000 that the backend refuses. */
-const PARTS_MAX = 32;
+/** Such parts per export, at most. Enough for 3000 items where 100 are too many, and to find one item that is refused. */
+const PARTS_MAX = 64;
+/** How often parts are split again while all are refused. A backend that refuses everything costs no more than that. */
+const SEARCHES_MAX = 3;
 
 export function nothingSent<Data>(stop?: Sent<Data>['stop']): Sent<Data> {
   return { items: 0, rejectedItems: 0, waitedMs: 0, remarks: [], refused: [], stop };
@@ -54,33 +56,50 @@ export async function sendRequests<Data>(
 ): Promise<Sent<Data>> {
   const sent = nothingSent<Data>();
   await sendEach(requests, backend, sent);
-  for (let partsLeft = PARTS_MAX; sent.stop === undefined; ) {
-    // If nothing was accepted, only one request is split, to see whether a smaller one is.
-    const most = sent.items > 0 ? Math.floor(partsLeft / PARTS) : partsLeft === PARTS_MAX ? 1 : 0;
-    const split = sent.refused.filter(({ request }) => request.items > 1).slice(0, most);
-    if (split.length === 0) break;
-    partsLeft -= split.length * PARTS;
-    sent.refused = sent.refused.filter((each) => !split.includes(each));
-    await sendEach(split.flatMap(partsOf), backend, sent);
+  /** Of the parts that were accepted, the items of the largest. */
+  let accepted = 0;
+  for (let [round, partsLeft] = [0, PARTS_MAX]; sent.stop === undefined; round += 1) {
+    const split = toSplit(sent, accepted, round);
+    const parts = split.flatMap((each) => partsOf(each, accepted));
+    const sending = parts.slice(0, partsLeft);
+    if (sending.length === 0) break;
+    partsLeft -= sending.length;
+    const kept = sent.refused.filter((each) => !split.includes(each));
+    sent.refused = [...kept, ...parts.slice(sending.length)];
+    const requests = sending.map(({ request }) => request);
+    accepted = Math.max(accepted, await sendEach(requests, backend, sent));
   }
   return sent;
 }
 
-function partsOf<Data>({ request }: Refused<Data>): readonly ExportRequest<Data>[] {
-  return request.parts(Math.ceil(request.items / PARTS));
+/** Until a part is accepted, one request is split, then one of its parts, and so on: its size may be the reason. */
+function toSplit<Data>({ refused, items }: Sent<Data>, accepted: number, round: number) {
+  const large = refused.filter(({ request }) => request.items > 1);
+  if (accepted > 0) return large;
+  if (round >= SEARCHES_MAX) return items > 0 ? large : [];
+  return round === 0 ? large.slice(0, 1) : large.slice(-1);
 }
 
+/** @param accepted so large a part was accepted; 0: none was */
+function partsOf<Data>({ request, reason }: Refused<Data>, accepted: number): readonly Refused<Data>[] {
+  const itemsMax = Math.ceil(request.items / PARTS);
+  const parts = request.parts(accepted > 0 ? Math.min(accepted, itemsMax) : itemsMax);
+  return parts.map((part) => ({ request: part, reason }));
+}
+
+/** @returns of those that were accepted, the items of the largest; 0: none was */
 async function sendEach<Data>(
   requests: readonly ExportRequest<Data>[],
   { exporter, mustStop, warmUp }: Backend<Data>,
   sent: Sent<Data>,
-): Promise<void> {
+): Promise<number> {
+  let accepted = 0;
   for (const request of requests) {
     await warmUp?.(request);
     const stop = mustStop();
     if (stop !== undefined) {
       sent.stop = stop;
-      return;
+      return accepted;
     }
     const idleBeforeMs = idleMs();
     const result = await exporter.export(request.data());
@@ -88,22 +107,22 @@ async function sendEach<Data>(
     switch (result.kind) {
       case 'unavailable':
         sent.stop = result;
-        return;
+        return accepted;
       case 'refused':
         sent.refused = [...sent.refused, { request, reason: result.reason }];
-        break;
+        continue;
       case 'partial':
         sent.rejectedItems += result.rejectedItems;
         sent.remarks.push(result.message);
-        sent.items += request.items;
-        request.exported();
         break;
       case 'success':
-        sent.items += request.items;
-        request.exported();
         break;
     }
+    accepted = Math.max(accepted, request.items);
+    sent.items += request.items;
+    request.exported();
   }
+  return accepted;
 }
 
 /** How long the event loop was idle. While it is busy, an answer may lie unread: that is not the backend’s time. */

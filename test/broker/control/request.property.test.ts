@@ -3,7 +3,10 @@
  * member of kombu’s set of bindings has exactly three parts. A wrong one can stop every worker that reads it.
  */
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { COMMANDS, type ControlCommand } from '../../../src/broker/control/commands.ts';
 import {
@@ -22,6 +25,8 @@ const HARMLESS: Readonly<Record<ControlCommand, Readonly<Record<string, unknown>
   stats: {},
   active_queues: {},
   active: { safe: true },
+  reserved: {},
+  scheduled: {},
   enable_events: {},
 };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
@@ -121,4 +126,27 @@ test('the id of a reply queue is a UUID', () => {
   );
   for (const wrong of ['', 'me', `${id}\u0006\u0016`, id.toUpperCase(), `${id}\n`])
     assert.throws(() => controlNames('celery', wrong), TypeError, wrong);
+});
+
+test('nothing else is published or written at a broker: these are all places that could', () => {
+  const root = fileURLToPath(new URL('../../../src/', import.meta.url));
+  const writing =
+    /\.(?:publish|sendToQueue|[sz]add|srem|del|unlink|[lr]push\w*|h(?:m?set|del)|xadd|eval\w*)\(/gu;
+  const places = globSync('**/*.ts', { cwd: root }).flatMap((file) => {
+    const calls = readFileSync(path.join(root, file), 'utf8').match(writing) ?? [];
+    return calls.length === 0 ? [] : [[file, calls.map((call) => call.slice(1, -1)).sort()]];
+  });
+  assert.deepEqual(Object.fromEntries(places), {
+    'broker/amqp/control.ts': ['publish'],
+    // To a queue of our own.
+    'broker/amqp/transport.ts': ['publish'],
+    'broker/redis/control.ts': ['del', 'publish', 'publish', 'sadd', 'srem'],
+  });
+  for (const [transport, makers] of [
+    ['amqp', ['controlRequest']],
+    ['redis', ['controlRequest', 'requestEnvelope', 'replyBinding']],
+  ] as const) {
+    const text = readFileSync(path.join(root, `broker/${transport}/control.ts`), 'utf8');
+    for (const maker of makers) assert.ok(text.includes(`${maker}(`), `${transport}: ${maker}`);
+  }
 });

@@ -10,6 +10,7 @@ import type { RawMessage } from '../../../src/broker/broker.ts';
 import { encodeHeader, encodeMessage } from '../../../src/broker/recording/format.ts';
 import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
 import { longestTurnMs } from '../../longest-turn.ts';
+import { leastMs } from '../../processor-time.ts';
 import { type SentMessage, testConformance } from '../conformance.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 
@@ -176,12 +177,14 @@ test('a body beyond the limit is dropped as a broker’s is, and the messages af
 test('a line that would take long to parse ends the replay with file and line number', async (t) => {
   const wide = lineOf(0).replace('"headers":{', `"headers":{"a":[${'{},'.repeat(900_000)}{}],`);
   const path = fileOf(t, HEADER, lineOf(0), wide, lineOf(0));
-  const turnMs = await longestTurnMs(async () => {
-    const { session } = replay(t, path, 'max');
-    const reason = `${path}, line 3: has more than 33792 bytes outside of strings`;
-    assert.deepEqual(await session.ended, { kind: 'unusable', reason });
-    assert.equal(messagesOf(session.log).length, 1);
-  });
+  const turnMs = await leastMs(50, () =>
+    longestTurnMs(async () => {
+      const { session } = replay(t, path, 'max');
+      const reason = `${path}, line 3: has more than 33792 bytes outside of strings`;
+      assert.deepEqual(await session.ended, { kind: 'unusable', reason });
+      assert.equal(messagesOf(session.log).length, 1);
+    }),
+  );
   assert.ok(turnMs < 50, `${turnMs} ms`);
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../../src/config/config.ts';
 import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
+import { EXPORTER_DEFAULTS } from '../exporter-defaults.ts';
 import { FILES } from '../option-cases.ts';
 
 /** With more of the reader on line 5, and of the exporter on line 7. */
@@ -24,24 +25,15 @@ test('missing keys have the defaults of the standard', () => {
     limits: { counter: 2000, histogram: 2000, gauge: 2000 },
   } as const;
   const schedule = { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined };
-  const exporter = {
-    headers: {},
-    certificateFile: undefined,
-    clientCertificateFile: undefined,
-    clientKeyFile: undefined,
-    insecure: false,
-    compression: 'none',
-    timeoutMs: 10_000,
-  } as const;
   assert.deepEqual(otlp('otlp_grpc'), {
-    exporter: { protocol: 'grpc', endpoint: 'http://localhost:4317', ...exporter },
+    exporter: { protocol: 'grpc', endpoint: 'http://localhost:4317', ...EXPORTER_DEFAULTS },
     streams,
     schedule,
   });
   assert.deepEqual(otlp('otlp_http').exporter, {
     protocol: 'http/protobuf',
     endpoint: 'http://localhost:4318/v1/metrics',
-    ...exporter,
+    ...EXPORTER_DEFAULTS,
   });
 });
 

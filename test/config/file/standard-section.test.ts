@@ -16,6 +16,7 @@ const METRIC = 'celery.task.runtime';
 function documentWith(row: string, value: unknown): string {
   const http = row.includes('.otlp_http');
   const isSelector = row.startsWith('meter_provider.views[].selector.');
+  const batches: Node = { processors: [{ batch: { exporter: { [http ? 'otlp_http' : 'otlp_grpc']: {} } } }] };
   const document: Node = {
     file_format: '1.0',
     celery: { services: { shop: { broker_url: 'amqp://rabbit' } } },
@@ -26,6 +27,12 @@ function documentWith(row: string, value: unknown): string {
         : {}),
     },
   };
+  const ofTraces = row.startsWith('tracer_provider.') || row.startsWith('attribute_limits');
+  if (ofTraces) document['tracer_provider'] = { ...batches, ...samplerIn(row) };
+  if (row.startsWith('logger_provider.')) {
+    document['logger_provider'] = batches;
+    document['tracer_provider'] = structuredClone(batches);
+  }
   if (row.startsWith('resource.attributes[].'))
     document['resource'] = { attributes: [{ name: 'a', value: 'b' }] };
   // Where there is a scheme, that is what says whether there is TLS.
@@ -36,6 +43,20 @@ function documentWith(row: string, value: unknown): string {
   const [companion, beside] = COMPANIONS.find(([end]) => row.endsWith(end)) ?? [];
   if (companion !== undefined) set(document, row.replace(companion, beside?.[0] ?? ''), beside?.[1]);
   return `${JSON.stringify(document, null, 1)}\n`;
+}
+
+/** A sampler with what else a key in it requires. */
+function samplerIn(row: string): Node {
+  const sampler = { always_on: {} };
+  const needed = {
+    key: 'celery.task.outcome',
+    ...(row.includes('attribute_values') ? { values: ['lost'] } : { excluded: ['x'] }),
+  };
+  const [condition] = /attribute_(?:values|patterns)/u.exec(row) ?? [];
+  const rules = [{ sampler, ...(condition === undefined ? {} : { [condition]: needed }) }, { sampler }];
+  return row.includes('rule_based.')
+    ? { sampler: { 'composite/development': { rule_based: { rules } } } }
+    : {};
 }
 
 /** What a key requires to be valid. */
@@ -63,7 +84,10 @@ function set(root: Node, row: string, value: unknown): void {
 const shown = (row: string): string => row.replaceAll('[]', '[0]');
 
 test('every key of the standard has a row, and every row is a key of the standard', () => {
-  const paths = standardPaths((path) => STANDARD.get(path)?.refused !== undefined);
+  const paths = standardPaths((path) => {
+    const shape = STANDARD.get(path);
+    return shape?.refused !== undefined || shape?.isWithin === true;
+  });
   assert.ok(paths.length > 80);
   assert.deepEqual(paths.toSorted(), [...STANDARD.keys()].sort());
 });
@@ -80,6 +104,10 @@ test('an unsupported key is refused by its path, with a reason', () => {
     }
   }
 });
+
+const COMPOSITE = 'tracer_provider.sampler.composite/development';
+const RULE = `${COMPOSITE}.rule_based.rules[]`;
+const LOGGER = 'logger_provider.logger_configurator/development.default_config';
 
 /** Two values of each honoured key; undefined where but one is right. */
 const SAMPLES: Readonly<Record<string, readonly [unknown, unknown]>> = {
@@ -100,7 +128,25 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   ...exporterSamples('otlp_http', 'http://a:1/x', 'https://b'),
   'meter_provider.readers[].periodic.exporter.otlp_grpc.tls.insecure': [true, false],
   'meter_provider.readers[].periodic.exporter.otlp_http.encoding': ['json', 'protobuf'],
-  'meter_provider.exemplar_filter': ['always_off', undefined],
+  'meter_provider.exemplar_filter': ['always_off', 'trace_based'],
+  'attribute_limits.attribute_value_length_limit': [5, 6],
+  ...batchSamples('tracer_provider.processors[].batch'),
+  'tracer_provider.limits.attribute_value_length_limit': [5, 6],
+  'tracer_provider.sampler.trace_id_ratio_based.ratio': [0.5, 0],
+  'tracer_provider.sampler.probability/development.ratio': [0.5, 0],
+  [`${COMPOSITE}.probability.ratio`]: [0.5, 0],
+  [`${RULE}.attribute_values.key`]: ['a', 'b'],
+  [`${RULE}.attribute_values.values[]`]: ['lost', 'failed'],
+  [`${RULE}.attribute_patterns.key`]: ['a', 'b'],
+  [`${RULE}.attribute_patterns.included[]`]: ['a*', 'b?'],
+  [`${RULE}.attribute_patterns.excluded[]`]: ['a*', 'b?'],
+  [`${RULE}.span_kinds[]`]: ['consumer', undefined],
+  [`${RULE}.parent[]`]: ['none', 'remote'],
+  ...batchSamples('logger_provider.processors[].batch'),
+  'logger_provider.limits.attribute_value_length_limit': [5, 6],
+  [`${LOGGER}.enabled`]: [true, false],
+  [`${LOGGER}.minimum_severity`]: ['trace2', 'fatal4'],
+  [`${LOGGER}.trace_based`]: [true, false],
   'meter_provider.views[].selector.instrument_name': ['celery.task.runtime', 'celery.task.*'],
   'meter_provider.views[].selector.instrument_type': ['counter', 'histogram'],
   'meter_provider.views[].selector.unit': ['s', '{task}'],
@@ -121,10 +167,27 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   ],
 };
 
+function batchSamples(batch: string): Readonly<Record<string, [unknown, unknown]>> {
+  return Object.fromEntries([
+    [`${batch}.schedule_delay`, [1, 0]],
+    [`${batch}.export_timeout`, [1, 0]],
+    [`${batch}.max_queue_size`, [1000, 2000]],
+    [`${batch}.max_export_batch_size`, [1, 2]],
+    ...['otlp_grpc', 'otlp_http'].flatMap((exporter) =>
+      Object.entries(exporterSamples(exporter, 'http://a:1', 'https://b', `${batch}.exporter`)).filter(
+        ([key]) => !/temporality|histogram/u.test(key),
+      ),
+    ),
+    [`${batch}.exporter.otlp_grpc.tls.insecure`, [true, false]],
+    [`${batch}.exporter.otlp_http.encoding`, ['json', 'protobuf']],
+  ]);
+}
+
 function exporterSamples(
   exporter: string,
   one: string,
   other: string,
+  at = 'meter_provider.readers[].periodic.exporter',
 ): Readonly<Record<string, [unknown, unknown]>> {
   const rows: Readonly<Record<string, [unknown, unknown]>> = {
     endpoint: [one, other],
@@ -140,10 +203,7 @@ function exporterSamples(
     default_histogram_aggregation: ['explicit_bucket_histogram', 'base2_exponential_bucket_histogram'],
   };
   return Object.fromEntries(
-    Object.entries(rows).map(([key, values]) => [
-      `meter_provider.readers[].periodic.exporter.${exporter}.${key}`,
-      values,
-    ]),
+    Object.entries(rows).map(([key, values]) => [`${at}.${exporter}.${key}`, values]),
   );
 }
 
@@ -163,7 +223,9 @@ test('every supported key refuses a value of another type, by its path', () => {
       // Texts of any kind are right for some.
       if (
         typeof value === 'string' &&
-        /description|selector|included|excluded|headers\[\]|\.name$|endpoint/.test(row)
+        /description|selector|included|excluded|headers\[\]|\.name$|endpoint|_patterns\.key|_values\.key/.test(
+          row,
+        )
       )
         continue;
       const mistakes = mistakesOf(documentWith(row, value));
@@ -177,11 +239,16 @@ test('every supported key refuses a value of another type, by its path', () => {
 
 test('a key without a value is like a missing one, unless it is required', () => {
   const required = SCALARS.filter(({ shape }) => shape.required !== undefined).map(({ row }) => row);
+  const pipelines = ['logger_provider.processors[].batch', 'meter_provider.readers[].periodic'];
+  const headersIn = (pipeline: string) =>
+    ['otlp_grpc', 'otlp_http'].map((exporter) => `${pipeline}.exporter.${exporter}.headers[].name`);
   assert.deepEqual(required.sort(), [
     'file_format',
-    'meter_provider.readers[].periodic.exporter.otlp_grpc.headers[].name',
-    'meter_provider.readers[].periodic.exporter.otlp_http.headers[].name',
+    ...pipelines.flatMap(headersIn),
     'resource.attributes[].name',
+    ...headersIn('tracer_provider.processors[].batch'),
+    `${RULE}.attribute_patterns.key`,
+    `${RULE}.attribute_values.key`,
   ]);
   for (const { row } of SCALARS) {
     // Items of lists, the criteria of a view and what belongs together are there or not.

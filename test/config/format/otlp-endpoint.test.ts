@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   defaultEndpoint,
+  type EndpointOf,
   OTLP_PROTOCOLS,
   otlpAddress,
   readEndpoint,
 } from '../../../src/config/format/otlp-endpoint.ts';
+import { SIGNAL_NAMES } from '../../../src/otlp/signal-paths.ts';
 
 type Cases = {
   readonly good: readonly (readonly [text: string, endpoint: string])[];
@@ -81,15 +83,17 @@ const BASE: Cases = {
 };
 
 test('each protocol accepts its own addresses, and normalises them', () => {
-  for (const [protocol, base, cases] of [
-    ['grpc', false, GRPC],
-    ['grpc', true, GRPC],
-    ['http/protobuf', false, HTTP],
-    ['http/json', false, HTTP],
-    ['http/protobuf', true, BASE],
-    ['http/json', true, BASE],
+  for (const [protocol, of, cases] of [
+    ['grpc', 'signal', GRPC],
+    ['grpc', 'all', GRPC],
+    ['grpc', 'metrics', GRPC],
+    ['http/protobuf', 'signal', HTTP],
+    ['http/json', 'signal', HTTP],
+    ['http/json', 'metrics', HTTP],
+    ['http/protobuf', 'all', BASE],
+    ['http/json', 'all', BASE],
   ] as const) {
-    const read = (text: string) => readEndpoint(protocol, text, base);
+    const read = (text: string) => readEndpoint(protocol, text, of);
     for (const [text, value] of cases.good) assert.deepEqual(read(text), { ok: true, value }, text);
     for (const text of cases.bad) {
       const reading = read(text);
@@ -102,11 +106,31 @@ test('each protocol accepts its own addresses, and normalises them', () => {
   }
 });
 
-test('the default of each protocol is a valid address', () => {
+test('the default of each protocol and signal is a valid address', () => {
   for (const protocol of OTLP_PROTOCOLS) {
-    const value = defaultEndpoint(protocol);
-    assert.deepEqual(readEndpoint(protocol, value), { ok: true, value });
+    for (const signal of SIGNAL_NAMES) {
+      const value = defaultEndpoint(protocol, signal);
+      assert.deepEqual(readEndpoint(protocol, value, 'signal', signal), { ok: true, value });
+    }
   }
+  assert.equal(defaultEndpoint('http/json', 'logs'), 'http://localhost:4318/v1/logs');
+});
+
+test('the path of traces is appended to the endpoint of all signals, and replaces that of metrics', () => {
+  const read = (text: string, of: EndpointOf) => readEndpoint('http/protobuf', text, of, 'traces');
+  const right = (value: string) => ({ ok: true, value });
+  assert.deepEqual(read('http://c/x/', 'all'), right('http://c/x/v1/traces'));
+  assert.deepEqual(read('http://c/x/v1/metrics', 'metrics'), right('http://c/x/v1/traces'));
+  assert.deepEqual(
+    read('http://c/v1/metrics?k=/v1/metrics', 'metrics'),
+    right('http://c/v1/traces?k=/v1/metrics'),
+  );
+  assert.deepEqual(read('http://c/x', 'signal'), right('http://c/x'));
+  for (const text of ['http://c/x', 'http://c/v1/metrics/', 'http://c?x=/v1/metrics'])
+    assert.match(
+      JSON.stringify(read(text, 'metrics')),
+      /\/v1\/metrics at its end, which becomes \/v1\/traces/,
+    );
 });
 
 test('credentials and queries are not shown', () => {

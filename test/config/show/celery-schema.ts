@@ -8,15 +8,19 @@ import type { Shapes } from '../../../src/config/file/shape.ts';
 import { SENTINEL_TLS, WITHOUT_EFFECT } from '../../../src/config/file/transport-options.ts';
 import type { Format } from '../../../src/config/format/formats.ts';
 import {
+  fileOf,
   type KeyedRow,
   OPTIONS,
+  type OptionKey,
   type OptionRow,
   SENTINEL_KWARGS,
   servicePath,
   serviceRows,
+  signalRows,
   TRANSPORT_OPTIONS,
 } from '../../../src/config/options.ts';
 import { METRIC_NAMES, METRICS, optInAttributesOf } from '../../../src/meter/catalog.ts';
+import type { SignalName } from '../../../src/otlp/signal-paths.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -44,6 +48,8 @@ function schema(): Schema {
       celery: map('What is about Celery.', {
         ...properties(rows.filter(([, { scope }]) => scope === 'cluster')),
         telemetry: map("The bridge's own metrics.", { enabled: scalar(OPTIONS.self_telemetry) }),
+        traces: map('What spans are made of, if there is a `tracer_provider`.', ofSignal('traces')),
+        logs: map('What log records are made of, if there is a `logger_provider`.', ofSignal('logs')),
         services: {
           description: 'The Celery services, by their `service.name`.',
           type: 'object',
@@ -76,13 +82,15 @@ function map(description: string, inIt: Schema): Schema {
   return { description, type: ['object', 'null'], properties: inIt, additionalProperties: false };
 }
 
-function properties(rows: readonly KeyedRow[]): Schema {
+function properties(rows: readonly KeyedRow[], keyOf = (key: OptionKey) => servicePath(key).at(-1)): Schema {
   return Object.fromEntries(
-    rows.map(([key, row]) => [
-      servicePath(key).at(-1) ?? key,
-      row.format.list === undefined ? scalar(row) : listOf(row),
-    ]),
+    rows.map(([key, row]) => [keyOf(key) ?? key, row.format.list === undefined ? scalar(row) : listOf(row)]),
   );
+}
+
+function ofSignal(signal: SignalName): Schema {
+  const rows = signalRows(signal).filter(([, row]) => row.scope === 'signal' && row.signal === signal);
+  return properties(rows, (key) => fileOf(key)?.split('.').at(-1));
 }
 
 function scalar({ doc, format, default: byDefault }: OptionRow<unknown>): Schema {

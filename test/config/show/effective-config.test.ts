@@ -63,6 +63,35 @@ meter_provider:
       stream: { aggregation: { drop: } }
 `;
 
+/** The same with traces and log records, of which everything is set. */
+const TRACED = `${FULL.replace(
+  '  telemetry:',
+  '  traces: { slow_after: 10, new_trace_for: ["a.*"] }\n  logs: { redact: [\'\\d{16}\'] }\n  telemetry:',
+)}tracer_provider:
+  processors:
+    - batch:
+        schedule_delay: 7
+        exporter:
+          otlp_grpc: { endpoint: "collector:1", headers: [ { name: key, value: ${SECRET} } ], headers_list: "b=${SECRET}", tls: { ca_file: ${FILES.certificate}, cert_file: ${FILES.certificate}, key_file: ${FILES.key} } }
+  sampler:
+    parent_based:
+      root:
+        composite/development:
+          rule_based:
+            rules:
+              - { attribute_values: { key: celery.task.outcome, values: [lost] }, sampler: { always_on: } }
+              - { attribute_patterns: { key: celery.task.name, included: ["a*"], excluded: [ab] }, span_kinds: [consumer], parent: [none], sampler: { probability: { ratio: 0.5 } } }
+              - { sampler: { parent_threshold: { root: { probability: { ratio: 0.25 } } } } }
+      remote_parent_not_sampled: { trace_id_ratio_based: { ratio: 0.125 } }
+logger_provider:
+  processors:
+    - event_to_span_event_bridge/development:
+    - batch:
+        exporter: { otlp_http: { endpoint: "https://logs/x?key=${SECRET}", headers_list: "a=${SECRET}" } }
+  logger_configurator/development: { default_config: { minimum_severity: warn2, trace_based: true } }
+attribute_limits: { attribute_value_length_limit: 99 }
+`;
+
 function resolve(sources: OptionSources): { config: Config; origins: Origins } {
   const resolved = resolveConfig('config', sources);
   assert.ok(resolved.ok, JSON.stringify(resolved));
@@ -153,6 +182,84 @@ test('every value is printed once, with its line, flag or variable, or as a defa
   assert.ok(paths.length > 2 * METRIC_NAMES.length);
 });
 
+test('traces and log records are printed if there are some, of any exporter', () => {
+  const lines = linesOf({ argv: ['--config', fileWith(TRACED), '--traces-join'], env: {} });
+  const traces = 'tracer_provider.processors[0].batch';
+  const logs = 'logger_provider.processors[0].batch';
+  const sampler = 'tracer_provider.sampler.parent_based';
+  const rules = `${sampler}.root.composite/development.rule_based.rules`;
+  const configurator = 'logger_provider.logger_configurator/development.default_config';
+  const expected: Readonly<Record<string, string>> = {
+    [`${traces}.schedule_delay`]: '7  # f:53',
+    [`${traces}.max_queue_size`]: '16384  # default',
+    [`${traces}.exporter.otlp_grpc.endpoint`]: 'collector:1  # f:55',
+    [`${traces}.exporter.otlp_grpc.headers.key`]: '"***"  # f:55',
+    [`${traces}.exporter.otlp_grpc.headers.b`]: '"***"  # f:55',
+    [`${traces}.exporter.otlp_grpc.tls.key_file`]: `${FILES.key}  # f:55`,
+    'tracer_provider.limits.attribute_value_length_limit': '99  # f:72',
+    'celery.traces.slow_after': '10  # f:6',
+    'celery.traces.join': 'true  # --traces-join',
+    'celery.traces.new_trace_for': '[a.*]  # f:6',
+    'celery.traces.max_age': '21600  # default',
+    [`${rules}[0].attribute_values.values`]: '[lost]  # f:62',
+    [`${rules}[0].sampler.always_on`]: '{}  # f:56',
+    [`${rules}[1].attribute_patterns.excluded`]: '[ab]  # f:63',
+    [`${rules}[1].span_kinds`]: '[consumer]  # f:63',
+    [`${rules}[1].parent`]: '[none]  # f:63',
+    [`${rules}[1].sampler.probability.ratio`]: '0.5  # f:63',
+    [`${rules}[2].sampler.parent_threshold.root.probability.ratio`]: '0.25  # f:64',
+    // It decides as the other does.
+    [`${sampler}.remote_parent_not_sampled.probability/development.ratio`]: '0.125  # f:56',
+    [`${logs}.exporter.otlp_http.endpoint`]: '"https://logs/x?***"  # f:70',
+    [`${logs}.exporter.otlp_http.headers.a`]: '"***"  # f:70',
+    'logger_provider.processors[1].event_to_span_event_bridge/development': '{}  # f:68',
+    [`${configurator}.minimum_severity`]: 'warn2  # f:71',
+    [`${configurator}.trace_based`]: 'true  # f:71',
+    'logger_provider.limits.attribute_value_length_limit': '99  # f:72',
+    'celery.logs.redact': '["\\\\d{16}"]  # f:7',
+    'celery.logs.workers': 'true  # default',
+  };
+  for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
+  assert.deepEqual([...new Set(lines)], lines);
+  assert.ok(!lines.join('\n').includes(SECRET));
+});
+
+test('without traces and log records nothing is said of them', () => {
+  const lines = linesOf({ argv: ['--config', fileWith(FULL)], env: {} });
+  assert.deepEqual(
+    lines.filter((line) =>
+      /tracer_provider|logger_provider|celery\.(traces|logs)|exemplar|sampler/.test(line),
+    ),
+    [],
+  );
+});
+
+test('with traces alone, it is printed what they say of exceptions; and what runs are kept, from which variable', () => {
+  const lines = linesOf({
+    argv: ['--logs-redact=a|b'],
+    env: {
+      CELERY_BROKER_URL: 'amqp://a',
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.5',
+      CELERY_OTEL_TRACES_KEEP: 'slow',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: `a=${SECRET}`,
+    },
+  });
+  const rules = 'tracer_provider.sampler.composite/development.rule_based.rules';
+  const expected: Readonly<Record<string, string>> = {
+    'celery.logs.redact': '["a|b"]  # --logs-redact',
+    'celery.logs.exception_message': 'true  # default',
+    [`${rules}[0].attribute_values.key`]: 'celery.task.slow  # CELERY_OTEL_TRACES_KEEP',
+    [`${rules}[1].sampler.probability.ratio`]: '0.5  # OTEL_TRACES_SAMPLER + OTEL_TRACES_SAMPLER_ARG',
+    'tracer_provider.processors[0].batch.exporter.otlp_grpc.headers.a':
+      '"***"  # OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+  };
+  for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
+  assert.equal(lineOf(lines, 'celery.logs.workers'), undefined);
+});
+
 test('with a recording, no broker settings are printed', () => {
   const lines = linesOf({ argv: ['--config', fileWith(FULL)], env: {} });
   const told = lines.filter((line) =>
@@ -211,21 +318,28 @@ function* changes(value: unknown, path: string): Generator<readonly [path: strin
 
 test('every change of a value changes the output, except secrets', () => {
   const origins = new Origins();
-  // A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
+  // What log records say of exceptions, spans do too; it is printed once. A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
   // here it has none. What is about another broker is of no use: the second service is a recording.
   const hidden =
-    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|control\.namespace|taskDefaultQueue|polls\.(queues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$/;
+    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|control\.namespace|taskDefaultQueue|polls\.(queues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$|^\.traces\.exceptions\./;
   const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];
+  const traced = ['--config', fileWith(TRACED.replaceAll(`?key=${SECRET}`, ''))];
   const plain = { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' };
   for (const [{ config }, count] of [
     [resolve({ argv: file, env: {} }), 80],
+    [resolve({ argv: traced, env: {} }), 120],
     [resolve({ argv: [], env: plain }), 30],
   ] as const) {
     const before = effectiveConfig(config, origins);
     const seen: string[] = [];
     for (const [path, changed] of changes(config, '')) {
-      const isOfGrpcOnly = path.endsWith('.insecure') && config.otlp.exporter.protocol !== 'grpc';
-      if (hidden.test(path) || isOfGrpcOnly || /\.(urls|views|services|kind)$/.test(path)) continue;
+      const { exporter } = path.startsWith('.logs')
+        ? (config.logs ?? config.otlp)
+        : path.startsWith('.traces')
+          ? (config.traces ?? config.otlp)
+          : config.otlp;
+      const isOfGrpcOnly = path.endsWith('.insecure') && exporter.protocol !== 'grpc';
+      if (hidden.test(path) || isOfGrpcOnly || /\.(urls|views|services|rules|kind)$/.test(path)) continue;
       // Each change leaves the shape as it was, so it is a configuration still.
       assert.notEqual(effectiveConfig(Object.assign({ ...config }, changed), origins), before, path);
       seen.push(path);

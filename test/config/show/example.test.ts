@@ -4,8 +4,17 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { OPTIONS, servicePath, serviceRows } from '../../../src/config/options.ts';
 import { assertGeneratedFile } from '../../contract/generated-block.ts';
-import { configOf, EXAMPLE, EXAMPLE_FILE, mistakesOf, setVariables } from '../configuration-files.ts';
+import {
+  configOf,
+  EXAMPLE,
+  EXAMPLE_FILE,
+  EXAMPLE_WITH_TRACES,
+  METER_PROVIDER,
+  mistakesOf,
+  setVariables,
+} from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
+import { configOutside } from '../signal-files.ts';
 
 test('it loads with its variables set: three services on their own brokers, with views', (t) => {
   setVariables(t, {
@@ -63,10 +72,47 @@ test('it loads with its variables set: three services on their own brokers, with
   assert.equal(self.enabled, true);
 });
 
+test('with what is a comment in it, it has traces and log records too', (t) => {
+  setVariables(t, {
+    SHOP_BROKER_URL: 'amqp://shop',
+    BILLING_BROKER_URL: 'amqp://billing',
+    STOCK_BROKER_URL: 'sentinel://a;sentinel://b',
+    STOCK_SENTINEL_PASSWORD: 'hunter2',
+  });
+  const { traces, logs, ...others } = configOf(EXAMPLE_WITH_TRACES);
+  assert.deepEqual(configOf(EXAMPLE), others);
+  assert.equal(traces?.settings.sampler.kind, 'rule_based');
+  assert.equal(traces.settings.slowAfterMs, 60_000);
+  assert.equal(logs?.settings.minimumSeverity, 13);
+  assert.deepEqual(traces.exceptions.redact, [/\b\d{16}\b/gu]);
+});
+
+const DOCUMENT = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+
+test('traces and logs in docs/configuration.md are the same in the file and in variables', () => {
+  const [, section = ''] = /^## Traces and logs$([\s\S]*?)^## /mu.exec(DOCUMENT) ?? [];
+  const [, file = ''] = /```yaml\n([\s\S]*?)```/u.exec(section) ?? [];
+  const [, lines = ''] = /```sh\n([\s\S]*?)```/u.exec(section) ?? [];
+  const services = '  services: { shop: { broker_url: amqp://rabbit } }';
+  const { traces } = configOf(
+    `file_format: "1.0"\n${METER_PROVIDER}\n${file.replace('celery:', `$&\n${services}`)}`,
+  );
+  const outside = configOutside(
+    Object.fromEntries(
+      lines
+        .trim()
+        .split('\n')
+        .map((line) => /^(\w+)=(.*)$/u.exec(line)?.slice(1) ?? []),
+    ),
+  );
+  assert.deepEqual(outside.traces?.settings, traces?.settings);
+  assert.equal(outside.traces?.exporter.endpoint, traces?.exporter.endpoint);
+  assert.equal(outside.logs?.exporter.endpoint, 'http://logs:4317');
+});
+
 test('the example in docs/configuration.md loads too', (t) => {
   setVariables(t, { SHOP_BROKER_URL: 'amqp://shop' });
-  const document = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
-  const [, text = ''] = /## One configuration file[\s\S]*?```yaml\n([\s\S]*?)```/.exec(document) ?? [];
+  const [, text = ''] = /## One configuration file[\s\S]*?```yaml\n([\s\S]*?)```/.exec(DOCUMENT) ?? [];
   const { services } = configOf(text.replace('/etc/ssl/rabbit.pem', FILES.certificate));
   assert.deepEqual(
     services.map(({ name }) => name),

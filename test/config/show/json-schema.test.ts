@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { type OptionKey, servicePath, serviceRows } from '../../../src/config/options.ts';
+import { fileOf, type OptionKey, servicePath, serviceRows, signalRows } from '../../../src/config/options.ts';
 import { METRIC_NAMES } from '../../../src/meter/catalog.ts';
 import { assertGeneratedFile } from '../../contract/generated-block.ts';
 import { EXAMPLE } from '../configuration-files.ts';
@@ -43,6 +43,29 @@ test('every option of a service is described, and for all services too if it is 
   }
   assert.deepEqual(service.required, ['broker_url']);
   assert.deepEqual(Object.keys(SCHEMA.$defs.metrics.properties), METRIC_NAMES);
+});
+
+/** Rows of what is set in a section of `celery` for a signal. */
+const SIGNAL_ROWS = (['traces', 'logs'] as const).flatMap((signal) =>
+  signalRows(signal)
+    .filter(([, row]) => row.scope === 'signal' && row.signal === signal)
+    .map(([key, row]) => ({ signal, key, name: fileOf(key)?.split('.').at(-1) ?? '', row })),
+);
+
+test('every option of traces and of logs is described, accepts what the option does, and refuses other types', () => {
+  assert.equal(SIGNAL_ROWS.length, 13);
+  for (const { signal, key, name, row } of SIGNAL_ROWS) {
+    const { properties } = SCHEMA.$defs.celery.properties[signal];
+    assert.equal(properties[name].description, row.doc, key);
+    if (row.default !== undefined) assert.equal(String(properties[name].default), row.default, key);
+    if (key === 'config') continue;
+    for (const [text] of OPTION_CASES[key].good)
+      assert.deepEqual(wrongIn({ [signal]: { [name]: typed(text, row.format.schema.type) } }), [], key);
+    for (const value of [{}, row.format.schema.type === 'string' ? 5 : 'many'])
+      assert.notDeepEqual(wrongIn({ [signal]: { [name]: value } }), [], `${key}: ${value}`);
+  }
+  assert.deepEqual(wrongIn({ traces: null, logs: { redact: ['a', 'b'] } }), []);
+  assert.deepEqual(wrongIn({ traces: { keep: ['slow'] } }), ['$.celery.traces.keep']);
 });
 
 test('values that the options accept are valid by the schema', () => {

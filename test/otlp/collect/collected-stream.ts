@@ -33,6 +33,12 @@ function streamOf<V>(options: StreamOptions & Pick<SeriesStreamOptions<V>, 'aggr
   return {
     measure: stream.measure,
     bind: stream.bind,
+    bindExemplars: stream.bindExemplars,
+    /** Attributes and exemplars of each point of the last attempt. */
+    exemplars: () =>
+      pointsOf(whole(last)).map(
+        ({ attributes }, point) => [attributes, last?.exemplarsOf?.(point) ?? []] as const,
+      ),
     tally: stream.tally,
     /** As it is handed over. */
     collected: () => stream.collect(0, NONE),

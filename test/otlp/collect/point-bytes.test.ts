@@ -7,8 +7,9 @@ import fc from 'fast-check';
 import type { Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
 import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../../../src/otlp/aggregate/exponential-buckets.ts';
+import { EXEMPLARS_MAX, type Exemplar } from '../../../src/otlp/aggregate/reservoir.ts';
 import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
-import { attributesBytes, pointBytes } from '../../../src/otlp/collect/point-bytes.ts';
+import { attributesBytes, exemplarsBytes, pointBytes } from '../../../src/otlp/collect/point-bytes.ts';
 import { ENCODINGS, type Encoding, serialised } from '../export/serialised.ts';
 
 const NOW = [1_700_000_000, 999_999_999] satisfies [number, number];
@@ -82,6 +83,36 @@ test('a histogram with exponential buckets never exceeds the estimated size', ()
     fc.property(fc.array(value), attributes, fc.integer({ min: 2, max: 200 }), (values, of, maxSize) =>
       assertNotMore(exponentialBuckets({ maxSize }), values, of),
     ),
+  );
+});
+
+test('exemplars never exceed the estimated size', () => {
+  const ids = fc.constantFrom(
+    { traceId: 'f'.repeat(32), spanId: '0'.repeat(16) },
+    { traceId: '', spanId: '' },
+  );
+  const exemplars: fc.Arbitrary<readonly Exemplar[]> = fc.array(
+    fc.record({
+      value,
+      timeMs: fc.double({ min: 0, max: 1e13, noNaN: true }),
+      context: fc
+        .tuple(ids, fc.oneof(fc.constant({}), attributes))
+        .map(([of, attributes]) => ({ ...of, attributes })),
+    }),
+    { minLength: 1, maxLength: EXEMPLARS_MAX },
+  );
+  const point = { attributes: {}, startTime: NOW, endTime: NOW, value: 1 };
+  const identity = { descriptor: DESCRIPTOR, aggregationTemporality: AggregationTemporality.DELTA };
+  const scopeMetrics = [{ scope: { name: 's' }, metrics: [MONOTONIC_SUM.metric(identity, [point])] }];
+  const request = { resource: emptyResource(), scopeMetrics };
+  fc.assert(
+    fc.property(exemplars, (of) => {
+      for (const encoding of ENCODINGS) {
+        const bytes = serialised({ ...request, exemplars: new Map([[point, of]]) }, encoding).length;
+        const real = bytes - serialised(request, encoding).length;
+        assert.ok(real <= exemplarsBytes(of), `${real} bytes of ${encoding}`);
+      }
+    }),
   );
 });
 

@@ -13,7 +13,7 @@ const TURN_MS_MAX = 50;
  * The best of several processes counts. All are equally cold, and only their own time is measured; but a core is slower
  * while others use its caches or its other hyper-thread.
  */
-const RUNS_MAX = 2;
+const RUNS_MAX = 3;
 
 /** For each two columns, all pairs of values are tested. */
 const CASES = [

@@ -10,7 +10,7 @@ import { REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 /** Of a full request. */
 const FULL = 1000;
 /** Requests of an export beside those that it would have anyway. */
-const MORE_MAX = 32;
+const MORE_MAX = 64;
 
 /** Sends as many items to a backend that judges each request by the numbers of its items. */
 async function sendTo(items: number, judge: (items: readonly number[]) => ExportResult, mustStop = allow) {
@@ -88,11 +88,43 @@ test('a backend that refuses large requests gets smaller ones, which is no failu
   assert.equal(settled.length, 2 * FULL);
 });
 
-test('a backend that refuses everything is tried once with a smaller request', async () => {
+for (const [items, itemsMax] of [
+  [512, 100],
+  [FULL, 63],
+  [3 * FULL, 100],
+  [3 * FULL + 13, 300],
+] as const) {
+  test(`a backend that takes at most ${itemsMax} items a request gets all of ${items}`, async () => {
+    const { sent, settled } = await sendTo(items, ({ length }) => (length > itemsMax ? REFUSED : SUCCESS));
+    assert.deepEqual(settled, without(items, new Set()));
+    assert.equal(sent.items, items);
+    assert.deepEqual(sent.refused, []);
+  });
+}
+
+test('a request of which nothing is accepted keeps no other from being sent in parts', async () => {
+  const bad = new Set([...without(FULL, new Set()), FULL + 7]);
+  const { settled } = await sendTo(3 * FULL, refusing(bad));
+  assert.deepEqual(settled.slice(-FULL), without(3 * FULL, bad).slice(-FULL));
+  assert.ok(settled.length > 1.9 * FULL, `${settled.length} items`);
+});
+
+test('of more than the bound allows, a backend that takes little gets as much, and the rest is reported', async () => {
+  const { sent, sizes, settled } = await sendTo(4 * FULL, ({ length }) => (length > 20 ? REFUSED : SUCCESS));
+  assert.equal(sizes.length, 4 + MORE_MAX);
+  assert.ok(settled.length > 55 * 15, `${settled.length} items`);
+  assert.equal(
+    sent.refused.reduce((sum, { request }) => sum + request.items, 0),
+    4 * FULL - settled.length,
+  );
+});
+
+test('a backend that refuses everything is tried with smaller requests, three times', async () => {
   const { sent, sizes } = await sendTo(4 * FULL, () => REFUSED);
-  assert.deepEqual(sizes, [FULL, FULL, FULL, FULL, 250, 250, 250, 250]);
+  const parts = [250, 250, 250, 250, 63, 63, 63, 61, 16, 16, 16, 13];
+  assert.deepEqual(sizes, [FULL, FULL, FULL, FULL, ...parts]);
   assert.equal(sent.items, 0);
-  assert.equal(sent.refused.length, 7);
+  assert.equal(sent.refused.length, 4 + parts.length - 3);
 });
 
 test('a backend that becomes unavailable is not sent the refused points again', async () => {

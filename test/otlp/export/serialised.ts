@@ -1,22 +1,14 @@
-/** The real size of a request in each encoding. */
-import {
-  type ISerializer,
-  JsonMetricsSerializer,
-  ProtobufMetricsSerializer,
-} from '@opentelemetry/otlp-transformer';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+/** The real size of a request in each encoding. Without exemplars it is what the SDK writes. */
+import type { RequestedMetrics } from '../../../src/otlp/encode/metric-message.ts';
+import type { Encoding } from '../../../src/otlp/send/signal.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 
-const SERIALIZERS = {
-  protobuf: ProtobufMetricsSerializer,
-  json: JsonMetricsSerializer,
-} satisfies Record<string, Pick<ISerializer<ResourceMetrics, unknown>, 'serializeRequest'>>;
-
-export type Encoding = keyof typeof SERIALIZERS;
+export type { Encoding };
 export const ENCODINGS: readonly Encoding[] = ['protobuf', 'json'];
 
 /** @throws where nothing could be made of it */
-export function serialised(metrics: ResourceMetrics, encoding: Encoding): Uint8Array {
-  const body = SERIALIZERS[encoding].serializeRequest(metrics);
+export function serialised(metrics: RequestedMetrics, encoding: Encoding): Uint8Array {
+  const body = SIGNALS.metrics.encode[encoding](metrics);
   if (body === undefined) throw new Error(`nothing was serialised as ${encoding}`);
   return body;
 }

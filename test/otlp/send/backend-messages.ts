@@ -17,6 +17,8 @@ const { root } = protobuf.parse(`
 
 export interface PartialSuccessMessage {
   readonly rejectedDataPoints?: number | string;
+  /** In JSON. In protobuf it is the same field as that of the metrics. */
+  readonly rejectedSpans?: number;
   readonly errorMessage?: string;
 }
 

@@ -51,7 +51,8 @@ export async function startGrpcReceiver(options: GrpcReceiverOptions = {}): Prom
     stream.on('end', () => {
       const request = { path: headers[':path'] ?? '', headers, body: unframe(Buffer.concat(chunks)) };
       requests.push(request);
-      answer(stream, request);
+      // The client may have given up.
+      if (!stream.destroyed) answer(stream, request);
     });
   });
   return {

@@ -1,21 +1,4 @@
-/**
- * Whether a view selects an instrument, and the patterns of the declarative configuration: `?` matches any character, `*`
- * any number of them. Pure.
- */
-import type { ViewSelector } from './view.ts';
-
-/** What a selector looks at. */
-export type Selectable = { readonly [K in keyof ViewSelector]-?: Exclude<ViewSelector[K], undefined> };
-
-export function selects({ instrumentName, ...exact }: ViewSelector, asked: Selectable): boolean {
-  const fits = (key: keyof typeof exact) => exact[key] === undefined || exact[key] === asked[key];
-  return (
-    (instrumentName === undefined || wildcard(instrumentName, { ignoreCase: true })(asked.instrumentName)) &&
-    EXACT.every(fits)
-  );
-}
-
-const EXACT = ['instrumentKind', 'unit', 'meterName', 'meterVersion', 'meterSchemaUrl'] as const;
+/** The patterns of the declarative configuration: `?` matches any character, `*` any number of them. Pure. */
 
 /** @param ignoreCase for instrument names, which are case-insensitive */
 export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: string) => boolean {

@@ -1,0 +1,154 @@
+/**
+ * Which test files run, in which order, and which of them share a process. Only names are looked at; nothing is run.
+ */
+import { globSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+export const ROOT = path.resolve(import.meta.dirname, '..');
+
+/** They start Redis servers. */
+const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
+  (name) => `test/broker/redis/${name}`,
+);
+/**
+ * These have a process of their own and run first, in this order, so that none runs alone at the end: the slowest ones that
+ * compute, and the rest of those.
+ */
+const COMPUTING = [
+  'test/e2e/memory',
+  'test/contract/package',
+  'test/bench/',
+  'test/cluster/heap',
+  'test/e2e/million-names',
+  'test/celery/costliest',
+  'test/e2e/hostile.test',
+  'test/e2e/hostile-campaign',
+  'test/e2e/isolation-flood',
+  'test/e2e/spans-outage',
+  'test/e2e/flood-of-four',
+  'test/cluster/successors.property',
+  'test/e2e/outcomes',
+  'test/cluster/million-tasks',
+  'test/e2e/hundred-services',
+  'test/e2e/huge-bodies',
+  'test/e2e/bombs',
+  'test/otlp/collect/stream-memory',
+  'test/otlp/export/export-turns',
+  'test/costliest-events',
+  'test/flooded-service',
+];
+/** And those that mostly wait: one of them runs beside each that computes. */
+const WAITING = [
+  'test/e2e/check',
+  'test/real/real-parts',
+  'test/e2e/silence',
+  'test/e2e/control-endurance',
+  'test/e2e/worker-pools',
+  'test/e2e/prometheus',
+  'test/e2e/waits',
+  'test/e2e/outage',
+  'test/e2e/lost',
+  'test/otel-config/own-example',
+  'test/e2e/events-lost',
+  'test/e2e/signals',
+  'test/e2e/queue-depth',
+  'test/e2e/two-brokers',
+  'test/broker/control.test',
+  'test/e2e/',
+  'test/broker/amqp/restart',
+  'test/broker/amqp/alarm',
+  'test/broker/amqp/transport',
+  'test/broker/amqp/queue-poll',
+  'test/broker/recorded-events',
+  ...REAL_REDIS,
+  'test/real/',
+  'test/otlp/send/exporter-',
+  'test/otlp/through-collector',
+  'test/scripts/',
+  'test/demo/demo.test',
+  'test/examples/',
+];
+/**
+ * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
+ * change something in it for good.
+ */
+const APART = [
+  'test/celery/expansion',
+  'test/cli/heap-growth',
+  'test/cluster/memory',
+  'test/cluster/restart-cost',
+  'test/costly-chunk',
+  'test/inspection-turns',
+  'test/otlp/measurement-cost',
+  'test/tracer/cost',
+];
+/** Excluded by `--fast`. */
+const NOT_FAST = [
+  ...[
+    'test/e2e/',
+    'test/real/',
+    'test/broker/amqp/alarm',
+    'test/broker/amqp/transport',
+    'test/broker/amqp/restart',
+    'test/broker/amqp/queue-poll',
+    'test/broker/control.test',
+    'test/broker/recorded-events',
+    ...REAL_REDIS,
+    'test/recordings/',
+  ],
+  ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
+  ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
+  ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
+  ...['test/otlp/export/export-turns'],
+];
+/** By what they are for. */
+export const LISTS = { COMPUTING, WAITING, APART, NOT_FAST };
+/** Starting a process and loading the code takes longer than the tests of most files. */
+const FILES_A_PROCESS = 15;
+
+/** The place of the first beginning that fits; -1 without one. */
+function placeIn(beginnings: readonly string[], file: string): number {
+  return beginnings.findIndex((beginning) => file.startsWith(beginning));
+}
+
+function inOrderOf(beginnings: readonly string[], files: readonly string[]): string[] {
+  return files.toSorted((one, other) => placeIn(beginnings, one) - placeIn(beginnings, other));
+}
+
+/** The test files for the arguments; a folder means all files in it. */
+export function filesFor(selection: readonly string[], fast: boolean): readonly string[] {
+  return selection
+    .map((name) => path.relative(ROOT, path.resolve(name)))
+    .flatMap((name) =>
+      statSync(path.resolve(ROOT, name), { throwIfNoEntry: false })?.isDirectory()
+        ? globSync(`${name}/**/*.test.ts`, { cwd: ROOT }).sort()
+        : [name],
+    )
+    .filter((file) => !fast || placeIn(NOT_FAST, file) < 0);
+}
+
+/** The files of each process, in the order in which these start. */
+export function processesFor(files: readonly string[]): readonly (readonly string[])[] {
+  const {
+    computing = [],
+    waiting = [],
+    apart = [],
+    quick = [],
+  } = Object.groupBy(files, (file) => {
+    if (placeIn(COMPUTING, file) >= 0) return 'computing';
+    if (placeIn(WAITING, file) >= 0) return 'waiting';
+    return placeIn(APART, file) >= 0 ? 'apart' : 'quick';
+  });
+  const waits = inOrderOf(WAITING, waiting);
+  const beside = inOrderOf(COMPUTING, computing).flatMap((file) => [...waits.splice(0, 1), file]);
+  const groups = Math.ceil(quick.length / FILES_A_PROCESS);
+  return [
+    ...[...beside, ...waits, ...apart].map((file) => [file]),
+    ...Array.from({ length: groups }, (_, group) => quick.filter((_, index) => index % groups === group)),
+  ];
+}
+
+/** Whether it is worth while to start a RabbitMQ and to build the command once for all. */
+export function areMany(files: readonly string[]): boolean {
+  return files.filter((file) => file.startsWith('test/e2e/')).length > 1;
+}

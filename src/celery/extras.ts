@@ -1,0 +1,63 @@
+/**
+ * Reads what is only read where traces or logs want it: root and parent, exceptions, arguments. All of it is untrusted text
+ * and bounded. It changes nothing else of an event.
+ */
+import { isJsonObject } from '../json-structure.ts';
+import { BODY_LIMITS } from './body-limits.ts';
+import { errorTexts } from './error-texts.ts';
+import type { ArgumentTexts, CeleryEvent, Extras, Lineage, TaskEvent } from './event.ts';
+import { identifier, name, type RawFields } from './fields.ts';
+
+/** What else to read of events. */
+export interface DecodeWants {
+  /** Root and parent tasks, and exchanges. */
+  readonly lineage: boolean;
+  /** What exceptions say, and their tracebacks. */
+  readonly errors: boolean;
+  /** Reprs of arguments and results. */
+  readonly arguments: boolean;
+  /** In which spans workers run tasks: the event `task-traced`. */
+  readonly traced: boolean;
+}
+
+const REPR_CHARS_MAX = BODY_LIMITS.message.max;
+
+/** @param raw what the event was read from */
+export function withExtras(event: CeleryEvent, raw: unknown, wants: DecodeWants): CeleryEvent {
+  const isAny = wants.lineage || wants.errors || wants.arguments;
+  if (!(isAny && 'uuid' in event && isJsonObject(raw))) return event;
+  const extras = extrasOf(event, raw, wants);
+  return extras === undefined ? event : { ...event, extras };
+}
+
+function extrasOf(event: TaskEvent, raw: RawFields, wants: DecodeWants): Extras | undefined {
+  switch (event.type) {
+    case 'task-sent':
+      return {
+        ...(wants.lineage && { lineage: lineageOf(raw), exchange: name(raw['exchange']) }),
+        ...(wants.arguments && { arguments: argumentsOf(raw) }),
+      };
+    case 'task-received':
+      return {
+        ...(wants.lineage && { lineage: lineageOf(raw) }),
+        ...(wants.arguments && { arguments: argumentsOf(raw) }),
+      };
+    case 'task-failed':
+    case 'task-retried':
+      return wants.errors
+        ? { error: errorTexts(raw['exception'], raw['traceback'], event.errorType) }
+        : undefined;
+    case 'task-succeeded':
+      return wants.arguments ? { result: name(raw['result'], REPR_CHARS_MAX) } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function lineageOf(raw: RawFields): Lineage {
+  return { rootId: identifier(raw['root_id']), parentId: identifier(raw['parent_id']) };
+}
+
+function argumentsOf(raw: RawFields): ArgumentTexts {
+  return { args: name(raw['args'], REPR_CHARS_MAX), kwargs: name(raw['kwargs'], REPR_CHARS_MAX) };
+}

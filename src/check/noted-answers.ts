@@ -1,0 +1,34 @@
+/**
+ * Passes the answers of workers and of the broker on to a cluster, and notes on the way who has answered, and when queues are
+ * empty. It changes no answer, and drops those of workers that are not watched.
+ */
+import type { Answers } from '../cluster/answers.ts';
+import type { Sightings } from './sightings.ts';
+
+export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
+  return {
+    get session() {
+      return answers.session;
+    },
+    get toldAgeMs() {
+      return answers.toldAgeMs;
+    },
+    consumes: (nodename, queues, now) =>
+      sightings.noteReply(nodename, false) && answers.consumes(nodename, queues, now),
+    workerTold(nodename, stats, now) {
+      if (sightings.noteReply(nodename, stats.pid !== 0)) answers.workerTold(nodename, stats, now);
+    },
+    workerRuns: (nodename, tasks, now) =>
+      sightings.noteReply(nodename, false) && answers.workerRuns(nodename, tasks, now),
+    workerHas: (nodename, tasks, now) =>
+      sightings.noteReply(nodename, false) && answers.workerHas(nodename, tasks, now),
+    workersAsked: (ageMs) => answers.workersAsked(ageMs),
+    keepQueues: (listenedMs) => answers.keepQueues(listenedMs),
+    brokerKnows(reading, ageMs, listenedMs) {
+      sightings.noteDepths(reading?.queues);
+      answers.brokerKnows(reading, ageMs, listenedMs);
+    },
+    workersUp: (listenedMs) => answers.workersUp(listenedMs),
+    knownQueues: (listenedMs) => answers.knownQueues(listenedMs),
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * Follows the trace of one task in one Celery service: listens to its events, and keeps the spans that are made of them. It exports
+ * and asks nothing, and prints nothing.
+ */
+import { type Listener, listen } from '../broker/session-loop.ts';
+import { BODY_LIMITS } from '../celery/body-limits.ts';
+import { decode } from '../celery/decode.ts';
+import { ExpansionReserve } from '../celery/expansion.ts';
+import { createCluster } from '../cluster/cluster.ts';
+import type { ServiceConfig, TracesConfig } from '../config/config.ts';
+import { createReporting } from '../reporting.ts';
+import type { Tell } from '../self/self-event.ts';
+import type { Span } from '../tracer/span.ts';
+import type { TraceSettings } from '../tracer/trace-settings.ts';
+import { createYieldToLoop, runYielding } from '../yielding.ts';
+import { KeptTraces } from './kept-traces.ts';
+import { OpenTasks } from './open-tasks.ts';
+
+export interface FollowOptions {
+  /** The id of a task, or of a trace. */
+  readonly id: string;
+  /** With a sampler that keeps all. */
+  readonly settings: TraceSettings;
+  /** How much of exceptions is shown. */
+  readonly exceptions: TracesConfig['exceptions'];
+  readonly tell: Tell;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+export interface Followed {
+  /** Of its trace, so far. */
+  spans(): readonly Span[];
+  /** How many tasks of the trace have not ended, as far as is known. */
+  open(): number;
+  /** Resolves at the end of a recording, or when it is stopped. Never rejects. */
+  readonly done: Promise<void>;
+}
+
+/** What only time brings about is looked for so often. */
+const SETTLE_MS = 1000;
+
+export function followTrace(config: ServiceConfig, options: FollowOptions): Followed {
+  const { id, settings, exceptions, tell, random, signal } = options;
+  const kept = new KeptTraces(id);
+  const open = new OpenTasks(id, settings.join);
+  const reporting = createReporting({
+    ...{ service: config.name, broker: config.broker, tell },
+    spans: {
+      ...{ settings, exceptions },
+      add(span) {
+        kept.add(span);
+        open.noteSpan(span);
+      },
+    },
+    records: undefined,
+  });
+  const cluster = createCluster(config.cluster, () => {}, reporting?.listener);
+  const yieldToLoop = createYieldToLoop();
+  let reserve: ExpansionReserve | undefined;
+  const listener: Listener = listen({
+    ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
+    ...{ random, tell, signal, isObserver: true, isExported: true },
+    deliver(message, listenedMs, steadyMs) {
+      reserve ??= new ExpansionReserve(listenedMs);
+      for (const event of decode(message, listenedMs, reserve, reporting?.wants).events) {
+        open.note(event);
+        cluster.apply(event, steadyMs, listenedMs);
+      }
+    },
+  });
+  const now = () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
+  let settling = Promise.resolve();
+  const timer = setInterval(() => {
+    settling = settling.then(async () => void (await runYielding(yieldToLoop, cluster.settle(now))));
+  }, SETTLE_MS);
+  return {
+    spans: () => kept.wanted(),
+    open: () => open.size,
+    done: listener.done.then(async () => {
+      clearInterval(timer);
+      await settling;
+      cluster.flush();
+    }),
+  };
+}

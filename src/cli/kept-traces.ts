@@ -1,0 +1,47 @@
+/**
+ * Keeps the spans of all traces, since it is not known at first which one is wanted, and forgets the oldest trace when there are too
+ * many. It draws nothing.
+ */
+import type { Span } from '../tracer/span.ts';
+
+const SPANS_MAX = 200_000;
+
+export class KeptTraces {
+  readonly #id: string;
+  readonly #spansMax: number;
+  readonly #byTrace = new Map<string, Span[]>();
+  #traceId: string;
+  #size = 0;
+
+  /** @param id of a task, or of a trace */
+  constructor(id: string, spansMax = SPANS_MAX) {
+    [this.#id, this.#spansMax] = [id, spansMax];
+    // The trace of a task that is a root has its id.
+    this.#traceId = id.replaceAll('-', '').toLowerCase();
+  }
+
+  add(span: Span): void {
+    if (span.attributes['messaging.message.id'] === this.#id) this.#traceId = span.traceId;
+    // If the wanted one alone is so large, the tree shows its beginning.
+    while (this.#size >= this.#spansMax) if (!this.#forgetOldest()) return;
+    const spans = this.#byTrace.get(span.traceId) ?? [];
+    spans.push(span);
+    this.#byTrace.set(span.traceId, spans);
+    this.#size += 1;
+  }
+
+  wanted(): readonly Span[] {
+    return this.#byTrace.get(this.#traceId) ?? [];
+  }
+
+  /** @returns whether there is one besides the wanted one */
+  #forgetOldest(): boolean {
+    for (const [traceId, spans] of this.#byTrace) {
+      if (traceId === this.#traceId) continue;
+      this.#byTrace.delete(traceId);
+      this.#size -= spans.length;
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,82 @@
+/** The formats of what is about traces and log records: samplers, outcomes of runs, patterns, and what is redacted. */
+import type { FinishedOutcome } from '../../cluster/finished.ts';
+import { redactPattern } from '../../logger/redact-pattern.ts';
+import { hint } from '../../near-miss.ts';
+import { type Format, format, itemsOf } from './formats.ts';
+import { nameList } from './queue-names.ts';
+import { quote } from './redaction.ts';
+
+/** Those of `OTEL_TRACES_SAMPLER` that need no other program. */
+export const SAMPLER_NAMES = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+export type SamplerName = (typeof SAMPLER_NAMES)[number];
+
+/** The severities of the logs data model; their numbers are 1 to 24. */
+export const SEVERITY_NAMES = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].flatMap((name) => [
+  name,
+  `${name}2`,
+  `${name}3`,
+  `${name}4`,
+]);
+
+/** Every outcome of a run → whether it is an error. */
+const OUTCOMES: Readonly<Record<FinishedOutcome, boolean>> = {
+  succeeded: false,
+  failed: true,
+  retried: false,
+  rejected: true,
+  requeued: false,
+  revoked: false,
+  expired: false,
+  terminated: true,
+  cancelled: false,
+  lost: true,
+  replaced: false,
+  unknown: false,
+};
+
+export const OUTCOME_NAMES = Object.keys(OUTCOMES);
+const ERRORS = Object.entries(OUTCOMES).flatMap(([outcome, isError]) => (isError ? [outcome] : []));
+const KEPT = ['errors', 'slow', ...OUTCOME_NAMES];
+
+/** Runs that are kept whatever the sampler decides. */
+export interface KeptRuns {
+  readonly outcomes: readonly string[];
+  readonly slow: boolean;
+}
+
+export const keptRuns: Format<KeptRuns> = format(`${KEPT.join(', ')}, separated by commas`, (text) => {
+  const words = itemsOf(text).filter((word) => word !== '');
+  const wrong = words.filter((word) => !KEPT.includes(word));
+  if (words.length === 0) return undefined;
+  if (wrong.length > 0) {
+    const complaints = wrong.map((word) => `${quote(word)} is unknown${hint(word, KEPT)}`);
+    return { ok: false, expected: `${KEPT.join(', ')}, separated by commas: ${complaints.join('; ')}` };
+  }
+  const outcomes = words.flatMap((word) => (word === 'errors' ? ERRORS : word === 'slow' ? [] : [word]));
+  return { ok: true, value: { outcomes: [...new Set(outcomes)], slow: words.includes('slow') } };
+});
+
+export const taskPatterns = nameList('names of tasks, with * and ?,');
+
+const ONE_A_LINE = 'regular expressions, one a line, none of which matches an empty text';
+
+/** As `replaceAll` takes them. */
+export const regularExpressions: Format<readonly RegExp[]> = format(
+  ONE_A_LINE,
+  (text) => {
+    const lines = text.split('\n').flatMap((line) => line.trim() || []);
+    const read = lines.map(redactPattern);
+    const patterns = read.flatMap((each) => (each.ok ? [each.pattern] : []));
+    const isRight = lines.length > 0 && patterns.length === lines.length;
+    return isRight ? { ok: true, value: patterns } : undefined;
+  },
+  { list: { separator: '\n', items: { type: 'string' } } },
+);

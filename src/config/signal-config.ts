@@ -1,0 +1,227 @@
+/**
+ * Whether traces and log records are made, and their configuration: from validated options and the sections of a file. For
+ * a signal that is off, options are mistakes if nobody else can be meant.
+ */
+import type { BatchSettings } from '../otlp/otlp-settings.ts';
+import type { SignalName } from '../otlp/signal-paths.ts';
+import type { Sampler, SamplingRule } from '../tracer/trace-settings.ts';
+import type { Config, LogsConfig, TracesConfig } from './config.ts';
+import { exporterSettings, type GivenExporter } from './file/exporter-section.ts';
+import { parsePath } from './file/file-path.ts';
+import { OUTCOME } from './file/sampler-section.ts';
+import type { readSignals } from './file/signal-sections.ts';
+import type { KeptRuns, SamplerName } from './format/signal-formats.ts';
+import type { Mistake } from './mistake.ts';
+import type { GivenTexts, Options } from './option-rules.ts';
+import { envOf, fileOf, type KeyedRow, type OptionKey, signalRows } from './options.ts';
+import { noteOrigins, type Origins } from './origins.ts';
+import { checkOptions, findGiven, type OptionSources, withoutStandard } from './read-options.ts';
+import { milliseconds } from './service-config.ts';
+
+interface SignalSources {
+  readonly flags: ReadonlyMap<OptionKey, string>;
+  readonly env: OptionSources['env'];
+  /** From the section `celery` of a file. */
+  readonly given: GivenTexts;
+  /** Undefined without a file. */
+  readonly fileName: string | undefined;
+  readonly mistakes: Mistake[];
+}
+
+const SIGNALS = ['traces', 'logs'] as const;
+
+type Providers = ReturnType<typeof readSignals>;
+
+/** The options of the signals that are on. @param providers the sections of a file */
+export function signalOptions(options: Options, providers: Providers, sources: SignalSources) {
+  const isExported = (signal: 'traces' | 'logs') => options.value(`${signal}_exporter`) === 'otlp';
+  const isThere = (signal: 'traces' | 'logs') => providers[signal] !== undefined;
+  const on = SIGNALS.filter(sources.fileName === undefined ? isExported : isThere);
+  const [traces, logs] = SIGNALS.map((signal) => {
+    if (on.includes(signal)) return checkSignal(signal, sources, providers[signal]);
+    refuseOptions(signal, on, sources);
+    return undefined;
+  });
+  return { traces, logs };
+}
+
+/** A file alone configures the export. */
+function rowsOutside(signal: SignalName, fileName: string | undefined): readonly KeyedRow[] {
+  const rows = signalRows(signal);
+  return fileName === undefined ? rows : rows.filter(([, { scope }]) => scope === 'signal');
+}
+
+function checkSignal(
+  signal: SignalName,
+  { flags, env, given, fileName, mistakes }: SignalSources,
+  provider: GivenExporter | undefined,
+): Options {
+  const outside = findGiven(rowsOutside(signal, fileName), flags, env, signal);
+  const texts = new Map([...given, ...outside, ...(provider?.given ?? [])]);
+  return checkOptions({ rows: signalRows(signal), given: texts, mistakes, place: provider?.place, signal });
+}
+
+/**
+ * Reports options of a signal that is off, unless they are about one that is on too. The standard's variables may be meant
+ * for other programs.
+ */
+function refuseOptions(
+  signal: 'traces' | 'logs',
+  on: readonly SignalName[],
+  { flags, env, given, fileName, mistakes }: SignalSources,
+): void {
+  const exporter = `${signal}_exporter` as const;
+  const toDo =
+    fileName === undefined ? `set ${envOf(exporter).join()}=otlp` : `add ${fileOf(exporter)} to ${fileName}`;
+  const rows = rowsOutside(signal, fileName).filter(
+    ([, { signal: of, also }]) => of === signal && !(also !== undefined && on.includes(also)),
+  );
+  const explicit = new Map([...given, ...findGiven(rows, flags, withoutStandard(env))]);
+  for (const [key, { format }] of rows) {
+    const one = explicit.get(key);
+    if (one === undefined) continue;
+    const expected = `no option of ${signal}, because there are none: remove it, or ${toDo}`;
+    mistakes.push({ path: one.path, source: one.source, value: format.show(one.text), expected });
+  }
+}
+
+/** The configuration of the signals that are on. */
+export function signalConfigs(
+  { traces, logs }: ReturnType<typeof signalOptions>,
+  providers: Providers,
+  origins: Origins,
+): Pick<Config, 'traces' | 'logs'> {
+  for (const options of [traces, logs]) {
+    if (options !== undefined) noteOrigins(options, signalRows(options.signal), origins);
+  }
+  const isLogged = logs !== undefined && providers.logs?.isEnabled !== false;
+  const areEvents = !isLogged || providers.logs?.hasBridge === true;
+  return {
+    ...(traces && { traces: tracesConfig(traces, areEvents, providers.traces, origins) }),
+    ...(isLogged && { logs: logsConfig(logs, providers.logs) }),
+  };
+}
+
+/** @param exceptionEvents whether an exception is an event of a span */
+function tracesConfig(
+  options: Options,
+  exceptionEvents: boolean,
+  provider: Providers['traces'],
+  origins: Origins,
+): TracesConfig {
+  return {
+    exporter: exporterSettings(options, provider),
+    batch: batchSettings(options, 'bsp'),
+    settings: {
+      sampler: provider?.sampler ?? samplerOf(options, origins),
+      spans: options.need('traces_spans'),
+      join: options.need('traces_join'),
+      sendSpans: options.need('traces_send_spans'),
+      slowAfterMs: milliseconds(options.need('traces_slow_after')),
+      maxDelayMs: milliseconds(options.need('traces_max_delay')),
+      maxSpans: options.need('traces_max_spans'),
+      maxAgeMs: milliseconds(options.need('traces_max_age')),
+      newTraceFor: options.value('traces_new_trace_for') ?? [],
+      arguments: options.need('traces_arguments'),
+      attributeValueLengthMax: options.value('span_attribute_value_length_limit'),
+      exceptionEvents,
+    },
+    exceptions: exceptionSettings(options),
+  };
+}
+
+function logsConfig(options: Options, provider: Providers['logs']): LogsConfig {
+  return {
+    exporter: exporterSettings(options, provider),
+    batch: batchSettings(options, 'blrp'),
+    settings: {
+      ...exceptionSettings(options),
+      workers: options.need('logs_workers'),
+      minimumSeverity: provider?.minimumSeverity ?? 1,
+      traceBased: provider?.traceBased ?? false,
+      attributeValueLengthMax: options.value('logrecord_attribute_value_length_limit'),
+    },
+  };
+}
+
+function exceptionSettings(options: Options): TracesConfig['exceptions'] {
+  return {
+    exceptionMessage: options.need('logs_exception_message'),
+    exceptionStacktrace: options.need('logs_exception_stacktrace'),
+    redact: options.value('logs_redact') ?? [],
+  };
+}
+
+/** @param processor the prefix of its options */
+function batchSettings(options: Options, processor: 'bsp' | 'blrp'): BatchSettings {
+  const maxQueueSize = options.need(`${processor}_max_queue_size`);
+  return {
+    scheduleDelayMs: options.need(`${processor}_schedule_delay`),
+    exportTimeoutMs: options.need(`${processor}_export_timeout`),
+    maxQueueSize,
+    maxBatchSize: Math.min(options.need(`${processor}_max_export_batch_size`), maxQueueSize),
+  };
+}
+
+/** The sampler of options. In a file it would be `composite/development` if there are runs to keep. */
+function samplerOf(options: Options, origins: Origins): Sampler {
+  const name = options.need('traces_sampler');
+  const share = options.need('traces_sampler_arg');
+  const kept = options.value('traces_keep');
+  const sources = [
+    options.source('traces_sampler'),
+    name.endsWith('ratio') ? options.source('traces_sampler_arg') : undefined,
+  ].filter((source) => source !== undefined);
+  const at = parsePath(fileOf('traces_sampler') ?? '');
+  origins.note(at, sources.join(' + ') || undefined);
+  if (kept === undefined) return samplerNamed(name, share, 'parent_based');
+  const rules = keepingRules(kept);
+  for (const index of rules.keys()) {
+    const path = [...at, 'composite/development', 'rule_based', 'rules', index];
+    origins.note(path, options.source('traces_keep'));
+  }
+  return {
+    kind: 'rule_based',
+    rules: [...rules, { sampler: samplerNamed(name, share, 'parent_threshold') }],
+  };
+}
+
+/** @param ofParents which of the samplers that follow a parent; only the second one may be part of a composite one */
+function samplerNamed(
+  name: SamplerName,
+  share: number,
+  ofParents: 'parent_based' | 'parent_threshold',
+): Sampler {
+  const parentBased = (root: Sampler): Sampler =>
+    ofParents === 'parent_threshold'
+      ? { kind: ofParents, root }
+      : { kind: ofParents, root, remoteSampled: ALWAYS_ON, remoteNotSampled: ALWAYS_OFF };
+  switch (name) {
+    case 'always_on':
+      return ALWAYS_ON;
+    case 'always_off':
+      return ALWAYS_OFF;
+    case 'traceidratio':
+      return { kind: 'probability', ratio: share };
+    case 'parentbased_always_on':
+      return parentBased(ALWAYS_ON);
+    case 'parentbased_always_off':
+      return parentBased(ALWAYS_OFF);
+    case 'parentbased_traceidratio':
+      return parentBased({ kind: 'probability', ratio: share });
+  }
+}
+
+const ALWAYS_ON: Sampler = { kind: 'always_on' };
+const ALWAYS_OFF: Sampler = { kind: 'always_off' };
+
+function keepingRules({ outcomes, slow }: KeptRuns): readonly SamplingRule[] {
+  const rule = (key: string, values: readonly string[]): SamplingRule => ({
+    attributeValues: { key, values },
+    sampler: ALWAYS_ON,
+  });
+  return [
+    ...(outcomes.length === 0 ? [] : [rule(OUTCOME, outcomes)]),
+    ...(slow ? [rule('celery.task.slow', ['true'])] : []),
+  ];
+}

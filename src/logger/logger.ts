@@ -1,0 +1,191 @@
+/**
+ * Makes log records of what happened: ends of runs, and workers that come and go. It decides what is told, and how often; it
+ * neither keeps nor sends records. Nothing that arrives makes it throw. Pure: the time is that of what arrives.
+ */
+import type { FinishedRun } from '../cluster/finished.ts';
+import type { Observation } from '../cluster/observation.ts';
+import type { AttributeValue } from '../tracer/span.ts';
+import { safeName } from './bounded-text.ts';
+import { shownTexts } from './error-texts.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { FloodGuard, type LeftOut, type Problem, type Suppressed } from './flood-guard.ts';
+import {
+  type LogEvent,
+  RUN_EVENTS,
+  type RunEvent,
+  SUPPRESSED_EVENT,
+  TERMINATED_WITH_EXCEPTION,
+  WORKER_EXIT_EVENTS,
+  WORKER_ONLINE,
+} from './log-events.ts';
+import { type LogRecord, SEVERITY } from './log-record.ts';
+import type { LogSettings } from './log-settings.ts';
+
+/** Where a record belongs: the `process` span of its run. */
+export type LogContext = Pick<LogRecord, 'traceId' | 'spanId' | 'flags'>;
+export type WorkerObservation = Extract<
+  Observation,
+  { readonly kind: 'worker-appeared' | 'worker-returned' | 'worker-exited' }
+>;
+
+export function isAboutWorker(observation: Observation): observation is WorkerObservation {
+  // Asked of each observation.
+  const { kind } = observation;
+  return kind === 'worker-appeared' || kind === 'worker-returned' || kind === 'worker-exited';
+}
+
+export interface Logger {
+  /**
+   * The record of a run that is over; undefined if it is none, or is left out.
+   * @param isKept whether its span is exported
+   */
+  readonly ofRun: (run: FinishedRun, context: LogContext, isKept: boolean) => LogRecord | undefined;
+  readonly ofWorker: (observation: WorkerObservation, atMs: number) => LogRecord | undefined;
+  /**
+   * Records that tell how many others were left out, where no later record of the same problem tells it.
+   * @param isLast all of them, at the stop; otherwise those of problems that are quiet
+   */
+  readonly ofLeftOut: (nowMs: number, isLast?: boolean) => readonly LogRecord[];
+  /** How many records were left out since the last call, by reason. */
+  readonly leftOut: () => LeftOut;
+}
+
+const NAME_CHARS_MAX = 255;
+const NOWHERE: LogContext = { traceId: '', spanId: '', flags: 0 };
+
+const nameOf = (text: string): string => safeName(text, NAME_CHARS_MAX);
+const severityTextOf = (severity: number): string =>
+  Object.entries(SEVERITY).find(([, number]) => number === severity)?.[0] ?? '';
+
+export function createLogger(settings: LogSettings): Logger {
+  const guard = new FloodGuard();
+  const isOn = ({ severity }: LogEvent): boolean => SEVERITY[severity] >= settings.minimumSeverity;
+
+  return {
+    ofRun(run, context, isKept) {
+      const event = eventOf(run);
+      if (event === undefined || !isOn(event)) return undefined;
+      // One in no trace belongs to none that was dropped.
+      if (settings.traceBased && !isKept && context.traceId !== '') return undefined;
+      const problem = problemOf(run, event);
+      const suppressed = guard.admit(problem, SEVERITY[event.severity], run.toldMs);
+      if (suppressed === undefined) return undefined;
+      const fingerprint = problem?.fingerprint ?? '';
+      return limited(runRecord(run, event, context, { settings, fingerprint, suppressed }), settings);
+    },
+    ofWorker(observation, atMs) {
+      const { kind, worker } = observation;
+      const event = kind === 'worker-exited' ? WORKER_EXIT_EVENTS[observation.reason] : WORKER_ONLINE;
+      if (!settings.workers || !isOn(event)) return undefined;
+      if (guard.admit(undefined, SEVERITY[event.severity], atMs) === undefined) return undefined;
+      const name = nameOf(worker);
+      const attributes: Record<string, AttributeValue> = { 'celery.worker.name': name };
+      if (kind === 'worker-exited') attributes['celery.worker.exit.reason'] = observation.reason;
+      return {
+        eventName: event.eventName,
+        severityNumber: SEVERITY[event.severity],
+        severityText: event.severity,
+        body: `${name} ${event.says}`,
+        // Observations have no times of their own.
+        timeMs: undefined,
+        observedMs: atMs,
+        ...NOWHERE,
+        attributes: limited({ attributes }, settings).attributes,
+      };
+    },
+    ofLeftOut: (nowMs, isLast = false) =>
+      guard.takeQuiet(nowMs, isLast).map((suppressed) => suppressedRecord(suppressed, nowMs)),
+    leftOut: () => guard.takeLeftOut(),
+  };
+}
+
+/** By the standard’s limit of attribute values. */
+function limited<R extends Pick<LogRecord, 'attributes'>>(
+  record: R,
+  { attributeValueLengthMax: max }: LogSettings,
+): R {
+  if (max === undefined) return record;
+  const attributes = Object.entries(record.attributes).map(
+    ([key, value]) => [key, typeof value === 'string' ? value.slice(0, max).toWellFormed() : value] as const,
+  );
+  return { ...record, attributes: Object.fromEntries(attributes) };
+}
+
+function eventOf({ outcome, error }: FinishedRun): RunEvent | undefined {
+  const hasException = error !== undefined && `${error.path}${error.message}${error.stacktrace}` !== '';
+  return outcome === 'terminated' && hasException ? TERMINATED_WITH_EXCEPTION : RUN_EVENTS[outcome];
+}
+
+const errorTypeOf = (run: FinishedRun, event: RunEvent): string => nameOf(run.errorType || event.errorType);
+
+/** Only exceptions are repeated by the thousand. */
+function problemOf(run: FinishedRun, event: RunEvent): Problem | undefined {
+  if (!event.hasException) return undefined;
+  const task = nameOf(run.run.task);
+  const errorType = errorTypeOf(run, event);
+  const fingerprint = fingerprintOf(task, errorType, run.error?.stacktrace ?? '');
+  return { eventName: event.eventName, fingerprint, task, errorType };
+}
+
+interface Details {
+  readonly settings: LogSettings;
+  /** '' without an exception. */
+  readonly fingerprint: string;
+  readonly suppressed: number;
+}
+
+function runRecord(run: FinishedRun, event: RunEvent, context: LogContext, details: Details): LogRecord {
+  const { eventName, severity, says, hasException } = event;
+  const { settings, fingerprint, suppressed } = details;
+  const task = nameOf(run.run.task);
+  const errorType = errorTypeOf(run, event);
+  const attributes: Record<string, AttributeValue> = {
+    'celery.task.name': task,
+    'celery.queue.name': nameOf(run.run.queue),
+    'celery.worker.name': nameOf(run.run.worker),
+    'messaging.message.id': nameOf(run.uuid),
+  };
+  if (run.retries > 0) attributes['celery.task.retries'] = run.retries;
+  if (errorType !== '') attributes['error.type'] = errorType;
+  if (hasException) {
+    const told = run.error ?? { path: '', message: '', stacktrace: '' };
+    const { path, message, stacktrace } = shownTexts(told, settings);
+    attributes['exception.type'] = path || errorType || 'unknown';
+    if (message !== '') attributes['exception.message'] = message;
+    if (stacktrace !== '') attributes['exception.stacktrace'] = stacktrace;
+    attributes['celery.exception.fingerprint'] = fingerprint;
+  }
+  if (suppressed > 0) attributes['celery.suppressed'] = suppressed;
+  return {
+    eventName,
+    severityNumber: SEVERITY[severity],
+    severityText: severity,
+    body: `${task} ${says}${errorType === event.errorType ? '' : `: ${errorType}`}`,
+    timeMs: run.endedMs,
+    observedMs: run.toldMs,
+    traceId: context.traceId,
+    spanId: context.spanId,
+    flags: context.flags,
+    attributes,
+  };
+}
+
+function suppressedRecord({ problem, count, severity }: Suppressed, nowMs: number): LogRecord {
+  const attributes: Record<string, AttributeValue> = { 'celery.suppressed': count };
+  if (problem !== undefined) {
+    attributes['celery.task.name'] = problem.task;
+    if (problem.errorType !== '') attributes['error.type'] = problem.errorType;
+    attributes['celery.exception.fingerprint'] = problem.fingerprint;
+  }
+  const what = problem === undefined ? 'other records' : `${problem.task}: ${problem.errorType}`;
+  return {
+    eventName: SUPPRESSED_EVENT,
+    severityNumber: severity,
+    severityText: severityTextOf(severity),
+    body: `${what}: ${count} were left out`,
+    timeMs: undefined,
+    observedMs: nowMs,
+    ...NOWHERE,
+    attributes,
+  };
+}

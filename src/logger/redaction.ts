@@ -1,0 +1,161 @@
+/**
+ * Replaces secrets in texts of exceptions by `***`: user information in URLs, values behind names such as `password`, and what
+ * the user's patterns match. Its time is linear in the text, but for the user's patterns. It decides nothing else. Pure.
+ */
+import { isGap } from './bounded-text.ts';
+import { ESCAPED_QUOTE, isQuoted, valueEnd } from './secret-value.ts';
+
+const REPLACEMENT = '***';
+
+/**
+ * How much of a line the user's patterns see, so that one that backtracks cannot take long; the rest of the line is left out, as
+ * it might hold a secret. `redact-pattern.ts` refuses those that would take long even so.
+ */
+export const PATTERN_CHARS_MAX = 1024;
+
+/** So much in front of a cut may be the beginning of what a pattern would match, and is left out. */
+const TORN_CHARS = 256;
+
+/** The beginning of an authority, also percent-encoded or escaped in JSON, and what follows up to a space, a quote or another URL. */
+const AUTHORITY =
+  /(:(?:\\?\/){2}|%3A%2F%2F)((?:(?![,;|]\s?[a-z][\w+.-]{0,30}:\/\/)[^\s"'`<>])*)(?=([\s\S]?))/gi;
+interface Punctuation {
+  readonly at: RegExp;
+  readonly colon: RegExp;
+  readonly pathBegins: RegExp;
+  /** The rest of a text that may end in a port. */
+  readonly port: RegExp;
+}
+const PLAIN: Punctuation = { at: /@/g, colon: /:/, pathBegins: /[/?#]/, port: /:\d*$/ };
+const ENCODED: Punctuation = { at: /%40/g, colon: /%3A/i, pathBegins: /%2F|%3F|%23/i, port: /%3A\d*$/i };
+
+/** Names of secrets, or parts of them, and the rest of the name. */
+const NAME =
+  /(passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private)[-_ ]?key|session[-_ ]?(?:id|key)|cookie|authorization|bearer)([\w.-]{0,64})/gi;
+/** Headers whose values have several words. */
+const LINES: ReadonlySet<string> = new Set(['authorization', 'cookie']);
+const QUOTE = String.raw`\\{0,16}(?:["'\`]|${ESCAPED_QUOTE})`;
+const AFTER_NAME = new RegExp(String.raw`(${QUOTE})?[\])]?([^\S\r\n]{0,16})`, 'iy');
+/** Also percent-encoded once or twice, or escaped as some writers of JSON and HTML do. */
+const SEPARATOR =
+  /(?:=+>?|:=?|>|%(?:25)?3[AD]|\\{1,16}u003[ad]|&#(?:58|61|x3[ad]);)(?:[^\S\r\n]{0,16}|\+|%20)/iy;
+const SPACE = /(?:[ \t]{1,16}|\+|%20)/y;
+const COMMA = /,[ \t]{0,16}/y;
+/** `"name": "password", "value": "x"`, `<input name="password" value="x">` */
+const VALUE = new RegExp(
+  String.raw`,?[ \t]{0,16}(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
+  'iy',
+);
+/** An option of a command, up to the name of the secret. */
+const OPTION = /(?:^|[\s"'`])--?[\w-]{0,40}$/;
+const OPTION_CHARS_MAX = 44;
+
+/**
+ * The text without its secrets. Bound it first; where its middle was cut out, see `withoutTorn`.
+ * @param patterns what else is replaced, each global or not
+ * @param isCut whether its end may be missing
+ */
+export function redacted(text: string, patterns: readonly RegExp[] = [], isCut = false): string {
+  const secrets = [...userInfos(text), ...namedValues(text)].sort((one, other) => one.from - other.from);
+  const parts: string[] = [];
+  let shownTo = 0;
+  for (const { from, to } of secrets) {
+    if (from >= shownTo) parts.push(text.slice(shownTo, from), REPLACEMENT);
+    shownTo = Math.max(shownTo, to);
+  }
+  const shown = secrets.length === 0 ? text : parts.join('') + text.slice(shownTo);
+  return patterns.length === 0 ? shown : withoutMatches(shown, patterns, isCut);
+}
+
+interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** `user:secret` in `redis://user:secret@host` */
+function userInfos(text: string): readonly Part[] {
+  const found: Part[] = [];
+  for (const match of text.matchAll(AUTHORITY)) {
+    const [, separator = '', rest = '', next = ''] = match;
+    const { at, colon, pathBegins, port } = separator.startsWith('%') ? ENCODED : PLAIN;
+    const pathAt = rest.search(pathBegins);
+    const authority = pathAt < 0 ? rest : rest.slice(0, pathAt);
+    const hasColon = colon.test(authority);
+    // A password may have a slash in it, although it should not.
+    const lastAt = [...(hasColon ? rest : authority).matchAll(at)].at(-1)?.index;
+    // The text may have been cut within a password.
+    const isCut = (next === '' || next === '\n') && pathAt < 0 && hasColon && !port.test(authority);
+    const from = match.index + separator.length;
+    if (lastAt !== undefined) found.push({ from, to: from + lastAt });
+    else if (isCut) found.push({ from, to: from + rest.length });
+  }
+  return found;
+}
+
+/** `'x y'` in `'password': 'x y'` */
+function namedValues(text: string): readonly Part[] {
+  const parts: Part[] = [];
+  NAME.lastIndex = 0;
+  for (let found = NAME.exec(text); found !== null; found = NAME.exec(text)) {
+    const [all, word = '', suffix = ''] = found;
+    const nameEnd = found.index + all.length;
+    const value = valueAt(text, found.index, nameEnd, suffix === '' ? word.toLowerCase() : '');
+    // Without a value, the rest of the name may hold another one.
+    NAME.lastIndex = found.index + word.length;
+    if (value === undefined) continue;
+    const isLine = LINES.has(word.toLowerCase());
+    const to = valueEnd(text, value.at, { isLine, isElement: value.isElement });
+    if (to > value.at) parts.push({ from: value.at, to });
+    NAME.lastIndex = Math.max(to, NAME.lastIndex);
+  }
+  return parts;
+}
+
+/** Where the value behind a name begins; undefined if none does. */
+function valueAt(
+  text: string,
+  nameAt: number,
+  nameEnd: number,
+  word: string,
+): { readonly at: number; readonly isElement: boolean } | undefined {
+  AFTER_NAME.lastIndex = nameEnd;
+  const [after = '', closing, space = ''] = AFTER_NAME.exec(text) ?? [];
+  const from = nameEnd + after.length;
+  const separator = lengthAt(SEPARATOR, text, from);
+  if (separator > 0) return { at: from + separator, isElement: text[from] === '>' };
+  if (closing !== undefined) {
+    const key = lengthAt(VALUE, text, from);
+    if (key > 0) return { at: from + key, isElement: false };
+    // `('password', 'x')`, as headers and forms are often given.
+    const comma = lengthAt(COMMA, text, from);
+    return comma > 0 && isQuoted(text, from + comma) ? { at: from + comma, isElement: false } : undefined;
+  }
+  if (space !== '' && isQuoted(text, from)) return { at: from, isElement: false };
+  const isOption = () => OPTION.test(text.slice(Math.max(0, nameAt - OPTION_CHARS_MAX), nameAt));
+  const spaces = word === 'bearer' || isOption() ? lengthAt(SPACE, text, nameEnd) : 0;
+  return spaces > 0 ? { at: nameEnd + spaces, isElement: false } : undefined;
+}
+
+function lengthAt(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0].length ?? 0;
+}
+
+function withoutMatches(text: string, patterns: readonly RegExp[], isCut: boolean): string {
+  const all = patterns.map((pattern) => new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, '')}g`));
+  const lines = text.split('\n');
+  return lines
+    .map((line, index) => {
+      const isLong = line.length > PATTERN_CHARS_MAX;
+      const seen = isLong ? line.slice(0, PATTERN_CHARS_MAX) : line;
+      const shown = all.reduce(
+        // An empty match hides nothing.
+        (left, pattern) => left.replaceAll(pattern, (match) => (match === '' ? '' : REPLACEMENT)),
+        seen,
+      );
+      const next = lines[index + 1];
+      const isTorn = isLong || (next === undefined ? isCut : isGap(next));
+      return isTorn ? `${shown.slice(0, Math.max(0, shown.length - TORN_CHARS))}…` : shown;
+    })
+    .join('\n');
+}

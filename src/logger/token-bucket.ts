@@ -1,0 +1,27 @@
+/** So many at once, then so many per time. The time is an argument; a clock that is set back stops nothing. Pure. */
+
+export class TokenBucket {
+  readonly #capacity: number;
+  readonly #perMs: number;
+  #tokens: number;
+  #atMs: number;
+
+  constructor(capacity: number, everyMs: number, nowMs: number) {
+    this.#capacity = this.#tokens = capacity;
+    this.#perMs = 1 / everyMs;
+    this.#atMs = nowMs;
+  }
+
+  /** Whether there is a token. */
+  has(nowMs: number): boolean {
+    const passedMs = Math.max(0, nowMs - this.#atMs);
+    this.#tokens = Math.min(this.#capacity, this.#tokens + passedMs * this.#perMs);
+    this.#atMs = nowMs;
+    return this.#tokens >= 1;
+  }
+
+  /** Takes one that is there. */
+  take(): void {
+    this.#tokens -= 1;
+  }
+}

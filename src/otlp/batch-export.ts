@@ -1,0 +1,148 @@
+/**
+ * Exports the spans, or the log records, of all services to one backend: one queue, one exporter, one loop, and what became
+ * of them. It makes none, and does not know what they are.
+ */
+import type { Resource } from '@opentelemetry/resources';
+import type { YieldToLoop } from '../yielding.ts';
+import type { Resourced } from './encode/otlp-request.ts';
+import { BatchLoop } from './export/batch-loop.ts';
+import { BatchQueue } from './export/batch-queue.ts';
+import { createDropTally, type DropTally, type TellDropped } from './export/drop-tally.ts';
+import { createExportHistory } from './export/export-history.ts';
+import { createWarmUp } from './export/warm-up.ts';
+import type { BatchSettings, ExporterSettings } from './otlp-settings.ts';
+import { createExporter } from './send/create-exporter.ts';
+import type { Exporter } from './send/exporter.ts';
+import type { EndedExport } from './signal-export.ts';
+import type { ItemSignal } from './signals.ts';
+
+export interface BatchExportOptions {
+  /** Called after each attempt to send a batch, which may have items of several services. */
+  readonly onExport: (ended: EndedExport) => void;
+  /** Items of this service were dropped. Told at most once a second. What a backend rejected of a batch is not among them. */
+  readonly onDrop: TellDropped;
+  /** A bug. Everything else continues. */
+  readonly onDefect: (reason: unknown) => void;
+  /** In [0, 1), for the jitter of retries. */
+  readonly random: () => number;
+  /** Awaited before each request is encoded. */
+  readonly yieldToLoop: YieldToLoop;
+}
+
+/** Where the items of one service go. */
+export interface BatchedService<Item> {
+  /** Never waits, and drops the item if the queue is full. */
+  add(item: Item): void;
+}
+
+export type BatchExport<Item> = ReturnType<typeof createBatchExport<Item>>;
+
+interface Source {
+  readonly name: string;
+  readonly resource: Resource;
+}
+
+/** Enough for the default number of spans at four times their usual size. */
+const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+
+type BatchExporter<Item> = Exporter<readonly Resourced<Item>[]>;
+
+/**
+ * @param to an exporter, or the settings of one
+ * @throws CeleryOtelError `CONFIG_INVALID`, as `createExporter`
+ */
+export function createBatchExport<Item>(
+  kind: ItemSignal<Item>,
+  to: ExporterSettings | BatchExporter<Item>,
+  batch: BatchSettings,
+  options: BatchExportOptions,
+) {
+  const exporter = 'backend' in to ? to : ownExporter(kind, to, batch);
+  const drops = createDropTally(options.onDrop);
+  const queue = new BatchQueue<Source, Item>({
+    itemsMax: batch.maxQueueSize,
+    bytesMax: batch.maxQueueBytes ?? QUEUE_BYTES_MAX,
+    bytesOf: kind.bytesOf,
+    onFull: ({ name }) => drops.count(name, 'queue_full'),
+  });
+  const loop = loopOf(kind, batch, { ...options, exporter, queue, drops });
+  let isClosed = false;
+  return {
+    observe: exporter.observe,
+    start: () => loop.start(),
+    /** Items that wait or are being sent, and what they take of memory, about. */
+    held: () => queue.held,
+    /** @param name for events and logs; it is not exported */
+    open(name: string, resource: Resource): BatchedService<Item> {
+      const line = queue.open({ name, resource });
+      return {
+        add(item) {
+          if (isClosed) {
+            drops.count(name, 'stopped');
+            return;
+          }
+          queue.add(line, item);
+          loop.noteAdded();
+        },
+      };
+    },
+    /**
+     * Sends what there is until the deadline, and closes. What is left is dropped, and told.
+     * @returns the names of the services of which something was left
+     */
+    async close(deadlineMs: number): Promise<ReadonlySet<string>> {
+      isClosed = true;
+      const unsent = new Set<string>();
+      await loop.close(deadlineMs, ({ name }) => {
+        unsent.add(name);
+        drops.count(name, 'stopped');
+      });
+      exporter.close();
+      drops.tellAll();
+      return unsent;
+    },
+  };
+}
+
+function ownExporter<Item>(
+  { signal }: ItemSignal<Item>,
+  settings: ExporterSettings,
+  { exportTimeoutMs }: BatchSettings,
+): BatchExporter<Item> {
+  return createExporter({ ...settings, timeoutMs: Math.min(settings.timeoutMs, exportTimeoutMs) }, signal);
+}
+
+interface Parts<Item> extends BatchExportOptions {
+  readonly exporter: BatchExporter<Item>;
+  readonly queue: BatchQueue<Source, Item>;
+  readonly drops: DropTally;
+}
+
+function loopOf<Item>(
+  { signal, requestBytesOf }: ItemSignal<Item>,
+  { maxBatchSize, scheduleDelayMs }: BatchSettings,
+  { exporter, queue, drops, onExport, onDefect, random, yieldToLoop }: Parts<Item>,
+) {
+  const history = createExportHistory();
+  return new BatchLoop<Source, Item, readonly Resourced<Item>[]>({
+    queue,
+    batchMax: maxBatchSize,
+    delayMs: scheduleDelayMs,
+    requestBytesOf,
+    dataOf: (all) => all.map(({ source, items }) => ({ resource: source.resource, items })),
+    exporter: {
+      async export(data) {
+        await yieldToLoop();
+        return exporter.export(data);
+      },
+    },
+    warmUp: createWarmUp(signal.encode.protobuf),
+    onExport(outcome) {
+      const recovery = history.note(signal.name, outcome, performance.now());
+      onExport({ ...outcome, backend: exporter.backend, recovery });
+    },
+    onRefused: ({ name }) => drops.count(name, 'refused'),
+    onDefect,
+    random,
+  });
+}

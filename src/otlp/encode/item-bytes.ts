@@ -1,0 +1,54 @@
+/**
+ * How large spans and log records are: what they take of memory, about, which bounds the queue; and at most of a request in
+ * any encoding, since backends bound those. Pure.
+ */
+import type { LogRecord } from '../../logger/log-record.ts';
+import type { Attributes, Span } from '../../tracer/span.ts';
+
+/** Ids, times and what holds them. */
+const ITEM_BYTES = 150;
+const ATTRIBUTE_BYTES = 20;
+
+/**
+ * No encoding takes more for a byte of those above. A control character is six in JSON, and the names of JSON’s fields take
+ * less than that, too.
+ */
+const ENCODED_BYTES = 6;
+
+const sharedBytes = new WeakMap<Attributes, number>();
+
+/** Without what it shares with others, which is there once. */
+export function bytesOfSpan({ name, error, traceState, attributes, links, events }: Span): number {
+  let bytes = ITEM_BYTES + name.length + traceState.length + attributesBytes(attributes);
+  if (error !== undefined) bytes += error.description.length;
+  for (const link of links) bytes += ITEM_BYTES + attributesBytes(link.attributes);
+  for (const event of events) bytes += ITEM_BYTES + event.name.length + attributesBytes(event.attributes);
+  return bytes;
+}
+
+/** @param bytes as {@link bytesOfSpan} has said */
+export function requestBytesOfSpan({ shared }: Span, bytes: number): number {
+  let ofShared = sharedBytes.get(shared);
+  if (ofShared === undefined) {
+    ofShared = attributesBytes(shared);
+    sharedBytes.set(shared, ofShared);
+  }
+  return ENCODED_BYTES * (bytes + ofShared);
+}
+
+export function bytesOfLogRecord({ body, eventName, severityText, attributes }: LogRecord): number {
+  return ITEM_BYTES + body.length + eventName.length + severityText.length + attributesBytes(attributes);
+}
+
+export function requestBytesOfLogRecord(_: LogRecord, bytes: number): number {
+  return ENCODED_BYTES * bytes;
+}
+
+function attributesBytes(attributes: Attributes): number {
+  let bytes = 0;
+  for (const key in attributes) {
+    const value = attributes[key];
+    bytes += ATTRIBUTE_BYTES + key.length + (typeof value === 'string' ? value.length : 0);
+  }
+  return bytes;
+}

@@ -1,0 +1,148 @@
+/**
+ * Writes metrics with exemplars as OTLP has them (opentelemetry/proto/metrics/v1/metrics.proto). The SDK’s serializer writes
+ * none, so it is used for requests without them only; a test compares the two, field by field. Pure.
+ */
+import { ValueType } from '@opentelemetry/api';
+import {
+  AggregationTemporality,
+  type DataPoint,
+  DataPointType,
+  type ExponentialHistogram,
+  type Histogram,
+  type MetricData,
+  type ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
+import type { Exemplar } from '../aggregate/reservoir.ts';
+import { writeResource, writeScope } from './otlp-request.ts';
+import { ProtobufWriter } from './protobuf-writer.ts';
+
+/** The metrics of a request. */
+export interface RequestedMetrics extends ResourceMetrics {
+  /** Of the points that have some. */
+  readonly exemplars?: ReadonlyMap<DataPoint<unknown>, readonly Exemplar[]>;
+}
+
+/** Fields that each kind of points has under a number of its own, as tags. */
+interface PointTags {
+  readonly attributes: number;
+  readonly exemplar: number;
+}
+
+const OF_NUMBER: PointTags = { attributes: 0x3a, exemplar: 0x2a };
+const OF_HISTOGRAM: PointTags = { attributes: 0x4a, exemplar: 0x42 };
+const OF_EXPONENTIAL: PointTags = { attributes: 0x0a, exemplar: 0x5a };
+
+/** More than most points take. The buffer grows if they take more. */
+const POINT_BYTES = 1024;
+
+export function encodeMetrics({ resource, scopeMetrics, exemplars }: RequestedMetrics): Uint8Array {
+  const points = scopeMetrics.flatMap(({ metrics }) => metrics.map(({ dataPoints }) => dataPoints.length));
+  const writer = new ProtobufWriter(POINT_BYTES * points.reduce((sum, each) => sum + each, 1));
+  writeResource(writer, resource, () => {
+    for (const { scope, metrics } of scopeMetrics) {
+      writeScope(writer, scope, () => {
+        for (const metric of metrics) writeMetric(writer, metric, exemplars);
+      });
+    }
+  });
+  return writer.finish();
+}
+
+function writeMetric(
+  writer: ProtobufWriter,
+  metric: MetricData,
+  exemplars: RequestedMetrics['exemplars'],
+): void {
+  const { name, description, unit, valueType } = metric.descriptor;
+  const isInt = valueType === ValueType.INT;
+  const message = writer.open(0x12, 3);
+  writer.text(0x0a, name);
+  writer.text(0x12, description);
+  writer.text(0x1a, unit);
+
+  function writeData<V>(
+    tag: number,
+    points: readonly DataPoint<V>[],
+    tags: PointTags,
+    writeValue: (value: V) => void,
+  ): void {
+    const data = writer.open(tag, 3);
+    for (const point of points) {
+      const begin = writer.open(0x0a, 2);
+      writer.hrTime(0x11, point.startTime);
+      writer.hrTime(0x19, point.endTime);
+      writeValue(point.value);
+      writer.attributes(tags.attributes, point.attributes);
+      for (const exemplar of exemplars?.get(point) ?? [])
+        writeExemplar(writer, tags.exemplar, exemplar, isInt);
+      writer.close(begin, 2);
+    }
+    if (metric.dataPointType !== DataPointType.GAUGE) {
+      writer.int(0x10, metric.aggregationTemporality === AggregationTemporality.DELTA ? 1 : 2);
+    }
+    if (metric.dataPointType === DataPointType.SUM && metric.isMonotonic) writer.int(0x18, 1);
+    writer.close(data, 3);
+  }
+
+  const writeNumber = (value: number): void => {
+    if (isInt) writer.fixed64(0x31, value);
+    else writer.double(0x21, value);
+  };
+  switch (metric.dataPointType) {
+    case DataPointType.GAUGE:
+      writeData(0x2a, metric.dataPoints, OF_NUMBER, writeNumber);
+      break;
+    case DataPointType.SUM:
+      writeData(0x3a, metric.dataPoints, OF_NUMBER, writeNumber);
+      break;
+    case DataPointType.HISTOGRAM:
+      writeData(0x4a, metric.dataPoints, OF_HISTOGRAM, (value) => writeHistogram(writer, value));
+      break;
+    case DataPointType.EXPONENTIAL_HISTOGRAM:
+      writeData(0x52, metric.dataPoints, OF_EXPONENTIAL, (value) => writeExponential(writer, value));
+      break;
+  }
+  writer.close(message, 3);
+}
+
+function writeHistogram(writer: ProtobufWriter, { count, sum, buckets, min, max }: Histogram): void {
+  writer.fixed64(0x21, count);
+  if (sum !== undefined) writer.double(0x29, sum);
+  writer.packed(0x32, buckets.counts, 'fixed64');
+  writer.packed(0x3a, buckets.boundaries, 'double');
+  if (min !== undefined) writer.double(0x59, min);
+  if (max !== undefined) writer.double(0x61, max);
+}
+
+function writeExponential(writer: ProtobufWriter, value: ExponentialHistogram): void {
+  const { count, sum, scale, zeroCount, positive, negative, min, max } = value;
+  writer.fixed64(0x21, count);
+  if (sum !== undefined) writer.double(0x29, sum);
+  writer.sint32(0x30, scale);
+  writer.fixed64(0x39, zeroCount);
+  for (const [tag, { offset, bucketCounts }] of [
+    [0x42, positive],
+    [0x4a, negative],
+  ] as const) {
+    const buckets = writer.open(tag, 2);
+    writer.sint32(0x08, offset);
+    writer.packed(0x12, bucketCounts, 'varint');
+    writer.close(buckets, 2);
+  }
+  if (min !== undefined) writer.double(0x61, min);
+  if (max !== undefined) writer.double(0x69, max);
+}
+
+function writeExemplar(writer: ProtobufWriter, tag: number, exemplar: Exemplar, isInt: boolean): void {
+  const { value, timeMs, context } = exemplar;
+  const message = writer.open(tag);
+  writer.time(0x11, timeMs);
+  if (isInt) writer.fixed64(0x31, value);
+  else writer.double(0x19, value);
+  if (context.traceId !== '') {
+    writer.hex(0x22, context.spanId);
+    writer.hex(0x2a, context.traceId);
+  }
+  writer.attributes(0x3a, context.attributes);
+  writer.close(message);
+}

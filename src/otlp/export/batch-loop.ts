@@ -1,0 +1,140 @@
+/**
+ * Sends what waits in a queue, one batch after the other: when a batch is full, or some time after the last one. What could
+ * not be sent stays, and is sent again before anything else, with exponential back-off. It never keeps the process alive.
+ */
+import { Batch, type BatchOptions } from './batch.ts';
+import { type ExportOutcome, exportSource } from './export-source.ts';
+import type { Backend, Stop } from './send-requests.ts';
+import { retryAfterMs, sleepUntil, within } from './waiting.ts';
+
+export interface BatchLoopOptions<Source, Item, Data>
+  extends BatchOptions<Source, Item, Data>,
+    Omit<Backend<Data>, 'mustStop'> {
+  /** From one batch to the next that is not full, ms. */
+  readonly delayMs: number;
+  readonly onExport: (outcome: ExportOutcome) => void;
+  /** The backend refused an item, and would refuse it again. */
+  readonly onRefused: (source: Source) => void;
+  /** A bug. The batch is dropped as if it were refused. */
+  readonly onDefect: (reason: unknown) => void;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** Back-off after the first failure. It doubles with each further one. */
+const FIRST_RETRY_MS = 1000;
+/** Not more: the queue is full soon, and what is asked of a backend that is away is one request. */
+const RETRY_MAX_MS = 10_000;
+/** The first one when there is little time left. */
+const FIRST_FLUSH_RETRY_MS = 100;
+
+/** With a delay of 0, an idle loop must not keep the processor busy. */
+const DELAY_MIN_MS = 20;
+
+const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
+const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export is up' };
+
+export class BatchLoop<Source, Item, Data> {
+  readonly #options: BatchLoopOptions<Source, Item, Data>;
+  readonly #batch: Batch<Source, Item, Data>;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  /** Ends the wait for the next batch, if nothing else is waited for. */
+  #idle: AbortController | undefined;
+  #isOver = false;
+
+  constructor(options: BatchLoopOptions<Source, Item, Data>) {
+    this.#options = options;
+    this.#batch = new Batch(options);
+  }
+
+  /** The first batch is sent when it is full, or after the delay. */
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** To be called after an item was added to the queue. */
+  noteAdded(): void {
+    if (this.#idle !== undefined && this.#isDue()) this.#wake();
+  }
+
+  /**
+   * Sends what there is, until the deadline.
+   * @param onUnsent called for each item that was not sent, and never will be; one that is being sent counts as such
+   */
+  async close(deadlineMs: number, onUnsent: (source: Source) => void): Promise<void> {
+    this.#stopping.abort();
+    this.#wake();
+    await within(deadlineMs, this.#flush(performance.now() + deadlineMs), () => undefined);
+    this.#isOver = true;
+    this.#batch.drop(onUnsent);
+    this.#batch.fill(Number.POSITIVE_INFINITY);
+    this.#batch.drop(onUnsent);
+  }
+
+  #wake(): void {
+    const idle = this.#idle;
+    // Once, not for each item of a burst: an abort makes an error.
+    this.#idle = undefined;
+    idle?.abort();
+  }
+
+  #isDue(): boolean {
+    return this.#options.queue.waiting >= this.#options.batchMax;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const mustStop = () => (signal.aborted ? STOPPED : undefined);
+    for (let failures = 0; ; ) {
+      if (failures > 0) await sleepUntil(this.#retryMs(FIRST_RETRY_MS, failures), signal);
+      else if (!this.#isDue()) await this.#rest();
+      if (signal.aborted) return;
+      failures = (await this.#send(mustStop)) ? 0 : failures + 1;
+    }
+  }
+
+  async #rest(): Promise<void> {
+    const idle = new AbortController();
+    this.#idle = idle;
+    await sleepUntil(performance.now() + Math.max(this.#options.delayMs, DELAY_MIN_MS), idle.signal);
+    this.#idle = undefined;
+  }
+
+  /** Sends all that is left, with retries, until the time is up. */
+  async #flush(endMs: number): Promise<void> {
+    const mustStop = () => (performance.now() < endMs ? undefined : TIME_IS_OVER);
+    await this.#running;
+    for (let failures = 0; this.#options.queue.held.items > 0 && !this.#isOver; ) {
+      failures = (await this.#send(mustStop)) ? 0 : failures + 1;
+      if (failures === 0) continue;
+      const retryMs = this.#retryMs(FIRST_FLUSH_RETRY_MS, failures);
+      if (retryMs >= endMs) return;
+      await sleepUntil(retryMs, undefined);
+    }
+  }
+
+  /** Sends one batch. @returns whether the next one may be sent at once */
+  async #send(mustStop: () => Stop | undefined): Promise<boolean> {
+    this.#batch.fill();
+    if (this.#batch.left === 0) return true;
+    const source = { name: '', collect: async () => this.#batch.requests() };
+    try {
+      const { outcome, isAnswered } = await exportSource(source, { ...this.#options, mustStop });
+      if (this.#isOver) return false;
+      if (isAnswered) this.#batch.drop(this.#options.onRefused);
+      if (outcome !== undefined) this.#options.onExport(outcome);
+      return isAnswered;
+    } catch (error) {
+      if (this.#isOver) return false;
+      this.#batch.drop(this.#options.onRefused);
+      this.#options.onDefect(error);
+      return true;
+    }
+  }
+
+  #retryMs(firstMs: number, failures: number): number {
+    const { random } = this.#options;
+    return performance.now() + retryAfterMs(firstMs, failures, { intervalMs: RETRY_MAX_MS, random });
+  }
+}

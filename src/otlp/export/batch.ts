@@ -1,0 +1,100 @@
+/**
+ * Items that were taken out of a queue to be sent together: as requests, with what became of each. It sends nothing. Pure.
+ */
+import type { BatchQueue, Taken } from './batch-queue.ts';
+import { type Collected, type ExportRequest, exportRequests, type Piece } from './export-request.ts';
+
+/** Items of one source. */
+export interface ItemsOf<Source, Item> {
+  readonly source: Source;
+  readonly items: readonly Item[];
+}
+
+export interface BatchOptions<Source, Item, Data> {
+  readonly queue: BatchQueue<Source, Item>;
+  readonly batchMax: number;
+  /** Upper bound of an item’s size in a request. @param bytes its size in the queue */
+  readonly requestBytesOf: (item: Item, bytes: number) => number;
+  readonly dataOf: (items: readonly ItemsOf<Source, Item>[]) => Data;
+}
+
+/** Those of a batch that are from one source. */
+interface Group<Source, Item> extends Collected {
+  readonly taken: Taken<Source, Item>;
+  /** Whether it has neither arrived nor been dropped. */
+  readonly isLeft: readonly boolean[];
+}
+
+export class Batch<Source, Item, Data> {
+  readonly #options: BatchOptions<Source, Item, Data>;
+  #groups: readonly Group<Source, Item>[] = [];
+  #left = 0;
+
+  constructor(options: BatchOptions<Source, Item, Data>) {
+    this.#options = options;
+  }
+
+  /** Items that are neither sent nor dropped. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Takes items from the queue if nothing is left of those before. */
+  fill(itemsMax = this.#options.batchMax): void {
+    if (this.#left > 0) return;
+    const taken = this.#options.queue.take(itemsMax);
+    this.#groups = taken.map((each) => this.#group(each));
+    this.#left = taken.reduce((sum, { items }) => sum + items.length, 0);
+  }
+
+  /** Of what is left. */
+  requests(): readonly ExportRequest<Data>[] {
+    this.#groups = this.#groups.map(({ taken, isLeft }) =>
+      this.#group({
+        line: taken.line,
+        items: taken.items.filter((_, index) => isLeft[index]),
+        sizes: taken.sizes.filter((_, index) => isLeft[index]),
+      }),
+    );
+    const { dataOf, batchMax } = this.#options;
+    return exportRequests(this.#groups, (pieces) => dataOf(pieces.map(itemsOf)), batchMax);
+  }
+
+  /** Drops what is left. */
+  drop(onDrop: (source: Source) => void): void {
+    for (const { taken, isLeft, exported } of this.#groups) {
+      for (const [index, is] of isLeft.entries()) {
+        if (!is) continue;
+        exported(index, index + 1);
+        onDrop(taken.line.source);
+      }
+    }
+  }
+
+  #group(taken: Taken<Source, Item>): Group<Source, Item> {
+    const { queue, requestBytesOf } = this.#options;
+    const isLeft = taken.items.map(() => true);
+    return {
+      taken,
+      isLeft,
+      items: taken.items.length,
+      bytesOf(index) {
+        const item = taken.items[index];
+        return item === undefined ? 0 : requestBytesOf(item, taken.sizes[index] ?? 0);
+      },
+      exported: (from, to) => {
+        for (let index = from; index < to; index += 1) {
+          // Too late for one that was dropped when the time was up.
+          if (isLeft[index] !== true) continue;
+          isLeft[index] = false;
+          this.#left -= 1;
+          queue.release(taken.line, taken.sizes[index] ?? 0);
+        }
+      },
+    };
+  }
+}
+
+function itemsOf<Source, Item>({ of: { taken }, from, to }: Piece<Group<Source, Item>>) {
+  return { source: taken.line.source, items: taken.items.slice(from, to) };
+}

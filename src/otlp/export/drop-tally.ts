@@ -1,0 +1,38 @@
+/** Counts what was dropped, and tells it at most once a second, so that a flood of drops is told in few words. */
+export type DropReason =
+  /** It arrived when the queue was full, or made room for another service. */
+  | 'queue_full'
+  /** The backend refused it, and would refuse it again. */
+  | 'refused'
+  /** It was left when the time for the last export was up. */
+  | 'stopped';
+
+export type TellDropped = (name: string, reason: DropReason, items: number) => void;
+
+export type DropTally = ReturnType<typeof createDropTally>;
+
+const TOLD_EVERY_MS = 1000;
+
+export function createDropTally(tell: TellDropped) {
+  const counts = new Map<DropReason, Map<string, number>>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function tellAll(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    for (const [reason, byName] of counts) {
+      for (const [name, items] of byName) tell(name, reason, items);
+    }
+    counts.clear();
+  }
+
+  return {
+    count(name: string, reason: DropReason): void {
+      const byName = counts.get(reason) ?? new Map<string, number>();
+      counts.set(reason, byName.set(name, (byName.get(name) ?? 0) + 1));
+      timer ??= setTimeout(tellAll, TOLD_EVERY_MS).unref();
+    },
+    /** At once, what was not told yet. */
+    tellAll,
+  };
+}

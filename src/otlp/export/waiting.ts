@@ -1,0 +1,44 @@
+/**
+ * How long exports wait: between attempts, and at most for an answer. Nothing here keeps the process alive, but for a deadline
+ * that somebody awaits.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Node fires a timer with a longer delay at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** Exponential back-off with jitter, up to the interval. @param random in [0, 1) */
+export function retryAfterMs(
+  firstMs: number,
+  failures: number,
+  { intervalMs, random }: { readonly intervalMs: number; readonly random: () => number },
+): number {
+  const fullMs = Math.min(firstMs * 2 ** (failures - 1), intervalMs);
+  // Several bridges must not retry the same backend at the same moment.
+  return fullMs * (0.75 + random() / 4);
+}
+
+/** The promise’s value, or `otherwise()` if it takes longer than the deadline. */
+export async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () => T): Promise<T> {
+  const inTime = new AbortController();
+  const late = delay(Math.min(deadlineMs, TIMER_MAX_MS), undefined, { signal: inTime.signal }).then(
+    otherwise,
+    // Aborted only once nobody awaits it.
+    otherwise,
+  );
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    inTime.abort();
+  }
+}
+
+/** Resolves earlier if the signal is aborted. */
+export async function sleepUntil(atMs: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    const waitMs = Math.min(Math.max(0, atMs - performance.now()), TIMER_MAX_MS);
+    await delay(waitMs, undefined, { ref: false, signal });
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+}

@@ -1,0 +1,87 @@
+/** A span that is not made yet, as its sampler and its attributes see it. Pure; it reads what is asked for, and keeps nothing. */
+import type { Finished, FinishedRun, SentFacts } from '../cluster/finished.ts';
+import { presentValue } from './attribute-reading.ts';
+import { destinationName } from './destination.ts';
+import type { Sampled } from './sampling.ts';
+import type { AttributeValue, SpanKind } from './span.ts';
+import { OWN_ATTRIBUTES, SHARED_ATTRIBUTES } from './span-attributes.ts';
+import type { SpanFacts, Surroundings } from './span-facts.ts';
+import { durationMs, type SpanTimes } from './span-times.ts';
+import type { TraceOrigin } from './trace-origin.ts';
+
+const SHARED = new Map(Object.entries(SHARED_ATTRIBUTES));
+const OWN = new Map(Object.entries(OWN_ATTRIBUTES));
+
+/** Of a run, or with `sent` of a sending. */
+export class FinishedSpan implements SpanFacts, Sampled {
+  readonly told: Finished;
+  readonly sent: SentFacts | undefined;
+  readonly #origin: TraceOrigin;
+  readonly times: SpanTimes;
+  readonly #surroundings: Surroundings;
+
+  constructor(
+    told: Finished,
+    sent: SentFacts | undefined,
+    where: { readonly origin: TraceOrigin; readonly times: SpanTimes },
+    surroundings: Surroundings,
+  ) {
+    this.told = told;
+    this.sent = sent;
+    this.#origin = where.origin;
+    this.times = where.times;
+    this.#surroundings = surroundings;
+  }
+
+  get operation(): 'send' | 'process' {
+    return this.run === undefined ? 'send' : 'process';
+  }
+
+  get kind(): SpanKind {
+    return this.run === undefined ? 'producer' : 'consumer';
+  }
+
+  get upstreamFlags(): number | undefined {
+    return this.#origin.upstream?.flags;
+  }
+
+  get run(): FinishedRun | undefined {
+    return this.sent === undefined && this.told.kind === 'run' ? this.told : undefined;
+  }
+
+  get task(): string {
+    return this.run?.run.task ?? this.sent?.name ?? '';
+  }
+
+  get queue(): string {
+    return this.run?.run.queue ?? this.sent?.queue ?? '';
+  }
+
+  get worker(): string {
+    return this.run?.run.worker ?? '';
+  }
+
+  get destination(): string {
+    return destinationName(this.sent ?? this.run?.sent, this.run?.run.queue);
+  }
+
+  get durationMs(): number | undefined {
+    return this.run && durationMs(this.run, this.times);
+  }
+
+  get isRootHidden(): boolean {
+    return !this.#origin.isRootId || this.told.traceRootId !== this.told.rootId;
+  }
+
+  get isParentHidden(): boolean {
+    const { parentId, uuid, beginsTrace, isParentUnknown } = this.told;
+    const isInTree = this.#surroundings.settings.spans === 'all' && !beginsTrace && isParentUnknown !== true;
+    return parentId !== uuid && !isInTree;
+  }
+
+  attribute(key: string): AttributeValue | undefined {
+    const row = OWN.get(key) ?? SHARED.get(key);
+    if (row === undefined || (row.on !== 'both' && row.on !== this.operation)) return undefined;
+    return presentValue(row.value(this, this.#surroundings));
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Decides which spans are kept, once it is known how a run ended: the sampler of the configuration as one function from a
+ * finished span to a threshold. The threshold never depends on the trace id, so what is kept can be extrapolated. Pure.
+ */
+import { wildcard } from '../wildcard.ts';
+import type { AttributeValue, SpanKind } from './span.ts';
+import { KEPT, KEPT_BY_PARENT, type Threshold, thresholdOf } from './threshold.ts';
+import { SAMPLED } from './trace-context.ts';
+import type { Sampler, SamplingRule } from './trace-settings.ts';
+
+/** What a sampler may know. */
+export interface Sampled {
+  readonly kind: SpanKind;
+  /** The trace flags of another program that the trace begins in. */
+  readonly upstreamFlags: number | undefined;
+  attribute(key: string): AttributeValue | undefined;
+}
+
+/** @returns undefined: it is dropped */
+export type Decide = (span: Sampled) => Threshold | undefined;
+
+export function compileSampler(sampler: Sampler): Decide {
+  switch (sampler.kind) {
+    case 'always_on':
+      return () => KEPT;
+    case 'always_off':
+      return () => undefined;
+    case 'probability': {
+      const threshold = thresholdOf(sampler.ratio);
+      return () => threshold;
+    }
+    case 'parent_based':
+      return byParent(
+        compileSampler(sampler.root),
+        afterFlag(compileSampler(sampler.remoteSampled)),
+        afterFlag(compileSampler(sampler.remoteNotSampled)),
+      );
+    case 'parent_threshold':
+      return byParent(
+        compileSampler(sampler.root),
+        () => KEPT_BY_PARENT,
+        () => undefined,
+      );
+    case 'rule_based':
+      return byRules(sampler.rules);
+  }
+}
+
+function byParent(root: Decide, sampled: Decide, notSampled: Decide): Decide {
+  return (span) => {
+    const flags = span.upstreamFlags;
+    if (flags === undefined) return root(span);
+    return (flags & SAMPLED) === 0 ? notSampled(span) : sampled(span);
+  };
+}
+
+/** How probable the flag was is not told in a traceparent, so the probability of what follows it is not known either. */
+function afterFlag(decide: Decide): Decide {
+  const untold = new Map<Threshold, Threshold>();
+  return (span) => {
+    const threshold = decide(span);
+    if (threshold === undefined) return undefined;
+    const known = untold.get(threshold);
+    if (known !== undefined) return known;
+    const made = { least: threshold.least, traceState: '' };
+    untold.set(threshold, made);
+    return made;
+  };
+}
+
+function byRules(rules: readonly SamplingRule[]): Decide {
+  const compiled = rules.map((rule) => ({ matches: matcher(rule), decide: compileSampler(rule.sampler) }));
+  return (span) => compiled.find(({ matches }) => matches(span))?.decide(span);
+}
+
+function matcher(rule: SamplingRule): (span: Sampled) => boolean {
+  const values = rule.attributeValues && new Set(rule.attributeValues.values);
+  const valuesKey = rule.attributeValues?.key ?? '';
+  const patterns = rule.attributePatterns && patternMatcher(rule.attributePatterns);
+  const patternsKey = rule.attributePatterns?.key ?? '';
+  return (span) =>
+    (rule.spanKinds?.includes(span.kind) ?? true) &&
+    (rule.parents?.includes(span.upstreamFlags === undefined ? 'none' : 'remote') ?? true) &&
+    (values === undefined || textMatches(span, valuesKey, (text) => values.has(text))) &&
+    (patterns === undefined || textMatches(span, patternsKey, patterns));
+}
+
+/** Rules are about text: `true`, `3`. A span without the attribute does not match. */
+function textMatches(span: Sampled, key: string, matches: (text: string) => boolean): boolean {
+  const value = span.attribute(key);
+  return value !== undefined && matches(String(value));
+}
+
+function patternMatcher({ included, excluded }: NonNullable<SamplingRule['attributePatterns']>) {
+  const wanted = included?.map((pattern) => wildcard(pattern));
+  const unwanted = excluded.map((pattern) => wildcard(pattern));
+  return (text: string): boolean =>
+    (wanted?.some((matches) => matches(text)) ?? true) && !unwanted.some((matches) => matches(text));
+}

@@ -1,0 +1,58 @@
+/**
+ * What many spans have in common: their name, and attributes in one object, so that an encoder can keep what it made of it.
+ * When it is full it starts over, which costs time only.
+ */
+import { attributesReader, boundedText } from './attribute-reading.ts';
+import type { Attributes } from './span.ts';
+import { SHARED_ATTRIBUTES } from './span-attributes.ts';
+import type { SpanNames, Surroundings } from './span-facts.ts';
+
+interface Shared {
+  readonly name: string;
+  readonly attributes: Attributes;
+}
+
+const ENTRIES_MAX = 10_000;
+/** UTF-16 units of all keys: 4 MB. */
+const CHARACTERS_MAX = 2_000_000;
+
+export class SharedAttributes {
+  readonly #known = new Map<string, Shared>();
+  readonly #read: Readonly<Record<SpanNames['operation'], (names: SpanNames) => Attributes>>;
+  #characters = 0;
+
+  constructor(surroundings: Surroundings) {
+    this.#read = {
+      send: attributesReader(SHARED_ATTRIBUTES, 'send', surroundings),
+      process: attributesReader(SHARED_ATTRIBUTES, 'process', surroundings),
+    };
+  }
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  of(names: SpanNames): Shared {
+    const key = keyOf(names);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const made = {
+      name: boundedText(`${names.operation} ${names.task}`, undefined),
+      attributes: Object.freeze(this.#read[names.operation](names)),
+    };
+    if (this.#known.size >= ENTRIES_MAX || this.#characters + key.length > CHARACTERS_MAX) this.#clear();
+    this.#known.set(key, made);
+    this.#characters += key.length;
+    return made;
+  }
+
+  #clear(): void {
+    this.#known.clear();
+    this.#characters = 0;
+  }
+}
+
+/** With the lengths first, other names never have the same key. It begins with a letter, so it is never a number. */
+function keyOf({ operation, task, queue, worker, destination }: SpanNames): string {
+  return `${operation} ${task.length} ${queue.length} ${worker.length} ${task}${queue}${worker}${destination}`;
+}

@@ -1,0 +1,117 @@
+/** Makes the spans of what is kept: ids, place in the tree, attributes, status. Pure. */
+import type { Finished, FinishedRun, SentFacts } from '../cluster/finished.ts';
+import { attributesReader, boundedText } from './attribute-reading.ts';
+import { exceptionEvent } from './exception-event.ts';
+import { FinishedSpan } from './finished-span.ts';
+import { errorTypeOf, OUTCOMES } from './outcomes.ts';
+import { SharedAttributes } from './shared-attributes.ts';
+import type { Attributes, Span } from './span.ts';
+import { OWN_ATTRIBUTES } from './span-attributes.ts';
+import type { SpanFacts, Surroundings } from './span-facts.ts';
+import { processSpanId } from './span-id.ts';
+import { type SpanTimes, sendMs } from './span-times.ts';
+import type { Threshold } from './threshold.ts';
+import { type TraceContext, traceFlags } from './trace-context.ts';
+import type { TraceOrigin } from './trace-origin.ts';
+import { aboveAll, type Position, processPosition, sendPosition } from './tree.ts';
+
+/** In which trace, and by which decision, it is kept. */
+export interface Kept {
+  readonly origin: TraceOrigin;
+  readonly threshold: Threshold;
+}
+
+type Parts = Pick<Span, 'spanId' | 'error' | 'events'> & {
+  readonly position: Position;
+  readonly times: SpanTimes;
+};
+
+const NO_EVENTS: Span['events'] = [];
+
+export class SpanMaker {
+  readonly #surroundings: Surroundings;
+  readonly #shared: SharedAttributes;
+  readonly #own: Readonly<Record<SpanFacts['operation'], (facts: SpanFacts) => Attributes>>;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+    this.#shared = new SharedAttributes(surroundings);
+    this.#own = {
+      send: attributesReader(OWN_ATTRIBUTES, 'send', surroundings),
+      process: attributesReader(OWN_ATTRIBUTES, 'process', surroundings),
+    };
+  }
+
+  ofSending(told: Finished, sent: SentFacts, kept: Kept, spanId: string): Span {
+    const ancestry = told.kind === 'run' ? told.sentAncestry : undefined;
+    const finished = ancestry === undefined ? told : { ...told, ...ancestry };
+    const startMs = sendMs(sent, finished);
+    const times = { startMs, endMs: startMs };
+    const facts = new FinishedSpan(finished, sent, { origin: kept.origin, times }, this.#surroundings);
+    return this.#make(facts, kept, {
+      spanId,
+      position: sendPosition(finished, kept.origin, this.#surroundings.settings.join),
+      times,
+      error: undefined,
+      events: NO_EVENTS,
+    });
+  }
+
+  /** @param kept with the span in which the worker ran it, if it told that */
+  ofRun(
+    facts: FinishedSpan,
+    run: FinishedRun,
+    kept: Kept & { readonly worker: TraceContext | undefined },
+  ): Span {
+    const position = this.#processPosition(run, kept.origin);
+    return this.#make(facts, kept, {
+      spanId: processSpanId(run.uuid, run),
+      position: kept.worker === undefined ? position : linked(position, kept.worker),
+      times: facts.times,
+      ...this.#status(run, facts.times.endMs),
+    });
+  }
+
+  #make(facts: FinishedSpan, { origin, threshold }: Kept, parts: Parts): Span {
+    const { name, attributes: shared } = this.#shared.of(facts);
+    return {
+      name,
+      kind: facts.kind,
+      traceId: origin.traceId,
+      spanId: parts.spanId,
+      parentSpanId: parts.position.parentSpanId,
+      isParentRemote: parts.position.isParentRemote,
+      flags: traceFlags(origin, true),
+      traceState: threshold.traceState,
+      startMs: parts.times.startMs,
+      endMs: parts.times.endMs,
+      error: parts.error,
+      shared,
+      attributes: this.#own[facts.operation](facts),
+      links: parts.position.links,
+      events: parts.events,
+    };
+  }
+
+  /** Most spans of instrumented workers are not ours, so that none can be a parent. */
+  #processPosition(run: FinishedRun, origin: TraceOrigin): Position {
+    const { spans, sendSpans, join } = this.#surroundings.settings;
+    return spans === 'all' ? processPosition(run, origin, { join, hasSend: sendSpans }) : aboveAll(origin);
+  }
+
+  #status(run: FinishedRun, timeMs: number): Pick<Span, 'error' | 'events'> {
+    if (!OUTCOMES[run.outcome].isError) return { error: undefined, events: NO_EVENTS };
+    const { settings, redaction } = this.#surroundings;
+    const error = run.error && redaction.error(run.error);
+    const max = settings.attributeValueLengthMax;
+    const description = boundedText(error?.message ?? '', undefined);
+    const isEvent = settings.exceptionEvents && error !== undefined;
+    const events = isEvent ? [exceptionEvent(error, errorTypeOf(run), { timeMs, max })] : NO_EVENTS;
+    return { error: { description }, events };
+  }
+}
+
+function linked(position: Position, { traceId, spanId }: TraceContext): Position {
+  const attributes = { 'celery.link': 'worker_span' };
+  return { ...position, links: [...position.links, { traceId, spanId, attributes }] };
+}

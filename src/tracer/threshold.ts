@@ -1,0 +1,55 @@
+/**
+ * Consistent probability sampling (OpenTelemetry, tracestate-probability-sampling): a trace is kept if the last 56 bits of its id
+ * are at least a threshold. Every span tells its threshold, so that a backend can extrapolate. Pure.
+ */
+
+export interface Threshold {
+  /** 14 hexadecimal digits: the least that is kept. As text, since a number cannot hold 56 bits. */
+  readonly least: string;
+  /** Such as `ot=th:e666`; '' if it is not known with which probability a trace is kept. */
+  readonly traceState: string;
+}
+
+const DIGITS = 14;
+const DIGIT_BITS = 4;
+/** Of a threshold, after leading zeros or `f`s. */
+const SIGNIFICANT_DIGITS = 4;
+const ALL = 1n << BigInt(DIGITS * DIGIT_BITS);
+/** Where the randomness begins in a trace id. */
+const RANDOMNESS = 18;
+
+export const KEPT: Threshold = { least: '0'.repeat(DIGITS), traceState: 'ot=th:0' };
+/** Another program has decided, by a probability that it did not tell. */
+export const KEPT_BY_PARENT: Threshold = { least: KEPT.least, traceState: '' };
+
+/** @returns undefined if nothing is kept: less than 2^-56 */
+export function thresholdOf(ratio: number): Threshold | undefined {
+  if (ratio >= 1) return KEPT;
+  const kept = BigInt(Math.round(ratio > 0 ? ratio * Number(ALL) : 0));
+  if (kept === 0n) return undefined;
+  const least = rounded(ALL - kept, digitsFor(ratio))
+    .toString(16)
+    .padStart(DIGITS, '0');
+  return { least, traceState: `ot=th:${least.replace(/0+$/, '') || '0'}` };
+}
+
+export function keeps({ least }: Threshold, traceId: string): boolean {
+  return traceId.slice(RANDOMNESS) >= least;
+}
+
+/** To the nearest number with so many digits. */
+function rounded(threshold: bigint, digits: number): bigint {
+  const cut = BigInt((DIGITS - digits) * DIGIT_BITS);
+  return cut === 0n ? threshold : ((threshold + (1n << (cut - 1n))) >> cut) << cut;
+}
+
+/** As the Collector does: more for very small and very large ratios. */
+function digitsFor(ratio: number): number {
+  const leading = Math.max(leadingDigits(ratio), leadingDigits(1 - ratio));
+  return Math.min(DIGITS, SIGNIFICANT_DIGITS + leading);
+}
+
+/** Hexadecimal zeros after the point. */
+function leadingDigits(fraction: number): number {
+  return Math.max(0, Math.floor(-(Math.floor(Math.log2(fraction)) + 1) / DIGIT_BITS));
+}

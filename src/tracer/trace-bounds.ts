@@ -1,0 +1,72 @@
+/**
+ * Decides which tasks begin traces of their own, so that no trace grows for ever: by delay, by name, by the size and the age of
+ * the trace that they would be in. It remembers a bounded number of traces that have several tasks; one that is forgotten
+ * counts from zero again.
+ */
+import type { NewTask } from '../cluster/finished.ts';
+import { mapKey } from '../map-key.ts';
+import { wildcard } from '../wildcard.ts';
+import { hashedId, TRACE_DIGITS } from './hashed-id.ts';
+import type { TraceSettings } from './trace-settings.ts';
+
+/** In each of two generations: when the younger one is full, the older one is forgotten. */
+const TRACES_MAX = 5_000;
+/** Of a key; longer ids are hashed. */
+const KEY_LENGTH_MAX = 64;
+
+interface KnownTrace {
+  spans: number;
+  /** When the first task that is not its root was sent. */
+  readonly sinceMs: number;
+}
+
+export class TraceBounds {
+  readonly #settings: TraceSettings;
+  readonly #patterns: readonly ((name: string) => boolean)[];
+  /** By the id that its id is derived from. */
+  #young = new Map<string, KnownTrace>();
+  #old = new Map<string, KnownTrace>();
+
+  constructor(settings: TraceSettings) {
+    this.#settings = settings;
+    this.#patterns = settings.newTraceFor.map((pattern) => wildcard(pattern));
+  }
+
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  /** If it does not, it counts as one more span of the trace. */
+  beginsTrace({ name, traceRootId, delayMs, atMs }: NewTask): boolean {
+    const { maxDelayMs, maxSpans, maxAgeMs } = this.#settings;
+    if (delayMs > maxDelayMs || this.#patterns.some((matches) => matches(name))) return true;
+    const key = keyOf(traceRootId);
+    const trace = this.#find(key) ?? { spans: 1, sinceMs: atMs };
+    this.#remember(key, trace);
+    if (trace.spans >= maxSpans || atMs - trace.sinceMs > maxAgeMs) return true;
+    trace.spans += 1;
+    return false;
+  }
+
+  /** Spans of a task beside its first: its sending, and further runs. They count whether they are sampled or not. */
+  add(traceRootId: string, spans: number): void {
+    const trace = spans > 0 && this.size > 0 ? this.#find(keyOf(traceRootId)) : undefined;
+    if (trace !== undefined) trace.spans += spans;
+  }
+
+  #find(key: string): KnownTrace | undefined {
+    return this.#young.get(key) ?? this.#old.get(key);
+  }
+
+  #remember(key: string, trace: KnownTrace): void {
+    this.#old.delete(key);
+    this.#young.set(key, trace);
+    if (this.#young.size < TRACES_MAX) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+}
+
+function keyOf(traceRootId: string): string {
+  return traceRootId.length > KEY_LENGTH_MAX ? hashedId(traceRootId, TRACE_DIGITS) : mapKey(traceRootId);
+}

@@ -1,0 +1,27 @@
+/** The ids that log records and exemplars carry. Pure. */
+import { isZero } from './hashed-id.ts';
+
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** 16 hexadecimal digits. */
+  readonly spanId: string;
+  readonly flags: number;
+}
+
+export const SAMPLED = 1;
+export const RANDOM = 2;
+/** Version 00, the only one; in lower case, as W3C wants it. */
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** @param text a traceparent, or anything else */
+export function contextIn(text: string): TraceContext | undefined {
+  const [, traceId = '', spanId = '', flagDigits = ''] = TRACEPARENT.exec(text) ?? [];
+  if (isZero(traceId) || isZero(spanId)) return undefined;
+  return { traceId, spanId, flags: Number.parseInt(flagDigits, 16) };
+}
+
+/** W3C trace flags. */
+export function traceFlags({ isRandom }: { readonly isRandom: boolean }, isKept: boolean): number {
+  return (isKept ? SAMPLED : 0) | (isRandom ? RANDOM : 0);
+}

@@ -1,0 +1,60 @@
+/**
+ * Which trace a task is in, from the id of its root: the digits of a uuid, a traceparent that a producer has put there, or the
+ * hash of any other text. Pure; it keeps nothing.
+ */
+import { hashedId, isZero, TRACE_DIGITS } from './hashed-id.ts';
+import { contextIn, RANDOM } from './trace-context.ts';
+
+export interface TraceOrigin {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** Its last seven bytes are random (W3C trace context, level 2). */
+  readonly isRandom: boolean;
+  /** The span of another program that the trace begins with, and its trace flags. */
+  readonly upstream: { readonly spanId: string; readonly flags: number } | undefined;
+  /** The trace id says the id of the root. */
+  readonly isRootId: boolean;
+}
+
+const UUID_LENGTH = 36;
+const UUID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+const TRACEPARENT_LENGTH = 55;
+/** Of a uuid of version 4: all of it but the version and the variant is random. */
+const RANDOM_UUID = /^.{12}4.{3}[89ab]/;
+
+/**
+ * @param rootId '' or zeros: not told, as with protocol 1
+ * @param uuid of the task, which is its own root then
+ * @param join whether a traceparent is one; else it is any text
+ */
+export function traceOrigin(rootId: string, uuid: string, join: boolean): TraceOrigin {
+  const joined = join && rootId.length === TRACEPARENT_LENGTH ? joinedTrace(rootId) : undefined;
+  return joined ?? traceOfUuid(rootId) ?? hashedTrace(rootId, uuid);
+}
+
+function joinedTrace(text: string): TraceOrigin | undefined {
+  const told = contextIn(text);
+  if (told === undefined) return undefined;
+  const { traceId, spanId, flags } = told;
+  return { traceId, isRandom: (flags & RANDOM) !== 0, upstream: { spanId, flags }, isRootId: false };
+}
+
+function traceOfUuid(text: string): TraceOrigin | undefined {
+  if (!UUID.test(text) || isZero(text)) return undefined;
+  const traceId = digitsOf(text).toLowerCase();
+  return { traceId, isRandom: RANDOM_UUID.test(traceId), upstream: undefined, isRootId: true };
+}
+
+/** Of a uuid; faster than a replacement. */
+function digitsOf(uuid: string): string {
+  if (uuid.length < UUID_LENGTH) return uuid;
+  return `${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}${uuid.slice(19, 23)}${uuid.slice(24)}`;
+}
+
+function hashedTrace(rootId: string, uuid: string): TraceOrigin {
+  const isTold = rootId !== '' && !(UUID.test(rootId) && isZero(rootId));
+  const ofUuid = isTold ? undefined : traceOfUuid(uuid);
+  if (ofUuid !== undefined) return ofUuid;
+  const traceId = hashedId(isTold ? rootId : uuid, TRACE_DIGITS);
+  return { traceId, isRandom: true, upstream: undefined, isRootId: false };
+}

@@ -1,0 +1,90 @@
+/**
+ * Where the spans of a task are in the tree of its trace: parents and links. A trace has one root, and no span is its own
+ * parent, whatever ids Celery tells. Pure.
+ */
+import type { Ancestry, Finished, FinishedRun } from '../cluster/finished.ts';
+import type { SpanLink } from './span.ts';
+import { FIRST, processSpanId, sendSpanId } from './span-id.ts';
+import { type TraceOrigin, traceOrigin } from './trace-origin.ts';
+
+export interface Position {
+  /** '' for the root. */
+  readonly parentSpanId: string;
+  readonly isParentRemote: boolean;
+  readonly links: readonly SpanLink[];
+}
+
+const NO_LINKS: readonly SpanLink[] = [];
+const ROOT: Position = { parentSpanId: '', isParentRemote: false, links: NO_LINKS };
+
+/** @param join whether a traceparent is one */
+export function sendPosition(finished: Finished, origin: TraceOrigin, join: boolean): Position {
+  const { uuid, parentId, beginsTrace } = finished;
+  const run = finished.kind === 'run' ? finished : undefined;
+  // Its first run replaces itself by a task with the same id.
+  const isReplacement = run === undefined || !isFirst(run);
+  if (parentId === uuid) return isReplacement ? below(firstRun(finished)) : aboveAll(origin);
+  if (!beginsTrace) return ancestor(finished, origin);
+  return run?.previous?.link === 'replaces'
+    ? below(firstRun(finished))
+    : { ...aboveAll(origin), links: sentByLinks(finished, join) };
+}
+
+/** @param hasSend whether there is a span of its sending */
+export function processPosition(
+  run: FinishedRun,
+  origin: TraceOrigin,
+  { join, hasSend }: { readonly join: boolean; readonly hasSend: boolean },
+): Position {
+  const { links, ...parent } = processParent(run, origin, join, hasSend);
+  if (run.previous === undefined) return { ...parent, links };
+  const spanId = processSpanId(run.uuid, run.previous);
+  const attributes = { 'celery.link': run.previous.link };
+  return { ...parent, links: [{ traceId: origin.traceId, spanId, attributes }, ...links] };
+}
+
+function processParent(run: FinishedRun, origin: TraceOrigin, join: boolean, hasSend: boolean): Position {
+  const { uuid, parentId, beginsTrace, sent } = run;
+  // A sending without a run, told before, may be below this run.
+  const isOwnParent = parentId === uuid && isFirst(run);
+  if (hasSend && sent !== undefined && !(isOwnParent && !run.isSentNew)) {
+    return below(sendSpanId(uuid, sent.name));
+  }
+  if (!beginsTrace && parentId !== '' && parentId !== uuid) return ancestor(run, origin);
+  if (!isFirst(run)) return below(firstRun(run));
+  return beginsTrace ? { ...aboveAll(origin), links: sentByLinks(run, join) } : aboveAll(origin);
+}
+
+/** Of the task, in this trace. */
+function firstRun({ uuid, first = FIRST }: Ancestry): string {
+  return processSpanId(uuid, first);
+}
+
+function isFirst({ retries, delivery, first = FIRST }: FinishedRun): boolean {
+  return retries === first.retries && delivery === first.delivery;
+}
+
+/** The span of another program that the trace begins with; else it is the root. */
+export function aboveAll({ upstream }: TraceOrigin): Position {
+  return upstream === undefined ? ROOT : { ...below(upstream.spanId), isParentRemote: true };
+}
+
+function below(parentSpanId: string): Position {
+  return { parentSpanId, isParentRemote: false, links: NO_LINKS };
+}
+
+/** The run that sent it. */
+function ancestor({ uuid, parentId, parentPlace }: Ancestry, origin: TraceOrigin): Position {
+  return parentId === '' || parentId === uuid
+    ? aboveAll(origin)
+    : below(processSpanId(parentId, parentPlace));
+}
+
+/** To where its parent would be, had it not begun a trace of its own. */
+function sentByLinks(of: Ancestry, join: boolean): readonly SpanLink[] {
+  if (of.parentTraceRootId === '') return NO_LINKS;
+  const trace = traceOrigin(of.parentTraceRootId || of.rootId, of.uuid, join);
+  const { parentSpanId } = ancestor(of, trace);
+  if (parentSpanId === '') return NO_LINKS;
+  return [{ traceId: trace.traceId, spanId: parentSpanId, attributes: { 'celery.link': 'sent_by' } }];
+}

@@ -1,0 +1,108 @@
+/** Why TLS fails, told from all else, with both protocols: by Node’s codes, and in plain words. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { unreachable } from '../../../src/broker/server/tls-failure.ts';
+import { makeCertificates } from '../../real/certificates.ts';
+import { amqpTransport } from '../amqp/amqp-transport.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
+import { redisTransport } from '../redis/redis-transport.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tls-failure-'));
+after(() => rmSync(folder, { recursive: true }));
+const { caFile, certFile, keyFile } = makeCertificates(join(folder, 'certificates'));
+const other = makeCertificates(join(folder, 'other'));
+const SERVER: TlsOptions = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+const DEMANDING: TlsOptions = { ...SERVER, requestCert: true, ca: readFileSync(caFile) };
+const TRUSTED = `ssl_ca_certs=${caFile}`;
+const REFUSED =
+  /^the broker requires a client certificate, or (?:refuses ours|shares no cipher.*) \([^:]+\)$/u;
+
+const CASES: readonly (readonly [name: string, TlsOptions | 'no TLS', query: string, reason: RegExp])[] = [
+  ['an unknown authority', SERVER, `ssl_ca_certs=${other.caFile}`, /^unable to|certificate/u],
+  ['a client without a certificate', { ...DEMANDING, maxVersion: 'TLSv1.2' }, TRUSTED, REFUSED],
+  ['the same since TLS 1.3', { ...DEMANDING, minVersion: 'TLSv1.3' }, TRUSTED, REFUSED],
+  ['a port without TLS', 'no TLS', TRUSTED, /^the broker does not speak TLS at this port \([^:]+\)$/u],
+  [
+    'a key of another certificate',
+    SERVER,
+    `${TRUSTED}&ssl_certfile=${certFile}&ssl_keyfile=${other.keyFile}`,
+    /^ssl_keyfile is not the key of ssl_certfile/u,
+  ],
+];
+
+for (const [name, options, query, reason] of CASES) {
+  test(`${name} is a failure of TLS, in plain words, on both brokers`, async (t) => {
+    const server =
+      options === 'no TLS'
+        ? createServer((socket) => socket.on('error', () => undefined).end('-ERR unknown command\r\n'))
+        : createTlsServer(options, (socket) => socket.on('error', () => undefined));
+    t.after(() => server.close());
+    await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    for (const [scheme, transport] of [
+      ['amqps', amqpTransport()],
+      ['rediss', redisTransport()],
+    ] as const) {
+      const url = addressOf(`${scheme}://localhost:${address.port}/?${query}`);
+      const end = await observeSession(t, transport, { url }).ended;
+      assert.ok(end.kind === 'unreachable', JSON.stringify(end));
+      assert.match(end.reason, reason, scheme);
+      assert.equal(end.isTls, true, scheme);
+    }
+  });
+}
+
+const coded = (message: string, code: string) => Object.assign(new Error(message), { code });
+
+test('a certificate that is not accepted has one of Node’s codes, whatever the text says', () => {
+  for (const [text, code] of [
+    ['permitted subtree violation', 'UNSPECIFIED'],
+    ['path length constraint exceeded', 'PATH_LENGTH_EXCEEDED'],
+    ['unable to get certificate CRL', 'UNABLE_TO_GET_CRL'],
+    ['CRL has expired', 'CRL_HAS_EXPIRED'],
+    ['certificate has expired', 'CERT_HAS_EXPIRED'],
+    ['format error in CRL’s lastUpdate field', 'ERROR_IN_CRL_LAST_UPDATE_FIELD'],
+    ['self-signed certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ['self-signed certificate in certificate chain', 'SELF_SIGNED_CERT_IN_CHAIN'],
+    ['unsuitable certificate purpose', 'INVALID_PURPOSE'],
+    ['hostname mismatch', 'HOSTNAME_MISMATCH'],
+    ['Hostname/IP does not match certificate’s altnames', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ] as const)
+    assert.deepEqual(unreachable(coded(text, code)), { kind: 'unreachable', reason: text, isTls: true });
+});
+
+test('a host that is named as a certificate, or an address that is wrong, is no failure of TLS', () => {
+  for (const [text, code] of [
+    ['getaddrinfo ENOTFOUND certificate.invalid', 'ENOTFOUND'],
+    ['connect ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED'],
+    ['bad certificate, says the server', 'ERR_INVALID_ARG_VALUE'],
+  ] as const)
+    assert.deepEqual(unreachable(coded(text, code)), { kind: 'unreachable', reason: text });
+  assert.deepEqual(unreachable(new Error('certificate')), { kind: 'unreachable', reason: 'certificate' });
+});
+
+test('what OpenSSL says is told without the places in its source', () => {
+  const said = (words: string, code = 'EPROTO') =>
+    unreachable(
+      coded(
+        `write EPROTO 00FE:error:0A000418:SSL routines:ssl3_read_bytes:${words}:a.c:9:SSL alert number 48\n`,
+        code,
+      ),
+    ).reason;
+  assert.equal(
+    said('tlsv1 alert unknown ca'),
+    'the broker requires a client certificate, or refuses ours (tlsv1 alert unknown ca)',
+  );
+  assert.equal(
+    said('tlsv1 alert protocol version'),
+    'the broker shares no TLS version with us (tlsv1 alert protocol version)',
+  );
+  assert.equal(said('bad signature'), 'bad signature');
+});

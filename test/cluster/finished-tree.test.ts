@@ -1,0 +1,502 @@
+/** What finished runs tell of the tree of a workflow: places, the runs before, parents, roots and traces. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Extras } from '../../src/celery/event.ts';
+import type { NewTask } from '../../src/cluster/finished.ts';
+import {
+  failed,
+  received,
+  rejected,
+  retried,
+  revoked,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+} from './events.ts';
+import { at, briefly, listening, runs, runsOf, type Story, sendings, tell } from './listening.ts';
+
+const [C, S, I] = [
+  '90817c7f-6c28-4fe5-aa46-7adb16d15d7d',
+  '9ef3f114-760a-4af7-9064-83c28e3b001e',
+  '792678ed-6840-42b7-b65a-a08cfc471cf0',
+];
+
+function family(rootId: string, parentId = ''): { readonly extras: Extras } {
+  return { extras: { lineage: { rootId, parentId } } };
+}
+
+/** A chain of three: the second task is retried, and its second run sends the third. */
+const CHAIN: Story = [
+  [949.424, received({ uuid: C, name: 'app.charge', ...family(C) })],
+  [950.956, sent({ uuid: C, name: 'app.charge', ...family(C) })],
+  [974.541, started({ uuid: C })],
+  [1044.705, sent({ uuid: S, name: 'app.ship', ...family(C, C) })],
+  [1056.533, succeeded({ uuid: C, runtimeS: 0.089477 })],
+  [1068.48, received({ uuid: S, name: 'app.ship', ...family(C, C) })],
+  [1198.748, started({ uuid: S })],
+  [1223.766, sent({ uuid: S, name: 'app.ship', retries: 1, etaMs: T0_MS + 1421.814, ...family(C, C) })],
+  [1227.059, received({ uuid: S, name: 'app.ship', retries: 1, etaMs: T0_MS + 1421.814, ...family(C, C) })],
+  [1231.395, retried('ConnectionError', { uuid: S })],
+  [1423.22, started({ uuid: S })],
+  [1445.824, sent({ uuid: I, name: 'app.invoice', ...family(C, S) })],
+  [1449.212, received({ uuid: I, name: 'app.invoice', ...family(C, S) })],
+  [1454.393, succeeded({ uuid: S, runtimeS: 0.029251 })],
+  [1454.519, started({ uuid: I })],
+  [1487.628, failed('ValueError', { uuid: I })],
+];
+
+test('a chain with a retry: each run knows which run sent it', () => {
+  const told = runsOf(CHAIN);
+  assert.deepEqual(
+    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace), run.isSentNew]),
+    [
+      ['succeeded app.charge 0.0', '', '0.0', true],
+      ['retried app.ship 0.0', C, '0.0', true],
+      ['succeeded app.ship 1.0 retry_of 0.0', C, '0.0', false],
+      ['failed app.invoice 0.0', S, '1.0', true],
+    ],
+  );
+  assert.ok(told.every((run) => run.rootId === C && run.traceRootId === C && !run.beginsTrace));
+  const [charge, , ship] = told;
+  assert.deepEqual([charge?.sent?.sentMs, charge?.receivedMs], [T0_MS + 950.956, T0_MS + 949.424]);
+  assert.ok(Math.abs((charge?.waitTimeS ?? 0) - 0.023585) < 1e-6);
+  assert.ok(Math.abs((ship?.waitTimeS ?? 0) - 0.001406) < 1e-6);
+});
+
+test('an id that is sent again in another workflow is in the trace of that, below its parent there', () => {
+  const [A, B] = [
+    { uuid: 'a', name: 'app.order' },
+    { uuid: 'b', name: 'app.order' },
+  ];
+  const run = (root: string, atMs: number): Story => [
+    [atMs, sent({ uuid: 'x', name: 'app.pay', ...family(root, root) })],
+    [atMs + 1, received({ uuid: 'x', name: 'app.pay', ...family(root, root) })],
+    [atMs + 2, started({ uuid: 'x' })],
+    [atMs + 3, sent({ uuid: `of ${root}`, name: 'app.mail', ...family(root, 'x') })],
+    [atMs + 4, succeeded({ uuid: 'x' })],
+    [atMs + 5, received({ uuid: `of ${root}`, name: 'app.mail', ...family(root, 'x') })],
+    [atMs + 6, succeeded({ uuid: `of ${root}` })],
+  ];
+  const order = (task: typeof A, atMs: number): Story => [
+    [atMs, received({ ...task, ...family(task.uuid) })],
+    [atMs + 1, succeeded({ uuid: task.uuid })],
+  ];
+  const story: Story = [...order(A, 0), ...run('a', 10), ...order(B, 100), ...run('b', 110)];
+  for (const isSentTold of [true, false]) {
+    const told = runsOf(story.filter(([, { type }]) => isSentTold || type !== 'task-sent'));
+    assert.deepEqual(
+      told.map((of) => [briefly(of), of.traceRootId, of.beginsTrace, of.parentId, at(of.parentPlace)]),
+      [
+        ['succeeded app.order 0.0', 'a', false, '', '0.0'],
+        ['succeeded app.pay 0.0', 'a', false, 'a', '0.0'],
+        ['succeeded app.mail 0.0', 'a', false, 'x', '0.0'],
+        ['succeeded app.order 0.0', 'b', false, '', '0.0'],
+        ['succeeded app.pay 0.1', 'b', false, 'b', '0.0'],
+        ['succeeded app.mail 0.0', 'b', false, 'x', '0.1'],
+      ],
+    );
+    assert.equal(told[4]?.sent, undefined);
+  }
+});
+
+test('without task-sent it is the same tree', () => {
+  const told = runsOf(CHAIN.filter(([, { type }]) => type !== 'task-sent'));
+  assert.deepEqual(
+    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace), run.sent]),
+    [
+      ['succeeded app.charge 0.0', '', '0.0', undefined],
+      ['retried app.ship 0.0', C, '0.0', undefined],
+      ['succeeded app.ship 1.0 retry_of 0.0', C, '0.0', undefined],
+      ['failed app.invoice 0.0', S, '1.0', undefined],
+    ],
+  );
+});
+
+test('the receipt of a retry may precede the end of the run before', () => {
+  const told = runsOf([
+    [0, received()],
+    [1, started()],
+    [2, received({ retries: 1, ...family('u1', 'u1') })],
+    [3, retried('KeyError')],
+    [4, started()],
+    [5, received({ retries: 2, ...family('u1', 'u1') })],
+    [6, retried('KeyError')],
+    [7, started()],
+    [8, failed('KeyError')],
+  ]);
+  assert.deepEqual(told.map(briefly), [
+    'retried shop.pay 0.0',
+    'retried shop.pay 1.0 retry_of 0.0',
+    'failed shop.pay 2.0 retry_of 1.0',
+  ]);
+  assert.deepEqual(
+    told.map(({ parentId }) => parentId),
+    ['', 'u1', 'u1'],
+  );
+  assert.deepEqual(
+    told.map(({ isParentUnknown = false }) => isParentUnknown),
+    [false, false, false],
+  );
+});
+
+test('deliveries are counted apart for each number of retries', () => {
+  const delivered = (retries: number, atMs: number): Story => [
+    [atMs, received({ retries })],
+    [atMs + 1, started()],
+    [atMs + 2, rejected(true)],
+  ];
+  const retries = [0, 0, 1, 1, 1, 0, 1, 2, 0];
+  const told = runsOf(retries.flatMap((each, index) => delivered(each, index * 10)));
+  assert.deepEqual(told.map(at), ['0.0', '0.1', '1.0', '1.1', '1.2', '0.2', '1.3', '2.0', '0.3']);
+});
+
+test('a task that was retried twice and is then replaced, and retried again, has no place twice', () => {
+  const delivered = (name: string, retries: number, atMs: number): Story => [
+    [atMs, received({ name, retries })],
+    [atMs + 1, started()],
+    [atMs + 2, retried('KeyError')],
+  ];
+  const retries = [0, 1, 2, 0, 1, 2, 3, 1];
+  const told = runsOf(
+    retries.flatMap((each, index) => delivered(index < 3 ? 'shop.pay' : 'shop.ship', each, index * 10)),
+  );
+  assert.deepEqual(told.map(at), ['0.0', '1.0', '2.0', '0.1', '1.1', '2.1', '3.0', '1.2']);
+});
+
+test('a run whose receipt was missed is the next one', () => {
+  const told = runsOf([
+    [0, received()],
+    [1, started()],
+    [2, retried('KeyError')],
+    [3, started()],
+    [4, rejected(true)],
+    [5, succeeded()],
+  ]);
+  assert.deepEqual(told.map(briefly), [
+    'retried shop.pay 0.0',
+    'requeued shop.pay 1.0 retry_of 0.0',
+    'succeeded shop.pay 1.1 redelivery_of 1.0',
+  ]);
+});
+
+test('after a restart of the bridge, the place of a retry is as before', () => {
+  const [run] = runsOf([
+    [0, received({ retries: 2 })],
+    [1, succeeded()],
+  ]);
+  assert.equal(run && briefly(run), 'succeeded shop.pay 2.0 retry_of 1.0');
+});
+
+test('after a restart of the bridge, so is that of a task that replaced another', () => {
+  const [run] = runsOf([
+    [0, sent({ name: 'shop.ship', ...family('u0', 'u1') })],
+    [1, received({ name: 'shop.ship', ...family('u0', 'u1') })],
+    [2, succeeded()],
+  ]);
+  assert.equal(run && briefly(run), 'succeeded shop.ship 0.1 replaces 0.0');
+});
+
+test('after a restart of the bridge, a task that is replaced by a chain is not below itself', () => {
+  const told = runsOf([
+    [1, received({ uuid: 'm1', name: 'shop.pack', ...family('u0', 'u1') })],
+    [2, started({ uuid: 'm1' })],
+    [3, received({ uuid: 'm2', name: 'shop.ship', ...family('u0', 'm1') })],
+    [4, succeeded({ uuid: 'm1' })],
+    [5, started({ uuid: 'm2' })],
+    [6, received({ uuid: 'u1', name: 'shop.mail', ...family('u0', 'm2') })],
+    [7, succeeded({ uuid: 'm2' })],
+    [8, started({ uuid: 'u1' })],
+    [9, succeeded({ uuid: 'u1' })],
+  ]);
+  assert.deepEqual(
+    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace)]),
+    [
+      ['succeeded shop.pack 0.0', 'u1', '0.0'],
+      ['succeeded shop.ship 0.0', 'm1', '0.0'],
+      ['succeeded shop.mail 0.1 replaces 0.0', 'm2', '0.0'],
+    ],
+  );
+});
+
+test('a retry that is over before the run that sent it is told: the sending has its own ancestry', () => {
+  const other = { hostname: 'w2@shop-b' };
+  const on = listening();
+  tell(on, [
+    [0, sent(family('u1'))],
+    [1, received(family('u1'))],
+    [2, started()],
+    [3, sent({ retries: 1, ...family('u1', 'u1') })],
+    [4, received({ retries: 1, ...other, ...family('u1', 'u1') })],
+    [6, started(other)],
+    [7, succeeded(other)],
+  ]);
+  on.cluster.collect(T0_MS + 10_000);
+  tell(on, [[10_001, retried('KeyError')]]);
+  on.cluster.flush();
+  const [first, second] = runs(on);
+  assert.equal(first && briefly(first), 'succeeded shop.pay 1.0 retry_of 0.0');
+  assert.deepEqual([first?.isSentNew, first?.parentId, first?.sentAncestry?.parentId], [true, 'u1', '']);
+  assert.deepEqual([second?.isSentNew, second?.sentAncestry], [false, undefined]);
+});
+
+test('a sending that is told after the first run and before the retry makes no second root', () => {
+  const on = listening();
+  tell(on, [
+    [1, received(family('u1'))],
+    [2, started()],
+    [4, received({ retries: 1, ...family('u1', 'u1') })],
+    [5, retried('KeyError')],
+    [6, started()],
+  ]);
+  on.cluster.collect(T0_MS + 10_000);
+  tell(on, [
+    [10_001, sent(family('u1'))],
+    [10_002, succeeded()],
+  ]);
+  on.cluster.flush();
+  assert.deepEqual(
+    runs(on).map((run) => [briefly(run), run.sent]),
+    [
+      ['retried shop.pay 0.0', undefined],
+      ['succeeded shop.pay 1.0 retry_of 0.0', undefined],
+    ],
+  );
+});
+
+test('a task that replaces itself by another: the run ends with the receipt of the next one', () => {
+  const told = runsOf([
+    [0, sent(family('u1'))],
+    [1, received(family('u1'))],
+    [2, started()],
+    [3, sent({ name: 'shop.ship', ...family('u1', 'u1') })],
+    [4, received({ name: 'shop.ship', ...family('u1', 'u1') })],
+    [5, started()],
+    [6, succeeded()],
+  ]);
+  assert.deepEqual(
+    told.map((run) => [briefly(run), run.endedMs, run.sent?.name, run.isSentNew, run.parentId]),
+    [
+      ['replaced shop.pay 0.0', T0_MS + 4, 'shop.pay', true, ''],
+      ['succeeded shop.ship 0.1 replaces 0.0', T0_MS + 6, 'shop.ship', true, 'u1'],
+    ],
+  );
+});
+
+test('a task whose sending was not told does not take that of the task that soon replaces it', () => {
+  const told = runsOf([
+    [1, received(family('u0', 'u0'))],
+    [2, started()],
+    [3, sent({ name: 'shop.ship', ...family('u0', 'u1') })],
+    [4, received({ name: 'shop.ship', ...family('u0', 'u1') })],
+    [5, started()],
+    [6, succeeded()],
+  ]);
+  assert.deepEqual(
+    told.map((run) => [briefly(run), run.sent?.name, run.isSentNew, run.parentId]),
+    [
+      ['replaced shop.pay 0.0', undefined, false, 'u0'],
+      ['succeeded shop.ship 0.1 replaces 0.0', 'shop.ship', true, 'u1'],
+    ],
+  );
+});
+
+test('a task that replaces itself by a group: the parent belongs to the receipt', () => {
+  const told = runsOf([
+    [1, received(family('u1'))],
+    [2, started()],
+    [3, received({ uuid: 'm1', name: 'shop.ship', ...family('u1', 'u1') })],
+    [4, started({ uuid: 'm1' })],
+    [5, received({ name: 'celery.accumulate', ...family('u1', 'm1') })],
+    [6, succeeded({ uuid: 'm1' })],
+    [7, started()],
+    [8, succeeded()],
+  ]);
+  assert.deepEqual(
+    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace)]),
+    [
+      ['replaced shop.pay 0.0', '', '0.0'],
+      ['succeeded shop.ship 0.0', 'u1', '0.0'],
+      ['succeeded celery.accumulate 0.1 replaces 0.0', 'm1', '0.0'],
+    ],
+  );
+});
+
+test('a task in the pool solo: what it sends arrives before its own receipt', () => {
+  const on = listening();
+  tell(on, [
+    [0, sent(family('u1'))],
+    [3, sent({ name: 'shop.ship', ...family('u1', 'u1') })],
+    [1, received(family('u1'))],
+    [2, started()],
+    [4, received({ name: 'shop.ship', ...family('u1', 'u1') })],
+    [5, succeeded()],
+  ]);
+  on.cluster.flush();
+  assert.deepEqual(
+    runs(on).map((run) => [briefly(run), run.sent?.name]),
+    [
+      ['replaced shop.pay 0.0', 'shop.pay'],
+      ['succeeded shop.ship 0.1 replaces 0.0', 'shop.ship'],
+    ],
+  );
+});
+
+/** A parent, its child and its grandchild. */
+const GENERATIONS: Story = ['u1', 'u2', 'u3'].flatMap(
+  (uuid, index): Story => [
+    [
+      10 * index,
+      received({
+        uuid,
+        name: `gen.${index}`,
+        etaMs: index === 1 ? T0_MS + 5_000 : undefined,
+        ...family('r1', index === 0 ? '' : `u${index}`),
+      }),
+    ],
+    [10 * index + 1, started({ uuid })],
+    [10 * index + 2, succeeded({ uuid })],
+  ],
+);
+
+test('whether a task begins a trace is asked once, and those that it sends are in it', () => {
+  const asked: NewTask[] = [];
+  const story: Story = [
+    ...GENERATIONS,
+    [40, received({ uuid: 'u2', retries: 1, ...family('r1', 'u1') })],
+    [41, succeeded({ uuid: 'u2' })],
+  ];
+  const told = runsOf(story, {
+    beginsTrace(task) {
+      asked.push(task);
+      return task.name === 'gen.1';
+    },
+  });
+  assert.deepEqual(
+    told.map((run) => [run.uuid, run.rootId, run.traceRootId, run.beginsTrace, run.parentTraceRootId]),
+    [
+      ['u1', 'r1', 'r1', false, undefined],
+      ['u2', 'r1', 'u2', true, undefined],
+      ['u3', 'r1', 'u2', false, undefined],
+      ['u2', 'r1', 'u2', true, undefined],
+    ],
+  );
+  assert.deepEqual(asked, [
+    { name: 'gen.0', traceRootId: 'r1', delayMs: 0, atMs: T0_MS },
+    { name: 'gen.1', traceRootId: 'r1', delayMs: 4_990, atMs: T0_MS + 10 },
+    { name: 'gen.2', traceRootId: 'u2', delayMs: 0, atMs: T0_MS + 20 },
+  ]);
+});
+
+test('a trace within a trace that was cut too is linked to it', () => {
+  const told = runsOf(GENERATIONS, { beginsTrace: () => true });
+  assert.deepEqual(
+    told.map(({ traceRootId, parentTraceRootId }) => [traceRootId, parentTraceRootId]),
+    [
+      ['u1', undefined],
+      ['u2', 'u1'],
+      ['u3', 'u2'],
+    ],
+  );
+});
+
+test('a task with another root than its parent is the first of its trace, linked to where it was sent', () => {
+  const sentBy = (parent: string, rootOfParent: string, root: string): readonly unknown[] => {
+    const [, run] = runsOf([
+      [0, received({ uuid: parent, name: 'a', ...family(rootOfParent) })],
+      [1, succeeded({ uuid: parent })],
+      [10, received({ name: 'b', ...family(root, parent) })],
+      [11, succeeded()],
+    ]);
+    return [run?.traceRootId, run?.beginsTrace, run?.parentTraceRootId];
+  };
+  assert.deepEqual(sentBy('p1', 'p1', 'r2'), ['r2', true, 'p1']);
+  assert.deepEqual(sentBy('p1', 'p1', 'u1'), ['u1', true, 'p1']);
+  // Of a root that was given, too, only a hash is kept.
+  assert.deepEqual(sentBy('p1', 'r1', 'r2'), ['r2', true, '']);
+  assert.deepEqual(sentBy('p1', 'r1', 'r1'), ['r1', false, undefined]);
+  assert.deepEqual(sentBy('p1', 'p1', 'p1'), ['p1', false, undefined]);
+  // Of a parent with protocol 1, no root is told.
+  assert.deepEqual(sentBy('p1', '', 'p1'), ['p1', false, undefined]);
+});
+
+test('a task that is a root is not asked about', () => {
+  const on = listening({}, { beginsTrace: () => true });
+  tell(on, [
+    [0, received(family('u1'))],
+    [1, succeeded()],
+    [2, received({ uuid: 'u2' })],
+    [3, succeeded({ uuid: 'u2' })],
+  ]);
+  on.cluster.flush();
+  assert.deepEqual(on.asked, []);
+  assert.deepEqual(
+    runs(on).map(({ traceRootId }) => traceRootId),
+    ['u1', 'u2'],
+  );
+});
+
+test('a parent that no event told of is said to be unknown', () => {
+  const [run] = runsOf([
+    [0, received(family('r1', 'eager'))],
+    [1, succeeded()],
+  ]);
+  assert.deepEqual([run?.isParentUnknown, run && at(run.parentPlace)], [true, '0.0']);
+});
+
+test('a task with a parent whose root is too long to read begins a trace, below none', () => {
+  const [run] = runsOf([
+    [0, received(family('', 'p1'))],
+    [1, succeeded()],
+  ]);
+  assert.deepEqual([run?.traceRootId, run?.beginsTrace, run?.parentTraceRootId], ['u1', true, 'p1']);
+});
+
+test('so does one whose root is a uuid of zeros, which is no id of a trace', () => {
+  for (const zeros of ['0'.repeat(32), '00000000-0000-0000-0000-000000000000']) {
+    const [run] = runsOf([
+      [0, received(family(zeros, 'p1'))],
+      [1, succeeded()],
+    ]);
+    assert.deepEqual([run?.traceRootId, run?.beginsTrace, run?.parentTraceRootId], ['u1', true, 'p1']);
+  }
+});
+
+test('roots and parents may be any texts', () => {
+  for (const id of ['__proto__', 'constructor', ' ', '\ud800', 'r'.repeat(255), 'u1']) {
+    const [run] = runsOf([
+      [0, received(family(id, id))],
+      [1, succeeded()],
+    ]);
+    assert.deepEqual([run?.rootId, run?.parentId, run?.traceRootId], [id, id, id]);
+  }
+});
+
+test('a sending that is told alone is below the run that sent it', () => {
+  const on = listening({}, { delayMaxMs: 1_000 });
+  tell(on, [
+    [0, received({ ...family('u1') })],
+    [1, started()],
+    [2, retried('KeyError')],
+    [3, received({ retries: 1, ...family('u1', 'u1') })],
+    [4, started()],
+    [5, sent({ uuid: 'u2', etaMs: T0_MS + 60_000, queue: '', ...family('u1', 'u1') })],
+    [6, succeeded()],
+    [20_000, signal('worker-heartbeat')],
+  ]);
+  on.cluster.collect(T0_MS + 20_000);
+  const [told] = sendings(on);
+  assert.deepEqual([told?.uuid, told?.rootId, told && at(told.parentPlace)], ['u2', 'u1', '1.0']);
+});
+
+test('the revocation of a task that was never received has the place of its first run', () => {
+  const [run] = runsOf([
+    [0, sent(family('r1', 'p1'))],
+    [1, revoked()],
+  ]);
+  assert.deepEqual(
+    [run && briefly(run), run?.parentId, run?.isSentNew],
+    ['revoked shop.pay 0.0', 'p1', true],
+  );
+});

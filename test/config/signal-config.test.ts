@@ -1,0 +1,232 @@
+/** Traces and logs without a file, and beside one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { envOf, flagOf, signalRows } from '../../src/config/options.ts';
+import { configOf, mistakesOf } from './configuration-files.ts';
+import { FILES, OPTION_CASES } from './option-cases.ts';
+import { BATCH, configOutside, mistakesOutside, withSections } from './signal-files.ts';
+
+const ON = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' };
+const SIGNALS = ['traces', 'logs'] as const;
+
+test('nothing is made unless it is asked for', () => {
+  for (const env of [{}, { OTEL_TRACES_EXPORTER: 'none', OTEL_LOGS_EXPORTER: '' }]) {
+    const config = configOutside(env);
+    assert.ok(!('traces' in config) && !('logs' in config));
+  }
+  const { traces, logs } = configOutside(ON);
+  assert.ok(traces !== undefined && logs !== undefined);
+  assert.equal(traces.settings.exceptionEvents, false);
+  const alone = configOutside({ OTEL_TRACES_EXPORTER: 'otlp' });
+  assert.equal(alone.logs, undefined);
+  assert.equal(alone.traces?.settings.exceptionEvents, true);
+  assert.equal(configOutside({}, ['--logs-exporter=otlp']).logs?.exporter.protocol, 'grpc');
+});
+
+test('each variable of the standard is read for its signal', () => {
+  for (const signal of SIGNALS) {
+    const NAME = signal.toUpperCase();
+    const processor = { traces: 'BSP', logs: 'BLRP' }[signal];
+    const item = { traces: 'SPAN', logs: 'LOGRECORD' }[signal];
+    const config = configOutside({
+      [`OTEL_${NAME}_EXPORTER`]: 'otlp',
+      [`OTEL_EXPORTER_OTLP_${NAME}_ENDPOINT`]: 'https://x/y',
+      [`OTEL_EXPORTER_OTLP_${NAME}_PROTOCOL`]: 'http/json',
+      [`OTEL_EXPORTER_OTLP_${NAME}_HEADERS`]: 'a=2',
+      [`OTEL_EXPORTER_OTLP_${NAME}_INSECURE`]: 'true',
+      [`OTEL_EXPORTER_OTLP_${NAME}_CERTIFICATE`]: FILES.certificate,
+      [`OTEL_EXPORTER_OTLP_${NAME}_CLIENT_CERTIFICATE`]: FILES.certificate,
+      [`OTEL_EXPORTER_OTLP_${NAME}_CLIENT_KEY`]: FILES.key,
+      [`OTEL_EXPORTER_OTLP_${NAME}_COMPRESSION`]: 'gzip',
+      [`OTEL_EXPORTER_OTLP_${NAME}_TIMEOUT`]: '6',
+      [`OTEL_${processor}_SCHEDULE_DELAY`]: '1',
+      [`OTEL_${processor}_EXPORT_TIMEOUT`]: '2',
+      [`OTEL_${processor}_MAX_QUEUE_SIZE`]: '4',
+      [`OTEL_${processor}_MAX_EXPORT_BATCH_SIZE`]: '3',
+      [`OTEL_${item}_ATTRIBUTE_VALUE_LENGTH_LIMIT`]: '5',
+      OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '6',
+    });
+    assert.deepEqual(config[signal]?.exporter, {
+      protocol: 'http/json',
+      endpoint: 'https://x/y',
+      headers: { a: '2' },
+      certificateFile: FILES.certificate,
+      clientCertificateFile: FILES.certificate,
+      clientKeyFile: FILES.key,
+      insecure: true,
+      compression: 'gzip',
+      timeoutMs: 6,
+    });
+    const batch = { scheduleDelayMs: 1, exportTimeoutMs: 2, maxQueueSize: 4, maxBatchSize: 3 };
+    assert.deepEqual(config[signal]?.batch, batch);
+    assert.equal(config[signal]?.settings.attributeValueLengthMax, 5);
+    assert.equal(config.otlp.exporter.protocol, 'grpc');
+    assert.deepEqual(config.otlp.exporter.headers, {});
+  }
+});
+
+test('a flag wins over the variable for the signal, that over the one for all signals', () => {
+  const all = { ...ON, OTEL_EXPORTER_OTLP_TIMEOUT: '1', OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '6' };
+  const own = { ...all, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '2', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '3' };
+  const timeouts = (...parts: Parameters<typeof configOutside>) => {
+    const { otlp, traces, logs } = configOutside(...parts);
+    return [otlp, traces, logs].map((one) => one?.exporter.timeoutMs);
+  };
+  assert.deepEqual(timeouts(ON), [10_000, 10_000, 10_000]);
+  assert.deepEqual(timeouts(all), [1, 1, 1]);
+  assert.deepEqual(timeouts(own), [3, 2, 1]);
+  assert.deepEqual(timeouts(own, ['--otlp-timeout=4']), [4, 4, 4]);
+  for (const signal of SIGNALS) assert.equal(configOutside(all)[signal]?.settings.attributeValueLengthMax, 6);
+});
+
+test('the endpoint of all signals is a base over HTTP, that of one is whole, and that of the flag is for metrics', () => {
+  const http = { ...ON, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' };
+  const endpoints = (...parts: Parameters<typeof configOutside>) => {
+    const { otlp, traces, logs } = configOutside(...parts);
+    return [otlp, traces, logs].map((one) => one?.exporter.endpoint);
+  };
+  const at = (base: string) => ['metrics', 'traces', 'logs'].map((signal) => `${base}/v1/${signal}`);
+  assert.deepEqual(endpoints(http), at('http://localhost:4318'));
+  assert.deepEqual(endpoints({ ...http, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c/x/' }), at('http://c/x'));
+  assert.deepEqual(endpoints(http, ['--otlp-endpoint=http://c/v1/metrics']), at('http://c'));
+  assert.deepEqual(endpoints(ON, ['--otlp-endpoint=http://c:1']), ['http://c:1', 'http://c:1', 'http://c:1']);
+  assert.deepEqual(
+    endpoints({
+      ...http,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t',
+      OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://l:1',
+    }),
+    ['http://c/v1/metrics', 'http://t/', 'http://l:1'],
+  );
+  assert.deepEqual(mistakesOutside(http, ['--otlp-endpoint=http://c/x']), [
+    'otlp_endpoint (--otlp-endpoint) is "http://c/x": expected http://host[:port]/path or https://host[:port]/path; /v1/metrics at its end, which becomes /v1/traces for traces',
+    'otlp_endpoint (--otlp-endpoint) is "http://c/x": expected http://host[:port]/path or https://host[:port]/path; /v1/metrics at its end, which becomes /v1/logs for logs',
+  ]);
+});
+
+test('headers for all signals are merged with those for one', () => {
+  const { otlp, traces, logs } = configOutside({
+    ...ON,
+    OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=1',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'b=2,c=2',
+    OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'd=3',
+  });
+  assert.deepEqual(otlp.exporter.headers, { a: '1', b: '1', d: '3' });
+  assert.deepEqual(traces?.exporter.headers, { a: '1', b: '2', c: '2' });
+  assert.deepEqual(logs?.exporter.headers, { a: '1', b: '1' });
+});
+
+test('samplers are named as in the standard', () => {
+  const ON_ = { kind: 'always_on' } as const;
+  const OFF = { kind: 'always_off' } as const;
+  const share = { kind: 'probability', ratio: 0.25 } as const;
+  const following = (root: object) => ({
+    kind: 'parent_based',
+    root,
+    remoteSampled: ON_,
+    remoteNotSampled: OFF,
+  });
+  const expected = {
+    '': following(ON_),
+    always_on: ON_,
+    always_off: OFF,
+    traceidratio: share,
+    parentbased_always_on: following(ON_),
+    parentbased_always_off: following(OFF),
+    parentbased_traceidratio: following(share),
+  };
+  for (const [name, sampler] of Object.entries(expected)) {
+    const env = { ...ON, OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: '0.25' };
+    assert.deepEqual(configOutside(env).traces?.settings.sampler, sampler, name);
+  }
+  assert.deepEqual(configOutside({ ...ON, OTEL_TRACES_SAMPLER: 'traceidratio' }).traces?.settings.sampler, {
+    ...share,
+    ratio: 1,
+  });
+  assert.deepEqual(mistakesOutside(ON, ['--traces-sampler-arg=0.5']), [
+    'traces_sampler_arg (--traces-sampler-arg) is "0.5": expected traceidratio or parentbased_traceidratio as traces_sampler',
+  ]);
+});
+
+test('all failures, all slow runs and a share of the rest, without a file', () => {
+  const { traces } = configOutside({
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.05',
+    CELERY_OTEL_TRACES_KEEP: 'errors,slow',
+    CELERY_OTEL_TRACES_SLOW_AFTER: '10',
+  });
+  const sampler = { kind: 'always_on' };
+  assert.deepEqual(traces?.settings.sampler, {
+    kind: 'rule_based',
+    rules: [
+      {
+        attributeValues: { key: 'celery.task.outcome', values: ['failed', 'rejected', 'terminated', 'lost'] },
+        sampler,
+      },
+      { attributeValues: { key: 'celery.task.slow', values: ['true'] }, sampler },
+      { sampler: { kind: 'parent_threshold', root: { kind: 'probability', ratio: 0.05 } } },
+    ],
+  });
+  assert.equal(traces.settings.slowAfterMs, 10_000);
+});
+
+test('an option of a signal that is off is a mistake, unless it may be meant for another program', () => {
+  for (const signal of SIGNALS) {
+    const rows = signalRows(signal).filter((row) => row[1].signal === signal);
+    assert.ok(rows.length > 8);
+    for (const [key, { format }] of rows) {
+      if (key === 'config') continue;
+      const text = OPTION_CASES[key].good[0]?.[0] ?? '';
+      const mistake = (source: string) =>
+        `${key} (${source}) is ${format.show(text)}: expected no option of ${signal}, because there are none: ` +
+        `remove it, or set OTEL_${signal.toUpperCase()}_EXPORTER=otlp`;
+      assert.deepEqual(mistakesOutside({}, [`${flagOf(key)}=${text}`]), [mistake(flagOf(key))]);
+      for (const name of envOf(key, signal)) {
+        if (name.startsWith('OTEL_')) configOutside({ [name]: 'any :// value' });
+        else assert.deepEqual(mistakesOutside({ [name]: text }), [mistake(name)]);
+      }
+    }
+  }
+});
+
+test('what is wrong with a variable of all signals is said once', () => {
+  const wrong = { ...ON, OTEL_EXPORTER_OTLP_TIMEOUT: 'soon', OTEL_EXPORTER_OTLP_CLIENT_KEY: FILES.key };
+  assert.equal(mistakesOutside(wrong).length, 2);
+  const [mistake, ...others] = mistakesOutside({
+    ...ON,
+    OTEL_EXPORTER_OTLP_LOGS_TIMEOUT: 'soon',
+    OTEL_BLRP_MAX_QUEUE_SIZE: '5',
+    OTEL_BLRP_MAX_EXPORT_BATCH_SIZE: '6',
+  });
+  assert.match(mistake ?? '', /^otlp_timeout \(OTEL_EXPORTER_OTLP_LOGS_TIMEOUT\) is "soon": /u);
+  assert.deepEqual(others, [
+    'blrp_max_export_batch_size (OTEL_BLRP_MAX_EXPORT_BATCH_SIZE) is "6": expected at most blrp_max_queue_size (5)',
+  ]);
+});
+
+test('beside a file, options of our own win over it, and the standard’s variables are ignored', () => {
+  const text = withSections(
+    `tracer_provider: { processors: [ ${BATCH} ] }`,
+    'traces: { max_spans: 5, max_age: 6 }',
+  );
+  const { traces, logs } = configOf(text, {
+    argv: ['--traces-max-spans=7'],
+    env: {
+      ...ON,
+      OTEL_TRACES_SAMPLER: 'always_off',
+      CELERY_OTEL_TRACES_MAX_AGE: '8',
+      OTEL_BSP_SCHEDULE_DELAY: '1',
+    },
+  });
+  assert.equal(logs, undefined);
+  assert.equal(traces?.settings.maxSpans, 7);
+  assert.equal(traces.settings.maxAgeMs, 8000);
+  assert.equal(traces.settings.sampler.kind, 'parent_based');
+  assert.equal(traces.batch.scheduleDelayMs, 5000);
+  assert.deepEqual(mistakesOf(text, { env: { CELERY_OTEL_TRACES_KEEP: 'slow' } }), [
+    'traces_keep (CELERY_OTEL_TRACES_KEEP): expected no such variable with f; set tracer_provider.sampler there',
+  ]);
+});

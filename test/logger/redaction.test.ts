@@ -1,0 +1,189 @@
+/** No form of a secret is left, what is none stays, and no text takes long. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { redacted } from '../../src/logger/redaction.ts';
+import { processorMs } from '../processor-time.ts';
+import { SEED } from '../seed.ts';
+import { CORE, planted } from './secrets.ts';
+
+for (const [text, shown] of [
+  ['redis://:pass@host:6379/0', 'redis://***@host:6379/0'],
+  ['redis://user:pa%40ss@host', 'redis://***@host'],
+  ['redis://user:pa/ss@host', 'redis://***@host'],
+  ['https://key@sentry.io/1', 'https://***@sentry.io/1'],
+  ['amqp://a:b@h1;amqp://c:d@h2', 'amqp://***@h1;amqp://***@h2'],
+  ['redis%3A%2F%2Fu%3Ap%40h%2F0', 'redis%3A%2F%2F***%40h%2F0'],
+  ['http://shop:80/?token=a@b&order=17', 'http://***&order=17'],
+  // A password may have a slash in it.
+  ['http://localhost:8080/?q=a@b.c', 'http://***@b.c'],
+  // Cut where it was decoded.
+  ['cannot reach redis://user:pas', 'cannot reach redis://***'],
+  ['redis%3A%2F%2Fu%3Apas', 'redis%3A%2F%2F***'],
+  ["{'password': 'x y', 'user': 'bob'}", "{'password': ***, 'user': 'bob'}"],
+  ["{'password': 'x", "{'password': ***"],
+  ['connect(password="x", host="h")', 'connect(password=***, host="h")'],
+  ['{"db_password":"x","user":"bob"}', '{"db_password":***,"user":"bob"}'],
+  [`"{\\"password\\": \\"a\\\\\\"b\\", \\"n\\": 1}"`, `"{\\"password\\": ***, \\"n\\": 1}"`],
+  ["password='''a\nb''' order", 'password=*** order'],
+  ["'password': 'abc '\n            'def', 'n': 2", "'password': ***, 'n': 2"],
+  ['"tokens": [\n  "a",\n  "b"\n], "n": 1', '"tokens": ***, "n": 1'],
+  ['    token = fetch(\n        "a",\n  File "x.py", line 1', '    token = ***,\n  File "x.py", line 1'],
+  ['Authorization: Bearer abc def\nHost: shop', 'Authorization: ***\nHost: shop'],
+  ["headers={'Authorization': 'Bearer abc'}, n=1", "headers={'Authorization': ***}, n=1"],
+  ['token: Bearer  abc is old', 'token: *** is old'],
+  ['bearer abc is old', 'bearer *** is old'],
+  ['https://shop/?token=abc&order=17', 'https://shop/?token=***&order=17'],
+  ['PWD=abc;DATABASE=shop', 'PWD=***;DATABASE=shop'],
+  ["KeyError('secret=abc')", "KeyError('secret=***')"],
+  ['mysql --password abc -u bob', 'mysql --password *** -u bob'],
+  ['<password>a b</password>', '<password>***</password>'],
+  ['Cookie: sessionid=abc; csrf=def\nHost: shop', 'Cookie: ***\nHost: shop'],
+  ["{'Set-Cookie': 'a=b; Path=/', 'n': 1}", "{'Set-Cookie': ***, 'n': 1}"],
+  ['session_key=abc&order=17', 'session_key=***&order=17'],
+  ['password\u00A0=\u00A0abc', 'password\u00A0=\u00A0***'],
+  ['next=%2Fshop%3Fpassword%253Dabc', 'next=%2Fshop%3Fpassword%253D***'],
+  ['"?password\\u003dabc\\u0026order=17"', '"?password\\u003d***"'],
+  ['?password&#61;abc and', '?password&#61;*** and'],
+  ['password\u2009=\u3000abc', 'password\u2009=\u3000***'],
+  ['&quot;password&quot;: &quot;a b&quot;, n', '&quot;password&quot;: ***, n'],
+  ['&#x27;token&#x27;: &#x27;a b&#x27;}', '&#x27;token&#x27;: ***}'],
+  ['"{\\u0022password\\u0022:\\u0022a b\\u0022}"', '"{\\u0022password\\u0022:***}"'],
+  ['%2522token%2522%253A%2522a b%2522%252C', '%2522token%2522%253A***%252C'],
+  ['{"name": "password", "value": "a b", "n": 1}', '{"name": "password", "value": ***, "n": 1}'],
+  ["{'key': 'api_key', 'value': 'a b'}", "{'key': 'api_key', 'value': ***}"],
+  ["Cookie(name='csrftoken', value='a b', port=None)", "Cookie(name='csrftoken', value=***, port=None)"],
+  ['<input name="password" value="a b">', '<input name="password" value=***>'],
+  ['Invalid API key: abc', 'Invalid API key: ***'],
+  ['session id=abc&order=17', 'session id=***&order=17'],
+  ['passwordtoken=abc', 'passwordtoken=***'],
+  [`token${'a'.repeat(50)}token${'b'.repeat(50)}=abc`, `token${'a'.repeat(50)}token${'b'.repeat(50)}=***`],
+  // What is no secret.
+  ['http://localhost/?q=a@b.c', 'http://localhost/?q=a@b.c'],
+  ['at http://localhost:8080', 'at http://localhost:8080'],
+  ['mail a@b.c: not found', 'mail a@b.c: not found'],
+  ['if password != expected:', 'if password != expected:'],
+  ['the password was refused', 'the password was refused'],
+  ['"password", valued', '"password", valued'],
+  ['the api key is missing', 'the api key is missing'],
+  ['tokenize(text), line 17', 'tokenize(text), line 17'],
+  ['', ''],
+] as const) {
+  test(`${JSON.stringify(text)} is shown as ${JSON.stringify(shown)}`, () => {
+    assert.equal(redacted(text), shown);
+  });
+}
+
+const filler = fc.constantFrom(
+  '',
+  ' ',
+  '\n',
+  'order 17 failed: ',
+  '\n  File "a.py", line 1, in f\n    ',
+  ' (',
+  '\n> ',
+);
+
+test('A secret in any form is left nowhere, whatever is around it', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(filler, planted), { minLength: 1, maxLength: 4 }), filler, (parts, end) => {
+      const text = parts.map(([before, secret]) => `${before}${secret} `).join('\n') + end;
+      assert.match(text, CORE);
+      assert.doesNotMatch(redacted(text), CORE);
+    }),
+    { seed: SEED, numRuns: 3000 },
+  );
+});
+
+test('A text that ends within a secret does not show its beginning', () => {
+  fc.assert(
+    fc.property(planted, fc.nat({ max: 9 }), (text, length) => {
+      // A user without a password may be a host as well; and no password in a URL has a slash or an `@`.
+      fc.pre(!/(?::\/\/|:\\\/|%3A%2F%2F)(?:(?:(?!:|%3A).)*|\S*?:\S*[/@?#]\S*)Zq/i.test(text));
+      const at = text.search(CORE);
+      assert.doesNotMatch(redacted(text.slice(0, at + 4 + length)), /Zq/);
+    }),
+    { seed: SEED, numRuns: 1000 },
+  );
+});
+
+test("The user's patterns are replaced as well, in each line", () => {
+  const patterns = [/card-\d+/, /x*/g, /^order/y];
+  assert.equal(redacted('card-17, card-18\norder card-19', patterns), '***, ***\n*** ***');
+  assert.equal(redacted('no', [/x*/]), 'no');
+});
+
+test("The user's patterns see the beginning of a line, and nothing else of it is shown", () => {
+  const shown = redacted(`${'a'.repeat(2000)}card-17\ncard-18`, [/card-\d+/]);
+  assert.equal(shown, `${'a'.repeat(768)}…\n***`);
+});
+
+test('What a pattern would match beyond a cut is not shown up to there: of a line, above a gap, at the end', () => {
+  const pattern = /card-\d{16}/;
+  for (let shownDigits = 0; shownDigits < 16; shownDigits += 1) {
+    const torn = `${' '.repeat(300)}card-${'4'.repeat(shownDigits)}`;
+    for (const text of [torn, `x\n${torn}`]) assert.doesNotMatch(redacted(text, [pattern], true), /card/);
+    assert.doesNotMatch(redacted(`${torn}\n[... 9 bytes left out ...]\nx`, [pattern]), /card/);
+    assert.doesNotMatch(redacted(`${torn.padStart(1024)}${'4'.repeat(16)}`, [pattern]), /card/);
+  }
+});
+
+const CHARS = 16 * 1024;
+/** Repeated, in texts that begin in several ways. */
+const HOSTILE = [
+  ...[
+    'token',
+    'tokena',
+    'token=',
+    'token = ',
+    'token:',
+    'passwd\n',
+    'password: = = ',
+    `secret${'.'.repeat(64)}`,
+  ],
+  ...[
+    'password="',
+    'password=\\"',
+    "password='''",
+    'password=`',
+    '"password", ',
+    'token"],',
+    'password=%22a\n',
+  ],
+  ...[
+    'password=(',
+    'password=([ ',
+    'password=(\n',
+    'password=[\n"',
+    'authorization: ',
+    'authorization: "a"b',
+  ],
+  ...[
+    'token: basic  ',
+    'token: basic\t',
+    'bearer ',
+    '--token ',
+    '-- ',
+    ' --a-',
+    '\\',
+    '"',
+    "'",
+    ' ',
+    '\t',
+    '\n',
+  ],
+  ...['://', '://:', 'a://b:', 'a://b:c@', '%3A%2F%2F', '%3A%2F%2Fa%3A', ',a:', 'a;b', ',a://', ':\\/\\/'],
+  ...['password=x&a.', `password=x&${'a'.repeat(70)}`, 'password=x,', `token=${'\\'.repeat(20)}`, '\0', '😀'],
+];
+const BEGINNINGS = ['', 'password=(', 'password="', 'password=[\n', 'authorization:', 'a://'];
+
+test('No text takes long', () => {
+  for (const part of HOSTILE) {
+    for (const beginning of BEGINNINGS) {
+      const text = beginning + part.repeat(Math.ceil(CHARS / part.length));
+      const ms = processorMs(() => redacted(text));
+      // Quadratic time would be seconds.
+      assert.ok(ms < 100, `${ms} ms: ${JSON.stringify(text.slice(0, 40))}`);
+    }
+  }
+});

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { BatchQueue, type Line } from '../../../src/otlp/export/batch-queue.ts';
+import { SEED } from '../../seed.ts';
+
+/** A queue of numbers, each of which takes itself in bytes, and who lost how many of them. */
+function queueOf(itemsMax: number, bytesMax = Number.POSITIVE_INFINITY) {
+  const dropped = new Map<string, number>();
+  const queue = new BatchQueue<string, number>({
+    itemsMax,
+    bytesMax,
+    bytesOf: (item) => item,
+    onFull: (source) => dropped.set(source, (dropped.get(source) ?? 0) + 1),
+  });
+  return { queue, dropped };
+}
+
+function addTo(queue: BatchQueue<string, number>, line: Line<string, number>, ...items: number[]): void {
+  for (const item of items) queue.add(line, item);
+}
+
+const taken = (queue: BatchQueue<string, number>, itemsMax: number) =>
+  queue.take(itemsMax).map(({ line, items }) => [line.source, ...items]);
+
+test('items of a service leave in the order in which they came', () => {
+  const { queue } = queueOf(10);
+  const shop = queue.open('shop');
+  addTo(queue, shop, 1, 2, 3);
+  assert.deepEqual(taken(queue, 2), [['shop', 1, 2]]);
+  addTo(queue, shop, 4);
+  assert.deepEqual(taken(queue, 5), [['shop', 3, 4]]);
+  assert.deepEqual(taken(queue, 5), []);
+});
+
+test('when it is full, by number, the new item is dropped', () => {
+  const { queue, dropped } = queueOf(3);
+  const shop = queue.open('shop');
+  addTo(queue, shop, 1, 2, 3, 4, 5);
+  assert.deepEqual([...dropped], [['shop', 2]]);
+  assert.deepEqual(taken(queue, 9), [['shop', 1, 2, 3]]);
+});
+
+test('when it is full, by bytes, the new item is dropped, but a smaller one may have room', () => {
+  const { queue, dropped } = queueOf(10, 100);
+  const shop = queue.open('shop');
+  addTo(queue, shop, 60, 50, 40, 1);
+  assert.deepEqual([...dropped], [['shop', 2]]);
+  assert.deepEqual(queue.held, { items: 2, bytes: 100 });
+});
+
+test('what is being sent is held, until it is released', () => {
+  const { queue, dropped } = queueOf(2);
+  const shop = queue.open('shop');
+  addTo(queue, shop, 1, 2);
+  const [batch] = queue.take(2);
+  addTo(queue, shop, 3);
+  assert.deepEqual([queue.waiting, queue.held.items, dropped.get('shop')], [0, 2, 1]);
+  assert.ok(batch !== undefined);
+  queue.release(batch.line, 1);
+  addTo(queue, shop, 4);
+  assert.deepEqual(queue.held, { items: 2, bytes: 6 });
+});
+
+test('one service may use all of it, until another one wants its share', () => {
+  const { queue, dropped } = queueOf(10);
+  const flood = queue.open('flood');
+  const quiet = queue.open('quiet');
+  addTo(queue, flood, ...Array.from({ length: 15 }, (_, index) => index + 1));
+  assert.equal(queue.held.items, 10);
+  addTo(queue, quiet, 1, 2, 3, 4, 5, 6, 7);
+  assert.deepEqual(
+    [...dropped],
+    [
+      ['flood', 10],
+      ['quiet', 2],
+    ],
+  );
+  assert.deepEqual(taken(queue, 100), [
+    ['flood', 1, 2, 3, 4, 5],
+    ['quiet', 1, 2, 3, 4, 5],
+  ]);
+});
+
+test('of several services beyond their share, the one with most makes room', () => {
+  for (const most of [0, 1]) {
+    const { queue, dropped } = queueOf(12);
+    const lines = [queue.open('first'), queue.open('second')];
+    for (const [index, line] of lines.entries())
+      addTo(queue, line, ...Array.from({ length: index === most ? 7 : 5 }, (_, item) => item));
+    addTo(queue, queue.open('third'), 1);
+    assert.deepEqual([...dropped], [[most === 0 ? 'first' : 'second', 1]]);
+  }
+});
+
+test('shares are of bytes, too', () => {
+  const { queue, dropped } = queueOf(1000, 100);
+  const flood = queue.open('flood');
+  const quiet = queue.open('quiet');
+  addTo(queue, flood, 25, 25, 25, 25);
+  addTo(queue, quiet, 10, 10, 35);
+  assert.deepEqual(
+    [...dropped],
+    [
+      ['flood', 1],
+      ['quiet', 1],
+    ],
+  );
+});
+
+test('a batch has equal parts of all services, and what one leaves goes to others', () => {
+  const { queue } = queueOf(100);
+  const lines = ['a', 'b', 'c'].map((name) => queue.open(name));
+  for (const [index, line] of lines.entries())
+    addTo(queue, line, ...Array.from({ length: [20, 1, 5][index] ?? 0 }, (_, item) => item));
+  assert.deepEqual(
+    queue.take(12).map(({ line, items }) => [line.source, items.length]),
+    [
+      ['b', 1],
+      ['c', 5],
+      ['a', 6],
+    ],
+  );
+});
+
+test('whatever is added and taken: within its bounds, nothing lost untold, and nobody below its share loses', () => {
+  const steps = fc.array(
+    fc.oneof(
+      { weight: 5, arbitrary: fc.tuple(fc.constantFrom(0, 0, 0, 1, 2), fc.integer({ min: 1, max: 30 })) },
+      fc.tuple(fc.constant('take' as const), fc.integer({ min: 1, max: 20 })),
+      fc.tuple(fc.constant('arrive' as const), fc.constant(0)),
+    ),
+    { maxLength: 200 },
+  );
+  fc.assert(
+    fc.property(steps, (all) => {
+      const { queue, dropped } = queueOf(30, 300);
+      const lines = ['flood', 'b', 'c'].map((name) => queue.open(name));
+      const added = new Map<string, number>();
+      const arrived = new Map<string, number>();
+      const count = (of: Map<string, number>, name: string) => of.set(name, (of.get(name) ?? 0) + 1);
+      let underWay: ReturnType<typeof queue.take> = [];
+      for (const [what, value] of all) {
+        if (what === 'take') {
+          if (underWay.length === 0) underWay = queue.take(value);
+        } else if (what === 'arrive') {
+          for (const { line, sizes } of underWay) {
+            for (const bytes of sizes) {
+              queue.release(line, bytes);
+              count(arrived, line.source);
+            }
+          }
+          underWay = [];
+        } else {
+          const line = lines[what];
+          assert.ok(line !== undefined);
+          const isWithinShare = line.held.items < 10 && line.held.bytes + value <= 100;
+          const before = dropped.get(line.source) ?? 0;
+          count(added, line.source);
+          queue.add(line, value);
+          const isLost = (dropped.get(line.source) ?? 0) > before;
+          // What is being sent cannot be pushed out.
+          if (underWay.length === 0) assert.ok(!(isWithinShare && isLost));
+        }
+        assert.ok(queue.held.items <= 30 && queue.held.bytes <= 300);
+      }
+      for (const { source, held } of lines) {
+        const known = (dropped.get(source) ?? 0) + (arrived.get(source) ?? 0) + held.items;
+        assert.equal(known, added.get(source) ?? 0);
+      }
+    }),
+    { seed: SEED, numRuns: 300 },
+  );
+});
