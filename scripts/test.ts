@@ -2,8 +2,9 @@
  * `npm test`: installs the real programs that tests need, runs the tests, and is stricter than Node: a run without a
  * test fails, and with `CI=true` a skipped or todo test does too.
  *
- *     npm test [-- [--fast] [--coverage] [--test-name-pattern=PATTERN] [file or folder …]]
+ *     npm test [-- [--fast] [--limits] [--coverage] [--test-name-pattern=PATTERN] [file or folder …]]
  *
+ * `--limits` (`npm run test:limits`) runs the other suite: what the program costs (`*.limits.ts`), one file after another.
  * `--fast` (`npm run test:fast`) excludes tests that need a real program or take long; `--coverage` measures the
  * coverage of `src/` and fails if it is below the minimum.
  */
@@ -21,6 +22,8 @@ const ROOT = path.resolve(import.meta.dirname, '..');
 const FILES_AT_ONCE = 3;
 /** Ends a test file that hangs; waiting tests have shorter limits of their own. */
 const FILE_TIMEOUT_MS = 8 * 60_000;
+/** Of the second suite, whose files measure for minutes. */
+const LIMITS_FILE_TIMEOUT_MS = 30 * 60_000;
 /** They start Redis servers. */
 const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
   (name) => `test/broker/redis/${name}`,
@@ -36,7 +39,6 @@ const SLOW = [
   'test/broker/recorded-events',
   ...REAL_REDIS,
   'test/real/',
-  'test/bench/',
   'test/cluster/',
   'test/scripts/bootstrap',
   'test/otlp/send/exporter-',
@@ -58,9 +60,7 @@ const NOT_FAST = [
     'test/recordings/',
   ],
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
-  ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
-  ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
-  ...['test/otlp/export/export-turns'],
+  ...['test/contract/package', 'test/scripts/test.test'],
 ];
 /**
  * Percent of `src/`; a little below today’s coverage by the fast tests. What speaks with brokers is covered by the others,
@@ -72,12 +72,15 @@ const startsWith = (file: string, beginnings: readonly string[]): boolean =>
   beginnings.some((beginning) => file.startsWith(beginning));
 
 /** The test files for the arguments; a folder means all files in it. */
-function filesFor(selection: readonly string[], fast: boolean): readonly string[] {
+function filesFor(
+  selection: readonly string[],
+  { fast, limits }: { fast: boolean; limits: boolean },
+): readonly string[] {
   const files = selection
     .map((name) => path.relative(ROOT, path.resolve(name)))
     .flatMap((name) =>
       statSync(path.resolve(ROOT, name), { throwIfNoEntry: false })?.isDirectory()
-        ? globSync(`${name}/**/*.test.ts`, { cwd: ROOT }).sort()
+        ? globSync(`${name}/**/*.${limits ? 'limits' : 'test'}.ts`, { cwd: ROOT }).sort()
         : [name],
     )
     .filter((file) => !fast || !startsWith(file, NOT_FAST));
@@ -152,12 +155,16 @@ function coverageReport(summary: { files: (Covered & { path: string })[]; totals
 
 interface Options {
   readonly fast: boolean;
+  readonly limits: boolean;
   readonly coverage: boolean;
   readonly patterns: readonly string[];
 }
 
 /** @returns whether all is well */
-async function runTests(files: readonly string[], { fast, coverage, patterns }: Options): Promise<boolean> {
+async function runTests(
+  files: readonly string[],
+  { fast, limits, coverage, patterns }: Options,
+): Promise<boolean> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
@@ -170,10 +177,10 @@ async function runTests(files: readonly string[], { fast, coverage, patterns }: 
   const events = run({
     files: files.map((file) => path.resolve(ROOT, file)),
     // Some of the fast tests wait, too.
-    concurrency: fast ? availableParallelism() + 1 : FILES_AT_ONCE,
+    concurrency: fast ? availableParallelism() + 1 : limits ? 1 : FILES_AT_ONCE,
     coverage,
     coverageIncludeGlobs: 'src/**',
-    timeout: FILE_TIMEOUT_MS,
+    timeout: limits ? LIMITS_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,
     testNamePatterns: [...patterns],
     signal: stop.signal,
   });
@@ -199,18 +206,19 @@ const { values, positionals } = parseArgs({
   options: {
     'test-name-pattern': { type: 'string', multiple: true, default: [] },
     fast: { type: 'boolean', default: false },
+    limits: { type: 'boolean', default: false },
     coverage: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
 try {
-  const { fast, coverage, 'test-name-pattern': patterns } = values;
+  const { fast, limits, coverage, 'test-name-pattern': patterns } = values;
   if (!fast) {
     ensureRealParts();
     process.stdout.write(`${partVersions(ensureNewestCelery(), ensureOtelcol())}\n`);
   }
-  const files = filesFor(positionals.length > 0 ? positionals : ['test'], fast);
-  if (!(await runTests(files, { fast, coverage, patterns }))) process.exitCode ??= 1;
+  const files = filesFor(positionals.length > 0 ? positionals : ['test'], { fast, limits });
+  if (!(await runTests(files, { fast, limits, coverage, patterns }))) process.exitCode ??= 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

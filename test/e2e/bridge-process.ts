@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { DEADLINE_MS } from '../deadline.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -13,9 +14,9 @@ export interface BridgeProcess {
   /** Whether it has not ended. */
   alive(): boolean;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves with how it ended. @throws if it has not within the time-out */
+  /** Resolves with how it ended. @throws if it has not within the time-out, or the deadline of all waits if that is longer */
   ended(timeoutMs: number): Promise<{ readonly code: number | null; readonly stdout: string }>;
-  /** Resolves once the log matches. @throws if it ends or the time is up before */
+  /** Resolves once the log matches. @throws if it ends before, or the time is up as above */
   logged(pattern: RegExp, timeoutMs: number): Promise<void>;
 }
 
@@ -54,11 +55,15 @@ export function startBridge(
     alive: () => isAlive(child),
     signal: (signal) => child.kill(signal),
     async ended(timeoutMs) {
-      await within(timeoutMs, closed, () => `it has not ended; its log:\n${output.stderr}`);
+      await within(
+        Math.max(timeoutMs, DEADLINE_MS),
+        closed,
+        () => `it has not ended; its log:\n${output.stderr}`,
+      );
       return { code: child.exitCode, stdout: output.stdout };
     },
     async logged(pattern, timeoutMs) {
-      const signal = AbortSignal.timeout(timeoutMs);
+      const signal = AbortSignal.timeout(Math.max(timeoutMs, DEADLINE_MS));
       while (!pattern.test(output.stderr)) {
         if (!isAlive(child))
           throw new Error(`it ended before it logged ${pattern}; its log:\n${output.stderr}`);

@@ -2,7 +2,7 @@
  * A flood of names through the running bridge: tasks with ever new names, on a hundred thousand workers. The limit holds at
  * every export, the sums are exact, and the heap does not grow.
  *
- *     NAMES=1000000 npm test -- test/e2e/million-names.test.ts
+ *     NAMES=1000000 npm run test:limits -- test/e2e/million-names.limits.ts
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
