@@ -15,27 +15,11 @@ const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'tr
  * compute, and the rest of those.
  */
 const COMPUTING = [
-  'test/e2e/memory',
   'test/contract/package',
-  'test/bench/',
-  'test/cluster/heap',
-  'test/e2e/million-names',
-  'test/celery/costliest',
   'test/e2e/hostile.test',
-  'test/e2e/hostile-campaign',
-  'test/e2e/isolation-flood',
-  'test/e2e/spans-outage',
-  'test/e2e/flood-of-four',
   'test/cluster/successors.property',
   'test/e2e/outcomes',
-  'test/cluster/million-tasks',
-  'test/e2e/hundred-services',
-  'test/e2e/huge-bodies',
   'test/e2e/bombs',
-  'test/otlp/collect/stream-memory',
-  'test/otlp/export/export-turns',
-  'test/costliest-events',
-  'test/flooded-service',
 ];
 /** And those that mostly wait: one of them runs beside each that computes. */
 const WAITING = [
@@ -72,16 +56,7 @@ const WAITING = [
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
  * change something in it for good.
  */
-const APART = [
-  'test/celery/expansion',
-  'test/cli/heap-growth',
-  'test/cluster/memory',
-  'test/cluster/restart-cost',
-  'test/costly-chunk',
-  'test/inspection-turns',
-  'test/otlp/measurement-cost',
-  'test/tracer/cost',
-];
+const APART = ['test/celery/expansion', 'test/cli/heap-growth'];
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[
@@ -97,9 +72,7 @@ const NOT_FAST = [
     'test/recordings/',
   ],
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
-  ...['test/contract/package', 'test/cluster/heap', 'test/cluster/million-tasks', 'test/scripts/test.test'],
-  ...['test/bench/', 'test/celery/costliest', 'test/cluster/memory', 'test/flooded-service'],
-  ...['test/otlp/export/export-turns'],
+  ...['test/contract/package', 'test/scripts/test.test'],
 ];
 /** By what they are for. */
 export const LISTS = { COMPUTING, WAITING, APART, NOT_FAST };
@@ -115,16 +88,20 @@ function inOrderOf(beginnings: readonly string[], files: readonly string[]): str
   return files.toSorted((one, other) => placeIn(beginnings, one) - placeIn(beginnings, other));
 }
 
+/** What the program does, all or what is quick to see; or what it costs. */
+export type Suite = 'all' | 'fast' | 'limits';
+
 /** The test files for the arguments; a folder means all files in it. */
-export function filesFor(selection: readonly string[], fast: boolean): readonly string[] {
+export function filesFor(selection: readonly string[], suite: Suite): readonly string[] {
+  const ending = suite === 'limits' ? 'limits' : 'test';
   return selection
     .map((name) => path.relative(ROOT, path.resolve(name)))
     .flatMap((name) =>
       statSync(path.resolve(ROOT, name), { throwIfNoEntry: false })?.isDirectory()
-        ? globSync(`${name}/**/*.test.ts`, { cwd: ROOT }).sort()
+        ? globSync(`${name}/**/*.${ending}.ts`, { cwd: ROOT }).sort()
         : [name],
     )
-    .filter((file) => !fast || placeIn(NOT_FAST, file) < 0);
+    .filter((file) => suite !== 'fast' || placeIn(NOT_FAST, file) < 0);
 }
 
 /** The files of each process, in the order in which these start. */
@@ -135,6 +112,7 @@ export function processesFor(files: readonly string[]): readonly (readonly strin
     apart = [],
     quick = [],
   } = Object.groupBy(files, (file) => {
+    if (file.endsWith('.limits.ts')) return 'apart';
     if (placeIn(COMPUTING, file) >= 0) return 'computing';
     if (placeIn(WAITING, file) >= 0) return 'waiting';
     return placeIn(APART, file) >= 0 ? 'apart' : 'quick';

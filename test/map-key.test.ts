@@ -1,11 +1,11 @@
 /** Keys for texts from outside: each belongs to one text, and no map has a decimal number as a key. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import fc from 'fast-check';
 import { mapKey, textOf } from '../src/map-key.ts';
 import { MissingEvents } from '../src/self/missing-events.ts';
 import { received, retried, sent, started, T0_MS, watch } from './cluster/events.ts';
 import { collectingStreams } from './otlp/collect/collecting-streams.ts';
+import { fc } from './seed.ts';
 
 const text = fc.oneof(
   fc.string(),

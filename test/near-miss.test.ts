@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { editDistance, nearest } from '../src/near-miss.ts';
+import { fc } from './seed.ts';
 
 test('a letter added, dropped, replaced or swapped is one edit', () => {
   const cases: [from: string, to: string, count: number][] = [

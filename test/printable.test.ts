@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { CeleryOtelError } from '../src/errors.ts';
 import { printable, printableLines } from '../src/printable.ts';
 import { HOSTILE, HOSTILE_SHOWN, UNPRINTABLE } from './hostile-text.ts';
+import { fc } from './seed.ts';
 
 test('control, line-break and direction characters are escaped visibly', () => {
   assert.equal(printable(HOSTILE), HOSTILE_SHOWN);

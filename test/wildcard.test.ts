@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { wildcard } from '../src/wildcard.ts';
 import { normalMs } from './processor-time.ts';
+import { fc } from './seed.ts';
 
 const CASES: Readonly<Record<string, { readonly fits: readonly string[]; readonly not: readonly string[] }>> =
   {

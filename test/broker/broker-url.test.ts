@@ -1,13 +1,13 @@
 /** Addresses as Celery's users write them, by kombu's rules, and what a reason or a label must not show. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import {
   type AmqpUrl,
   type BrokerUrls,
   parseBrokerUrls,
   type RedisUrl,
 } from '../../src/broker/broker-url.ts';
+import { fc } from '../seed.ts';
 
 function parsed(text: string): BrokerUrls {
   const outcome = parseBrokerUrls(text);

@@ -1,8 +1,8 @@
 /** The order of addresses and the waits, with fixed randomness. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { type AttemptOutcome, Failover } from '../../src/broker/failover.ts';
+import { fc } from '../seed.ts';
 
 const FULL_WAITS = () => 1;
 

@@ -1,4 +1,9 @@
 /** Collects events during a test, and waits for conditions on them instead of for time. */
+import { inspect } from 'node:util';
+import { DEADLINE_MS } from '../deadline.ts';
+
+/** Real time, also in tests that mock timers. */
+const { setTimeout, clearTimeout } = globalThis;
 
 /** The events, in order. */
 export class Log<T> {
@@ -10,17 +15,26 @@ export class Log<T> {
     for (const see of this.#waiting) see(item);
   }
 
-  /** Resolves with the first item, from number `from` on, for which the condition holds. */
+  /**
+   * Resolves with the first item, from number `from` on, for which the condition holds.
+   * @throws with the number of events and the last one if the deadline passes before
+   */
   find(condition: (item: T) => boolean, from = 0): Promise<T> {
     const known = this.items.slice(from).find(condition);
     if (known !== undefined) return Promise.resolve(known);
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const see = (item: T): void => {
         if (!condition(item)) return;
         this.#waiting.delete(see);
+        clearTimeout(deadline);
         resolve(item);
       };
       this.#waiting.add(see);
+      const deadline = setTimeout(() => {
+        this.#waiting.delete(see);
+        const last = inspect(this.items.at(-1), { maxStringLength: 200 });
+        reject(new Error(`it has not come; the last of ${this.items.length} events is ${last}`));
+      }, DEADLINE_MS).unref();
     });
   }
 

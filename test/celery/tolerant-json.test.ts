@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { parseTolerantJson } from '../../src/celery/tolerant-json.ts';
 import { processorMs } from '../processor-time.ts';
-import { SEED } from '../seed.ts';
+import { fc } from '../seed.ts';
 
 const READ: readonly (readonly [text: string, value: unknown])[] = [
   ['{"a": 1}', { a: 1 }],
@@ -90,6 +89,6 @@ test('any JSON is parsed, with any of its numbers replaced by a token', () => {
       const expected = { ...JSON.parse(JSON.stringify(marked)), number: Infinity };
       assert.deepEqual(parseTolerantJson(text), { ok: true, value: expected });
     }),
-    { numRuns: 2_000, seed: SEED },
+    { numRuns: 2_000 },
   );
 });

@@ -3,9 +3,10 @@
  * which tasks were lost, how many were begun. Clocks are set at any moment; events are held up, missed, or overtake one
  * another.
  */
-import fc from 'fast-check';
+
 import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
 import { CLOCK_OFF_MS_MAX } from '../../src/celery/numeric-fields.ts';
+import { fc } from '../seed.ts';
 import { received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
 import { progress } from './stories.ts';
 

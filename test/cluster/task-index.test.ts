@@ -1,11 +1,11 @@
 /** The index of tasks behaves as a Map, whatever collides. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { Task } from '../../src/cluster/task.ts';
 import { TaskIndex } from '../../src/cluster/task-index.ts';
 import { TaskKey } from '../../src/cluster/task-key.ts';
 import { TaskNumbers } from '../../src/cluster/task-numbers.ts';
+import { fc } from '../seed.ts';
 
 /** A key of which the hashes are what `change` makes of them. */
 class ChangedKey extends TaskKey {

@@ -1,8 +1,8 @@
 /** Keys tell all ids apart, and spread ids that were chosen to collide. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { TaskKey, uuidOf } from '../../src/cluster/task-key.ts';
+import { fc } from '../seed.ts';
 
 const UUID = fc.uuid().map((uuid) => uuid.toLowerCase());
 const SEED = fc.integer({ min: 0, max: 2 ** 32 - 1 });

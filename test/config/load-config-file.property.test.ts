@@ -1,11 +1,11 @@
 /** For any value at any place of a file, the outcome is a configuration or printable mistakes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { resolveConfig } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
 import { effectiveConfig } from '../../src/config/show/effective-config.ts';
+import { fc } from '../seed.ts';
 import { EXAMPLE_WITH_TRACES, fileWith, setVariables } from './configuration-files.ts';
 
 const RUNS = 150;

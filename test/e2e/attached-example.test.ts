@@ -16,7 +16,6 @@ import { countsOf, lives, WORKER } from './task-lives.ts';
 const MAIN = fileURLToPath(new URL('../../examples/attach/attach.ts', import.meta.url));
 const APPLICATION = 'back-office';
 const LIVES = 20;
-const SOON_MS = 15_000;
 const TASK = { uuid: '6d5f2a3e-6a0e-4d8e-8b8c-3f1f0c3a9d11', name: 'shop.check_stock', hostname: WORKER };
 
 /** The headers of a task that waits in the queue of the shop, which is taken out as by a worker. */
@@ -79,7 +78,7 @@ describe('the example with its own SDK', { concurrency: BROKER_NAMES.length }, (
       assert.deepEqual(paid, countsOf(LIVES));
       assert.equal(total(points, 'celery.worker.up'), 1);
       application.signal('SIGTERM');
-      const { code, stdout } = await application.ended(SOON_MS);
+      const { code, stdout } = await application.ended();
       assert.equal(code, 0, application.log());
       assert.match(stdout, /^shop: handed-over\nStopped\.\n$/mu);
 

@@ -24,7 +24,7 @@ test('compression bombs neither stop a bridge with 256 MB nor keep a real event 
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
   };
   const bridge = startBridge(t, env, ['run'], ['--max-old-space-size=256']);
-  await bridge.logged(/connected to/u, 30_000);
+  await bridge.logged(/connected to/u);
 
   const texts = ['['.repeat(BYTES / 2) + ']'.repeat(BYTES / 2), `[${'{},'.repeat(BYTES / 3 - 2)}{}]`];
   const bombs = texts.flatMap((text) => [

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { DEADLINE_MS } from '../deadline.ts';
 import { lentMain } from './built-main.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -14,14 +15,11 @@ export interface BridgeProcess {
   /** Whether it has not ended. */
   alive(): boolean;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves with how it ended. @throws if it has not within the time-out */
-  ended(timeoutMs: number): Promise<{ readonly code: number | null; readonly stdout: string }>;
-  /** Resolves once the log matches. @throws if it ends or the time is up before */
-  logged(pattern: RegExp, timeoutMs: number): Promise<void>;
+  /** Resolves with how it ended. @throws if it has not within the deadline of all waits */
+  ended(): Promise<{ readonly code: number | null; readonly stdout: string }>;
+  /** Resolves once the log matches. @throws if it ends before, or not within the deadline */
+  logged(pattern: RegExp): Promise<void>;
 }
-
-/** Nothing is measured by waiting for the log: a slow machine only needs more time. */
-const PATIENCE = 4;
 
 /**
  * Starts it with these environment variables and PATH only.
@@ -58,12 +56,12 @@ export function startBridge(
     log: () => output.stderr,
     alive: () => isAlive(child),
     signal: (signal) => child.kill(signal),
-    async ended(timeoutMs) {
-      await within(timeoutMs, closed, () => `it has not ended; its log:\n${output.stderr}`);
+    async ended() {
+      await within(DEADLINE_MS, closed, () => `it has not ended; its log:\n${output.stderr}`);
       return { code: child.exitCode, stdout: output.stdout };
     },
-    async logged(pattern, timeoutMs) {
-      const signal = AbortSignal.timeout(PATIENCE * timeoutMs);
+    async logged(pattern) {
+      const signal = AbortSignal.timeout(DEADLINE_MS);
       while (!pattern.test(output.stderr)) {
         if (!isAlive(child))
           throw new Error(`it ended before it logged ${pattern}; its log:\n${output.stderr}`);

@@ -148,12 +148,12 @@ describe('workers whose tasks cannot be encoded', { concurrency: 1 }, () => {
       const bridge = startBridge(t, env);
       await polled(POLLS_PER_LIFE);
       bridge.signal('SIGKILL');
-      await bridge.ended(5000);
+      await bridge.ended();
     }
     const last = startBridge(t, env);
     await polled(1);
     last.signal('SIGTERM');
-    assert.equal((await last.ended(10_000)).code, 0);
+    assert.equal((await last.ended()).code, 0);
     assert.deepEqual(await replyKeys(), []);
     await assertSound(t);
   });

@@ -37,7 +37,7 @@ async function startAll(t: TestContext, name: BrokerName) {
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
   });
-  await bridge.logged(/connected to/u, 30_000);
+  await bridge.logged(/connected to/u);
   return { url: broker.url, sink, bridge };
 }
 

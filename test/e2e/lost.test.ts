@@ -60,7 +60,7 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
         OTEL_METRIC_EXPORT_INTERVAL: String(EXPORT_INTERVAL_MS),
       });
-      await bridge.logged(/connected to/u, 30_000);
+      await bridge.logged(/connected to/u);
       const employ = async (name: string, queue: string) => {
         const worker = await startWorker({
           ...cluster,

@@ -50,7 +50,7 @@ describe('outcomes', { concurrency: CASES.length }, () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces.url,
       });
-      await bridge.logged(/connected to/u, 30_000);
+      await bridge.logged(/connected to/u);
       const other = isCompared(broker, flavour) ? await startOther(t, env) : undefined;
       const common = { ...cluster, concurrency: 4 };
       const workers = await Promise.all([
@@ -120,7 +120,7 @@ async function startOther(t: TestContext, env: Readonly<Record<string, string>>)
   const received = await receiveSpans(t);
   const start = async () => {
     const bridge = startBridge(t, { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: received.url });
-    await bridge.logged(/connected to/u, 30_000);
+    await bridge.logged(/connected to/u);
     return bridge;
   };
   let bridge = await start();
@@ -140,7 +140,7 @@ async function startOther(t: TestContext, env: Readonly<Record<string, string>>)
 
 async function stopped(bridge: BridgeProcess): Promise<void> {
   bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended(60_000)).code, 0);
+  assert.equal((await bridge.ended()).code, 0);
 }
 
 /**

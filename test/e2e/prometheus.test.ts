@@ -69,7 +69,7 @@ describe('Prometheus', { concurrency: 2 }, () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
       OTEL_METRIC_EXPORT_INTERVAL: '500',
     });
-    await bridge.logged(/connected to/u, 30_000);
+    await bridge.logged(/connected to/u);
     const worker = await startWorker({ ...cluster, concurrency: 4, nodename: 'all' });
     t.after(() => worker.kill());
     const scraped = exemplified(collector, [
@@ -158,7 +158,7 @@ describe('Prometheus', { concurrency: 2 }, () => {
         CELERY_OTEL_SERIES_RETENTION: '5',
       });
     let bridge = start();
-    await bridge.logged(/connected to/u, 30_000);
+    await bridge.logged(/connected to/u);
     const tasks = await steadyTasks(broker, PACE_HZ);
     t.after(() => tasks.stop());
 
@@ -190,9 +190,9 @@ describe('Prometheus', { concurrency: 2 }, () => {
     tasks.runOn('celery@old');
     await delay(8000);
     bridge.signal('SIGTERM');
-    assert.equal((await bridge.ended(10_000)).code, 0);
+    assert.equal((await bridge.ended()).code, 0);
     bridge = start();
-    await bridge.logged(/connected to/u, 30_000);
+    await bridge.logged(/connected to/u);
     await delay(8000);
     const [peak] = await prometheus.query(
       'max_over_time(sum(rate(celery_task_succeeded_total[5s]))[30s:500ms])',

@@ -43,7 +43,7 @@ async function startPolling(t: TestContext, broker: string, more: Readonly<Recor
     OTEL_METRIC_EXPORT_INTERVAL: '250',
     ...more,
   });
-  await bridge.logged(/connected to/u, 30_000);
+  await bridge.logged(/connected to/u);
   return { sink, bridge, exports };
 }
 
@@ -159,7 +159,7 @@ test('without a metric that needs it, the broker is not polled, and no worker is
     await delay(3 * POLL_S * 1000);
     const list = String(await admin.call('CLIENT', 'LIST'));
     bridge.signal('SIGTERM');
-    await bridge.ended(10_000);
+    await bridge.ended();
     return list.split(/ name=celery-otel[ -]/u).length - 1;
   };
   const withoutPolls = { CELERY_OTEL_METRICS_DISABLED: 'celery.queue.*,celery.broker.*' };
@@ -205,7 +205,7 @@ test('a length has the time of its poll; what is refused leaves a gap, a count a
   const admin = new Client(redis.url, { protocol: 2 });
   t.after(() => admin.disconnect());
   await admin.call('ACL', 'SETUSER', 'default', '-llen');
-  await bridge.logged(/did not tell all about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u, 10_000);
+  await bridge.logged(/did not tell all about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u);
   await sink.waitFor(
     'celery-otel',
     (own) => ownMetric(own, 'shop', 'broker.polls', { 'celery_otel.poll.outcome': 'partial' }) >= 1,
@@ -221,6 +221,6 @@ test('a length has the time of its poll; what is refused leaves a gap, a count a
   redis.pause();
   await delay(2500);
   bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended(10_000)).code, 0);
+  assert.equal((await bridge.ended()).code, 0);
   assert.doesNotMatch(bridge.log(), /did not tell anything/u);
 });

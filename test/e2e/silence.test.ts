@@ -60,7 +60,7 @@ async function observe(
     OTEL_METRIC_EXPORT_INTERVAL: '500',
     ...env,
   });
-  await bridge.logged(/connected to/u, 30_000);
+  await bridge.logged(/connected to/u);
   return { bridge, sink, ups };
 }
 

@@ -23,7 +23,7 @@ test('an idle queue, a worker that left and a former version read 0 in the Colle
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
     OTEL_METRIC_EXPORT_INTERVAL: '300',
   });
-  await bridge.logged(/connected to/u, 30_000);
+  await bridge.logged(/connected to/u);
   const says = (metric: string, labels: Readonly<Record<string, string>>, value: number) => {
     const all = Object.entries({ ...labels, instance: 'shop', job: 'shop' }).sort();
     return collector.untilMetricsLine(

@@ -51,7 +51,7 @@ async function startJoined(t: TestContext, broker: string, spans: 'all' | 'beyon
     ...{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp', OTEL_BSP_SCHEDULE_DELAY: '200' },
     ...{ CELERY_OTEL_TRACES_JOIN: 'true', CELERY_OTEL_TRACES_SPANS: spans },
   });
-  await bridge.logged(/connected to/u, READY_MS);
+  await bridge.logged(/connected to/u);
   return backend;
 }
 

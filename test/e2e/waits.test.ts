@@ -64,7 +64,7 @@ describe('waiting tasks', { concurrency: KINDS.length }, () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
         OTEL_METRIC_EXPORT_INTERVAL: '500',
       });
-      await bridge.logged(/connected to/u, 30_000);
+      await bridge.logged(/connected to/u);
       const worker = await startWorker({ ...cluster, nodename: 'alone', pool: 'prefork', concurrency: 1 });
       t.after(() => worker.kill());
       const until = (condition: (points: readonly Point[]) => boolean, timeoutMs: number) =>

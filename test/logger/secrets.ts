@@ -1,5 +1,5 @@
 /** Secrets as they occur in exceptions: in the forms of Python, JSON, headers, URLs and commands. */
-import fc from 'fast-check';
+import { fc } from '../seed.ts';
 
 /** Of each generated secret, the part that may be nowhere. */
 export const CORE = /Zq[0-9a-f]{10}qZ/;

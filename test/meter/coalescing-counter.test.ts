@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes, Counter } from '@opentelemetry/api';
-import fc from 'fast-check';
 import { createCoalescingCounter } from '../../src/meter/coalescing-counter.ts';
+import { fc } from '../seed.ts';
 
 function spyCounter(): { counter: Counter; adds: { amount: number; attributes: Attributes | undefined }[] } {
   const adds: { amount: number; attributes: Attributes | undefined }[] = [];

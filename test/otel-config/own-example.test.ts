@@ -33,7 +33,7 @@ test('the example runs, with its services, resources, views, headers and tempora
     DEPLOYMENT_ENVIRONMENT: 'test',
   };
   const bridge = startBridge(t, env, ['run', '--config', FILE]);
-  await bridge.logged(/(?:connected to[\s\S]*){2}/u, 15_000);
+  await bridge.logged(/(?:connected to[\s\S]*){2}/u);
   await publish(rabbitmq.url, lives('shop.pay', 3));
   await publish(rabbitmq.url, lives('billing.invoice', 2), 'billing.celeryev');
 

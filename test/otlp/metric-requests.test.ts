@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { emptyResource } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
 import { metricRequests } from '../../src/otlp/metric-requests.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
+import { fc } from '../seed.ts';
 import { type FakeMetric, fakeMetric } from './fake-metric.ts';
 
 interface FakeScope {

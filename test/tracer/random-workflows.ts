@@ -1,6 +1,7 @@
 /** Random workflows as facts: tasks that send tasks, and are retried, delivered twice, replaced or cut off. */
-import fc from 'fast-check';
+
 import type { Finished, FinishedRun, RunPlace, SentFacts } from '../../src/cluster/finished.ts';
+import { fc } from '../seed.ts';
 import { lone, run, sent } from './finished-facts.ts';
 
 /** What happens to a task after its first run. */

@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { Finished, FinishedRun } from '../../src/cluster/finished.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import type { Sampler, TraceSettings } from '../../src/tracer/trace-settings.ts';
-import { SEED } from '../seed.ts';
+import { fc, SEED } from '../seed.ts';
 import { run, sent, T0_MS, tracer } from './finished-facts.ts';
 import { PLANS, workflow } from './random-workflows.ts';
 
-const RUNS = { seed: SEED, numRuns: 1000 };
+const RUNS = { numRuns: 1000 };
 
 function spansOf(facts: readonly Finished[], settings: Partial<TraceSettings> = {}): readonly Span[] {
   const made = tracer(settings);

@@ -7,7 +7,6 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import fc from 'fast-check';
 import { COMMANDS, type ControlCommand } from '../../../src/broker/control/commands.ts';
 import {
   controlNames,
@@ -16,7 +15,7 @@ import {
   replyBinding,
   requestEnvelope,
 } from '../../../src/broker/control/request.ts';
-import { SEED } from '../../seed.ts';
+import { fc } from '../../seed.ts';
 
 const NAMES = Object.keys(COMMANDS).filter((name): name is ControlCommand => name in COMMANDS);
 /** Celery’s own names of what a worker may be told, and what they take (worker/control.py). */
@@ -89,7 +88,6 @@ test('every request has all that a worker needs, and nothing else', () => {
         });
       },
     ),
-    { seed: SEED },
   );
 });
 
@@ -112,7 +110,6 @@ test('a member of the set of bindings has exactly three parts, or there is none'
       made += 1;
       assert.deepEqual(member.split(separator), [id, '', `${id}.reply.${namespace}.pidbox`]);
     }),
-    { seed: SEED },
   );
   assert.ok(made > 30);
   assert.throws(() => replyBinding(controlNames('shop:eu', crypto.randomUUID()), ':'), /separator/u);

@@ -1,7 +1,6 @@
 /** The format of recordings: nothing that is read is lost by encoding and decoding, and no file content throws. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { RawMessage } from '../../../src/broker/broker.ts';
 import {
   decodeHeader,
@@ -13,6 +12,7 @@ import { LINE_LIMITS } from '../../../src/broker/recording/line-limits.ts';
 import { BODY_LIMITS } from '../../../src/celery/body-limits.ts';
 import { type Decoded, decode } from '../../../src/celery/decode.ts';
 import { leastMs, normalMs } from '../../processor-time.ts';
+import { fc } from '../../seed.ts';
 
 const MESSAGE: RawMessage = {
   arrivedAtMs: 1_795_231_147_917,

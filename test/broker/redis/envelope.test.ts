@@ -1,8 +1,8 @@
 /** kombu’s envelope on Redis: what is read of it, what makes it unreadable, and what it may cost. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { openEnvelope } from '../../../src/broker/redis/envelope.ts';
+import { fc } from '../../seed.ts';
 
 const BODY_BYTES_MAX = 4096;
 const BODY = Buffer.from('{"type":"worker-online"}');

@@ -1,7 +1,6 @@
 /** What a poll sends to Redis and reads in its answers. Celery’s own keys: queue-poll.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import {
   bindingCommands,
   bindingsOf,
@@ -15,6 +14,7 @@ import {
   unackedCommands,
   unackedOf,
 } from '../../../src/broker/redis/queue-commands.ts';
+import { fc } from '../../seed.ts';
 import { POLL_KEYS } from '../poll-keys.ts';
 
 const KEYS: PollKeys = { ...POLL_KEYS, prefix: '' };

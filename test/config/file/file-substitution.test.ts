@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseConfigFile } from '@opentelemetry/configuration';
-import fc from 'fast-check';
 import { parseDocument } from 'yaml';
 import { substitute } from '../../../src/config/file/file-substitution.ts';
+import { fc } from '../../seed.ts';
 import { fileWith, setVariables } from '../configuration-files.ts';
 
 /** Substitution as by the standard's parser, with our section in the document. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
 import { detectResources, envDetector } from '@opentelemetry/resources';
-import fc from 'fast-check';
 import { attributeList, headerList } from '../../../src/config/format/key-value-list.ts';
+import { fc } from '../../seed.ts';
 
 /** Lists as people write them, often malformed. */
 const list = fc.string({ maxLength: 30, unit: fc.constantFrom(...'abK=,; %20F-.é') });

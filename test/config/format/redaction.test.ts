@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { maskUrl, quote } from '../../../src/config/format/redaction.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { describeMistake } from '../../../src/config/mistake.ts';
 import { envOf } from '../../../src/config/options.ts';
+import { fc } from '../../seed.ts';
 import { sources } from '../sources.ts';
 
 const SECRET = 'hunter2';

@@ -2,8 +2,9 @@
  * Measures alternately into several accumulations, some of which are merged now and then, and the same into a single
  * one. Whatever the aggregation, both must be equal.
  */
-import fc from 'fast-check';
+
 import type { Accumulation, Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
+import { fc } from '../../seed.ts';
 
 type Step =
   | { readonly into: number; readonly value: number }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
+import { fc } from '../../seed.ts';
 import { bothWays, stepsWith } from './absorption.ts';
 
 test('a value on a bound is in the bucket below it', () => {

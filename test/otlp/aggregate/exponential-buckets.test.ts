@@ -7,11 +7,11 @@ import {
   type ExponentialHistogram,
   MeterProvider,
 } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import {
   type ExponentialBucketsOptions,
   exponentialBuckets,
 } from '../../../src/otlp/aggregate/exponential-buckets.ts';
+import { fc } from '../../seed.ts';
 import { ManualReader } from '../collect/reading.ts';
 import { bothWays, stepsWith } from './absorption.ts';
 

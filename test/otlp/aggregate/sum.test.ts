@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../../../src/otlp/aggregate/sum.ts';
+import { fc } from '../../seed.ts';
 import { bothWays, stepsWith } from './absorption.ts';
 
 test('a sum adds up all measurements', () => {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { createSeriesStream } from '../../../src/otlp/collect/series-stream.ts';
+import { fc } from '../../seed.ts';
 import { KINDS_OF_STREAM, ofWorker, STREAMS, type StreamOptions } from './collected-stream.ts';
 
 const { CUMULATIVE, DELTA } = AggregationTemporality;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
-import fc from 'fast-check';
 import type { GaugeStreamOptions } from '../../../src/otlp/collect/gauge-stream.ts';
+import { fc } from '../../seed.ts';
 import { gaugeOf } from './collected-gauge.ts';
 
 const observation = fc.record({

@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import { hrTimeToMilliseconds } from '@opentelemetry/core';
 import { AggregationTemporality, type DataPoint } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import type { Accumulation, Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
 import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../../../src/otlp/aggregate/exponential-buckets.ts';
@@ -18,6 +17,7 @@ import {
   type MeasureSeries,
   type SeriesStream,
 } from '../../../src/otlp/collect/series-stream.ts';
+import { fc } from '../../seed.ts';
 import { ofWorker } from './collected-stream.ts';
 
 const RETENTION_MS = 50;

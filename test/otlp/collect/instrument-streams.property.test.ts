@@ -9,9 +9,9 @@ import {
   MeterProvider,
   type ViewOptions,
 } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
+import { fc } from '../../seed.ts';
 import { asExported, type CollectingStreams, collectingStreams } from './collecting-streams.ts';
 import { ManualReader } from './reading.ts';
 import { temporalityOf } from './sdk-temporality.ts';

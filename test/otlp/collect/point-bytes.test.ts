@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import { emptyResource } from '@opentelemetry/resources';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import type { Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
 import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../../../src/otlp/aggregate/exponential-buckets.ts';
 import { EXEMPLARS_MAX, type Exemplar } from '../../../src/otlp/aggregate/reservoir.ts';
 import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { attributesBytes, exemplarsBytes, pointBytes } from '../../../src/otlp/collect/point-bytes.ts';
+import { fc } from '../../seed.ts';
 import { ENCODINGS, type Encoding, serialised } from '../export/serialised.ts';
 
 const NOW = [1_700_000_000, 999_999_999] satisfies [number, number];

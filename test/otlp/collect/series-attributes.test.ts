@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
-import fc from 'fast-check';
 import { frozen, keptAttributes, keyOf } from '../../../src/otlp/collect/series-attributes.ts';
+import { fc } from '../../seed.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.constantFrom('__proto__', 'a', 'b'));
 const attributes: fc.Arbitrary<Attributes> = fc.dictionary(

@@ -1,10 +1,10 @@
 import { test } from 'node:test';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import type { Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
 import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../../../src/otlp/aggregate/exponential-buckets.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../../../src/otlp/aggregate/sum.ts';
+import { fc } from '../../seed.ts';
 import { WatchedStream, WORKERS } from './watched-stream.ts';
 
 const worker = fc.nat(WORKERS - 1);

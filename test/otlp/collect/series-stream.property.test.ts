@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
 import { ValueType } from '@opentelemetry/api';
 import { AggregationTemporality, type DataPoint } from '@opentelemetry/sdk-metrics';
-import fc from 'fast-check';
 import type { Aggregation } from '../../../src/otlp/aggregate/aggregation.ts';
 import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../../../src/otlp/aggregate/exponential-buckets.ts';
 import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { createSeriesStream } from '../../../src/otlp/collect/series-stream.ts';
+import { fc } from '../../seed.ts';
 import { ofWorker, STREAMS } from './collected-stream.ts';
 
 const { CUMULATIVE, DELTA } = AggregationTemporality;

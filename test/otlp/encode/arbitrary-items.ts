@@ -1,7 +1,8 @@
 /** Spans and log records with everything that they may have, for property tests, and usual ones. */
-import fc from 'fast-check';
+
 import type { LogRecord } from '../../../src/logger/log-record.ts';
 import type { Attributes, Span } from '../../../src/tracer/span.ts';
+import { fc } from '../../seed.ts';
 
 /** Also with lone surrogates, which no UTF-8 has. */
 export const texts = fc.oneof(

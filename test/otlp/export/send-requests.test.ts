@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { exportRequests } from '../../../src/otlp/export/export-request.ts';
 import { type Stop, sendRequests } from '../../../src/otlp/export/send-requests.ts';
 import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
+import { fc } from '../../seed.ts';
 import { numbered, numbersIn } from './numbered.ts';
 import { REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 

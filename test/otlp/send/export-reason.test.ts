@@ -1,8 +1,8 @@
 /** A backend's message after the values of headers are masked. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { createReasonText } from '../../../src/otlp/send/export-reason.ts';
+import { fc } from '../../seed.ts';
 
 const hide = (secret: string, text: string): string => createReasonText([secret])(text);
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { readPartialSuccess } from '../../../src/otlp/send/partial-success.ts';
 import type { Encoding } from '../../../src/otlp/send/signal.ts';
 import { SIGNALS } from '../../../src/otlp/signals.ts';
+import { fc } from '../../seed.ts';
 import { responseBytes } from './backend-messages.ts';
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

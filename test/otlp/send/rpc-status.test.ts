@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { readRpcStatus } from '../../../src/otlp/send/rpc-status.ts';
 import { processorMs } from '../../processor-time.ts';
+import { fc } from '../../seed.ts';
 import { statusBytes } from './backend-messages.ts';
 
 test('the message and the retry delay of a status are decoded', () => {

@@ -40,7 +40,7 @@ test('ten bodies of 100 MiB take no memory, and later events are counted', {
   const file = join(folderOf(t), 'recording.ndjson');
   const recording = startBridge(t, common, ['record', '--out', file], NODE_OPTIONS);
   const both = [bridge, recording];
-  for (const { logged } of both) await logged(/connected to/u, 30_000);
+  for (const { logged } of both) await logged(/connected to/u);
   await publish(rabbitmq.url, [event('worker-heartbeat')]);
   await sink.waitFor('celery-otel', (points) => total(points, 'celery_otel.events') === 1, 10_000);
   const before = await Promise.all(both.map((process) => memoryOf(process, 1)));
@@ -71,7 +71,7 @@ test('ten bodies of 100 MiB take no memory, and later events are counted', {
   for (const process of both) assert.equal([...process.log().matchAll(/connected to/gu)].length, 1);
 
   recording.signal('SIGTERM');
-  const { code, stdout } = await recording.ended(10_000);
+  const { code, stdout } = await recording.ended();
   assert.equal(code, 0);
   assert.equal(stdout, `${BODIES + 1} messages are in ${file}, ${BODIES} could not be recorded\n`);
 });
@@ -95,7 +95,7 @@ async function memoryOnceRead(process: BridgeProcess): Promise<MemoryReport> {
 
 async function memoryOf(process: BridgeProcess, times: number): Promise<MemoryReport> {
   process.signal('SIGUSR2');
-  await process.logged(new RegExp(`(?:"heapUsed"[^]*){${times}}`, 'u'), 10_000);
+  await process.logged(new RegExp(`(?:"heapUsed"[^]*){${times}}`, 'u'));
   const told = process
     .log()
     .split('\n')

@@ -123,7 +123,7 @@ async function started(t: TestContext) {
     OTEL_METRIC_EXPORT_INTERVAL: `${INTERVAL_MS}`,
   };
   const bridge = startBridge(t, env, ['run'], [], main.path);
-  await bridge.logged(/connected to/u, 30_000);
+  await bridge.logged(/connected to/u);
   let published = 0;
   return {
     series: () => series.size,

@@ -1,0 +1,13 @@
+/**
+ * How long tests wait for what must happen: so long that only a fault exceeds it, on a busy machine too. It never says how fast
+ * the program should be; that is for `*.limits.ts`.
+ */
+
+/** A machine that is slower still sets it to more than 1. */
+const SLOWNESS = Number(process.env['TEST_SLOWNESS'] ?? 1);
+
+/** For one wait. */
+export const DEADLINE_MS = 60_000 * SLOWNESS;
+
+/** For one test with all of its waits, in `npm test`. */
+export const TEST_LIMIT_MS = 2 * DEADLINE_MS;
