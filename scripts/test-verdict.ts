@@ -46,7 +46,8 @@ export class Verdict {
     this.passed(report);
     // A failing todo test does not fail Node’s run.
     if (report.todo !== undefined) return;
-    const file = path.relative(ROOT, report.file ?? ROOT);
+    // The suite of a file is in the program that runs several.
+    const file = this.#files.has(report.name) ? report.name : path.relative(ROOT, report.file ?? ROOT);
     if (!this.failures.has(file)) this.failures.set(file, `${report.name}: ${messageOf(report)}`);
   }
 

@@ -19,7 +19,7 @@ import { figureTable } from './test-figures.ts';
 import { areMany, filesFor } from './test-files.ts';
 import { type RunOptions, type RunOutcome, runTests } from './test-run.ts';
 
-const AGAIN = /^test\/e2e\//u;
+const AGAIN = /(?:^|\/)e2e\//u;
 
 /** @returns whether all is well */
 async function runAll(files: readonly string[], options: RunOptions): Promise<boolean> {

@@ -30,9 +30,7 @@ function chances(services: number): () => number {
   };
 }
 
-test('if one service cannot be started, the earlier ones stop and nothing is exported', {
-  timeout: 10_000,
-}, async (t) => {
+test('if one service cannot be started, the earlier ones stop and nothing is exported', async (t) => {
   const received: string[] = [];
   const sink = await startReceiver({
     onExport: ({ points }) => received.push(...points.map(({ metric }) => metric)),

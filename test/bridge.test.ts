@@ -10,6 +10,7 @@ import type { RawMessage } from '../src/broker/broker.ts';
 import { encodeHeader, encodeMessage } from '../src/broker/recording/format.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
+import { DEADLINE_MS } from './deadline.ts';
 import { diagLines } from './diag-lines.ts';
 import { event } from './e2e/publish.ts';
 import { receivedTotals } from './e2e/received-totals.ts';
@@ -228,7 +229,7 @@ test('the series of a worker that is gone are exported once more and then end', 
   const left = await sink.waitFor(
     'shop',
     (points) => of(points, 'alive@test').size > 0 && of(points, 'gone@test').size === 0,
-    5000,
+    DEADLINE_MS,
   );
   const counted = ['received', 'started', 'succeeded', 'runtime'].map((name) => `celery.task.${name}`);
   const reported = exports.find((points) => of(points, 'gone@test').has('celery.task.succeeded')) ?? [];
@@ -364,7 +365,7 @@ test('an observer that throws has no effect: everything is counted, exported and
     },
   });
   bridge.start();
-  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, 5000);
+  await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, DEADLINE_MS);
   assert.equal((await bridge.stop(5000)).flushed, true);
 });
 

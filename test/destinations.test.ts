@@ -24,6 +24,7 @@ import type { ProcessWatch } from '../src/self/process-readings.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
 import { VERSION } from '../src/version.ts';
 import { createYieldToLoop } from '../src/yielding.ts';
+import { DEADLINE_MS } from './deadline.ts';
 import { otlpSettings, type SettingsOverrides } from './otlp/settings.ts';
 
 const READING: ServiceReading = {
@@ -113,7 +114,7 @@ function programsOwn(t: TestContext) {
 test('the bridge’s own metrics are exported under a resource that identifies the bridge and its version', async (t) => {
   const sink = await receiver(t);
   const { destinations } = destinationsTo(sink, { enabled: true, attributes: { team: 'checkout' } });
-  assert.equal((await destinations.close(5000)).flushed, true);
+  assert.equal((await destinations.close(DEADLINE_MS)).flushed, true);
   const resource = sink.latest('celery-otel')[0]?.resource;
   assert.equal(resource?.['service.version'], VERSION);
   assert.equal(resource['service.instance.id'], 'instance-1');
@@ -125,14 +126,14 @@ test('a configured instance id is used in the resource', async (t) => {
   const sink = await receiver(t);
   const attributes = { 'service.instance.id': 'bridge-7', 'service.name': 'another' };
   const { destinations } = destinationsTo(sink, { enabled: true, attributes });
-  await destinations.close(5000);
+  await destinations.close(DEADLINE_MS);
   assert.equal(sink.latest('celery-otel')[0]?.resource['service.instance.id'], 'bridge-7');
 });
 
 test('readings of services, series and the process are exported together with counted events', async (t) => {
   const sink = await receiver(t);
   const { destinations, watches } = destinationsTo(sink, { enabled: true, attributes: {} });
-  await destinations.close(5000);
+  await destinations.close(DEADLINE_MS);
   const points = sink.latest('celery-otel');
   const ofShop = { 'celery_otel.service': 'shop' };
   const wanted: readonly [metric: string, attributes: Point['attributes'], value: number][] = [
@@ -185,9 +186,9 @@ for (const temporality of ['cumulative', 'delta'] as const) {
     await sink.waitFor(
       'celery-otel',
       () => bySeries.size > 0 && [...bySeries.values()].every(isTwice),
-      20_000,
+      DEADLINE_MS,
     );
-    await destinations.close(5000);
+    await destinations.close(DEADLINE_MS);
     const [first, second] = [0, 1].map((at) => [...bySeries.values()].flatMap((points) => points[at] ?? []));
     assert.ok(first !== undefined && second !== undefined);
     assert.deepEqual(
@@ -230,9 +231,9 @@ test('ended series, overflowing and refused measurements are counted under their
       total(points, 'celery_otel.measurements.refused', ofShop) === 1 &&
       // One worker, and the overflow.
       total(points, 'celery_otel.series', ofShop) === 2,
-    5000,
+    DEADLINE_MS,
   );
-  await destinations.close(5000);
+  await destinations.close(DEADLINE_MS);
 });
 
 test('in a full metric, idle names are replaced after series_retention, and the overflow is logged', async (t) => {
@@ -255,15 +256,17 @@ test('in a full metric, idle names are replaced after series_retention, and the 
   destinations.start(() => []);
   const honest = { 'celery.task.name': 'shop.pay' };
   const has = (points: readonly Point[]): boolean => total(points, 'celery.task.sent', honest) > 0;
-  const endMs = performance.now() + 20_000;
+  const endMs = performance.now() + DEADLINE_MS;
   let sent = 0;
-  while (!has(sink.latest('shop')) && performance.now() < endMs) {
+  while (!has(sink.latest('shop'))) {
+    const seen = () =>
+      JSON.stringify(sink.latest('shop').map(({ metric, attributes }) => [metric, attributes]));
+    assert.ok(performance.now() < endMs, `it has no series of its own, but ${seen()}`);
     for (const counter of counters) counter.add(1, honest);
     sent += 1;
     await delay(50);
   }
-  await destinations.close(5000);
-  assert.ok(has(sink.latest('shop')), 'it has a series of its own');
+  await destinations.close(DEADLINE_MS);
   assert.ok(!has(sink.latest('patient')), 'nobody was idle for long enough');
   assert.equal(total(sink.latest('patient'), 'celery.task.sent'), sent + 2);
   const retired = (service: string): number =>
@@ -314,7 +317,7 @@ test('the limit on the bridge’s own metrics suffices for a hundred services, a
     }
   }
   destinations.start(() => services.map(({ name }) => ({ ...READING, service: name })));
-  await destinations.close(20_000);
+  await destinations.close(DEADLINE_MS);
   const points = sink.latest('celery-otel');
   const pointsOf = (metric: string): number => points.filter((point) => point.metric === metric).length;
   assert.equal(
@@ -342,7 +345,7 @@ test('the limit on the bridge’s own metrics suffices for a hundred services, a
 test('the SDK’s exporter metrics are exported with the bridge’s own', async (t) => {
   const sink = await receiver(t);
   const { destinations } = destinationsTo(sink, { enabled: true, attributes: {} });
-  await destinations.close(5000);
+  await destinations.close(DEADLINE_MS);
   const names = new Set(sink.latest('celery-otel').map(({ metric }) => metric));
   for (const name of ['metric_data_point.inflight', 'metric_data_point.exported', 'operation.duration'])
     assert.ok(names.has(`otel.sdk.exporter.${name}`), [...names].join('\n'));
@@ -357,7 +360,7 @@ test('if they are disabled, nothing is read, recorded or exported for them', asy
       attributes: {},
       ...attached,
     });
-    await destinations.close(5000);
+    await destinations.close(DEADLINE_MS);
     assert.deepEqual(watches, { begun: 0, read: 0, closed: 0 });
     assert.deepEqual(sink.latest('celery-otel'), []);
     assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);
@@ -381,7 +384,7 @@ test('attached, they are recorded in the application’s provider until the brid
     'celery_otel.memory.usage',
   ])
     assert.ok(names.has(name), [...names].join('\n'));
-  await destinations.close(5000);
+  await destinations.close(DEADLINE_MS);
   assert.deepEqual(sink.latest('celery-otel'), []);
   assert.deepEqual(watches, { begun: 1, read: 1, closed: 1 });
   const after = await metrics();
@@ -407,8 +410,8 @@ test('after an abandoned start, nothing is exported or read', async (t) => {
   await open(abandoned).abandon();
   const going = open(other);
   // With the same interval, one would have exported three times by then.
-  await other.waitFor('celery-otel', () => other.exports() >= 3, 5000);
-  await going.close(5000);
+  await other.waitFor('celery-otel', () => other.exports() >= 3, DEADLINE_MS);
+  await going.close(DEADLINE_MS);
   assert.equal(abandoned.exports(), 0);
   assert.deepEqual(watches, { begun: 1, read: 0, closed: 1 });
 });
@@ -470,7 +473,9 @@ for (const [what, counts, refused, expected] of [
 test('a failure of the last export alone is reported', async (t) => {
   let isAway = false;
   const { close, reported } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
-  await t.waitFor(() => assert.ok(reported.some(({ kind }) => kind === 'export-finished')));
+  await t.waitFor(() => assert.ok(reported.some(({ kind }) => kind === 'export-finished')), {
+    timeout: DEADLINE_MS,
+  });
   isAway = true;
   assert.deepEqual(await close(), ['unsent']);
 });
@@ -500,10 +505,10 @@ test('a rejection of all points at the end is reported, and no success follows',
   destinations.start(() => []);
   const isTold = (outcome: string) =>
     reported.some((event) => event.kind === 'export-finished' && event.outcome === outcome);
-  await t.waitFor(() => assert.ok(isTold('failure')));
+  await t.waitFor(() => assert.ok(isTold('failure')), { timeout: DEADLINE_MS });
   status = 200;
-  await t.waitFor(() => assert.ok(isTold('partial')));
-  const { services } = await destinations.close(5000);
+  await t.waitFor(() => assert.ok(isTold('partial')), { timeout: DEADLINE_MS });
+  const { services } = await destinations.close(DEADLINE_MS);
   assert.deepEqual(services, [{ name: 'shop', metrics: 'rejected' }]);
   assert.ok(reported.every(({ kind }) => kind !== 'exports-recovered'));
 });
@@ -513,9 +518,11 @@ test('the first success after failures is logged once, with the number of failur
   const { reported, url } = await closedWith(t, { counts: true, refuses: () => isAway, intervalMs: 50 });
   const outcomes = () =>
     reported.flatMap((event) => (event.kind === 'export-finished' ? [event.outcome] : []));
-  await t.waitFor(() => assert.ok(outcomes().length >= 3));
+  await t.waitFor(() => assert.ok(outcomes().length >= 3), { timeout: DEADLINE_MS });
   isAway = false;
-  await t.waitFor(() => assert.ok(outcomes().filter((outcome) => outcome === 'success').length >= 3));
+  await t.waitFor(() => assert.ok(outcomes().filter((outcome) => outcome === 'success').length >= 3), {
+    timeout: DEADLINE_MS,
+  });
   const recovered = reported.filter(({ kind }) => kind === 'exports-recovered');
   assert.equal(recovered.length, 1);
   const [first] = recovered;
@@ -538,7 +545,7 @@ test('an export that takes longer than the interval is logged with both, a short
       { onEvent: (event) => reported.push(event), random: () => 0, yieldToLoop: createYieldToLoop() },
     );
     destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
-    await destinations.close(5000);
+    await destinations.close(DEADLINE_MS);
     late.push(reported.filter(({ kind }) => kind === 'export-late'));
   }
   const [[first, ...more] = [], none] = late;

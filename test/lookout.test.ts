@@ -1,9 +1,11 @@
+/** How often services are looked after, and that steps of the wall clock are reported. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { clockStepDetector, startLookout, type Watched } from '../src/lookout.ts';
 import type { SelfEvent } from '../src/self/self-event.ts';
+import { DEADLINE_MS } from './deadline.ts';
 
 const EPOCH_MS = 1_790_000_000_000;
 
@@ -80,7 +82,7 @@ test('a lookout keeps no process alive', async () => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--no-warnings', '--input-type=module', '--eval', script],
-    { timeout: 10_000 },
+    { timeout: DEADLINE_MS },
   );
   assert.equal(stdout, 'looks out\n');
 });

@@ -111,10 +111,8 @@ export function testConformance(name: string, subject: TransportUnderTest): void
 
     const ready = observeSession(t, subject.create(), source.session);
     await ready.ready();
-    const asked = performance.now();
     ready.stopping.abort();
     assert.deepEqual(await ready.ended, { kind: 'stopped' });
-    assert.ok(performance.now() - asked < 5000, 'promptly');
     for (const { stopping } of [connecting, ready]) {
       assert.deepEqual(getEventListeners(stopping.signal, 'abort'), [], 'no listener is left behind');
     }

@@ -1,4 +1,5 @@
 /** The recorded events of real clusters, through each transport: the same messages arrive, and give the same metrics. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
@@ -14,6 +15,7 @@ import { createRecorder } from '../../src/meter/recorder.ts';
 import { EVERYTHING } from '../celery/wire.ts';
 import { atOnce } from '../cluster/at-once.ts';
 import { SETTINGS as CLUSTER } from '../cluster/events.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { collectingMeter } from '../meter/collecting.ts';
 import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
@@ -89,7 +91,7 @@ for (const [name, start] of Object.entries(BROKERS)) {
   test(`the recorded events of real clusters give the same metrics through ${name}`, async (t) => {
     const { url, publish } = await start(t);
     const transport: Transport = TRANSPORTS[url.scheme](
-      { ...SETTINGS, urls: [url], connectTimeoutMs: 5000 },
+      { ...SETTINGS, urls: [url], connectTimeoutMs: DEADLINE_MS },
       new ListeningClock(),
     );
     for (const recording of Object.keys(RECORDED_CLUSTERS)) {

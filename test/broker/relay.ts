@@ -32,7 +32,8 @@ export async function startRelay(t: TestContext, targetPort: number): Promise<Re
       return;
     }
     const target = connect({ host: '127.0.0.1', port: targetPort });
-    clients.add(once(client, 'close'));
+    // Also after an error.
+    clients.add(new Promise<void>((resolve) => client.once('close', () => resolve())));
     for (const socket of [client, target]) {
       sockets.add(socket);
       socket.on('error', () => undefined);

@@ -1,25 +1,17 @@
+/** How much decompressing is allowed over time, and that it is enough for what Celery sends. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brotliCompressSync, constants, deflateSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync } from 'node:zlib';
 import { BODY_LIMITS, EXPANSION_COSTS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { ExpansionReserve } from '../../src/celery/expansion.ts';
 import { bodies } from '../bench/lifecycles.ts';
-import { leastMs, normalMs } from '../processor-time.ts';
 import { BLOCK_SHAPES } from './block-shapes.ts';
-import { JSON_SHAPES } from './json-shapes.ts';
+import { COMPRESSIONS, listBomb, smallBomb } from './compressions.ts';
 import { recordedMessages } from './recorded-messages.ts';
 import { message } from './wire.ts';
 
 const { compressed, expansion_cost: cost } = BODY_LIMITS;
-
-/** As small as with the default quality but for a hundredth, and several times as fast. */
-const BROTLI = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 10 };
-const COMPRESSIONS = new Map<string, (body: Buffer) => Buffer>([
-  ['application/x-gzip', (plain) => deflateSync(plain)],
-  ['application/x-brotli', (plain) => brotliCompressSync(plain, { params: BROTLI })],
-  ['application/zstd', (plain) => zstdCompressSync(plain)],
-]);
 
 test('the reserve is refilled over time, up to its initial size', () => {
   const expansions = new ExpansionReserve(5_000);
@@ -83,38 +75,20 @@ for (const [compression, compress] of COMPRESSIONS) {
     }
   });
 
-  test(`${compression} bombs are bounded together`, async () => {
-    const bomb = message(
-      compress(Buffer.from(JSON_SHAPES['lists within lists']?.({ bytes: 8_000_000, tokens: 0 }) ?? '')),
-      {
-        headers,
-      },
-    );
-    const costMs = await leastMs(50, () => {
-      const expansions = new ExpansionReserve(0);
-      return normalMs(() => {
-        for (let index = 0; index < 20; index += 1) {
-          assert.deepEqual(
-            decode(bomb, 0, expansions).rejections.map(({ reason }) => reason),
-            ['expands-too-far'],
-          );
-        }
-      });
-    });
-    assert.ok(costMs < 50, `${costMs} ms`);
+  test(`${compression} bombs are each refused, however many there are`, () => {
+    const bomb = listBomb(compression, compress);
+    const expansions = new ExpansionReserve(0);
+    for (let index = 0; index < 20; index += 1) {
+      assert.deepEqual(
+        decode(bomb, 0, expansions).rejections.map(({ reason }) => reason),
+        ['expands-too-far'],
+      );
+    }
   });
 
-  test(`a small ${compression} bomb costs little, and 100 a second keep no honest event out`, async () => {
-    const bomb = message(compress(Buffer.alloc(16 * 1024 * 1024, ' ')).subarray(0, 1000), { headers });
-    const costMs = await leastMs(20 * 10, () =>
-      normalMs(() => {
-        for (let index = 0; index < 20; index += 1) {
-          const [rejection] = decode(bomb).rejections;
-          assert.equal(rejection?.reason, 'expands-too-far');
-        }
-      }),
-    );
-    assert.ok(costMs < 20 * 10, `${costMs} ms`);
+  test(`100 small ${compression} bombs a second keep no honest event out`, () => {
+    const bomb = smallBomb(compression, compress);
+    assert.equal(decode(bomb).rejections[0]?.reason, 'expands-too-far');
     const expansions = new ExpansionReserve(0);
     expansions.take(0.9 * cost.max);
     for (let atMs = 0; atMs < 2_000; atMs += 10) {

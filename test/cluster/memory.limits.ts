@@ -5,6 +5,7 @@ import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
 import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
 import { Task } from '../../src/cluster/task.ts';
 import { WorkerTable } from '../../src/cluster/worker-table.ts';
+import { bound } from '../bound.ts';
 import { heapBytes } from '../otlp/collect/memory.ts';
 import { failed, received, SETTINGS, sent, signal, started, T0_MS, watch } from './events.ts';
 
@@ -56,21 +57,21 @@ function sayMuch(cluster: Cluster, workers: number, words: number): void {
   }
 }
 
-test('many worker events while no time passes fill no memory', () => {
+test('many worker events while no time passes fill no memory', (t) => {
   const cluster = newCluster();
   const mb = heldMb(() => sayMuch(cluster, 400, 64));
-  assert.ok(mb < 60, `${mb} MB`);
+  bound(t, 'heap for many worker events at one time', mb, 60, 'MB');
   assert.ok(cluster.beyondFixedBounds() > 0);
 });
 
-test('the maximum of processes and workers, each with its own texts, fills no memory', () => {
+test('the maximum of processes and workers, each with its own texts, fills no memory', (t) => {
   const cluster = newCluster();
   const mb = heldMb(() => sayMuch(cluster, DEFAULTS.workersMax, 1));
-  assert.ok(mb < 100, `${mb} MB`);
+  bound(t, 'heap for the most processes and workers', mb, 100, 'MB');
   assert.ok(cluster.tables().workers.evicted > 0);
 });
 
-test('tasks that grow as many held events are applied make room at once', () => {
+test('tasks that grow as many held events are applied make room at once', (t) => {
   const on = watch({ tasksMax: 2_000, heldMax: 10_000 });
   let clock = 0;
   const begin = (uuid: string, atMs: number) => {
@@ -90,10 +91,10 @@ test('tasks that grow as many held events are applied make room at once', () => 
   on.cluster.collect(T0_MS + 10_000);
   const { bytes, bytesMax, evicted } = on.cluster.tables().tasks;
   assert.ok(evicted > 0);
-  assert.ok(bytes <= bytesMax, `${bytes} of ${bytesMax} bytes`);
+  bound(t, 'tasks that grow as held events are applied, as counted', bytes / MB, bytesMax / MB, 'MB');
 });
 
-test('repeated restarts keep no former process, even if a task ran on the first', () => {
+test('repeated restarts keep no former process, even if a task ran on the first', (t) => {
   const cluster = newCluster();
   const mb = heldMb(() => {
     cluster.apply(started(), T0_MS, 0);
@@ -103,11 +104,11 @@ test('repeated restarts keep no former process, even if a task ran on the first'
       cluster.apply(signal('worker-online', of), atMs, index);
     }
   });
-  assert.ok(mb < 30, `${mb} MB`);
+  bound(t, 'heap for 200,000 restarts of a worker', mb, 30, 'MB');
   assert.equal(cluster.tables().workers.size, 1);
 });
 
-test('an event that may belong to another process is kept without those after it', () => {
+test('an event that may belong to another process is kept without those after it', (t) => {
   const cluster = newCluster();
   const mb = heldMb(() => {
     for (const processed of [7, 3]) {
@@ -118,10 +119,10 @@ test('an event that may belong to another process is kept without those after it
       cluster.apply(signal('worker-heartbeat', of), T0_MS + index, 20 * index);
     }
   });
-  assert.ok(mb < 10, `${mb} MB`);
+  bound(t, 'heap for 200,000 events after one in doubt', mb, 10, 'MB');
 });
 
-test('the memory estimate of the worker table is never too low, and returns to zero', () => {
+test('the memory estimate of the worker table is never too low, and returns to zero', (t) => {
   const settings = { ...DEFAULTS, workersMax: 2_000 };
   const table = new WorkerTable(settings, { windowMs: settings.windowMs, observe: () => {} });
   assert.equal(table.bytes, 0);
@@ -145,13 +146,13 @@ test('the memory estimate of the worker table is never too low, and returns to z
     }
   });
   assert.ok(table.evicted > 0 && table.size > settings.workersMax / 2);
-  assert.ok(mb * MB <= table.bytes, `${mb} MB, estimated ${table.bytes / MB}`);
+  bound(t, 'heap for a full table of workers, as it estimates', mb, table.bytes / MB, 'MB');
   table.flush();
   for (const _ of table.forgetGone(1e9));
   assert.deepEqual([table.size, table.bytes], [0, 0]);
 });
 
-test('events with long texts, each of another worker, are held in bounded memory, which is freed', () => {
+test('events with long texts, each of another worker, are held in bounded memory, which is freed', (t) => {
   const table = new WorkerTable(
     { ...DEFAULTS, workersMax: 1 },
     { windowMs: DEFAULTS.windowMs, observe: () => {} },
@@ -173,10 +174,10 @@ test('events with long texts, each of another worker, are held in bounded memory
     }
   });
   assert.ok(window.releasedEarly > 0 && window.size > DEFAULTS.heldMax / 2);
-  assert.ok(mb * MB <= window.bytes + 10 * MB, `${mb} MB, estimated ${window.bytes / MB}`);
+  bound(t, 'heap for held events, as they are estimated', mb, window.bytes / MB + 10, 'MB');
   const leftMb = heldMb(() => window.flush());
   assert.equal(window.bytes, 0);
-  assert.ok(mb + leftMb < 30, `${mb + leftMb} MB are left of ${mb}`);
+  bound(t, 'heap for held events once they are applied', mb + leftMb, 30, 'MB');
 });
 
 test('the configured numbers of workers and events fit, with names longer than usual', () => {

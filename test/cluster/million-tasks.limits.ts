@@ -1,6 +1,7 @@
 /** A table with a million tasks, or with more runs than that: work on all of them yields often. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bound } from '../bound.ts';
 import { normalMs, processorMs, slowness } from '../processor-time.ts';
 import { againstMedians } from './against-medians.ts';
 import { received, sent, signal, started, T0_MS, type Watched, watch } from './events.ts';
@@ -27,7 +28,7 @@ function longestStepMs({ cluster }: Watched): number {
   return longestMs / Math.max(before, slowness());
 }
 
-test('a collection of a million tasks of one worker, half of which it no longer runs, has short steps', () => {
+test('a collection of a million tasks of one worker, half of which it no longer runs, has short steps', (t) => {
   const on = watch({ tasksMax: TASKS, heldMax: 100 });
   for (let index = 0; index < TASKS; index += 1) {
     const of = { uuid: `u${index}` };
@@ -46,12 +47,12 @@ test('a collection of a million tasks of one worker, half of which it no longer 
   }
   assert.equal(on.cluster.tables().tasks.size, TASKS);
   const longestMs = Math.max(longestStepMs(on), longestStepMs(on));
-  assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
+  bound(t, 'longest step of a collection of a million tasks', longestMs, STEP_CPU_MS_MAX, 'ms');
   const gapMs = normalMs(() => on.cluster.gap());
-  assert.ok(gapMs < STEP_CPU_MS_MAX, `a new connection: ${gapMs} ms`);
+  bound(t, 'a new connection with a million tasks', gapMs, STEP_CPU_MS_MAX, 'ms');
 });
 
-test('a collection of tasks with many deliveries to one worker, which no longer runs them, has short steps', () => {
+test('a collection of tasks with many deliveries to one worker, which no longer runs them, has short steps', (t) => {
   const on = watch({ tasksMax: DELIVERED_TASKS, heldMax: 100 });
   for (let delivery = 0; delivery < DELIVERIES; delivery += 1) {
     for (let index = 0; index < DELIVERED_TASKS; index += 1) {
@@ -72,12 +73,12 @@ test('a collection of tasks with many deliveries to one worker, which no longer 
   on.observed.length = 0;
   assert.equal(on.cluster.beyondFixedBounds(), 0);
   const longestMs = longestStepMs(on);
-  assert.ok(longestMs < STEP_CPU_MS_MAX, `${longestMs} ms`);
+  bound(t, 'longest step of a collection of tasks with eight deliveries', longestMs, STEP_CPU_MS_MAX, 'ms');
   const [reading] = on.cluster.collect(LATER_MS).queues;
   assert.ok((reading?.runningAgeS ?? 0) > 0);
 });
 
-test('no choice of start times makes a collection slow', () => {
+test('no choice of start times makes a collection slow', (t) => {
   const begunMs = againstMedians(20_000);
   const on = watch({ tasksMax: begunMs.length });
   for (const [index, ms] of begunMs.entries()) {
@@ -91,5 +92,5 @@ test('no choice of start times makes a collection slow', () => {
   }
   let steps = 0;
   for (const _ of on.cluster.collectInSteps(LATER_MS)) steps += 1;
-  assert.ok(steps < 1000, `${steps} steps`);
+  bound(t, 'steps of a collection with hostile start times', steps, 1000, 'steps');
 });

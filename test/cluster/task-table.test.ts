@@ -1,3 +1,4 @@
+/** Which tasks the table remembers, for how long, and what is counted where it forgets them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TaskEvent } from '../../src/celery/event.ts';
@@ -189,23 +190,6 @@ test('whatever the events, no bytes are left when all tasks are forgotten', () =
     for (let index = 0; index < 200; index += 1) cluster.apply(sent({ uuid: `z${index}` }), laterMs);
   }
   assert.equal(busy.cluster.tables().tasks.bytes, fresh.cluster.tables().tasks.bytes);
-});
-
-/** Median CPU time in ms to look up each of the uuids. */
-function lookupMs(uuidOf: (index: number) => string): number {
-  const times = Array.from({ length: 3 }, () => {
-    const table = new TaskTable(20_000);
-    const before = process.cpuUsage();
-    for (let index = 0; index < 20_000; index += 1) table.task(uuidOf(index), 0);
-    return process.cpuUsage(before).user / 1000;
-  });
-  return times.sort((a, b) => a - b)[1] ?? Number.NaN;
-}
-
-test('decimal uuids with the same low bits cost no more to look up than others', () => {
-  const otherMs = lookupMs((index) => `task-${index}`);
-  const decimalMs = lookupMs((index) => String(1_000_013_824 + index * 65_536));
-  assert.ok(decimalMs < 10 * otherMs + 20, `${decimalMs} ms, and ${otherMs} ms for others`);
 });
 
 test('a table that is full by its bytes forgets fifty tasks at a time, but only one that has held events', () => {

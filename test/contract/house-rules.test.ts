@@ -1,7 +1,7 @@
 /** The sources follow the house rules, and a breach would be detected. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findGrowth, findLapses } from './house-rules.ts';
+import { findLapses } from './house-rules.ts';
 import { readSources } from './sources.ts';
 
 const OPENING = '/** Says what it is. */\n';
@@ -10,19 +10,6 @@ test('every source file opens with a comment, is short and has a specific name',
   const sources = readSources();
   assert.notEqual(sources.length, 0);
   assert.deepEqual(sources.flatMap(findLapses), []);
-});
-
-test('the sources do not exceed their total number of lines', () => {
-  assert.deepEqual(findGrowth(readSources()), []);
-  const files = [
-    { path: 'config/a.ts', text: 'a\nb\n' },
-    { path: 'b.ts', text: 'c\n' },
-  ];
-  assert.deepEqual(findGrowth(files, { '': 3, 'config/': 2 }), []);
-  assert.deepEqual(findGrowth(files, { '': 2, 'config/': 1 }), [
-    'src/ has 3 lines, 2 are the most.',
-    'src/config/ has 2 lines, 1 are the most.',
-  ]);
 });
 
 test('a file without an opening comment is reported, with or without a shebang line', () => {

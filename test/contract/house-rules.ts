@@ -20,24 +20,6 @@ const EMPTY_NAMES = new Set([
 ]);
 const OPENING_COMMENT = /^(?:#![^\n]*\n)?\s*(\/\*\*?[\s\S]*?\*\/|(?:\/\/[^\n]*\n)+)/;
 
-/**
- * Folder of `src/` → limit on the lines of all its files. To add code, remove some first; after a removal, lower the
- * limit.
- */
-const SUMS_MAX: Readonly<Record<string, number>> = { '': 35_100, 'config/': 5017 };
-
-/** Every folder that exceeds its limit, as a sentence. */
-export function findGrowth(
-  files: readonly { readonly path: string; readonly text: string }[],
-  sumsMax = SUMS_MAX,
-): readonly string[] {
-  return Object.entries(sumsMax).flatMap(([folder, max]) => {
-    const inIt = files.filter((file) => file.path.startsWith(folder));
-    const lines = inIt.reduce((sum, { text }) => sum + text.trimEnd().split('\n').length, 0);
-    return lines > max ? [`src/${folder} has ${lines} lines, ${max} are the most.`] : [];
-  });
-}
-
 /** Every rule that the file breaks, as a sentence. */
 export function findLapses(file: { readonly path: string; readonly text: string }): readonly string[] {
   const lapses: string[] = [];

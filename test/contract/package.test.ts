@@ -19,13 +19,10 @@ import { after, before, test } from 'node:test';
 import manifest from '../../package.json' with { type: 'json' };
 import lock from '../../package-lock.json' with { type: 'json' };
 import { VERSION } from '../../src/version.ts';
+import { DEADLINE_MS, TEST_LIMIT_MS } from '../deadline.ts';
 import { runChild } from './child.ts';
 import { IMPORTING, type Imported } from './importing.ts';
 import { ROOT, readSources } from './sources.ts';
-
-/** Time to download and unpack the dependencies on a slow day. */
-const NPM_TIMEOUT_MS = 300_000;
-const RUN_TIMEOUT_MS = 20_000;
 
 /** The promised exports; a change here affects users. */
 const PUBLIC_VALUES = [
@@ -130,7 +127,7 @@ let folder: string;
 let packed: Packed;
 
 async function done(command: string, cwd: string, ...args: string[]): Promise<string> {
-  const ended = await runChild(command, args, { cwd, env: NPM_ENV, timeoutMs: NPM_TIMEOUT_MS });
+  const ended = await runChild(command, args, { cwd, env: NPM_ENV, timeoutMs: TEST_LIMIT_MS });
   assert.equal(ended.code, 0, `${command} ${args.join(' ')}\n${ended.stdout}${ended.stderr}`);
   return ended.stdout;
 }
@@ -181,7 +178,7 @@ before(async () => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const runHere = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = PLAIN_ENV) =>
-  runChild(command, args, { cwd: path.join(folder, 'user'), env, timeoutMs: RUN_TIMEOUT_MS });
+  runChild(command, args, { cwd: path.join(folder, 'user'), env, timeoutMs: DEADLINE_MS });
 
 test('the tarball contains the compiled files, the documents and nothing else', () => {
   const compiled = readSources().flatMap(({ path: file }) => {

@@ -6,6 +6,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 
 const NEVER_MS = 3_600_000;
 
@@ -85,7 +86,7 @@ test('an export in several requests is one export to all waiters', async (t) => 
   const sink = await receiver(t);
   await exportTo(sink, 'shop', { sent: 1000 });
   await exportTo(sink, 'shop', { failed: 5 });
-  const whole = await sink.waitFor('shop', (points) => total(points, 'failed') === 5, 10_000);
+  const whole = await sink.waitFor('shop', (points) => total(points, 'failed') === 5, DEADLINE_MS);
   assert.equal(total(whole, 'sent'), 1000);
   await exportTo(sink, 'shop', { sent: 1000 });
   assert.equal(sink.latest('shop').length, 1005, 'the rest of the next one is still to come');
@@ -96,8 +97,8 @@ test('an export in several requests is one export to all waiters', async (t) => 
 
 test('points that have arrived, or arrive in time, end the wait', async (t) => {
   const sink = await receiver(t);
-  const waiting = sink.waitFor('shop', (points) => total(points, 'sent') === 1, 10_000);
+  const waiting = sink.waitFor('shop', (points) => total(points, 'sent') === 1, DEADLINE_MS);
   await exportTo(sink, 'shop', { sent: 1 });
   assert.equal(total(await waiting, 'sent'), 1);
-  assert.equal((await sink.waitFor('shop', (points) => points.length === 1, 10_000)).length, 1);
+  assert.equal((await sink.waitFor('shop', (points) => points.length === 1, DEADLINE_MS)).length, 1);
 });

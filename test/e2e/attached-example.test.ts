@@ -6,11 +6,12 @@ import { connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { BROKER_NAMES, borrowBroker } from '../real/brokers.ts';
+import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks } from './counted.ts';
 import { ownMetric } from './own-metrics.ts';
 import { event, publish } from './publish.ts';
-import { startBackend, until } from './received-items.ts';
+import { startBackend } from './received-items.ts';
 import { countsOf, lives, WORKER } from './task-lives.ts';
 
 const MAIN = fileURLToPath(new URL('../../examples/attach/attach.ts', import.meta.url));
@@ -42,9 +43,7 @@ async function takeTask(url: string): Promise<Readonly<Record<string, unknown>> 
 
 describe('the example with its own SDK', { concurrency: BROKER_NAMES.length }, () => {
   for (const name of BROKER_NAMES) {
-    test(`attached to ${name}, it exports what Celery did beside what it does itself, until it is stopped`, {
-      timeout: 60_000,
-    }, async (t) => {
+    test(`attached to ${name}, it exports what Celery did beside what it does itself, until it is stopped`, async (t) => {
       const broker = await borrowBroker(name);
       t.after(() => broker.remove());
       const sink = await startBackend();

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runChild } from '../contract/child.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -39,7 +40,11 @@ export async function buildMain(): Promise<BuiltMain> {
   const remove = () => rmSync(folder, { recursive: true, force: true });
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   const args = [tsc, '--project', join(ROOT, 'tsconfig.build.json'), '--outDir', folder];
-  const { code, stdout } = await runChild(process.execPath, args, { cwd: ROOT, env: {}, timeoutMs: 60_000 });
+  const { code, stdout } = await runChild(process.execPath, args, {
+    cwd: ROOT,
+    env: {},
+    timeoutMs: DEADLINE_MS,
+  });
   if (code !== 0) {
     remove();
     throw new Error(`it cannot be built:\n${stdout}`);

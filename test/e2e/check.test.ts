@@ -9,11 +9,13 @@ import { connect } from 'amqplib';
 import { Redis as RedisClient } from 'ioredis';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { startRelay } from '../broker/relay.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { startHttpReceiver } from '../otlp/send/http-receiver.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { type CeleryWorker, celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
+import { until } from '../until.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 import type { ShopCluster } from './shop-clusters.ts';
@@ -21,18 +23,23 @@ import { sendTasks } from './shop-tasks.ts';
 
 const FLAVOURS = celeryFlavours();
 const newest = FLAVOURS.reduce((_, last) => last);
-/** Long enough for a busy machine to start Python, run tasks, and report them in heartbeats. */
-const LONG_S = 14;
-const SHORT_S = 2;
-/** For some polls, one every two seconds: on Redis, one finds the bindings of queues, and one after it their depths. */
-const POLLS_S = 9;
+/** Of a watch that a test ends; it would end by itself after any deadline. */
+const ENDLESS_S = (2 * DEADLINE_MS) / 1000;
+/** For what a check learns when it begins to listen. */
+const SHORT_S = 4;
+/** For some questions: a check asks every two seconds. */
+const SOME_S = 9;
+/** So long without an answer that what was read of the queues is not known any more. */
+const LONG_S = 21;
 /** Of a worker’s clock. */
 const FAST_S = 90;
-/** When a check has begun to listen is not known: it starts in one second, or in five. */
+/** So that heartbeats come between tasks. */
 const ROUNDS = 3;
 const ROUND_MS = 2000;
-/** A check listens by then, even on a slow machine. */
-const LISTENING_MS = 2500;
+/**
+ * So many questions take as many heartbeats, too; on Redis, one poll finds the bindings of queues, and one after it their depths.
+ */
+const SOME_QUESTIONS = 4;
 
 let rabbitmq: Vhosts;
 let redis: Redis;
@@ -89,6 +96,52 @@ async function check(
     .replaceAll(/(?<= in )\d+(?= s)/gu, 'N')
     .replaceAll(/(?<=: Celery )[^,]+/gu, 'VERSION');
   return { code, lines: text.split('\n') };
+}
+
+interface Watching {
+  /** Resolves once it listens. */
+  listens(): Promise<void>;
+  /** Resolves once it has asked the workers so many times more. */
+  asked(times: number): Promise<void>;
+}
+
+/** As {@link check}, with a watch that lasts until there was enough to see, however slow the machine is. */
+async function checkUntil(
+  t: TestContext,
+  env: Readonly<Record<'CELERY_BROKER_URL', string> & Record<string, string>>,
+  hasSeen: (watching: Watching) => Promise<unknown>,
+) {
+  const broker = env.CELERY_BROKER_URL;
+  const relay = await startRelay(t, Number(new URL(broker).port));
+  const listens = relay.hasSent(LAST_SENT[broker.startsWith('redis') ? 'Redis' : 'RabbitMQ']);
+  const watching: Watching = {
+    listens: () => within('it listens', listens),
+    async asked(times) {
+      for (let time = 0; time < times; time += 1) {
+        await within(`question ${time + 1} of ${times}`, relay.hasSent('pidbox'));
+        // A question may be sent in several pieces.
+        await delay(ROUND_MS / 4);
+      }
+    },
+  };
+  const through = broker.replace(/:\d+\//u, `:${relay.port}/`);
+  return check(t, { ...env, CELERY_BROKER_URL: through }, ENDLESS_S, async ({ signal }) => {
+    await hasSeen(watching);
+    signal('SIGINT');
+  });
+}
+
+async function within(what: string, promise: Promise<unknown>): Promise<void> {
+  const late = new AbortController();
+  const end = delay(DEADLINE_MS, undefined, { signal: late.signal });
+  await Promise.race([
+    promise,
+    end.then(
+      () => assert.fail(`${what}: not within ${DEADLINE_MS} ms`),
+      () => undefined,
+    ),
+  ]);
+  late.abort();
 }
 
 async function inRounds(act: () => Promise<unknown>): Promise<void> {
@@ -153,15 +206,19 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
   for (const name of BROKER_NAMES) {
     describe(name, { concurrency: 1 }, () => {
       for (const flavour of FLAVOURS) {
-        test(`a healthy cluster of Celery ${flavour.version} has no failures, and no warnings but of known dangers`, {
-          timeout: 120_000,
-        }, async (t) => {
+        test(`a healthy cluster of Celery ${flavour.version} has no failures, and no warnings but of known dangers`, async (t) => {
           const cluster = await clusterOn(name, flavour);
           await worker(t, { ...cluster, nodename: 'w1@shop', queues: ['orders'] });
           const isExposed = name === 'Redis' && flavour !== newest;
           const orders = Array.from({ length: 5 }, () => ({ task: 'shop.check_stock', args: ['cup'] }));
-          const { lines, code } = await check(t, { CELERY_BROKER_URL: cluster.broker }, LONG_S, () =>
-            inRounds(() => sendTasks(cluster, orders)),
+          const { lines, code } = await checkUntil(
+            t,
+            { CELERY_BROKER_URL: cluster.broker },
+            async ({ listens, asked }) => {
+              await listens();
+              await inRounds(() => sendTasks(cluster, orders));
+              await asked(SOME_QUESTIONS);
+            },
           );
           assert.deepEqual(lines, [
             ...REACHED[name],
@@ -180,7 +237,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         });
       }
 
-      test('without workers it says so, and fails', { timeout: 60_000 }, async (t) => {
+      test('without workers it says so, and fails', async (t) => {
         const { broker } = await clusterOn(name);
         const { lines, code } = await check(t, { CELERY_BROKER_URL: broker });
         const failures = name === 'RabbitMQ' ? '2 failures' : '1 failure';
@@ -189,19 +246,24 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         assert.deepEqual(await leftAt(name, broker), [], 'nothing stays at the broker');
       });
 
-      test('workers without task events are named', { timeout: 120_000 }, async (t) => {
+      test('workers without task events are named', async (t) => {
         const cluster = await clusterOn(name);
         const application = {
           ...{ ...cluster, folder: import.meta.dirname, app: 'shop_without_events' },
           env: { PYTHONPATH: SHOP_FOLDER },
         };
         await worker(t, { ...application, nodename: 'quiet@shop', queues: ['orders'], taskEvents: false });
-        const send = async () => {
-          // Heartbeats from before the tasks are needed, too.
-          await delay(2 * LISTENING_MS);
-          await inRounds(() => runPython(newest, '-c', [SEND], cluster, application));
-        };
-        const { lines, code } = await check(t, { CELERY_BROKER_URL: cluster.broker }, 1.5 * LONG_S, send);
+        const { lines, code } = await checkUntil(
+          t,
+          { CELERY_BROKER_URL: cluster.broker },
+          async ({ listens, asked }) => {
+            await listens();
+            // Heartbeats from before the tasks are needed, too.
+            await asked(SOME_QUESTIONS);
+            await inRounds(() => runPython(newest, '-c', [SEND], cluster, application));
+            await asked(SOME_QUESTIONS);
+          },
+        );
         assert.deepEqual(lines, [
           ...REACHED[name],
           '  ✓ 1 worker: 1 sent heartbeats, 1 replied to remote control',
@@ -218,9 +280,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         assert.equal(code, 2);
       });
 
-      test('clients without task-sent events are told, and told from tasks that waited before', {
-        timeout: 150_000,
-      }, async (t) => {
+      test('clients without task-sent events are told, and told from tasks that waited before', async (t) => {
         const cluster = await clusterOn(name);
         // They last until the check listens, however slow the machine is.
         const order = { task: 'shop.check_stock', args: ['cup', 0.4] };
@@ -228,13 +288,17 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         const few = { queues: ['orders'], concurrency: 1, args: ['--prefetch-multiplier', '1'] };
         await worker(t, { ...cluster, ...few, nodename: 'w1@shop' });
         const aboutSent = (lines: readonly string[]) => lines.filter((line) => line.includes('task-sent'));
-        const waited = await check(t, { CELERY_BROKER_URL: cluster.broker }, LONG_S);
+        const env = { CELERY_BROKER_URL: cluster.broker };
+        const waited = await checkUntil(t, env, ({ asked }) => asked(SOME_QUESTIONS));
         assert.deepEqual(aboutSent(waited.lines), [
           '  ? too few tasks were sent to show whether clients send task-sent events',
         ]);
-        const sent = await check(t, { CELERY_BROKER_URL: cluster.broker }, 1.5 * LONG_S, async () => {
-          await delay(LISTENING_MS);
+        const sent = await checkUntil(t, env, async ({ listens, asked }) => {
+          await listens();
+          // The tasks from before have ended by then.
+          await asked(2 * SOME_QUESTIONS);
           await runPython(newest, '-c', [SEND_SILENTLY], cluster, { env: { PYTHONPATH: SHOP_FOLDER } });
+          await asked(SOME_QUESTIONS);
         });
         assert.match(
           aboutSent(sent.lines).join(),
@@ -242,9 +306,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         );
       });
 
-      test('over TLS the broker is reached if its certificate is trusted; and a clock that is fast is told', {
-        timeout: 90_000,
-      }, async (t) => {
+      test('over TLS the broker is reached if its certificate is trusted; and a clock that is fast is told', async (t) => {
         const { broker } = await clusterOn(name);
         const [tlsUrl = '', caFile] =
           name === 'Redis' ? [redis.tlsUrl, redis.certificates?.caFile] : [rabbitmq.tlsUrl, rabbitmq.caFile];
@@ -258,7 +320,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
           }
         };
         const [{ lines }, untrusted] = await Promise.all([
-          check(t, { CELERY_BROKER_URL: `${url}?ssl_ca_certs=${caFile}` }, 2 * SHORT_S).finally(() => {
+          check(t, { CELERY_BROKER_URL: `${url}?ssl_ca_certs=${caFile}` }, SOME_S).finally(() => {
             isOver = true;
           }),
           check(t, { CELERY_BROKER_URL: url }),
@@ -285,7 +347,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         assert.equal(untrusted.code, 2);
       });
 
-      test('a wrong password is told', { timeout: 60_000 }, async (t) => {
+      test('a wrong password is told', async (t) => {
         const { broker } = await clusterOn(name);
         const { lines, code } = await check(t, {
           CELERY_BROKER_URL: broker.replace(/:[^:/@]+@/u, ':wrong@'),
@@ -307,7 +369,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         assert.equal(code, 2);
       });
 
-      test('missing permissions are named', { timeout: 60_000 }, async (t) => {
+      test('missing permissions are named', async (t) => {
         const { broker } = await clusterOn(name);
         const events = '^celeryev(\\..*)?$';
         const vhost = vhostOf(broker);
@@ -341,7 +403,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         assert.equal(code, 2);
       });
 
-      test('a backend that refuses, and one that is down, are told', { timeout: 60_000 }, async (t) => {
+      test('a backend that refuses, and one that is down, are told', async (t) => {
         const { broker } = await clusterOn(name);
         const backend = await startHttpReceiver({ answer: (response) => response.writeHead(401).end('no') });
         t.after(() => backend.stop());
@@ -373,14 +435,17 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         assert.deepEqual([refused.code, down.code], [2, 2]);
       });
 
-      test('others that export the same service are counted', { timeout: 120_000 }, async (t) => {
+      test('others that export the same service are counted', async (t) => {
         const { broker } = await clusterOn(name);
         const env = { CELERY_BROKER_URL: broker, OTEL_SERVICE_NAME: 'shop' };
         const run = async (more = {}) => {
           const bridge = startBridge(t, { ...env, ...more, OTEL_EXPORTER_OTLP_ENDPOINT: sink.url });
           await bridge.logged(/connected to/u);
         };
-        const others = async () => (await check(t, env)).lines.filter((line) => line.includes('listen'));
+        const others = async () => {
+          const { lines } = await check(t, env);
+          return lines.filter((line) => line.includes('listen'));
+        };
         assert.deepEqual(await others(), []);
         // Other events at the same broker, or in the same database.
         const apart =
@@ -393,14 +458,14 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
         assert.deepEqual(await others(), ['  ✗ 2 or more celery-otel listen to these events']);
       });
 
-      test('a solo worker that is busy is noticed', { timeout: 120_000 }, async (t) => {
+      test('a solo worker that is busy is noticed', async (t) => {
         const cluster = await clusterOn(name);
         const solo = { ...cluster, nodename: 'solo@shop', queues: ['orders'], pool: 'solo' } as const;
         const started = await worker(t, solo);
         await sendTasks(cluster, [{ task: 'shop.check_stock', args: ['cup', 60] }]);
         // Its events wait until the task has ended, also those of this task.
-        while (!/check_stock\S* received/u.test(started.log())) await delay(50);
-        const { lines, code } = await check(t, { CELERY_BROKER_URL: cluster.broker }, POLLS_S);
+        await until('it has the task', () => /check_stock\S* received/u.test(started.log()) || undefined);
+        const { lines, code } = await check(t, { CELERY_BROKER_URL: cluster.broker }, SOME_S);
         assert.deepEqual(lines, [
           ...REACHED[name],
           '  ✗ no worker was seen in N s, but questions reach one',
@@ -420,9 +485,7 @@ describe('check', { concurrency: BROKER_NAMES.length }, () => {
 });
 
 describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
-  test('on Redis, the queue of a solo worker that is busy is not said to have no consumers', {
-    timeout: 120_000,
-  }, async (t) => {
+  test('on Redis, the queue of a solo worker that is busy is not said to have no consumers', async (t) => {
     const cluster = await clusterOn('Redis');
     const args = ['--prefetch-multiplier', '1'];
     await worker(t, { ...cluster, nodename: 'w1@shop', queues: ['orders'], args });
@@ -430,7 +493,7 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
     const order = { task: 'shop.check_stock', args: ['cup', 60], queue: 'emails' };
     await sendTasks(cluster, Array(5).fill(order));
     const about = async (env = {}) => {
-      const { lines } = await check(t, { CELERY_BROKER_URL: cluster.broker, ...env }, POLLS_S);
+      const { lines } = await check(t, { CELERY_BROKER_URL: cluster.broker, ...env }, SOME_S);
       return lines.filter((line) => /emails|w1@shop:|more worker|!|✗/u.test(line));
     };
     const [told, more, mail] = [
@@ -441,20 +504,19 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
     assert.deepEqual(await about(), [told, more, mail]);
     // Less is asked, or more slowly.
     assert.deepEqual(await about({ CELERY_OTEL_CONTROL_COMMANDS: 'stats' }), [told, more, mail]);
-    const slow = await about({ CELERY_OTEL_TIMEOUT: `${2 * POLLS_S}` });
+    const slow = await about({ CELERY_OTEL_TIMEOUT: `${2 * SOME_S}` });
     assert.deepEqual(slow.at(-1), mail);
     assert.ok(!slow.some((line) => /[!✗]/u.test(line)), slow.join('\n'));
   });
 
-  test('on RabbitMQ, an exchange of replies that a check declared does not stay', {
-    timeout: 90_000,
-  }, async (t) => {
+  test('on RabbitMQ, an exchange of replies that a check declared does not stay', async (t) => {
     const cluster = await clusterOn('RabbitMQ');
     const args = ['--without-mingle', '--without-gossip'];
     await worker(t, { ...cluster, nodename: 'w1@shop', queues: ['orders'], args });
     const before = await leftAt('RabbitMQ', cluster.broker);
     assert.ok(!before.includes('reply.celery.pidbox'), 'no worker has declared it');
-    const { lines } = await check(t, { CELERY_BROKER_URL: cluster.broker }, POLLS_S);
+    const env = { CELERY_BROKER_URL: cluster.broker };
+    const { lines } = await checkUntil(t, env, ({ asked }) => asked(SOME_QUESTIONS));
     assert.ok(
       lines.includes('  ✓ 1 worker: 1 sent heartbeats, 1 replied to remote control'),
       lines.join('\n'),
@@ -463,28 +525,24 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
     // It may be in use by then.
     const model = await connect(cluster.broker);
     model.on('error', () => undefined);
-    const used = async () => {
-      for (;;) {
-        const channel = await model.createChannel();
-        channel.on('error', () => undefined);
-        try {
-          await channel.checkExchange('reply.celery.pidbox');
-          const { queue } = await channel.assertQueue('', { exclusive: true });
-          await channel.bindQueue(queue, 'reply.celery.pidbox', 'mine');
-          return;
-        } catch {
-          await delay(100);
-        }
+    const use = async (): Promise<true | undefined> => {
+      const channel = await model.createChannel();
+      channel.on('error', () => undefined);
+      try {
+        await channel.checkExchange('reply.celery.pidbox');
+        const { queue } = await channel.assertQueue('', { exclusive: true });
+        await channel.bindQueue(queue, 'reply.celery.pidbox', 'mine');
+        return true;
+      } catch {
+        return undefined;
       }
     };
-    await check(t, { CELERY_BROKER_URL: cluster.broker }, POLLS_S, used);
+    await checkUntil(t, env, () => until('there is an exchange of replies', use));
     assert.ok((await leftAt('RabbitMQ', cluster.broker)).includes('reply.celery.pidbox'));
     await model.close();
   });
 
-  test('a broker that hangs when a check ends, or is gone by then, is not blamed for what the end cut off, nor for a check that stood still', {
-    timeout: 60_000,
-  }, async (t) => {
+  test('a broker that hangs when a check ends, or is gone by then, is not blamed for what the end cut off, nor for a check that stood still', async (t) => {
     const broker = await startRedis();
     t.after(() => broker.stop());
     const env = { CELERY_BROKER_URL: broker.url };
@@ -492,7 +550,10 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
     client.on('error', () => undefined);
     t.after(() => client.disconnect());
     const connected = async () => {
-      while (!String(await client.client('LIST')).includes('-check')) await delay(50);
+      await until(
+        'a check is connected',
+        async () => String(await client.client('LIST')).includes('-check') || undefined,
+      );
       // Between two polls.
       await delay(1000);
     };
@@ -509,7 +570,7 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
       signal('SIGCONT');
     });
     assert.ok(!suspended.lines.some((line) => line.includes('not answered')), suspended.lines.join('\n'));
-    const gone = await check(t, env, 4, async () => {
+    const gone = await check(t, env, SOME_S, async () => {
       await connected();
       await broker.kill();
     });
@@ -519,17 +580,15 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
 
   describe('a broker that hangs once it is connected', { concurrency: BROKER_NAMES.length }, () => {
     for (const name of BROKER_NAMES) {
-      test(`${name} is said not to answer, and nothing is said of its workers`, {
-        timeout: 60_000,
-      }, async (t) => {
+      test(`${name} is said not to answer, and nothing is said of its workers`, async (t) => {
         const { broker } = await clusterOn(name);
         await makeExchanges(name, broker);
         const relay = await startRelay(t, Number(new URL(broker).port));
         const url = broker.replace(/:\d+\//u, `:${relay.port}/`);
-        // So long that what was read of its queues is not known any more.
-        const { lines, code } = await check(t, { CELERY_BROKER_URL: url }, 1.5 * LONG_S, async () => {
-          await relay.hasSent(LAST_SENT[name]);
-          await delay(LISTENING_MS);
+        const { lines, code } = await check(t, { CELERY_BROKER_URL: url }, LONG_S, async () => {
+          await within('it listens', relay.hasSent(LAST_SENT[name]));
+          // It has an answer by then, and time to miss others.
+          await delay(ROUND_MS);
           relay.silence();
         });
         const [service = '', reached = '', ...exchange] = REACHED[name];
@@ -550,9 +609,7 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
     }
   });
 
-  test('two workers of one name, one without remote control, tasks that outlast the visibility timeout and failures told twice are named', {
-    timeout: 90_000,
-  }, async (t) => {
+  test('two workers of one name, one without remote control, tasks that outlast the visibility timeout and failures told twice are named', async (t) => {
     const cluster = await clusterOn('Redis');
     const mute = {
       folder: import.meta.dirname,
@@ -566,12 +623,13 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
     ]);
     // The workers have the default: nothing is delivered twice.
     const env = { CELERY_BROKER_URL: cluster.broker, CELERY_VISIBILITY_TIMEOUT: '2' };
-    const { lines, code } = await check(t, env, LONG_S, async () => {
-      await delay(LISTENING_MS);
+    const { lines, code } = await checkUntil(t, env, async ({ listens, asked }) => {
+      await listens();
       const long = { task: 'shop.check_stock', args: ['cup', 3] };
       // Celery says twice that it exceeds its hard time limit.
       const yearly = { task: 'shop.write_yearly_report', args: [], queue: 'orders' };
       await sendTasks(cluster, [yearly, long, { ...long, countdown: 7200 }]);
+      await asked(2 * SOME_QUESTIONS);
     });
     assert.deepEqual(
       lines
@@ -597,9 +655,7 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
 });
 
 // It looks at all that its Redis is told, so it runs alone.
-test('a check asks nothing that can endanger workers or change them, whatever run is told to', {
-  timeout: 60_000,
-}, async (t) => {
+test('a check asks nothing that can endanger workers or change them, whatever run is told to', async (t) => {
   const { broker } = await clusterOn('Redis');
   const client = new RedisClient(broker);
   const spy = await client.monitor();

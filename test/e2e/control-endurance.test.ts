@@ -4,17 +4,19 @@
  *
  *     POLLS=1000 npm test -- test/e2e/control-endurance.test.ts
  */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import type { Session } from '../../src/broker/broker.ts';
 import type { ControlCommand } from '../../src/broker/control/commands.ts';
 import { addressOf } from '../broker/observed-session.ts';
 import { redisTransport } from '../broker/redis/redis-transport.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { type CeleryWorker, celeryFlavours, runPython, startWorker } from '../real/celery.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
+import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 
 /** By one session. */
@@ -25,7 +27,6 @@ const POLLS_PER_LIFE = 50;
 /** `stats` and `active_queues`. */
 const QUESTIONS_PER_POLL = 2;
 const RUNNING_S = 120;
-const SOON_MS = 20_000;
 
 let redis: Redis;
 let admin: Client;
@@ -63,7 +64,12 @@ async function send(count: number, seconds: number, queue: string): Promise<void
 async function openSession(t: TestContext): Promise<Session> {
   const ending = new AbortController();
   const opening = await redisTransport().open({
-    ...{ url: addressOf(redis.url), connectTimeoutMs: 5000, bodyBytesMax: 2_097_152, signal: ending.signal },
+    ...{
+      url: addressOf(redis.url),
+      connectTimeoutMs: DEADLINE_MS,
+      bodyBytesMax: 2_097_152,
+      signal: ending.signal,
+    },
     onExchangeDeclared: () => undefined,
     onPublishFailed: () => undefined,
     onShed: () => undefined,
@@ -81,7 +87,7 @@ async function openSession(t: TestContext): Promise<Session> {
 async function ask(session: Session, command: ControlCommand): Promise<number> {
   const answer = await session.ask?.(
     {
-      ...{ command, namespace: 'celery', timeoutMs: 5000, take: () => false },
+      ...{ command, namespace: 'celery', timeoutMs: DEADLINE_MS, take: () => false },
       redis: { owner: 'endurance', separator: '\u0006\u0016' },
     },
     new AbortController().signal,
@@ -96,9 +102,7 @@ async function assertSound(t: TestContext): Promise<void> {
   // Of each worker, so that none does the work of another one.
   for (const { name } of celeryFlavours()) {
     await send(10, 0.01, name);
-    const endMs = performance.now() + SOON_MS;
-    while ((await admin.llen(name)) > 0 && performance.now() < endMs) await delay(100);
-    assert.equal(await admin.llen(name), 0, `${name} consumes`);
+    await until(`${name} consumes`, async () => (await admin.llen(name)) === 0);
   }
   for (const worker of workers) assert.doesNotMatch(worker.log(), /Traceback|ERROR|CRITICAL/u);
 }
@@ -114,7 +118,7 @@ async function replyKeys(): Promise<readonly string[]> {
 }
 
 describe('workers whose tasks cannot be encoded', { concurrency: 1 }, () => {
-  test(`${POLLS_IN_A_ROW} polls by one session`, { timeout: 120_000 }, async (t) => {
+  test(`${POLLS_IN_A_ROW} polls by one session`, async (t) => {
     const session = await openSession(t);
     const missing: string[] = [];
     for (let poll = 0; poll < POLLS_IN_A_ROW; poll += 1) {
@@ -126,9 +130,7 @@ describe('workers whose tasks cannot be encoded', { concurrency: 1 }, () => {
     await assertSound(t);
   });
 
-  test(`${POLLS} polls by processes that are killed after ${POLLS_PER_LIFE} each`, {
-    timeout: 180_000,
-  }, async (t) => {
+  test(`${POLLS} polls by processes that are killed after ${POLLS_PER_LIFE} each`, async (t) => {
     const sink = await startReceiver();
     t.after(() => sink.stop());
     const env = {
@@ -139,10 +141,16 @@ describe('workers whose tasks cannot be encoded', { concurrency: 1 }, () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     };
     const polled = async (polls: number): Promise<void> => {
-      const endMs = performance.now() + SOON_MS;
-      const due = (await questionsAsked()) + polls * QUESTIONS_PER_POLL;
-      while ((await questionsAsked()) < due && performance.now() < endMs) await delay(5);
-      assert.ok((await questionsAsked()) >= due, `${due} questions`);
+      let asked = await questionsAsked();
+      const due = asked + polls * QUESTIONS_PER_POLL;
+      await until(
+        `${due} questions`,
+        async () => {
+          asked = await questionsAsked();
+          return asked >= due;
+        },
+        () => asked,
+      );
     };
     for (let life = 0; life < POLLS / POLLS_PER_LIFE; life += 1) {
       const bridge = startBridge(t, env);

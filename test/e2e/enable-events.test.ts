@@ -3,21 +3,19 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { type CeleryWorker, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { startBridge } from './bridge-process.ts';
 import { clusterKinds, shopClusters } from './shop-clusters.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
-const SOON_MS = 30_000;
 const TASKS = 3;
 
 const clusterOf = shopClusters();
 
 describe('task events', { concurrency: 3 }, () => {
   for (const { flavour, broker } of clusterKinds()) {
-    test(`of Celery ${flavour.version} on ${broker} are switched on, of a worker that comes later too; by default they are not`, {
-      timeout: 120_000,
-    }, async (t) => {
+    test(`of Celery ${flavour.version} on ${broker} are switched on, of a worker that comes later too; by default they are not`, async (t) => {
       const cluster = await clusterOf(flavour, broker);
       const workers: CeleryWorker[] = [];
       after(() => Promise.all(workers.map((worker) => worker.stop())));
@@ -57,7 +55,7 @@ describe('task events', { concurrency: 3 }, () => {
       };
       const isTold = (points: readonly Point[]) => total(points, 'celery.queue.workers') === 1;
       const watching = await listen(false);
-      await watching.sink.waitFor('shop', isTold, SOON_MS);
+      await watching.sink.waitFor('shop', isTold, DEADLINE_MS);
       await run('first');
       const enabling = await listen(true);
       const isOn = (count: number) => (points: readonly Point[]) =>
@@ -65,20 +63,20 @@ describe('task events', { concurrency: 3 }, () => {
           ...{ 'celery_otel.service': 'shop', 'celery_otel.reply.outcome': 'answer' },
           'celery_otel.control.command': 'enable_events',
         }) >= count;
-      await enabling.sink.waitFor('celery-otel', isOn(1), SOON_MS);
+      await enabling.sink.waitFor('celery-otel', isOn(1), DEADLINE_MS);
       await run('first');
       await start('second');
       const isUp = (points: readonly Point[]) => total(points, 'celery.worker.pool.processes') === 2;
-      await enabling.sink.waitFor('shop', isUp, SOON_MS);
+      await enabling.sink.waitFor('shop', isUp, DEADLINE_MS);
       const before = total(enabling.sink.latest('celery-otel'), 'celery_otel.control.requests');
       // A round later at the latest.
       const isAsked = (points: readonly Point[]) =>
         total(points, 'celery_otel.control.requests') >= before + 5;
-      await enabling.sink.waitFor('celery-otel', isAsked, SOON_MS);
+      await enabling.sink.waitFor('celery-otel', isAsked, DEADLINE_MS);
       await run('second');
       const haveEnded = (points: readonly Point[]) => total(points, 'celery.task.succeeded') >= 2 * TASKS;
       for (const { bridge, sink } of [watching, enabling]) {
-        const points = await sink.waitFor('shop', haveEnded, SOON_MS);
+        const points = await sink.waitFor('shop', haveEnded, DEADLINE_MS);
         // Those before were without events.
         assert.equal(total(points, 'celery.task.succeeded'), 2 * TASKS);
         bridge.signal('SIGTERM');

@@ -115,9 +115,7 @@ function endsIn(points: readonly Point[]): Counts {
 
 describe('recorded clusters', { concurrency: BROKER_NAMES.length }, () => {
   for (const broker of BROKER_NAMES) {
-    test(`of a cluster that is recorded on ${broker}, ${WITHHELD} withheld task-started events are reported as lost, and no others`, {
-      timeout: 120_000,
-    }, async (t) => {
+    test(`of a cluster that is recorded on ${broker}, ${WITHHELD} withheld task-started events are reported as lost, and no others`, async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'celery-otel-events-lost-'));
       t.after(() => rmSync(folder, { recursive: true, force: true }));
       const { header, messages, report } = await recordCluster(t, await clusterOf(flavour, broker), folder);

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { bound } from '../bound.ts';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { exportTimes } from './export-times.ts';
@@ -99,8 +100,8 @@ test('in a flood into four services, every service is exported in time, no queue
     assert.equal(totals.of(service, 'celery.task.received'), received, service);
     assert.equal(totals.of(service, 'celery.task.succeeded'), (PORTIONS + 1) * LIVES, service);
   }
-  assert.ok(Math.max(...gapsMs) < GAP_MAX_MS, `${gapsMs} ms`);
-  assert.ok(during.longestMs < TURN_MS_MAX, `${during.longestMs} ms`);
+  bound(t, 'between two exports in a flood of four services', Math.max(...gapsMs), GAP_MAX_MS, 'ms');
+  bound(t, 'longest turn in a flood of four services', during.longestMs, TURN_MS_MAX, 'ms');
 });
 
 async function publishAll(urls: readonly string[], portion: number): Promise<void> {

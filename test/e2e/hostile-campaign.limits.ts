@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ConfirmChannel, connect } from 'amqplib';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { bound } from '../bound.ts';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { CAMPAIGN_KINDS, campaignMessage, countedAs, eventOf, listOf } from './campaign-messages.ts';
@@ -124,8 +125,8 @@ test(`among ${MESSAGES} hostile messages, real tasks are counted, each message i
   assert.deepEqual(all, Object.fromEntries([...expected].sort()));
   assert.equal(counted(), sumOf(expected), 'nothing was counted as something else');
   assert.deepEqual(honest(), lives);
-  assert.ok(gapMs < INTERVAL_MS + LATE_MS_MAX, `${gapMs} ms between two exports`);
-  assert.ok(during.longestMs < TURN_MS_MAX, `a turn of ${during.longestMs} ms`);
+  bound(t, 'between two exports among hostile messages', gapMs, INTERVAL_MS + LATE_MS_MAX, 'ms');
+  bound(t, 'longest turn among hostile messages', during.longestMs, TURN_MS_MAX, 'ms');
 
   function countOf(key: string): number {
     const [what = '', which = ''] = key.split(' ');

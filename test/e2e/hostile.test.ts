@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { BODY_LIMITS, EXPANSION_COSTS } from '../../src/celery/body-limits.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
-import { BROKER_NAMES, type BrokerName, borrowBroker } from '../real/brokers.ts';
-import { startBridge } from './bridge-process.ts';
-import { CORRUPT, hostileMessages, TOO_COSTLY } from './hostile-messages.ts';
+import { DEADLINE_MS } from '../deadline.ts';
+import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
+import { startConnected } from './connected-bridge.ts';
+import { CORRUPT_MESSAGES, floodWithCorrupt } from './corrupt-bodies.ts';
+import { hostileMessages, TOO_COSTLY } from './hostile-messages.ts';
 import { event, publish, publishRaw } from './publish.ts';
 
 interface Flood {
@@ -22,31 +22,11 @@ const FLOODS: Readonly<Record<BrokerName, Flood>> = {
   Redis: { messages: 2000, portion: 400 },
 };
 const SEED = 20_261_121;
-/** More than the time for decompression is enough for. */
-const CORRUPT_MESSAGES = 10_000;
-
-/** A bridge that is connected to a broker of its own. */
-async function startAll(t: TestContext, name: BrokerName) {
-  const broker = await borrowBroker(name);
-  t.after(() => broker.remove());
-  const sink = await startReceiver();
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: broker.url,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '1000',
-  });
-  await bridge.logged(/connected to/u);
-  return { url: broker.url, sink, bridge };
-}
 
 for (const name of BROKER_NAMES) {
   const { messages: count, portion } = FLOODS[name];
-  test(`${count} hostile messages on ${name} leave it running, each counted under its reason`, {
-    timeout: 180_000,
-  }, async (t) => {
-    const { url, sink, bridge } = await startAll(t, name);
+  test(`${count} hostile messages on ${name} leave it running, each counted under its reason`, async (t) => {
+    const { url, sink, bridge } = await startConnected(t, name);
 
     const { messages, expected } = hostileMessages(SEED, count);
     for (let from = 0; from < messages.length; from += portion) {
@@ -55,7 +35,7 @@ for (const name of BROKER_NAMES) {
       await sink.waitFor(
         'celery-otel',
         (points) => total(points, 'celery_otel.input.dropped') >= until,
-        60_000,
+        DEADLINE_MS,
       );
     }
 
@@ -77,7 +57,11 @@ for (const name of BROKER_NAMES) {
     );
 
     await publish(url, [event('task-sent', { name: 'shop.after_all_that', queue: 'orders' })]);
-    const after = await sink.waitFor('shop', (latest) => total(latest, 'celery.task.sent') === 1, 10_000);
+    const after = await sink.waitFor(
+      'shop',
+      (latest) => total(latest, 'celery.task.sent') === 1,
+      DEADLINE_MS,
+    );
     assert.equal(
       after.find((point) => point.metric === 'celery.task.sent')?.attributes['celery.task.name'],
       'shop.after_all_that',
@@ -87,24 +71,10 @@ for (const name of BROKER_NAMES) {
     assert.ok(lines < 200, `the flood made ${lines} log lines`);
   });
 
-  test(`compressed bodies beyond the time for decompression are counted as such on ${name}, each once`, {
-    timeout: 60_000,
-  }, async (t) => {
-    const { url, sink } = await startAll(t, name);
-    const fromMs = performance.now();
-    await publishRaw(url, Array<typeof CORRUPT>(CORRUPT_MESSAGES).fill(CORRUPT));
-    const points = await sink.waitFor(
-      'celery-otel',
-      (latest) => total(latest, 'celery_otel.input.dropped') >= CORRUPT_MESSAGES,
-      20_000,
-    );
-    const tookS = (performance.now() - fromMs) / 1000;
-    const of = (reason: string) =>
-      total(points, 'celery_otel.input.dropped', { 'celery_otel.drop.reason': reason });
-    const most = Math.ceil(((1 + tookS) * BODY_LIMITS.expansion_cost.max) / EXPANSION_COSTS.abortedMs);
-    const corrupt = of('corrupt-compression');
-    assert.ok(corrupt > 0 && corrupt <= most, `${corrupt} were looked into, of at most ${most}`);
-    assert.equal(of(TOO_COSTLY), CORRUPT_MESSAGES - corrupt);
-    assert.equal(total(points, 'celery_otel.input.dropped'), CORRUPT_MESSAGES);
+  test(`compressed bodies beyond the time for decompression are counted as such on ${name}, each once`, async (t) => {
+    const { corrupt, tooCostly, dropped } = await floodWithCorrupt(t, name);
+    assert.ok(corrupt > 0);
+    assert.equal(tooCostly, CORRUPT_MESSAGES - corrupt);
+    assert.equal(dropped, CORRUPT_MESSAGES);
   });
 }

@@ -7,6 +7,7 @@ import { hostname } from 'node:os';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { type Cluster, celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
@@ -18,7 +19,6 @@ import { serviceFile } from './service-file.ts';
 
 /** All workers have the same name: they are in different clusters. */
 const NODENAME = `celery@${hostname()}`;
-const SOON_MS = 15_000;
 const [flavour] = celeryFlavours();
 
 /** A Celery application, and its orders. */
@@ -65,9 +65,7 @@ const PLACES: Readonly<Record<BrokerName, Places>> = {
 
 describe('applications that share a broker', { concurrency: BROKER_NAMES.length }, () => {
   for (const broker of BROKER_NAMES) {
-    test(`Celery ${flavour.version}: three applications on one ${broker}, two of them in one place, each count their own`, {
-      timeout: 120_000,
-    }, async (t) => {
+    test(`Celery ${flavour.version}: three applications on one ${broker}, two of them in one place, each count their own`, async (t) => {
       const { clusters, queues } = PLACES[broker];
       const [shop, billing, mail] = await clusters();
       const applications: readonly Application[] = [
@@ -104,7 +102,7 @@ describe('applications that share a broker', { concurrency: BROKER_NAMES.length 
         const points = await sink.waitFor(
           name,
           (latest) => total(latest, 'celery.task.succeeded') >= succeeded,
-          SOON_MS,
+          DEADLINE_MS,
         );
         assert.deepEqual(countedTasks(points), counts, name);
         assert.deepEqual(startedByWorker(points), report.workers, name);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, borrowBroker } from '../real/brokers.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks } from './counted.ts';
@@ -14,7 +15,6 @@ import { countsOf, lives, WORKER } from './task-lives.ts';
 const INTERVAL_MS = 300;
 const SHORT_TIMEOUT_S = 3;
 const LIVES = 25;
-const SOON_MS = 10_000;
 
 const SERVICES = {
   shop: {
@@ -31,9 +31,7 @@ const SERVICES = {
 
 describe('settings in a file', { concurrency: BROKER_NAMES.length }, () => {
   for (const name of BROKER_NAMES) {
-    test(`those of one service on ${name} apply to it, and those for all to the others`, {
-      timeout: 60_000,
-    }, async (t) => {
+    test(`those of one service on ${name} apply to it, and those for all to the others`, async (t) => {
       const broker = await borrowBroker(name);
       t.after(() => broker.remove());
       const sink = await startReceiver();
@@ -59,8 +57,8 @@ describe('settings in a file', { concurrency: BROKER_NAMES.length }, () => {
         points.some(({ metric, value }) => metric === 'celery.worker.up' && value === up);
       const hasLived = (points: readonly Point[]) => total(points, 'celery.task.succeeded') === LIVES;
       const [shop, audit] = await Promise.all([
-        sink.waitFor('shop', (points) => isUp(1)(points) && hasLived(points), SOON_MS),
-        sink.waitFor('audit', (points) => isUp(1)(points) && hasLived(points), SOON_MS),
+        sink.waitFor('shop', (points) => isUp(1)(points) && hasLived(points), DEADLINE_MS),
+        sink.waitFor('audit', (points) => isUp(1)(points) && hasLived(points), DEADLINE_MS),
       ]);
       assert.deepEqual(countedTasks(shop), { 'shop.pay': countsOf(LIVES) });
       assert.deepEqual(countedTasks(audit), { 'shop.pay': { ...countsOf(LIVES), sent: 0 } });
@@ -89,9 +87,9 @@ describe('settings in a file', { concurrency: BROKER_NAMES.length }, () => {
       }
 
       // The worker is silent from now on.
-      await sink.waitFor('shop', isUp(0), SHORT_TIMEOUT_S * 1000 + SOON_MS);
+      await sink.waitFor('shop', isUp(0), DEADLINE_MS);
       const exported = sink.exports();
-      await sink.waitFor('shop', () => sink.exports() > exported + 6, SOON_MS);
+      await sink.waitFor('shop', () => sink.exports() > exported + 6, DEADLINE_MS);
       assert.ok(isUp(0)(sink.latest('shop')), 'it stays away');
       assert.ok(isUp(1)(sink.latest('audit')), 'where a worker may be silent for longer it is up');
       const limit = (service: string) =>

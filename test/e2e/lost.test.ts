@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { startWorker } from '../real/celery.ts';
 import { startBridge } from './bridge-process.ts';
 import { clusterKinds, shopClusters } from './shop-clusters.ts';
@@ -12,8 +13,6 @@ const LOST_TIMEOUT_S = 6;
 /** Long enough for the killed worker to return before it is forgotten, on a busy machine too. */
 const SERIES_RETENTION_S = 15;
 const EXPORT_INTERVAL_MS = 500;
-/** For delays on a busy machine: timers, the export itself. */
-const MARGIN_MS = 20_000;
 const LONG = 'shop.write_daily_report';
 const RUNNING = 3;
 
@@ -35,9 +34,7 @@ function seriesOf(points: readonly Point[], worker: string): ReadonlySet<string>
 
 describe('a killed worker', { concurrency: KINDS.length }, () => {
   for (const { flavour, broker } of KINDS) {
-    test(`Celery ${flavour.version} on ${broker}: three tasks of a killed worker are lost once, and its series end`, {
-      timeout: 120_000,
-    }, async (t) => {
+    test(`Celery ${flavour.version} on ${broker}: three tasks of a killed worker are lost once, and its series end`, async (t) => {
       const cluster = await clusterOf(flavour, broker);
       /** The counter in each export. */
       const lostInExports: number[] = [];
@@ -88,7 +85,7 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
           of(points, 'celery.worker.tasks.active') === RUNNING &&
           of(points, 'celery.task.succeeded') === 2 &&
           of(points, 'celery.task.failed', steady.nodename) === 2,
-        15_000,
+        DEADLINE_MS,
       );
       assert.equal(of(busy, 'celery.worker.up'), 1);
       assert.equal(of(busy, 'celery.task.lost'), 0);
@@ -97,14 +94,10 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
       const silent = await sink.waitFor(
         'shop',
         (points) => of(points, 'celery.worker.up') === 0,
-        WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
+        DEADLINE_MS,
       );
       assert.equal(total(silent, 'celery.task.lost'), 0, 'silence alone is no death yet');
-      const dead = await sink.waitFor(
-        'shop',
-        (points) => total(points, 'celery.task.lost') > 0,
-        (LOST_TIMEOUT_S - WORKER_TIMEOUT_S) * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
-      );
+      const dead = await sink.waitFor('shop', (points) => total(points, 'celery.task.lost') > 0, DEADLINE_MS);
       const where = {
         'celery.task.name': LONG,
         'celery.queue.name': 'reports',
@@ -121,16 +114,12 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
       const back = await sink.waitFor(
         'shop',
         (points) => of(points, 'celery.worker.up') === 1 && of(points, 'celery.task.succeeded') === 3,
-        15_000,
+        DEADLINE_MS,
       );
       assert.equal(total(back, 'celery.task.lost', where), RUNNING);
 
       await successor.kill();
-      await sink.waitFor(
-        'shop',
-        (points) => of(points, 'celery.worker.up') === 0,
-        WORKER_TIMEOUT_S * 1000 + EXPORT_INTERVAL_MS + MARGIN_MS,
-      );
+      await sink.waitFor('shop', (points) => of(points, 'celery.worker.up') === 0, DEADLINE_MS);
       const last = sink.latest('shop');
       const kept = seriesOf(last, steady.nodename);
       const ending = seriesOf(last, doomed.nodename);
@@ -149,7 +138,7 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
       const forgotten = await sink.waitFor(
         'shop',
         (points) => seriesOf(points, doomed.nodename).size === 0,
-        SERIES_RETENTION_S * 1000 + 2 * EXPORT_INTERVAL_MS + MARGIN_MS,
+        DEADLINE_MS,
       );
       assert.deepEqual(seriesOf(forgotten, steady.nodename), kept, 'those of the other go on');
       assert.equal(of(forgotten, 'celery.worker.up', steady.nodename), 1);

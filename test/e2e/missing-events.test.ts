@@ -52,13 +52,11 @@ const PRICES = (queue: string) => `for _ in range(5): sent("price_item", "${queu
 describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
   for (const name of BROKER_NAMES)
     describe(name, { concurrency: 3 }, () => {
-      test('with a wrong event_exchange, the log says whether it was declared, that no events arrive, and that this is over', {
-        timeout: 60_000,
-      }, async (t) => {
+      test('with a wrong event_exchange, the log says whether it was declared, that no events arrive, and that this is over', async (t) => {
         const { broker } = await clusterOf(flavour, name);
         const { told, found } = await listening(t, broker, 'celeryevents', 1000);
         assert.deepEqual(
-          told.items.map(({ kind }) => kind),
+          told.items.slice(0, AT_START[name].length).map(({ kind }) => kind),
           AT_START[name],
         );
         const silent = await found('events-missing');
@@ -70,17 +68,15 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
         assert.ok(over.kind === 'events-resumed' && over.afterMs >= silent.forMs);
       });
 
-      test('undecodable messages are not reported as silence', { timeout: 60_000 }, async (t) => {
+      test('undecodable messages are not reported as silence', async (t) => {
         const { broker } = await clusterOf(flavour, name);
-        const { found } = await listening(t, broker, 'unreadable', 3000);
+        const { found } = await listening(t, broker, 'unreadable', 10_000);
         await publish(broker, [event('shop-tick')], 'unreadable');
         const silent = await found('events-missing');
         assert.ok(silent.kind === 'events-missing' && silent.unread === 1);
       });
 
-      test('workers without task events are named in the log, those with them are not, and the end is logged', {
-        timeout: 180_000,
-      }, async (t) => {
+      test('workers without task events are named in the log, those with them are not, and the end is logged', async (t) => {
         const cluster = await clusterOf(flavour, name);
         const { told, found } = await listening(t, cluster.broker, 'celeryev', 3000);
         const application = {

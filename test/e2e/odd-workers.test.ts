@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, describe, type TestContext, test } from 'node:test';
 import type { Point } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
 import {
   type CeleryFlavour,
@@ -19,7 +20,6 @@ import { ownMetric } from './own-metrics.ts';
 import { type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
-const SOON_MS = 40_000;
 const LARGEST = 4;
 const TASK_S = 1;
 /**
@@ -68,7 +68,7 @@ async function listen(t: TestContext, { broker }: ShopCluster) {
   await bridge.logged(/connected to/u);
   return {
     ...{ bridge, sink },
-    until: (condition: (points: readonly Point[]) => boolean) => sink.waitFor('shop', condition, SOON_MS),
+    until: (condition: (points: readonly Point[]) => boolean) => sink.waitFor('shop', condition, DEADLINE_MS),
     /** How many replies had that outcome. */
     replies: (outcome: string): number =>
       ownMetric(sink.latest('celery-otel'), 'shop', 'control.replies', {
@@ -79,7 +79,7 @@ async function listen(t: TestContext, { broker }: ShopCluster) {
 
 describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
   for (const broker of BROKER_NAMES) {
-    test(broker, { timeout: 180_000 }, async (t) => {
+    test(broker, async (t) => {
       const cluster = await clusterOf(newest, broker);
       const workers: CeleryWorker[] = [];
       after(() => Promise.all(workers.map((worker) => worker.kill())));
@@ -121,7 +121,7 @@ describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
         await send('solo', 1, LONG_S);
         await bridge.logged(/no reply within 1000 ms from [^"]*solo@shop/u);
         const before = replies('answer');
-        await sink.waitFor('celery-otel', () => replies('answer') >= before + 4, SOON_MS);
+        await sink.waitFor('celery-otel', () => replies('answer') >= before + 4, DEADLINE_MS);
         const busy = sink.latest('shop');
         assert.equal(of(busy, 'solo', 'up'), 1);
         // What it told last: its events wait, too, until the task has ended.
@@ -145,7 +145,7 @@ describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
         await next.sink.waitFor(
           'celery-otel',
           () => next.replies('unreadable') > 0 && next.replies('answer') >= 4,
-          SOON_MS,
+          DEADLINE_MS,
         );
         // It sends heartbeats and runs tasks as others do.
         await send('pickled', 1, 0);

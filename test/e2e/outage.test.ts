@@ -1,24 +1,25 @@
 /**
- * A backend outage while the cluster works: five minutes at a thousand events a second, compressed in time, in each of
- * the ways in which backends fail. Nothing that was counted is lost or counted twice.
+ * A backend outage while the cluster works, in each of the ways in which backends fail. Nothing that was counted is lost or counted
+ * twice. Five minutes at a thousand events a second, compressed in time:
+ *
+ *     EVENTS=300000 npm test -- test/e2e/outage.test.ts
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { borrowRabbitmq, type Vhosts } from '../real/lent-rabbitmq.ts';
+import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publishRaw, type RawPublish } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 
-/** The number in five minutes at a thousand a second. */
-const EVENTS = 300_000;
+const EVENTS = Number(process.env['EVENTS'] ?? 30_000);
 const PORTIONS = 30;
 const EVENTS_A_MESSAGE = 50;
 const TASKS = 50;
 /** The time for a request: even on a busy machine, none that arrived is taken for failed and sent again. */
-const EXPORT_INTERVAL_MS = 1000;
+const EXPORT_INTERVAL_MS = 3000;
 
 type Away = 'nobody listens' | 'UNAVAILABLE' | 'INVALID_ARGUMENT' | 'RESOURCE_EXHAUSTED';
 
@@ -55,9 +56,7 @@ after(() => rabbitmq?.remove());
 
 describe('an unavailable backend', { concurrency: 2 }, () => {
   for (const temporality of ['cumulative', 'delta'] as const) {
-    test(`${EVENTS} events during outages of different kinds are all in the totals, ${temporality}`, {
-      timeout: 240_000,
-    }, async (t) => {
+    test(`${EVENTS} events during outages of different kinds are all in the totals, ${temporality}`, async (t) => {
       const brokerUrl = await rabbitmq.addVhost(temporality);
       const totals = receivedTotals();
       const backend = await openBackend(t, ({ points }) => totals.take(points));
@@ -71,13 +70,12 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
       await bridge.logged(/connected to/u);
       const sent = () => totals.of('shop', 'celery.task.sent');
       const ownCount = () => totals.of('celery-otel', 'celery_otel.events');
-      const until = async (amount: number, count = sent): Promise<void> => {
-        const endMs = performance.now() + 30_000;
-        while (count() < amount && performance.now() < endMs) await delay(50);
+      const reaches = async (amount: number, count = sent): Promise<void> => {
+        await until(`${amount} are counted`, () => count() >= amount, count);
         assert.equal(count(), amount);
       };
       await publishRaw(brokerUrl, sentEvents(1000));
-      await until(1000);
+      await reaches(1000);
 
       let published = 1000;
       const ways: readonly Away[] = [
@@ -98,12 +96,12 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
         }
         assert.equal(sent(), before, `nothing arrives while it is away: ${way}`);
         await backend.be(undefined);
-        await until(published);
+        await reaches(published);
       }
       assert.equal(published, EVENTS + 1000);
       await bridge.logged(/exports of shop to \S+ \(grpc\) succeed again after \d+ failure/u);
       // The bridge's own, too; each service is exported at its own time.
-      await until(published, ownCount);
+      await reaches(published, ownCount);
       bridge.signal('SIGTERM');
       assert.equal((await bridge.ended()).code, 0);
       assert.deepEqual([sent(), ownCount()], [published, published], 'and nothing twice');

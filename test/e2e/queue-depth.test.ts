@@ -1,22 +1,22 @@
 /** The lengths of queues and the messages that workers hold, from real Celery on both brokers, at the time of their poll. */
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
 import { celeryFlavours, runPython, startWorker } from '../real/celery.ts';
 import { startRedis } from '../real/redis.ts';
-import { startBridge } from './bridge-process.ts';
+import { until } from '../until.ts';
 import { ownMetric } from './own-metrics.ts';
+import { gauge, POLL_S, pollsIn, startPolling } from './queue-polls.ts';
 import { shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 const PRIORITIES = [0, 3, 6, 9].flatMap((priority) => Array<number>(5).fill(priority));
 const SCRIPTS = resolve(import.meta.dirname, '../broker/redis');
-const POLL_S = 0.5;
 const PURGE = `
 import json, subprocess, sys
 command = [sys.executable, "-m", "celery", "--app", "shop", "purge", "-f", "-Q", "emails"]
@@ -26,68 +26,35 @@ const newest = celeryFlavours().reduce((_, last) => last);
 
 const clusterOf = shopClusters();
 
-async function startPolling(t: TestContext, broker: string, more: Readonly<Record<string, string>> = {}) {
-  const exports: (readonly Point[])[] = [];
-  const sink = await startReceiver({
-    onExport({ points }) {
-      exports.push(points.filter(({ resource }) => resource['service.name'] === 'shop'));
-    },
-  });
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: broker,
-    CELERY_TASK_DEFAULT_QUEUE: 'orders',
-    CELERY_OTEL_COLLECTION_INTERVAL: String(POLL_S),
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '250',
-    ...more,
-  });
-  await bridge.logged(/connected to/u);
-  return { sink, bridge, exports };
-}
-
-/** The value of a gauge; undefined if it has no point. */
-function gauge(points: readonly Point[], metric: string, queue?: string): number | undefined {
-  return points.find(
-    (point) =>
-      point.metric === metric && (queue === undefined || point.attributes['celery.queue.name'] === queue),
-  )?.value;
-}
-
 describe('queues', { concurrency: 2 }, () => {
   for (const broker of BROKER_NAMES) {
     for (const flavour of celeryFlavours()) {
-      test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, {
-        timeout: 120_000,
-      }, async (t) => {
+      test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, async (t) => {
         const cluster = await clusterOf(flavour, broker);
         const { sink } = await startPolling(t, cluster.broker);
         const rows = JSON.stringify([[cluster.broker, {}, PRIORITIES]]);
         await runPython(flavour, 'send_messages.py', [rows], cluster, { folder: SCRIPTS });
-        const until = (length: number, consumers: number) =>
+        const untilQueued = (length: number, consumers: number) =>
           sink.waitFor(
             'shop',
             (points) =>
               gauge(points, 'celery.queue.length', 'orders') === length &&
               gauge(points, 'celery.queue.consumers', 'orders') ===
                 (broker === 'Redis' ? undefined : consumers),
-            20_000,
+            DEADLINE_MS,
           );
-        const waiting = await until(20, 0);
+        const waiting = await untilQueued(20, 0);
         assert.equal(gauge(waiting, 'celery.broker.unacked'), broker === 'Redis' ? 0 : undefined);
         // These were sent to a task that no worker has, so each is rejected at once.
         const worker = await startWorker({ ...cluster, nodename: 'taker', pool: 'solo' });
         t.after(() => worker.kill());
-        await until(0, 1);
+        await untilQueued(0, 1);
       });
     }
   }
 
   for (const broker of BROKER_NAMES) {
-    test(`tasks that \`celery purge\` removes from a queue of ${broker} wait no more, once it is found empty`, {
-      timeout: 90_000,
-    }, async (t) => {
+    test(`tasks that \`celery purge\` removes from a queue of ${broker} wait no more, once it is found empty`, async (t) => {
       const cluster = await clusterOf(newest, broker);
       const { sink } = await startPolling(t, cluster.broker);
       await sendTasks(cluster, Array(3).fill({ task: 'shop.send_receipt', args: [1] }));
@@ -101,26 +68,24 @@ describe('queues', { concurrency: 2 }, () => {
       await sink.waitFor(
         'shop',
         (points) => (waited(points) ?? 0) > 0 && gauge(points, 'celery.queue.length', 'emails') === 3,
-        20_000,
+        DEADLINE_MS,
       );
       const removed = await runPython(newest, '-c', [PURGE], cluster);
       assert.match(String(removed), /Purged 3 messages/u);
-      await sink.waitFor('shop', (points) => waited(points) === 0, 40_000);
+      await sink.waitFor('shop', (points) => waited(points) === 0, DEADLINE_MS);
       assert.equal(total(sink.latest('shop'), 'celery.task.lost'), 0);
     });
   }
 
   for (const flavour of celeryFlavours()) {
-    test(`two tasks with an ETA and three prefetched ones of Celery ${flavour.version} are five unacknowledged messages`, {
-      timeout: 120_000,
-    }, async (t) => {
+    test(`two tasks with an ETA and three prefetched ones of Celery ${flavour.version} are five unacknowledged messages`, async (t) => {
       const cluster = await clusterOf(flavour, 'Redis');
       const { sink } = await startPolling(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
       const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
       t.after(() => worker.kill());
       const sleeper = { task: 'shop.write_daily_report', args: [20] };
       await sendTasks(cluster, [sleeper]);
-      await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, 15_000);
+      await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, DEADLINE_MS);
       const reminder = { task: 'shop.send_reminder', args: [1], countdown: 600 };
       await sendTasks(cluster, [reminder, reminder, sleeper, sleeper, sleeper]);
       const ages: number[] = [];
@@ -130,7 +95,7 @@ describe('queues', { concurrency: 2 }, () => {
           (points) =>
             gauge(points, 'celery.broker.unacked') === 5 &&
             (gauge(points, 'celery.broker.unacked.oldest_age') ?? 0) > (ages.at(-1) ?? 0) + 1,
-          15_000,
+          DEADLINE_MS,
         );
         ages.push(gauge(held, 'celery.broker.unacked.oldest_age') ?? Number.NaN);
         assert.equal(gauge(held, 'celery.broker.unacked.visibility_timeout'), 10);
@@ -140,66 +105,58 @@ describe('queues', { concurrency: 2 }, () => {
       const late = await sink.waitFor(
         'shop',
         (points) => gauge(points, 'celery.broker.unacked.expiring') === 5,
-        15_000,
+        DEADLINE_MS,
       );
       assert.ok((gauge(late, 'celery.broker.unacked.oldest_age') ?? 0) >= 8);
     });
   }
 });
 
-test('without a metric that needs it, the broker is not polled, and no worker is asked', {
-  timeout: 120_000,
-}, async (t) => {
+test('without a metric that needs it, the broker is not polled, and no worker is asked', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
   const admin = new Client(redis.url, { protocol: 2 });
   t.after(() => admin.disconnect());
-  const connections = async (more: Readonly<Record<string, string>>): Promise<number> => {
+  const assertConnections = async (
+    expected: number,
+    more: Readonly<Record<string, string>>,
+  ): Promise<void> => {
     const { bridge } = await startPolling(t, redis.url, more);
+    const count = async () =>
+      String(await admin.call('CLIENT', 'LIST')).split(/ name=celery-otel[ -]/u).length - 1;
+    await until(
+      `${expected} connections`,
+      async () => (await count()) >= expected,
+      () => bridge.log(),
+    );
+    // One more would be there by then.
     await delay(3 * POLL_S * 1000);
-    const list = String(await admin.call('CLIENT', 'LIST'));
+    assert.equal(await count(), expected);
     bridge.signal('SIGTERM');
     await bridge.ended();
-    return list.split(/ name=celery-otel[ -]/u).length - 1;
   };
   const withoutPolls = { CELERY_OTEL_METRICS_DISABLED: 'celery.queue.*,celery.broker.*' };
-  assert.equal(await connections({ CELERY_OTEL_INITIAL_DELAY: '0.01' }), 3);
-  assert.equal(await connections({ CELERY_OTEL_INITIAL_DELAY: '0.01', ...withoutPolls }), 2);
-  assert.equal(
-    await connections({
-      ...{ CELERY_OTEL_INITIAL_DELAY: '0.01', CELERY_OTEL_CONTROL_COMMANDS: 'none' },
-      CELERY_OTEL_METRICS_DISABLED: `${withoutPolls.CELERY_OTEL_METRICS_DISABLED},celery.worker.*`,
-    }),
-    1,
-  );
+  await assertConnections(3, { CELERY_OTEL_INITIAL_DELAY: '0.01' });
+  await assertConnections(2, { CELERY_OTEL_INITIAL_DELAY: '0.01', ...withoutPolls });
+  await assertConnections(1, {
+    ...{ CELERY_OTEL_INITIAL_DELAY: '0.01', CELERY_OTEL_CONTROL_COMMANDS: 'none' },
+    CELERY_OTEL_METRICS_DISABLED: `${withoutPolls.CELERY_OTEL_METRICS_DISABLED},celery.worker.*`,
+  });
 });
 
-test('a length has the time of its poll; what is refused leaves a gap, a count and a line', {
-  timeout: 60_000,
-}, async (t) => {
+test('a length has the time of its poll; what is refused leaves a gap, a count and a line', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
   const { sink, bridge, exports } = await startPolling(t, redis.url, {
     CELERY_OTEL_COLLECTION_INTERVAL: '2',
   });
-  const lengths = () =>
-    exports.flatMap((points) => points.filter(({ metric }) => metric === 'celery.queue.length'));
-  const ofPolls = async (least: number) => {
-    for (;;) {
-      // Of one poll they are equal but for the rounding of a millisecond.
-      const times = lengths().map(({ timeMs }) => Math.round(timeMs / 100));
-      const polls = times.filter(
-        (time, index) => index === 0 || Math.abs(time - (times[index - 1] ?? 0)) > 5,
-      );
-      if (polls.length >= least) return { polls, points: times.length };
-      await delay(100);
-    }
-  };
-  const { polls, points } = await ofPolls(3);
-  assert.ok(points > 2 * polls.length, `${points} points of ${polls.length} polls`);
-  for (const [index, time] of polls.slice(1).entries()) {
-    const apartMs = 100 * (time - (polls[index] ?? 0));
-    assert.ok(apartMs > 1500 && apartMs < 3000, `${apartMs} ms between two polls`);
+  const { polls } = await until('three polls, each in several exports', () => {
+    const seen = pollsIn(exports);
+    return seen.polls.length >= 3 && seen.points > 2 * seen.polls.length && seen;
+  });
+  for (const [index, timeMs] of polls.slice(1).entries()) {
+    const apartMs = timeMs - (polls[index] ?? 0);
+    assert.ok(apartMs > 1500, `${apartMs} ms between two polls`);
   }
 
   const admin = new Client(redis.url, { protocol: 2 });
@@ -209,13 +166,13 @@ test('a length has the time of its poll; what is refused leaves a gap, a count a
   await sink.waitFor(
     'celery-otel',
     (own) => ownMetric(own, 'shop', 'broker.polls', { 'celery_otel.poll.outcome': 'partial' }) >= 1,
-    10_000,
+    DEADLINE_MS,
   );
   const without = (of: readonly Point[]) =>
     gauge(of, 'celery.queue.length') === undefined && gauge(of, 'celery.broker.unacked') === 0;
-  await sink.waitFor('shop', without, 10_000);
+  await sink.waitFor('shop', without, DEADLINE_MS);
   await admin.call('ACL', 'SETUSER', 'default', '+llen');
-  await sink.waitFor('shop', (of) => gauge(of, 'celery.queue.length') === 0, 10_000);
+  await sink.waitFor('shop', (of) => gauge(of, 'celery.queue.length') === 0, DEADLINE_MS);
 
   // What the end cuts off has not failed.
   redis.pause();

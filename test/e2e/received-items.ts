@@ -1,5 +1,4 @@
 /** A backend that takes all three signals, and what it was sent, as the published definitions of OTLP have it. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { createNewestPoints } from '../../examples/demo/newest-points.ts';
 import { decodePoints, type Point } from '../../examples/demo/otlp-points.ts';
 import { decodeLogRecords, decodeSpans } from '../otlp/encode/official-otlp.ts';
@@ -50,22 +49,6 @@ export async function startBackend() {
     },
     stop: () => receiver.stop(),
   };
-}
-
-const SOON_MS = 15_000;
-const LOOK_MS = 50;
-
-/** Looks until there is something. @throws after the time-out */
-export async function until<Value>(
-  what: string,
-  look: () => Value | undefined | Promise<Value | undefined>,
-  timeoutMs = SOON_MS,
-): Promise<Value> {
-  for (const endMs = Date.now() + timeoutMs; ; await delay(LOOK_MS)) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > endMs) throw new Error(`${what}: not within ${timeoutMs} ms`);
-  }
 }
 
 /** @param body of a request */

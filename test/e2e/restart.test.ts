@@ -3,15 +3,15 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, startBroker } from '../real/brokers.ts';
+import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
 describe('a restarted broker', { concurrency: BROKER_NAMES.length }, () => {
   for (const name of BROKER_NAMES) {
-    test(`after ${name} restarts twice under load, it has reconnected in time, and no counter went down`, {
-      timeout: 120_000,
-    }, async (t) => {
+    test(`after ${name} restarts twice under load, it has reconnected, and no counter went down`, async (t) => {
       const broker = await startBroker(name);
       t.after(() => broker.remove());
       const decreases = decreasesIn();
@@ -28,7 +28,7 @@ describe('a restarted broker', { concurrency: BROKER_NAMES.length }, () => {
         sink.waitFor(
           'shop',
           (points) => total(points, 'celery.task.sent', { 'celery.task.name': task }) === amount,
-          10_000,
+          DEADLINE_MS,
         );
       await publish(broker.url, sent('before', 500));
       await counted('before', 500);
@@ -38,10 +38,8 @@ describe('a restarted broker', { concurrency: BROKER_NAMES.length }, () => {
         await load.flowing();
         await broker.stop();
         await broker.start();
-        const upMs = performance.now();
         const connections = new RegExp(`(?:connected to[^]*){${round + 1}}`, 'u');
         await bridge.logged(connections);
-        t.diagnostic(`reconnected ${Math.round(performance.now() - upMs)} ms after the broker was up`);
         await publish(broker.url, sent(`after restart ${round}`, 500));
         await counted(`after restart ${round}`, 500);
       }
@@ -99,7 +97,11 @@ function underLoad(t: TestContext, url: string): { flowing(): Promise<void>; sto
     stop,
     async flowing() {
       const target = portions + 5;
-      while (portions < target) await delay(20);
+      await until(
+        'five portions more',
+        () => portions >= target,
+        () => ({ portions, target }),
+      );
     },
   };
 }

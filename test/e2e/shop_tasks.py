@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 
 import shop
 
-RESULT_TIMEOUT_S = 60
+RESULT_TIMEOUT_S = 100
 REPLY_TIMEOUT_S = 10
 
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, startBroker } from '../real/brokers.ts';
 import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
@@ -160,7 +161,7 @@ describe('the process', { concurrency: BROKER_NAMES.length }, () => {
         await late.start();
         await bridge.logged(/connected to/u);
         await publish(late.url, [event('task-sent')]);
-        await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, 15_000);
+        await sink.waitFor('shop', (points) => total(points, 'celery.task.sent') === 1, DEADLINE_MS);
       });
 
       test('its connection has the product’s name, for the broker’s operator', async (t) => {

@@ -12,7 +12,6 @@ const WORKER = 'w1@shop';
 
 test('an idle queue, a worker that left and a former version read 0 in the Collector’s Prometheus exporter', {
   skip: skipWithoutOtelcol(),
-  timeout: 120_000,
 }, async (t) => {
   const [rabbitmq, collector] = await Promise.all([borrowRabbitmq(), startOtelcol()]);
   t.after(() => Promise.all([rabbitmq.remove(), collector.stop()]));

@@ -13,17 +13,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.ts';
+import { until } from '../until.ts';
 import { event } from './publish.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const MAIN = path.join(ROOT, 'src/cli/main.ts');
 const HOUR_MS = 3_600_000;
-const START_MS = 30_000;
-const END_MS = 20_000;
+
+/** The starter does not leave before the bridge has read something, however slow the machine is. */
+const UNTIL_READ = 'while ! test -e "$HOME/read"; do sleep 0.1; done';
 
 const SCRIPTS = {
   bridge: 'celery-otel run',
-  'bridge:nohup': 'nohup celery-otel run & sleep 3',
+  'bridge:nohup': `nohup celery-otel run & ${UNTIL_READ}`,
 };
 
 /** A user's project with the command, a script that runs it, and a recording of an hour. */
@@ -70,7 +72,7 @@ interface Started {
   /** Resolves when the starter has ended. */
   starterEnded(): Promise<unknown>;
   /** Resolves when no process is left that could write to the log. @throws after a while */
-  allEnded(): Promise<void>;
+  allEnded(): Promise<unknown>;
 }
 
 /** Starts it in a group of its own, as a shell does, and resolves once the bridge has read the first event. */
@@ -113,10 +115,11 @@ async function start(t: TestContext, argv: readonly string[], cwd?: string): Pro
     });
   }
   await until(
+    'the first event is read',
     () => said.includes('input-dropped'),
-    START_MS,
     () => said,
   );
+  writeFileSync(path.join(folder, 'read'), '');
   return {
     sink,
     signal,
@@ -124,19 +127,11 @@ async function start(t: TestContext, argv: readonly string[], cwd?: string): Pro
     starterEnded: () => exited,
     allEnded: () =>
       until(
+        'nobody is left over',
         () => isClosed,
-        END_MS,
-        () => `somebody is left over:\n${said}`,
+        () => said,
       ),
   };
-}
-
-async function until(isSo: () => boolean, timeoutMs: number, otherwise: () => string): Promise<void> {
-  const endMs = performance.now() + timeoutMs;
-  while (!isSo()) {
-    if (performance.now() > endMs) throw new Error(otherwise());
-    await sleep(20);
-  }
 }
 
 function assertFlushed({ sink, log }: Started): void {
@@ -189,7 +184,7 @@ describe('started by npm', { concurrency: 4 }, () => {
   }
 
   for (const [who, argv] of [
-    ['a shell', ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & sleep 3`]],
+    ['a shell', ['/bin/sh', '-c', `"${process.execPath}" "${MAIN}" run & ${UNTIL_READ}`]],
     ['a script of npm', ['npm', 'run', 'bridge:nohup']],
   ] as const) {
     test(`a bridge that ${who} left running on purpose goes on`, async (t) => {

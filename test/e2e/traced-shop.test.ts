@@ -7,17 +7,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { DEADLINE_MS } from '../deadline.ts';
 import { startHttpReceiver } from '../otlp/send/http-receiver.ts';
 import { startWorker } from '../real/celery.ts';
 import { freePort, isPortOpen } from '../real/free-port.ts';
 import { newestCelery } from '../real/install.ts';
 import { startRedis } from '../real/redis.ts';
 import { startServerProcess } from '../real/server-process.ts';
+import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
-import { type ReceivedSpan, spansIn, startBackend, until } from './received-items.ts';
+import { type ReceivedSpan, spansIn, startBackend } from './received-items.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../examples/traced-shop');
-const READY_MS = 60_000;
 const celery = newestCelery();
 const isSkipped = !celery.available && process.env['CI'] !== 'true' && celery.reason;
 
@@ -31,10 +32,10 @@ async function startWeb(t: TestContext, python: string, env: Readonly<Record<str
     env: { PATH: process.env['PATH'], PORT: String(port), PYTHONDONTWRITEBYTECODE: '1', ...env },
   });
   t.after(async () => {
-    await web.end('SIGKILL', READY_MS);
+    await web.end('SIGKILL', DEADLINE_MS);
     rmSync(folder, { recursive: true });
   });
-  await until('the web server', async () => (await isPortOpen(port)) || undefined, READY_MS);
+  await until('the web server', async () => (await isPortOpen(port)) || undefined);
   return async (path: string): Promise<void> => {
     const { status } = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST' });
     assert.equal(status, 200, web.logTail());
@@ -58,7 +59,6 @@ async function startJoined(t: TestContext, broker: string, spans: 'all' | 'beyon
 const named = (spans: readonly ReceivedSpan[], name: string) => spans.filter((span) => span.name === name);
 
 test('spans and records join the traces of instrumented programs, and double none if asked', {
-  timeout: 180_000,
   skip: isSkipped,
 }, async (t) => {
   assert.ok(celery.available);
@@ -82,7 +82,7 @@ test('spans and records join the traces of instrumented programs, and double non
   t.after(() => worker.kill());
   const theirSpans = () => theirs.requests.flatMap(({ body }) => spansIn(body));
   const found = (look: () => readonly ReceivedSpan[], name: string) =>
-    until(name, () => named(look(), name)[0], READY_MS);
+    until(name, () => named(look(), name)[0]);
   await post('/orders/vase');
   const order = await found(theirSpans, 'POST /orders/<item>');
   const packing = await found(theirSpans, 'run/shop.pack');

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { field, longInteger, nestedArrays, nestedTables } from '../broker/amqp/frames.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { celeryFlavours, runPython } from '../real/celery.ts';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
@@ -36,9 +37,7 @@ with Connection(sys.argv[1]) as connection:
 print('null')
 `;
 
-test('undecodable headers keep no other event from being counted or recorded', {
-  timeout: 120_000,
-}, async (t) => {
+test('undecodable headers keep no other event from being counted or recorded', async (t) => {
   const rabbitmq = await borrowRabbitmq();
   t.after(() => rabbitmq.remove());
   const sink = await startReceiver();
@@ -80,7 +79,7 @@ test('undecodable headers keep no other event from being counted or recorded', {
   const points = await sink.waitFor(
     'shop',
     (latest) => total(latest, 'celery.task.sent') >= 2 * ROUNDS + flavours.length,
-    10_000,
+    DEADLINE_MS,
   );
   assert.deepEqual(counted(points), {
     'shop.honest': ROUNDS,
@@ -94,7 +93,7 @@ test('undecodable headers keep no other event from being counted or recorded', {
     (own) =>
       total(own, 'celery_otel.input.dropped', { 'celery_otel.drop.reason': 'undecodable-headers' }) ===
       dropped,
-    10_000,
+    DEADLINE_MS,
   );
   const lines = bridge.log().split('\n').filter(Boolean);
   assert.equal(lines.filter((line) => line.includes('connected to')).length, 1, bridge.log());

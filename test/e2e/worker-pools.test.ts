@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { Point } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
 import { type CeleryFlavour, type CeleryWorker, celeryFlavours, startWorker } from '../real/celery.ts';
 import { startBridge } from './bridge-process.ts';
@@ -12,7 +13,6 @@ import { sendTasks } from './shop-tasks.ts';
 
 /** Longer than the test. */
 const TASK_S = 300;
-const SOON_MS = 40_000;
 
 /** A worker of its own queue; its tasks, and what is expected of it. */
 interface Kind {
@@ -70,7 +70,7 @@ function by(points: readonly Point[], metric: string): Readonly<Record<string, n
 describe('the pools of workers', { concurrency: 1 }, () => {
   for (const broker of BROKER_NAMES) {
     for (const flavour of celeryFlavours()) {
-      test(`Celery ${flavour.version} on ${broker}`, { timeout: 150_000 }, async (t) => {
+      test(`Celery ${flavour.version} on ${broker}`, async (t) => {
         const cluster = await clusterOf(flavour, broker);
         const sink = await startReceiver();
         t.after(() => sink.stop());
@@ -90,7 +90,7 @@ describe('the pools of workers', { concurrency: 1 }, () => {
           Object.fromEntries(KINDS.map((kind) => [kind.name, kind[key]]));
         const isTold = (points: readonly Point[]) =>
           Object.keys(by(points, 'celery.worker.pool.processes')).length === KINDS.length;
-        await sink.waitFor('shop', isTold, SOON_MS);
+        await sink.waitFor('shop', isTold, DEADLINE_MS);
         await sendTasks(
           cluster,
           KINDS.flatMap(({ name, tasks }) =>
@@ -104,7 +104,7 @@ describe('the pools of workers', { concurrency: 1 }, () => {
         const isBusy = (points: readonly Point[]) =>
           Object.values(by(points, 'celery.worker.pool.utilization')).reduce((sum, busy) => sum + busy, 0) ===
           KINDS.reduce((sum, { utilization }) => sum + utilization, 0);
-        const points = await sink.waitFor('shop', isBusy, SOON_MS);
+        const points = await sink.waitFor('shop', isBusy, DEADLINE_MS);
         assert.deepEqual(by(points, 'celery.worker.pool.utilization'), expected('utilization'));
         assert.deepEqual(by(points, 'celery.worker.pool.processes'), expected('processes'));
         assert.deepEqual(by(points, 'celery.worker.pool.limit'), expected('limit'));
@@ -131,7 +131,7 @@ describe('the pools of workers', { concurrency: 1 }, () => {
         const answers = { 'celery_otel.reply.outcome': 'answer' };
         const repliedTwice = (own: readonly Point[]) =>
           ownMetric(own, 'shop', 'control.replies', answers) >= 2 * KINDS.length;
-        await sink.waitFor('celery-otel', repliedTwice, SOON_MS);
+        await sink.waitFor('celery-otel', repliedTwice, DEADLINE_MS);
         assert.equal(own('control.replies', { 'celery_otel.reply.outcome': 'error' }), 0);
         assert.ok(own('control.age') < 10);
         bridge.signal('SIGTERM');

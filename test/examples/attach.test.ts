@@ -7,13 +7,13 @@ import { text } from 'node:stream/consumers';
 import { before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startBackend, until } from '../e2e/received-items.ts';
+import { startBackend } from '../e2e/received-items.ts';
 import { eventCounts, readShopReport } from '../real/shop-report.ts';
+import { until } from '../until.ts';
 
 const EXAMPLES = new URL('../../examples/', import.meta.url);
 const RECORDING = fileURLToPath(new URL('demo/shop.ndjson', EXAMPLES));
 const APPLICATION = 'back-office';
-const WAIT_MS = 30_000;
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -63,18 +63,14 @@ before(async () => {
   const child = startExample(sink.url, { CELERY_BROKER_URL: `recording:${RECORDING}?speed=max` });
   const end = ended(child);
   try {
-    const running = await until(
-      'the whole recording',
-      () => {
-        const points = sink.points(APPLICATION);
-        const isThere =
-          total(points, 'celery_otel.broker.sessions', { 'celery_otel.session.end': 'finished' }) > 0 &&
-          total(points, 'celery.worker.up') > 0 &&
-          total(points, 'back_office.looks') > 0;
-        return isThere ? points : undefined;
-      },
-      WAIT_MS,
-    );
+    const running = await until('the whole recording', () => {
+      const points = sink.points(APPLICATION);
+      const isThere =
+        total(points, 'celery_otel.broker.sessions', { 'celery_otel.session.end': 'finished' }) > 0 &&
+        total(points, 'celery.worker.up') > 0 &&
+        total(points, 'back_office.looks') > 0;
+      return isThere ? points : undefined;
+    });
     child.kill('SIGTERM');
     example = { ...(await end), running, final: sink.points(APPLICATION), all: sink.allPoints() };
   } finally {

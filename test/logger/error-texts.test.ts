@@ -4,15 +4,10 @@ import { test } from 'node:test';
 import { errorTexts } from '../../src/celery/error-texts.ts';
 import { MESSAGE_CHARS_MAX, STACKTRACE_CHARS_MAX, shownTexts } from '../../src/logger/error-texts.ts';
 import { HOSTILE, UNPRINTABLE } from '../hostile-text.ts';
-import { processorMs } from '../processor-time.ts';
 import { fc } from '../seed.ts';
 import { recordedErrors } from './recorded-errors.ts';
 import { CORE, planted } from './secrets.ts';
-
-const ALL = { exceptionMessage: true, exceptionStacktrace: true, redact: [] };
-const NO_MESSAGE = { ...ALL, exceptionMessage: false };
-const stackOf = (stacktrace: string, settings = ALL) =>
-  shownTexts({ path: '', message: '', stacktrace }, settings).stacktrace;
+import { ALL, FRAMES, NO_MESSAGE, stackOf } from './stack-texts.ts';
 
 test('Texts are shown as they are', () => {
   for (const { traceback } of recordedErrors()) {
@@ -52,9 +47,6 @@ test('Nothing unprintable is shown, and escapes do not exceed the bounds', () =>
   assert.ok(path.length <= 255 && message.length <= MESSAGE_CHARS_MAX);
   assert.ok(stacktrace.length <= STACKTRACE_CHARS_MAX);
 });
-
-const FRAMES = (n: number) =>
-  '  File "/srv/shop/tasks.py", line 49, in pay\n    raise Declined()\n'.repeat(n);
 
 test('A secret is not shown where a stack trace was cut in front of it, here or at decoding', () => {
   fc.assert(
@@ -110,29 +102,6 @@ test('Without messages, nothing that real exceptions say is shown', () => {
         ),
       [],
     );
-  }
-});
-
-test('No stack trace takes long', () => {
-  const header = 'Traceback (most recent call last):\n';
-  const between = 'During handling of the above exception, another exception occurred:\n\n';
-  for (const part of [
-    header,
-    between,
-    '  | ',
-    '  +-',
-    '  File "',
-    FRAMES(1),
-    'x\n\n',
-    '[... 1 bytes left out ...]\n',
-    '\n',
-    '\0',
-  ]) {
-    const text = part.repeat(Math.ceil(STACKTRACE_CHARS_MAX / part.length));
-    for (const settings of [ALL, NO_MESSAGE]) {
-      const ms = processorMs(() => stackOf(text, settings));
-      assert.ok(ms < 100, `${ms} ms: ${JSON.stringify(part)}`);
-    }
   }
 });
 

@@ -1,8 +1,7 @@
-/** No form of a secret is left, what is none stays, and no text takes long. */
+/** No form of a secret is left, and what is none stays. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redacted } from '../../src/logger/redaction.ts';
-import { processorMs } from '../processor-time.ts';
 import { fc } from '../seed.ts';
 import { CORE, planted } from './secrets.ts';
 
@@ -124,65 +123,5 @@ test('What a pattern would match beyond a cut is not shown up to there: of a lin
     for (const text of [torn, `x\n${torn}`]) assert.doesNotMatch(redacted(text, [pattern], true), /card/);
     assert.doesNotMatch(redacted(`${torn}\n[... 9 bytes left out ...]\nx`, [pattern]), /card/);
     assert.doesNotMatch(redacted(`${torn.padStart(1024)}${'4'.repeat(16)}`, [pattern]), /card/);
-  }
-});
-
-const CHARS = 16 * 1024;
-/** Repeated, in texts that begin in several ways. */
-const HOSTILE = [
-  ...[
-    'token',
-    'tokena',
-    'token=',
-    'token = ',
-    'token:',
-    'passwd\n',
-    'password: = = ',
-    `secret${'.'.repeat(64)}`,
-  ],
-  ...[
-    'password="',
-    'password=\\"',
-    "password='''",
-    'password=`',
-    '"password", ',
-    'token"],',
-    'password=%22a\n',
-  ],
-  ...[
-    'password=(',
-    'password=([ ',
-    'password=(\n',
-    'password=[\n"',
-    'authorization: ',
-    'authorization: "a"b',
-  ],
-  ...[
-    'token: basic  ',
-    'token: basic\t',
-    'bearer ',
-    '--token ',
-    '-- ',
-    ' --a-',
-    '\\',
-    '"',
-    "'",
-    ' ',
-    '\t',
-    '\n',
-  ],
-  ...['://', '://:', 'a://b:', 'a://b:c@', '%3A%2F%2F', '%3A%2F%2Fa%3A', ',a:', 'a;b', ',a://', ':\\/\\/'],
-  ...['password=x&a.', `password=x&${'a'.repeat(70)}`, 'password=x,', `token=${'\\'.repeat(20)}`, '\0', '😀'],
-];
-const BEGINNINGS = ['', 'password=(', 'password="', 'password=[\n', 'authorization:', 'a://'];
-
-test('No text takes long', () => {
-  for (const part of HOSTILE) {
-    for (const beginning of BEGINNINGS) {
-      const text = beginning + part.repeat(Math.ceil(CHARS / part.length));
-      const ms = processorMs(() => redacted(text));
-      // Quadratic time would be seconds.
-      assert.ok(ms < 100, `${ms} ms: ${JSON.stringify(text.slice(0, 40))}`);
-    }
   }
 });

@@ -38,3 +38,9 @@ export function finished(changes: Partial<FinishedRun> = {}): FinishedRun {
     ...changes,
   });
 }
+
+/** An exception whose stack trace is as long as one of Python is that recurses without end. */
+export function longError(): NonNullable<FinishedRun['error']> {
+  const frames = '  File "/srv/shop/tasks.py", line 49, in pay\n    raise Declined()\n'.repeat(250);
+  return { path: 'E', message: 'x', stacktrace: `Traceback (most recent call last):\n${frames}E: x` };
+}

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { DEADLINE_MS } from '../deadline.ts';
 import { startBridge } from '../e2e/bridge-process.ts';
 import { isPortOpen } from '../real/free-port.ts';
 import {
@@ -36,7 +37,6 @@ service:
 `;
 /** A line of the Collector's log; it has one for each series that it would have to serve twice. */
 const COMPLAINT = /\t(?:warn|error)\t/;
-const SEEN_TIMEOUT_MS = 15_000;
 const DELTA = 1;
 const CUMULATIVE = 2;
 
@@ -271,7 +271,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
         assert.notEqual(written, '');
         return written;
       },
-      { timeout: SEEN_TIMEOUT_MS },
+      { timeout: DEADLINE_MS },
     );
     assert.deepEqual(JSON.parse(text), otlpJson({ ...sum, value: 4 }));
   });
@@ -293,7 +293,7 @@ describe('otel-config/collector.yaml', { skip: skipWithoutOtelcol() }, () => {
         assert.ok(written.length > 1);
         return written;
       },
-      { timeout: SEEN_TIMEOUT_MS },
+      { timeout: DEADLINE_MS },
     );
     const spans = lines.flatMap((line) => spansIn(JSON.parse(line)));
     const traceIds = spans.filter(({ taskId }) => taskId === RECEIPT).map(({ traceId }) => traceId);

@@ -7,17 +7,14 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { startBridge } from '../e2e/bridge-process.ts';
 import { event, publish } from '../e2e/publish.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 
 const FILE = fileURLToPath(new URL('../../otel-config/celery-otel.yaml', import.meta.url));
-/** A little more than the interval of the file. */
-const EXPORTED_WITHIN_MS = 25_000;
 
-test('the example runs, with its services, resources, views, headers and temporality', {
-  timeout: 90_000,
-}, async (t) => {
+test('the example runs, with its services, resources, views, headers and temporality', async (t) => {
   const rabbitmq = await startRabbitmq({ tls: true });
   t.after(() => rabbitmq.remove());
   const metadata: Readonly<Record<string, string>>[] = [];
@@ -39,9 +36,9 @@ test('the example runs, with its services, resources, views, headers and tempora
 
   const succeeded = (amount: number) => (points: readonly Point[]) =>
     total(points, 'celery.task.succeeded') === amount;
-  const shop = await sink.waitFor('shop', succeeded(3), EXPORTED_WITHIN_MS);
-  const billing = await sink.waitFor('billing', succeeded(2), EXPORTED_WITHIN_MS);
-  const self = await sink.waitFor('celery-otel', (points) => points.length > 0, EXPORTED_WITHIN_MS);
+  const shop = await sink.waitFor('shop', succeeded(3), DEADLINE_MS);
+  const billing = await sink.waitFor('billing', succeeded(2), DEADLINE_MS);
+  const self = await sink.waitFor('celery-otel', (points) => points.length > 0, DEADLINE_MS);
 
   for (const points of [shop, billing, self]) {
     assert.ok(points.every(({ resource }) => resource['deployment.environment.name'] === 'test'));

@@ -2,6 +2,7 @@
  * The example configuration files: each loads unchanged, refuses to run without its secrets, and sends what its backend
  * requires. The backends are receivers on loopback; the files are not changed for them.
  */
+
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,6 +10,7 @@ import { before, describe, test } from 'node:test';
 import { decodePoints, type Point, total } from '../../examples/demo/otlp-points.ts';
 import { createBridge } from '../../src/bridge.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { type HttpRequest, startHttpReceiver } from '../otlp/send/http-receiver.ts';
 import { eventCounts, readShopReport } from '../real/shop-report.ts';
 
@@ -16,7 +18,6 @@ const FOLDER = resolve(import.meta.dirname, '../../otel-config');
 const DEMO = resolve(import.meta.dirname, '../../examples/demo');
 /** That of the Collector is not for celery-otel. */
 const FILES = globSync('*.yaml', { cwd: FOLDER }).filter((file) => file !== 'collector.yaml');
-const STOP_DEADLINE_MS = 10_000;
 
 interface Vendor {
   readonly file: string;
@@ -138,7 +139,7 @@ async function play(vendor: Vendor): Promise<readonly HttpRequest[]> {
   const bridge = createBridge(loaded.config);
   bridge.start();
   assert.equal(await bridge.finished, 'finished');
-  const { flushed } = await bridge.stop(STOP_DEADLINE_MS);
+  const { flushed } = await bridge.stop(DEADLINE_MS);
   assert.ok(flushed);
   await receiver.stop();
   return receiver.requests;

@@ -9,8 +9,10 @@ import type { EndedExport } from '../../src/otlp/signal-export.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import { createYieldToLoop } from '../../src/yielding.ts';
+import { until as untilSeen } from '../until.ts';
 import { usualSpan } from './encode/arbitrary-items.ts';
 import { decodeSpans } from './encode/official-otlp.ts';
+import { exporterSettings, type Protocol } from './send/exporter-backends.ts';
 
 export interface Batched extends BatchExport<Span> {
   readonly ended: readonly EndedExport[];
@@ -107,4 +109,20 @@ function get(holder: unknown, key: string): unknown {
 function list(holder: unknown, key: string): readonly unknown[] {
   const value = get(holder, key);
   return Array.isArray(value) ? value : [];
+}
+
+/** To a backend on this machine. */
+export function settingsFor(
+  protocol: Protocol,
+  port: number,
+  more: Partial<ExporterSettings> = {},
+): ExporterSettings {
+  const path = protocol === 'grpc' ? '' : '/v1/traces';
+  return exporterSettings(protocol, `http://127.0.0.1:${port}${path}`, more);
+}
+
+/** Waits for something that follows from what the batch export does. */
+export async function until(happened: () => boolean, { held, ended, dropped }: Batched): Promise<void> {
+  const seen = () => ({ held: held(), exports: ended.length, last: ended.at(-1), dropped });
+  await untilSeen(String(happened), happened, seen);
 }

@@ -1,4 +1,5 @@
 /** What a real Collector reads of our spans and log records, in each protocol: what it writes into a file is compared. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +13,7 @@ import { readableSpan } from '../../src/otlp/encode/readable-span.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS, type ItemSignal } from '../../src/otlp/signals.ts';
 import { createYieldToLoop } from '../../src/yielding.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
 import { fc } from '../seed.ts';
 import { logRecords, spans, usualLogRecord, usualSpan } from './encode/arbitrary-items.ts';
@@ -51,7 +53,7 @@ async function receivedOf<Item>(
   const exported = createBatchExport(
     kind,
     exporterSettings(protocol, endpoint, { compression: 'gzip' }),
-    { scheduleDelayMs: 1000, exportTimeoutMs: 5000, maxQueueSize: 1000, maxBatchSize: 512 },
+    { scheduleDelayMs: 1000, exportTimeoutMs: DEADLINE_MS, maxQueueSize: 1000, maxBatchSize: 512 },
     {
       onExport: ({ outcome, reason }) => assert.equal(outcome, 'success', reason),
       onDrop: (_, reason, count) => assert.fail(`${count} ${reason}`),
@@ -62,7 +64,7 @@ async function receivedOf<Item>(
   );
   const shop = exported.open('shop', SHOP);
   for (const item of items) shop.add(item);
-  assert.deepEqual(await exported.close(10_000), new Set());
+  assert.deepEqual(await exported.close(DEADLINE_MS), new Set());
   await collector.stop();
   const requests = readFileSync(file, 'utf8').trimEnd().split('\n');
   return inOne(requests.map((request) => JSON.parse(request)));
@@ -133,7 +135,7 @@ const sampled = <Item extends object>(arbitrary: fc.Arbitrary<Item>): readonly I
 for (const protocol of ['grpc', 'http/protobuf', 'http/json'] as const) {
   const skip = skipWithoutOtelcol();
 
-  test(`a Collector reads all that spans have (${protocol})`, { skip, timeout: 60_000 }, async (t) => {
+  test(`a Collector reads all that spans have (${protocol})`, { skip }, async (t) => {
     const made = [...Array.from({ length: 20 }, (_, index) => usualSpan(index)), ...sampled(spans)];
     const items = made.map((span) => ({ ...span, traceId: span.traceId.toLowerCase() }));
     assert.ok(items.length > 40);
@@ -143,7 +145,7 @@ for (const protocol of ['grpc', 'http/protobuf', 'http/json'] as const) {
     );
   });
 
-  test(`a Collector reads all that log records have (${protocol})`, { skip, timeout: 60_000 }, async (t) => {
+  test(`a Collector reads all that log records have (${protocol})`, { skip }, async (t) => {
     const items = [
       ...Array.from({ length: 20 }, (_, index) => usualLogRecord(index)),
       ...sampled(logRecords),

@@ -2,6 +2,7 @@
  * What a real Collector converts to deltas: by default, `cumulativetodelta` drops a first point that starts when it
  * ends, or before the Collector did, since it cannot know what has been counted already.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +13,7 @@ import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { createRecorder } from '../../src/meter/recorder.ts';
 import { createPipeline } from '../../src/otlp/pipeline.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
 import { otlpSettings } from './settings.ts';
 
@@ -25,7 +27,6 @@ service:
 `;
 const INTERVAL_MS = 250;
 const INTERVALS = 6;
-const SEEN_TIMEOUT_MS = 15_000;
 /** AggregationTemporality of OTLP. */
 const DELTA = 1;
 
@@ -110,7 +111,7 @@ async function live(endpoint: string, temporality: 'cumulative' | 'delta'): Prom
     succeed('steady');
     if (interval === INTERVALS / 2) succeed('once');
   }
-  assert.equal((await pipeline.close([[provider]], 5000)).size, 0);
+  assert.equal((await pipeline.close([[provider]], DEADLINE_MS)).size, 0);
 }
 
 const counted = new Map<string, number>();
@@ -134,7 +135,6 @@ async function receivedOf(t: TestContext, temporality: 'cumulative' | 'delta'): 
 for (const temporality of ['cumulative', 'delta'] as const) {
   test(`counts of every interval, and a single count, all arrive (${temporality})`, {
     skip: skipWithoutOtelcol(),
-    timeout: 2 * SEEN_TIMEOUT_MS + 30_000,
   }, async (t) => {
     const received = await receivedOf(t, temporality);
     for (const { temporality: is, startNs, timeNs } of received) {

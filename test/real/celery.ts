@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
 import { DEBIAN_PYTHON, newestCelery } from './install.ts';
 import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
@@ -15,9 +16,6 @@ export const SHOP_FOLDER = resolve(import.meta.dirname, '../../examples/shop');
 
 /** util-linux; it needs root. */
 const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'];
-
-const READY_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 60_000;
 
 export interface CeleryFlavour {
   readonly name: 'debian' | 'newest';
@@ -128,7 +126,7 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
     removeFolder();
   });
   try {
-    await server.untilLog(`${nodename} ready.`, READY_TIMEOUT_MS);
+    await server.untilLog(`${nodename} ready.`, DEADLINE_MS);
     return worker;
   } catch (error) {
     await worker.kill();
@@ -179,7 +177,7 @@ class Worker implements CeleryWorker {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.#lastLog !== undefined) return;
-    await this.#server.end(signal, STOP_TIMEOUT_MS);
+    await this.#server.end(signal, DEADLINE_MS);
     this.#lastLog = this.#server.log();
     this.#removeFolder();
   }

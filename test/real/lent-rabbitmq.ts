@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
+import { DEADLINE_MS } from '../deadline.ts';
 import {
   addVhostAt,
   createRabbitmq,
@@ -16,7 +17,6 @@ import {
 
 /** For the processes of test files: the node, as JSON. */
 const VARIABLE = 'TEST_RABBITMQ';
-const START_TIMEOUT_MS = 120_000;
 const KNOCK_INTERVAL_MS = 100;
 
 interface Lent extends Pick<RabbitMq, 'tlsUrl' | 'caFile'> {
@@ -82,7 +82,7 @@ export async function borrowRabbitmq(): Promise<Vhosts> {
 }
 
 async function answers(port: number): Promise<void> {
-  const endMs = performance.now() + START_TIMEOUT_MS;
+  const endMs = performance.now() + DEADLINE_MS;
   for (;;) {
     try {
       const connection = await connect(`amqp://guest:guest@127.0.0.1:${port}/%2F`);

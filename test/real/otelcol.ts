@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ensureOtelcol } from '../../scripts/otelcol.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
 import { freePort, isPortOpen } from './free-port.ts';
 import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
@@ -14,9 +15,6 @@ import { runToEnd, type ServerProcess, startServerProcess } from './server-proce
 /** The example configuration. */
 export const COLLECTOR_CONFIG_FILE = resolve(import.meta.dirname, '../../otel-config/collector.yaml');
 
-const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 20_000;
-const RECEIVED_TIMEOUT_MS = 15_000;
 const LOOK_INTERVAL_MS = 50;
 const READY = 'Everything is ready. Begin running and processing data.';
 
@@ -85,7 +83,7 @@ export async function startOtelcol(options: OtelcolOptions = {}): Promise<Otelco
     removeFolder();
   });
   try {
-    await server.untilLog(READY, START_TIMEOUT_MS);
+    await server.untilLog(READY, DEADLINE_MS);
     return collector;
   } catch (error) {
     await collector.stop();
@@ -141,7 +139,7 @@ class Collector implements Otelcol {
   }
 
   async untilMetricsLine(line: string): Promise<void> {
-    const deadline = Date.now() + RECEIVED_TIMEOUT_MS;
+    const deadline = Date.now() + DEADLINE_MS;
     for (;;) {
       const text = await this.metricsText();
       if (text.split('\n').includes(line)) return;
@@ -163,7 +161,7 @@ class Collector implements Otelcol {
     // A suspended process ignores other signals.
     this.signal('SIGCONT');
     try {
-      await this.#server.end('SIGTERM', STOP_TIMEOUT_MS);
+      await this.#server.end('SIGTERM', DEADLINE_MS);
     } finally {
       this.#lastLog = this.#server.log();
       this.#removeFolder();

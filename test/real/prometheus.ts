@@ -6,13 +6,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
 import { freePort, isPortOpen } from './free-port.ts';
 import { startServerProcess } from './server-process.ts';
 
-const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 15_000;
-const SCRAPED_TIMEOUT_MS = 20_000;
 const LOOK_INTERVAL_MS = 50;
 const HOUR_S = 3600;
 const READY = 'Server is ready to receive web requests.';
@@ -83,13 +81,13 @@ export async function startPrometheus(options: { readonly scrape: readonly Scrap
     logFile: join(folder, 'log'),
   });
   const stop = async () => {
-    await server.end('SIGTERM', STOP_TIMEOUT_MS);
+    await server.end('SIGTERM', DEADLINE_MS);
     forgetFolder();
     removeFolder();
     if (await isPortOpen(port)) throw new Error(`port ${port} is still open`);
   };
   try {
-    await server.untilLog(READY, START_TIMEOUT_MS);
+    await server.untilLog(READY, DEADLINE_MS);
   } catch (error) {
     await stop();
     throw error;
@@ -115,7 +113,7 @@ export async function startPrometheus(options: { readonly scrape: readonly Scrap
 }
 
 async function untilSamples(query: Prometheus['query'], promql: string): Promise<readonly Sample[]> {
-  const deadline = Date.now() + SCRAPED_TIMEOUT_MS;
+  const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     const samples = await query(promql);
     if (samples.length > 0) return samples;

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
+import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
 import { makeCertificates } from './certificates.ts';
 import { freePort, isPortOpen } from './free-port.ts';
@@ -24,8 +25,6 @@ const SYSTEM = {
   LANG: 'C.UTF-8',
   ERL_EPMD_ADDRESS: '127.0.0.1',
 };
-const START_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 20_000;
 const KNOCK_INTERVAL_MS = 100;
 
 export interface RabbitMqOptions {
@@ -177,7 +176,7 @@ class Node implements RabbitMq {
     const server = this.#server;
     if (server === undefined) return;
     this.#server = undefined;
-    await server.end(signal, STOP_TIMEOUT_MS);
+    await server.end(signal, DEADLINE_MS);
     if (await isPortOpen(this.port)) throw new Error(`port ${this.port} is still open after ${signal}`);
   }
 }
@@ -231,10 +230,10 @@ async function evaluateAt({ name, home }: ErlangNode, code: string): Promise<voi
 
 /** Opens real AMQP connections until one succeeds: the port opens before logins are accepted. */
 async function answersAmqp(url: string, server: ServerProcess): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     try {
-      const connection = await connect(url.replace(/\/\/$/, '/%2F'), { timeout: START_TIMEOUT_MS });
+      const connection = await connect(url.replace(/\/\/$/, '/%2F'), { timeout: DEADLINE_MS });
       await connection.close();
       return;
     } catch (error) {

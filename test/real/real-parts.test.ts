@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { connect } from 'amqplib';
+import { DEADLINE_MS } from '../deadline.ts';
 import { celeryFlavours, startWorker } from './celery.ts';
 import { freePort, isPortOpen } from './free-port.ts';
 import { newestCelery, partVersions } from './install.ts';
@@ -12,7 +13,6 @@ import { type Redis, startRedis } from './redis.ts';
 import { eventCounts, placeOrders } from './shop-report.ts';
 
 const QUEUE = 'kept';
-const GROUP_GONE_TIMEOUT_MS = 5000;
 
 let broker: RabbitMq;
 let redis: Redis;
@@ -105,7 +105,7 @@ test('a killed worker sends no worker-offline and leaves no process behind, even
   await worker.kill();
   assert.doesNotMatch(worker.log(), /shutdown/i);
   // The pool's processes are not our children: the system reaps them shortly after they died.
-  await t.waitFor(() => assert.equal(isGroupAlive(worker.pid), false), { timeout: GROUP_GONE_TIMEOUT_MS });
+  await t.waitFor(() => assert.equal(isGroupAlive(worker.pid), false), { timeout: DEADLINE_MS });
 });
 
 test('a Prometheus server scrapes its targets, answers queries and exits completely', async (t) => {

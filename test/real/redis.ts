@@ -5,13 +5,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 import { freePort, isPortOpen } from './free-port.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
-
-const START_TIMEOUT_MS = 15_000;
-const STOP_TIMEOUT_MS = 10_000;
 
 export interface RedisOptions {
   /** Also listen with TLS; with `mutual`, clients must have a certificate of the same CA. */
@@ -131,7 +129,7 @@ class Server implements Redis {
       logFile: join(this.#folder, `log-${this.#starts}`),
     });
     this.#process = server;
-    await server.untilLog('Ready to accept connections', START_TIMEOUT_MS);
+    await server.untilLog('Ready to accept connections', DEADLINE_MS);
   }
 
   kill(): Promise<void> {
@@ -162,7 +160,7 @@ class Server implements Redis {
     // A paused process does not act on other signals.
     if (server.isRunning()) this.resume();
     this.#process = undefined;
-    await server.end(signal, STOP_TIMEOUT_MS);
+    await server.end(signal, DEADLINE_MS);
     if (await isPortOpen(this.port)) throw new Error(`port ${this.port} is still open after ${signal}`);
   }
 }

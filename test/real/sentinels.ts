@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
+import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
 import { freePort, isPortOpen } from './free-port.ts';
 import { type Redis, startRedis } from './redis.ts';
@@ -21,9 +22,6 @@ const QUORUM = 2;
 const DOWN_AFTER_MS = 1000;
 /** Before another sentinel tries, if one has failed to. */
 const FAILOVER_TIMEOUT_MS = 3000;
-/** Sentinels hear of each other every two seconds. */
-const SETTLED_WITHIN_MS = 30_000;
-const STOP_TIMEOUT_MS = 10_000;
 const LOOK_INTERVAL_MS = 100;
 
 export interface SentinelsOptions {
@@ -115,7 +113,7 @@ class Group implements Sentinels {
 
   /** Resolves once each sentinel sees the master like this. */
   async #all(isSo: (seen: Fields) => boolean): Promise<void> {
-    const deadline = Date.now() + SETTLED_WITHIN_MS;
+    const deadline = Date.now() + DEADLINE_MS;
     for (;;) {
       const seen = await Promise.all(this.#sentinels.map((sentinel) => sentinel.seen()));
       if (seen.every(isSo)) return;
@@ -162,7 +160,7 @@ class Sentinel {
       env: { PATH: process.env['PATH'] },
       logFile: join(this.#folder, 'log'),
     });
-    await this.#process.untilLog('+monitor master', SETTLED_WITHIN_MS);
+    await this.#process.untilLog('+monitor master', DEADLINE_MS);
   }
 
   /** What it says of the master. */
@@ -183,7 +181,7 @@ class Sentinel {
 
   async stop(): Promise<void> {
     try {
-      await this.#process?.end('SIGTERM', STOP_TIMEOUT_MS);
+      await this.#process?.end('SIGTERM', DEADLINE_MS);
       this.#process = undefined;
       if (await isPortOpen(this.port)) throw new Error(`port ${this.port} of a sentinel is still open`);
     } finally {

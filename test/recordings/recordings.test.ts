@@ -15,6 +15,7 @@ import { UNKNOWN_AFTER_MS } from '../../src/cluster/lateness.ts';
 import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import { EVERYTHING } from '../celery/wire.ts';
 import { collectAt } from '../cluster/collection.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { newestCelery } from '../real/install.ts';
 import { RECORDED_CLUSTERS, type RecordedCluster, workersOf } from './recorded-clusters.ts';
 
@@ -64,7 +65,6 @@ const SETTINGS = {
 };
 /** Other messages in the recordings: custom events of tasks, and the empty batches of Celery 5.2. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['unknown-type', 'empty-batch']);
-const SECOND_OPINION_TIMEOUT_MS = 30_000;
 
 /** Then what was doubted is told as unknown. */
 const AFTER_MS = SETTINGS.workerTimeoutMs + 60_000;
@@ -361,7 +361,7 @@ for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
   test(`${name}: Celery’s own State has the same outcomes and workers`, () => {
     const output = execFileSync(python, [pathOf('second_opinion.py'), pathOf(`${name}.ndjson`)], {
       encoding: 'utf8',
-      timeout: SECOND_OPINION_TIMEOUT_MS,
+      timeout: DEADLINE_MS,
     });
     const opinion: SecondOpinion = JSON.parse(output);
     const ours = ofTasks(replay(name))

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runChild } from '../contract/child.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 
 const PREPARE = path.resolve(import.meta.dirname, '../../scripts/prepare.mjs');
 const TELL = '$@ $npm_config_global $npm_config_location $npm_config_cache';
@@ -39,7 +40,7 @@ async function prepare(t: TestContext, env: NodeJS.ProcessEnv, packages: readonl
   const { code, stderr } = await runChild(process.execPath, [file('scripts/prepare.mjs')], {
     cwd: folder,
     env: { PATH, ...env },
-    timeoutMs: 60_000,
+    timeoutMs: DEADLINE_MS,
   });
   const calls = existsSync(file('calls')) ? readFileSync(file('calls'), 'utf8').split('\n') : [];
   return { code, stderr, calls: calls.map((line) => line.trim()).filter(Boolean) };

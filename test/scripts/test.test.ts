@@ -16,24 +16,35 @@ interface Run {
 }
 
 /** Runs the test runner over a folder with one file per text. */
-async function runOver(
+function runOver(t: TestContext, texts: readonly string[], ci: boolean, ...args: string[]): Promise<Run> {
+  return runIn(t, texts, { ci, args });
+}
+
+interface Settings {
+  readonly ci: boolean;
+  readonly args?: readonly string[];
+  readonly inner?: string;
+  readonly ending?: string;
+  readonly slowness?: string;
+}
+
+async function runIn(
   t: TestContext,
   texts: readonly string[],
-  ci: boolean,
-  ...args: string[]
+  { ci, args = [], inner = 'inner', ending = 'test', slowness = '1' }: Settings,
 ): Promise<Run> {
   const folder = mkdtempSync(path.join(tmpdir(), 'runner-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  mkdirSync(path.join(folder, 'inner'));
+  mkdirSync(path.join(folder, inner));
   texts.forEach((text, index) => {
     writeFileSync(
-      path.join(folder, `inner/${index}.test.ts`),
+      path.join(folder, `${inner}/${index}.${ending}.ts`),
       `import { test } from 'node:test';\n${text}\n`,
     );
   });
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const child = spawn(process.execPath, [RUNNER, folder, ...args], {
-    env: { ...env, CI: ci ? 'true' : '' },
+    env: { ...env, CI: ci ? 'true' : '', TEST_SLOWNESS: slowness },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
@@ -115,4 +126,56 @@ test('--coverage prints the coverage of each room, and too little fails the run'
   assert.equal(code, 1, output);
   assert.match(output, /^src\/celery +\d+\.\d % of lines, +\d+\.\d % of branches$/mu);
   assert.match(output, /✖ Coverage of lines is \d+\.\d %, below the minimum/u);
+});
+
+/** Fails when it runs for the first time. */
+const UNSTEADY = `import { existsSync, writeFileSync } from 'node:fs';
+const mark = new URL('mark', import.meta.url);
+test('is unsteady', () => {
+  const isFirst = !existsSync(mark);
+  writeFileSync(mark, '');
+  if (isFirst) throw new Error('a bad moment\\nand more');
+});`;
+
+test('a file of e2e that fails is run once more, and named at the end if it passes', async (t) => {
+  const { code, output } = await runIn(t, [PASSING, UNSTEADY], { ci: true, inner: 'e2e' });
+  assert.equal(code, 0, output);
+  assert.match(output, /Passed when run once more: \S+e2e\/1\.test\.ts, is unsteady: a bad moment\n$/u);
+});
+
+test('a file that fails twice, one that fails elsewhere, and one beside it fail the run', async (t) => {
+  const failing = `test('fails', () => { throw new Error('no'); });`;
+  const runs = await Promise.all([
+    runIn(t, [PASSING, failing], { ci: true, inner: 'e2e' }),
+    runOver(t, [UNSTEADY], true),
+    runIn(t, [UNSTEADY, failing], { ci: true, inner: 'e2e' }),
+  ]);
+  assert.deepEqual(
+    runs.map(({ code }) => code),
+    [1, 1, 1],
+  );
+  assert.match(runs[0]?.output ?? '', /Failed: \S+e2e\/1\.test\.ts, fails: no\n/u);
+});
+
+test('a test that does not end is ended, and named', async (t) => {
+  const { code, output } = await runIn(
+    t,
+    [`test('hangs', () => new Promise((resolve) => setTimeout(resolve, 60_000)));`],
+    { ci: true, slowness: '0.01' },
+  );
+  assert.equal(code, 1);
+  assert.match(output, /hangs: it has not ended within 1200 ms/u);
+});
+
+test('figures of costs are printed as a table, in the order of the tests', async (t) => {
+  const bound = path.resolve(import.meta.dirname, '../bound.ts');
+  const text = `import { bound } from '${bound}';
+test('a', (t) => bound(t, 'memory of a task', 99.4, 100, 'bytes'));
+test('b', (t) => bound(t, 'time', 1.26, 1.2, 'ms'));`;
+  const { code, output } = await runIn(t, [text], { ci: true, args: ['--limits'], ending: 'limits' });
+  assert.equal(code, 1);
+  assert.match(
+    output,
+    /promise +figure +bound\nmemory of a task +99\.4 bytes +100 bytes\ntime +1\.26 ms +1\.2 ms ✖\n/u,
+  );
 });

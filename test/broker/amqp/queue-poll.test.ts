@@ -1,4 +1,5 @@
 /** What a real RabbitMQ says of its queues, and that asking changes nothing. */
+
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,6 +7,7 @@ import { type ChannelModel, connect } from 'amqplib';
 import { connectTo } from '../../../src/broker/amqp/connection.ts';
 import { QueuePoll } from '../../../src/broker/amqp/queue-poll.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
+import { until } from '../../until.ts';
 import { addressOf } from '../observed-session.ts';
 import { QUESTION } from '../poll-keys.ts';
 
@@ -23,6 +25,9 @@ async function connected(t: TestContext, url: string): Promise<ChannelModel> {
   t.after(() => model.close());
   return model;
 }
+
+/** Longer than a busy machine pauses between two polls. */
+const EXPIRES_MS = 5000;
 
 function opening(url: string): (socket: AbortSignal) => Promise<ChannelModel> {
   const address = addressOf(url);
@@ -42,7 +47,10 @@ async function started(t: TestContext, name: string) {
     fill: async (queue: string, messages: number, options = {}) => {
       await channel.assertQueue(queue, { durable: false, ...options });
       for (let left = messages; left > 0; left -= 1) channel.sendToQueue(queue, Buffer.from('x'));
-      while ((await channel.checkQueue(queue)).messageCount < messages) await delay(10);
+      await until(
+        `${messages} messages in ${queue}`,
+        async () => (await channel.checkQueue(queue)).messageCount >= messages,
+      );
     },
   };
 }
@@ -143,10 +151,10 @@ test('messages of native delayed delivery are summed, and their queues are no qu
 test('queues of events and of remote control expire as if nobody asked', async (t) => {
   const { read, fill, channel, asking } = await started(t, 'expiring');
   const names = ['celeryev.x', 'w1@shop.celery.pidbox', 'orders'];
-  for (const name of names) await fill(name, 0, { expires: 1500 });
-  for (let round = 0; round < 10; round += 1) {
+  for (const name of names) await fill(name, 0, { expires: EXPIRES_MS });
+  for (let round = 0; round < 25; round += 1) {
     await read(...names);
-    await delay(300);
+    await delay(EXPIRES_MS / 15);
   }
   assert.equal((await read(...names)).queues.length, 1, 'a queue that is polled lives');
   for (const name of names.slice(0, 2)) {
@@ -157,13 +165,11 @@ test('queues of events and of remote control expire as if nobody asked', async (
   await channel.deleteQueue('orders');
 });
 
-test('a thousand queues are read in a moment, and permissions are not needed', async (t) => {
+test('a thousand queues are read at once, and permissions are not needed', async (t) => {
   const { read, fill, url } = await started(t, 'many');
   const names = Array.from({ length: 1001 }, (_, index) => `q${index}`);
   await Promise.all(names.map((name) => fill(name, 0)));
-  const beganMs = performance.now();
   const { queues, incomplete } = await read(...names);
-  t.diagnostic(`${Math.round(performance.now() - beganMs)} ms`);
   assert.equal(queues.length, 1000);
   assert.match(incomplete.join(), /^1 queues are not polled/u);
   const user = new URL(url);

@@ -3,49 +3,17 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
-import type { RawMessage } from '../../../src/broker/broker.ts';
-import { parseBrokerUrls } from '../../../src/broker/broker-url.ts';
-import { listen } from '../../../src/broker/session-loop.ts';
-import type { SelfEvent } from '../../../src/self/self-event.ts';
 import { freePort } from '../../real/free-port.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
 import { SETTINGS } from '../broker-settings.ts';
-import { Log } from '../log.ts';
 import { startPublisher } from '../publisher.ts';
-
-const CONNECTED_WITHIN_MS = 5000;
+import { listenTo } from './listen-to.ts';
 
 let rabbitmq: RabbitMq;
 before(async () => {
   rabbitmq = await startRabbitmq();
 });
 after(() => rabbitmq.remove());
-
-function listenTo(t: TestContext, addresses: string) {
-  const parsed = parseBrokerUrls(addresses);
-  assert.ok(parsed.ok);
-  const told = new Log<SelfEvent>();
-  const bodies = new Log<string>();
-  const stopping = new AbortController();
-  const listener = listen({
-    ...SETTINGS,
-    ...{ connectTimeoutMs: 5000, bodyBytesMax: 2_097_152 },
-    urls: parsed.urls,
-    service: 'shop',
-    deliver: (message: RawMessage) => bodies.add(String(message.body)),
-    tell: (event) => told.add(event),
-    random: Math.random,
-    signal: stopping.signal,
-  });
-  t.after(async () => {
-    stopping.abort();
-    assert.equal(await listener.done, 'stopped');
-  });
-  /** Resolves once it has connected for the nth time. */
-  const connected = (times: number) =>
-    told.find(() => told.items.filter((event) => event.kind === 'broker-connected').length >= times);
-  return { listener, told, bodies, connected };
-}
 
 /** Publishes events 1, 2, 3 … until the end of the test, through every outage. */
 function publishForever(t: TestContext, exchange: string): { readonly last: () => number } {
@@ -91,7 +59,7 @@ async function listenTooEarly(t: TestContext) {
   return early;
 }
 
-test('after each broker restart it reconnects within seconds and misses nothing', async (t) => {
+test('after each broker restart it reconnects and misses nothing', async (t) => {
   const { listener, told, bodies, connected } = listenTo(t, rabbitmq.url);
   await connected(1);
   const publishing = publishForever(t, SETTINGS.eventExchange);
@@ -104,9 +72,7 @@ test('after each broker restart it reconnects within seconds and misses nothing'
     assert.equal(listener.connected(), false);
     const early = await listenTooEarly(t);
     await rabbitmq.start();
-    const up = performance.now();
     await Promise.all([connected(restarts + 2), early.connected(1)]);
-    assert.ok(performance.now() - up < CONNECTED_WITHIN_MS, 'it was too late');
     const first = publishing.last() + 1;
     for (const log of [bodies, early.bodies]) {
       await log.find((body) => Number(body) >= first + 100);

@@ -1,8 +1,10 @@
 /**
  * The AMQP transport against a real RabbitMQ: what every transport must do, what it declares, and how it is refused.
  */
+
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
+import { DEADLINE_MS } from '../../deadline.ts';
 import { freePort } from '../../real/free-port.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
 import { type SentMessage, testConformance } from '../conformance.ts';
@@ -43,7 +45,7 @@ testConformance('AMQP', {
 });
 
 /** A session at that address, on its own exchange. */
-function session(t: TestContext, url: string, eventExchange = 'celeryev', connectTimeoutMs = 5000) {
+function session(t: TestContext, url: string, eventExchange = 'celeryev', connectTimeoutMs = DEADLINE_MS) {
   return observeSession(t, amqpTransport({ eventExchange }), {
     url: addressOf(url),
     connectTimeoutMs,
@@ -244,32 +246,28 @@ test('a server certificate is accepted only with the configured CA', async (t) =
 test('a silent peer is detected by missing heartbeats, and its socket is closed', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
   // Longer than the connect timeout, which no longer applies once the session is open.
-  const { ready, ended } = session(t, address({ port: relay.port, query: '?heartbeat=1' }), 'celeryev', 1000);
+  const { ready, ended } = session(t, address({ port: relay.port, query: '?heartbeat=3' }), 'celeryev', 5000);
   await ready();
   relay.silence();
   assert.deepEqual(await ended, { kind: 'lost', reason: 'Heartbeat timeout' });
   await relay.deserted();
 });
 
-test('it stops quickly while the peer is silent', async (t) => {
+test('it stops while the peer is silent', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
   const { ready, ended, stopping } = session(t, address({ port: relay.port }));
   await ready();
   relay.silence();
-  const asked = performance.now();
   stopping.abort();
   assert.deepEqual(await ended, { kind: 'stopped' });
-  assert.ok(performance.now() - asked < 10_000);
   await relay.deserted();
 });
 
 test('a missing reply ends the attempt after the connect timeout', async (t) => {
   const relay = await startRelay(t, rabbitmq.port);
   relay.silence();
-  const asked = performance.now();
   const end = await endOf(t, address({ port: relay.port }), 'celeryev', 300);
   assert.deepEqual(end, { kind: 'unreachable', reason: 'no answer within 300 ms' });
-  assert.ok(performance.now() - asked < 10_000);
   await relay.deserted();
 });
 

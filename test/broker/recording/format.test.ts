@@ -11,24 +11,8 @@ import {
 import { LINE_LIMITS } from '../../../src/broker/recording/line-limits.ts';
 import { BODY_LIMITS } from '../../../src/celery/body-limits.ts';
 import { type Decoded, decode } from '../../../src/celery/decode.ts';
-import { leastMs, normalMs } from '../../processor-time.ts';
 import { fc } from '../../seed.ts';
-
-const MESSAGE: RawMessage = {
-  arrivedAtMs: 1_795_231_147_917,
-  exchange: 'celeryev',
-  routingKey: 'task.multi',
-  contentType: 'application/json',
-  contentEncoding: 'utf-8',
-  headers: { hostname: 'w1@shop' },
-  body: Buffer.from('[{"type":"task-started"}]'),
-};
-
-function lineOf(message: RawMessage): string {
-  const encoded = encodeMessage(message);
-  assert.ok(encoded.ok, encoded.ok ? '' : encoded.reason);
-  return encoded.line;
-}
+import { emoji, extended, lineOf, MESSAGE } from './long-lines.ts';
 
 function reread(message: RawMessage): RawMessage {
   const decoded = decodeMessage(Buffer.from(lineOf(message)));
@@ -186,41 +170,19 @@ test('headers that have hardly any text can be recorded and are read again', () 
   }
 });
 
-/** Between two numbers, and its last digit decides: to parse it takes a hundred times as long as most. */
-function halfwayNumber(digits: number): string {
-  const between = `${(2n ** 53n + 1n) * 5n ** 1074n}`;
-  return `${between.padEnd(digits - 1, '0')}1e-${1074 + digits - between.length}`;
-}
-
 test('a line that would take long to parse is refused before that', async () => {
-  const { line_depth: depth, line_structure: structure, line_unicode: unicode, line } = LINE_LIMITS;
-  const extended = (by: string) => Buffer.from(lineOf(MESSAGE).replace('"w1@shop"', () => by));
+  const { line_depth: depth, line_structure: structure, line_unicode: unicode } = LINE_LIMITS;
   const nested = (levels: number) => extended(`${'['.repeat(levels)}${']'.repeat(levels)}`);
   assert.equal(fails(nested(depth.max - 2)), 'ok');
   assert.equal(fails(nested(depth.max)), 'is nested more than 80 deep');
   const zeros = (bytes: number) => extended(`[${'0,'.repeat(bytes / 2)}0]`);
   assert.equal(fails(zeros(structure.max - 200)), 'ok');
   assert.equal(fails(zeros(structure.max)), 'has more than 33792 bytes outside of strings');
-  const emoji = (bytes: number) => extended(`"${'😀'.repeat(bytes / 4)}"`);
   assert.equal(fails(emoji(unicode.max - 400)), 'ok');
   assert.equal(fails(emoji(unicode.max)), 'has more than 1048576 bytes, and not only ASCII');
   const named = (bytes: number) => extended(`{"${'n'.repeat(bytes)}":0}`);
   assert.equal(fails(named(2048)), 'ok');
   assert.equal(fails(named(2049)), 'has a name of more than 2048 bytes');
-  const room = line.max - 400;
-  const listOf = (item: string) => extended(`[${`${item},`.repeat(room / (item.length + 1))}0]`);
-  const costly = {
-    objects: listOf('{}'),
-    levels: extended('['.repeat(room)),
-    numbers: listOf(halfwayNumber(770)),
-    emoji: emoji(room),
-    fewerEmoji: emoji(unicode.max - 400),
-  };
-  for (const [what, each] of Object.entries(costly)) {
-    assert.ok(each.length <= line.max);
-    const costMs = await leastMs(25, () => normalMs(() => decodeMessage(each)));
-    assert.ok(costMs < 25, `${what}: ${costMs} ms`);
-  }
 });
 
 test('a malformed line gives a reason that never quotes it', () => {

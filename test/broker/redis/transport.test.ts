@@ -2,11 +2,13 @@
  * The Redis transport against a real Redis: what every transport must do, whom it refuses and why, and by which ways it
  * reaches a server.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
+import { DEADLINE_MS } from '../../deadline.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { freePort } from '../../real/free-port.ts';
 import { type Redis, type RedisOptions, startRedis } from '../../real/redis.ts';
@@ -55,7 +57,7 @@ testConformance('Redis', {
   },
 });
 
-function session(t: TestContext, url: string, connectTimeoutMs = 5000) {
+function session(t: TestContext, url: string, connectTimeoutMs = DEADLINE_MS) {
   return observeSession(t, redisTransport(), { url: addressOf(url), connectTimeoutMs });
 }
 
@@ -195,7 +197,7 @@ test('our connection has our name and goes with the session', async (t) => {
   assert.match((await names()).join(), /^celery-otel-[0-9a-f]{8}$/u);
   stopping.abort();
   await ended;
-  await t.waitFor(async () => assert.deepEqual(await names(), []), { timeout: 5000 });
+  await t.waitFor(async () => assert.deepEqual(await names(), []), { timeout: DEADLINE_MS });
 });
 
 test('a missing reply ends the attempt after the connect timeout', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attributes, BatchObservableCallback } from '@opentelemetry/api';
 import { ObservableCallbacks } from '../../../src/otlp/collect/observable-callbacks.ts';
-import { collectGarbage } from './memory.ts';
+import { collectGarbage } from './collect-garbage.ts';
 
 type Said = readonly [observable: string, value: number, attributes: Attributes | undefined];
 

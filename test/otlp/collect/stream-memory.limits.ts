@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { bound } from '../../bound.ts';
 import { gaugeOf } from './collected-gauge.ts';
 import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream.ts';
 import { collectingStreams } from './collecting-streams.ts';
@@ -30,7 +31,7 @@ async function growthBytes(collect: (collection: number) => void | Promise<void>
   return heapBytes() - beforeBytes;
 }
 
-test('gauges of 25,000 changing workers take no memory, and new ones get places', async () => {
+test('gauges of 25,000 changing workers take no memory, and new ones get places', async (t) => {
   const { observe, read } = gaugeOf({ combination: 'sum', limit: LIMIT });
   const grown = await growthBytes((collection) => {
     const workers = workersOf(collection);
@@ -40,10 +41,10 @@ test('gauges of 25,000 changing workers take no memory, and new ones get places'
       [OVERFLOW, PER_COLLECTION - LIMIT + 1],
     ]);
   });
-  assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+  bound(t, 'heap for gauges of 25,000 changing workers', grown / 1024, GROWTH_BYTES_MAX / 1024, 'KiB');
 });
 
-test('gauges behind a view keep little of ended series, even if their attributes stay in memory', async () => {
+test('gauges behind a view keep little of ended series, even if their attributes stay in memory', async (t) => {
   const limit = PER_COLLECTION + 1;
   const { observe, read } = gaugeOf({ combination: 'sum', limit, keeps: (key) => key === 'worker' });
   const kept = Array.from({ length: WORKERS / PER_COLLECTION }, (_, collection) => workersOf(collection));
@@ -52,13 +53,19 @@ test('gauges behind a view keep little of ended series, even if their attributes
     assert.equal(read().length, PER_COLLECTION);
   });
   // All of them would be 4 MiB.
-  assert.ok(grown < 4 * GROWTH_BYTES_MAX, `${grown} bytes`);
+  bound(
+    t,
+    'heap for gauges behind a view, of 25,000 ended workers',
+    grown / 1024,
+    (4 * GROWTH_BYTES_MAX) / 1024,
+    'KiB',
+  );
 });
 
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
 
-  test(`${kind}: 25,000 workers that are retired take no memory, and new ones get places`, async () => {
+  test(`${kind}: 25,000 workers that are retired take no memory, and new ones get places`, async (t) => {
     const { measure, read, tally } = make({ limit: PER_COLLECTION * 2 + 1 });
     const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
@@ -67,7 +74,7 @@ for (const kind of KINDS_OF_STREAM) {
       assert.equal(points.length, PER_COLLECTION);
       assert.equal(points[0]?.[0]['worker'], `celery@worker-${collection}-0`);
     });
-    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+    bound(t, `heap for ${kind}, of 25,000 retired workers`, grown / 1024, GROWTH_BYTES_MAX / 1024, 'KiB');
     assert.deepEqual(tally(), {
       live: PER_COLLECTION,
       retired: WORKERS - PER_COLLECTION,
@@ -76,35 +83,53 @@ for (const kind of KINDS_OF_STREAM) {
     });
   });
 
-  test(`${kind}: 25,000 workers that are never retired take no memory beyond their limit`, async () => {
+  test(`${kind}: 25,000 workers that are never retired take no memory beyond their limit`, async (t) => {
     const { measure, read } = make({ limit: LIMIT });
     const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
       assert.equal(read().length, LIMIT);
     });
-    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+    bound(
+      t,
+      `heap for ${kind}, of 25,000 workers beyond their limit`,
+      grown / 1024,
+      GROWTH_BYTES_MAX / 1024,
+      'KiB',
+    );
   });
 
-  test(`${kind}: with delta temporality 25,000 changing workers take no memory, and get places`, async () => {
+  test(`${kind}: with delta temporality 25,000 changing workers take no memory, and get places`, async (t) => {
     const { measure, read } = make({ temporality: AggregationTemporality.DELTA, limit: PER_COLLECTION + 1 });
     const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
       assert.equal(read().length, PER_COLLECTION);
     });
-    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+    bound(
+      t,
+      `heap for ${kind}, delta, of 25,000 changing workers`,
+      grown / 1024,
+      GROWTH_BYTES_MAX / 1024,
+      'KiB',
+    );
   });
 
-  test(`${kind}: with delta temporality 25,000 workers take no memory during an outage`, async () => {
+  test(`${kind}: with delta temporality 25,000 workers take no memory during an outage`, async (t) => {
     const { measure, attemptTotals } = make({ temporality: AggregationTemporality.DELTA, limit: LIMIT });
     const grown = await growthBytes((collection) => {
       for (const attributes of workersOf(collection)) measure(1, attributes);
       assert.equal(attemptTotals().length, LIMIT);
     });
-    assert.ok(grown < GROWTH_BYTES_MAX, `${grown} bytes`);
+    bound(
+      t,
+      `heap for ${kind}, delta, of 25,000 workers in an outage`,
+      grown / 1024,
+      GROWTH_BYTES_MAX / 1024,
+      'KiB',
+    );
   });
 }
 
-test('retiring 25,000 workers takes no memory during an outage', async () => {
+test('retiring 25,000 workers takes no memory during an outage', async (t) => {
   const { meter, attempt, retire } = collectingStreams();
   meter('celery-otel').createCounter('celery.task.sent').add(1, { queue: 'orders' });
   const grown = await growthBytes(async (collection) => {
@@ -112,5 +137,11 @@ test('retiring 25,000 workers takes no memory during an outage', async () => {
     await attempt();
   });
   // The test runner keeps some hundred bytes of each collection, since it is asynchronous.
-  assert.ok(grown < 2 * GROWTH_BYTES_MAX, `${grown} bytes`);
+  bound(
+    t,
+    'heap for retiring 25,000 workers in an outage',
+    grown / 1024,
+    (2 * GROWTH_BYTES_MAX) / 1024,
+    'KiB',
+  );
 });

@@ -37,7 +37,7 @@ test('any span is encoded as by the SDK, field by field', () => {
         assert.deepEqual(decodeSpans(encodeSpans(data)), decodeSpans(encodedBySdk(data)));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 

@@ -268,7 +268,7 @@ for (const { protocol, start } of BACKENDS) {
     while ((await exporter.export(sampleMetrics())).kind !== 'success')
       await new Promise((resolve) => setTimeout(resolve, 20));
     const throttledMs = performance.now() - beganMs;
-    assert.ok(throttledMs >= 1000 && throttledMs < 10_000, `${throttledMs}`);
+    assert.ok(throttledMs >= 1000, `${throttledMs}`);
     assert.equal(backend.requests.length, 2);
   });
 

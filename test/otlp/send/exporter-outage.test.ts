@@ -1,93 +1,52 @@
+/** What exports end as while a backend is away, silent or broken, and after that. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createServer, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
-import type { Exporter } from '../../../src/otlp/send/exporter.ts';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { DEADLINE_MS } from '../../deadline.ts';
 import { freePort } from '../../real/free-port.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
 import { startGrpcReceiver } from './grpc-receiver.ts';
 import { startHttpReceiver } from './http-receiver.ts';
-import { portOf } from './loopback-server.ts';
-
-/** Allowance for timers and the event loop of a busy machine. */
-const MARGIN_MS = 5000;
-
-async function timed<T>(work: Promise<T>): Promise<{ readonly result: T; readonly tookMs: number }> {
-  const beganMs = performance.now();
-  const result = await work;
-  return { result, tookMs: performance.now() - beganMs };
-}
-
-/** A peer that handles each connection as scripted. */
-async function rawPeer(t: TestContext, treat: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-    treat(socket);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return portOf(server.address());
-}
-
-async function untilTaken(exporter: Exporter<ResourceMetrics>, everyMs: number): Promise<void> {
-  while ((await exporter.export(sampleMetrics())).kind !== 'success')
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
-}
+import { NO_HOST, PEERS, rawPeer, untilTaken } from './outages.ts';
 
 for (const { protocol, start } of BACKENDS) {
   const path = protocol === 'grpc' ? '' : '/v1/metrics';
 
-  test(`${protocol}: a closed port fails at once, by address or by name`, async (t) => {
+  test(`${protocol}: a closed port makes the backend unavailable, by address or by name`, async (t) => {
     const port = await freePort();
     for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
-      const settings = exporterSettings(protocol, `http://${host}:${port}${path}`, { timeoutMs: 10_000 });
+      const settings = exporterSettings(protocol, `http://${host}:${port}${path}`, {
+        timeoutMs: DEADLINE_MS,
+      });
       const exporter = exporterOf(t, settings);
       for (let count = 0; count < 3; count += 1) {
-        const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
+        const result = await exporter.export(sampleMetrics());
         assert.equal(result.kind, 'unavailable');
         assert.match('reason' in result ? result.reason : '', /ECONNREFUSED|EADDRNOTAVAIL/u);
-        assert.ok(tookMs < 5000, `${host}: ${tookMs} ms`);
       }
     }
   });
 
-  test(`${protocol}: an unknown host name makes the backend unavailable before the deadline`, async (t) => {
-    // Too long for a host name, so no name server is asked.
-    const settings = exporterSettings(protocol, `http://${'x'.repeat(64)}:4318${path}`, {
-      timeoutMs: 10_000,
+  test(`${protocol}: an unknown host name makes the backend unavailable, and not for its deadline`, async (t) => {
+    const settings = exporterSettings(protocol, `http://${NO_HOST}:4318${path}`, {
+      timeoutMs: DEADLINE_MS,
     });
-    const { result, tookMs } = await timed(exporterOf(t, settings).export(sampleMetrics()));
+    const result = await exporterOf(t, settings).export(sampleMetrics());
     assert.equal(result.kind, 'unavailable');
     assert.match('reason' in result ? result.reason : '', /ENOTFOUND|Name resolution failed/u);
-    assert.ok(tookMs < 5000, `${tookMs}`);
   });
 
-  test(`${protocol}: a backend is reached again soon after an outage`, async (t) => {
+  test(`${protocol}: a backend is reached again after an outage`, async (t) => {
     const first = await backendOf(t, start);
     const { port } = first;
-    const exporter = exporterOf(t, exporterSettings(protocol, first.endpoint, { timeoutMs: 10_000 }));
+    const exporter = exporterOf(t, exporterSettings(protocol, first.endpoint, { timeoutMs: DEADLINE_MS }));
     assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
     await first.stop();
-    // The back-off that gRPC has of its own would be at two and a half seconds by then.
-    const awayMs = protocol === 'grpc' ? 3200 : 300;
-    for (const awayUntilMs = performance.now() + awayMs; performance.now() < awayUntilMs; ) {
-      const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
-      assert.equal(result.kind, 'unavailable');
-      assert.ok(tookMs < 5000, `${tookMs}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    for (let exports = 0; exports < 3; exports += 1)
+      assert.equal((await exporter.export(sampleMetrics())).kind, 'unavailable');
     await backendOf(t, start, { port });
-    const { tookMs } = await timed(untilTaken(exporter, 20));
-    t.diagnostic(`reached again after ${Math.round(tookMs)} ms`);
-    assert.ok(tookMs < 2000, `${tookMs}`);
+    await untilTaken(exporter, 20);
   });
 
   test(`${protocol}: a backend that restarts between two exports costs at most one of them`, async (t) => {
@@ -104,38 +63,29 @@ for (const { protocol, start } of BACKENDS) {
 
   test(`${protocol}: without a response an export ends at its deadline, and the next one has a new connection`, async (t) => {
     const backend = await backendOf(t, start);
-    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { timeoutMs: 300 }));
+    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint, { timeoutMs: 1000 }));
     assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
     backend.answer({ kind: 'nothing' });
-    const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
+    const beganMs = performance.now();
+    const result = await exporter.export(sampleMetrics());
+    assert.ok(performance.now() - beganMs >= 990, 'not before it');
     assert.equal(result.kind, 'unavailable');
-    assert.match('reason' in result ? result.reason : '', /no answer within 300 ms|DEADLINE_EXCEEDED/u);
-    assert.ok(tookMs >= 290 && tookMs < 300 + MARGIN_MS, `${tookMs}`);
+    assert.match('reason' in result ? result.reason : '', /no answer within 1000 ms|DEADLINE_EXCEEDED/u);
     backend.answer({ kind: 'take' });
     assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
     assert.equal(backend.accepted(), 2);
   });
 
   for (const scheme of ['http', 'https'] as const) {
-    const peers: Readonly<Record<string, (socket: Socket) => void>> = {
-      'is silent': () => {},
-      'reads and is silent': (socket) => socket.resume(),
-      'answers half a line': (socket) => socket.resume().write('HTTP/1.1 200'),
-      'speaks something else': (socket) => socket.resume().write('220 mail.example ESMTP\r\n'.repeat(20)),
-      'closes at once': (socket) => socket.destroy(),
-      'resets at once': (socket) => socket.resetAndDestroy(),
-      'closes after the first bytes': (socket) => socket.once('data', () => socket.destroy()),
-    };
-    for (const [peer, treat] of Object.entries(peers)) {
-      test(`${protocol} by ${scheme}: a peer that ${peer} is unavailable by the deadline`, async (t) => {
+    for (const [peer, treat] of Object.entries(PEERS)) {
+      test(`${protocol} by ${scheme}: a peer that ${peer} is unavailable`, async (t) => {
         const port = await rawPeer(t, treat);
         const settings = exporterSettings(protocol, `${scheme}://127.0.0.1:${port}${path}`, {
           timeoutMs: 300,
         });
-        const { result, tookMs } = await timed(exporterOf(t, settings).export(sampleMetrics()));
+        const result = await exporterOf(t, settings).export(sampleMetrics());
         assert.equal(result.kind, 'unavailable', JSON.stringify(result));
         assert.ok('reason' in result && result.reason.length > 10, JSON.stringify(result));
-        assert.ok(tookMs < 300 + MARGIN_MS, `${tookMs}`);
       });
     }
   }
@@ -156,18 +106,16 @@ test('http: an incomplete response is handled by its status', async (t) => {
       response.write('so far');
       treat(response);
     });
-    return timed(exporter.export(sampleMetrics()));
+    return exporter.export(sampleMetrics());
   };
   const taken = await outcome(200, () => {});
-  assert.deepEqual(taken.result, { kind: 'success' });
-  assert.ok(taken.tookMs < 300 + MARGIN_MS, `${taken.tookMs}`);
+  assert.deepEqual(taken, { kind: 'success' });
   const trickling = await outcome(503, (response) =>
     trickles.push(setInterval(() => response.write('.'), 20)),
   );
-  assert.equal(trickling.result.kind, 'unavailable');
-  assert.ok(trickling.tookMs < 300 + MARGIN_MS, `${trickling.tookMs}`);
+  assert.equal(trickling.kind, 'unavailable');
   const cut = await outcome(400, (response) => setTimeout(() => response.destroy(), 20));
-  assert.deepEqual(cut.result, { kind: 'refused', reason: 'HTTP 400 Bad Request: so far' });
+  assert.deepEqual(cut, { kind: 'refused', reason: 'HTTP 400 Bad Request: so far' });
 });
 
 test('http: of a response of ten megabytes little is read, and the status counts', async (t) => {

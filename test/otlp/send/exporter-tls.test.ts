@@ -1,27 +1,12 @@
+/** Backends that speak TLS: whom an exporter trusts, and how it shows who it is. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
 import { SIGNALS } from '../../../src/otlp/signals.ts';
-import { type Certificates, makeCertificates } from '../../real/certificates.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
-
-interface Files extends Certificates {
-  readonly folder: string;
-}
-
-function certificates(t: TestContext): Files {
-  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-tls-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return { ...makeCertificates(join(folder, 'tls')), folder };
-}
-
-const serverOf = ({ certFile, keyFile }: Files) => ({
-  cert: readFileSync(certFile),
-  key: readFileSync(keyFile),
-});
+import { certificates, serverOf } from './tls-files.ts';
 
 for (const { protocol, start } of BACKENDS) {
   test(`${protocol}: a backend is trusted only with the configured CA`, async (t) => {
@@ -29,11 +14,9 @@ for (const { protocol, start } of BACKENDS) {
     const backend = await backendOf(t, start, { tls: serverOf(files) });
     const trusting = exporterSettings(protocol, backend.endpoint, { certificateFile: files.caFile });
     assert.deepEqual(await exporterOf(t, trusting).export(sampleMetrics()), { kind: 'success' });
-    const beganMs = performance.now();
     const doubted = await exporterOf(t, exporterSettings(protocol, backend.endpoint)).export(sampleMetrics());
     assert.equal(doubted.kind, 'unavailable');
     assert.match('reason' in doubted ? doubted.reason : '', /certificate/u);
-    assert.ok(performance.now() - beganMs < 8000, 'that is no matter of a time-out');
     assert.equal(backend.requests.length, 1);
   });
 

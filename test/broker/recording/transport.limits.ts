@@ -1,0 +1,49 @@
+/** What replaying costs: time beyond that of the recording, turns of the event loop, memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
+import { bound } from '../../bound.ts';
+import { longestTurnMs } from '../../longest-turn.ts';
+import { leastMs } from '../../processor-time.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
+import { endlessRecording, fileOf, HEADER, lineOf, replay, wideRecording } from './replay.ts';
+
+const TURN_MS_MAX = 50;
+const SPREAD_MS_MAX = 5000;
+const GROWN_BYTES_MAX = 64e6;
+
+test('messages are replayed without much delay', async (t) => {
+  const path = fileOf(t, HEADER, lineOf(0), lineOf(4000), lineOf(10_000));
+  const atMs: number[] = [];
+  const session = observeSession(t, createRecordingTransport(), {
+    url: addressOf(`recording:${path}?speed=50`),
+    deliver: () => atMs.push(performance.now()),
+  });
+  await session.ended;
+  const [first, second, third] = atMs;
+  assert.ok(first !== undefined && second !== undefined && third !== undefined);
+  assert.ok(second - first >= 79 && third - first >= 199, `at ${atMs}`);
+  bound(t, 'replay of 10 recorded seconds at speed 50', third - first, SPREAD_MS_MAX, 'ms');
+});
+
+test('a line that would take long to parse blocks nothing', async (t) => {
+  const { path, reason } = wideRecording(t);
+  const turnMs = await leastMs(TURN_MS_MAX, () =>
+    longestTurnMs(async () => {
+      const { session } = replay(t, path, 'max');
+      assert.deepEqual(await session.ended, { kind: 'unusable', reason });
+    }),
+  );
+  bound(t, 'longest turn while a recorded line of 2.7 MB is refused', turnMs, TURN_MS_MAX, 'ms');
+});
+
+test('an endless line is refused before it fills the memory', async (t) => {
+  const path = endlessRecording(t, 2 ** 30);
+  const before = process.memoryUsage().rss;
+  const { session } = replay(t, path, 'max');
+  const end = await session.ended;
+  const grown = process.memoryUsage().rss - before;
+  assert.ok(end.kind === 'unusable');
+  assert.match(end.reason, /line 2: is longer than 6496256 bytes$/);
+  bound(t, 'memory for a recorded line of 1 GB', grown / 1e6, GROWN_BYTES_MAX / 1e6, 'MB');
+});

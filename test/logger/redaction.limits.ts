@@ -1,0 +1,66 @@
+/** That no text takes long to be searched for secrets. */
+import { test } from 'node:test';
+import { redacted } from '../../src/logger/redaction.ts';
+import { boundWorst } from '../bound.ts';
+import { processorMs } from '../processor-time.ts';
+
+/** Quadratic time would be seconds. */
+const COST_MS_MAX = 100;
+const CHARS = 16 * 1024;
+/** Repeated, in texts that begin in several ways. */
+const HOSTILE = [
+  ...[
+    'token',
+    'tokena',
+    'token=',
+    'token = ',
+    'token:',
+    'passwd\n',
+    'password: = = ',
+    `secret${'.'.repeat(64)}`,
+  ],
+  ...[
+    'password="',
+    'password=\\"',
+    "password='''",
+    'password=`',
+    '"password", ',
+    'token"],',
+    'password=%22a\n',
+  ],
+  ...[
+    'password=(',
+    'password=([ ',
+    'password=(\n',
+    'password=[\n"',
+    'authorization: ',
+    'authorization: "a"b',
+  ],
+  ...[
+    'token: basic  ',
+    'token: basic\t',
+    'bearer ',
+    '--token ',
+    '-- ',
+    ' --a-',
+    '\\',
+    '"',
+    "'",
+    ' ',
+    '\t',
+    '\n',
+  ],
+  ...['://', '://:', 'a://b:', 'a://b:c@', '%3A%2F%2F', '%3A%2F%2Fa%3A', ',a:', 'a;b', ',a://', ':\\/\\/'],
+  ...['password=x&a.', `password=x&${'a'.repeat(70)}`, 'password=x,', `token=${'\\'.repeat(20)}`, '\0', '😀'],
+];
+const BEGINNINGS = ['', 'password=(', 'password="', 'password=[\n', 'authorization:', 'a://'];
+
+test('No text takes long', (t) => {
+  const costs = BEGINNINGS.flatMap((beginning) =>
+    HOSTILE.map((part) => {
+      const text = beginning + part.repeat(Math.ceil(CHARS / part.length));
+      return [JSON.stringify(text.slice(0, 40)), processorMs(() => redacted(text))] as const;
+    }),
+  );
+  boundWorst(t, 'redaction of 16 kB', costs, COST_MS_MAX, 'ms');
+});
