@@ -10,7 +10,7 @@ import { bound } from '../bound.ts';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { exportTimes } from './export-times.ts';
-import { type EventFields, event, publishRaw, type RawPublish } from './publish.ts';
+import { type EventFields, event, inLists, publishRaw, type RawPublish } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 import { serviceFile } from './service-file.ts';
 import { ownTime, turnReports } from './turn-reports.ts';
@@ -109,11 +109,12 @@ async function publishAll(urls: readonly string[], portion: number): Promise<voi
 }
 
 function newNames(portion: number): readonly RawPublish[] {
-  return messagesOf(
+  return inLists(
     Array.from({ length: PORTION }, (_, index) => {
       const name = `tenant_${portion}_${index}.pay`;
       return event('task-received', { name, hostname: `celery@${name}` });
     }),
+    EVENTS_A_MESSAGE,
   );
 }
 
@@ -128,13 +129,5 @@ function liveTasks(portion: number): readonly RawPublish[] {
     begun.push(event('task-received', named));
     ended.push(event('task-started', of), event('task-succeeded', { ...of, runtime: 0.1, result: 'None' }));
   }
-  return messagesOf([...ended, ...begun]);
-}
-
-function messagesOf(events: readonly EventFields[]): readonly RawPublish[] {
-  return Array.from({ length: Math.ceil(events.length / EVENTS_A_MESSAGE) }, (_, message) => {
-    const list = events.slice(message * EVENTS_A_MESSAGE, (message + 1) * EVENTS_A_MESSAGE);
-    const body = Buffer.from(JSON.stringify(list));
-    return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
-  });
+  return inLists([...ended, ...begun], EVENTS_A_MESSAGE);
 }

@@ -12,7 +12,7 @@ import { bound } from '../bound.ts';
 import { borrowRabbitmq, type Vhosts } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { type BuiltMain, buildMain } from './built-main.ts';
-import { type EventFields, event, publishRaw } from './publish.ts';
+import { type EventFields, event, inLists, listOf, publishRaw } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 
 const HONEST_MIB_MAX = 200;
@@ -130,9 +130,9 @@ async function started(t: TestContext) {
     series: () => series.size,
     async publish(events: readonly EventFields[]) {
       published += events.length;
-      await publishRaw(brokerUrl, messagesOf(events));
+      await publishRaw(brokerUrl, inLists(events, EVENTS_A_MESSAGE));
     },
-    publishBodies: (bodies: readonly Buffer[]) => publishRaw(brokerUrl, bodies.map(messageOf)),
+    publishBodies: (bodies: readonly Buffer[]) => publishRaw(brokerUrl, bodies.map(listOf)),
     async caughtUp(aheadMax = 0) {
       const endMs = performance.now() + CAUGHT_UP_MS;
       const counted = () => totals.of('celery-otel', 'celery_otel.events');
@@ -146,17 +146,6 @@ async function started(t: TestContext) {
       return Math.round(Number(kib) / 1024);
     },
   };
-}
-
-function messagesOf(events: readonly EventFields[]) {
-  return Array.from({ length: Math.ceil(events.length / EVENTS_A_MESSAGE) }, (_, message) => {
-    const list = events.slice(message * EVENTS_A_MESSAGE, (message + 1) * EVENTS_A_MESSAGE);
-    return messageOf(Buffer.from(JSON.stringify(list)));
-  });
-}
-
-function messageOf(body: Buffer) {
-  return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
 }
 
 /** Complete runs, as Celery reports them. */

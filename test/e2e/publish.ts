@@ -19,6 +19,19 @@ export interface RawPublish {
   readonly headers?: Readonly<Record<string, unknown>>;
 }
 
+/** Lists of events, as Celery sends those of tasks when there are many. */
+export function inLists(events: readonly EventFields[], eventsAList: number): readonly RawPublish[] {
+  return Array.from({ length: Math.ceil(events.length / eventsAList) }, (_, list) =>
+    listOf(events.slice(list * eventsAList, (list + 1) * eventsAList)),
+  );
+}
+
+/** One list; or the bytes of one. */
+export function listOf(events: readonly EventFields[] | Buffer): RawPublish {
+  const body = Buffer.isBuffer(events) ? events : Buffer.from(JSON.stringify(events));
+  return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
+}
+
 /** Celery's own default. */
 const EXCHANGE = 'celeryev';
 /** Not to fill the memory of either side. */

@@ -12,7 +12,7 @@ import { SEED } from '../seed.ts';
 import { startBridge } from './bridge-process.ts';
 import { hostileMessages } from './hostile-messages.ts';
 import { ownMetric } from './own-metrics.ts';
-import { type EventFields, event, publishRaw, type RawPublish } from './publish.ts';
+import { type EventFields, event, inLists, publishRaw } from './publish.ts';
 import { receivedTotals } from './received-totals.ts';
 import { serviceFile } from './service-file.ts';
 import { lives } from './task-lives.ts';
@@ -62,9 +62,9 @@ test('floods of names, of garbage and of late starts are counted exactly, and on
   const { messages, expected } = hostileMessages(SEED, GARBAGE);
   const [shop = '', billing = '', mail = '', search = ''] = urls;
   await Promise.all([
-    publishRaw(shop, messagesOf(lives('shop.pay', 0, LIVES))),
-    publishRaw(billing, messagesOf(newNames())),
-    publishRaw(mail, messagesOf(lateStarts())),
+    publishRaw(shop, inLists(lives('shop.pay', 0, LIVES), EVENTS_A_MESSAGE)),
+    publishRaw(billing, inLists(newNames(), EVENTS_A_MESSAGE)),
+    publishRaw(mail, inLists(lateStarts(), EVENTS_A_MESSAGE)),
     publishRaw(search, messages),
   ]);
   const until = async (service: string, metric: string, amount: number): Promise<void> => {
@@ -114,12 +114,4 @@ function lateStarts(): readonly EventFields[] {
     ended.push(event('task-started', of), event('task-succeeded', { ...of, runtime: 0.1, result: 'None' }));
   }
   return [...ended, ...begun];
-}
-
-function messagesOf(events: readonly EventFields[]): readonly RawPublish[] {
-  return Array.from({ length: Math.ceil(events.length / EVENTS_A_MESSAGE) }, (_, message) => {
-    const list = events.slice(message * EVENTS_A_MESSAGE, (message + 1) * EVENTS_A_MESSAGE);
-    const body = Buffer.from(JSON.stringify(list));
-    return { routingKey: 'task.multi', body, contentType: 'application/json', contentEncoding: 'utf-8' };
-  });
 }

@@ -11,7 +11,7 @@ import { respondGrpc, startGrpcReceiver } from '../otlp/send/grpc-receiver.ts';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
-import { type EventFields, publishRaw } from './publish.ts';
+import { inLists, publishRaw } from './publish.ts';
 import { spansOf } from './received-spans.ts';
 import { lives } from './task-lives.ts';
 
@@ -64,7 +64,7 @@ export async function spansOutage(t: TestContext, tasks: number): Promise<number
   const live = async (tasks: number): Promise<void> => {
     const end = lived + tasks;
     for (; lived < end; lived += PORTION) {
-      await publishRaw(rabbitmq.url, messagesOf(lives('shop.pay', lived, lived + PORTION)));
+      await publishRaw(rabbitmq.url, inLists(lives('shop.pay', lived, lived + PORTION), EVENTS_A_MESSAGE));
       await until('metrics lag', () => counted() >= lived - TASKS_AHEAD);
     }
     await until('all are counted', () => counted() === lived);
@@ -95,14 +95,4 @@ export async function spansOutage(t: TestContext, tasks: number): Promise<number
   assert.equal((await bridge.ended()).code, 0);
   assert.equal(counted(), lived);
   return peak - before.rss;
-}
-
-function messagesOf(events: readonly EventFields[]) {
-  return Array.from({ length: Math.ceil(events.length / EVENTS_A_MESSAGE) }, (_, message) => {
-    const list = events.slice(message * EVENTS_A_MESSAGE, (message + 1) * EVENTS_A_MESSAGE);
-    return {
-      ...{ routingKey: 'task.multi', contentType: 'application/json', contentEncoding: 'utf-8' },
-      body: Buffer.from(JSON.stringify(list)),
-    };
-  });
 }
