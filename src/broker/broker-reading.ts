@@ -12,8 +12,10 @@ export interface PollSettings {
 
 /** The names of kombu’s keys in Redis, without the prefix of all (transport/redis.py). */
 export interface RedisKeys {
-  /** Between the name of a queue and its priority, and between the parts of a binding. */
-  readonly separator: string;
+  /** Between the name of a queue and its priority, and between the parts of a binding; undefined: that of the workers. */
+  readonly separator: string | undefined;
+  /** Celery’s `control_exchange`: bindings of remote control tell the workers’ separator. */
+  readonly namespace: string;
   /** Ascending; each has a list of its own. */
   readonly prioritySteps: readonly number[];
   readonly unackedKey: string;

@@ -333,11 +333,11 @@ const ROWS = {
     transport: 'redis',
   }),
   sep: ofQueues({
-    doc: 'Separator between the name of a queue and its priority, in the names of keys; a character can be written as `\\x06`.',
+    doc: 'Separator between the name of a queue and its priority, in the names of keys; a character can be written as `\\x06`. `auto` is that of the workers.',
     format: separator,
     setting: 'polls.redis.separator',
     within: TRANSPORT_OPTIONS,
-    default: '\\x06\\x16',
+    default: 'auto',
     transport: 'redis',
   }),
   priority_steps: ofQueues({

@@ -17,6 +17,7 @@ import {
 
 const REDIS_KEYS = {
   separator: ':',
+  namespace: 'celery',
   prioritySteps: [0],
   unackedKey: 'u',
   unackedIndexKey: 'i',

@@ -75,7 +75,8 @@ test('a broker and a name are enough', () => {
           initialDelayMs: 1000,
           queues: [],
           redis: {
-            separator: '\u0006\u0016',
+            separator: undefined,
+            namespace: 'celery',
             prioritySteps: [0, 3, 6, 9],
             unackedKey: 'unacked',
             unackedIndexKey: 'unacked_index',

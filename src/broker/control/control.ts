@@ -19,8 +19,8 @@ export interface ControlSettings {
 export interface RedisReplies {
   /** Who asks, on this host: its list of replies is the same after a restart, so that nothing is left behind. */
   readonly owner: string;
-  /** Between the parts of a binding. */
-  readonly separator: string;
+  /** Between the parts of a binding; undefined: that of the workers. */
+  readonly separator: string | undefined;
 }
 
 export interface ControlQuestion {

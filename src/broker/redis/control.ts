@@ -1,6 +1,6 @@
 /**
  * Asks workers by remote control through Redis, over a connection of its own (kombu: transport/redis.py). It writes one member
- * of kombu’s set of bindings and reads one list, both ours, and removes both at the beginning and at the end.
+ * of kombu’s set of bindings, which is there only while a question is open, and reads one list, both ours.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -20,7 +20,9 @@ import {
 import { channelsOf } from './channels.ts';
 import { REMEDY } from './connection.ts';
 import { openEnvelope } from './envelope.ts';
+import { type GuardedQuestion, publishGuarded } from './guarded-question.ts';
 import { KeptClient } from './kept-client.ts';
+import { SEPARATOR } from './separator.ts';
 
 /** The server may be gone: the end waits no longer than this for it. */
 const CLEAN_UP_MS_MAX = 800;
@@ -37,9 +39,9 @@ const BINDINGS = '_kombu.binding.';
 /** Where our replies come in. */
 interface Place {
   readonly names: ControlNames;
-  /** Kombu’s set of bindings, and our member. */
+  /** Kombu’s sets of bindings: of workers, and of those who await replies. */
+  readonly workers: string;
   readonly bindings: string;
-  readonly binding: string;
   readonly list: string;
 }
 
@@ -51,6 +53,10 @@ export class RedisControl {
   readonly #connection: KeptClient;
   /** Those of the questions so far, by namespace. */
   readonly #places = new Map<string, Place>();
+  /** Our members of sets that may still be there. */
+  readonly #members = new Map<string, string>();
+  /** The workers’ own, as found with the last question. */
+  #separator = SEPARATOR;
 
   /** Workers may be replying until then, monotonic, ms. */
   #repliesUntilMs = 0;
@@ -84,6 +90,7 @@ export class RedisControl {
         const item = await client.brpopBuffer(place.list, Math.min(leftS, BLOCKED_S_MAX));
         if (item !== null) gathering.offer(openEnvelope(item[1], Date.now(), this.#bodyBytesMax).message);
       }
+      await this.#unbind(client);
       return gathering.answer();
     };
     if (this.#hasEnded) return Promise.reject(new Error('the session has ended'));
@@ -119,57 +126,95 @@ export class RedisControl {
 
   /** The binding first: then no reply creates the list again. */
   async #cleanUp(client: Redis): Promise<void> {
-    const pipeline = client.pipeline();
-    for (const { bindings, binding, list } of this.#places.values())
-      pipeline.srem(bindings, binding).del(list);
-    await allOf(pipeline.exec());
+    await this.#unbind(client);
+    const lists = [...this.#places.values()].map(({ list }) => list);
+    if (lists.length > 0) await client.del(...lists);
   }
 
-  /** @throws if a name contains the separator, so that nothing may be written */
+  /** Workers whose replies have nobody to go to drop them. */
+  async #unbind(client: Redis): Promise<void> {
+    for (const [bindings, member] of this.#members) {
+      await client.srem(bindings, member);
+      this.#members.delete(bindings);
+    }
+  }
+
   #placeOf({ namespace, redis }: ControlQuestion): Place {
     const names = controlNames(namespace, replyIdOf(redis.owner));
     const { globalKeyprefix: prefix } = this.#settings;
     return {
       names,
+      workers: `${prefix}${BINDINGS}${names.requests}`,
       bindings: `${prefix}${BINDINGS}${names.replies}`,
-      binding: replyBinding(names, redis.separator),
       list: `${prefix}${names.replyQueue}`,
     };
   }
 
   /**
-   * With the binding, since workers of Celery 5.7 remove those that are an hour old.
-   * @returns how many workers there are
+   * @returns how many workers it reached: 0 if none can be asked, undefined if none listens that could be
+   * @throws if it could harm workers; then nothing is written
    */
-  async #publish(client: Redis, place: Place, question: ControlQuestion, ticket: string): Promise<number> {
-    const { command, destination, timeoutMs } = question;
-    const { names, bindings, binding } = place;
+  async #publish(
+    client: Redis,
+    place: Place,
+    question: ControlQuestion,
+    ticket: string,
+  ): Promise<number | undefined> {
+    const { command, destination, timeoutMs, redis } = question;
+    const { names } = place;
     const expiresS = (Date.now() + timeoutMs) / 1000;
     const request = controlRequest(command, destination, names, ticket, expiresS);
-    const envelope = requestEnvelope(request, names, randomUUID());
-    const [usual = '', ...others] = channelsOf(names.requests, this.#url, this.#settings);
-    const [, receivers] = await allOf(
-      client.pipeline().sadd(bindings, binding).publish(usual, envelope).exec(),
-    );
-    let count = Number(receivers);
-    // The other channel is that of all databases behind these sentinels.
-    for (const channel of others) if (count === 0) count = await client.publish(channel, envelope);
-    return count;
+    const guarded: GuardedQuestion = {
+      ...place,
+      replyKey: names.replyKey,
+      envelope: requestEnvelope(request, names, randomUUID()),
+      channels: channelsOf(names.requests, this.#url, this.#settings),
+    };
+    const publish = (separator: string) => {
+      const member = replyBinding(names, separator);
+      this.#members.set(place.bindings, member);
+      return publishGuarded(client, guarded, separator, member);
+    };
+    const first = redis.separator ?? this.#separator;
+    let published = await publish(first);
+    if (published.kind === 'other-separator') {
+      const found = published.separator;
+      if (redis.separator !== undefined) throw new Error(differs(redis.separator, found));
+      if (found !== undefined) published = await publish(found);
+      // The second one differs from the first: workers have different ones.
+      if (published.kind === 'other-separator') throw new Error(mixed(found, published.separator));
+      this.#separator = found ?? first;
+    }
+    switch (published.kind) {
+      case 'asked':
+        return published.receivers === 0 ? undefined : published.receivers;
+      case 'nobody':
+        return 0;
+      case 'refused':
+        throw new Error(published.reason);
+    }
   }
+}
+
+const HARM = 'with another one, workers would stop for good when they reply';
+
+function differs(configured: string, found: string | undefined): string {
+  return found === undefined
+    ? `the separator of a worker cannot be told; ${HARM}`
+    : `the workers use the separator ${quoted(found)}, and sep is ${quoted(configured)}: let sep be auto; ${HARM}`;
+}
+
+function mixed(...separators: readonly (string | undefined)[]): string {
+  const found = [...new Set(separators)].flatMap((one) => (one === undefined ? [] : [quoted(one)]));
+  return `the workers use different separators (${found.join(', ')}): let all have the same sep in broker_transport_options; ${HARM}`;
+}
+
+function quoted(separator: string): string {
+  return JSON.stringify(separator);
 }
 
 /** The same for an owner as long as the host has its name, in the form of a UUID. */
 function replyIdOf(owner: string): string {
   const hash = createHash('sha256').update(`celery-otel\0${hostname()}\0${owner}`).digest('hex');
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/u, '$1-$2-$3-$4-$5');
-}
-
-/** The replies of a pipeline. @throws the first error */
-async function allOf(
-  pipeline: ReturnType<ReturnType<Redis['pipeline']>['exec']>,
-): Promise<readonly unknown[]> {
-  return ((await pipeline) ?? []).map(([error, value]) => {
-    if (error !== null) throw error;
-    return value;
-  });
 }

@@ -3,7 +3,9 @@
  * `_size`, `_brpop_read`, `QoS`). Pure. Every command only reads, and no other module names a key.
  */
 import type { QueueDepth, RedisKeys, Unacked } from '../broker-reading.ts';
+import { requestsOf } from '../control/request.ts';
 import { isTaskQueue } from '../queue-names.ts';
+import { separatorOf } from './separator.ts';
 
 /** A command, as a method of ioredis, and its arguments. */
 export type Command =
@@ -22,6 +24,7 @@ export interface Binding {
 export type Reply = { readonly value: unknown } | { readonly error: string };
 
 export interface PollKeys extends RedisKeys {
+  readonly separator: string;
   /** Before every key. */
   readonly prefix: string;
 }
@@ -69,6 +72,16 @@ export function bindingCommands(
   return [...reads, ['scan', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED)]];
 }
 
+/** Reads which separators workers use: each has a member in the bindings of remote control. */
+export function workersCommand({ prefix, namespace }: RedisKeys & { readonly prefix: string }): Command {
+  return ['sscan', `${prefix}${BINDINGS}${requestsOf(namespace)}`, '0', 'COUNT', String(BINDINGS_READ_MAX)];
+}
+
+/** The separators of the workers; empty if none can be told. */
+export function separatorsIn(reply: Reply | undefined): readonly string[] {
+  return [...new Set(membersIn(reply).flatMap((member) => separatorOf(member) ?? []))];
+}
+
 /** The first step has the queue’s own name. */
 function listOf(queue: string, step: number, separator: string): string {
   return step === 0 ? queue : `${queue}${separator}${step}`;
@@ -111,7 +124,7 @@ export function unackedOf(
 }
 
 /** The bindings of an exchange: `routing key SEP pattern SEP queue`; only a topic exchange has patterns. */
-export function bindingsOf(reply: Reply | undefined, { separator }: RedisKeys): readonly Binding[] {
+export function bindingsOf(reply: Reply | undefined, { separator }: PollKeys): readonly Binding[] {
   return membersIn(reply).flatMap((member) => {
     const [routingKey = '', pattern = '', queue = '', ...more] = member.split(separator);
     return isTaskQueue(queue) && more.length === 0 ? [{ routingKey, isTopic: pattern !== '', queue }] : [];

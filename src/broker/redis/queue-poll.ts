@@ -23,9 +23,12 @@ import {
   type PollKeys,
   type Reply,
   searchResult,
+  separatorsIn,
   unackedCommands,
   unackedOf,
+  workersCommand,
 } from './queue-commands.ts';
+import { SEPARATOR } from './separator.ts';
 import { type Bindings, countUnacked } from './unacked-scan.ts';
 
 /** Exchanges whose bindings are read in a poll. */
@@ -69,7 +72,12 @@ export class QueuePoll {
   }
 
   async #ask(client: Redis, question: PollQuestion): Promise<BrokerReading> {
-    const keys: PollKeys = { ...question.redis, prefix: this.#settings.globalKeyprefix };
+    const prefix = this.#settings.globalKeyprefix;
+    const [workers] = await send(client, [workersCommand({ ...question.redis, prefix })]);
+    const found = separatorsIn(workers);
+    const { separator = found[0] ?? SEPARATOR } = question.redis;
+    const keys: PollKeys = { ...question.redis, prefix, separator };
+    const isKnown = keys.prioritySteps.length < 2 || found.every((one) => one === separator);
     const { queues, incomplete } = queuesToPoll([...question.queues, ...this.#bound()]);
     const read = this.#exchangesToRead(queues);
     const ofLengths = lengthCommands(queues, keys);
@@ -84,16 +92,22 @@ export class QueuePoll {
     const bindings = replies.slice(ofLengths.length + ofUnacked.length);
     const unbound = this.#noteBindings(read, bindings, keys);
     const held = unackedOf(unacked, keys, Date.now());
-    const failure = failureIn([...lengths, ...unacked]);
+    const failure = failureIn([
+      ...lengths,
+      ...unacked,
+      ...(question.redis.separator === undefined && workers !== undefined ? [workers] : []),
+    ]);
     const counts =
       question.unackedByQueue && held !== undefined ? await this.#byQueue(client, keys, queues) : '';
     return {
-      queues: depthsOf(queues, lengths, keys),
+      // Otherwise some lists of each queue would be missing.
+      queues: isKnown ? depthsOf(queues, lengths, keys) : [],
       ...(held === undefined
         ? {}
         : { unacked: typeof counts === 'string' ? held : { ...held, byQueue: [...counts] } }),
       incomplete: [
         ...incomplete,
+        ...(isKnown ? [] : [unlike(separator, found)]),
         ...(failure === undefined ? [] : [`${failure}; ${REMEDY}`]),
         ...unbound,
         ...(typeof counts === 'string' && counts !== '' ? [counts] : []),
@@ -150,6 +164,13 @@ export class QueuePoll {
     this.#exchanges = this.#found;
     this.#found = new Set();
   }
+}
+
+function unlike(separator: string, found: readonly string[]): string {
+  const [own, workers] = [[separator], found].map((all) =>
+    all.map((one) => JSON.stringify(one)).join(' and '),
+  );
+  return `queues have no lengths, since workers keep priorities with the separator ${workers}, and not all with ${own}: let sep be auto, and the same in the broker_transport_options of all`;
 }
 
 /** In one pipeline. @throws if the connection breaks */

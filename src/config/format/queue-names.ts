@@ -34,9 +34,12 @@ export const prioritySteps: Format<readonly number[]> = format(
 );
 
 /** Any text; kombu's own consists of control characters, which are hard to type. */
-export const separator: Format<string> = format(`text of at most ${SEPARATOR_BYTES_MAX} bytes`, (text) => {
-  const value = text.replaceAll(/\\x([\da-f]{2})/giu, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  return Buffer.byteLength(value) <= SEPARATOR_BYTES_MAX ? { ok: true, value } : undefined;
-});
+export const separator: Format<string> = format(
+  `\`auto\`, or text of at most ${SEPARATOR_BYTES_MAX} bytes`,
+  (text) => {
+    const value = text.replaceAll(/\\x([\da-f]{2})/giu, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+    return Buffer.byteLength(value) <= SEPARATOR_BYTES_MAX ? { ok: true, value } : undefined;
+  },
+);

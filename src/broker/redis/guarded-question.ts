@@ -1,0 +1,122 @@
+/**
+ * Publishes one question to workers, if that cannot harm them: in one script, which either finds everything as workers expect it and
+ * publishes, or writes nothing. A worker with kombu before 5.7 that cannot send its reply never consumes a task again, and on a full
+ * Redis a worker of any version exits. It knows nothing of what is asked.
+ */
+import type { Redis } from 'ioredis';
+import { printable } from '../../printable.ts';
+import { separatorOf } from './separator.ts';
+
+/**
+ * Celery 5.7 and kombu (transport/redis.py, `get_table`, `_queue_bind`) keep in one set a member for each worker with remote control,
+ * `SEP SEP name`, and in another one those of all who await replies, `key SEP SEP queue`.
+ *
+ * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our key, our member, message,
+ * channels. A member that contains our key is ours, from a process that was killed.
+ */
+const SCRIPT = `
+local function is(key, kind)
+  local found = redis.call('TYPE', key).ok
+  return found == 'none' or found == kind
+end
+local function members(key)
+  local all, cursor = {}, '0'
+  repeat
+    local page = redis.call('SSCAN', key, cursor, 'COUNT', 1000)
+    cursor = page[1]
+    for _, member in ipairs(page[2]) do all[#all + 1] = member end
+  until cursor == '0'
+  return all
+end
+local sep = ARGV[1]
+local function parts(text)
+  local count, from = 1, 1
+  while true do
+    local first, last = string.find(text, sep, from, true)
+    if not first then return count end
+    count, from = count + 1, last + 1
+  end
+end
+for _, of in ipairs({{KEYS[1], 'set'}, {KEYS[2], 'set'}, {KEYS[3], 'list'}}) do
+  if not is(of[1], of[2]) then return {'type', of[1]} end
+end
+local workers = members(KEYS[1])
+if #workers == 0 then return {'nobody'} end
+for _, member in ipairs(workers) do
+  if string.sub(member, 1, 2 * #sep) ~= sep .. sep or parts(member) ~= 3 then return {'separator', member} end
+end
+for _, member in ipairs(members(KEYS[2])) do
+  if string.find(member, ARGV[2], 1, true) then redis.call('SREM', KEYS[2], member)
+  elseif parts(member) ~= 3 then return {'binding', member} end
+end
+redis.call('SADD', KEYS[2], ARGV[3])
+local receivers = 0
+for index = 5, #ARGV do
+  if receivers == 0 then receivers = redis.call('PUBLISH', ARGV[index], ARGV[4]) end
+end
+return {'asked', receivers}
+`;
+
+/** What is published, and where; keys with the prefix of all. */
+export interface GuardedQuestion {
+  /** The set of the workers that can be asked. */
+  readonly workers: string;
+  /** The set of those who await replies. */
+  readonly bindings: string;
+  /** Of our replies. */
+  readonly list: string;
+  /** Occurs in our member only. */
+  readonly replyKey: string;
+  readonly envelope: string;
+  /** Those after the first one are used if nobody listens there. */
+  readonly channels: readonly string[];
+}
+
+export type Published =
+  | { readonly kind: 'asked'; readonly receivers: number }
+  /** No worker has remote control: nothing was written. */
+  | { readonly kind: 'nobody' }
+  /** A worker keeps its names with another separator; undefined if it cannot be told. Nothing was written. */
+  | { readonly kind: 'other-separator'; readonly separator: string | undefined }
+  /** Nothing was written. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * @param member with this separator
+ * @throws what Redis says: then nothing was written
+ */
+export async function publishGuarded(
+  client: Redis,
+  { workers, bindings, list, replyKey, envelope, channels }: GuardedQuestion,
+  separator: string,
+  member: string,
+): Promise<Published> {
+  const reply: unknown = await client.eval(
+    SCRIPT,
+    3,
+    ...[workers, bindings, list],
+    ...[separator, replyKey, member, envelope, ...channels],
+  );
+  const [kind, detail]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const named = printable(String(detail));
+  switch (kind) {
+    case 'asked':
+      return { kind, receivers: Number(detail) };
+    case 'nobody':
+      return { kind };
+    case 'separator':
+      return { kind: 'other-separator', separator: separatorOf(String(detail)) };
+    case 'type':
+      return {
+        kind: 'refused',
+        reason: `${named} is not what kombu keeps there, and workers stop if they reply: remove it`,
+      };
+    case 'binding':
+      return {
+        kind: 'refused',
+        reason: `another client awaits replies with another separator, and workers stop if they reply: remove ${named} from the set ${printable(bindings)}`,
+      };
+    default:
+      throw new Error(`Redis answers ${printable(JSON.stringify(reply))} to a script`);
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * The separator in the names that kombu keeps in Redis (transport/redis.py, `sep`): between a queue and its priority, and between the
+ * parts of a binding. It can be read from what workers write. Pure.
+ */
+
+/** kombu’s own. */
+export const SEPARATOR = '\u0006\u0016';
+/** A separator is configurable, but short. */
+const SEPARATOR_CHARACTERS_MAX = 64;
+
+/**
+ * The separator with which a worker writes its member, `SEP SEP name`: the longest text that stands there twice.
+ * @returns undefined if none does
+ */
+export function separatorOf(member: string): string | undefined {
+  for (let length = Math.min(SEPARATOR_CHARACTERS_MAX, member.length / 2) | 0; length > 0; length -= 1) {
+    const separator = member.slice(0, length);
+    if (member.startsWith(separator, length)) return separator;
+  }
+  return undefined;
+}

@@ -1,0 +1,191 @@
+/** A question on a real Redis is published only if no worker can be harmed by replying to it. Workers are played by their keys. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis as Client } from 'ioredis';
+import type { ControlQuestion } from '../../../src/broker/control/control.ts';
+import { separatorOf } from '../../../src/broker/redis/separator.ts';
+import { type Redis, startRedis } from '../../real/redis.ts';
+import { until } from '../../until.ts';
+import { addressOf } from '../observed-session.ts';
+import { redisTransport } from './redis-transport.ts';
+
+const OWN = '\u0006\u0016';
+const WORKERS = '_kombu.binding.celery.pidbox';
+const REPLIES = '_kombu.binding.reply.celery.pidbox';
+const CHANNEL = '/0.celery.pidbox';
+
+let redis: Redis;
+let admin: Client;
+before(async () => {
+  redis = await startRedis();
+  admin = new Client(redis.url, { protocol: 2 });
+});
+after(async () => {
+  admin?.disconnect();
+  await redis?.stop();
+});
+
+function memberOf(nodename: string, separator = OWN): string {
+  return `${separator}${separator}${nodename}.celery.pidbox`;
+}
+
+interface Heard {
+  /** Messages of remote control. */
+  readonly requests: readonly string[];
+  /** Members of the set of those who await replies, when each came. */
+  readonly members: readonly (readonly string[])[];
+}
+
+/** Asks once, beside somebody who listens as a worker does and never replies. */
+async function ask(separator?: string, url = redis.url) {
+  const requests: string[] = [];
+  const members: (readonly string[])[] = [];
+  const listener = new Client(redis.url, { protocol: 2 });
+  listener.on('message', (_channel: string, text: string) => {
+    requests.push(text);
+    void admin.smembers(REPLIES).then((now) => members.push(now));
+  });
+  await listener.subscribe(CHANNEL);
+  const stopping = new AbortController();
+  const opening = await redisTransport().open({
+    ...{ url: addressOf(url), connectTimeoutMs: 5000, bodyBytesMax: 100_000 },
+    ...{ onExchangeDeclared: () => {}, onPublishFailed: () => {}, onShed: () => {} },
+    signal: stopping.signal,
+  });
+  assert.ok(opening.kind === 'opened');
+  const question: ControlQuestion = {
+    ...{ command: 'ping', namespace: 'celery', timeoutMs: 300, take: () => false },
+    redis: { owner: 'test', separator },
+  };
+  const asked = opening.session.ask?.(question, stopping.signal) ?? assert.fail('it cannot ask');
+  const answer = await asked.catch((error: Error) => error.message);
+  // A message that was published would be here by now.
+  await delay(200);
+  const left = await admin.exists(REPLIES).catch(() => 1);
+  const ended = opening.session.receive(() => {});
+  stopping.abort();
+  await ended;
+  listener.disconnect();
+  return { answer, heard: { requests, members } satisfies Heard, left };
+}
+
+/** An empty database with these members. */
+async function playing(workers: readonly string[], replies: readonly string[] = []): Promise<void> {
+  await admin.flushall();
+  if (workers.length > 0) await admin.sadd(WORKERS, ...workers);
+  if (replies.length > 0) await admin.sadd(REPLIES, ...replies);
+}
+
+for (const separator of [OWN, ':', '::', '#']) {
+  test(`with the separator ${JSON.stringify(separator)} of the workers, ours is the same, and there only while a question is open`, async () => {
+    await playing([memberOf('a@pod', separator), memberOf('b@pod', separator)]);
+    for (const configured of [undefined, separator]) {
+      const { answer, heard, left } = await ask(configured);
+      assert.ok(typeof answer === 'object', String(answer));
+      assert.equal(answer.receivers, 1);
+      assert.equal(heard.requests.length, 1);
+      await until('the member was seen', () => heard.members.length === 1);
+      const [[member = '', ...others] = []] = heard.members;
+      assert.deepEqual(others, []);
+      assert.equal(member.split(separator).length, 3, member);
+      assert.equal(left, 0, 'nothing is left behind');
+    }
+  });
+}
+
+const REFUSALS: Readonly<
+  Record<
+    string,
+    {
+      readonly play: () => Promise<unknown>;
+      readonly separator?: string;
+      readonly reason: RegExp;
+    }
+  >
+> = {
+  'workers with another separator than the configured one': {
+    play: () => playing([memberOf('a@pod', ':')]),
+    separator: OWN,
+    reason: /^the workers use the separator ":", and sep is "\\u0006\\u0016": let sep be auto/u,
+  },
+  'a separator that is a part of that of the workers': {
+    play: () => playing([memberOf('a@pod', '::')]),
+    separator: ':',
+    reason: /^the workers use the separator "::", and sep is ":"/u,
+  },
+  'workers with different separators': {
+    play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
+    reason: /^the workers use different separators \(/u,
+  },
+  'a worker whose separator cannot be told': {
+    play: () => playing(['a@pod.celery.pidbox']),
+    reason: /^the workers use different separators|cannot be told/u,
+  },
+  'another client with another separator': {
+    play: () => playing([memberOf('a@pod')], ['key::key.reply.celery.pidbox']),
+    reason: /^another client awaits replies with another separator.*remove key::key\.reply/u,
+  },
+  'a set of those who await replies that is none': {
+    play: async () => {
+      await playing([memberOf('a@pod')]);
+      await admin.set(REPLIES, 'x');
+    },
+    reason: /^_kombu\.binding\.reply\.celery\.pidbox is not what kombu keeps there/u,
+  },
+  'a full Redis': {
+    play: async () => {
+      await playing([memberOf('a@pod')]);
+      await admin.config('SET', 'maxmemory', '1');
+    },
+    reason: /OOM command not allowed/u,
+  },
+};
+
+for (const [what, { play, separator, reason }] of Object.entries(REFUSALS)) {
+  test(`nothing is asked and nothing is written: ${what}`, async (t) => {
+    await play();
+    t.after(() => admin.config('SET', 'maxmemory', '0'));
+    const before = await admin.dbsize();
+    const { answer, heard } = await ask(separator);
+    assert.match(String(answer), reason);
+    assert.deepEqual(heard.requests, []);
+    assert.equal(await admin.dbsize(), before);
+  });
+}
+
+test('without a worker that has remote control nothing is asked, and that is no failure', async () => {
+  await playing([]);
+  const { answer, heard } = await ask();
+  assert.ok(typeof answer === 'object', String(answer));
+  assert.equal(answer.receivers, 0);
+  assert.deepEqual(heard.requests, []);
+  assert.equal(await admin.dbsize(), 0);
+});
+
+test('what a killed process left behind is removed, whatever its separator was', async () => {
+  await playing([memberOf('a@pod')]);
+  const { heard: earlier } = await ask();
+  await until('the member was seen', () => earlier.members.length === 1);
+  const [[ours = ''] = []] = earlier.members;
+  await admin.sadd(REPLIES, ours.split(OWN).join('::'));
+  const { answer, heard } = await ask();
+  assert.ok(typeof answer === 'object', String(answer));
+  await until('the member was seen', () => heard.members.length === 1);
+  assert.deepEqual(heard.members[0], [ours]);
+});
+
+test('a user who may not run the script asks nothing, and learns where the permissions are', async () => {
+  await playing([memberOf('a@pod')]);
+  await admin.acl('SETUSER', 'limited', 'on', '>secret', 'allchannels', 'allkeys', '+@all', '-eval');
+  const url = redis.url.replace('redis://', 'redis://limited:secret@');
+  const { answer, heard } = await ask(undefined, url);
+  assert.match(String(answer), /^NOPERM.*docs\/brokers\.md/u);
+  assert.deepEqual(heard.requests, []);
+});
+
+test('the separator is read from what a worker writes', () => {
+  for (const separator of [OWN, ':', '::', '/', 'sep', '\u0006'])
+    assert.equal(separatorOf(memberOf('celery@pod', separator)), separator);
+  for (const member of ['', 'celery@pod.celery.pidbox']) assert.equal(separatorOf(member), undefined);
+});
