@@ -53,7 +53,7 @@ export function asker(
 
 /** What the broker is asked, and what becomes of its answers. */
 function pollsOf(
-  { name: service, polls, taskDefaultQueue, choice, tell, random }: AskingOptions,
+  { name: service, polls, control, taskDefaultQueue, choice, tell, random }: AskingOptions,
   cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): PollOptions {
@@ -65,6 +65,7 @@ function pollsOf(
       ],
       unackedByQueue: choice.metrics.has('celery.queue.unacked'),
       redis: polls.redis,
+      namespace: control.namespace,
     }),
     onReading: (reading, beganUpMs) =>
       cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs, now().listenedMs),

@@ -14,8 +14,6 @@ export interface PollSettings {
 export interface RedisKeys {
   /** Between the name of a queue and its priority, and between the parts of a binding; undefined: that of the workers. */
   readonly separator: string | undefined;
-  /** Celery’s `control_exchange`: bindings of remote control tell the workers’ separator. */
-  readonly namespace: string;
   /** Ascending; each has a list of its own. */
   readonly prioritySteps: readonly number[];
   readonly unackedKey: string;
@@ -29,6 +27,8 @@ export interface PollQuestion {
   /** Whether to look at each unacknowledged message for its queue, which takes a round trip for every fifty. */
   readonly unackedByQueue: boolean;
   readonly redis: RedisKeys;
+  /** Celery’s `control_exchange`: on Redis, bindings of remote control tell the workers’ separator. */
+  readonly namespace: string;
 }
 
 export interface QueueDepth {

@@ -126,7 +126,6 @@ function pollSettings(options: Options): PollSettings {
     queues: options.value('queues') ?? [],
     redis: {
       separator: options.need('sep') === 'auto' ? undefined : options.need('sep'),
-      namespace: options.need('control_exchange'),
       prioritySteps: options.need('priority_steps'),
       unackedKey: options.need('unacked_key'),
       unackedIndexKey: options.need('unacked_index_key'),

@@ -17,7 +17,6 @@ import {
 
 const REDIS_KEYS = {
   separator: ':',
-  namespace: 'celery',
   prioritySteps: [0],
   unackedKey: 'u',
   unackedIndexKey: 'i',
@@ -50,7 +49,12 @@ function results({ told }: Scripted): readonly string[] {
 function pollsWith(readings: (BrokerReading | undefined)[], scripted: () => Scripted) {
   return {
     ...{ intervalMs: 10_000, initialDelayMs: 1000, random: () => 0.5 },
-    question: (): PollQuestion => ({ queues: ['orders'], unackedByQueue: false, redis: REDIS_KEYS }),
+    question: (): PollQuestion => ({
+      queues: ['orders'],
+      unackedByQueue: false,
+      namespace: 'celery',
+      redis: REDIS_KEYS,
+    }),
     onReading: (reading: BrokerReading | undefined) => void readings.push(reading),
     onResult: (result: { outcome: 'success' | 'partial' | 'failure'; reason: string }) =>
       void scripted().told.add({ ...result, kind: 'broker-polled', service: 'shop' }),

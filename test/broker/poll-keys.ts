@@ -3,7 +3,6 @@ import type { RedisKeys } from '../../src/broker/broker-reading.ts';
 
 export const POLL_KEYS = {
   separator: '\u0006\u0016',
-  namespace: 'celery',
   prioritySteps: [0, 3, 6, 9],
   unackedKey: 'unacked',
   unackedIndexKey: 'unacked_index',
@@ -11,4 +10,4 @@ export const POLL_KEYS = {
 } as const satisfies RedisKeys;
 
 /** All but the queues. */
-export const QUESTION = { unackedByQueue: false, redis: POLL_KEYS } as const;
+export const QUESTION = { unackedByQueue: false, redis: POLL_KEYS, namespace: 'celery' } as const;

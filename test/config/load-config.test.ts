@@ -76,7 +76,6 @@ test('a broker and a name are enough', () => {
           queues: [],
           redis: {
             separator: undefined,
-            namespace: 'celery',
             prioritySteps: [0, 3, 6, 9],
             unackedKey: 'unacked',
             unackedIndexKey: 'unacked_index',

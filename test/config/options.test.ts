@@ -29,7 +29,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   socket_keepalive: true,
   health_check_interval: 25,
   socket_timeout: 5,
-  sep: '\u0006\u0016',
+  sep: 'auto',
   priority_steps: [0, 3, 6, 9],
   unacked_key: 'unacked',
   unacked_index_key: 'unacked_index',

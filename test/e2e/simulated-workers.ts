@@ -122,6 +122,9 @@ async function answerOnRedis(url: string, names: readonly string[], delayMs: num
       out.lpush(`${key}.${exchange}`, JSON.stringify(envelope));
     }
   });
+  // As kombu writes it.
+  const members = names.map((nodename) => `\u0006\u0016\u0006\u0016${nodename}.celery.pidbox`);
+  await out.sadd('_kombu.binding.celery.pidbox', ...members);
   await subscriber.subscribe('/0.celery.pidbox');
   // Redis says how many received a question, so each worker has a connection.
   const { hostname, port } = new URL(url);

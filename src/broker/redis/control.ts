@@ -30,6 +30,8 @@ const CLEAN_UP_MS_MAX = 800;
 const BLOCKED_S_MAX = 0.2;
 /** Redis 6 takes less than a millisecond for zero, which means for ever. */
 const BLOCKED_S_MIN = 0.005;
+/** To the command, or within the script. */
+const FORBIDDEN = /^NOPERM|The user executing the script can't/u;
 /** A worker that is replying when the binding is removed has done so after that time. */
 const REPLYING_MS = 200;
 /** After the end of a question. */
@@ -98,7 +100,7 @@ export class RedisControl {
       .use(gather, signal, () => void this.#close())
       .catch((error: unknown) => {
         const reason = reasonOf(error);
-        throw reason.startsWith('NOPERM') ? new Error(`${reason}; ${REMEDY}`, { cause: error }) : error;
+        throw FORBIDDEN.test(reason) ? new Error(`${reason}; ${REMEDY}`, { cause: error }) : error;
       });
   }
 

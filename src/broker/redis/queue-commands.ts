@@ -73,13 +73,13 @@ export function bindingCommands(
 }
 
 /** Reads which separators workers use: each has a member in the bindings of remote control. */
-export function workersCommand({ prefix, namespace }: RedisKeys & { readonly prefix: string }): Command {
+export function workersCommand(prefix: string, namespace: string): Command {
   return ['sscan', `${prefix}${BINDINGS}${requestsOf(namespace)}`, '0', 'COUNT', String(BINDINGS_READ_MAX)];
 }
 
 /** The separators of the workers; empty if none can be told. */
 export function separatorsIn(reply: Reply | undefined): readonly string[] {
-  return [...new Set(membersIn(reply).flatMap((member) => separatorOf(member) ?? []))];
+  return [...new Set(membersIn(reply).flatMap((member) => separatorOf(member) ?? []))].sort();
 }
 
 /** The first step has the queue’s own name. */

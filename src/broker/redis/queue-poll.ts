@@ -73,7 +73,7 @@ export class QueuePoll {
 
   async #ask(client: Redis, question: PollQuestion): Promise<BrokerReading> {
     const prefix = this.#settings.globalKeyprefix;
-    const [workers] = await send(client, [workersCommand({ ...question.redis, prefix })]);
+    const [workers] = await send(client, [workersCommand(prefix, question.namespace)]);
     const found = separatorsIn(workers);
     const { separator = found[0] ?? SEPARATOR } = question.redis;
     const keys: PollKeys = { ...question.redis, prefix, separator };

@@ -35,7 +35,7 @@ export const prioritySteps: Format<readonly number[]> = format(
 
 /** Any text; kombu's own consists of control characters, which are hard to type. */
 export const separator: Format<string> = format(
-  `\`auto\`, or text of at most ${SEPARATOR_BYTES_MAX} bytes`,
+  `auto, or text of at most ${SEPARATOR_BYTES_MAX} bytes`,
   (text) => {
     const value = text.replaceAll(/\\x([\da-f]{2})/giu, (_, code: string) =>
       String.fromCharCode(Number.parseInt(code, 16)),

@@ -25,7 +25,6 @@ test('every command only reads, and only keys with documented names', () => {
   const settings = fc.record({
     prefix: fc.string({ maxLength: 8, unit: fc.constantFrom('a', ':', '*', '?', '[', ']', '\\', '^') }),
     separator: text,
-    namespace: text,
     prioritySteps: fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1 }),
     unackedKey: text,
     unackedIndexKey: text,

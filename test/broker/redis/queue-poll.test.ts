@@ -85,7 +85,7 @@ function pollOf(
   return {
     poll,
     read: (...queues: readonly string[]) =>
-      poll.read({ queues, unackedByQueue, redis: { ...POLL_KEYS, ...keys } }, signal),
+      poll.read({ queues, unackedByQueue, namespace: 'celery', redis: { ...POLL_KEYS, ...keys } }, signal),
   };
 }
 
@@ -395,3 +395,32 @@ test('a server that goes away fails the poll, and is asked again when it is back
   assert.equal((await read()).queues.length, 1);
   await assert.rejects(read(AbortSignal.abort()), /abort/iu);
 });
+
+for (const [what, members, lengths] of [
+  ['are those of the workers without a configured one', ['::w1@pod.celery.pidbox'], [3]],
+  [
+    'and none are told while workers use different ones',
+    ['::w1@pod.celery.pidbox', '##w2@pod.celery.pidbox'],
+    [],
+  ],
+] as const) {
+  test(`lists by priority: separators ${what}`, async (t) => {
+    const client = clientOf(t);
+    await client.select(9);
+    await client.flushdb();
+    await client.sadd('_kombu.binding.celery.pidbox', ...members);
+    await client.lpush('orders', 'a');
+    await client.lpush('orders:3', 'a', 'b');
+    const { read } = pollOf(t, { db: 9, keys: { separator: undefined } });
+    const reading = await read('orders');
+    assert.deepEqual(
+      reading.queues.filter(({ queue }) => queue === 'orders').map(({ length }) => length),
+      lengths,
+    );
+    assert.equal(reading.incomplete.length, 1 - lengths.length, reading.incomplete.join());
+    assert.match(
+      `${reading.incomplete.join()};`,
+      lengths.length > 0 ? /^;/u : /with the separator "#" and ":"/u,
+    );
+  });
+}
