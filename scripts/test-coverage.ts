@@ -2,11 +2,8 @@
 import path from 'node:path';
 import { ROOT } from './test-files.ts';
 
-/**
- * Percent of `src/`; a little below today’s coverage by the fast tests. What speaks with brokers is covered by the others,
- * which need them.
- */
-const COVERED_MIN = { lines: 95, branches: 95 };
+/** Percent of `src/`; a little below today’s coverage by all tests. */
+const COVERED_MIN = { lines: 98, branches: 96 };
 
 /** The counts of one file or of all. */
 type Covered = Record<`${'total' | 'covered'}${'Line' | 'Branch'}Count`, number>;

@@ -1,0 +1,75 @@
+/**
+ * Workers on Redis that keep their names with a separator of their own, as Celery’s guide for priorities has them. A question with
+ * another one would stop those of older versions for good.
+ */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { DEADLINE_MS } from '../deadline.ts';
+import { type CeleryFlavour, celeryFlavours, startWorker } from '../real/celery.ts';
+import { startBridge } from './bridge-process.ts';
+import { ownMetric } from './own-metrics.ts';
+import { shopClusters } from './shop-clusters.ts';
+import { endsOf, sendTasks } from './shop-tasks.ts';
+
+/** From Celery’s guide. */
+const PRIORITIES = { sep: ':', priority_steps: [0, 3, 6, 9], queue_order_strategy: 'priority' } as const;
+const QUESTIONS = 12;
+const TASKS = 5;
+
+const clusterOf = shopClusters();
+
+/** A worker that has been asked, or not, for some rounds of questions. */
+async function asked(
+  t: TestContext,
+  flavour: CeleryFlavour,
+  outcome: 'success' | 'failure',
+  options: Readonly<Record<string, string>>,
+) {
+  const cluster = { ...(await clusterOf(flavour, 'Redis')), transportOptions: PRIORITIES };
+  const worker = await startWorker({ ...cluster, nodename: 'w1@shop', queues: ['orders'] });
+  t.after(() => worker.kill());
+  const sink = await startReceiver();
+  t.after(() => sink.stop());
+  const bridge = startBridge(t, {
+    CELERY_BROKER_URL: cluster.broker,
+    CELERY_TASK_DEFAULT_QUEUE: 'orders',
+    CELERY_OTEL_COLLECTION_INTERVAL: '0.3',
+    CELERY_OTEL_INITIAL_DELAY: '0.1',
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '250',
+    ...options,
+  });
+  const isAsked = { 'celery_otel.control.outcome': outcome };
+  await sink.waitFor(
+    'celery-otel',
+    (points) => ownMetric(points, 'shop', 'control.requests', isAsked) >= QUESTIONS,
+    DEADLINE_MS,
+  );
+  const orders = Array.from({ length: TASKS }, () => ({
+    ...{ task: 'shop.check_stock', args: ['cup', 0], queue: 'orders' },
+  }));
+  const ends = await endsOf(cluster, await sendTasks(cluster, orders));
+  assert.equal(ends.length, TASKS, 'the worker goes on');
+  return { bridge, sink };
+}
+
+describe('separators', { concurrency: 2 }, () => {
+  for (const flavour of celeryFlavours()) {
+    test(`a worker of Celery ${flavour.version} is asked with its own separator, and goes on`, async (t) => {
+      const { sink } = await asked(t, flavour, 'success', {});
+      await sink.waitFor(
+        'shop',
+        (points) => points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 2),
+        DEADLINE_MS,
+      );
+    });
+
+    test(`a worker of Celery ${flavour.version} is not asked with another separator, which is said`, async (t) => {
+      const { bridge } = await asked(t, flavour, 'failure', { CELERY_SEP: '\\x06\\x16' });
+      assert.match(bridge.log(), /the workers use the separator \\?":\\?", and sep is .*let sep be auto/u);
+      assert.match(bridge.log(), /queues have no lengths, since workers keep priorities with the separator/u);
+    });
+  }
+});
