@@ -64,10 +64,19 @@ const NAMED_MAX = 5;
 /** Between two questions with one risky command, however often the connection is lost. */
 const RISKY_INTERVAL_MS = 60_000;
 
-/** The questions of a round, in order. */
+/** The questions of a round, in order: the one that a worker may fail to answer comes last. */
 function commandsOf({ commands, enableEvents }: InspectionOptions): readonly AskedCommand[] {
-  return enableEvents ? ['enable_events', ...commands] : commands;
+  const inOrder = [...commands.filter((command) => command !== 'stats'), ...commands.filter(isStats)];
+  return enableEvents ? ['enable_events', ...inOrder] : inOrder;
 }
+
+/** The reply has whatever a worker was configured with, and numbers in a form that only JSON and pickle can encode. */
+function isStats(command: AskedCommand): command is 'stats' {
+  return command === 'stats';
+}
+
+const UNENCODABLE =
+  'a worker replies neither in JSON nor in pickle: it could not encode its reply, and on Redis up to Celery 5.6 it would stop for good; let task_serializer be json';
 
 type OnceCommand = 'active' | RiskyCommand | 'enable_events';
 
@@ -100,6 +109,8 @@ class Inspection {
   readonly #options: InspectionOptions;
   readonly #ending: AbortSignal;
   #rounds = 0;
+  /** No reply of any worker was in another serializer than JSON or pickle. */
+  #isEncodable = true;
   /** Of commands that each process is asked once. */
   readonly #once: Readonly<Record<OnceCommand, OncePerProcess>> = {
     active: new OncePerProcess(),
@@ -126,6 +137,10 @@ class Inspection {
       if (this.#ending.aborted) return;
       const to = once?.next(answers.session, up) ?? 'everybody';
       if (to === 'nobody') continue;
+      if (isStats(command) && !this.#isEncodable) {
+        onAsked({ command, outcome: 'failure', reason: UNENCODABLE, replies: {} });
+        continue;
+      }
       if (isRisky(command)) this.#options.riskyAskedMs.set(command, performance.now());
       const asked = await this.#askOne(
         command,
@@ -165,6 +180,7 @@ class Inspection {
       const named = isToAll ? {} : { destination: to };
       const answer = await this.#ask({ command, ...named, namespace, redis, timeoutMs, take }, giveUp.signal);
       if (isOnce(command)) for (const nodename of replies.used) this.#once[command].replied(nodename);
+      if (replies.isForeign) this.#isEncodable = false;
       return replies.asked(answer);
     } catch (error) {
       // The session may be ending: then it is no failure.
@@ -183,6 +199,8 @@ class Replies {
   readonly replied = new Set<string>();
   /** Those of them whose reply was of use. */
   readonly used = new Set<string>();
+  /** One was in another serializer than JSON or pickle. */
+  isForeign = false;
   readonly #options: InspectionOptions;
   readonly #command: AskedCommand;
   readonly #missing: Set<string>;
@@ -258,6 +276,7 @@ class Replies {
     if (reply.kind === 'unreadable') {
       this.#count('unreadable', 1);
       const { reason, detail } = reply.rejection;
+      if (reason === 'unsupported-serializer') this.isForeign = true;
       this.#fault(
         reason === 'unsafe-serializer'
           ? 'a worker uses pickle for its replies, which is never decoded: let task_serializer be json'

@@ -117,22 +117,47 @@ test('each command is asked in each round, and its replies are told to the clust
   await inspection.untilAsked(3);
   const common = { namespace: 'celery', redis: { owner: 'shop', separator: ':' }, timeoutMs: 500 };
   assert.deepEqual(questions.slice(0, 3), [
-    { command: 'stats', ...common },
     { command: 'active_queues', ...common },
     { command: 'stats', ...common },
+    { command: 'active_queues', ...common },
   ]);
   assert.deepEqual(inspection.told.slice(0, 5), [
-    ['stats', 'w1@a', 4],
-    ['stats', 'w2@a', 4],
     ['consumes', 'w1@a', ['orders']],
     ['consumes', 'w2@a', ['orders']],
+    ['stats', 'w1@a', 4],
+    ['stats', 'w2@a', 4],
     ['asked', true],
   ]);
   assert.deepEqual(inspection.asked[0], {
-    ...{ command: 'stats', outcome: 'success', reason: '' },
+    ...{ command: 'active_queues', outcome: 'success', reason: '' },
     replies: { answer: 2 },
   });
 });
+
+for (const [contentType, commands] of [
+  ['application/x-yaml', ['active_queues', 'active_queues', 'active_queues']],
+  ['application/x-python-serialize', ['active_queues', 'stats', 'active_queues']],
+] as const) {
+  test(`a worker that replies in ${contentType} decides whether any is asked for stats`, async (t) => {
+    const questions: string[] = [];
+    const inspection = inspect(
+      t,
+      async (question) => {
+        questions.push(question.command);
+        const isFirst = questions.length === 1;
+        return answer(question, [reply('w1@a'), ...(isFirst ? [message('{}', { contentType })] : [])]);
+      },
+      { commands: ['stats', 'active_queues'] },
+    );
+    await inspection.untilAsked(6);
+    assert.deepEqual(questions.slice(0, 3), commands);
+    const refused = inspection.asked.find(({ command }) => command === 'stats');
+    if (contentType === 'application/x-yaml') {
+      assert.equal(refused?.outcome, 'failure');
+      assert.match(refused.reason, /neither in JSON nor in pickle.*let task_serializer be json/u);
+    } else assert.notEqual(refused?.outcome, 'failure');
+  });
+}
 
 test('those that are up are expected', async (t) => {
   const complete: boolean[] = [];
@@ -312,7 +337,7 @@ test('risky commands are asked once of each worker after a gap, and at most once
   const inspection = inspect(t, ask, { commands, riskyAskedMs });
   inspection.up.push('w1@a');
   await inspection.untilAsked(5);
-  assert.deepEqual(questions.slice(0, 5), ['stats', 'reserved', 'scheduled', 'stats', 'stats']);
+  assert.deepEqual(questions.slice(0, 5), ['reserved', 'scheduled', 'stats', 'stats', 'stats']);
   assert.deepEqual(
     inspection.told.filter(([what]) => what === 'has'),
     [
@@ -333,7 +358,7 @@ test('risky commands are asked once of each worker after a gap, and at most once
   questions.length = 0;
   const next = inspect(t, ask, { commands, riskyAskedMs });
   await next.untilAsked(3);
-  assert.deepEqual(questions.slice(0, 3), ['stats', 'reserved', 'stats']);
+  assert.deepEqual(questions.slice(0, 3), ['reserved', 'stats', 'stats']);
 });
 
 test('task events are switched on at the start, for new processes, and after each gap', async (t) => {

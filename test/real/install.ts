@@ -34,6 +34,7 @@ const PARTS: readonly Part[] = [
   { package: 'python3-redis', isThere: () => hasModule('redis') },
   { package: 'python3-gevent', isThere: () => hasModule('gevent') },
   { package: 'python3-eventlet', isThere: () => hasModule('eventlet') },
+  { package: 'python3-yaml', isThere: () => hasModule('yaml') },
   { package: 'python3-venv', isThere: () => hasModule('ensurepip') },
   { package: 'openssl', isThere: () => isCommand('openssl') },
   { package: 'prometheus', isThere: () => isCommand('prometheus') },

@@ -1,12 +1,18 @@
 /**
- * Workers on Redis that keep their names with a separator of their own, as Celery’s guide for priorities has them. A question with
- * another one would stop those of older versions for good.
+ * Workers on Redis that a careless question would stop for good: with a separator of their own, as Celery’s guide for priorities has
+ * it, and with a serializer that cannot encode all replies. They are asked only what they can answer.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
-import { type CeleryFlavour, celeryFlavours, startWorker } from '../real/celery.ts';
+import {
+  type CeleryFlavour,
+  celeryFlavours,
+  SHOP_FOLDER,
+  startWorker,
+  type WorkerOptions,
+} from '../real/celery.ts';
 import { startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
 import { shopClusters } from './shop-clusters.ts';
@@ -19,15 +25,26 @@ const TASKS = 5;
 
 const clusterOf = shopClusters();
 
+interface Asking {
+  readonly flavour: CeleryFlavour;
+  /** Of its questions, or of some. */
+  readonly outcome: 'success' | 'failure';
+  /** Of celery-otel. */
+  readonly options?: Readonly<Record<string, string>>;
+  readonly worker?: Partial<WorkerOptions>;
+}
+
 /** A worker that has been asked, or not, for some rounds of questions. */
 async function asked(
   t: TestContext,
-  flavour: CeleryFlavour,
-  outcome: 'success' | 'failure',
-  options: Readonly<Record<string, string>>,
+  { flavour, outcome, options = {}, worker: more = { transportOptions: PRIORITIES } }: Asking,
 ) {
-  const cluster = { ...(await clusterOf(flavour, 'Redis')), transportOptions: PRIORITIES };
-  const worker = await startWorker({ ...cluster, nodename: 'w1@shop', queues: ['orders'] });
+  const { transportOptions } = more;
+  const cluster = {
+    ...(await clusterOf(flavour, 'Redis')),
+    ...(transportOptions === undefined ? {} : { transportOptions }),
+  };
+  const worker = await startWorker({ ...cluster, nodename: 'w1@shop', queues: ['orders'], ...more });
   t.after(() => worker.kill());
   const sink = await startReceiver();
   t.after(() => sink.stop());
@@ -55,10 +72,20 @@ async function asked(
   return { bridge, sink };
 }
 
-describe('separators', { concurrency: 2 }, () => {
+describe('workers that a question could stop', { concurrency: 2 }, () => {
+  test('a worker whose replies are in YAML is not asked for what it cannot encode, which is said', async (t) => {
+    const [flavour] = celeryFlavours();
+    assert.ok(flavour !== undefined);
+    const { bridge } = await asked(t, {
+      ...{ flavour, outcome: 'failure' },
+      worker: { folder: import.meta.dirname, app: 'shop_with_yaml', env: { PYTHONPATH: SHOP_FOLDER } },
+    });
+    assert.match(bridge.log(), /replies neither in JSON nor in pickle.*let task_serializer be json/u);
+  });
+
   for (const flavour of celeryFlavours()) {
     test(`a worker of Celery ${flavour.version} is asked with its own separator, and goes on`, async (t) => {
-      const { sink } = await asked(t, flavour, 'success', {});
+      const { sink } = await asked(t, { flavour, outcome: 'success' });
       await sink.waitFor(
         'shop',
         (points) => points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 2),
@@ -67,7 +94,10 @@ describe('separators', { concurrency: 2 }, () => {
     });
 
     test(`a worker of Celery ${flavour.version} is not asked with another separator, which is said`, async (t) => {
-      const { bridge } = await asked(t, flavour, 'failure', { CELERY_SEP: '\\x06\\x16' });
+      const { bridge } = await asked(t, {
+        ...{ flavour, outcome: 'failure' },
+        options: { CELERY_SEP: '\\x06\\x16' },
+      });
       assert.match(bridge.log(), /the workers use the separator \\?":\\?", and sep is .*let sep be auto/u);
       assert.match(bridge.log(), /queues have no lengths, since workers keep priorities with the separator/u);
     });
