@@ -658,6 +658,8 @@ describe('check of one broker', { concurrency: BROKER_NAMES.length }, () => {
 test('a check asks nothing that can endanger workers or change them, whatever run is told to', async (t) => {
   const { broker } = await clusterOn('Redis');
   const client = new RedisClient(broker);
+  // Without a worker nothing is asked.
+  await client.sadd('_kombu.binding.celery.pidbox', '\u0006\u0016\u0006\u0016w1@shop.celery.pidbox');
   const spy = await client.monitor();
   t.after(() => spy.disconnect());
   t.after(() => client.disconnect());
