@@ -2,8 +2,17 @@
  * Asks the workers of one Celery service for their state, regularly: which commands, which replies are expected, and what
  * becomes of them. How to ask is the transport’s, and what a reply means is decided where it is decoded.
  */
+
 import type { RawMessage, Session } from './broker/broker.ts';
-import { type AskedCommand, RISKY_COMMANDS, type RiskyCommand } from './broker/control/commands.ts';
+import {
+  commandsOf,
+  isOnce,
+  isRisky,
+  isStats,
+  type OnceCommand,
+  UNENCODABLE,
+} from './broker/control/asked-commands.ts';
+import type { AskedCommand, RiskyCommand } from './broker/control/commands.ts';
 import type { ControlAnswer, ControlSettings, RedisReplies } from './broker/control/control.ts';
 import type { Destination } from './broker/control/request.ts';
 import { pause } from './broker/pause.ts';
@@ -63,30 +72,6 @@ const OPEN_ROUNDS = 4;
 const NAMED_MAX = 5;
 /** Between two questions with one risky command, however often the connection is lost. */
 const RISKY_INTERVAL_MS = 60_000;
-
-/** The questions of a round, in order: the one that a worker may fail to answer comes last. */
-function commandsOf({ commands, enableEvents }: InspectionOptions): readonly AskedCommand[] {
-  const inOrder = [...commands.filter((command) => command !== 'stats'), ...commands.filter(isStats)];
-  return enableEvents ? ['enable_events', ...inOrder] : inOrder;
-}
-
-/** The reply has whatever a worker was configured with, and numbers in a form that only JSON and pickle can encode. */
-function isStats(command: AskedCommand): command is 'stats' {
-  return command === 'stats';
-}
-
-const UNENCODABLE =
-  'a worker replies neither in JSON nor in pickle: it could not encode its reply, and on Redis up to Celery 5.6 it would stop for good; let task_serializer be json';
-
-type OnceCommand = 'active' | RiskyCommand | 'enable_events';
-
-function isOnce(command: AskedCommand): command is OnceCommand {
-  return command === 'active' || command === 'enable_events' || isRisky(command);
-}
-
-function isRisky(command: AskedCommand): command is RiskyCommand {
-  return RISKY_COMMANDS.some((risky) => risky === command);
-}
 
 /** @returns stops asking, and takes back what is known, at once and whatever a question does */
 export function startInspecting(session: Session, options: InspectionOptions): () => void {

@@ -1,5 +1,6 @@
 /** Publishes events as Celery does on either broker, for tests that need no workers. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
 import { openRedisPublisher } from '../broker/redis/redis-publisher.ts';
 
@@ -34,6 +35,8 @@ export function listOf(events: readonly EventFields[] | Buffer): RawPublish {
 
 /** Celery's own default. */
 const EXCHANGE = 'celeryev';
+/** A broker that is up answers in milliseconds; on a busy machine, in a second or two. */
+const CONNECT_MS = 20_000;
 /** Not to fill the memory of either side. */
 const PORTION = 1000;
 
@@ -85,7 +88,7 @@ async function publishToRabbitmq(
   messages: readonly RawPublish[],
   exchange: string,
 ): Promise<void> {
-  const connection = await connect(url);
+  const connection = await connected(url);
   try {
     const channel = await connection.createConfirmChannel();
     await channel.assertExchange(exchange, 'topic', { durable: true, autoDelete: false });
@@ -96,5 +99,19 @@ async function publishToRabbitmq(
     await channel.waitForConfirms();
   } finally {
     await connection.close();
+  }
+}
+
+/** amqplib does not say so if the broker goes away during the handshake. */
+async function connected(url: string): ReturnType<typeof connect> {
+  const late = new AbortController();
+  const tooLate = delay(CONNECT_MS, undefined, { signal: late.signal }).then(() => {
+    throw new Error('the broker does not answer');
+  });
+  try {
+    return await Promise.race([connect(url), tooLate]);
+  } finally {
+    late.abort();
+    tooLate.catch(() => undefined);
   }
 }

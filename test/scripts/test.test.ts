@@ -157,15 +157,19 @@ test('a file that fails twice, one that fails elsewhere, and one beside it fail 
   assert.match(runs[0]?.output ?? '', /Failed: \S+e2e\/1\.test\.ts, fails: no\n/u);
 });
 
-test('a test that does not end is ended, and named', async (t) => {
-  const { code, output } = await runIn(
-    t,
-    [`test('hangs', () => new Promise((resolve) => setTimeout(resolve, 60_000)));`],
-    { ci: true, slowness: '0.01' },
-  );
-  assert.equal(code, 1);
-  assert.match(output, /hangs: it has not ended within 1200 ms/u);
-});
+for (const [what, text] of [
+  ['test', `test('hangs', () => new Promise((resolve) => setTimeout(resolve, 60_000)));`],
+  [
+    'hook of a test',
+    `test('hangs', (t) => t.after(() => new Promise((resolve) => setTimeout(resolve, 60_000))));`,
+  ],
+] as const) {
+  test(`a ${what} that does not end is ended, and named`, async (t) => {
+    const { code, output } = await runIn(t, [text], { ci: true, slowness: '0.01' });
+    assert.equal(code, 1);
+    assert.match(output, /hangs: it has not ended within 1200 ms/u);
+  });
+}
 
 test('figures of costs are printed as a table, in the order of the tests', async (t) => {
   const bound = path.resolve(import.meta.dirname, '../bound.ts');

@@ -137,8 +137,14 @@ test('nothing else is published or written at a broker: these are all places tha
     'broker/amqp/control.ts': ['publish'],
     // To a queue of our own.
     'broker/amqp/transport.ts': ['publish'],
-    'broker/redis/control.ts': ['del', 'publish', 'publish', 'sadd', 'srem'],
+    'broker/redis/control.ts': ['del', 'srem'],
+    'broker/redis/guarded-question.ts': ['eval'],
   });
+  const script = readFileSync(path.join(root, 'broker/redis/guarded-question.ts'), 'utf8');
+  const calls = [...script.matchAll(/redis\.call\('(?<command>\w+)'/gu)].map(
+    (call) => call.groups?.['command'],
+  );
+  assert.deepEqual(calls, ['TYPE', 'SSCAN', 'SREM', 'SADD', 'PUBLISH']);
   for (const [transport, makers] of [
     ['amqp', ['controlRequest']],
     ['redis', ['controlRequest', 'requestEnvelope', 'replyBinding']],
