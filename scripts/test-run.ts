@@ -52,11 +52,12 @@ export async function runTests(
     stop.abort();
   };
   for (const signal of signals) process.once(signal, onSignal);
-  const verdict = new Verdict(files);
+  const processes = processesFor(files);
+  const verdict = new Verdict(files, processes.filter((each) => each.length > 1).flat());
   const figures: Figure[] = [];
   const folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-tests-'));
   const events = run({
-    files: [...programsFor(processesFor(files), folder)],
+    files: [...programsFor(processes, folder)],
     concurrency: PACES[pace].atOnce,
     coverage,
     coverageIncludeGlobs: 'src/**',

@@ -24,26 +24,36 @@ export class Verdict {
   readonly #unfinished: string[] = [];
   readonly #empty: string[] = [];
   readonly #files: ReadonlySet<string>;
+  /** Those that share a process with others, and of which no suite was reported yet. */
+  readonly #unreported: Set<string>;
 
-  constructor(files: readonly string[]) {
+  /** @param shared those of them that share a process */
+  constructor(files: readonly string[], shared: readonly string[]) {
     this.#files = new Set(files);
+    this.#unreported = new Set(shared);
   }
 
   passed(report: TestReport): void {
-    const { name, file, nesting, skip, todo, details } = report;
+    const { name, file } = report;
+    // Node reports a file in which nothing ran as one test that passed.
+    if (file !== undefined && path.resolve(name) === file) this.#empty.push(path.relative(ROOT, file));
+    else this.#ended(report);
+  }
+
+  #ended({ name, nesting, skip, todo, details }: TestReport): void {
     if (details?.type !== 'suite') this.#ranInFile += 1;
     const isSuiteOfFile = nesting === 0 && details?.type === 'suite' && this.#files.has(name);
     const ran = this.#ranInFile;
     if (nesting === 0) this.#ranInFile = 0;
-    // Node reports a file in which nothing ran as one test that passed.
-    if (file !== undefined && path.resolve(name) === file) this.#empty.push(path.relative(ROOT, file));
-    else if (isSuiteOfFile) this.#empty.push(...(ran === 0 ? [name] : []));
-    else if (skip !== undefined || todo !== undefined) this.#unfinished.push(name);
+    if (isSuiteOfFile) {
+      this.#unreported.delete(name);
+      if (ran === 0) this.#empty.push(name);
+    } else if (skip !== undefined || todo !== undefined) this.#unfinished.push(name);
     else if (details?.type !== 'suite') this.#ran += 1;
   }
 
   failed(report: TestReport): void {
-    this.passed(report);
+    this.#ended(report);
     // A failing todo test does not fail Node’s run.
     if (report.todo !== undefined) return;
     // The suite of a file is in the program that runs several.
@@ -55,6 +65,9 @@ export class Verdict {
     return [
       ...(this.#ran === 0 ? ['No test ran.'] : []),
       ...(filtered ? [] : this.#empty.map((file) => `No test ran in ${file}.`)),
+      ...(filtered ? [] : [...this.#unreported]).map(
+        (file) => `Nothing was reported of ${file}: its process ended before.`,
+      ),
       ...(strict ? this.#unfinished.map((name) => `Skipped or todo, which CI=true forbids: ${name}`) : []),
     ];
   }

@@ -3,8 +3,10 @@
  * the program should be; that is for `*.limits.ts`.
  */
 
+import { positive } from './positive.ts';
+
 /** A machine that is slower still sets it to more than 1. */
-const SLOWNESS = Number(process.env['TEST_SLOWNESS'] ?? 1);
+const SLOWNESS = positive('TEST_SLOWNESS', 1);
 
 /** For one wait. */
 export const DEADLINE_MS = 60_000 * SLOWNESS;

@@ -1,9 +1,11 @@
 /** fast-check, with as many runs as the environment asks for; see `seed.ts`. */
+
 import { type IAsyncProperty, type IProperty, type Parameters, assert as run } from 'fast-check';
+import { positive } from './positive.ts';
 
 /** fast-check’s own default. */
 const RUNS_DEFAULT = 100;
-const RUNS = Number(process.env['RUNS'] ?? 1);
+const RUNS = positive('RUNS', 1);
 
 export function assert<T>(property: IAsyncProperty<T>, parameters?: Parameters<T>): Promise<void>;
 export function assert<T>(property: IProperty<T>, parameters?: Parameters<T>): void;

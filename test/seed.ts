@@ -3,10 +3,11 @@
  * one. `RUNS=10` makes ten times as many runs, `RUNS=0.1` a tenth. Property tests take fast-check from here.
  */
 import { configureGlobal } from 'fast-check';
+import { positive } from './positive.ts';
 
 const DEFAULT = 20_261_122;
 
-export const SEED = Number(process.env['SEED'] ?? DEFAULT);
+export const SEED = positive('SEED', DEFAULT);
 
 configureGlobal({ seed: SEED });
 

@@ -7,14 +7,24 @@ import { TEST_LIMIT_MS } from './deadline.ts';
 
 /** Real time, also in tests that mock timers. */
 const { setTimeout, clearTimeout } = globalThis;
+let open = 0;
+
+// A test that ends the process would hide all that come after it.
+process.on('exit', () => {
+  if (open > 0) process.exitCode = 1;
+});
 
 beforeEach((t) => {
   if (!('fullName' in t)) return;
+  open += 1;
   const end = () => {
     process.stderr.write(`${t.fullName}: it has not ended within ${TEST_LIMIT_MS} ms\n`);
     process.exit(1);
   };
   const timer = setTimeout(end, TEST_LIMIT_MS).unref();
   // After the last hook.
-  t.signal.addEventListener('abort', () => clearTimeout(timer));
+  t.signal.addEventListener('abort', () => {
+    open -= 1;
+    clearTimeout(timer);
+  });
 });

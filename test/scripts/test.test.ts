@@ -183,3 +183,28 @@ test('b', (t) => bound(t, 'time', 1.26, 1.2, 'ms'));`;
     /promise +figure +bound\nmemory of a task +99\.4 bytes +100 bytes\ntime +1\.26 ms +1\.2 ms ✖\n/u,
   );
 });
+
+test('a test that ends its process fails the run, and what comes after it is missed', async (t) => {
+  const ending = `test('ends', () => process.exit(0));`;
+  const after = `test('is missed', () => {});`;
+  const alone = await runOver(t, [`${PASSING} ${ending} ${after}`], true);
+  assert.equal(alone.code, 1, alone.output);
+  const among = await runOver(t, [PASSING, ending, after], true);
+  assert.equal(among.code, 1, among.output);
+  assert.match(among.output, /Nothing was reported of \S+2\.test\.ts/u);
+});
+
+test('a file that does not end is run once more as well, and a skip there fails the run', async (t) => {
+  const mark = `import { existsSync, writeFileSync } from 'node:fs';
+const mark = new URL('mark', import.meta.url);
+const isFirst = !existsSync(mark);
+writeFileSync(mark, '');`;
+  const hanging = `${mark} test('hangs', () => new Promise((go) => setTimeout(go, isFirst ? 60_000 : 0)));`;
+  const skipping = `${mark} test('skips', { skip: !isFirst }, () => { throw new Error('no'); });`;
+  const [hung, skipped] = await Promise.all([
+    runIn(t, [hanging], { ci: true, inner: 'e2e', slowness: '0.02' }),
+    runIn(t, [skipping], { ci: true, inner: 'e2e' }),
+  ]);
+  assert.equal(hung.code, 0, hung.output);
+  assert.equal(skipped.code, 1, skipped.output);
+});
