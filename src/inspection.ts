@@ -98,6 +98,7 @@ class Inspection {
   #isEncodable = true;
   /** Of commands that each process is asked once. */
   readonly #once: Readonly<Record<OnceCommand, OncePerProcess>> = {
+    ping: new OncePerProcess(),
     active: new OncePerProcess(),
     reserved: new OncePerProcess(),
     scheduled: new OncePerProcess(),
@@ -227,6 +228,7 @@ class Replies {
         });
         break;
       }
+      case 'ping':
       case 'enable_events':
         this.#use(readReply(message, nowMs, readDone), (nodename) => this.used.add(nodename));
         break;

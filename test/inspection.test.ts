@@ -14,6 +14,8 @@ const NOTHING_UNTAKEN = { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 };
 const NOW = { wallMs: 7, listenedMs: 42 };
 const STATS = { pid: 7, pool: { 'max-concurrency': 4 } };
 
+const pongs: Ask = async (question) => answer(question, [reply('w1@a', { ok: 'pong' })]);
+
 function reply(nodename: string, value: unknown = STATS): RawMessage {
   return message(JSON.stringify({ [nodename]: value }));
 }
@@ -28,8 +30,8 @@ function answer(
   return { receivers: undefined, taken: replies.length, untaken: NOTHING_UNTAKEN, complete, ...more };
 }
 
-/** What came of each question, and what the cluster was told. */
-function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}) {
+/** What came of each question but `ping`, which is replied to in JSON, and what the cluster was told. */
+function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}, pong: Ask = pongs) {
   const asked: Asked[] = [];
   const told: [string, ...unknown[]][] = [];
   const waiting: (() => void)[] = [];
@@ -42,7 +44,10 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
     return known;
   };
   const stop = startInspecting(
-    { receive: () => new Promise(() => {}), ask },
+    {
+      receive: () => new Promise(() => {}),
+      ask: (question, signal) => (question.command === 'ping' ? pong : ask)(question, signal),
+    },
     {
       ...{
         commands: ['stats'],
@@ -80,6 +85,7 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
       },
       riskyAskedMs: new Map(),
       onAsked(each) {
+        if (each.command === 'ping') return;
         asked.push(each);
         for (const go of waiting.splice(0)) go();
       },
@@ -117,26 +123,26 @@ test('each command is asked in each round, and its replies are told to the clust
   await inspection.untilAsked(3);
   const common = { namespace: 'celery', redis: { owner: 'shop', separator: ':' }, timeoutMs: 500 };
   assert.deepEqual(questions.slice(0, 3), [
-    { command: 'active_queues', ...common },
     { command: 'stats', ...common },
     { command: 'active_queues', ...common },
+    { command: 'stats', ...common },
   ]);
   assert.deepEqual(inspection.told.slice(0, 5), [
-    ['consumes', 'w1@a', ['orders']],
-    ['consumes', 'w2@a', ['orders']],
     ['stats', 'w1@a', 4],
     ['stats', 'w2@a', 4],
+    ['consumes', 'w1@a', ['orders']],
+    ['consumes', 'w2@a', ['orders']],
     ['asked', true],
   ]);
   assert.deepEqual(inspection.asked[0], {
-    ...{ command: 'active_queues', outcome: 'success', reason: '' },
+    ...{ command: 'stats', outcome: 'success', reason: '' },
     replies: { answer: 2 },
   });
 });
 
 for (const [contentType, commands] of [
   ['application/x-yaml', ['active_queues', 'active_queues', 'active_queues']],
-  ['application/x-python-serialize', ['active_queues', 'stats', 'active_queues']],
+  ['application/x-python-serialize', ['stats', 'active_queues', 'stats']],
 ] as const) {
   test(`a worker that replies in ${contentType} decides whether any is asked for stats`, async (t) => {
     const questions: string[] = [];
@@ -144,10 +150,14 @@ for (const [contentType, commands] of [
       t,
       async (question) => {
         questions.push(question.command);
-        const isFirst = questions.length === 1;
-        return answer(question, [reply('w1@a'), ...(isFirst ? [message('{}', { contentType })] : [])]);
+        return answer(question, [reply('w1@a')]);
       },
       { commands: ['stats', 'active_queues'] },
+      async (question) =>
+        answer(question, [
+          reply('w1@a', { ok: 'pong' }),
+          message('{"w2@a": {"ok": "pong"}}', { contentType }),
+        ]),
     );
     await inspection.untilAsked(6);
     assert.deepEqual(questions.slice(0, 3), commands);
@@ -158,6 +168,18 @@ for (const [contentType, commands] of [
     } else assert.notEqual(refused?.outcome, 'failure');
   });
 }
+
+test('tasks are asked for in the order of their stages, so that none is missed which moves on meanwhile', async (t) => {
+  const questions: string[] = [];
+  const commands = ['active', 'reserved', 'scheduled', 'stats'] as const;
+  const ask: Ask = async (question) => {
+    questions.push(question.command);
+    return answer(question, []);
+  };
+  const inspection = inspect(t, ask, { commands });
+  await inspection.untilAsked(4);
+  assert.deepEqual(questions.slice(0, 4), ['stats', 'scheduled', 'reserved', 'active']);
+});
 
 test('those that are up are expected', async (t) => {
   const complete: boolean[] = [];
@@ -337,12 +359,12 @@ test('risky commands are asked once of each worker after a gap, and at most once
   const inspection = inspect(t, ask, { commands, riskyAskedMs });
   inspection.up.push('w1@a');
   await inspection.untilAsked(5);
-  assert.deepEqual(questions.slice(0, 5), ['reserved', 'scheduled', 'stats', 'stats', 'stats']);
+  assert.deepEqual(questions.slice(0, 5), ['stats', 'scheduled', 'reserved', 'stats', 'stats']);
   assert.deepEqual(
     inspection.told.filter(([what]) => what === 'has'),
     [
-      ['has', 'w1@a', ['waiting u1']],
       ['has', 'w1@a', ['waiting u2']],
+      ['has', 'w1@a', ['waiting u1']],
     ],
   );
   inspection.session.number += 1;
@@ -358,7 +380,7 @@ test('risky commands are asked once of each worker after a gap, and at most once
   questions.length = 0;
   const next = inspect(t, ask, { commands, riskyAskedMs });
   await next.untilAsked(3);
-  assert.deepEqual(questions.slice(0, 3), ['reserved', 'stats', 'stats']);
+  assert.deepEqual(questions.slice(0, 3), ['stats', 'reserved', 'stats']);
 });
 
 test('task events are switched on at the start, for new processes, and after each gap', async (t) => {

@@ -111,7 +111,7 @@ export const readQueues: Read<readonly string[]> = (value) => {
   return [...new Set(names)].filter((queue) => queue !== '');
 };
 
-/** Of a command that changes something. */
+/** Of a command that says no more than that it was done, as `ping`. */
 export const readDone: Read<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
 
 /** Of the command `active`: the tasks that the worker runs. */

@@ -123,6 +123,7 @@ export const ATTRIBUTES = {
   'celery_otel.control.command': {
     description: 'Command of remote control that the workers were asked with.',
     values: membersOf<SelfEvent<'workers-asked'>['command']>({
+      ping: true,
       stats: true,
       active_queues: true,
       active: true,

@@ -106,7 +106,14 @@ interface Facts {
   };
   /** The workers were asked by remote control. `partial`: some did not reply, or not as expected. */
   'workers-asked': {
-    readonly command: 'stats' | 'active_queues' | 'active' | 'reserved' | 'scheduled' | 'enable_events';
+    readonly command:
+      | 'ping'
+      | 'stats'
+      | 'active_queues'
+      | 'active'
+      | 'reserved'
+      | 'scheduled'
+      | 'enable_events';
     readonly outcome: 'success' | 'partial' | 'failure';
     /** '' if it succeeded. */
     readonly reason: string;

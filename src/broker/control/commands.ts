@@ -37,5 +37,5 @@ export type RiskyCommand = (typeof RISKY_COMMANDS)[number];
 export const INSPECT_COMMANDS = [...SAFE_COMMANDS, ...RISKY_COMMANDS] as const;
 export type InspectCommand = (typeof INSPECT_COMMANDS)[number];
 
-/** With what they are told once, where that is asked for. */
-export type AskedCommand = InspectCommand | 'enable_events';
+/** With what each is asked once, before anything else or where that is wanted. */
+export type AskedCommand = InspectCommand | 'ping' | 'enable_events';
