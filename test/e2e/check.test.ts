@@ -58,6 +58,8 @@ before(async () => {
     }),
     startReceiver(),
   ]);
+  // It remains if this file has run before.
+  await rabbitmq.ctl('delete_user', 'blind').catch(() => undefined);
   await rabbitmq.ctl('add_user', 'blind', 'right');
 });
 
@@ -674,7 +676,7 @@ test('a check asks nothing that can endanger workers or change them, whatever ru
     CELERY_OTEL_CONTROL_COMMANDS: 'stats,active_queues,active,reserved,scheduled',
     CELERY_OTEL_ENABLE_EVENTS: 'true',
   });
-  assert.deepEqual([...methods].toSorted(), ['active', 'active_queues', 'stats']);
+  assert.deepEqual([...methods].toSorted(), ['active', 'active_queues', 'ping', 'stats']);
 });
 
 /** As workers do. */

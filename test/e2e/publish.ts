@@ -102,6 +102,13 @@ async function publishToRabbitmq(
   }
 }
 
+/** If the broker goes away at the wrong moment, the timers of amqplib remain, and keep the process alive. */
+function withoutHeartbeats(url: string): string {
+  const silent = new URL(url);
+  silent.searchParams.set('heartbeat', '0');
+  return silent.href;
+}
+
 /** amqplib does not say so if the broker goes away during the handshake. */
 async function connected(url: string): ReturnType<typeof connect> {
   const late = new AbortController();
@@ -109,7 +116,7 @@ async function connected(url: string): ReturnType<typeof connect> {
     throw new Error('the broker does not answer');
   });
   try {
-    return await Promise.race([connect(url), tooLate]);
+    return await Promise.race([connect(withoutHeartbeats(url)), tooLate]);
   } finally {
     late.abort();
     tooLate.catch(() => undefined);
