@@ -8,7 +8,8 @@ import type { PollSettings } from './broker/broker-reading.ts';
 import type { ControlSettings } from './broker/control/control.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
-import { type InspectionOptions, startInspecting } from './inspection.ts';
+import { startInspecting } from './inspection/inspection.ts';
+import type { InspectionOptions } from './inspection/rounds.ts';
 import { metricsAsked } from './meter/catalog.ts';
 import type { MetricChoice } from './meter/recorder.ts';
 import type { Tell } from './self/self-event.ts';
@@ -83,8 +84,10 @@ function inspectionOf(
   return {
     ...{ ...control, intervalMs, initialDelayMs, random, yieldToLoop, answers: cluster.answers, now },
     redis: { owner: service, separator: redis.separator },
-    riskyAskedMs: new Map(),
+    memory: { riskyAskedMs: new Map(), deafenedByStats: undefined },
     onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
+    onWithheld: (refusal) => tell({ ...refusal, kind: 'question-withheld', service }),
+    onDeaf: (worker, isDeaf) => tell({ kind: isDeaf ? 'worker-deaf' : 'worker-hears', service, worker }),
     onImplausible: (implausible) => tell({ ...implausible, kind: 'field-implausible', service }),
   };
 }

@@ -13,13 +13,14 @@ import { ExpansionReserve } from './celery/expansion.ts';
 import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
-import type { ClusterTables, ClusterView, Observation, Observe } from './cluster/observation.ts';
+import type { ClusterTables, Observation, Observe } from './cluster/observation.ts';
+import { InstanceWatch } from './instance-watch.ts';
 import { createRecorder, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import { createReporting, type Reporting, type Reports } from './reporting.ts';
 import { MissingEvents } from './self/missing-events.ts';
-import type { Tell } from './self/self-event.ts';
+import { viewer } from './viewer.ts';
 import { createPace, runYielding } from './yielding.ts';
 
 const QUIET_MS = 60_000;
@@ -72,6 +73,7 @@ export function startService(options: ServiceOptions): Service {
     reporting?.observe(observation, listener.now());
   });
   const missing = new MissingEvents(options.quietMs ?? QUIET_MS);
+  const watchers: Watchers = { missing, reporting, instances: new InstanceWatch(name, tell) };
   const gap = (): void => {
     cluster.gap();
     missing.gap();
@@ -87,15 +89,14 @@ export function startService(options: ServiceOptions): Service {
   // Last, since only its service ends a listener: anything that throws must do so before.
   const listener: Listener = beginOrDetach(recorder, () =>
     listen({
-      ...listening(options, cluster, { missing, reporting }, () => now()),
+      ...listening(options, cluster, watchers, () => now()),
       ready: ready.note,
       missed: gap,
       signal: stopping.signal,
     }),
   );
   const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
-  tell({ kind: 'service-started', service: name, brokers: options.broker.urls.map((url) => url.label) });
-  warnOfRisks(options);
+  announce(options);
 
   let end: Awaited<Listener['done']> | undefined;
   const done = listener.done.then((why) => {
@@ -111,8 +112,8 @@ export function startService(options: ServiceOptions): Service {
       phase: end ?? (listener.connected() ? 'listening' : 'waiting'),
       tables: cluster.tables(),
     }),
-    reading: () => reading(name, listener, cluster),
-    look: looker(options, listener, { missing, reporting }),
+    reading: () => reading(name, listener, cluster, watchers),
+    look: looker(options, listener, watchers),
     async stop() {
       stopping.abort();
       await done;
@@ -124,14 +125,20 @@ export function startService(options: ServiceOptions): Service {
   };
 }
 
-function reading(service: string, listener: Listener, cluster: Cluster): ServiceReading {
+function reading(
+  service: string,
+  listener: Listener,
+  cluster: Cluster,
+  { instances: { count: instances } }: Watchers,
+): ServiceReading {
   const ageMs = cluster.answers.toldAgeMs?.();
   const toldAgeS = ageMs === undefined ? undefined : ageMs / 1000;
-  return { service, connected: listener.connected(), toldAgeS, tables: cluster.tables() };
+  return { service, connected: listener.connected(), toldAgeS, instances, tables: cluster.tables() };
 }
 
 /** A reply that cannot be encoded ends the consumption of a worker there (`broker/control/commands.ts`). */
-function warnOfRisks({ name: service, broker, control, tell }: ServiceOptions): void {
+function announce({ name: service, broker, control, tell }: ServiceOptions): void {
+  tell({ kind: 'service-started', service, brokers: broker.urls.map((url) => url.label) });
   const commands = RISKY_COMMANDS.filter((command) => control.commands.includes(command));
   const isOnRedis = broker.urls.some(({ scheme }) => scheme.startsWith('redis') || scheme === 'sentinel');
   if (isOnRedis && commands.length > 0) tell({ kind: 'workers-endangered', service, commands });
@@ -141,6 +148,7 @@ function warnOfRisks({ name: service, broker, control, tell }: ServiceOptions): 
 interface Watchers {
   readonly missing: MissingEvents;
   readonly reporting: Reporting | undefined;
+  readonly instances: InstanceWatch;
 }
 
 /** What a listener does with messages and with answers of the broker. */
@@ -151,12 +159,20 @@ function listening(
   now: () => Moment,
 ): Omit<ListenOptions, 'signal'> {
   const { name: service, broker, tell, random, yieldToLoop } = options;
+  const ask = asker(options, cluster, now);
   return {
     ...{ ...broker, service, isExported: true, tell, random },
     bodyBytesMax: BODY_LIMITS.body.max,
     deliver: receiver(options, cluster, watchers),
     between: () => runYielding(yieldToLoop, cluster.drain()),
-    during: asker(options, cluster, now),
+    during(session) {
+      const stopAsking = ask(session);
+      const stopWatching = watchers.instances.during(session);
+      return () => {
+        stopAsking();
+        stopWatching();
+      };
+    },
   };
 }
 
@@ -212,27 +228,6 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
   }
 }
 
-/** Settles, then views, each time it is called. */
-function viewer({ name, retire, tell, yieldToLoop }: ServiceOptions, cluster: Cluster, now: () => Moment) {
-  const reportEvictions = evictionReporter(name, tell);
-  let underWay: Promise<ClusterView> | undefined;
-  async function settledView(): Promise<ClusterView> {
-    try {
-      const forgotten = await runYielding(yieldToLoop, cluster.settle(now));
-      reportEvictions(cluster);
-      if (forgotten.length > 0) retire(forgotten);
-      return await runYielding(yieldToLoop, cluster.view(now));
-    } finally {
-      underWay = undefined;
-    }
-  }
-  // An attached provider may have several readers, which collect concurrently.
-  return (): Promise<ClusterView> => {
-    underWay ??= settledView();
-    return underWay;
-  };
-}
-
 /** Decodes, counts and applies one message on one stack. */
 function receiver(
   { name, self, tell }: ServiceOptions,
@@ -273,26 +268,6 @@ function looker(
     if (isRecording) return;
     for (const finding of missing.check(listener.listenedMs())) {
       tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
-    }
-  };
-}
-
-/** Reports evictions in sums, once per collection: in a flood there are as many as events. */
-function evictionReporter(service: string, tell: Tell): (cluster: Cluster) => void {
-  const reported = new Map<string, number>();
-  return (cluster) => {
-    const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
-    const evictions = [
-      ['tasks', tasks.evicted],
-      ['workers', workers.evicted],
-      ['reordering_window', reordering_window.evicted],
-      ['clock_skews', clock_skews.evicted],
-      ['fixed_bounds', cluster.beyondFixedBounds()],
-    ] as const;
-    for (const [table, evicted] of evictions) {
-      const count = evicted - (reported.get(table) ?? 0);
-      if (count > 0) tell({ kind: 'table-evicted', service, table, count });
-      reported.set(table, evicted);
     }
   };
 }

@@ -31,6 +31,7 @@ const READING: ServiceReading = {
   service: 'shop',
   connected: true,
   toldAgeS: undefined,
+  instances: undefined,
   tables: { tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 } },
 };
 

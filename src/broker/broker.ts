@@ -54,7 +54,12 @@ export interface Session {
    */
   ask?(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer>;
   /**
-   * How many instances of celery-otel export the same service, without an observer; undefined if that is not known. A
+   * How many clients listen to patterns of channels, workers among them; undefined if that is not known. Only a broker on which a
+   * worker can go deaf has it: one that fails to reply stops listening, and consumes no task again. Never rejects.
+   */
+  listeners?(signal: AbortSignal): Promise<number | undefined>;
+  /**
+   * How many other instances of celery-otel export the same service, without observers; undefined if that is not known. A
    * recording has none. Never rejects.
    */
   instances?(signal: AbortSignal): Promise<number | undefined>;

@@ -72,7 +72,7 @@ export type ControlReply<Content> =
   | { readonly kind: 'unreadable'; readonly rejection: Rejection };
 
 /** Reads what one command returns; undefined if it is something else. */
-type Read<Content> = (value: unknown, findings: Findings) => Content | undefined;
+export type Read<Content> = (value: unknown, findings: Findings) => Content | undefined;
 
 /** Queues of one worker that are kept. */
 const QUEUES_MAX = 10_000;

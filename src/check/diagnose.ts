@@ -7,6 +7,7 @@ import { mapKey, textOf } from '../map-key.ts';
 import { type Dangers, dangers } from './dangers.ts';
 import type { Sightings } from './sightings.ts';
 import { type Finding, finding, findingAbout } from './symptoms.ts';
+import { withheld, withheldFor } from './withheld.ts';
 import type { WorkerSighting } from './worker-sighting.ts';
 
 export interface Watched extends Dangers {
@@ -134,7 +135,11 @@ function workers(watched: Watched): readonly Finding[] {
   const wasAsked = (worker: WorkerReading): boolean => (seen(worker)?.questions ?? 0) >= QUESTIONS_MIN;
   const obstacle = sightings.trouble('asking') ?? sightings.trouble('lost');
   const canReply = asking === 'on' && obstacle === undefined;
-  const silent = up.filter((worker) => canReply && wasAsked(worker) && !replied(worker));
+  const unread = new Set(withheldFor('serializer', sightings));
+  const silent = up.filter(
+    (worker) =>
+      canReply && wasAsked(worker) && !(replied(worker) || worker.deaf || unread.has(worker.worker)),
+  );
   // An exchange that appears later is not bound to.
   const canHear = listenedMs >= HEARTBEATS_MS && !lacksExchange(watched);
   const withoutHeartbeat = up.filter((worker) => replied(worker) && !beats(worker));
@@ -152,6 +157,8 @@ function workers(watched: Watched): readonly Finding[] {
     ...overlooked,
     ...findingAbout('workers-silent', namesOf(fellSilent)),
     ...findingAbout('no-reply', namesOf(silent)),
+    ...findingAbout('worker-deaf', namesOf(up.filter(({ deaf }) => deaf))),
+    ...withheld(sightings),
     ...findingAbout('no-heartbeat', canHear ? namesOf(withoutHeartbeat) : []),
     ...(unseen > 0 ? [finding('workers-unseen', { count: unseen })] : []),
   ];

@@ -22,6 +22,7 @@ export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
       sightings.noteReply(nodename, false) && answers.workerRuns(nodename, tasks, now),
     workerHas: (nodename, tasks, now) =>
       sightings.noteReply(nodename, false) && answers.workerHas(nodename, tasks, now),
+    workerDeaf: (nodename, isDeaf) => answers.workerDeaf(nodename, isDeaf),
     workersAsked: (ageMs) => answers.workersAsked(ageMs),
     keepQueues: (listenedMs) => answers.keepQueues(listenedMs),
     brokerKnows(reading, ageMs, listenedMs) {

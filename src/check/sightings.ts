@@ -3,7 +3,7 @@
  * connection. Bounded and pure: the time is an argument. What it means is decided elsewhere.
  */
 import type { QueueDepth } from '../broker/broker-reading.ts';
-import type { CeleryEvent } from '../celery/event.ts';
+import type { CeleryEvent, TaskReceived, TaskSent } from '../celery/event.ts';
 import type { DROP_REASONS } from '../celery/rejection.ts';
 import { isClient } from '../cluster/worker-map.ts';
 import { mapKey } from '../map-key.ts';
@@ -44,6 +44,8 @@ export class Sightings {
   exchange: string | undefined;
   events = 0;
   sent = 0;
+  /** What workers were not asked. */
+  readonly withheld: SelfEvent<'question-withheld'>[] = [];
   /** While no task was waiting, or held by a worker that has left, that may have been sent before the check began. */
   received = 0;
   failedTwice = 0;
@@ -113,7 +115,7 @@ export class Sightings {
   note(event: CeleryEvent, arrivedAtMs: number, listenedMs: number): boolean {
     this.events += 1;
     // Neither makes a worker known: clients send the first one.
-    if (event.type === 'task-sent') this.sent += 1;
+    if (event.type === 'task-sent' && !isOfTask(event)) this.sent += 1;
     if (event.type === 'task-sent' || event.type === 'task-traced') return true;
     if (event.type === 'worker-offline') this.#hasSeenGoodbye = true;
     const worker = this.#worker(event.hostname, this.#leftAfter(event));
@@ -167,6 +169,9 @@ export class Sightings {
         break;
       case 'workers-asked':
         this.#noteQuestion(event);
+        break;
+      case 'question-withheld':
+        this.withheld.push(event);
         break;
       default:
     }
@@ -228,7 +233,7 @@ export class Sightings {
 
   #noteTask(event: WorkerEvent, arrivedAtMs: number): void {
     if (event.type === 'task-received') {
-      if (this.#isEmpty && !this.#hasSeenGoodbye) this.received += 1;
+      if (this.#isEmpty && !this.#hasSeenGoodbye && !isOfTask(event)) this.received += 1;
       if (event.etaMs !== undefined) this.#noteEta(event.etaMs - arrivedAtMs);
     } else if (event.type === 'task-started')
       // The next failure is that of another run.
@@ -271,4 +276,9 @@ export class Sightings {
       this.#unwatched.set(key, leftAfter ?? this.#unwatched.get(key) ?? PRESENT);
     return worker;
   }
+}
+
+/** Sent by another task, and so by a worker. */
+function isOfTask({ extras }: TaskSent | TaskReceived): boolean {
+  return (extras?.lineage?.parentId ?? '') !== '';
 }

@@ -130,6 +130,44 @@ export const SYMPTOMS = {
       'A worker with the pool solo replies to nobody while it runs a task; others are overloaded, or run with `worker_enable_remote_control = False`.',
     remedy: 'For a busy solo worker, nothing. Otherwise raise `timeout`, or enable remote control.',
   },
+  'worker-deaf': {
+    level: 'failure',
+    line: '{workers} deaf: heartbeats go on, but no task is consumed',
+    cause:
+      'A reply of the worker failed, whoever had asked for it: on Redis, Celery up to 5.6 then stops listening for good. `inspect stats` does that with `task_serializer = "yaml"` or options that JSON cannot encode, any question with different separators (`sep`), or a full Redis.',
+    remedy:
+      'Restart the worker, or close its connections to Redis (`CLIENT KILL`). Look for “Control command error” in its log, and upgrade to Celery 5.7.',
+  },
+  'replies-unreadable': {
+    level: 'warning',
+    line: '{workers} reply in another form than JSON, and are not asked any more',
+    cause:
+      'Replies have the `task_serializer` of the worker. Pickle and YAML are never decoded, and on Redis up to Celery 5.6 a reply that YAML cannot encode stops the worker.',
+    remedy: 'Let `task_serializer` be `json`. Without it there are no pools and no queues of these workers.',
+  },
+  'setting-unencodable': {
+    level: 'warning',
+    line: '{workers} is not asked for stats, since JSON cannot encode its {setting}',
+    cause:
+      'The reply has the settings of the connection to the broker. On Redis up to Celery 5.6, one that fails stops the worker.',
+    remedy:
+      'Write the setting as a plain value: `list(range(10))` for `range(10)`, `str(path)` for a path. Without it there is no pool of this worker.',
+  },
+  'more-unencodable': { level: 'unknown', line: '{count} more workers are not asked for stats' },
+  'arguments-unsafe': {
+    level: 'warning',
+    line: '{workers} not asked for running tasks',
+    cause:
+      'Celery 5.0 and 5.1 reply with the arguments of tasks as they are; on Redis, a reply that fails stops the worker.',
+    remedy: 'Upgrade these workers. Without it, tasks that run while celery-otel starts have no names.',
+  },
+  'deafened-by-stats': {
+    level: 'failure',
+    line: '{workers} went deaf when asked for stats, so no other worker is asked for them',
+    cause: 'Something that only the worker knows cannot be encoded, as what a bootstep of its own adds.',
+    remedy:
+      'Restart the worker, look for “Control command error” in its log, and let `control_commands` have no `stats`, or upgrade to Celery 5.7.',
+  },
   'no-heartbeat': {
     level: 'warning',
     line: '{workers} replied, but sent no heartbeat',

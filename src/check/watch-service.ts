@@ -10,7 +10,7 @@ import { PROOF_INTERVAL_MS } from '../broker/listening-clock.ts';
 import { pause } from '../broker/pause.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
-import { decode } from '../celery/decode.ts';
+import { type DecodeWants, decode } from '../celery/decode.ts';
 import { ExpansionReserve } from '../celery/expansion.ts';
 import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
 import { type Cluster, createCluster } from '../cluster/cluster.ts';
@@ -47,6 +47,9 @@ const ASKING_DELAY_MS = 100;
 const PROOF_MS = 2 * PROOF_INTERVAL_MS;
 /** Takes a look at each unacknowledged message. */
 const COSTLY = 'celery.queue.unacked';
+
+/** Who sends a task shows whether clients send events. */
+const WANTS: DecodeWants = { lineage: true, errors: false, arguments: false, traced: false };
 
 export function watchService(config: ServiceConfig, options: WatchOptions): Watch {
   const sightings = new Sightings(config.cluster.workersMax, expected(config).visibilityTimeoutMs);
@@ -116,7 +119,7 @@ function receiver(cluster: Cluster, sightings: Sightings, tell: Tell): Deliver {
   let reserve: ExpansionReserve | undefined;
   return (message, listenedMs, steadyMs) => {
     reserve ??= new ExpansionReserve(listenedMs);
-    const { events, rejections } = decode(message, listenedMs, reserve);
+    const { events, rejections } = decode(message, listenedMs, reserve, WANTS);
     for (const event of events) {
       if (sightings.note(event, message.arrivedAtMs, listenedMs)) cluster.apply(event, steadyMs, listenedMs);
     }

@@ -17,6 +17,10 @@ export interface WorkerUp {
   readonly nodename: string;
   /** Identifies its process. */
   readonly process: object;
+  /** Of Celery; '' if it did not report it. */
+  readonly version: string;
+  /** When it gave its last sign of life, in listened time. */
+  readonly seenMs: number;
 }
 
 export interface Answers {
@@ -31,6 +35,8 @@ export interface Answers {
   workerRuns(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
   /** A worker has told which tasks it has that have not started, or some of them. @returns whether the worker is known */
   workerHas(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
+  /** A worker lives, but has stopped listening; or it listens again. */
+  workerDeaf(nodename: string, isDeaf: boolean): void;
   /** How long ago they were asked; undefined if they could not be. */
   readonly toldAgeMs: (() => number) | undefined;
   /**
@@ -93,6 +99,10 @@ export class AnswersAbout implements Answers {
     return instance !== undefined;
   }
 
+  workerDeaf(nodename: string, isDeaf: boolean): void {
+    for (const instance of this.#context.workers.peek(nodename)?.instances ?? []) instance.isDeaf = isDeaf;
+  }
+
   workersAsked(ageMs: (() => number) | undefined): void {
     this.toldAgeMs = ageMs;
   }
@@ -127,7 +137,12 @@ export class AnswersAbout implements Answers {
 
   *workersUp(listenedMs: number): Steps<readonly WorkerUp[]> {
     const up = yield* this.#context.workers.up(listenedMs);
-    return up.map((instance) => ({ nodename: instance.nodename, process: instance }));
+    return up.map((instance) => ({
+      nodename: instance.nodename,
+      process: instance,
+      version: instance.version,
+      seenMs: instance.lastSeenMs,
+    }));
   }
 
   knownQueues(listenedMs: number): readonly string[] {

@@ -87,6 +87,8 @@ export interface WorkerReading {
   /** Full nodename. */
   readonly worker: string;
   readonly up: boolean;
+  /** It lives, but has stopped listening. */
+  readonly deaf: boolean;
   /** Tasks executing; 0 if it is not up, undefined until it has reported a number. */
   readonly active: number | undefined;
   /** Tasks received, due and not started. */

@@ -140,6 +140,7 @@ class Viewing {
     return {
       worker: worker.nodename,
       up: up !== undefined,
+      deaf: up?.isDeaf === true,
       active: up === undefined ? 0 : active,
       prefetched,
       scheduled,

@@ -62,6 +62,7 @@ export class WorkerInstance {
   /** By how much timestamps of its starts may be too late: its times are implausible, or once were. */
   #uncertaintyMs = 0;
   told: Told | undefined = undefined;
+  isDeaf = false;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
   active: number | undefined = undefined;

@@ -124,6 +124,7 @@ export const ATTRIBUTES = {
     description: 'Command of remote control that the workers were asked with.',
     values: membersOf<SelfEvent<'workers-asked'>['command']>({
       ping: true,
+      conf: true,
       stats: true,
       active_queues: true,
       active: true,

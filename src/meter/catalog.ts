@@ -251,6 +251,14 @@ export const METRICS = {
     attributes: WORKER,
     description: '1 while a worker is alive; 0 after its goodbye, or after `worker_timeout` of silence.',
   },
+  'celery.worker.deaf': {
+    ...SUM_GAUGE,
+    asked: 'workers',
+    unit: '{worker}',
+    attributes: WORKER,
+    description:
+      '1 while a worker is up but has stopped listening: it consumes no task until it is restarted. Absent for all others.',
+  },
   'celery.worker.exits': {
     ...COUNTER,
     unit: '{exit}',
@@ -299,7 +307,6 @@ export const METRICS = {
     ...SUM_GAUGE,
     unit: '{worker}',
     attributes: [...WORKER, 'celery.version', 'os.type'],
-    optionalAttributes: ['celery.worker.pool'],
     description:
       '1 for the version of Celery that a worker reports while it is up; 0 while it is not up, and for its former versions.',
   },
@@ -452,6 +459,13 @@ export const SELF_METRICS = {
     unit: '{connection}',
     attributes: SERVICE,
     description: '1 while there is a connection over which events can arrive, else 0.',
+  },
+  'celery_otel.instances': {
+    ...MAX_GAUGE,
+    unit: '{instance}',
+    attributes: SERVICE,
+    description:
+      'Instances of celery-otel that export the same service; each event is counted by all of them. Absent if the broker does not say.',
   },
   'celery_otel.broker.connections': {
     ...SERVICE_COUNTER,

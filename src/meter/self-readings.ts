@@ -40,6 +40,8 @@ export interface ServiceReading {
   readonly connected: boolean;
   /** Since the workers were asked last; undefined if they could not be. */
   readonly toldAgeS: number | undefined;
+  /** Of celery-otel that export it; undefined if that is not known. */
+  readonly instances: number | undefined;
   /** By the name of the table. */
   readonly tables: Readonly<Record<string, Omit<TableState, 'evicted'>>>;
 }

@@ -98,6 +98,10 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   defect: ({ service, where }, { add }) => add('celery_otel.defects', [service, where]),
   // Counted from readings of the series.
   'series-overflowed': notCounted,
+  // Gauges.
+  'worker-deaf': notCounted,
+  'worker-hears': notCounted,
+  'instances-changed': notCounted,
   // Covered by export-finished.
   'export-late': notCounted,
   'exports-recovered': notCounted,
@@ -105,6 +109,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'exchange-made': notCounted,
   'publish-blocked': notCounted,
   'publish-refused': notCounted,
+  'question-withheld': notCounted,
   'events-missing': notCounted,
   'events-resumed': notCounted,
   'task-events-missing': notCounted,
@@ -171,9 +176,10 @@ function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
 
 function observeService(
   observe: Observe<Table>,
-  { service, connected, toldAgeS, tables }: ServiceReading,
+  { service, connected, toldAgeS, instances, tables }: ServiceReading,
 ): void {
   observe('celery_otel.control.age', toldAgeS, [service]);
+  observe('celery_otel.instances', instances, [service]);
   observe('celery_otel.broker.connected', connected ? 1 : 0, [service]);
   for (const [table, { size, limit, bytes, bytesMax }] of Object.entries(tables)) {
     observe('celery_otel.table.entries', size, [service, table]);

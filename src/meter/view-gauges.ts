@@ -32,6 +32,7 @@ export async function observeView(
 function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): void {
   const of = [it.worker] as const;
   observe('celery.worker.up', it.up ? 1 : 0, of);
+  if (it.deaf) observe('celery.worker.deaf', 1, of);
   observe('celery.worker.tasks.active', it.active, of);
   observe('celery.worker.tasks.prefetched', it.prefetched, of);
   observe('celery.worker.tasks.scheduled', it.scheduled, of);
@@ -45,7 +46,7 @@ function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): voi
   for (const [index, { version, system }] of it.versions.entries()) {
     const isPresent = it.up && index === 0;
     const os = system.toLowerCase() || 'unknown';
-    observe('celery.worker.info', isPresent ? 1 : 0, [it.worker, version, os, it.pool]);
+    observe('celery.worker.info', isPresent ? 1 : 0, [it.worker, version, os]);
   }
 }
 

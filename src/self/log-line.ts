@@ -2,6 +2,13 @@
  * Turns a self event into a log line: its level, its text, and the key that rate-limits repetitions. Pure; it writes
  * nothing.
  */
+import {
+  instancesChanged,
+  questionWithheld,
+  workerDeaf,
+  workerHears,
+  workersAsked,
+} from './control-lines.ts';
 import { batchFinished, exportFinished, exportLate, itemsDropped, recovered } from './export-lines.ts';
 import { type LineLevel, type LogLine, line, quoted, seconds } from './line.ts';
 import type { DefectPlace, SelfEvent, SelfEventKind } from './self-event.ts';
@@ -112,17 +119,11 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
     outcome === 'success'
       ? line('debug', `polled the broker of ${service}`)
       : line('warn', `${POLLED[outcome]} ${service}: ${reason}`, `${kind} ${service} ${outcome}`),
-  'workers-asked': ({ kind, service, command, outcome, reason }) => {
-    const key = `${kind} ${service} ${command} ${outcome}`;
-    switch (outcome) {
-      case 'success':
-        return line('debug', `asked the workers of ${service} for ${command}`);
-      case 'partial':
-        return line('info', `asked the workers of ${service} for ${command}: ${reason}`, key);
-      case 'failure':
-        return line('warn', `could not ask the workers of ${service} for ${command}: ${reason}`, key);
-    }
-  },
+  'workers-asked': workersAsked,
+  'question-withheld': questionWithheld,
+  'worker-deaf': workerDeaf,
+  'worker-hears': workerHears,
+  'instances-changed': instancesChanged,
   'clock-skewed': ({ kind, service, senderHost, workerHost }) =>
     line(
       'warn',

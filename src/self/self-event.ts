@@ -36,6 +36,17 @@ export type ItemDropReason =
   | 'repeated'
   | 'rate_limited';
 
+/** Why a worker is not asked something. */
+export type Withheld =
+  /** Its replies are not JSON: none is of use, and some would fail. */
+  | { readonly kind: 'serializer' }
+  /** Its reply would contain a value that JSON cannot encode. */
+  | { readonly kind: 'setting'; readonly path: string }
+  /** Its version of Celery replies with the arguments of tasks as they are. */
+  | { readonly kind: 'version'; readonly version: string }
+  /** It went deaf when it was asked: then nobody is asked any more. */
+  | { readonly kind: 'deaf' };
+
 /** Nothing is known of it but its service. */
 type Alone = unknown;
 
@@ -108,6 +119,7 @@ interface Facts {
   'workers-asked': {
     readonly command:
       | 'ping'
+      | 'conf'
       | 'stats'
       | 'active_queues'
       | 'active'
@@ -121,6 +133,18 @@ interface Facts {
     /** How many workers the question reached, if the broker says it. */
     readonly receivers?: number;
   };
+  /** A worker is not asked something, since it might stop when it replies. Once for each of its processes. */
+  'question-withheld': {
+    readonly worker: string;
+    readonly command: 'stats' | 'active' | 'anything';
+    readonly why: Withheld;
+  };
+  /** A worker lives, but has stopped listening: it consumes no task. */
+  'worker-deaf': { readonly worker: string };
+  /** It replies again, was restarted, or left. */
+  'worker-hears': { readonly worker: string };
+  /** How many instances of celery-otel export this service, if there are several, or were. */
+  'instances-changed': { readonly count: number };
   'export-finished': {
     /** Where to and how, without secrets. */
     readonly backend: string;

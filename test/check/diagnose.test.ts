@@ -7,7 +7,7 @@ import { diagnose, type Watched } from '../../src/check/diagnose.ts';
 import { Sightings } from '../../src/check/sightings.ts';
 import { SYMPTOMS, type SymptomCode } from '../../src/check/symptoms.ts';
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
-import type { SelfEvent } from '../../src/self/self-event.ts';
+import type { SelfEvent, Withheld } from '../../src/self/self-event.ts';
 import { failed, received, sent, signal, started, succeeded, T0_MS } from '../cluster/events.ts';
 import { STATS } from './watched-cluster.ts';
 
@@ -28,6 +28,7 @@ function silent(more: Partial<WorkerReading> = {}): WorkerReading {
     ...{
       worker: WORKER,
       up: true,
+      deaf: false,
       active: 0,
       prefetched: 0,
       scheduled: 0,
@@ -88,6 +89,10 @@ function diagnosedOf(sightings: Sightings, { view = {}, watched = {} }: Pick<See
     visibilityTimeoutMs: undefined,
     ...watched,
   });
+}
+
+function notAsked(why: Withheld): SelfEvent<'question-withheld'> {
+  return { kind: 'question-withheld', service: 'shop', worker: 'w1@shop', command: 'stats', why };
 }
 
 function ended(
@@ -223,6 +228,34 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   'no-reply': [
     { asked: [asked({}), asked({})], view: { workers: [silent()] } },
     'w1@shop did not reply to remote control',
+  ],
+  'worker-deaf': [
+    { view: { workers: [silent({ deaf: true })] }, asked: [asked({}), asked({})] },
+    'w1@shop deaf: heartbeats go on, but no task is consumed',
+  ],
+  'replies-unreadable': [
+    {
+      told: [CONNECTED, notAsked({ kind: 'serializer' })],
+      asked: [asked({}), asked({})],
+      view: { workers: [silent()] },
+    },
+    'w1@shop reply in another form than JSON, and are not asked any more',
+  ],
+  'setting-unencodable': [
+    { told: [CONNECTED, notAsked({ kind: 'setting', path: 'broker_transport_options.priority_steps' })] },
+    'w1@shop is not asked for stats, since JSON cannot encode its broker_transport_options.priority_steps',
+  ],
+  'more-unencodable': [
+    { told: [CONNECTED, ...Array(22).fill(notAsked({ kind: 'setting', path: 'broker_use_ssl' }))] },
+    '2 more workers are not asked for stats',
+  ],
+  'arguments-unsafe': [
+    { told: [CONNECTED, notAsked({ kind: 'version', version: '5.1.2' })] },
+    'w1@shop not asked for running tasks',
+  ],
+  'deafened-by-stats': [
+    { told: [CONNECTED, notAsked({ kind: 'deaf' })] },
+    'w1@shop went deaf when asked for stats, so no other worker is asked for them',
   ],
   'no-heartbeat': [{ events: [] }, 'w1@shop replied, but sent no heartbeat'],
   'workers-unseen': [
@@ -413,6 +446,18 @@ test('workers that only received the questions are told from none', () => {
   assert.ok(reached(1).includes('workers-hidden'));
   assert.ok(reached().includes('workers-hidden'), 'RabbitMQ says only if there is none');
   assert.ok(reached(0).includes('no-workers'));
+});
+
+test('tasks that other tasks sent show nothing of clients', () => {
+  const extras = { lineage: { rootId: 'a', parentId: 'a' } };
+  const codeOf = (...events: readonly CeleryEvent[]) =>
+    diagnosed({ isEmpty: true, events: [HEARTBEAT, ...events] }).find(({ code }) =>
+      code.startsWith('task-sent'),
+    )?.code;
+  const ofTasks = [sent({ extras }), ...Array(4).fill(received({ extras }))];
+  assert.equal(codeOf(...ofTasks), 'task-sent-unknown');
+  assert.equal(codeOf(...ofTasks, ...Array(4).fill(received())), 'task-sent-off');
+  assert.equal(codeOf(...ofTasks, sent()), 'task-sent-on');
 });
 
 test('only tasks that were sent while the check listened show that task-sent events are off', () => {

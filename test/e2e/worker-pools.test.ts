@@ -114,7 +114,7 @@ describe('the pools of workers', { concurrency: 1 }, () => {
         assert.deepEqual(by(points, 'celery.queue.workers'), ones);
         assert.deepEqual(by(points, 'celery.worker.autoscaler.min'), { scaled: 4 });
         assert.deepEqual(by(points, 'celery.worker.autoscaler.max'), { scaled: 8 });
-        const pools = points.filter(({ metric }) => metric === 'celery.worker.info');
+        const pools = points.filter(({ metric }) => metric === 'celery.worker.pool.limit');
         assert.deepEqual(
           Object.fromEntries(
             pools.map(({ attributes }) => [

@@ -190,6 +190,7 @@ test('CPU time counts by mode', async (t) => {
 const TALKATIVE: WorkerReading = {
   worker: 'w1@host',
   up: true,
+  deaf: false,
   active: 3,
   prefetched: 4,
   scheduled: 5,
@@ -261,7 +262,7 @@ const TOLD = {
 
 const EVERYTHING = {
   ...viewOf(
-    [{ ...TALKATIVE, pool: 'prefork', told: { stats: STATS, ageMs: 0, utilization: 0.5 } }],
+    [{ ...TALKATIVE, deaf: true, pool: 'prefork', told: { stats: STATS, ageMs: 0, utilization: 0.5 } }],
     [ORDERS],
   ),
   told: TOLD,
@@ -304,6 +305,17 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
       'celery.worker.tasks.prefetched w1@host 0',
       'celery.worker.tasks.scheduled w1@host 0',
       'celery.worker.up w1@host 0',
+    ],
+  },
+  {
+    title: 'a worker that is deaf',
+    view: viewOf([{ ...SILENT, deaf: true, versions: [] }]),
+    points: [
+      'celery.worker.deaf w1@host 1',
+      'celery.worker.heartbeat.age w1@host 1.5',
+      'celery.worker.tasks.prefetched w1@host 4',
+      'celery.worker.tasks.scheduled w1@host 5',
+      'celery.worker.up w1@host 1',
     ],
   },
   {
@@ -385,7 +397,7 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
     },
     points: [
       'celery.worker.heartbeat.age w1@host 31',
-      'celery.worker.info w1@host 5.7.0 linux solo 0',
+      'celery.worker.info w1@host 5.7.0 linux 0',
       'celery.worker.pool.limit w1@host other 3',
       'celery.worker.pool.utilization w1@host other 0',
       'celery.worker.tasks.active w1@host 0',

@@ -217,12 +217,13 @@ test('each service has its connection state and the sizes of its tables', async 
         service: 'shop',
         connected: true,
         toldAgeS: 2.5,
+        instances: undefined,
         tables: {
           tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 },
           workers: { size: 3, limit: 10, bytes: 900, bytesMax: 30_000 },
         },
       },
-      { service: 'billing', connected: false, toldAgeS: undefined, tables: {} },
+      { service: 'billing', connected: false, toldAgeS: undefined, instances: undefined, tables: {} },
     ],
   });
   assert.deepEqual(await points('celery_otel.broker.connected'), [
@@ -400,7 +401,13 @@ test('with a hundred services every metric has points, within the limit and as d
   const tables = { tasks: table, workers: table, reordering_window: table, clock_skews: table };
   const { recorder, collect } = recorderOf(t, {
     process: { ...PROCESS, eventLoopDelayS: { mean: 0.001, p99: 0.02, max: 0.5 } },
-    services: SERVICES.map((service) => ({ service, connected: true, toldAgeS: 1, tables })),
+    services: SERVICES.map((service) => ({
+      service,
+      connected: true,
+      toldAgeS: 1,
+      instances: 2,
+      tables,
+    })),
     series: SERVICES.map((service) => ({ service, live: 1, retired: 1, overflowed: 1, refused: 1 })),
   });
   for (const service of SERVICES) {

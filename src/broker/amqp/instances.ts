@@ -11,20 +11,50 @@ import { onOwnChannel } from './topology.ts';
 const INSTANCES_MAX = 2;
 const HASH_CHARS = 32;
 
-/** Takes the first name that is free. Never rejects: without it, only checks know less. */
-export async function markInstance(model: ChannelModel, prefix: string, service: string): Promise<void> {
-  const flags = { exclusive: true, autoDelete: true, durable: false };
-  for (const queue of marks(prefix, service)) {
+/** The mark of one instance, over one connection. */
+export class InstanceMark {
+  readonly #model: ChannelModel;
+  readonly #marks: readonly string[];
+  #own: string | undefined;
+
+  constructor(model: ChannelModel, prefix: string, service: string) {
+    this.#model = model;
+    this.#marks = marks(prefix, service);
+  }
+
+  /**
+   * Takes the first mark that is free, unless it has one.
+   * @returns how many others there are, at most 2; undefined if that is not known. Never rejects: without it, only less is known.
+   */
+  async take(): Promise<number | undefined> {
+    let count = 0;
+    for (const mark of this.#marks) {
+      if (mark === this.#own) continue;
+      const found = await this.#try(mark);
+      if (found === 'unknown') return undefined;
+      if (found === 'locked') count += 1;
+      else if (this.#own === undefined) this.#own = mark;
+      // To declare it is the only way to see that it is free without an error in the log of the broker.
+      else await onOwnChannel(this.#model, (channel) => channel.deleteQueue(mark)).catch(() => undefined);
+    }
+    return count;
+  }
+
+  async #try(mark: string): Promise<'free' | 'locked' | 'unknown'> {
+    const flags = { exclusive: true, autoDelete: true, durable: false };
     try {
-      await onOwnChannel(model, (channel) => channel.assertQueue(queue, flags));
-      return;
+      await onOwnChannel(this.#model, (channel) => channel.assertQueue(mark, flags));
+      return 'free';
     } catch (error) {
-      if (replyCode(error) !== REPLY.RESOURCE_LOCKED) return;
+      return replyCode(error) === REPLY.RESOURCE_LOCKED ? 'locked' : 'unknown';
     }
   }
 }
 
-/** @returns how many there are, at most 2; undefined if that is not known */
+/**
+ * Takes no mark.
+ * @returns how many instances there are, at most 2; undefined if that is not known
+ */
 export async function countInstances(
   model: ChannelModel,
   prefix: string,

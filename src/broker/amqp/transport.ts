@@ -24,7 +24,7 @@ import { closeConnection, connectTo, openConnection } from './connection.ts';
 import { AmqpControl } from './control.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { openingFailure } from './failure.ts';
-import { countInstances, markInstance } from './instances.ts';
+import { countInstances, InstanceMark } from './instances.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
 
@@ -58,6 +58,7 @@ class AmqpSession implements Session {
   readonly #socket = new AbortController();
   readonly #course: SessionCourse;
   #model: ChannelModel | undefined;
+  #mark: InstanceMark | undefined;
   readonly #poll: QueuePoll;
   readonly #control: AmqpControl;
   #awaitsProof = false;
@@ -116,6 +117,7 @@ class AmqpSession implements Session {
 
   async instances(): Promise<number | undefined> {
     const { exports } = this.#options;
+    if (this.#mark !== undefined) return this.#mark.take();
     if (this.#model === undefined || exports === undefined) return undefined;
     return countInstances(this.#model, this.#settings.eventQueuePrefix, exports).catch(() => undefined);
   }
@@ -148,8 +150,9 @@ class AmqpSession implements Session {
     await channel.consume(queue, this.#cancelled, { noAck: true, consumerTag: CONSUMER_TAG });
     this.#course.opened(this, ask);
     const { exports } = this.#options;
-    if (exports !== undefined && isObserver !== true)
-      await markInstance(model, this.#settings.eventQueuePrefix, exports);
+    if (exports === undefined || isObserver === true) return;
+    this.#mark = new InstanceMark(model, this.#settings.eventQueuePrefix, exports);
+    await this.#mark.take();
   }
 
   /** Data arrived, and so has everything that the broker sent before. */

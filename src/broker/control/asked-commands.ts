@@ -14,32 +14,24 @@ const ORDER = [
   'active',
 ] as const satisfies InspectCommand[];
 
-/** The questions of a round, in order; one that any worker can answer comes before `stats`. */
+/** The questions of a round, in order. */
 export function commandsOf({
   commands,
   enableEvents,
-}: Pick<ControlSettings, 'commands' | 'enableEvents'>): readonly AskedCommand[] {
+}: Pick<ControlSettings, 'commands' | 'enableEvents'>): readonly RoundCommand[] {
   return [
     ...(enableEvents ? (['enable_events'] as const) : []),
-    ...(commands.some(isStats) ? (['ping'] as const) : []),
     ...ORDER.filter((command) => commands.includes(command)),
   ];
 }
 
-/** The reply has whatever a worker was configured with, and numbers in a form that only JSON and pickle can encode. */
-export function isStats(command: AskedCommand): command is 'stats' {
-  return command === 'stats';
-}
-
-/** Why `stats` is not asked. */
-export const UNENCODABLE =
-  'a worker replies neither in JSON nor in pickle: it could not encode its reply, and on Redis up to Celery 5.6 it would stop for good; let task_serializer be json';
+export type RoundCommand = InspectCommand | 'enable_events';
 
 /** Asked once of each process. */
-export type OnceCommand = 'ping' | 'active' | RiskyCommand | 'enable_events';
+export type OnceCommand = 'active' | RiskyCommand | 'enable_events';
 
 export function isOnce(command: AskedCommand): command is OnceCommand {
-  return command === 'ping' || command === 'active' || command === 'enable_events' || isRisky(command);
+  return command === 'active' || command === 'enable_events' || isRisky(command);
 }
 
 export function isRisky(command: AskedCommand): command is RiskyCommand {

@@ -9,6 +9,8 @@ interface CommandRow {
 
 export const COMMANDS = {
   ping: { arguments: {} },
+  // Values that JSON cannot encode come as text, so this reply cannot fail. With the defaults, all keys have their new names.
+  conf: { arguments: { with_defaults: true } },
   stats: { arguments: {} },
   active_queues: { arguments: {} },
   // The arguments of tasks as text: where JSON cannot encode them, the reply would fail, and on Redis end the worker’s
@@ -37,5 +39,5 @@ export type RiskyCommand = (typeof RISKY_COMMANDS)[number];
 export const INSPECT_COMMANDS = [...SAFE_COMMANDS, ...RISKY_COMMANDS] as const;
 export type InspectCommand = (typeof INSPECT_COMMANDS)[number];
 
-/** With what each is asked once, before anything else or where that is wanted. */
-export type AskedCommand = InspectCommand | 'ping' | 'enable_events';
+/** With what is asked before those, of a worker that a question could stop, and what changes something. */
+export type AskedCommand = InspectCommand | 'ping' | 'conf' | 'enable_events';

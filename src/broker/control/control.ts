@@ -55,4 +55,14 @@ export interface ControlAnswer {
   readonly receivers: number | undefined;
   readonly taken: number;
   readonly untaken: Untaken;
+  /** Who can hear it; undefined if the broker does not say. */
+  readonly audience?: Audience | undefined;
+}
+
+/** Who can hear a question, whether or not it is for them. */
+export interface Audience {
+  /** Clients that listen: workers, and Celery’s beat from 5.7 on. */
+  readonly listening: number;
+  /** Nodenames that have a mailbox: those with remote control. That of a worker that was killed may remain. */
+  readonly mailboxes: ReadonlySet<string>;
 }

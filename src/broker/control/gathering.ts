@@ -3,7 +3,7 @@
  * transport, and does not wait.
  */
 import type { RawMessage } from '../raw-message.ts';
-import type { ControlAnswer, Untaken } from './control.ts';
+import type { Audience, ControlAnswer, Untaken } from './control.ts';
 
 /** Messages of any kind that are looked at for one question. */
 const REPLIES_MAX = 20_000;
@@ -27,6 +27,7 @@ export class Gathering {
   #isComplete = false;
   /** How many workers the question reached; undefined if that is not known. Not all of them need to answer. */
   receivers: number | undefined = undefined;
+  audience: Audience | undefined = undefined;
 
   /** @param late how many replies to earlier questions came since the last one ended */
   constructor(ticket: string, take: (reply: RawMessage) => boolean, late = 0) {
@@ -57,6 +58,8 @@ export class Gathering {
   }
 
   answer(): ControlAnswer {
-    return { receivers: this.receivers, taken: this.#taken, untaken: { ...this.#untaken } };
+    const { receivers, audience } = this;
+    const answer = { receivers, taken: this.#taken, untaken: { ...this.#untaken } };
+    return audience === undefined ? answer : { ...answer, audience };
   }
 }

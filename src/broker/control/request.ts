@@ -7,6 +7,17 @@ import { COMMANDS, type ControlCommand } from './commands.ts';
 /** Workers by their nodenames. Never empty: an empty list means all workers to Celery. */
 export type Destination = readonly [string, ...string[]];
 
+/** Workers that are named in one request. */
+export const DESTINATION_MAX = 500;
+
+/** As many requests as that takes. */
+export function* destinationsOf(nodenames: readonly string[]): Iterable<Destination> {
+  for (let from = 0; from < nodenames.length; from += DESTINATION_MAX) {
+    const [first, ...others] = nodenames.slice(from, from + DESTINATION_MAX);
+    if (first !== undefined) yield [first, ...others];
+  }
+}
+
 /** Where requests go, and where their replies come in. */
 export interface ControlNames {
   /** A fanout exchange, to which the queue of each worker is bound. */

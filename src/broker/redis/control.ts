@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import { reasonOf } from '../../errors.ts';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
-import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
+import type { Audience, ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Gathering } from '../control/gathering.ts';
 import {
   type ControlNames,
@@ -83,9 +83,12 @@ export class RedisControl {
       const untilMs = performance.now() + question.timeoutMs;
       signal.throwIfAborted();
       this.#repliesUntilMs = untilMs + LATE_MS;
-      const receivers = await this.#publish(client, place, question, ticket);
-      // With a destination, all receive it, and only some reply.
-      if (question.destination === undefined || receivers === 0) gathering.receivers = receivers;
+      const audience = await this.#publish(client, place, question, ticket);
+      gathering.audience = audience;
+      if (audience.mailboxes.size === 0) gathering.receivers = 0;
+      // With a destination, all receive it, and only some reply; if none listens that could, they are missed.
+      else if (question.destination === undefined && audience.listening > 0)
+        gathering.receivers = audience.listening;
       while (!(gathering.isDone || signal.aborted)) {
         const leftS = (untilMs - performance.now()) / 1000;
         if (leftS < BLOCKED_S_MIN) break;
@@ -102,6 +105,17 @@ export class RedisControl {
         const reason = reasonOf(error);
         throw FORBIDDEN.test(reason) ? new Error(`${reason}; ${REMEDY}`, { cause: error }) : error;
       });
+  }
+
+  /** @returns undefined if the user may not see other clients @throws if there is no connection */
+  async countListeners(signal: AbortSignal): Promise<number | undefined> {
+    if (this.#hasEnded) throw new Error('the session has ended');
+    const list = (client: Redis) => client.client('LIST', 'TYPE', 'PUBSUB').catch(() => undefined);
+    const clients = await this.#connection.use(list, signal);
+    if (clients === undefined) return undefined;
+    return String(clients)
+      .split('\n')
+      .filter((line) => / psub=[1-9]/u.test(line)).length;
   }
 
   /** Removes what we wrote, and closes the connection; no further question is asked. Never rejects. */
@@ -153,15 +167,10 @@ export class RedisControl {
   }
 
   /**
-   * @returns how many workers it reached: 0 if none can be asked, undefined if none listens that could be
+   * @returns who heard it
    * @throws if it could harm workers; then nothing is written
    */
-  async #publish(
-    client: Redis,
-    place: Place,
-    question: ControlQuestion,
-    ticket: string,
-  ): Promise<number | undefined> {
+  async #publish(client: Redis, place: Place, question: ControlQuestion, ticket: string): Promise<Audience> {
     const { command, destination, timeoutMs, redis } = question;
     const { names } = place;
     const expiresS = (Date.now() + timeoutMs) / 1000;
@@ -169,6 +178,7 @@ export class RedisControl {
     const guarded: GuardedQuestion = {
       ...place,
       replyKey: names.replyKey,
+      requests: names.requests,
       envelope: requestEnvelope(request, names, randomUUID()),
       channels: channelsOf(names.requests, this.#url, this.#settings),
     };
@@ -189,9 +199,9 @@ export class RedisControl {
     }
     switch (published.kind) {
       case 'asked':
-        return published.receivers === 0 ? undefined : published.receivers;
+        return published.audience;
       case 'nobody':
-        return 0;
+        return { listening: 0, mailboxes: new Set() };
       case 'refused':
         throw new Error(published.reason);
     }

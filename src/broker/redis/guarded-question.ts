@@ -5,6 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import { printable } from '../../printable.ts';
+import type { Audience } from '../control/control.ts';
 import { separatorOf } from './separator.ts';
 
 /**
@@ -54,7 +55,7 @@ local receivers = 0
 for index = 5, #ARGV do
   if receivers == 0 then receivers = redis.call('PUBLISH', ARGV[index], ARGV[4]) end
 end
-return {'asked', receivers}
+return {'asked', receivers, workers}
 `;
 
 /** What is published, and where; keys with the prefix of all. */
@@ -68,12 +69,14 @@ export interface GuardedQuestion {
   /** Occurs in our member only. */
   readonly replyKey: string;
   readonly envelope: string;
+  /** Of the exchange of requests: what the names of mailboxes end with. */
+  readonly requests: string;
   /** Those after the first one are used if nobody listens there. */
   readonly channels: readonly string[];
 }
 
 export type Published =
-  | { readonly kind: 'asked'; readonly receivers: number }
+  | { readonly kind: 'asked'; readonly audience: Audience }
   /** No worker has remote control: nothing was written. */
   | { readonly kind: 'nobody' }
   /** A worker keeps its names with another separator; undefined if it cannot be told. Nothing was written. */
@@ -87,7 +90,7 @@ export type Published =
  */
 export async function publishGuarded(
   client: Redis,
-  { workers, bindings, list, replyKey, envelope, channels }: GuardedQuestion,
+  { workers, bindings, list, replyKey, envelope, requests, channels }: GuardedQuestion,
   separator: string,
   member: string,
 ): Promise<Published> {
@@ -97,11 +100,14 @@ export async function publishGuarded(
     ...[workers, bindings, list],
     ...[separator, replyKey, member, envelope, ...channels],
   );
-  const [kind, detail]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const [kind, detail, members]: readonly unknown[] = Array.isArray(reply) ? reply : [];
   const named = printable(String(detail));
   switch (kind) {
     case 'asked':
-      return { kind, receivers: Number(detail) };
+      return {
+        kind,
+        audience: { listening: Number(detail), mailboxes: nodenames(members, separator, requests) },
+      };
     case 'nobody':
       return { kind };
     case 'separator':
@@ -119,4 +125,16 @@ export async function publishGuarded(
     default:
       throw new Error(`Redis answers ${printable(JSON.stringify(reply))} to a script`);
   }
+}
+
+/** The name of a mailbox is `nodename.exchange` (kombu: pidbox.py, `get_queue`). */
+function nodenames(members: unknown, separator: string, exchange: string): ReadonlySet<string> {
+  const found: readonly unknown[] = Array.isArray(members) ? members : [];
+  const [before, after] = [separator + separator, `.${exchange}`];
+  return new Set(
+    found
+      .map(String)
+      .filter((member) => member.startsWith(before) && member.endsWith(after))
+      .map((member) => member.slice(before.length, -after.length)),
+  );
 }

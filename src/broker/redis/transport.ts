@@ -107,12 +107,17 @@ class RedisSession implements Session {
     return this.#control.ask(question, signal);
   }
 
+  listeners(signal: AbortSignal): Promise<number | undefined> {
+    return this.#control.countListeners(signal).catch(() => undefined);
+  }
+
   async instances(signal: AbortSignal): Promise<number | undefined> {
-    const { connectTimeoutMs } = this.#options;
+    const { connectTimeoutMs, isObserver } = this.#options;
     // Without the permission to see other clients.
-    return countInstances(this.#url, this.#settings, this.#patterns, connectTimeoutMs, signal).catch(
-      () => undefined,
-    );
+    const count = await countInstances(
+      ...([this.#url, this.#settings, this.#patterns, connectTimeoutMs, signal] as const),
+    ).catch(() => undefined);
+    return count === undefined || isObserver === true ? count : Math.max(0, count - 1);
   }
 
   get #patterns(): readonly string[] {

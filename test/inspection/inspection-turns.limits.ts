@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { startInspecting } from '../src/inspection.ts';
-import { createYieldToLoop } from '../src/yielding.ts';
-import { bound } from './bound.ts';
-import { signal, T0_MS, watch } from './cluster/events.ts';
-import { longestTurnMs } from './longest-turn.ts';
-import { leastMs } from './processor-time.ts';
+import { startInspecting } from '../../src/inspection/inspection.ts';
+import { createYieldToLoop } from '../../src/yielding.ts';
+import { bound } from '../bound.ts';
+import { signal, T0_MS, watch } from '../cluster/events.ts';
+import { longestTurnMs } from '../longest-turn.ts';
+import { leastMs } from '../processor-time.ts';
 
 const WORKERS = 10_000;
 const PROCESSES_PER_WORKER = 8;
@@ -54,7 +54,13 @@ async function longestWhileAsked(t: TestContext): Promise<number> {
         ...{ intervalMs: 1, initialDelayMs: 0, random: () => 0 },
         ...{ redis: { owner: 'shop', separator: ':' }, answers: cluster.answers },
         ...{ now: () => ({ wallMs: T0_MS, listenedMs: T0_MS }), yieldToLoop: createYieldToLoop() },
-        ...{ riskyAskedMs: new Map(), onAsked: () => {}, onImplausible: () => {} },
+        ...{
+          memory: { riskyAskedMs: new Map(), deafenedByStats: undefined },
+          onWithheld: () => {},
+          onDeaf: () => {},
+          onAsked: () => {},
+          onImplausible: () => {},
+        },
       },
     );
     t.after(stop);

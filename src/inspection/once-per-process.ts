@@ -2,13 +2,11 @@
  * Which workers are still to be asked something that is asked once of each process, and again after a gap. Bounded by the
  * workers that are up. It asks nothing itself.
  */
-import type { Destination } from './broker/control/request.ts';
-import type { WorkerUp } from './cluster/answers.ts';
+import { DESTINATION_MAX, type Destination } from '../broker/control/request.ts';
+import type { WorkerUp } from '../cluster/answers.ts';
 
 /** One that does not reply is not asked any more. */
 const ATTEMPTS_MAX = 3;
-/** Workers that are named in one request. */
-const DESTINATION_MAX = 500;
 
 export class OncePerProcess {
   /** How often each process was asked. */

@@ -2,19 +2,19 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RawMessage, Session } from '../src/broker/broker.ts';
-import type { ControlAnswer, ControlQuestion } from '../src/broker/control/control.ts';
-import type { WorkerStats } from '../src/celery/control-reply.ts';
-import { type Asked, type InspectionOptions, startInspecting } from '../src/inspection.ts';
-import { message } from './celery/wire.ts';
+import type { RawMessage, Session } from '../../src/broker/broker.ts';
+import type { ControlAnswer, ControlQuestion } from '../../src/broker/control/control.ts';
+import type { WorkerStats } from '../../src/celery/control-reply.ts';
+import { startInspecting } from '../../src/inspection/inspection.ts';
+import type { Asked } from '../../src/inspection/replies.ts';
+import type { InspectionOptions } from '../../src/inspection/rounds.ts';
+import { message } from '../celery/wire.ts';
 
 type Ask = NonNullable<Session['ask']>;
 
 const NOTHING_UNTAKEN = { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 };
 const NOW = { wallMs: 7, listenedMs: 42 };
 const STATS = { pid: 7, pool: { 'max-concurrency': 4 } };
-
-const pongs: Ask = async (question) => answer(question, [reply('w1@a', { ok: 'pong' })]);
 
 function reply(nodename: string, value: unknown = STATS): RawMessage {
   return message(JSON.stringify({ [nodename]: value }));
@@ -30,8 +30,8 @@ function answer(
   return { receivers: undefined, taken: replies.length, untaken: NOTHING_UNTAKEN, complete, ...more };
 }
 
-/** What came of each question but `ping`, which is replied to in JSON, and what the cluster was told. */
-function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}, pong: Ask = pongs) {
+/** What came of each question, and what the cluster was told. */
+function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}) {
   const asked: Asked[] = [];
   const told: [string, ...unknown[]][] = [];
   const waiting: (() => void)[] = [];
@@ -44,10 +44,7 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
     return known;
   };
   const stop = startInspecting(
-    {
-      receive: () => new Promise(() => {}),
-      ask: (question, signal) => (question.command === 'ping' ? pong : ask)(question, signal),
-    },
+    { receive: () => new Promise(() => {}), ask },
     {
       ...{
         commands: ['stats'],
@@ -63,7 +60,12 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
           return session.number;
         },
         *workersUp() {
-          return up.map((nodename) => ({ nodename, process: processOf(nodename) }));
+          return up.map((nodename) => ({
+            nodename,
+            process: processOf(nodename),
+            version: '5.4.0',
+            seenMs: 0,
+          }));
         },
         *keepQueues() {},
         consumes(nodename, queues) {
@@ -80,12 +82,14 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
           told.push(['has', nodename, tasks.map(({ uuid, stage }) => `${stage} ${uuid}`)]);
           return true;
         },
+        workerDeaf() {},
         workersAsked: (ageMs) =>
           void told.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
       },
-      riskyAskedMs: new Map(),
+      memory: { riskyAskedMs: new Map(), deafenedByStats: undefined },
+      onWithheld: () => {},
+      onDeaf: () => {},
       onAsked(each) {
-        if (each.command === 'ping') return;
         asked.push(each);
         for (const go of waiting.splice(0)) go();
       },
@@ -139,35 +143,6 @@ test('each command is asked in each round, and its replies are told to the clust
     replies: { answer: 2 },
   });
 });
-
-for (const [contentType, commands] of [
-  ['application/x-yaml', ['active_queues', 'active_queues', 'active_queues']],
-  ['application/x-python-serialize', ['stats', 'active_queues', 'stats']],
-] as const) {
-  test(`a worker that replies in ${contentType} decides whether any is asked for stats`, async (t) => {
-    const questions: string[] = [];
-    const inspection = inspect(
-      t,
-      async (question) => {
-        questions.push(question.command);
-        return answer(question, [reply('w1@a')]);
-      },
-      { commands: ['stats', 'active_queues'] },
-      async (question) =>
-        answer(question, [
-          reply('w1@a', { ok: 'pong' }),
-          message('{"w2@a": {"ok": "pong"}}', { contentType }),
-        ]),
-    );
-    await inspection.untilAsked(6);
-    assert.deepEqual(questions.slice(0, 3), commands);
-    const refused = inspection.asked.find(({ command }) => command === 'stats');
-    if (contentType === 'application/x-yaml') {
-      assert.equal(refused?.outcome, 'failure');
-      assert.match(refused.reason, /neither in JSON nor in pickle.*let task_serializer be json/u);
-    } else assert.notEqual(refused?.outcome, 'failure');
-  });
-}
 
 test('tasks are asked for in the order of their stages, so that none is missed which moves on meanwhile', async (t) => {
   const questions: string[] = [];
@@ -349,14 +324,15 @@ test('tasks are asked for after each gap: all workers at first, then those that 
 
 test('risky commands are asked once of each worker after a gap, and at most once a minute', async (t) => {
   const questions: string[] = [];
-  const riskyAskedMs: InspectionOptions['riskyAskedMs'] = new Map();
+  const riskyAskedMs: InspectionOptions['memory']['riskyAskedMs'] = new Map();
+  const memory = { riskyAskedMs, deafenedByStats: undefined };
   const ask: Ask = async (question) => {
     questions.push(question.command);
     const task = question.command === 'reserved' ? { id: 'u1' } : { eta: null, request: { id: 'u2' } };
     return answer(question, [reply('w1@a', question.command === 'stats' ? STATS : [task])]);
   };
   const commands = ['stats', 'reserved', 'scheduled'] as const;
-  const inspection = inspect(t, ask, { commands, riskyAskedMs });
+  const inspection = inspect(t, ask, { commands, memory });
   inspection.up.push('w1@a');
   await inspection.untilAsked(5);
   assert.deepEqual(questions.slice(0, 5), ['stats', 'scheduled', 'reserved', 'stats', 'stats']);
@@ -378,7 +354,7 @@ test('risky commands are asked once of each worker after a gap, and at most once
   // Another session of the same service, a minute later for one of the two.
   riskyAskedMs.set('reserved', performance.now() - 60_000);
   questions.length = 0;
-  const next = inspect(t, ask, { commands, riskyAskedMs });
+  const next = inspect(t, ask, { commands, memory });
   await next.untilAsked(3);
   assert.deepEqual(questions.slice(0, 3), ['stats', 'reserved', 'stats']);
 });

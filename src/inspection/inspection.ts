@@ -1,0 +1,66 @@
+/**
+ * Asks the workers of one Celery service for their state, regularly, as long as a session lasts. Which questions can harm nobody is the
+ * matter of the rounds, and how they are asked that of the transport.
+ */
+import type { Session } from '../broker/broker.ts';
+import { commandsOf } from '../broker/control/asked-commands.ts';
+import { pause } from '../broker/pause.ts';
+import { repeat } from '../broker/rhythm.ts';
+import { runYielding } from '../yielding.ts';
+import { CarefulRounds } from './careful-rounds.ts';
+import { OpenRounds } from './open-rounds.ts';
+import { Questioner } from './questioner.ts';
+import type { InspectionOptions, Rounds } from './rounds.ts';
+
+const FIRST_WATCH_MS = 1000;
+
+/** @returns stops asking, and takes back what is known, at once and whatever a question does */
+export function startInspecting(session: Session, options: InspectionOptions): () => void {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const ask = session.ask?.bind(session);
+  const listeners = session.listeners?.bind(session);
+  if (ask !== undefined && commandsOf(options).length > 0) {
+    const questioner = new Questioner(ask, options, signal);
+    const rounds: Rounds =
+      listeners === undefined
+        ? new OpenRounds(questioner, options, signal)
+        : new CarefulRounds(questioner, options, listeners, signal);
+    begin(rounds, options, signal);
+  }
+  return () => {
+    ending.abort();
+    options.answers.workersAsked(undefined);
+  };
+}
+
+function begin(rounds: Rounds, options: InspectionOptions, ending: AbortSignal): void {
+  const { answers, now, yieldToLoop } = options;
+  let turn: Promise<unknown> = Promise.resolve();
+  /** One question at a time. */
+  const inTurn = <Result>(act: () => Promise<Result>): Promise<Result> => {
+    const next = turn.then(act);
+    turn = next;
+    return next;
+  };
+  const round = async (): Promise<void> => {
+    const beganUpMs = performance.now();
+    const isAsked = await rounds.round();
+    if (ending.aborted) return;
+    answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined);
+    if (isAsked) await runYielding(yieldToLoop, answers.keepQueues(now().listenedMs));
+  };
+  // Soon: the ends of tasks that are running now have no names otherwise.
+  void repeat({ ...options, isFirstSoon: true }, () => inTurn(round), ending);
+  const watch = rounds.watch?.bind(rounds);
+  if (watch !== undefined) void keepWatch(() => inTurn(watch), ending);
+}
+
+async function keepWatch(watch: () => Promise<number>, ending: AbortSignal): Promise<void> {
+  let waitMs = FIRST_WATCH_MS;
+  for (;;) {
+    await pause(waitMs, ending);
+    if (ending.aborted) return;
+    waitMs = await watch();
+  }
+}
