@@ -62,13 +62,15 @@ export class CarefulRounds implements Rounds {
       if (command === 'stats') await this.#askStats();
       else await this.#askAble(command);
     }
-    // Nobody can be asked, or all that could are gone.
-    if (this.#count.put === 0 && !this.#ending.aborted) await this.#ping('everybody');
+    // As long as nobody can be asked.
+    if (this.#count.put === 0 && this.#audience?.mailboxes.size === 0 && !this.#ending.aborted)
+      await this.#ping('everybody');
     for (const refusal of this.#evidence.newRefusals()) this.#options.onWithheld(refusal);
     if (this.#ending.aborted) return false;
     await this.#look();
     if (this.#audience !== undefined) this.#isShort ||= this.#deafness.isShort(this.#up, this.#audience);
-    return this.#count.asked > 0;
+    // Those that could be asked may all be left in peace.
+    return this.#count.asked > 0 || this.#count.put === 0;
   }
 
   async watch(): Promise<number> {

@@ -27,8 +27,9 @@ const clusterOf = shopClusters();
 
 interface Asking {
   readonly flavour: CeleryFlavour;
-  /** Of its questions, or of some. */
+  /** Of questions, or of some of them; of polls of the broker, if the worker is not asked. */
   readonly outcome: 'success' | 'failure';
+  readonly of?: 'control.requests' | 'broker.polls';
   /** Of celery-otel. */
   readonly options?: Readonly<Record<string, string>>;
   readonly worker?: Partial<WorkerOptions>;
@@ -37,7 +38,13 @@ interface Asking {
 /** A worker that has been asked, or not, for some rounds of questions. */
 async function asked(
   t: TestContext,
-  { flavour, outcome, options = {}, worker: more = { transportOptions: PRIORITIES } }: Asking,
+  {
+    flavour,
+    outcome,
+    of = 'control.requests',
+    options = {},
+    worker: more = { transportOptions: PRIORITIES },
+  }: Asking,
 ) {
   const { transportOptions } = more;
   const cluster = {
@@ -58,10 +65,12 @@ async function asked(
     OTEL_METRIC_EXPORT_INTERVAL: '250',
     ...options,
   });
-  const isAsked = { 'celery_otel.control.outcome': outcome };
+  const isAsked = {
+    [of === 'control.requests' ? 'celery_otel.control.outcome' : 'celery_otel.poll.outcome']: outcome,
+  };
   await sink.waitFor(
     'celery-otel',
-    (points) => ownMetric(points, 'shop', 'control.requests', isAsked) >= QUESTIONS,
+    (points) => ownMetric(points, 'shop', of, isAsked) >= QUESTIONS,
     DEADLINE_MS,
   );
   const orders = Array.from({ length: TASKS }, () => ({
@@ -76,11 +85,32 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
   test('a worker whose replies are in YAML is not asked for what it cannot encode, which is said', async (t) => {
     const [flavour] = celeryFlavours();
     assert.ok(flavour !== undefined);
-    const { bridge } = await asked(t, {
-      ...{ flavour, outcome: 'failure' },
+    const { bridge, sink } = await asked(t, {
+      ...{ flavour, outcome: 'success', of: 'broker.polls' },
       worker: { folder: import.meta.dirname, app: 'shop_with_yaml', env: { PYTHONPATH: SHOP_FOLDER } },
     });
-    assert.match(bridge.log(), /replies neither in JSON nor in pickle.*let task_serializer be json/u);
+    assert.match(
+      bridge.log(),
+      /is not asked for anything: its replies are not JSON.*let task_serializer be json/u,
+    );
+    const own = sink.latest('celery-otel');
+    const commands = own.filter(({ metric }) => metric === 'celery_otel.control.requests');
+    assert.deepEqual(
+      new Set(commands.map(({ attributes }) => attributes['celery_otel.control.command'])),
+      new Set(['ping']),
+    );
+  });
+
+  test('a worker whose settings JSON cannot encode is asked for all but its pool, which is said', async (t) => {
+    const [flavour] = celeryFlavours();
+    const { bridge, sink } = await asked(t, {
+      ...{ flavour, outcome: 'success' },
+      worker: { folder: import.meta.dirname, app: 'shop_with_range', env: { PYTHONPATH: SHOP_FOLDER } },
+    });
+    assert.match(bridge.log(), /not asked for stats: its setting broker_transport_options.priority_steps/u);
+    const metrics = new Set(sink.latest('shop').map(({ metric }) => metric));
+    assert.ok(metrics.has('celery.queue.workers'));
+    assert.ok(!metrics.has('celery.worker.pool.limit'));
   });
 
   for (const flavour of celeryFlavours()) {
