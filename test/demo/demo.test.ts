@@ -9,6 +9,9 @@ import { eventCounts, readShopReport } from '../real/shop-report.ts';
 
 const DEMO = new URL('../../examples/demo/', import.meta.url);
 
+/** True on a busy machine: the line, and its field. */
+const OVERLOADED = /^.*longer than the interval of .*this process is overloaded.*\n.*"\n/gmu;
+
 /** The demo’s output and exit. */
 let demo: { readonly code: unknown; readonly stdout: string };
 
@@ -21,7 +24,7 @@ before(async () => {
     text(child.stderr),
     once(child, 'close'),
   ]);
-  assert.equal(stderr, '', 'nothing is worth a warning');
+  assert.equal(stderr.replaceAll(OVERLOADED, ''), '', 'nothing else is worth a warning');
   demo = { code, stdout };
 });
 
