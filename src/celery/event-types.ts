@@ -113,6 +113,7 @@ function signal(type: WorkerSignal['type']): Read<EventBase> {
     active: numeric(raw['active'], NUMERIC_FIELDS.active, findings),
     processed: numeric(raw['processed'], NUMERIC_FIELDS.processed, findings),
     loadavg: loadAverages(raw['loadavg'], findings),
+    freqS: numeric(raw['freq'], NUMERIC_FIELDS.freq, findings),
     softwareVersion: name(raw['sw_ver'], VERSION_CHARS_MAX),
     softwareSystem: name(raw['sw_sys'], VERSION_CHARS_MAX),
   });

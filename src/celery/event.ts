@@ -135,6 +135,8 @@ export interface WorkerSignal extends EventBase {
   /** Tasks started since the worker booted. */
   readonly processed: number | undefined;
   readonly loadavg: readonly [number, number, number] | undefined;
+  /** Between two of its heartbeats. */
+  readonly freqS: number | undefined;
   /** Celery's version; '' if missing. */
   readonly softwareVersion: string;
   readonly softwareSystem: string;

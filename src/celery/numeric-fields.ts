@@ -104,6 +104,14 @@ const TABLE = {
     whole: false,
     meaning: 'A list of three load averages. Linux has at most four million threads.',
   },
+  freq: {
+    field: 'freq',
+    unit: 's',
+    min: 0,
+    max: 1_000_000,
+    whole: false,
+    meaning: 'Time between two heartbeats of a worker. The maximum is eleven days.',
+  },
   concurrency: {
     field: 'concurrency',
     unit: '{process}',

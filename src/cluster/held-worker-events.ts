@@ -23,7 +23,7 @@ export interface Arrival {
 }
 
 /** A worker event that waits to be applied. It does not name its worker, to save memory. */
-export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' | 'pid'> {
+export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' | 'pid' | 'freqS'> {
   readonly type: WorkerSignal['type'];
   /** By the worker's clock, epoch ms. */
   readonly timestampMs: number;

@@ -1,6 +1,7 @@
 /**
  * How long to wait for late events: what follows from the reordering window, and fixed times. Pure.
  */
+import type { EventBase } from '../celery/event.ts';
 
 /**
  * Celery publishes `task-sent` after the task itself, so its timestamp may be some ms older than that of a `task-received`
@@ -46,4 +47,14 @@ export function settlingMs(windowMs: number): number {
 /** Whether this much time has passed, by a monotonic clock. */
 export function hasPassed(durationMs: number, sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs >= durationMs;
+}
+
+/** How long an event took, as far as the clock of its sender can be right, ms: at most a window. */
+export function delayMs(
+  { timestampMs, implausibleMs }: EventBase,
+  steadyMs: number,
+  windowMs: number,
+): number {
+  if (implausibleMs !== undefined) return 0;
+  return Math.min(Math.max(0, steadyMs - timestampMs), windowMs);
 }

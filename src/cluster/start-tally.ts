@@ -101,6 +101,11 @@ export class StartTally {
     this.#base = undefined;
   }
 
+  /** Its next report is the first one. */
+  restart(): void {
+    this.highest = undefined;
+  }
+
   /** Hands over the last starts: they belong to the process that took its place. */
   handOver(starts: number, successor: StartTally): void {
     successor.#seen += starts;

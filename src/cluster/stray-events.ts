@@ -26,6 +26,30 @@ export function belongsToOlder(processed: number, older = 0, newer = 0): boolean
   return newerGrowth > CLEARLY_CLOSER && (processed - older) * CLEARLY_CLOSER < newerGrowth;
 }
 
+/** What a process was like when it said goodbye. */
+interface Leaving {
+  /** The most tasks that it had reported as started. */
+  readonly highest: number;
+  /** It was seen to idle since. */
+  readonly wasIdle: boolean;
+  readonly lostTimeoutMs: number;
+}
+
+/**
+ * Whether a process that said goodbye is there again: its `worker-online` may have been missed. In a warm shutdown the pool gevent goes on
+ * sending heartbeats, and receives and begins tasks that it had prefetched; but it does not idle, and not for ever.
+ */
+export function comesBack(
+  { type, session, active, processed = 0, arrivedAtMs }: HeldWorkerEvent,
+  goodbye: HeldWorkerEvent,
+  { highest, wasIdle, lostTimeoutMs }: Leaving,
+): boolean {
+  if (type === 'worker-online' || session !== goodbye.session) return true;
+  const passedMs = arrivedAtMs - goodbye.arrivedAtMs;
+  if (processed > highest) return passedMs > lostTimeoutMs;
+  return passedMs > RESTART_MS && wasIdle && active === 0;
+}
+
 /** Whether the last event before a `worker-online` is a `worker-offline` from long before. */
 export function isLongAfterGoodbye(online: HeldWorkerEvent, last: HeldWorkerEvent | undefined): boolean {
   if (last?.type !== 'worker-offline') return false;

@@ -29,10 +29,12 @@ export function deathOf(
   listenedMs: number,
 ): Death | undefined {
   if (instance.dropped === 'retired') return 'silence';
+  // Another one with its name and pid may still have its tasks.
+  const cannotTell = instance.isShared;
   /** Events from then may still be in the reordering window. */
   const isOver = (sinceMs: number, forMs: number): boolean =>
     listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
-  if (instance.goodbye === undefined) {
+  if (instance.goodbye === undefined && !cannotTell) {
     // The broker may redeliver its tasks only once there is a successor.
     const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
     if (isOver(lastMs, LATE_EVENTS_MS)) return instance.restartedAs === undefined ? 'replaced' : 'restarted';

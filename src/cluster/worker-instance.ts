@@ -6,24 +6,12 @@ import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { Arrivals, type FirstEvent, isEarlier, isSentBefore, placesAfter, type Stamped } from './arrivals.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
-import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, RESTART_MS, settlingMs } from './lateness.ts';
-import type { Observe } from './observation.ts';
+import type { InstanceContext } from './instance-context.ts';
+import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, settlingMs } from './lateness.ts';
 import { StartTally } from './start-tally.ts';
-import { belongsToOlder, isLongAfterGoodbye, type Restart, StrayEvents } from './stray-events.ts';
+import { belongsToOlder, comesBack, isLongAfterGoodbye, StrayEvents } from './stray-events.ts';
 import { hashOf } from './task-key.ts';
 import type { Told } from './told.ts';
-
-/** What all instances share. */
-export interface InstanceContext {
-  /** How much later than an event an earlier one may arrive, ms. */
-  readonly windowMs: number;
-  readonly lostTimeoutMs: number;
-  readonly observe: Observe;
-  /** Called when an event arrives that may be earlier than one that was applied early, for lack of room. */
-  readonly onDisorder: () => void;
-  /** Called with the proof that another process has replaced the instance. */
-  readonly onRestart: (instance: WorkerInstance, restart: Restart) => void;
-}
 
 /** A minute of heartbeats, one every two seconds. Sorting them, or applying all at once, must stay cheap. */
 const HELD_EVENTS_MAX = 32;
@@ -33,7 +21,7 @@ export class WorkerInstance {
   readonly pid: number;
   /** Of its nodename and pid. */
   readonly hash: number;
-  readonly #context: InstanceContext;
+  readonly #context: InstanceContext<WorkerInstance>;
   readonly #tally: StartTally;
   /** Its first and last sign of life, in listened time, ms. */
   readonly firstSeenMs: number;
@@ -63,6 +51,8 @@ export class WorkerInstance {
   #uncertaintyMs = 0;
   told: Told | undefined = undefined;
   isDeaf = false;
+  /** Another process sends with its nodename and pid: no count is its own, and no end. */
+  isShared = false;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
   active: number | undefined = undefined;
@@ -79,7 +69,7 @@ export class WorkerInstance {
   #lastApplied: Stamped = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
   #strays: StrayEvents | undefined;
 
-  constructor(nodename: string, pid: number, context: InstanceContext, first: FirstEvent) {
+  constructor(nodename: string, pid: number, context: InstanceContext<WorkerInstance>, first: FirstEvent) {
     this.nodename = nodename;
     this.pid = pid;
     this.hash = hashOf(`${nodename} ${pid}`);
@@ -97,16 +87,14 @@ export class WorkerInstance {
     return hasPassed(this.#context.windowMs + RECONNECT_MS, this.goodbye.arrivedAtMs, listenedMs);
   }
 
-  /**
-   * Its `worker-online` may have been missed. In a warm shutdown the pool gevent goes on sending heartbeats, and receives
-   * and begins tasks that it had prefetched; but it does not idle, and not for ever.
-   */
-  #comesBack({ type, session, active, processed = 0, arrivedAtMs }: HeldWorkerEvent): boolean {
-    if (type === 'worker-online' || session !== this.goodbye?.session) return true;
-    const passedMs = arrivedAtMs - this.goodbye.arrivedAtMs;
-    if (processed > (this.#tally.highest ?? 0)) return passedMs > this.#context.lostTimeoutMs;
-    const wasIdle = this.active === 0 && this.#lastApplied !== this.goodbye;
-    return passedMs > RESTART_MS && wasIdle && active === 0;
+  #comesBack(event: HeldWorkerEvent): boolean {
+    const { goodbye } = this;
+    const wasIdle = this.active === 0 && this.#lastApplied !== goodbye;
+    const { lostTimeoutMs } = this.#context;
+    return (
+      goodbye === undefined ||
+      comesBack(event, goodbye, { highest: this.#tally.highest ?? 0, wasIdle, lostTimeoutMs })
+    );
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -226,10 +214,18 @@ export class WorkerInstance {
     return this.counts?.settled(settlingMs(this.#context.windowMs), listenedMs);
   }
 
+  share(isShared: boolean): void {
+    this.isShared = isShared;
+    this.goodbye = this.active = this.counts = this.#claimed = this.#strays = undefined;
+    this.#lastClock = -1;
+    this.#tally.restart();
+  }
+
   #applyOne(event: HeldWorkerEvent): void {
     event.holder = undefined;
     if (this.dropped !== undefined) return;
-    if (this.#predecessor?.claims(event, this) === true) this.#predecessor.#applyClaimed(event);
+    if (this.isShared) this.#noteState(event);
+    else if (this.#predecessor?.claims(event, this) === true) this.#predecessor.#applyClaimed(event);
     else if (this.#isOwn(event)) this.#apply(event);
   }
 
@@ -275,16 +271,20 @@ export class WorkerInstance {
     }
     if (type === 'worker-heartbeat' && (active ?? 0) > 0) this.beatsWhileRunning = true;
     this.#lastClock = Math.max(this.#lastClock, clock);
-    this.#lastApplied = event;
     this.active = active ?? this.active;
-    this.load = event.loadavg ?? this.load;
-    this.version = event.softwareVersion || this.version;
-    this.system = event.softwareSystem || this.system;
+    this.#noteState(event);
     const missed = processed === undefined ? 0 : this.#report(processed, event);
     if (active === undefined) return;
     const when = { timestampMs: timestampMs - this.#uncertaintyMs, clock, arrivedAtMs, place, session };
     this.counts ??= new ActiveCounts();
     this.counts.report({ ...when, active }, missed);
+  }
+
+  #noteState(event: HeldWorkerEvent): void {
+    this.#lastApplied = event;
+    this.load = event.loadavg ?? this.load;
+    this.version = event.softwareVersion || this.version;
+    this.system = event.softwareSystem || this.system;
   }
 
   /** @returns how many starts were missed */

@@ -4,13 +4,15 @@
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
 import { HeldWorkerEvent, HeldWorkerEvents } from './held-worker-events.ts';
+import type { InstanceContext } from './instance-context.ts';
+import { delayMs } from './lateness.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-events.ts';
-import { noteVersion, processOf, type Worker } from './worker.ts';
+import { noteVersion, processOf, share, type Worker } from './worker.ts';
 import { WORKER_EVENT_BYTES, workerEventsMax } from './worker-bounds.ts';
 import { type Death, deathOf, goneAtMs, isUp, type Timeouts } from './worker-death.ts';
-import { type InstanceContext, WorkerInstance } from './worker-instance.ts';
+import { WorkerInstance } from './worker-instance.ts';
 import { WorkerMap } from './worker-map.ts';
 
 export interface WorkerSettings extends Timeouts {
@@ -28,7 +30,7 @@ const INSTANCES_MAX = 8;
 
 export class WorkerTable {
   readonly #settings: WorkerSettings;
-  readonly #context: InstanceContext;
+  readonly #context: InstanceContext<WorkerInstance>;
   readonly #workers: WorkerMap;
   readonly #events: HeldWorkerEvents;
   /** Interned versions and systems. */
@@ -38,7 +40,10 @@ export class WorkerTable {
   /** The number of the current broker connection: events may have been missed before each new one. */
   session = 0;
 
-  constructor(settings: WorkerSettings, context: Pick<InstanceContext, 'windowMs' | 'observe'>) {
+  constructor(
+    settings: WorkerSettings,
+    context: Pick<InstanceContext<WorkerInstance>, 'windowMs' | 'observe'>,
+  ) {
     const { workersMax, windowMs } = settings;
     this.#settings = settings;
     this.#events = new HeldWorkerEvents(windowMs, workerEventsMax(workersMax, windowMs));
@@ -81,11 +86,14 @@ export class WorkerTable {
   signal(event: WorkerSignal, steadyMs: number, listenedMs: number): void {
     const worker = this.#workers.use(event.hostname);
     if (worker === undefined) return;
-    const seenMs = listenedMs - this.#delayMs(event, steadyMs);
+    const seenMs = listenedMs - delayMs(event, steadyMs, this.#settings.windowMs);
     const arrival = { arrivedAtMs: listenedMs, seenMs, session: this.session };
     const held = new HeldWorkerEvent(event, this.#texts, arrival);
     const known = processOf(worker, event.pid);
-    const hasRestarted = event.type === 'worker-online' && known?.isSuccessor(held, this.session) === true;
+    const isShared = worker.rhythms.note(event, listenedMs);
+    if (known !== undefined && known.isShared !== isShared) share(worker, event.pid, isShared);
+    const hasRestarted =
+      !isShared && event.type === 'worker-online' && known?.isSuccessor(held, this.session) === true;
     const instance =
       known !== undefined && hasRestarted
         ? this.#replace(worker, known, held)
@@ -102,7 +110,7 @@ export class WorkerTable {
   instance(event: EventBase, steadyMs: number, listenedMs: number): WorkerInstance {
     const worker = this.#workers.use(event.hostname);
     const known = worker && processOf(worker, event.pid);
-    return this.#seen(worker, known, event, listenedMs - this.#delayMs(event, steadyMs));
+    return this.#seen(worker, known, event, listenedMs - delayMs(event, steadyMs, this.#settings.windowMs));
   }
 
   /**
@@ -183,12 +191,6 @@ export class WorkerTable {
     });
   }
 
-  /** How long the event took, as far as the sender’s clock can be right: a delay makes no difference. */
-  #delayMs({ timestampMs, implausibleMs }: EventBase, steadyMs: number): number {
-    if (implausibleMs !== undefined) return 0;
-    return Math.min(Math.max(0, steadyMs - timestampMs), this.#settings.windowMs);
-  }
-
   #seen(
     worker: Worker | undefined,
     known: WorkerInstance | undefined,
@@ -244,6 +246,7 @@ export class WorkerTable {
   }
 
   #restarted(instance: WorkerInstance, restart: Restart): void {
+    if (instance.isShared) return;
     const worker = this.#workers.peek(instance.nodename);
     if (worker === undefined || instance.dropped !== undefined || instance.restartedAs !== undefined) return;
     // It is about to be evicted, so its events must not add another process.

@@ -1,4 +1,5 @@
 /** One worker with its processes, and which of them sent an event. It decides nothing else. */
+import { HeartbeatRhythms } from './heartbeat-rhythm.ts';
 import type { PoolKind, WorkerVersion } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
@@ -16,6 +17,8 @@ export class Worker {
   hasLeft = false;
   /** As it reported them, first the current one, then former ones. */
   versions: readonly WorkerVersion[] = [];
+  /** Of its processes, by pid. */
+  readonly rhythms = new HeartbeatRhythms();
   /** Its neighbours in the order of their last events. */
   older: Worker | undefined = undefined;
   newer: Worker | undefined = undefined;
@@ -55,4 +58,12 @@ export function noteVersion(worker: Worker): void {
   if (version === '' || (present?.version === version && present.system === system)) return;
   const former = worker.versions.filter((known) => known.version !== version || known.system !== system);
   worker.versions = [{ version, system }, ...former].slice(0, VERSIONS_MAX);
+}
+
+/** Several processes send with this pid: which of them sent what is not known. Or only one does again, the newest. */
+export function share(worker: Worker, pid: number, isShared: boolean): void {
+  const those = isShared
+    ? worker.instances.filter((instance) => instance.pid === pid)
+    : [processOf(worker, pid)];
+  for (const instance of those) instance?.share(isShared);
 }

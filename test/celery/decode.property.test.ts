@@ -65,6 +65,7 @@ const READ_FROM: Readonly<Record<string, readonly [field: NumericField, perUnit:
     active: ['active', 1],
     processed: ['processed', 1],
     loadavg: ['loadavg', 1],
+    freqS: ['freq', 1],
   };
 
 /** Every number of an event is one that its row in the table allows. */

@@ -7,6 +7,7 @@ import { message, outcome, TRACED, UUID, WIRE_EVENTS, type WireEvent, without } 
 
 const WORKER = { hostname: 'w1@vm', pid: 13842, implausibleMs: undefined };
 const FIGURES = {
+  freqS: 2,
   processed: 42,
   loadavg: [1.03, 0.42, 0.21],
   softwareVersion: '5.7.0',
@@ -180,6 +181,7 @@ test('a missing field becomes the documented default, never a guess', () => {
   const { events } = decode(message([...EVENT_TYPES.keys()].map(bare)), 0, undefined, TRACED);
   const task = { ...base, uuid: UUID };
   const silent = {
+    freqS: undefined,
     active: undefined,
     processed: undefined,
     loadavg: undefined,
@@ -241,6 +243,7 @@ test('a heartbeat in reply to remote control has no figures', () => {
       active: undefined,
       processed: undefined,
       loadavg: undefined,
+      freqS: 5,
       softwareVersion: '5.6.3',
       softwareSystem: 'Linux',
     },

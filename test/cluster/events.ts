@@ -63,6 +63,7 @@ export function signal(
     active: 0,
     processed: 0,
     loadavg: undefined,
+    freqS: undefined,
     softwareVersion: '5.7.0',
     softwareSystem: 'Linux',
   };
