@@ -15,6 +15,8 @@ import { gauge, POLL_S, pollsIn, startPolling } from './queue-polls.ts';
 import { shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
+/** Longer than the test. */
+const SLEEP_S = 300;
 const PRIORITIES = [0, 3, 6, 9].flatMap((priority) => Array<number>(5).fill(priority));
 const SCRIPTS = resolve(import.meta.dirname, '../broker/redis');
 const PURGE = `
@@ -83,7 +85,7 @@ describe('queues', { concurrency: 2 }, () => {
       const { sink } = await startPolling(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
       const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
       t.after(() => worker.kill());
-      const sleeper = { task: 'shop.write_daily_report', args: [20] };
+      const sleeper = { task: 'shop.write_daily_report', args: [SLEEP_S] };
       await sendTasks(cluster, [sleeper]);
       await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, DEADLINE_MS);
       const reminder = { task: 'shop.send_reminder', args: [1], countdown: 600 };
