@@ -19,7 +19,7 @@ import { until } from '../until.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 import type { ShopCluster } from './shop-clusters.ts';
-import { sendTasks } from './shop-tasks.ts';
+import { endsOf, sendTasks } from './shop-tasks.ts';
 
 const FLAVOURS = celeryFlavours();
 const newest = FLAVOURS.reduce((_, last) => last);
@@ -303,7 +303,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         const cluster = await clusterOn(name);
         // They last until the check listens, however slow the machine is.
         const order = { task: 'shop.check_stock', args: ['cup', 0.4] };
-        await sendTasks(cluster, Array(40).fill(order));
+        const before = await sendTasks(cluster, Array(40).fill(order));
         const few = { queues: ['orders'], concurrency: 1, args: ['--prefetch-multiplier', '1'] };
         await worker(t, { ...cluster, ...few, nodename: 'w1@shop' });
         const aboutSent = (lines: readonly string[]) => lines.filter((line) => line.includes('task-sent'));
@@ -312,10 +312,9 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         assert.deepEqual(aboutSent(waited.lines), [
           '  ? too few tasks were sent to show whether clients send task-sent events',
         ]);
+        await endsOf(cluster, before);
         const sent = await checkUntil(t, env, async ({ listens, asked }) => {
           await listens();
-          // The tasks from before have ended by then.
-          await asked(2 * SOME_QUESTIONS);
           await runPython(newest, '-c', [SEND_SILENTLY], cluster, { env: { PYTHONPATH: SHOP_FOLDER } });
           await asked(SOME_QUESTIONS);
         });
