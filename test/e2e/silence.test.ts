@@ -104,11 +104,12 @@ describe('silence without a death', { concurrency: 5 }, () => {
       const [cutOff, deaf] = [await startRelay(t, port), await startRelay(t, port)];
       const through = (relay: { readonly port: number }) =>
         cluster.broker.replace(`:${port}/`, `:${relay.port}/`);
-      const observers = {
-        cutOff: await observe(t, through(cutOff)),
-        deaf: await observe(t, through(deaf), SILENCE_ALLOWED[broker]),
-        stopped: await observe(t, cluster.broker),
-      };
+      const [behindCutOff, behindDeaf, stopped] = await Promise.all([
+        observe(t, through(cutOff)),
+        observe(t, through(deaf), SILENCE_ALLOWED[broker]),
+        observe(t, cluster.broker),
+      ]);
+      const observers = { cutOff: behindCutOff, deaf: behindDeaf, stopped };
       const all = Object.values(observers);
       const { nodename } = await employ(t, cluster, 'steady');
       const { order, release } = holdTasks(t);
