@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { isTracingSuppressed } from '@opentelemetry/core';
 import { NodeSDK } from '@opentelemetry/sdk-node';
@@ -12,13 +11,12 @@ import { startHttpReceiver } from './otlp/send/http-receiver.ts';
 import { listenOnLoopback } from './otlp/send/loopback-server.ts';
 import { otlpSettings } from './otlp/settings.ts';
 import { recordedService, run, serviceAt } from './recorded-service.ts';
+import { until } from './until.ts';
 
 /** When these are published, an instrumented client would begin its span. */
 const CLIENTS = ['net.client.socket', 'http.client.request.start'] as const;
 
-test('no connection and no request of a bridge is traced, or has a span of the program above it', {
-  timeout: 20_000,
-}, async (t) => {
+test('no connection and no request of a bridge is traced, or has a span of the program above it', async (t) => {
   const sdk = new NodeSDK({ metricReaders: [], spanProcessors: [], logRecordProcessors: [] });
   sdk.start();
   t.after(() => sdk.shutdown());
@@ -64,7 +62,11 @@ test('no connection and no request of a bridge is traced, or has a span of the p
     span.end();
   });
   // A retry of each broker, too.
-  while (backend.requests.length < 2 || connections < 4) await delay(20);
+  await until(
+    'two exports and four connections',
+    () => backend.requests.length >= 2 && connections >= 4,
+    () => ({ exports: backend.requests.length, connections }),
+  );
   const before = backend.requests.length;
   await tracer.startActiveSpan('stopping', async (span) => {
     await bridge.stop(5000);

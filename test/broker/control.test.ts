@@ -21,15 +21,16 @@ import { redisTransport } from './redis/redis-transport.ts';
 const NEVER = new AbortController().signal;
 const SEPARATOR = '\u0006\u0016';
 
-function question(command: ControlCommand, more: Partial<ControlQuestion> = {}) {
+/** @param expected how many replies end it, where the number of receivers is not known */
+function question(command: ControlCommand, more: Partial<ControlQuestion> = {}, expected = Infinity) {
   const replies: RawMessage[] = [];
   return {
     replies,
     question: {
-      ...{ command, namespace: 'celery', timeoutMs: 4000 },
+      ...{ command, namespace: 'celery', timeoutMs: DEADLINE_MS },
       redis: { owner: 'test', separator: SEPARATOR },
       take: (reply: RawMessage) =>
-        replies.push({ ...reply, body: reply.body && Buffer.from(reply.body) }) < 0,
+        replies.push({ ...reply, body: reply.body && Buffer.from(reply.body) }) >= expected,
       ...more,
     },
   };
@@ -91,6 +92,9 @@ interface Permissions {
   readonly read: string;
 }
 
+/** A message for a ticket, or a text that is none. */
+type Reply = string | { readonly ticket: string; readonly body: string };
+
 const isReply = (key: string): boolean => key.includes('reply.');
 
 for (const name of BROKER_NAMES) {
@@ -115,7 +119,7 @@ for (const name of BROKER_NAMES) {
 
     test('every worker tells its state and its queues', async (t) => {
       const session = await sessionOf(t, name, broker.url);
-      const { question: asked, replies } = question('stats');
+      const { question: asked, replies } = question('stats', {}, workers.length);
       const answer = await session.ask?.(asked, NEVER);
       const names = workers.map(({ nodename }) => nodename).sort();
       assert.deepEqual(answer, {
@@ -137,7 +141,7 @@ for (const name of BROKER_NAMES) {
         const { uptimeS = 0, cpuUserS = 0, memoryMaxBytes = 0 } = each.content;
         assert.ok(uptimeS < 3600 && cpuUserS > 0.1 && memoryMaxBytes > 10_000_000);
       }
-      const queues = question('active_queues');
+      const queues = question('active_queues', {}, workers.length);
       await session.ask?.(queues.question, NEVER);
       assert.deepEqual(
         queues.replies
@@ -163,21 +167,25 @@ for (const name of BROKER_NAMES) {
         ['celery', usual],
         ['billing', [apart.nodename]],
       ] as const) {
-        const { question: asked, replies } = question('ping', { namespace });
-        await session.ask?.(asked, NEVER);
+        const { question: asked, replies } = question('ping', { namespace }, expected.length);
+        const answer = await session.ask?.(asked, NEVER);
         const names = replies.flatMap((reply) => Object.keys(JSON.parse(String(reply.body))));
         assert.deepEqual(names.sort(), [...expected].sort(), namespace);
+        assert.equal(answer?.untaken.late, 0, 'nobody else replied to the question before');
       }
     });
 
     test('a destination alone replies', async (t) => {
       const session = await sessionOf(t, name, broker.url);
-      const { question: asked, replies } = question('ping', { destination: ['newest@shop'] });
+      const nodename = workers.at(-1)?.nodename ?? '';
+      const { question: asked, replies } = question('ping', { destination: [nodename] }, 1);
       await session.ask?.(asked, NEVER);
       assert.deepEqual(
         replies.map((reply) => JSON.parse(String(reply.body))),
-        [{ 'newest@shop': { ok: 'pong' } }],
+        [{ [nodename]: { ok: 'pong' } }],
       );
+      const answer = await session.ask?.(question('ping', {}, workers.length).question, NEVER);
+      assert.deepEqual([answer?.taken, answer?.untaken.late], [workers.length, 0], 'no other replied before');
     });
   });
 }
@@ -230,12 +238,13 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
     await channel.assertExchange('celeryev', 'topic', { durable: true });
     await channel.assertQueue('w1@a.celery.pidbox', { exclusive: true });
     await channel.bindQueue('w1@a.celery.pidbox', 'celery.pidbox', '');
-    const ask = async (patterns: Partial<Permissions>) => {
+    const ask = async (patterns: Partial<Permissions>, timeoutMs = DEADLINE_MS) => {
       await allow(rabbitmq, 'limited', patterns);
       const session = await sessionOf(t, 'RabbitMQ', as(rabbitmq.url, 'limited'));
-      return await session.ask?.(question('stats', { timeoutMs: 200 }).question, NEVER);
+      return await session.ask?.(question('stats', { timeoutMs }).question, NEVER);
     };
-    assert.deepEqual((await ask({}))?.receivers, undefined);
+    // Nobody replies.
+    assert.deepEqual((await ask({}, 200))?.receivers, undefined);
     const own = '^celeryev\\..*$';
     await assert.rejects(
       ask({ configure: own }),
@@ -315,14 +324,39 @@ describe('remote control over Redis without workers, or without rights', () => {
     await redis.stop();
   });
 
-  /** The members of the set of those who await replies, as a worker finds them at each question. */
-  async function bindingsSeen(t: TestContext): Promise<() => Promise<(readonly string[])[]>> {
+  /** A worker that answers each question with these messages, in this order. */
+  async function answering(
+    t: TestContext,
+    messagesFor: (ticket: string) => Promise<readonly Reply[]> | readonly Reply[],
+  ): Promise<void> {
     const mailbox = new Client(redis.url, { protocol: 2 });
     t.after(() => mailbox.disconnect());
     await mailbox.subscribe('/0.celery.pidbox');
-    const found: Promise<readonly string[]>[] = [];
-    mailbox.on('message', () => found.push(admin.smembers(BINDINGS)));
-    return () => Promise.all(found);
+    mailbox.on('message', async (_, text) => {
+      const envelope = JSON.parse(text);
+      const asked = JSON.parse(Buffer.from(envelope.body, 'base64').toString());
+      const messages = await messagesFor(asked.ticket);
+      const texts = messages.map((message) =>
+        typeof message === 'string'
+          ? message
+          : JSON.stringify({
+              ...envelope,
+              headers: { ticket: message.ticket },
+              body: Buffer.from(message.body).toString('base64'),
+            }),
+      );
+      await admin.lpush(`${asked.reply_to.routing_key}.${asked.reply_to.exchange}`, ...texts);
+    });
+  }
+
+  /** The members of the set of those who await replies, as a worker finds them at each question. */
+  async function bindingsSeen(t: TestContext): Promise<readonly (readonly string[])[]> {
+    const found: (readonly string[])[] = [];
+    await answering(t, async (ticket) => {
+      found.push(await admin.smembers(BINDINGS));
+      return [{ ticket, body: '{"w1@a": 1}' }];
+    });
+    return found;
   }
 
   test('without workers there is nobody to ask, which takes no time, and nothing is written', async (t) => {
@@ -343,12 +377,11 @@ describe('remote control over Redis without workers, or without rights', () => {
 
   test('the binding is there for each question, and only while it is open', async (t) => {
     const { session } = await openSession(t, 'Redis', redis.url);
-    const seen = await bindingsSeen(t);
+    const members = await bindingsSeen(t);
     for (let count = 0; count < 3; count += 1) {
-      await session.ask?.(question('ping', { timeoutMs: 100 }).question, NEVER);
+      await session.ask?.(question('ping').question, NEVER);
       assert.equal(await admin.exists(BINDINGS), 0);
     }
-    const members = await seen();
     assert.deepEqual(
       members.map(({ length }) => length),
       [1, 1, 1],
@@ -406,7 +439,7 @@ describe('remote control over Redis without workers, or without rights', () => {
     const seen = await bindingsSeen(t);
     await session.ask?.(question('stats').question, NEVER);
     const bindings = BINDINGS;
-    const [[own = ''] = []] = await seen();
+    const [[own = ''] = []] = seen;
     await end();
     const list = own.split('\u0006\u0016')[2] ?? '';
     const foreign = own.replaceAll(/^.{36}|.{36}(?=\.reply)/gu, crypto.randomUUID());
@@ -428,12 +461,10 @@ describe('remote control over Redis without workers, or without rights', () => {
     const [, ...args] = documented(/^redis-cli ACL (SETUSER celery-otel .*)$/mu);
     await admin.call('ACL', 'SETUSER', ...args);
     const session = await sessionOf(t, 'Redis', as(redis.url, 'celery-otel'));
-    const mailbox = new Client(redis.url, { protocol: 2 });
-    t.after(() => mailbox.disconnect());
-    await mailbox.subscribe('/0.celery.pidbox');
-    const ask = () => session.ask?.(question('ping', { timeoutMs: 100 }).question, NEVER);
+    await bindingsSeen(t);
+    const ask = () => session.ask?.(question('ping').question, NEVER);
     assert.deepEqual(await ask(), {
-      ...{ receivers: 1, taken: 0 },
+      ...{ receivers: 1, taken: 1 },
       untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
     });
     for (const right of ['eval', 'type', 'sscan', 'sadd', 'publish', 'brpop', 'srem']) {
@@ -445,30 +476,15 @@ describe('remote control over Redis without workers, or without rights', () => {
     assert.equal((await ask())?.receivers, 1);
   });
 
-  test('replies that are late, too large or malformed are counted, and the question ends in time', async (t) => {
+  test('replies that are late, too large or malformed are counted, and the question ends with the one that is good', async (t) => {
     const session = await sessionOf(t, 'Redis', redis.url);
-    const worker = new Client(redis.url, { protocol: 2 });
-    const other = new Client(redis.url, { protocol: 2 });
-    t.after(() => worker.disconnect());
-    t.after(() => other.disconnect());
-    await worker.subscribe('/0.celery.pidbox');
-    worker.on('message', (_, text) => {
-      const envelope = JSON.parse(text);
-      const body = JSON.parse(Buffer.from(envelope.body, 'base64').toString());
-      const list = `${body.reply_to.routing_key}.${body.reply_to.exchange}`;
-      const of = (ticket: string, content: string) =>
-        JSON.stringify({ ...envelope, headers: { ticket }, body: Buffer.from(content).toString('base64') });
-      void other.lpush(
-        list,
-        ...[
-          of('before', '{}'),
-          'not JSON',
-          of(body.ticket, `"${'x'.repeat(3_000_000)}"`),
-          of(body.ticket, '{"w1@a": 1}'),
-        ],
-      );
-    });
-    const { question: asked, replies } = question('stats', { timeoutMs: 700 });
+    await answering(t, (ticket) => [
+      { ticket: 'before', body: '{}' },
+      'not JSON',
+      { ticket, body: `"${'x'.repeat(3_000_000)}"` },
+      { ticket, body: '{"w1@a": 1}' },
+    ]);
+    const { question: asked, replies } = question('stats');
     const answer = await session.ask?.(asked, NEVER);
     assert.deepEqual(answer?.untaken, { late: 1, tooLarge: 1, unreadable: 1, beyond: 0 });
     assert.deepEqual(

@@ -9,6 +9,7 @@ import type {
   Transport,
 } from '../../src/broker/broker.ts';
 import { type AmqpUrl, type BrokerUrl, parseBrokerUrls } from '../../src/broker/broker-url.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { Log } from './log.ts';
 
 export interface ObservedSession {
@@ -36,7 +37,7 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
   const { deliver = (message) => log.add(message), ready = () => log.add('ready'), ...options } = given;
   async function run(): Promise<NotOpened | SessionEnd> {
     const opening = await transport.open({
-      connectTimeoutMs: 5000,
+      connectTimeoutMs: DEADLINE_MS,
       bodyBytesMax: 2_097_152,
       onExchangeDeclared: () => undefined,
       onPublishFailed: () => undefined,

@@ -29,6 +29,19 @@ for (const [what, text] of [
     'const tookMs = performance.now() - beganMs;\nassert.ok(isWell && tookMs < 300, `too late`);',
   ],
   [
+    'bounds an elapsed time in the other order',
+    'const tookMs = performance.now() - beganMs;\nassert.ok(isWell && MAX_MS > tookMs);',
+  ],
+  ['compares an elapsed time in the other order', 'assert.ok(MAX_MS >= performance.now() - beganMs);'],
+  [
+    'bounds the time between two readings that have names',
+    'const beganMs = Date.now();\nconst endMs = Date.now();\nassert.ok(endMs - beganMs < 500);',
+  ],
+  [
+    'bounds a named time between two readings that have names',
+    'const endMs = performance.now();\nconst tookMs = endMs - beganMs;\nassert.ok(tookMs < 500);',
+  ],
+  [
     'bounds an elapsed time from elsewhere',
     'return { result, tookMs: Date.now() - beganMs };\nassert.ok(tookMs <= 9);',
   ],
@@ -39,9 +52,12 @@ for (const [what, text] of [
 }
 
 test('a wait with a deadline, and a time that must have passed, are no bounds', () => {
-  const text = `while (!isSo() && performance.now() < endMs) await delay(50);
+  const text = `const beganMs = performance.now();
+    while (!isSo() && performance.now() < endMs) await delay(50);
     const tookMs = performance.now() - beganMs;
-    assert.ok(tookMs >= 300);`;
+    assert.ok(tookMs >= 300);
+    assert.ok(point.startMs >= beganMs - 2);
+    assert.ok(ended.length > 2, 'later than tookMs');`;
   assert.deepEqual(judgesMachine({ path: 'x.test.ts', text }), []);
 });
 

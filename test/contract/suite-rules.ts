@@ -12,22 +12,40 @@ export interface TestSource {
 /** Node’s readings of a process and of its heap, and Linux’. */
 const READINGS =
   /\b(?:threadCpuUsage|cpuUsage|resourceUsage|memoryUsage|heapUsed|getHeapStatistics|monitorEventLoopDelay)\b|\beventLoopUtilization\(|\/proc\/[^'"`\s]*\/(?:stat|statm|status|smaps\w*)\b/u;
-/** The difference of two readings of a clock, with the name that it gets. */
-const ELAPSED = /\b(?<name>\w+)\s*[=:]\s*[^;=]*?\b(?:performance|Date)\.now\(\)\s*-\s/gu;
-/** An elapsed time that is compared at once. */
-const COMPARED_AT_ONCE = /assert[^;]*\b(?:performance|Date)\.now\(\)\s*-\s[^;]*?<[^;]*;/u;
+const CLOCK = String.raw`\b(?:performance|Date)\.now\(\)`;
+/** A reading of a clock that has a name. */
+const NAMED_READING = new RegExp(String.raw`\b(?<name>\w+)\s*[=:]\s*${CLOCK}\s*[;,}]`, 'gu');
 
 /** Each sentence names what the file does that it may not. */
 export function judgesMachine({ path: file, text }: TestSource): readonly string[] {
   const reading = READINGS.exec(text)?.[0];
-  const names = [...text.matchAll(ELAPSED)].map(({ groups }) => groups?.['name'] ?? '');
-  const isBounded = (name: string) => new RegExp(`assert[^;]*\\b${name}\\b\\s*<[^;]*;`, 'u').test(text);
-  const bounded = names.find(isBounded);
+  const elapsed = elapsedIn(text);
+  const names = [...text.matchAll(new RegExp(String.raw`\b(?<name>\w+)\s*[=:]\s*[^;=]*?${elapsed}`, 'gu'))]
+    .map(nameOf)
+    .filter((name) => isBounded(text, String.raw`\b${name}\b`));
   return [
     ...(reading === undefined ? [] : [`test/${file} reads ${reading}.`]),
-    ...(bounded === undefined ? [] : [`test/${file} bounds ${bounded}, which is elapsed real time.`]),
-    ...(COMPARED_AT_ONCE.test(text) ? [`test/${file} bounds elapsed real time.`] : []),
+    ...names.slice(0, 1).map((name) => `test/${file} bounds ${name}, which is elapsed real time.`),
+    ...(isBounded(text, elapsed) ? [`test/${file} bounds elapsed real time.`] : []),
   ];
+}
+
+/** The pattern of a difference of two readings of a clock, the later of which is taken there or has a name. */
+function elapsedIn(text: string): string {
+  const readings = [...text.matchAll(NAMED_READING)].map(nameOf).map((name) => String.raw`\b${name}\b`);
+  return String.raw`(?:${[CLOCK, ...readings].join('|')})\s*-\s*[a-z_]\w*`;
+}
+
+/** Whether it is asserted to be less than something, written in either order. */
+function isBounded(text: string, pattern: string): boolean {
+  return [
+    String.raw`assert[^;]*(?:${pattern})\)?\s*<[^;]*;`,
+    String.raw`assert[^;]*[\w)\]]\s*>=?\s*\(?(?:${pattern})[^;]*;`,
+  ].some((assertion) => new RegExp(assertion, 'u').test(text));
+}
+
+function nameOf({ groups }: RegExpMatchArray): string {
+  return groups?.['name'] ?? '';
 }
 
 /** The files of `npm test`, and all of `test/` that they import. */

@@ -41,15 +41,11 @@ const CONNECT_MS = 20_000;
 const PORTION = 1000;
 
 /**
- * Publishes each event as a message of its own; resolves once the broker has taken all.
+ * Publishes each event as a message of its own; resolves once the broker has taken all, with whether somebody received the last.
  * @param url of RabbitMQ or Redis
  */
-export async function publish(
-  url: string,
-  events: readonly EventFields[],
-  exchange = EXCHANGE,
-): Promise<void> {
-  await publishRaw(
+export function publish(url: string, events: readonly EventFields[], exchange = EXCHANGE): Promise<boolean> {
+  return publishRaw(
     url,
     events.map((fields) => ({
       routingKey: fields.type.replaceAll('-', '.'),
@@ -63,12 +59,20 @@ export async function publish(
 }
 
 /** As {@link publish}, for any bytes. */
-export function publishRaw(url: string, messages: readonly RawPublish[], exchange = EXCHANGE): Promise<void> {
+export function publishRaw(
+  url: string,
+  messages: readonly RawPublish[],
+  exchange = EXCHANGE,
+): Promise<boolean> {
   const publishTo = url.startsWith('redis:') ? publishToRedis : publishToRabbitmq;
   return publishTo(url, messages, exchange);
 }
 
-async function publishToRedis(url: string, messages: readonly RawPublish[], exchange: string): Promise<void> {
+async function publishToRedis(
+  url: string,
+  messages: readonly RawPublish[],
+  exchange: string,
+): Promise<boolean> {
   const { client, publish: send } = await openRedisPublisher(url);
   try {
     const rest = messages.map((message) => ({
@@ -77,7 +81,9 @@ async function publishToRedis(url: string, messages: readonly RawPublish[], exch
     }));
     // The database is in the names of the channels.
     const channels = { prefix: `${new URL(url).pathname}.` };
-    while (rest.length > 0) await send(exchange, rest.splice(0, PORTION), channels);
+    let receivers = 0;
+    while (rest.length > 0) receivers = await send(exchange, rest.splice(0, PORTION), channels);
+    return receivers > 0;
   } finally {
     client.disconnect();
   }
@@ -87,16 +93,23 @@ async function publishToRabbitmq(
   url: string,
   messages: readonly RawPublish[],
   exchange: string,
-): Promise<void> {
+): Promise<boolean> {
   const connection = await connected(url);
   try {
     const channel = await connection.createConfirmChannel();
     await channel.assertExchange(exchange, 'topic', { durable: true, autoDelete: false });
+    let isReceived = true;
+    // It comes before the confirmation.
+    channel.on('return', () => {
+      isReceived = false;
+    });
     for (const [index, { routingKey, body, ...options }] of messages.entries()) {
-      channel.publish(exchange, routingKey, body, { ...options, deliveryMode: 1 });
+      const mandatory = index === messages.length - 1;
+      channel.publish(exchange, routingKey, body, { ...options, deliveryMode: 1, mandatory });
       if (index % PORTION === PORTION - 1) await channel.waitForConfirms();
     }
     await channel.waitForConfirms();
+    return isReceived;
   } finally {
     await connection.close();
   }

@@ -15,6 +15,8 @@ import { gauge, POLL_S, pollsIn, startPolling } from './queue-polls.ts';
 import { shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
+/** Longer than the test. */
+const SLEEP_S = 300;
 const PRIORITIES = [0, 3, 6, 9].flatMap((priority) => Array<number>(5).fill(priority));
 const SCRIPTS = resolve(import.meta.dirname, '../broker/redis');
 const PURGE = `
@@ -26,7 +28,7 @@ const newest = celeryFlavours().reduce((_, last) => last);
 
 const clusterOf = shopClusters();
 
-describe('queues', { concurrency: 2 }, () => {
+describe('queues', { concurrency: 5 }, () => {
   for (const broker of BROKER_NAMES) {
     for (const flavour of celeryFlavours()) {
       test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, async (t) => {
@@ -83,7 +85,7 @@ describe('queues', { concurrency: 2 }, () => {
       const { sink } = await startPolling(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
       const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
       t.after(() => worker.kill());
-      const sleeper = { task: 'shop.write_daily_report', args: [20] };
+      const sleeper = { task: 'shop.write_daily_report', args: [SLEEP_S] };
       await sendTasks(cluster, [sleeper]);
       await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, DEADLINE_MS);
       const reminder = { task: 'shop.send_reminder', args: [1], countdown: 600 };
@@ -110,74 +112,73 @@ describe('queues', { concurrency: 2 }, () => {
       assert.ok((gauge(late, 'celery.broker.unacked.oldest_age') ?? 0) >= 8);
     });
   }
-});
+  test('without a metric that needs it, the broker is not polled, and no worker is asked', async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.stop());
+    const admin = new Client(redis.url, { protocol: 2 });
+    t.after(() => admin.disconnect());
+    const assertConnections = async (
+      expected: number,
+      more: Readonly<Record<string, string>>,
+    ): Promise<void> => {
+      const { bridge } = await startPolling(t, redis.url, more);
+      const count = async () =>
+        String(await admin.call('CLIENT', 'LIST')).split(/ name=celery-otel[ -]/u).length - 1;
+      await until(
+        `${expected} connections`,
+        async () => (await count()) >= expected,
+        () => bridge.log(),
+      );
+      // One more would be there by then.
+      await delay(3 * POLL_S * 1000);
+      assert.equal(await count(), expected);
+      bridge.signal('SIGTERM');
+      await bridge.ended();
+    };
+    const withoutPolls = { CELERY_OTEL_METRICS_DISABLED: 'celery.queue.*,celery.broker.*' };
+    await assertConnections(3, { CELERY_OTEL_INITIAL_DELAY: '0.01' });
+    await assertConnections(2, { CELERY_OTEL_INITIAL_DELAY: '0.01', ...withoutPolls });
+    await assertConnections(1, {
+      ...{ CELERY_OTEL_INITIAL_DELAY: '0.01', CELERY_OTEL_CONTROL_COMMANDS: 'none' },
+      CELERY_OTEL_METRICS_DISABLED: `${withoutPolls.CELERY_OTEL_METRICS_DISABLED},celery.worker.*`,
+    });
+  });
 
-test('without a metric that needs it, the broker is not polled, and no worker is asked', async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.stop());
-  const admin = new Client(redis.url, { protocol: 2 });
-  t.after(() => admin.disconnect());
-  const assertConnections = async (
-    expected: number,
-    more: Readonly<Record<string, string>>,
-  ): Promise<void> => {
-    const { bridge } = await startPolling(t, redis.url, more);
-    const count = async () =>
-      String(await admin.call('CLIENT', 'LIST')).split(/ name=celery-otel[ -]/u).length - 1;
-    await until(
-      `${expected} connections`,
-      async () => (await count()) >= expected,
-      () => bridge.log(),
+  test('a length has the time of its poll; what is refused leaves a gap, a count and a line', async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.stop());
+    const { sink, bridge, exports } = await startPolling(t, redis.url, {
+      CELERY_OTEL_COLLECTION_INTERVAL: '2',
+    });
+    const { polls } = await until('three polls, each in several exports', () => {
+      const seen = pollsIn(exports);
+      return seen.polls.length >= 3 && seen.points > 2 * seen.polls.length && seen;
+    });
+    for (const [index, timeMs] of polls.slice(1).entries()) {
+      const apartMs = timeMs - (polls[index] ?? 0);
+      assert.ok(apartMs > 1500, `${apartMs} ms between two polls`);
+    }
+
+    const admin = new Client(redis.url, { protocol: 2 });
+    t.after(() => admin.disconnect());
+    await admin.call('ACL', 'SETUSER', 'default', '-llen');
+    await bridge.logged(/did not tell all about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u);
+    await sink.waitFor(
+      'celery-otel',
+      (own) => ownMetric(own, 'shop', 'broker.polls', { 'celery_otel.poll.outcome': 'partial' }) >= 1,
+      DEADLINE_MS,
     );
-    // One more would be there by then.
-    await delay(3 * POLL_S * 1000);
-    assert.equal(await count(), expected);
+    const without = (of: readonly Point[]) =>
+      gauge(of, 'celery.queue.length') === undefined && gauge(of, 'celery.broker.unacked') === 0;
+    await sink.waitFor('shop', without, DEADLINE_MS);
+    await admin.call('ACL', 'SETUSER', 'default', '+llen');
+    await sink.waitFor('shop', (of) => gauge(of, 'celery.queue.length') === 0, DEADLINE_MS);
+
+    // What the end cuts off has not failed.
+    redis.pause();
+    await delay(2500);
     bridge.signal('SIGTERM');
-    await bridge.ended();
-  };
-  const withoutPolls = { CELERY_OTEL_METRICS_DISABLED: 'celery.queue.*,celery.broker.*' };
-  await assertConnections(3, { CELERY_OTEL_INITIAL_DELAY: '0.01' });
-  await assertConnections(2, { CELERY_OTEL_INITIAL_DELAY: '0.01', ...withoutPolls });
-  await assertConnections(1, {
-    ...{ CELERY_OTEL_INITIAL_DELAY: '0.01', CELERY_OTEL_CONTROL_COMMANDS: 'none' },
-    CELERY_OTEL_METRICS_DISABLED: `${withoutPolls.CELERY_OTEL_METRICS_DISABLED},celery.worker.*`,
+    assert.equal((await bridge.ended()).code, 0);
+    assert.doesNotMatch(bridge.log(), /did not tell anything/u);
   });
-});
-
-test('a length has the time of its poll; what is refused leaves a gap, a count and a line', async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.stop());
-  const { sink, bridge, exports } = await startPolling(t, redis.url, {
-    CELERY_OTEL_COLLECTION_INTERVAL: '2',
-  });
-  const { polls } = await until('three polls, each in several exports', () => {
-    const seen = pollsIn(exports);
-    return seen.polls.length >= 3 && seen.points > 2 * seen.polls.length && seen;
-  });
-  for (const [index, timeMs] of polls.slice(1).entries()) {
-    const apartMs = timeMs - (polls[index] ?? 0);
-    assert.ok(apartMs > 1500, `${apartMs} ms between two polls`);
-  }
-
-  const admin = new Client(redis.url, { protocol: 2 });
-  t.after(() => admin.disconnect());
-  await admin.call('ACL', 'SETUSER', 'default', '-llen');
-  await bridge.logged(/did not tell all about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u);
-  await sink.waitFor(
-    'celery-otel',
-    (own) => ownMetric(own, 'shop', 'broker.polls', { 'celery_otel.poll.outcome': 'partial' }) >= 1,
-    DEADLINE_MS,
-  );
-  const without = (of: readonly Point[]) =>
-    gauge(of, 'celery.queue.length') === undefined && gauge(of, 'celery.broker.unacked') === 0;
-  await sink.waitFor('shop', without, DEADLINE_MS);
-  await admin.call('ACL', 'SETUSER', 'default', '+llen');
-  await sink.waitFor('shop', (of) => gauge(of, 'celery.queue.length') === 0, DEADLINE_MS);
-
-  // What the end cuts off has not failed.
-  redis.pause();
-  await delay(2500);
-  bridge.signal('SIGTERM');
-  assert.equal((await bridge.ended()).code, 0);
-  assert.doesNotMatch(bridge.log(), /did not tell anything/u);
 });

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { envelopeOf } from '../broker/redis/redis-publisher.ts';
+import { DEADLINE_MS } from '../deadline.ts';
 import { MASTER_NAME, type Sentinels, startSentinels } from '../real/sentinels.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
@@ -13,6 +14,8 @@ import { receivedTotals } from './received-totals.ts';
 const WORKER = 'w1@shop';
 const PACE_MS = 10;
 const HEARTBEAT_TASKS = 20;
+/** So many heartbeats are enough for a check to see the worker. */
+const HEARD = 5;
 export const KILLS = 10;
 
 /** How soon the bridge doubts a server that does not answer. */
@@ -29,6 +32,7 @@ export function startTasks(t: TestContext, url: string) {
   let client = clientOf(url);
   let clock = 0;
   let tasks = 0;
+  const heartbeatReceivers: number[] = [];
   const send = (type: string, fields: object): void => {
     clock += 1;
     const body = Buffer.from(JSON.stringify({ ...event(type, { hostname: WORKER, ...fields }), clock }));
@@ -37,7 +41,12 @@ export function startTasks(t: TestContext, url: string) {
       ...{ routingKey, contentType: 'application/json', contentEncoding: 'utf-8', headers: {}, body },
     });
     // A worker’s event is lost as well if its broker is away.
-    client.publish(`/0.celeryev/${routingKey}`, envelope).catch(() => undefined);
+    client.publish(`/0.celeryev/${routingKey}`, envelope).then(
+      (receivers) => {
+        if (type === 'worker-heartbeat') heartbeatReceivers.push(receivers);
+      },
+      () => undefined,
+    );
   };
   const beat = () => send('worker-heartbeat', { active: 0, freq: 2, processed: tasks });
   const timer = setInterval(() => {
@@ -58,6 +67,15 @@ export function startTasks(t: TestContext, url: string) {
     moveTo(next: string) {
       client.disconnect();
       client = clientOf(next);
+    },
+    /** Resolves once there is one more who receives heartbeats than at the call, and some have come to it. */
+    async heardByOneMore(): Promise<void> {
+      const before = await until('heartbeats are received', () => heartbeatReceivers.at(-1));
+      await until(
+        'one more receives heartbeats',
+        () => heartbeatReceivers.slice(-HEARD).every((receivers) => receivers > before),
+        () => heartbeatReceivers.slice(-HEARD),
+      );
     },
     /** Resolves when the last event is published, with the number of tasks. */
     async finish(): Promise<number> {
@@ -147,7 +165,7 @@ export async function failOver(t: TestContext) {
   const { counts } = listening;
   const tasks = startTasks(t, (await sentinels.master()).url);
   await until('tasks are counted', () => counts().started > 100, counts);
-  const checked = await check(t, sentinels.url);
+  const checked = await check(t, sentinels.url, tasks.heardByOneMore());
   const diedMs = performance.now();
   const master = await sentinels.failOver();
   const failoverMs = performance.now() - diedMs;
@@ -160,8 +178,11 @@ export async function failOver(t: TestContext) {
   return { ...listening, tasks, checked, failoverMs, backMs };
 }
 
-/** What a check says. */
-async function check(t: TestContext, url: string): Promise<string> {
+/** What a check says that has seen enough by then. */
+async function check(t: TestContext, url: string, hasSeen: Promise<void>): Promise<string> {
   const env = { CELERY_BROKER_URL: url, CELERY_MASTER_NAME: MASTER_NAME, OTEL_SERVICE_NAME: 'shop' };
-  return (await startBridge(t, env, ['check', '--seconds=5']).ended()).stdout;
+  const process = startBridge(t, env, ['check', `--seconds=${(2 * DEADLINE_MS) / 1000}`]);
+  await hasSeen;
+  process.signal('SIGINT');
+  return (await process.ended()).stdout;
 }

@@ -49,5 +49,7 @@ test('a master that dies under load is replaced by its sentinels, and events are
   const { bridge, counts, counted, falls, tasks, checked } = await failOver(t);
   assert.match(checked, /✓ connected to sentinel:\/\/\S+\n {2}✓ 1 worker: 1 sent heartbeats/u);
   await counted(await tasks.finish());
-  assert.deepEqual([falls(), counts().connections, bridge.alive()], [0, 2, true]);
+  assert.deepEqual([falls(), bridge.alive()], [0, true]);
+  // A busy machine may need more than one attempt until the new master stays.
+  assert.ok(counts().connections >= 2);
 });

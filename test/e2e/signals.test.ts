@@ -73,16 +73,18 @@ async function silentServer(t: TestContext): Promise<number> {
 const GONE = 'http://127.0.0.1:1';
 
 describe('the process', { concurrency: BROKER_NAMES.length }, () => {
-  // One after the other, since each hears all events of its broker.
   for (const name of BROKER_NAMES)
-    describe(name, { concurrency: 1 }, () => {
+    describe(name, { concurrency: 3 }, () => {
       const { url, at, connections } = BROKERS[name];
 
       for (const signal of ['SIGTERM', 'SIGINT'] as const) {
         test(`${signal} exports the last counts and exits with 0`, async (t) => {
           const sink = await receiver(t);
+          // It hears all events of its exchange.
+          const exchange = `celeryev-${signal}`;
           const bridge = startBridge(t, {
             CELERY_BROKER_URL: url(),
+            CELERY_EVENT_EXCHANGE: exchange,
             OTEL_SERVICE_NAME: 'shop',
             OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
             OTEL_METRIC_EXPORT_INTERVAL: NEVER_IN_THIS_TEST_MS,
@@ -90,7 +92,7 @@ describe('the process', { concurrency: BROKER_NAMES.length }, () => {
           await bridge.logged(/connected to/u);
           const events = [event('task-sent'), event('task-sent'), event('worker-heartbeat')];
           // It is logged when it is read, and those before it are read by then.
-          await publish(url(), [...events, event('task-sent', { timestamp: 'yesterday' })]);
+          await publish(url(), [...events, event('task-sent', { timestamp: 'yesterday' })], exchange);
           await bridge.logged(/bad-timestamp/u);
           assert.equal(sink.exports(), 0);
           bridge.signal(signal);

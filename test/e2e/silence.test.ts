@@ -12,6 +12,7 @@ import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { type CeleryPool, celeryFlavours, startWorker } from '../real/celery.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
+import { HELD_SHOP, holdTasks } from './held-tasks.ts';
 import { ownMetric } from './own-metrics.ts';
 import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
@@ -19,8 +20,10 @@ import { sendTasks } from './shop-tasks.ts';
 const WORKER_TIMEOUT_S = 6;
 const LOST_TIMEOUT_S = 7;
 const SILENCE_MS = 10_000;
-/** So much longer than the silence that the bridge is back before it ends. */
-const LONG_TASK_S = 30;
+/** Of Celery’s workers. */
+const BEAT_MS = 2_000;
+/** Longer than the test. */
+const LONG_TASK_S = 300;
 const LONG = 'shop.write_daily_report';
 
 /** Longer than the silence, so that a connection without news seems to be there all the time. */
@@ -64,6 +67,15 @@ async function observe(
   return { bridge, sink, ups };
 }
 
+const heartbeats = (own: readonly Point[]): number =>
+  ownMetric(own, 'shop', 'events', { 'celery_otel.event.type': 'worker-heartbeat' });
+
+/** Resolves once so many heartbeats more have been received. */
+async function beats({ sink }: Observer, more: number): Promise<void> {
+  const before = heartbeats(sink.latest('celery-otel'));
+  await sink.waitFor('celery-otel', (own) => heartbeats(own) >= before + more, DEADLINE_MS);
+}
+
 async function employ(
   t: TestContext,
   cluster: ShopCluster,
@@ -72,8 +84,7 @@ async function employ(
 ) {
   const { queue = 'reports', ...options } = more;
   const worker = await startWorker({
-    ...cluster,
-    ...options,
+    ...{ ...cluster, ...HELD_SHOP, ...options },
     nodename,
     concurrency: 3,
     queues: [queue],
@@ -85,7 +96,7 @@ async function employ(
 const of = (points: readonly Point[], metric: string, worker: string, more = {}): number =>
   total(points, `celery.${metric}`, { 'celery.worker.name': worker, ...more });
 
-describe('silence without a death', { concurrency: 3 }, () => {
+describe('silence without a death', { concurrency: 5 }, () => {
   for (const broker of BROKER_NAMES) {
     test(`${broker}: a bridge that is disconnected, receives nothing, or is suspended beyond all time-outs reports no worker as dead`, async (t) => {
       const cluster = await clusterOf(debian, broker);
@@ -93,17 +104,16 @@ describe('silence without a death', { concurrency: 3 }, () => {
       const [cutOff, deaf] = [await startRelay(t, port), await startRelay(t, port)];
       const through = (relay: { readonly port: number }) =>
         cluster.broker.replace(`:${port}/`, `:${relay.port}/`);
-      const observers = {
-        cutOff: await observe(t, through(cutOff)),
-        deaf: await observe(t, through(deaf), SILENCE_ALLOWED[broker]),
-        stopped: await observe(t, cluster.broker),
-      };
+      const [behindCutOff, behindDeaf, stopped] = await Promise.all([
+        observe(t, through(cutOff)),
+        observe(t, through(deaf), SILENCE_ALLOWED[broker]),
+        observe(t, cluster.broker),
+      ]);
+      const observers = { cutOff: behindCutOff, deaf: behindDeaf, stopped };
       const all = Object.values(observers);
       const { nodename } = await employ(t, cluster, 'steady');
-      await sendTasks(
-        cluster,
-        Array.from({ length: 3 }, () => ({ task: LONG, args: [LONG_TASK_S] })),
-      );
+      const { order, release } = holdTasks(t);
+      await sendTasks(cluster, Array(3).fill({ ...order, queue: 'reports' }));
       const isBusy = (points: readonly Point[]) =>
         of(points, 'worker.tasks.active', nodename) === 3 && of(points, 'task.started', nodename) === 3;
       await Promise.all(all.map(({ sink }) => sink.waitFor('shop', isBusy, DEADLINE_MS)));
@@ -131,6 +141,13 @@ describe('silence without a death', { concurrency: 3 }, () => {
       cutOff.restore();
       deaf.restore();
       observers.stopped.bridge.signal('SIGCONT');
+      // One that was suspended receives first what was sent meanwhile.
+      await Promise.all([
+        beats(observers.cutOff, 1),
+        beats(observers.deaf, 1),
+        beats(observers.stopped, SILENCE_MS / BEAT_MS + 1),
+      ]);
+      release();
 
       const isOver = (points: readonly Point[]) => of(points, 'task.succeeded', nodename) === 3;
       for (const [how, { sink, ups }] of Object.entries(observers)) {
@@ -154,12 +171,13 @@ describe('silence without a death', { concurrency: 3 }, () => {
         employ(t, cluster, 'solo', { queue: 'emails', pool: 'solo' }),
         employ(t, cluster, 'container', { inContainer: true }),
       ]);
+      const { order, release } = holdTasks(t);
       await sendTasks(cluster, [
-        { task: LONG, args: [SILENCE_MS / 1_000], queue: 'orders' },
-        { task: LONG, args: [SILENCE_MS / 1_000], queue: 'emails' },
+        { ...order, queue: 'orders' },
+        { ...order, queue: 'emails' },
         { task: LONG, args: [0.1] },
-        { task: LONG, args: [60] },
-        { task: LONG, args: [60] },
+        { task: LONG, args: [LONG_TASK_S] },
+        { task: LONG, args: [LONG_TASK_S] },
       ]);
       const { nodename } = first;
       await sink.waitFor(
@@ -171,10 +189,13 @@ describe('silence without a death', { concurrency: 3 }, () => {
         DEADLINE_MS,
       );
       const leaving = warm.stop();
+      const silence = delay(SILENCE_MS);
       await first.kill();
       const second = await employ(t, cluster, 'container', { inContainer: true });
       assert.equal(second.nodename, nodename);
       await sendTasks(cluster, [{ task: LONG, args: [0.1] }]);
+      await silence;
+      release();
       await leaving;
 
       const points = await sink.waitFor(

@@ -76,7 +76,14 @@ export async function startSimulatedWorkers(
 interface Request {
   readonly method: string;
   readonly ticket: string;
+  /** Null: everybody. */
+  readonly destination: readonly string[] | null;
   readonly reply_to: { readonly exchange: string; readonly routing_key: string };
+}
+
+/** Those of the workers that a request is for. */
+function addressed({ destination }: Request, names: readonly string[]): readonly string[] {
+  return destination === null ? names : names.filter((nodename) => destination.includes(nodename));
 }
 
 function replyOf({ method }: Request, nodename: string): string {
@@ -96,7 +103,7 @@ async function answerOnRabbitmq(url: string, names: readonly string[], delayMs: 
       const request: Request = JSON.parse(String(message?.content));
       const { exchange, routing_key: key } = request.reply_to;
       const headers = { ticket: request.ticket, clock: 3 };
-      for (const nodename of names) {
+      for (const nodename of addressed(request, names)) {
         channel.publish(exchange, key, Buffer.from(replyOf(request, nodename)), {
           ...{ contentType: 'application/json', contentEncoding: 'utf-8', headers },
         });
@@ -112,7 +119,7 @@ async function answerOnRedis(url: string, names: readonly string[], delayMs: num
     if (delayMs > 0) await delay(delayMs);
     const request: Request = JSON.parse(Buffer.from(JSON.parse(text).body, 'base64').toString());
     const { exchange, routing_key: key } = request.reply_to;
-    for (const nodename of names) {
+    for (const nodename of addressed(request, names)) {
       const envelope = {
         body: Buffer.from(replyOf(request, nodename)).toString('base64'),
         ...{ 'content-encoding': 'utf-8', 'content-type': 'application/json' },

@@ -5,8 +5,12 @@ import type { RawMessage } from '../../../src/broker/broker.ts';
 import { parseBrokerUrls } from '../../../src/broker/broker-url.ts';
 import { listen } from '../../../src/broker/session-loop.ts';
 import type { SelfEvent } from '../../../src/self/self-event.ts';
+import { DEADLINE_MS } from '../../deadline.ts';
 import { SETTINGS } from '../broker-settings.ts';
 import { Log } from '../log.ts';
+
+/** A broker that goes away during the handshake may leave a connection without an end, so there is time for several. */
+const CONNECT_MS = DEADLINE_MS / 4;
 
 export function listenTo(t: TestContext, addresses: string) {
   const parsed = parseBrokerUrls(addresses);
@@ -16,7 +20,7 @@ export function listenTo(t: TestContext, addresses: string) {
   const stopping = new AbortController();
   const listener = listen({
     ...SETTINGS,
-    ...{ connectTimeoutMs: 5000, bodyBytesMax: 2_097_152 },
+    ...{ connectTimeoutMs: CONNECT_MS, bodyBytesMax: 2_097_152 },
     urls: parsed.urls,
     service: 'shop',
     deliver: (message: RawMessage) => bodies.add(String(message.body)),

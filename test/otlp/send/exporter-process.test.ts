@@ -7,22 +7,21 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Ended, runChild } from '../../contract/child.ts';
+import { DEADLINE_MS } from '../../deadline.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { BACKENDS, backendOf, exporterSettings } from './exporter-backends.ts';
 import type { ChildExport } from './exporter-child.ts';
 import { portOf } from './loopback-server.ts';
 
 const CHILD = fileURLToPath(import.meta.resolve('./exporter-child.ts'));
-/** The time for a process that starts, exports once and ends by itself. */
-const CHILD_TIMEOUT_MS = 20_000;
 /** Of a request in a process that is to end long before. */
-const LONG_MS = 60_000;
+const LONG_MS = 2 * DEADLINE_MS;
 
 function exportInChild(exports: readonly ChildExport[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   return runChild(process.execPath, [CHILD, JSON.stringify(exports)], {
     cwd: import.meta.dirname,
     env,
-    timeoutMs: CHILD_TIMEOUT_MS,
+    timeoutMs: DEADLINE_MS,
   });
 }
 

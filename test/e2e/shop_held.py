@@ -1,0 +1,19 @@
+"""
+The example shop, with a task that runs until a test lets it end.
+
+    PYTHONPATH=examples/shop celery --app shop_held worker
+"""
+
+import os
+import time
+
+import shop
+
+app = shop.app
+
+
+@app.task(name="shop.wait_while")
+def wait_while(path):
+    """Runs as long as there is a file."""
+    while os.path.exists(path):
+        time.sleep(0.05)
