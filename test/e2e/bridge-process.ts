@@ -46,6 +46,10 @@ export function startBridge(
     });
   }
   const closed = once(child, 'close');
+  // If a test takes too long, this process ends, and none of its hooks runs.
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  closed.finally(() => process.off('exit', kill)).catch(() => undefined);
   t.after(async () => {
     if (!isAlive(child)) return;
     child.kill('SIGKILL');

@@ -89,7 +89,7 @@ async function check(
     { OTEL_SERVICE_NAME: 'shop', OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, ...env },
     args,
   );
-  await Promise.all([during(process), process.ended()]);
+  await during(process);
   const { code, stdout } = await process.ended();
   assert.equal(process.log(), '');
   const text = stdout
@@ -308,7 +308,10 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         await worker(t, { ...cluster, ...few, nodename: 'w1@shop' });
         const aboutSent = (lines: readonly string[]) => lines.filter((line) => line.includes('task-sent'));
         const env = { CELERY_BROKER_URL: cluster.broker };
-        const waited = await checkUntil(t, env, ({ asked }) => asked(SOME_QUESTIONS));
+        const waited = await checkUntil(t, env, async ({ listens, asked }) => {
+          await listens();
+          await asked(2 * SOME_QUESTIONS);
+        });
         assert.deepEqual(aboutSent(waited.lines), [
           '  ? too few tasks were sent to show whether clients send task-sent events',
         ]);
