@@ -16,6 +16,7 @@ export class InstanceMark {
   readonly #model: ChannelModel;
   readonly #marks: readonly string[];
   #own: string | undefined;
+  #last: Promise<number | undefined> = Promise.resolve(undefined);
 
   constructor(model: ChannelModel, prefix: string, service: string) {
     this.#model = model;
@@ -26,7 +27,13 @@ export class InstanceMark {
    * Takes the first mark that is free, unless it has one.
    * @returns how many others there are, at most 2; undefined if that is not known. Never rejects: without it, only less is known.
    */
-  async take(): Promise<number | undefined> {
+  take(): Promise<number | undefined> {
+    // One after the other: its own mark must not look like a free one.
+    this.#last = this.#last.then(() => this.#take());
+    return this.#last;
+  }
+
+  async #take(): Promise<number | undefined> {
     let count = 0;
     for (const mark of this.#marks) {
       if (mark === this.#own) continue;
