@@ -17,6 +17,7 @@ import type {
 } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
+import { explained } from './likely-cause.ts';
 import { ListeningClock } from './listening-clock.ts';
 import { TRANSPORTS, type Transports } from './transports.ts';
 
@@ -85,6 +86,8 @@ class SessionLoop {
   readonly #listening = new ListeningClock();
   /** Addresses whose last attempt found no broker. */
   readonly #unreachable = new Set<BrokerUrl>();
+  /** Addresses that a session was open with. */
+  readonly #worked = new Set<BrokerUrl>();
   #attemptsSinceReady = 0;
 
   constructor(options: ListenOptions) {
@@ -166,6 +169,7 @@ class SessionLoop {
 
   #becameReady(attempt: Attempt, exchange: string | undefined): void {
     attempt.readyAtMs = performance.now();
+    this.#worked.add(attempt.url);
     this.connected = true;
     this.#options.tell({
       kind: 'broker-connected',
@@ -230,11 +234,13 @@ class SessionLoop {
   }
 
   #tellEnd(url: BrokerUrl, end: AttemptEnd, retryInMs: number | undefined): void {
-    const reason = 'reason' in end ? end.reason : END_REASONS[end.kind];
+    const reason =
+      'reason' in end ? explained(end.reason, url, this.#worked.has(url)) : END_REASONS[end.kind];
     const { service, tell } = this.#options;
     const isTls = end.kind === 'unreachable' && end.isTls === true;
     const ended = { service, broker: url.label, end: end.kind, reason, retryInMs, ...(isTls && { isTls }) };
-    tell({ kind: 'broker-session-ended', ...ended });
+    const isElsewhere = this.#failover.url !== url;
+    tell({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
   }
 
   #defect(where: DefectPlace, error: unknown): string {

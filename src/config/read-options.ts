@@ -91,7 +91,9 @@ export function checkOptions({ rows, given, mistakes, place, signal }: OptionChe
     }
     const value = found === undefined ? undefined : OPTIONS[key].format.show(found.text);
     const missing = found === undefined && source !== undefined;
-    mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
+    // Neither in a file nor elsewhere: tell where it belongs.
+    const names = found === undefined && source === undefined ? namesOf(key, signal) : '';
+    mistakes.push({ path, source, value, expected: (missing ? `a value: ${expected}` : expected) + names });
   };
   const options = optionsOf(rows, given, signal);
   checkAll(rows, options, refuse);
@@ -100,6 +102,10 @@ export function checkOptions({ rows, given, mistakes, place, signal }: OptionChe
     if (expected !== undefined) refuse(key, expected);
   }
   return options;
+}
+
+function namesOf(key: OptionKey, signal?: SignalName): string {
+  return `; set it with ${[...envOf(key, signal).slice(0, 1), flagOf(key)].join(' or ')}`;
 }
 
 /**

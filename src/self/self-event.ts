@@ -66,6 +66,8 @@ interface Facts {
     readonly isTls?: boolean;
     /** ms until the next attempt, 0 for at once; undefined when there will be none. */
     readonly retryInMs: number | undefined;
+    /** Whether the next attempt is at another address. */
+    readonly isElsewhere?: boolean;
   };
   /** A message, or an event in it, was dropped. `intentional`: by design, not a loss. */
   'input-dropped': {
@@ -196,6 +198,8 @@ interface Facts {
      */
     readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
   };
+  /** Node or a library warns about the process, as of a variable that switches TLS checks off. */
+  'process-warned': { readonly reason: string };
   /** The npm script that started the process is gone, so it stops. */
   'starter-gone': Alone;
   /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */

@@ -463,7 +463,7 @@ test('an option for another kind of broker is a mistake, and so is a sentinel wi
     [
       { CELERY_BROKER_URL: 'sentinel://a;sentinel://b' },
       [
-        'master_name is not set: expected text on one line, at most 255 bytes, because broker_url has sentinel://',
+        'master_name is not set: expected text on one line, at most 255 bytes, because broker_url has sentinel://; set it with CELERY_MASTER_NAME or --master-name',
       ],
     ],
     // One mistake is enough.
@@ -514,7 +514,7 @@ test('all mistakes are reported at once, each with path, source, value and expec
       'sentinel:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
     'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
-    'service_name is not set: expected a name, here or as service.name in the resource attributes',
+    'service_name is not set: expected a name, here or as service.name in the resource attributes; set it with OTEL_SERVICE_NAME or --service-name',
   ]);
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { CAUSES } from '../../src/broker/likely-cause.ts';
 import { SYMPTOMS } from '../../src/check/symptoms.ts';
 import { optionRows } from '../../src/config/options.ts';
 import { ERROR_CODES } from '../../src/errors.ts';
@@ -35,6 +36,17 @@ test('docs/troubleshooting.md has every symptom that a check can find', () => {
   const table = markdownTable(['line', 'cause', 'remedy'], rows);
   assertGenerated(new URL('../../docs/troubleshooting.md', import.meta.url), 'check', table);
 });
+
+test('docs/troubleshooting.md has every cause of a failed connection', () => {
+  const shown = (text: string): string => text.replaceAll(/\{\w+\}/gu, '…');
+  const rows = CAUSES.map(({ cause, remedy }) => [`\`${shown(cause)}\``, sentence(shown(remedy))]);
+  const table = markdownTable(['line', 'remedy'], rows);
+  assertGenerated(new URL('../../docs/troubleshooting.md', import.meta.url), 'causes', table);
+});
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
 
 test('README.md and ARCHITECTURE.md are short', () => {
   for (const [document, linesMax] of [

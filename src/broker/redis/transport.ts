@@ -160,7 +160,7 @@ class RedisSession implements Session {
   #closedReason(): string {
     return this.#subscription?.isBehind === true
       ? 'the server closed the connection, probably because events arrived faster than they were read (client-output-buffer-limit pubsub)'
-      : 'the server closed the connection; if that follows a very large message, raise its client-output-buffer-limit pubsub';
+      : 'the server closed the connection';
   }
 }
 
