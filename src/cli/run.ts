@@ -13,6 +13,7 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
   const { logLevel, ...config } = loaded.config;
   const tell = openLog(logLevel, io);
+  for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
   const why = await untilStopped(create({ ...config, tell }), io, () =>
     tell({ kind: 'starter-gone', service: SERVICE }),
   );

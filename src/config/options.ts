@@ -4,7 +4,6 @@
  */
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import { SIGNAL_NAMES, type SignalName } from '../otlp/signal-paths.ts';
-import { LOG_LEVELS } from '../self/log-level.ts';
 import type { ExemplarFilter, LogsConfig, ServiceConfig, TracesConfig } from './config.ts';
 import {
   brokerUrls,
@@ -12,6 +11,7 @@ import {
   type Format,
   filePath,
   line,
+  logLevel,
   oneOf,
   ratio,
   seconds,
@@ -705,8 +705,8 @@ const ROWS = {
   }),
   log_level: ofProcess({
     doc: 'Lowest level of the log lines on stderr.',
-    format: oneOf(LOG_LEVELS, { anyCase: true }),
-    env: ['LOG_LEVEL'],
+    format: logLevel,
+    env: ['LOG_LEVEL', 'OTEL_LOG_LEVEL'],
     file: 'log_level',
     default: 'info',
     commands: ['run', 'record'],

@@ -152,6 +152,7 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'items-dropped': itemsDropped,
   'exports-recovered': recovered,
   'export-late': exportLate,
+  'setting-unused': ({ reason }) => line('warn', reason),
   'process-warned': ({ kind, reason }) => line('warn', `Node warns: ${reason}`, `${kind} ${reason}`),
   'starter-gone': () => line('warn', 'stopping: the npm script that started this process is gone'),
   defect: ({ kind, where, reason }) => line('error', `${DEFECTS[where]}: ${reason}`, `${kind} ${where}`),

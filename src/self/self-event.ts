@@ -198,6 +198,8 @@ interface Facts {
      */
     readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
   };
+  /** A setting that changes nothing, as a variable of an environment that is shared. */
+  'setting-unused': { readonly reason: string };
   /** Node or a library warns about the process, as of a variable that switches TLS checks off. */
   'process-warned': { readonly reason: string };
   /** The npm script that started the process is gone, so it stops. */

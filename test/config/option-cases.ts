@@ -373,7 +373,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       [
         'a=1;ttl=5, b=2,',
         new Map([
-          ['a', '1'],
+          ['a', '1;ttl=5'],
           ['b', '2'],
         ]),
       ],
@@ -524,7 +524,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['INFO', 'info'],
       ['silent', 'silent'],
     ],
-    bad: ['warning', 'off', 'verbose', '30'],
+    bad: ['warnings', 'loud', '30'],
   },
   enable_events: switches,
   self_telemetry: switches,

@@ -103,7 +103,7 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
 }
 
 /** A value that cannot be read is reported and not set. */
-function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
+export function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
   const { format } = OPTIONS[key];
   const { list } = format;
