@@ -112,7 +112,8 @@ export const CAUSES: readonly Cause[] = [
   {
     is: says(/ALTNAME|altnames|HOSTNAME_MISMATCH|hostname mismatch/u),
     cause: 'the certificate of {at} is for another host name',
-    remedy: 'write a name in broker_url that it covers',
+    remedy:
+      'write a name in broker_url that it covers, set server_hostname in broker_use_ssl (AMQP), or, in a network that you trust, ssl_check_hostname=false',
   },
   {
     is: says(/certificate has expired|CERT_HAS_EXPIRED/u),
@@ -163,7 +164,18 @@ export const CAUSES: readonly Cause[] = [
   {
     is: says(/SASL mechanism PLAIN is not provided/u),
     cause: 'the broker takes no passwords (it does not offer PLAIN)',
-    remedy: 'add PLAIN to its auth_mechanisms',
+    remedy:
+      'log in with a client certificate (broker_login_method EXTERNAL), or add PLAIN to its auth_mechanisms',
+  },
+  {
+    is: says(/SASL mechanism \S+ is not provided/u),
+    cause: 'the broker does not offer this login_method',
+    remedy: 'for EXTERNAL, enable its plugin rabbitmq_auth_mechanism_ssl, and add it to auth_mechanisms',
+  },
+  {
+    is: says(/Login was refused using authentication mechanism EXTERNAL/u),
+    cause: 'the broker knows no user of the name in the client certificate',
+    remedy: 'add that user, or look at ssl_cert_login_from of RabbitMQ',
   },
   {
     is: (said, { isGuest, isLocal }) => isGuest && !isLocal && /ACCESS.REFUSED - Login/u.test(said),

@@ -16,6 +16,7 @@ import type {
   Transport,
 } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
+import { withPasswordFile } from './current-password.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
 import { explained } from './likely-cause.ts';
 import { ListeningClock } from './listening-clock.ts';
@@ -92,7 +93,9 @@ class SessionLoop {
 
   constructor(options: ListenOptions) {
     this.#options = options;
-    this.#failover = new Failover(options.urls, options.failoverStrategy, options.random);
+    const { urls, passwordFile } = options;
+    const current = passwordFile === undefined ? urls : withPasswordFile(urls, passwordFile);
+    this.#failover = new Failover(current, options.failoverStrategy, options.random);
   }
 
   async run(): Promise<LoopEnd> {

@@ -93,8 +93,10 @@ export function brokerSettings(
   urls = options.need('broker_url'),
   sentinelTls?: BrokerTls,
 ): BrokerSettings {
+  const passwordFile = options.value('broker_password_file');
   return {
     urls,
+    ...(passwordFile === undefined ? {} : { passwordFile }),
     failoverStrategy: options.need('broker_failover_strategy'),
     connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
     eventExchange: options.need('event_exchange'),
@@ -102,6 +104,7 @@ export function brokerSettings(
       eventQueuePrefix: options.need('event_queue_prefix'),
       eventQueueBytesMax: options.need('event_queue_bytes_max'),
       heartbeatS: options.need('broker_heartbeat'),
+      loginMethod: options.need('broker_login_method'),
     },
     redis: {
       masterName: options.value('master_name') ?? '',

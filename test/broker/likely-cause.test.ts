@@ -77,6 +77,12 @@ const CASES: readonly (readonly [address: string, said: string, told: RegExp, ha
     'SASL mechanism PLAIN is not provided by the server',
     /^the broker takes no passwords .*PLAIN/u,
   ],
+  [
+    'amqps://h',
+    'SASL mechanism EXTERNAL is not provided by the server',
+    /^the broker does not offer this login/u,
+  ],
+  ['amqps://h', LOGIN('EXTERNAL'), /^the broker knows no user of the name in the client certificate: /u],
   ['amqp://h', LOGIN('PLAIN'), /^RabbitMQ lets the user guest in from its own host only: /u],
   ['amqp://u:p@h', LOGIN('PLAIN'), /^the broker does not know this user, or the password is wrong: /u],
   ['amqp://127.0.0.1', LOGIN('PLAIN'), /^the broker does not know this user, or the password is wrong: /u],

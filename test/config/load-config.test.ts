@@ -50,6 +50,7 @@ test('a broker and a name are enough', () => {
             eventQueuePrefix: 'celeryev',
             eventQueueBytesMax: 67_108_864,
             heartbeatS: 30,
+            loginMethod: 'PLAIN',
           },
           redis: {
             masterName: '',
@@ -216,7 +217,12 @@ test('every option is in the settings of its room, in its unit', () => {
             failoverStrategy: 'shuffle',
             connectTimeoutMs: 1500,
             eventExchange: 'e',
-            amqp: { eventQueuePrefix: 'q', eventQueueBytesMax: 1_048_576, heartbeatS: 0 },
+            amqp: {
+              eventQueuePrefix: 'q',
+              eventQueueBytesMax: 1_048_576,
+              heartbeatS: 0,
+              loginMethod: 'PLAIN',
+            },
             redis: {
               masterName: 'm',
               sentinel: { username: 'u', password: 'p', tls: undefined },
@@ -422,7 +428,7 @@ test('with a recording, a broker option is a mistake, and a variable of Celeryâ€
     ['record', loadRecordConfig],
   ] as const) {
     const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
-    assert.equal(rows.length, command === 'run' ? 24 : 16);
+    assert.equal(rows.length, command === 'run' ? 26 : 18);
     for (const [key, { env: names, default: text = 'x', format }] of rows) {
       const flag = flagOf(key);
       const ways = [
