@@ -69,7 +69,10 @@ const sentinelKwargs = map(SENTINEL_TLS, { others: SENTINEL_OPTIONS });
 
 const transportOptions = map(
   { sentinel_kwargs: any },
-  { of: 'transport options', others: [...OWN_OPTIONS, ...Object.keys(WITHOUT_EFFECT), 'confirm_publish'] },
+  {
+    of: 'transport options',
+    others: [...OWN_OPTIONS, ...Object.keys(WITHOUT_EFFECT), ...Object.keys(WITHOUT_EFFECT_ON_AMQP)],
+  },
 );
 
 /** Those of Redis are for it alone, which a rule of theirs says. */
