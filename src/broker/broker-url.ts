@@ -9,7 +9,7 @@ import { failed, type Outcome } from './outcome.ts';
 import { parseRedisSocketUrl, parseRedisUrl, parseSentinelUrls, type RedisUrl } from './redis/url.ts';
 import type { AddressRules, BrokerTls } from './server/address.ts';
 
-export type { AmqpUrl } from './amqp/url.ts';
+export { type AmqpUrl, LOGIN_METHODS } from './amqp/url.ts';
 export type { RedisUrl } from './redis/url.ts';
 export { type BrokerTls, VERIFY_BY_CERT_REQS } from './server/address.ts';
 
@@ -54,8 +54,8 @@ const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
 
 const CLUSTER_SCHEMES: ReadonlySet<string> = new Set(['redis+cluster', 'rediscluster', 'redisscluster']);
 
-/** What to do about a Redis Cluster. */
-export const NO_CLUSTER =
+/** What to do about the clients of a Redis Cluster, which kombu does not have. */
+const NO_CLUSTER =
   'a Redis Cluster cannot be a broker of Celery; use the address of a server that is not in cluster mode, or of its sentinels';
 
 const EXPECTED =
@@ -67,7 +67,11 @@ const EXPECTED =
  * @param useSsl `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
  */
 export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Outcome<{ readonly urls: BrokerUrls }> {
-  const entries = text.split(';').map((entry) => entry.trim());
+  // As in Python (bpo-43882), which drops them anywhere in a URL.
+  const entries = text
+    .replaceAll(/[\t\r\n]/gu, '')
+    .split(';')
+    .map((entry) => entry.trim());
   const sentinels = entries.flatMap((entry) => /^sentinel:\/\/(.*)$/isu.exec(entry)?.[1] ?? []);
   const urls: BrokerUrl[] = [];
   for (const [index, entry] of entries.entries()) {

@@ -3,6 +3,7 @@
  * knows nothing of Celery's event bodies.
  */
 
+import type { LoginMethod } from './amqp/url.ts';
 import type { BrokerReading, PollQuestion } from './broker-reading.ts';
 import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from './control/control.ts';
@@ -73,6 +74,8 @@ export type FailoverStrategy = 'round-robin' | 'shuffle';
 /** How to receive a service’s events. */
 export interface BrokerSettings {
   readonly urls: BrokerUrls;
+  /** Has the password of all addresses, and is read at each connection. */
+  readonly passwordFile?: string;
   readonly failoverStrategy: FailoverStrategy;
   readonly connectTimeoutMs: number;
   /** Celery's `event_exchange`, default `celeryev`. */
@@ -89,6 +92,8 @@ export interface AmqpSettings {
   readonly eventQueueBytesMax: number;
   /** Proposed to the broker, which may lower it; 0 disables heartbeats. */
   readonly heartbeatS: number;
+  /** Of addresses without `login_method`; by default PLAIN. */
+  readonly loginMethod?: LoginMethod;
 }
 
 /** Settings of Redis only, called as the transport options of kombu (transport/redis.py). */

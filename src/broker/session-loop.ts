@@ -16,7 +16,9 @@ import type {
   Transport,
 } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
+import { withPasswordFile } from './current-password.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
+import { explained } from './likely-cause.ts';
 import { ListeningClock } from './listening-clock.ts';
 import { TRANSPORTS, type Transports } from './transports.ts';
 
@@ -85,11 +87,15 @@ class SessionLoop {
   readonly #listening = new ListeningClock();
   /** Addresses whose last attempt found no broker. */
   readonly #unreachable = new Set<BrokerUrl>();
+  /** Addresses that a session was open with. */
+  readonly #worked = new Set<BrokerUrl>();
   #attemptsSinceReady = 0;
 
   constructor(options: ListenOptions) {
     this.#options = options;
-    this.#failover = new Failover(options.urls, options.failoverStrategy, options.random);
+    const { urls, passwordFile } = options;
+    const current = passwordFile === undefined ? urls : withPasswordFile(urls, passwordFile);
+    this.#failover = new Failover(current, options.failoverStrategy, options.random);
   }
 
   async run(): Promise<LoopEnd> {
@@ -166,6 +172,7 @@ class SessionLoop {
 
   #becameReady(attempt: Attempt, exchange: string | undefined): void {
     attempt.readyAtMs = performance.now();
+    this.#worked.add(attempt.url);
     this.connected = true;
     this.#options.tell({
       kind: 'broker-connected',
@@ -230,11 +237,13 @@ class SessionLoop {
   }
 
   #tellEnd(url: BrokerUrl, end: AttemptEnd, retryInMs: number | undefined): void {
-    const reason = 'reason' in end ? end.reason : END_REASONS[end.kind];
+    const reason =
+      'reason' in end ? explained(end.reason, url, this.#worked.has(url)) : END_REASONS[end.kind];
     const { service, tell } = this.#options;
     const isTls = end.kind === 'unreachable' && end.isTls === true;
     const ended = { service, broker: url.label, end: end.kind, reason, retryInMs, ...(isTls && { isTls }) };
-    tell({ kind: 'broker-session-ended', ...ended });
+    const isElsewhere = this.#failover.url !== url;
+    tell({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
   }
 
   #defect(where: DefectPlace, error: unknown): string {

@@ -7,7 +7,7 @@ import { reportJson, reportText } from '../check/report.ts';
 import { resolveConfig } from '../config/load-config.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { print, printProgress, reportMistakes } from './print.ts';
+import { print, printProgress, reportMistakes, reportWarnings } from './print.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const PROGRESS_MS = 250;
@@ -16,6 +16,7 @@ const PROGRESS_MS = 250;
 export async function check(argv: readonly string[], io: CommandIo): Promise<number> {
   const resolved = resolveConfig('check', { argv, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('check', resolved.mistakes, io);
+  reportWarnings(resolved.warnings, io);
   const { config, options } = resolved;
   const watchMs = options.need('seconds') * 1000;
   const ending = new AbortController();

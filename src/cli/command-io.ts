@@ -10,6 +10,11 @@ export interface CommandIo {
     on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
     off(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
   };
+  /** What Node warns of; by default it prints that itself. */
+  readonly warnings: {
+    on(event: 'warning', listener: (warning: Error) => void): unknown;
+    removeAllListeners(event: 'warning'): unknown;
+  };
   readonly origin: {
     /** The parent process at startup. */
     readonly starterId: number;

@@ -9,7 +9,7 @@ import { flagOf, OPTIONS, type OptionKey } from '../config/options.ts';
 import { effectiveConfig } from '../config/show/effective-config.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
-import { print, reportMistakes } from './print.ts';
+import { print, reportMistakes, reportWarnings } from './print.ts';
 
 /** Options that print a file of the package instead. */
 const PRINTED: ReadonlyMap<OptionKey, string> = new Map<OptionKey, string>([
@@ -34,6 +34,7 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
   }
   const resolved = resolveConfig('config', { argv, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('config', resolved.mistakes, io);
+  reportWarnings(resolved.warnings, io);
   print(io.stdout, effectiveConfig(resolved.config, resolved.origins));
   return EXIT_CODE.ok;
 }

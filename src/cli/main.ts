@@ -20,6 +20,7 @@ if (isRecentEnough(process.versions.node)) {
     stdout: process.stdout,
     stderr: process.stderr,
     signals: process,
+    warnings: process,
     origin: {
       starterId,
       parentId: () => process.ppid,

@@ -18,6 +18,11 @@ export function printProgress(stream: NodeJS.WritableStream, line: string): void
   stream.write(SAME_LINE + printable(line));
 }
 
+/** Prints what has no effect to stderr. */
+export function reportWarnings(warnings: readonly string[], io: CommandIo): void {
+  print(io.stderr, warnings.map((warning) => `warning: ${printable(warning)}\n`).join(''));
+}
+
 /** Prints all mistakes in the options to stderr, and where to find help. @returns the exit code */
 export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
   const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;

@@ -27,6 +27,7 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
   const loaded = loadRecordConfig({ argv, env: io.env, refuseUnknown: true });
   if (!loaded.ok) return reportMistakes('record', loaded.mistakes, io);
   const tell = openLog(loaded.config.logLevel, io);
+  for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
   const recording = prepareRecording(loaded.config, tell, open);
   const why = await untilStopped(recording, io, () => tell({ kind: 'starter-gone', service: SERVICE }));
   const failure = recording.failure();

@@ -2,13 +2,10 @@
 import { createBridge } from '../bridge.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { CommandIo } from './command-io.ts';
-import { openLog } from './command-log.ts';
+import { openLog, SERVICE } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { reportMistakes } from './print.ts';
 import { untilStopped } from './until-stopped.ts';
-
-/** The service name in log lines about the whole process. */
-const SERVICE = 'celery-otel';
 
 /** @param create creates the bridge; replaced in tests */
 export async function run(argv: readonly string[], io: CommandIo, create = createBridge): Promise<number> {
@@ -16,6 +13,7 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
   const { logLevel, ...config } = loaded.config;
   const tell = openLog(logLevel, io);
+  for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
   const why = await untilStopped(create({ ...config, tell }), io, () =>
     tell({ kind: 'starter-gone', service: SERVICE }),
   );

@@ -8,7 +8,7 @@ import type { CommandIo } from './command-io.ts';
 import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { type Followed, followTrace } from './follow-trace.ts';
-import { print, printProgress, reportMistakes } from './print.ts';
+import { print, printProgress, reportMistakes, reportWarnings } from './print.ts';
 import { traceTree } from './trace-tree.ts';
 import { untilStopped } from './until-stopped.ts';
 
@@ -30,6 +30,7 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   if (!resolved.ok) return reportMistakes('trace', resolved.mistakes, io);
   const { services, traces, logs, logLevel } = resolved.config;
   const tell = openLog(logLevel, io);
+  reportWarnings(resolved.warnings, io);
   const ending = new AbortController();
   const settings = {
     ...(traces?.settings ?? EVERYTHING),

@@ -2,6 +2,8 @@
  * Flags, environment variables and an optional configuration file → the configuration of a command, or all mistakes. It
  * only combines them; each section of a file is read elsewhere.
  */
+import { readCeleryMaps } from './celery-maps.ts';
+import { unreadVariables } from './celery-variables.ts';
 import type { Config, RecordConfig } from './config.ts';
 import type { CelerySection, FileService } from './file/celery-section.ts';
 import { type ConfigFile, openConfigFile } from './file/config-file.ts';
@@ -28,11 +30,16 @@ import { noteOrigins, Origins } from './origins.ts';
 import { checkOptions, findGiven, type OptionSources, readOptions, withoutStandard } from './read-options.ts';
 import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
 import { signalConfigs, signalOptions } from './signal-config.ts';
+import { readStandard } from './standard-variables.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
 /** A configuration, or all mistakes in it, which are safe to print. */
 export type LoadedConfig<C = Config> =
-  | { readonly ok: true; readonly config: C }
+  | {
+      readonly ok: true;
+      readonly config: C /** What has no effect, and why. */;
+      readonly warnings: readonly string[];
+    }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
 const NO_SECTION: CelerySection = { given: new Map(), metrics: [], services: undefined };
@@ -47,18 +54,19 @@ const IN_FILE_ALONE: readonly OptionScope[] = ['export', 'section'];
  */
 export function loadConfig(sources: OptionSources): LoadedConfig {
   const resolved = resolveConfig('run', sources);
-  return resolved.ok ? { ok: true, config: resolved.config } : resolved;
+  return resolved.ok ? { ok: true, config: resolved.config, warnings: resolved.warnings } : resolved;
 }
 
 /** The configuration of `record`, which needs a broker and a file, but no service and no OTLP. */
 export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordConfig> {
   const result = readOptions('record', sources);
   if (!result.ok) return result;
-  const { options } = result;
+  const { options, broker, warnings } = result;
   return {
     ok: true,
+    warnings,
     config: {
-      broker: brokerSettings(options),
+      broker: brokerSettings(options, broker?.urls, broker?.sentinelTls),
       file: options.need('out'),
       replace: options.need('force'),
       logLevel: options.need('log_level'),
@@ -71,13 +79,14 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
  * @param command its name appears in mistakes; all of them have the same configuration
  */
 export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sources: OptionSources) {
+  const { refuseUnknown } = sources;
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
   const file = path === undefined ? undefined : openConfigFile(path.text, path.source, mistakes);
   // Unknown variables cannot be checked: the file may refer to them.
   if (path !== undefined && file === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
-  if (sources.refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
+  if (refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
   const root = file?.root;
   const origins = new Origins(root);
   const read = readFile(root);
@@ -90,6 +99,7 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sou
     mistakes.push(...[...flags.given.keys()].flatMap(refused), ...refusedVariables(sources.env, file.name));
   }
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
+  const warnings = refuseUnknown === true ? noticed(env, celery, mistakes) : [];
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
   // Beside celery.services, what is about a service is checked for each; and what is about another signal, with that.
   const rows = optionRows(command).filter(([, { scope, signal = 'metrics' }]) => {
@@ -98,15 +108,16 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sou
     return scope !== 'cluster' || (celery.services ?? []).length === 0;
   });
   const own = meter === undefined ? rows : rows.filter(([, { scope }]) => !IN_FILE_ALONE.includes(scope));
-  const given = new Map([...celery.given, ...fromOutside(own), ...(meter?.given ?? [])]);
+  const maps = readCeleryMaps(celery.services === undefined ? env : {}, mistakes);
+  const given = new Map([...celery.given, ...maps.given, ...fromOutside(own), ...(meter?.given ?? [])]);
   setLogLevel(given, root?.get('log_level')?.source, read.log_level);
   if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
-  const options = checkOptions({ rows, given, mistakes, place: meter?.place });
+  const options = checkOptions({ rows, given, mistakes, warnings, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {
     const checked = checkService(one, new Map([...celery.given, ...one.given, ...clusters]), mistakes);
     return serviceParts(checked, common, celery.metrics, one);
-  }) ?? [serviceParts(options, common, celery.metrics)];
+  }) ?? [serviceParts(options, common, celery.metrics, undefined, maps.broker(options.text('broker_url')))];
   const beside = { flags: flags.given, env, given: celery.given, fileName: file?.name, mistakes };
   const signals = signalOptions(options, providers, beside);
   if (file !== undefined) addObjections(file, mistakes);
@@ -122,7 +133,14 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sou
     self: { enabled: options.need('self_telemetry'), attributes: withoutName(common) },
     logLevel: options.need('log_level'),
   };
-  return { ok: true, config, origins, options } as const;
+  return { ok: true, config, origins, options, warnings } as const;
+}
+
+/** Adds the mistakes in variables that no option has, and returns what is said of the others. */
+function noticed(env: OptionSources['env'], { services }: CelerySection, mistakes: Mistake[]): string[] {
+  const standard = readStandard(env);
+  mistakes.push(...standard.mistakes);
+  return [...standard.warnings, ...(services === undefined ? unreadVariables(env) : [])];
 }
 
 function checkService({ place }: FileService, given: GivenTexts, mistakes: Mistake[]) {

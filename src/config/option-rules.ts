@@ -74,11 +74,12 @@ const SCHEMES: Readonly<Record<OptionBroker, readonly BrokerUrl['scheme'][]>> = 
   sentinel: ['sentinel'],
 };
 
-const WITHOUT_BROKER: Readonly<Record<OptionBroker, string>> = {
-  any: 'no broker option with a recording: remove it, or listen to a broker',
-  amqp: 'no AMQP option: broker_url has no AMQP address',
-  redis: 'no Redis option: broker_url has no Redis address',
-  sentinel: 'no option of sentinels: broker_url has no sentinel:// address',
+/** What is expected instead, and why. */
+const WITHOUT_BROKER: Readonly<Record<OptionBroker, readonly [expected: string, because: string]>> = {
+  any: ['no broker option with a recording', 'remove it, or listen to a broker'],
+  amqp: ['no AMQP option', 'broker_url has no AMQP address'],
+  redis: ['no Redis option', 'broker_url has no Redis address'],
+  sentinel: ['no option of sentinels', 'broker_url has no sentinel:// address'],
 };
 
 /** Whether there is such a broker among the addresses. */
@@ -89,7 +90,21 @@ export function hasBroker(urls: readonly BrokerUrl[], broker: OptionBroker): boo
 /** Why an option for such brokers has no effect; undefined if it has one, or if the addresses are invalid. */
 export function unusedWith(urls: BrokerUrls | undefined, broker: OptionBroker): string | undefined {
   if (urls === undefined || hasBroker(urls, broker)) return undefined;
-  return WITHOUT_BROKER[hasBroker(urls, 'any') ? broker : 'any'];
+  return WITHOUT_BROKER[hasBroker(urls, 'any') ? broker : 'any'].join(': ');
+}
+
+/**
+ * What to say of a variable with a name of Celery’s own that is about another kind of broker: environments are shared, so it
+ * is no mistake. Undefined for anything else.
+ */
+export function sharedButUnused(key: OptionKey, options: Options): string | undefined {
+  const { transport } = OPTIONS[key];
+  const source = options.source(key) ?? '';
+  const isShared = source.startsWith('CELERY_') && !source.startsWith('CELERY_OTEL_');
+  const urls = options.value('broker_url');
+  if (!isShared || transport === undefined || unusedWith(urls, transport) === undefined) return undefined;
+  const isRecording = urls !== undefined && !hasBroker(urls, 'any');
+  return `${source} has no effect: ${isRecording ? 'a recording has no broker' : WITHOUT_BROKER[transport][1]}`;
 }
 
 /** The endpoint; undefined if the protocol is invalid. */

@@ -2,9 +2,9 @@
  * The table of options, one row each. Flags, environment variables, keys of the configuration file, its JSON schema, checks,
  * defaults, `--help` and the tables in the documents derive from it. A default is a text, checked like a user's value.
  */
+import { LOGIN_METHODS } from '../broker/broker-url.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import { SIGNAL_NAMES, type SignalName } from '../otlp/signal-paths.ts';
-import { LOG_LEVELS } from '../self/log-level.ts';
 import type { ExemplarFilter, LogsConfig, ServiceConfig, TracesConfig } from './config.ts';
 import {
   brokerUrls,
@@ -12,6 +12,7 @@ import {
   type Format,
   filePath,
   line,
+  logLevel,
   oneOf,
   ratio,
   seconds,
@@ -224,6 +225,20 @@ const ROWS = {
     setting: 'broker.amqp.heartbeatS',
     default: '30',
     transport: 'amqp',
+  }),
+  broker_login_method: ofBroker({
+    doc: 'How celery-otel logs in to RabbitMQ: by password, or with the client certificate (`EXTERNAL`); `login_method` in an address takes precedence.',
+    format: oneOf(LOGIN_METHODS),
+    setting: 'broker.amqp.loginMethod',
+    default: 'PLAIN',
+    transport: 'amqp',
+  }),
+  broker_password_file: ofBroker({
+    doc: 'File with the password for the broker, read at each connection, for passwords that change; it replaces the one in `broker_url`.',
+    format: filePath,
+    env: ['CELERY_OTEL_BROKER_PASSWORD_FILE'],
+    setting: 'broker.passwordFile',
+    transport: 'any',
   }),
   broker_connection_timeout: ofBroker({
     doc: 'Seconds to wait for a connection to the broker.',
@@ -705,8 +720,8 @@ const ROWS = {
   }),
   log_level: ofProcess({
     doc: 'Lowest level of the log lines on stderr.',
-    format: oneOf(LOG_LEVELS, { anyCase: true }),
-    env: ['LOG_LEVEL'],
+    format: logLevel,
+    env: ['LOG_LEVEL', 'OTEL_LOG_LEVEL'],
     file: 'log_level',
     default: 'info',
     commands: ['run', 'record'],

@@ -4,9 +4,18 @@
  */
 import convict from 'convict';
 import type { SignalName } from '../otlp/signal-paths.ts';
+import { readCeleryMaps } from './celery-maps.ts';
+import { unreadVariables } from './celery-variables.ts';
 import { readFlags } from './flags.ts';
 import type { Mistake } from './mistake.ts';
-import { brokenRule, type Given, type GivenTexts, type Options, optionsOf } from './option-rules.ts';
+import {
+  brokenRule,
+  type Given,
+  type GivenTexts,
+  type Options,
+  optionsOf,
+  sharedButUnused,
+} from './option-rules.ts';
 import {
   envOf,
   flagOf,
@@ -35,6 +44,8 @@ export interface OptionCheck {
   readonly given: GivenTexts;
   /** Collects mistakes; earlier ones may explain why an option is missing. */
   readonly mistakes: Mistake[];
+  /** Collects what is said of variables without effect; without it, each is a mistake. */
+  readonly warnings?: string[] | undefined;
   /** The position to report for a missing option; by default, its key. */
   readonly place?: ((key: OptionKey) => Pick<Mistake, 'path' | 'source'>) | undefined;
   /** The signal that the options of the export are for; by default, metrics. */
@@ -46,8 +57,14 @@ export function readOptions(command: OptionCommand, { argv, env, refuseUnknown }
   const rows = optionRows(command);
   const flags = readFlags(argv, command);
   const mistakes = [...flags.mistakes, ...(refuseUnknown === true ? unknownVariables(env) : [])];
-  const options = checkOptions({ rows, given: findGiven(rows, flags.given, env), mistakes });
-  return mistakes.length === 0 ? ({ ok: true, options } as const) : ({ ok: false, mistakes } as const);
+  const warnings = refuseUnknown === true ? [...unreadVariables(env)] : [];
+  const maps = readCeleryMaps(rows.some(([key]) => key === 'broker_url') ? env : {}, mistakes);
+  const given = new Map([...maps.given, ...findGiven(rows, flags.given, env)]);
+  const options = checkOptions({ rows, given, mistakes, warnings });
+  const broker = maps.broker(options.text('broker_url'));
+  return mistakes.length === 0
+    ? ({ ok: true, options, broker, warnings } as const)
+    : ({ ok: false, mistakes } as const);
 }
 
 /** Texts from flags and environment: the one of highest precedence, or, for merged lists, all with that one last. */
@@ -78,7 +95,7 @@ export function withoutStandard(env: OptionSources['env']): OptionSources['env']
 }
 
 /** Validates each option, then applies the rules between options. */
-export function checkOptions({ rows, given, mistakes, place, signal }: OptionCheck): Options {
+export function checkOptions({ rows, given, mistakes, warnings, place, signal }: OptionCheck): Options {
   const refuse = (key: OptionKey, expected: string): void => {
     const found = given.get(key);
     const { path, source } = found ?? place?.(key) ?? { path: key };
@@ -91,15 +108,24 @@ export function checkOptions({ rows, given, mistakes, place, signal }: OptionChe
     }
     const value = found === undefined ? undefined : OPTIONS[key].format.show(found.text);
     const missing = found === undefined && source !== undefined;
-    mistakes.push({ path, source, value, expected: missing ? `a value: ${expected}` : expected });
+    // Neither in a file nor elsewhere: tell where it belongs.
+    const names = found === undefined && source === undefined ? namesOf(key, signal) : '';
+    mistakes.push({ path, source, value, expected: (missing ? `a value: ${expected}` : expected) + names });
   };
   const options = optionsOf(rows, given, signal);
   checkAll(rows, options, refuse);
   for (const [key] of rows) {
     const expected = brokenRule(key, options);
-    if (expected !== undefined) refuse(key, expected);
+    if (expected === undefined) continue;
+    const unused = warnings && sharedButUnused(key, options);
+    if (unused !== undefined) warnings?.push(unused);
+    else refuse(key, expected);
   }
   return options;
+}
+
+function namesOf(key: OptionKey, signal?: SignalName): string {
+  return `; set it with ${[...envOf(key, signal).slice(0, 1), flagOf(key)].join(' or ')}`;
 }
 
 /**

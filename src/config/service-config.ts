@@ -17,12 +17,14 @@ import type { Origins } from './origins.ts';
  * @param common attributes of all resources
  * @param metrics settings for all services
  * @param one of `celery.services`; undefined: the options describe the only service
+ * @param broker as its maps describe it
  */
 export function serviceParts(
   options: Options,
   common: GivenAttributes,
   metrics: readonly MetricEntry[],
   one?: FileService,
+  broker: FileService['broker'] | undefined = one?.broker,
 ) {
   const source = options.source('resource_attributes') ?? '';
   const own = [...(options.value('resource_attributes') ?? [])].map(
@@ -30,6 +32,7 @@ export function serviceParts(
   );
   return {
     one,
+    broker,
     options,
     attributes: new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]),
     /** By precedence, highest first. */
@@ -38,17 +41,16 @@ export function serviceParts(
 }
 
 export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: Origins): ServiceConfig {
-  const { one, options, attributes } = parts;
+  const { one, broker: read, options, attributes } = parts;
   const name = one?.name ?? options.value('service_name') ?? String(attributes.get(SERVICE_NAME)?.value);
-  const broker = brokerSettings(options, one?.broker.urls, one?.broker.sentinelTls);
+  const broker = brokerSettings(options, read?.urls, read?.sentinelTls);
   const chosen = chooseMetrics(parts.metrics);
   const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, ...servicePath(key)], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // An address may have TLS settings of its own.
-    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === one?.broker.tls;
-    const setting = isSetting ? one?.place.get('broker_use_ssl') : undefined;
-    origins.note([...at, 'broker_url', index, 'ssl'], setting?.source);
+    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === read?.tls;
+    origins.note([...at, 'broker_url', index, 'ssl'], isSetting ? read?.source : undefined);
   }
   for (const [key, { source }] of attributes) origins.note([...at, 'resource', key], source);
   origins.note([...at, 'resource', SERVICE_NAME], one?.place.source ?? options.source('service_name'));
@@ -91,8 +93,10 @@ export function brokerSettings(
   urls = options.need('broker_url'),
   sentinelTls?: BrokerTls,
 ): BrokerSettings {
+  const passwordFile = options.value('broker_password_file');
   return {
     urls,
+    ...(passwordFile === undefined ? {} : { passwordFile }),
     failoverStrategy: options.need('broker_failover_strategy'),
     connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
     eventExchange: options.need('event_exchange'),
@@ -100,6 +104,7 @@ export function brokerSettings(
       eventQueuePrefix: options.need('event_queue_prefix'),
       eventQueueBytesMax: options.need('event_queue_bytes_max'),
       heartbeatS: options.need('broker_heartbeat'),
+      loginMethod: options.need('broker_login_method'),
     },
     redis: {
       masterName: options.value('master_name') ?? '',

@@ -119,6 +119,8 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'workers-endangered': notCounted,
   'service-stopping': notCounted,
   'service-stopped': notCounted,
+  'setting-unused': notCounted,
+  'process-warned': notCounted,
   'starter-gone': notCounted,
 };
 

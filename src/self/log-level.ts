@@ -3,4 +3,15 @@
 /** pino's levels, and `silent`. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** How Python and OpenTelemetry call them, in lower case. */
+export const OTHER_LEVELS: ReadonlyMap<string, LogLevel> = new Map([
+  ['notset', 'trace'],
+  ['all', 'trace'],
+  ['verbose', 'trace'],
+  ['warning', 'warn'],
+  ['critical', 'fatal'],
+  ['none', 'silent'],
+  ['off', 'silent'],
+]);
+
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -153,6 +153,8 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'items-dropped': itemsDropped,
   'exports-recovered': recovered,
   'export-late': exportLate,
+  'setting-unused': ({ reason }) => line('warn', reason),
+  'process-warned': ({ kind, reason }) => line('warn', `Node warns: ${reason}`, `${kind} ${reason}`),
   'starter-gone': () => line('warn', 'stopping: the npm script that started this process is gone'),
   defect: ({ kind, where, reason }) => line('error', `${DEFECTS[where]}: ${reason}`, `${kind} ${where}`),
 };
@@ -193,7 +195,9 @@ function sessionEnded(event: SelfEvent<'broker-session-ended'>): LogLine {
     event.retryInMs === undefined
       ? 'giving up'
       : event.retryInMs === 0
-        ? 'trying the next address'
+        ? event.isElsewhere === true
+          ? 'trying the next address'
+          : 'connecting again'
         : `retrying within ${seconds(event.retryInMs)}`;
   const text = `${event.broker}: ${event.reason}; ${next}`;
   const rateKey = `${event.kind} ${event.service} ${event.broker} ${event.end}`;

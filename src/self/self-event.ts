@@ -77,6 +77,8 @@ interface Facts {
     readonly isTls?: boolean;
     /** ms until the next attempt, 0 for at once; undefined when there will be none. */
     readonly retryInMs: number | undefined;
+    /** Whether the next attempt is at another address. */
+    readonly isElsewhere?: boolean;
   };
   /** A message, or an event in it, was dropped. `intentional`: by design, not a loss. */
   'input-dropped': {
@@ -220,6 +222,10 @@ interface Facts {
      */
     readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
   };
+  /** A setting that changes nothing, as a variable of an environment that is shared. */
+  'setting-unused': { readonly reason: string };
+  /** Node or a library warns about the process, as of a variable that switches TLS checks off. */
+  'process-warned': { readonly reason: string };
   /** The npm script that started the process is gone, so it stops. */
   'starter-gone': Alone;
   /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */

@@ -461,3 +461,10 @@ test('percent-encoded parts are decoded', () => {
     }),
   );
 });
+
+test('line breaks and tabs in an address are dropped, as Python does', () => {
+  const parsed = parseBrokerUrls('\n redis://:se\n\tcret@h\r\n/3\n');
+  assert.ok(parsed.ok);
+  const [url] = parsed.urls;
+  assert.deepEqual('db' in url && [url.password, url.db, url.at], ['secret', 3, { host: 'h', port: 6379 }]);
+});

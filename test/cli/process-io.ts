@@ -37,6 +37,7 @@ export function processIo(
       stdout: stdout.stream,
       stderr: stderr.stream,
       signals,
+      warnings: new EventEmitter(),
       origin: { starterId, parentId: () => parentId, npmId: () => npmId, isSetApart: () => setApart },
       exitNow: (code) => exits.push(code),
     },

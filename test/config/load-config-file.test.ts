@@ -175,7 +175,7 @@ test('the name of that service is from its flag, else the attributes of a flag, 
   assert.equal(name('{ attributes: [ { name: service.name, value: 5, type: int } ] }').name, '5');
   for (const nameless of ['{}', '{ attributes_list: "a=b" }', '{ attributes_list: "service.name=" }']) {
     assert.deepEqual(mistakesOf(ONE(nameless), { env: BROKER }), [
-      'service_name is not set: expected a name, here or as service.name in the resource attributes',
+      'service_name is not set: expected a name, here or as service.name in the resource attributes; set it with OTEL_SERVICE_NAME or --service-name',
     ]);
   }
   const long = encodeURIComponent('é'.repeat(128));

@@ -50,6 +50,7 @@ test('a broker and a name are enough', () => {
             eventQueuePrefix: 'celeryev',
             eventQueueBytesMax: 67_108_864,
             heartbeatS: 30,
+            loginMethod: 'PLAIN',
           },
           redis: {
             masterName: '',
@@ -216,7 +217,12 @@ test('every option is in the settings of its room, in its unit', () => {
             failoverStrategy: 'shuffle',
             connectTimeoutMs: 1500,
             eventExchange: 'e',
-            amqp: { eventQueuePrefix: 'q', eventQueueBytesMax: 1_048_576, heartbeatS: 0 },
+            amqp: {
+              eventQueuePrefix: 'q',
+              eventQueueBytesMax: 1_048_576,
+              heartbeatS: 0,
+              loginMethod: 'PLAIN',
+            },
             redis: {
               masterName: 'm',
               sentinel: { username: 'u', password: 'p', tls: undefined },
@@ -416,13 +422,13 @@ test('a metric both enabled and disabled is a mistake', () => {
   });
 });
 
-test('with a recording, a broker option is a mistake, from a flag or a variable', () => {
+test('with a recording, a broker option is a mistake, and a variable of Celery’s has no effect', () => {
   for (const [command, load] of [
     ['run', loadConfig],
     ['record', loadRecordConfig],
   ] as const) {
     const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
-    assert.equal(rows.length, command === 'run' ? 24 : 16);
+    assert.equal(rows.length, command === 'run' ? 26 : 18);
     for (const [key, { env: names, default: text = 'x', format }] of rows) {
       const flag = flagOf(key);
       const ways = [
@@ -435,6 +441,12 @@ test('with a recording, a broker option is a mistake, from a flag or a variable'
         assert.ok(load(sources(command, { argv, env: fitting })).ok, source);
         const recording = { ...env, CELERY_BROKER_URL: 'recording:x' };
         const loaded = load(sources(command, { argv, env: recording }));
+        if (source.startsWith('CELERY_') && !source.startsWith('CELERY_OTEL_')) {
+          assert.deepEqual(loaded.ok && loaded.warnings, [
+            `${source} has no effect: a recording has no broker`,
+          ]);
+          continue;
+        }
         assert.deepEqual(loaded.ok ? [] : loaded.mistakes.map(describeMistake), [
           `${key} (${source}) is ${format.show(text)}: expected no broker option with a recording: ` +
             'remove it, or listen to a broker',
@@ -445,25 +457,27 @@ test('with a recording, a broker option is a mistake, from a flag or a variable'
 });
 
 test('an option for another kind of broker is a mistake, and so is a sentinel without the name of its master', () => {
-  const cases: [env: Record<string, string>, mistakes: readonly string[]][] = [
+  const cases: [env: Record<string, string>, mistakes: readonly string[], argv?: readonly string[]][] = [
     [
-      { CELERY_BROKER_URL: 'redis://a', CELERY_BROKER_HEARTBEAT: '5', CELERY_MASTER_NAME: 'm' },
+      { CELERY_BROKER_URL: 'redis://a' },
       [
-        'broker_heartbeat (CELERY_BROKER_HEARTBEAT) is "5": expected no AMQP option: broker_url has no AMQP address',
-        'master_name (CELERY_MASTER_NAME) is "m": expected no option of sentinels: broker_url has no sentinel:// address',
+        'broker_heartbeat (--broker-heartbeat) is "5": expected no AMQP option: broker_url has no AMQP address',
+        'master_name (--master-name) is "m": expected no option of sentinels: broker_url has no sentinel:// address',
       ],
+      ['--broker-heartbeat=5', '--master-name=m'],
     ],
     [
-      { CELERY_FANOUT_PREFIX: 'x', CELERY_SENTINEL_PASSWORD: 'hunter2' },
+      {},
       [
-        'sentinel_password (CELERY_SENTINEL_PASSWORD) is "***": expected no option of sentinels: broker_url has no sentinel:// address',
-        'fanout_prefix (CELERY_FANOUT_PREFIX) is "x": expected no Redis option: broker_url has no Redis address',
+        'sentinel_password (--sentinel-password) is "***": expected no option of sentinels: broker_url has no sentinel:// address',
+        'fanout_prefix (--fanout-prefix) is "x": expected no Redis option: broker_url has no Redis address',
       ],
+      ['--fanout-prefix=x', '--sentinel-password=hunter2'],
     ],
     [
       { CELERY_BROKER_URL: 'sentinel://a;sentinel://b' },
       [
-        'master_name is not set: expected text on one line, at most 255 bytes, because broker_url has sentinel://',
+        'master_name is not set: expected text on one line, at most 255 bytes, because broker_url has sentinel://; set it with CELERY_MASTER_NAME or --master-name',
       ],
     ],
     // One mistake is enough.
@@ -472,8 +486,8 @@ test('an option for another kind of broker is a mistake, and so is a sentinel wi
       ['broker_url'],
     ],
   ];
-  for (const [env, expected] of cases) {
-    const mistakes = mistakesOf({ env });
+  for (const [env, expected, argv = []] of cases) {
+    const mistakes = mistakesOf({ env, argv });
     const said =
       expected[0] === 'broker_url' ? mistakes.map(({ path }) => path) : mistakes.map(describeMistake);
     assert.deepEqual(said, expected);
@@ -514,7 +528,7 @@ test('all mistakes are reported at once, each with path, source, value and expec
       'sentinel:// or recording:FILE)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
     'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
-    'service_name is not set: expected a name, here or as service.name in the resource attributes',
+    'service_name is not set: expected a name, here or as service.name in the resource attributes; set it with OTEL_SERVICE_NAME or --service-name',
   ]);
 });
 

@@ -147,6 +147,14 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [...wholeNumbers.bad, '65536'],
   },
+  broker_login_method: {
+    good: [
+      ['PLAIN', 'PLAIN'],
+      ['EXTERNAL', 'EXTERNAL'],
+    ],
+    bad: ['external', 'GSSAPI'],
+  },
+  broker_password_file: { good: [['/run/secrets/broker', '/run/secrets/broker']], bad: [] },
   broker_connection_timeout: {
     good: [
       ['4.0', 4],
@@ -227,8 +235,9 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['0', [0]],
       ['0,3,6,9', [0, 3, 6, 9]],
       [' 1, 2 ,9', [1, 2, 9]],
+      ['0,5,255', [0, 5, 255]],
     ],
-    bad: ['0,', '3,0', '0,0', '0,10', '-1', '1.5', 'a', '0;1', ','],
+    bad: ['0,', '3,0', '0,0', '0,256', '-1', '1.5', 'a', '0;1', ','],
   },
   unacked_key: { good: [['shop.unacked', 'shop.unacked']], bad: ['x'.repeat(201), 'a\tb'] },
   unacked_index_key: { good: [['shop.index', 'shop.index']], bad: ['x'.repeat(201), 'a\nb'] },
@@ -373,7 +382,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       [
         'a=1;ttl=5, b=2,',
         new Map([
-          ['a', '1'],
+          ['a', '1;ttl=5'],
           ['b', '2'],
         ]),
       ],
@@ -524,7 +533,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['INFO', 'info'],
       ['silent', 'silent'],
     ],
-    bad: ['warning', 'off', 'verbose', '30'],
+    bad: ['warnings', 'loud', '30'],
   },
   enable_events: switches,
   self_telemetry: switches,

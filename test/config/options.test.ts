@@ -19,6 +19,7 @@ import { sources } from './sources.ts';
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   broker_failover_strategy: 'round-robin',
   broker_heartbeat: 30,
+  broker_login_method: 'PLAIN',
   broker_connection_timeout: 5,
   event_exchange: 'celeryev',
   event_queue_prefix: 'celeryev',

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { CAUSES } from '../../src/broker/likely-cause.ts';
 import { SYMPTOMS } from '../../src/check/symptoms.ts';
+import { MAP_VARIABLES } from '../../src/config/celery-maps.ts';
+import { UNREAD } from '../../src/config/celery-variables.ts';
 import { optionRows } from '../../src/config/options.ts';
+import { STANDARD_VARIABLES } from '../../src/config/standard-variables.ts';
 import { ERROR_CODES } from '../../src/errors.ts';
 import { RUN_EVENTS, WORKER_EXIT_EVENTS, WORKER_ONLINE } from '../../src/logger/log-events.ts';
 import { ATTRIBUTES, TASK_ID } from '../../src/meter/attributes.ts';
@@ -34,6 +38,26 @@ test('docs/troubleshooting.md has every symptom that a check can find', () => {
   );
   const table = markdownTable(['line', 'cause', 'remedy'], rows);
   assertGenerated(new URL('../../docs/troubleshooting.md', import.meta.url), 'check', table);
+});
+
+test('docs/troubleshooting.md has every cause of a failed connection', () => {
+  const shown = (text: string): string => text.replaceAll(/\{\w+\}/gu, '…');
+  const rows = CAUSES.map(({ cause, remedy }) => [`\`${shown(cause)}\``, sentence(shown(remedy))]);
+  const table = markdownTable(['line', 'remedy'], rows);
+  assertGenerated(new URL('../../docs/troubleshooting.md', import.meta.url), 'causes', table);
+});
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
+
+test('docs/configuration.md has every variable without effect', () => {
+  const standard = [...STANDARD_VARIABLES].flatMap(([name, effect]) =>
+    effect.kind === 'without effect' ? [[name, effect.because] as const] : [],
+  );
+  const rows = [...standard, ...UNREAD].map(([name, because]) => [`\`${name}\``, because]);
+  const table = markdownTable(['variable', 'because'], rows);
+  assertGenerated(new URL('../../docs/configuration.md', import.meta.url), 'unused-variables', table);
 });
 
 test('README.md and ARCHITECTURE.md are short', () => {
@@ -68,7 +92,7 @@ test('no link within the repository is dead', () => {
 });
 
 /** Variables of other programs, and those that Kubernetes derives from our name. */
-const OTHER_VARIABLES = ['CELERY_OTEL_', 'CELERY_OTEL_PORT', 'CELERY_OTEL_SERVICE_HOST', 'OTEL_LOG_LEVEL'];
+const OTHER_VARIABLES = ['CELERY_OTEL_', 'CELERY_OTEL_PORT', 'CELERY_OTEL_SERVICE_HOST'];
 
 test('files, metrics, attributes, events and variables named in documents exist', () => {
   const tables = [METRICS, SELF_METRICS, ATTRIBUTES, SHARED_ATTRIBUTES, OWN_ATTRIBUTES];
@@ -78,7 +102,13 @@ test('files, metrics, attributes, events and variables named in documents exist'
     ...events.map((event) => event?.eventName),
     TASK_ID,
   ]);
-  const variables = new Set([...optionRows().flatMap(([, { env }]) => env), ...OTHER_VARIABLES]);
+  const variables = new Set([
+    ...optionRows().flatMap(([, { env }]) => env),
+    ...STANDARD_VARIABLES.keys(),
+    ...UNREAD.keys(),
+    ...MAP_VARIABLES,
+    ...OTHER_VARIABLES,
+  ]);
   const isThere = (span: string): boolean => {
     if (/^(?:src|test|scripts|examples|docs|otel-config)\/[\w./-]+$/u.test(span)) {
       return readText(span) !== undefined;

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
 import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
-import { makeCertificates } from './certificates.ts';
+import { type Certificates, makeCertificates } from './certificates.ts';
 import { freePort, isPortOpen } from './free-port.ts';
 import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
 
@@ -32,6 +32,8 @@ export interface RabbitMqOptions {
   readonly tls?: boolean;
   /** How many cores it may use at once; default 1, with which it boots faster than with more on a small machine. */
   readonly schedulers?: number;
+  /** With `tls`: clients may log in with a certificate of the same CA (`EXTERNAL`). */
+  readonly external?: boolean;
 }
 
 /** A RabbitMQ node; user and password are `guest`. */
@@ -43,6 +45,8 @@ export interface RabbitMq {
   readonly tlsUrl: string | undefined;
   /** PEM file of the CA that signed the node's certificate (names: localhost, 127.0.0.1); undefined without `tls`. */
   readonly caFile: string | undefined;
+  /** Of the node, which a client may use too; undefined without `tls`. */
+  readonly certificates: Certificates | undefined;
   /** For other processes that use it. */
   readonly erlang: ErlangNode;
   /** Starts a stopped or killed node on the same ports with the same data; resolves when AMQP works. */
@@ -87,7 +91,7 @@ export async function createRabbitmq(options: RabbitMqOptions = {}): Promise<Rab
     dist: await freePort(),
     tls: options.tls === true ? await freePort() : undefined,
   };
-  return new Node(ports, options.schedulers ?? 1);
+  return new Node(ports, options.schedulers ?? 1, options.external === true);
 }
 
 interface Ports {
@@ -101,6 +105,7 @@ class Node implements RabbitMq {
   readonly port: number;
   readonly tlsUrl: string | undefined;
   readonly caFile: string | undefined;
+  readonly certificates: Certificates | undefined;
   readonly erlang: ErlangNode;
   readonly #folder: string;
   readonly #forgetFolder: () => void;
@@ -108,7 +113,7 @@ class Node implements RabbitMq {
   readonly #user: string | undefined;
   #server: ServerProcess | undefined;
 
-  constructor(ports: Ports, schedulers: number) {
+  constructor(ports: Ports, schedulers: number, isExternal: boolean) {
     this.port = ports.amqp;
     this.url = `amqp://guest:guest@127.0.0.1:${ports.amqp}//`;
     this.tlsUrl = ports.tls === undefined ? undefined : `amqps://guest:guest@localhost:${ports.tls}//`;
@@ -117,9 +122,11 @@ class Node implements RabbitMq {
     this.#forgetFolder = atExit(() => this.#removeFolder());
     chmodSync(this.#folder, 0o755);
     const tls = ports.tls === undefined ? undefined : makeCertificates(join(this.#folder, 'tls'));
+    this.certificates = tls;
     this.caFile = tls?.caFile;
-    writeFileSync(join(this.#folder, 'rabbitmq.conf'), configuration(ports, tls));
-    writeFileSync(join(this.#folder, 'enabled_plugins'), '[].\n');
+    writeFileSync(join(this.#folder, 'rabbitmq.conf'), configuration(ports, tls, isExternal));
+    const plugins = isExternal ? 'rabbitmq_auth_mechanism_ssl' : '';
+    writeFileSync(join(this.#folder, 'enabled_plugins'), `[${plugins}].\n`);
     for (const name of ['home', 'mnesia', 'log']) mkdirSync(join(this.#folder, name));
     if (this.#user !== undefined) execFileSync('chown', ['-R', `${this.#user}:`, this.#folder]);
     this.erlang = { name: `celery-otel-${ports.amqp}@localhost`, home: join(this.#folder, 'home') };
@@ -246,7 +253,7 @@ async function answersAmqp(url: string, server: ServerProcess): Promise<void> {
   }
 }
 
-function configuration(ports: Ports, tls: ReturnType<typeof makeCertificates> | undefined): string {
+function configuration(ports: Ports, tls: Certificates | undefined, isExternal: boolean): string {
   const lines = [
     `listeners.tcp.1 = 127.0.0.1:${ports.amqp}`,
     'log.console.level = warning',
@@ -261,9 +268,14 @@ function configuration(ports: Ports, tls: ReturnType<typeof makeCertificates> | 
       `ssl_options.cacertfile = ${tls.caFile}`,
       `ssl_options.certfile = ${tls.certFile}`,
       `ssl_options.keyfile = ${tls.keyFile}`,
-      'ssl_options.verify = verify_none',
+      `ssl_options.verify = ${isExternal ? 'verify_peer' : 'verify_none'}`,
       'ssl_options.fail_if_no_peer_cert = false',
     );
+    if (isExternal) {
+      lines.push(
+        ...['auth_mechanisms.1 = EXTERNAL', 'auth_mechanisms.2 = PLAIN', 'ssl_cert_login_from = common_name'],
+      );
+    }
   }
   return `${lines.join('\n')}\n`;
 }

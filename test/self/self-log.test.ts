@@ -168,7 +168,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     level: 'warn',
     says: /^the clock was set forward by 3 s, or the machine was suspended: ages/u,
   },
-  { event: ended('lost', 0), level: 'warn', says: /it broke; trying the next address/u },
+  { event: ended('lost', 0), level: 'warn', says: /it broke; connecting again$/u },
+  {
+    event: { ...ended('refused', 0), isElsewhere: true },
+    level: 'warn',
+    says: /it broke; trying the next address$/u,
+  },
   { event: ended('unreachable', 4000), level: 'warn', says: /retrying within 4 s/u },
   { event: ended('refused', 2000), level: 'warn', says: /it broke/u },
   { event: ended('unusable', undefined), level: 'error', says: /giving up/u },

@@ -3,13 +3,15 @@
  * destroys its socket, whatever state it is in.
  */
 import { Readable } from 'node:stream';
-import { type ChannelModel, connect } from 'amqplib';
+import { type ChannelModel, connect, credentials } from 'amqplib';
 import { VERSION } from '../../version.ts';
+import type { AmqpSettings } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
 import { paceReading, type ReadingObserver } from '../paced-reading.ts';
 import { pause } from '../pause.ts';
 import { tlsOptions } from '../server/tls-files.ts';
 import { type DeliveryOptions, readDeliveries } from './deliveries.ts';
+import type { LoginMethod } from './url.ts';
 
 /** The peer may be gone: a close waits no longer than this for its reply. */
 const CLOSE_TIMEOUT_MS = 1000;
@@ -24,13 +26,26 @@ const CLIENT_PROPERTIES = {
   information: undefined,
 };
 
+type LoginSettings = Pick<AmqpSettings, 'heartbeatS' | 'loginMethod'>;
+
+type Login = ReturnType<typeof credentials.plain | typeof credentials.external>;
+
+/** With EXTERNAL, the client certificate says who we are. */
+const LOGINS: Readonly<Record<LoginMethod, (user: string, password: string) => Login>> = {
+  PLAIN: credentials.plain,
+  AMQPLAIN: credentials.amqplain,
+  EXTERNAL: () => credentials.external(),
+};
+
 /** TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal. */
 export async function connectTo(
   url: AmqpUrl,
-  heartbeatS: number,
+  { heartbeatS, loginMethod }: LoginSettings,
   signal: AbortSignal,
 ): Promise<ChannelModel> {
+  const { username, password } = url;
   const socketOptions = {
+    credentials: LOGINS[url.loginMethod ?? loginMethod ?? 'PLAIN'](username, password),
     ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),
     signal,
     noDelay: true,
@@ -43,8 +58,6 @@ export async function connectTo(
       protocol: url.scheme,
       hostname: url.host,
       port: url.port,
-      username: url.username,
-      password: url.password,
       // amqplib percent-decodes the virtual host even here.
       vhost: url.vhost.replaceAll('%', '%25'),
       heartbeat: url.heartbeatS ?? heartbeatS,
@@ -61,12 +74,12 @@ export async function connectTo(
  */
 export async function openConnection(
   url: AmqpUrl,
-  { heartbeatS, bodyBytesMax }: { readonly heartbeatS: number; readonly bodyBytesMax: number },
+  { bodyBytesMax, ...login }: LoginSettings & { readonly bodyBytesMax: number },
   signal: AbortSignal,
   observer: ReadingObserver,
   onDelivery: DeliveryOptions['onDelivery'],
 ): Promise<ChannelModel> {
-  const model = await connectTo(url, heartbeatS, signal);
+  const model = await connectTo(url, login, signal);
   // Its types do not say so, but this is what amqplib reads the frames from.
   const { connection } = model;
   if (!('stream' in connection && connection.stream instanceof Readable)) {

@@ -81,12 +81,9 @@ class AmqpSession implements Session {
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
-    this.#poll = new QueuePoll(
-      (signal) => connectTo(url, settings.heartbeatS, signal),
-      settings.eventQueuePrefix,
-    );
+    this.#poll = new QueuePoll((signal) => connectTo(url, settings, signal), settings.eventQueuePrefix);
     this.#control = new AmqpControl((onDelivery, signal) => {
-      const limits = { heartbeatS: settings.heartbeatS, bodyBytesMax: options.bodyBytesMax };
+      const limits = { ...settings, bodyBytesMax: options.bodyBytesMax };
       return openConnection(url, limits, signal, NOT_OBSERVED, onDelivery);
     }, options.isObserver === true);
     this.#course = new SessionCourse(options, listening, {
@@ -124,8 +121,8 @@ class AmqpSession implements Session {
 
   /** Connects, then subscribes, each within the connect timeout. */
   async #connect(): Promise<void> {
-    const { heartbeatS, eventExchange } = this.#settings;
-    const limits = { heartbeatS, bodyBytesMax: this.#options.bodyBytesMax };
+    const { eventExchange } = this.#settings;
+    const limits = { ...this.#settings, bodyBytesMax: this.#options.bodyBytesMax };
     const observer = {
       onRead: (upMs: number) => this.#noteRead(upMs),
       takesMore: () => this.#early === undefined,

@@ -11,6 +11,10 @@ import {
   wholeNumber,
 } from '../server/address.ts';
 
+/** The SASL mechanisms of py-amqp, but for GSSAPI. */
+export const LOGIN_METHODS = ['PLAIN', 'AMQPLAIN', 'EXTERNAL'] as const;
+export type LoginMethod = (typeof LOGIN_METHODS)[number];
+
 /** A server to connect to. */
 export interface AmqpUrl {
   /** `amqps` exactly if `tls` is set. */
@@ -22,12 +26,18 @@ export interface AmqpUrl {
   readonly vhost: string;
   /** From `?heartbeat=`, seconds; undefined: the option applies. */
   readonly heartbeatS: number | undefined;
+  /** From `?login_method=`; undefined: the option applies. */
+  readonly loginMethod?: LoginMethod;
   readonly tls: BrokerTls | undefined;
   /** Scheme, user, host, port and virtual host; the password is masked. */
   readonly label: string;
 }
 
-const RULES = { keys: ['heartbeat', ...TLS_KEYS], plainPort: 5672, tlsPort: 5671 };
+const RULES = {
+  keys: ['heartbeat', 'login_method', ...TLS_KEYS, 'ssl_check_hostname'],
+  plainPort: 5672,
+  tlsPort: 5671,
+};
 /** AMQP carries the heartbeat as an unsigned 16-bit number of seconds. */
 const HEARTBEAT_MAX_S = 65_535;
 
@@ -44,11 +54,17 @@ export function parseAmqpUrl(
   if (heartbeat !== undefined && heartbeatS === undefined) {
     return failed(`heartbeat must be a whole number of seconds from 0 to ${HEARTBEAT_MAX_S}`);
   }
+  const method = keys.get('login_method');
+  const loginMethod = LOGIN_METHODS.find((one) => one === method);
+  if (method !== undefined && loginMethod === undefined) {
+    return failed(`login_method must be ${LOGIN_METHODS.join(', ')}`);
+  }
   // kombu treats an empty user, password or virtual host as a missing one.
   const username = parsed.address.username || 'guest';
   const password = parsed.address.password || 'guest';
   const vhost = path || '/';
   const scheme = tls === undefined ? 'amqp' : 'amqps';
   const label = `${scheme}://${printable(username)}:***@${shownPlace({ host, port })}/${printable(vhost)}`;
-  return { ok: true, url: { scheme, host, port, username, password, vhost, heartbeatS, tls, label } };
+  const url = { scheme, host, port, username, password, vhost, heartbeatS, tls, label } as const;
+  return { ok: true, url: loginMethod === undefined ? url : { ...url, loginMethod } };
 }

@@ -15,7 +15,7 @@ import type {
   Transport,
 } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
-import { type BrokerUrl, NO_CLUSTER, type RedisUrl } from '../broker-url.ts';
+import type { BrokerUrl, RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import { Refusal } from '../server/refusal.ts';
@@ -141,7 +141,7 @@ class RedisSession implements Session {
     await client.client('SETNAME', isObserver === true ? name + OBSERVER : name).catch(note);
     // Channels are the same in all databases: that only says whose events these are.
     if (this.#url.db !== 0) await client.select(this.#url.db).catch(note);
-    await refuseCluster(client);
+    await refuseCluster(client, this.#settings.globalKeyprefix);
     const subscription = new Subscription(client, this.#listening, this.#options, patterns.length > 1);
     this.#subscription = subscription;
     await subscribe(client, patterns);
@@ -165,7 +165,7 @@ class RedisSession implements Session {
   #closedReason(): string {
     return this.#subscription?.isBehind === true
       ? 'the server closed the connection, probably because events arrived faster than they were read (client-output-buffer-limit pubsub)'
-      : 'the server closed the connection; if that follows a very large message, raise its client-output-buffer-limit pubsub';
+      : 'the server closed the connection';
   }
 }
 
@@ -180,10 +180,19 @@ async function subscribe(client: Redis, patterns: readonly string[]): Promise<vo
   }
 }
 
-/** Without the permission to ask, it is taken for a single server. */
-async function refuseCluster(client: Redis): Promise<void> {
+/** Keys with the same words in braces are in one slot (Redis cluster specification, “Hash tags”). */
+const HASH_TAG = /\{[^}]+\}/u;
+const NO_HASH_TAG =
+  'Celery can use a Redis in cluster mode only if a hash tag in global_keyprefix, such as {celery}:, puts all keys into one slot; set the one that the workers have, or use a server that is not in cluster mode, or its sentinels';
+
+/**
+ * In cluster mode Celery works only with all keys in one slot. Without the permission to ask, it is taken for a single
+ * server.
+ */
+async function refuseCluster(client: Redis, globalKeyprefix: string): Promise<void> {
+  if (HASH_TAG.test(globalKeyprefix)) return;
   const info = await client.info('cluster').catch(() => '');
-  if (/^cluster_enabled:1\r?$/mu.test(info)) throw new Refusal(NO_CLUSTER);
+  if (/^cluster_enabled:1\r?$/mu.test(info)) throw new Refusal(NO_HASH_TAG);
 }
 
 function openingFailure(error: unknown): NotOpened {

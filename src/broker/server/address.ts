@@ -17,6 +17,8 @@ export interface BrokerTls {
   readonly verify: boolean;
   /** Whether the certificate must be for the host; false only if set explicitly (`ssl_check_hostname=false`). */
   readonly checkHost: boolean;
+  /** The name that it must be for, instead of the host (`server_hostname`). */
+  readonly serverName?: string;
 }
 
 /** The names of Python’s `ssl.CERT_*` as kombu accepts them → whether we verify. For a client, optional means required. */

@@ -9,6 +9,7 @@ export async function tlsOptions(tls: BrokerTls) {
   return {
     rejectUnauthorized: tls.verify,
     ...(tls.checkHost ? {} : { checkServerIdentity: () => undefined }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.caFile === undefined ? {} : { ca: await readPem('ssl_ca_certs', tls.caFile) }),
     ...(tls.certFile === undefined ? {} : { cert: await readPem('ssl_certfile', tls.certFile) }),
     ...(tls.keyFile === undefined ? {} : { key: await readPem('ssl_keyfile', tls.keyFile) }),

@@ -10,18 +10,19 @@ import type { FileValue } from './file-value.ts';
 import { readTransportOptions } from './transport-options.ts';
 
 /**
- * The broker of a service: its addresses with `broker_use_ssl`, undefined if they are missing or invalid, and that itself.
+ * The broker of a service: its addresses with `broker_use_ssl`, undefined if they are missing or invalid, and that itself with its
+ * origin.
  * @param addresses the text of its `broker_url`, if that is valid
  */
-export function readBroker(service: FileValue, addresses: string | undefined) {
+export function readBroker(service: Pick<FileValue, 'get'>, addresses: string | undefined) {
   const parsed = addresses === undefined ? undefined : parseBrokerUrls(addresses);
   const urls = parsed?.ok === true ? parsed.urls : undefined;
   const sentinelTls = readTransportOptions(service.get(TRANSPORT_OPTIONS), urls);
   const ssl = service.get('broker_use_ssl');
-  if (ssl === undefined) return { urls, tls: undefined, sentinelTls };
+  if (ssl === undefined) return { urls, tls: undefined, sentinelTls, source: undefined };
   const tls = useSsl(ssl, urls);
   const withTls = tls && urlsWithTls(ssl, tls, addresses ?? '');
-  return { urls: withTls ?? urls, tls, sentinelTls };
+  return { urls: withTls ?? urls, tls, sentinelTls, source: ssl.source };
 }
 
 /** As in kombu, an empty map means no TLS. */

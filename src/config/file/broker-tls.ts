@@ -3,18 +3,18 @@
  * a broker needs.
  */
 import { type BrokerTls, VERIFY_BY_CERT_REQS } from '../../broker/broker-url.ts';
-import { oneOf, trueOrFalse } from '../format/formats.ts';
+import { line, oneOf, trueOrFalse } from '../format/formats.ts';
 import { certificateFile, keyFile } from '../format/pem-file.ts';
 import type { FileValue } from './file-value.ts';
-import { into, map, present, type Read, refused, type Shape } from './shape.ts';
+import { into, map, present, type Read, refused, type Shape, scalar } from './shape.ts';
 
-const certificate = present(certificateFile);
-const key = present(keyFile);
-const certReqs = present(oneOf([...VERIFY_BY_CERT_REQS.keys()]));
+// None is the same as no such key in Python.
+const certificate = scalar(certificateFile);
+const key = scalar(keyFile);
+const certReqs = scalar(oneOf([...VERIFY_BY_CERT_REQS.keys()]));
 
 /** Further arguments in Python, none of which is supported. */
 const other = refused('it is not supported');
-const otherHost = refused('it is not supported; the certificate must match the host of broker_url');
 const ofRedis = refused('with AMQP the keys have no ssl_ before them');
 const ofAmqp = refused('with Redis the keys have ssl_ before them');
 
@@ -24,7 +24,7 @@ export const AMQP_TLS = {
   certfile: certificate,
   keyfile: key,
   cert_reqs: certReqs,
-  server_hostname: otherHost,
+  server_hostname: scalar(line(255)),
   ciphers: other,
   ssl_version: other,
   tls_minimum_version: other,
@@ -34,7 +34,7 @@ export const AMQP_TLS = {
   ssl_certfile: ofRedis,
   ssl_keyfile: ofRedis,
   ssl_cert_reqs: ofRedis,
-  ssl_check_hostname: ofRedis,
+  ssl_check_hostname: present(trueOrFalse),
 };
 
 /** redis-py: connection.py, `SSLConnection`. */
@@ -55,6 +55,17 @@ export const REDIS_TLS = {
   certfile: ofAmqp,
   keyfile: ofAmqp,
   cert_reqs: ofAmqp,
+};
+
+/** What the keys of both do, without the `ssl_` that Redis has before them. */
+export const TLS_EFFECTS: Readonly<Record<string, string>> = {
+  ca_certs: 'PEM file with the certificates to trust instead of the system’s.',
+  certfile: 'PEM file with the client certificate.',
+  keyfile: 'PEM file with its private key.',
+  cert_reqs:
+    'Whether the certificate of the broker is checked: `none`, or `optional` and `required`, which are the same.',
+  server_hostname: 'The name that the certificate must have, instead of the host of the address.',
+  check_hostname: 'Whether the certificate must be for the host. `false` takes any that the CA has signed.',
 };
 
 /** The names that have an effect, for messages. */
@@ -83,6 +94,8 @@ export const amqpTls = into(
       certFile: keys.certfile,
       keyFile: keys.keyfile,
       verify: isVerified(keys.cert_reqs),
+      checkHost: keys.ssl_check_hostname ?? true,
+      ...(keys.server_hostname === undefined ? {} : { serverName: keys.server_hostname }),
     };
   },
 );
@@ -99,7 +112,8 @@ export function tlsByRedis(keys: Read<typeof redisMap>, place: FileValue): Broke
     caFile: keys.ssl_ca_certs,
     certFile: keys.ssl_certfile,
     keyFile: keys.ssl_keyfile,
-    verify: isVerified(keys.ssl_cert_reqs),
+    // None means no check in redis-py, and nothing in py-amqp.
+    verify: place.get('ssl_cert_reqs')?.isNull !== true && isVerified(keys.ssl_cert_reqs),
     checkHost: keys.ssl_check_hostname ?? true,
   };
 }

@@ -102,11 +102,32 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
   return given;
 }
 
+/** What kombu takes for “no” where its code asks for truth (transport/redis.py). */
+const SWITCHES: readonly OptionKey[] = ['fanout_prefix', 'fanout_patterns', 'socket_keepalive'];
+
+/**
+ * The text of `null`, 0 and '' in Python’s maps: `false` for a switch, and else '' for the default. Undefined: it is another
+ * value. celery-otel looks after its connection even if redis-py does not (`health_check_interval` 0).
+ */
+function pythonic(key: OptionKey, value: unknown): string | undefined {
+  const isSwitch = SWITCHES.includes(key);
+  if (isSwitch && value === 1) return 'true';
+  const isEmpty = value === '' && ['global_keyprefix', 'fanout_prefix'].includes(key);
+  const isNothing = value === null || value === undefined || isEmpty;
+  const isZero = value === 0 && (isSwitch || key === 'health_check_interval');
+  return isNothing || isZero ? (isSwitch ? 'false' : '') : undefined;
+}
+
 /** A value that cannot be read is reported and not set. */
-function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
+export function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
-  const { format } = OPTIONS[key];
+  const { format, within } = OPTIONS[key];
   const { list } = format;
+  const plain = within === undefined ? undefined : pythonic(key, value.value);
+  if (plain !== undefined) {
+    if (plain !== '') given.set(key, { path: showPath(value.path), source: value.source, text: plain });
+    return;
+  }
   const items = list === undefined ? [] : value.items();
   const ofItem = { ...format, schema: list?.items ?? format.schema };
   const texts = (items.length === 0 ? [value] : items).map((item) => item.text(ofItem));

@@ -55,8 +55,9 @@ export class FileValue {
     return this.#file.lineOf(this.#start);
   }
 
-  /** `otel.yaml:12`. */
+  /** `otel.yaml:12`; of a variable, which has no lines, its name. */
   get source(): string {
+    if (this.line === 0) return this.#file.name;
     return `${this.#file.name}:${this.line}`;
   }
 

@@ -42,6 +42,19 @@ export const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   sentinel_fanout_compat: 'both names of the channels are always subscribed to',
 };
 
+/** Arguments of py-amqp (connection.py), which takes any others too, and what guides for RabbitMQ show beside them. */
+export const WITHOUT_EFFECT_ON_AMQP: Readonly<Record<string, string>> = {
+  confirm_publish: PUBLISHING,
+  confirm_timeout: PUBLISHING,
+  client_properties: 'celery-otel has its own name in the list of connections',
+  connect_timeout: '`broker_connection_timeout` limits it',
+  read_timeout: '`broker_heartbeat` says when a connection is dead',
+  write_timeout: '`broker_heartbeat` says when a connection is dead',
+  socket_settings: CONNECTIONS,
+  frame_max: CONNECTIONS,
+  channel_max: CONNECTIONS,
+};
+
 /** The keys of options in such a map. */
 const optionsIn = (within: string): readonly string[] =>
   serviceRows().flatMap(([key]) => (OPTIONS[key].within === within ? servicePath(key).slice(-1) : []));
@@ -56,7 +69,19 @@ const sentinelKwargs = map(SENTINEL_TLS, { others: SENTINEL_OPTIONS });
 
 const transportOptions = map(
   { sentinel_kwargs: any },
-  { of: 'transport options', others: [...OWN_OPTIONS, ...Object.keys(WITHOUT_EFFECT)] },
+  {
+    of: 'transport options',
+    others: [...OWN_OPTIONS, ...Object.keys(WITHOUT_EFFECT), ...Object.keys(WITHOUT_EFFECT_ON_AMQP)],
+  },
+);
+
+/** Those of Redis are for it alone, which a rule of theirs says. */
+const amqpOptions = map(
+  { sentinel_kwargs: any },
+  {
+    of: 'transport options',
+    others: [...OWN_OPTIONS, ...Object.keys(WITHOUT_EFFECT), ...Object.keys(WITHOUT_EFFECT_ON_AMQP)],
+  },
 );
 
 /**
@@ -73,8 +98,10 @@ export function readTransportOptions(
     return kwargs && readSentinelTls(kwargs, urls);
   }
   if (!options.expect('map', 'transport options')) return undefined;
-  const reason = unusedWith(urls, 'any') ?? 'no such key: AMQP transport options are not supported';
-  refuseKeys(options, OWN_OPTIONS, reason);
+  const reason = unusedWith(urls, 'any');
+  if (reason !== undefined) refuseKeys(options, OWN_OPTIONS, reason);
+  const kwargs = reason === undefined ? amqpOptions.read(options)?.sentinel_kwargs : undefined;
+  if (kwargs !== undefined) refuseKeys(kwargs, SENTINEL_OPTIONS, unusedWith(urls, 'sentinel') ?? '');
   return undefined;
 }
 

@@ -4,6 +4,7 @@
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
 import { hint } from '../../near-miss.ts';
+import { LOG_LEVELS, type LogLevel, OTHER_LEVELS } from '../../self/log-level.ts';
 import { MASK, maskUrl, quote } from './redaction.ts';
 
 /** A value, or the end of an error message after the word "expected". */
@@ -103,6 +104,8 @@ export function oneOf<const T extends string>(words: readonly T[], parts?: { any
   return format(expects, read, { schema: { type: 'string', enum: words } });
 }
 
+const OWN_LEVELS = oneOf(LOG_LEVELS, { anyCase: true });
+
 /** `true` or `false`; case is ignored, as in the OpenTelemetry specification. */
 export const trueOrFalse: Format<boolean> = format(
   'true or false',
@@ -111,6 +114,16 @@ export const trueOrFalse: Format<boolean> = format(
     return word === 'true' || word === 'false' ? { ok: true, value: word === 'true' } : undefined;
   },
   { schema: { type: 'boolean' } },
+);
+
+/** The levels of log lines, or a name that Python or OpenTelemetry has for one. */
+export const logLevel: Format<LogLevel> = format(
+  `one of ${LOG_LEVELS.join(', ')}, or the names of Python`,
+  (text) => {
+    const other = OTHER_LEVELS.get(text.toLowerCase());
+    return other === undefined ? OWN_LEVELS.read(text) : { ok: true, value: other };
+  },
+  { schema: { type: 'string' } },
 );
 
 /** Text on one line, at most `bytesMax` bytes in UTF-8. */
@@ -129,6 +142,11 @@ export const secret: Format<string> = format('a string', (text) => ({ ok: true, 
   show: () => quote(MASK),
 });
 
+/** Files of variables for containers keep the quotes around a value. */
+export function isQuoted(text: string): boolean {
+  return /^(?:".*"|'.*')$/su.test(text);
+}
+
 /** The path of a file that need not exist. */
 export const filePath: Format<string> = format('the path of a file', (path) =>
   path.includes('\0') ? undefined : { ok: true, value: path },
@@ -138,6 +156,7 @@ export const filePath: Format<string> = format('the path of a file', (path) =>
 export const brokerUrls: Format<BrokerUrls> = format(
   'a broker address, or several separated by ;',
   (text) => {
+    if (isQuoted(text)) return { ok: false, expected: 'a broker address, without quotes around it' };
     const parsed = parseBrokerUrls(text);
     return parsed.ok
       ? { ok: true, value: parsed.urls }

@@ -14,8 +14,8 @@ const EXPECTS = 'a percent-encoded list key=value,key=value';
 const ATTRIBUTE_CHARS_MAX = 255;
 
 /**
- * Headers: as `parseKeyPairsIntoRecord` of `@opentelemetry/core` reads them (a value may contain `=`, what follows `;`
- * is metadata and is dropped), with the limits of gRPC metadata, which would otherwise fail at the first export.
+ * Headers: a value may contain `=` and `;`, since there is no metadata (“OpenTelemetry Protocol Exporter”, “Specifying headers
+ * via environment variables”), which `parseKeyPairsIntoRecord` of `@opentelemetry/core` would cut off; with the limits of gRPC metadata, which would otherwise fail at the first export.
  */
 export const headerList: Format<Pairs> = format(EXPECTS, (text) => readList(text, readHeader), {
   // Keys are hidden too: if a key is missing, the text before the first = is the secret.
@@ -23,11 +23,10 @@ export const headerList: Format<Pairs> = format(EXPECTS, (text) => readList(text
 });
 
 function readHeader(entry: string): [string, string] | string {
-  const [pair = ''] = entry.split(';', 1);
-  const border = pair.indexOf('=');
+  const border = entry.indexOf('=');
   if (border < 1) return 'is not key=value';
-  const key = decode(pair.slice(0, border))?.toLowerCase();
-  const value = decode(pair.slice(border + 1));
+  const key = decode(entry.slice(0, border))?.toLowerCase();
+  const value = decode(entry.slice(border + 1));
   if (key === undefined || value === undefined) return 'has an invalid percent-encoding';
   return headerFault(key, value) ?? [key, value];
 }

@@ -4,7 +4,7 @@
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
 import { SIGNAL_PATHS, type SignalName } from '../../otlp/signal-paths.ts';
-import { type Format, format, type Reading } from './formats.ts';
+import { type Format, format, isQuoted, type Reading } from './formats.ts';
 import { maskUrl, quote } from './redaction.ts';
 
 export type OtlpProtocol = ExporterSettings['protocol'];
@@ -40,6 +40,7 @@ export function readEndpoint(
   of: EndpointOf = 'signal',
   signal: SignalName = 'metrics',
 ): Reading<string> {
+  if (isQuoted(text)) return refuse(protocol === 'grpc' ? EXPECTS : EXPECTS_URL, 'without quotes around it');
   if (protocol === 'grpc') return readGrpc(text) ?? { ok: false, expected: EXPECTS };
   const url = readUrl(text) ?? { ok: false, expected: EXPECTS_URL };
   const path = SIGNAL_PATHS[signal];

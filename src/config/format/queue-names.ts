@@ -2,7 +2,8 @@
 import { type Format, format, itemsOf, line, wholeNumber } from './formats.ts';
 
 const NAME = line(255);
-const PRIORITY = wholeNumber(0, 9);
+/** kombu takes any number, and brokers no more than a byte. */
+const PRIORITY = wholeNumber(0, 255);
 const SEPARATOR_BYTES_MAX = 64;
 
 /** @param what they are names of */
@@ -22,7 +23,7 @@ export const queueNames = nameList('names of queues');
 
 /** Ascending, as kombu searches them by bisection (transport/redis.py, `priority`). */
 export const prioritySteps: Format<readonly number[]> = format(
-  'whole numbers from 0 to 9, ascending, separated by commas',
+  'whole numbers from 0 to 255, ascending, separated by commas',
   (text) => {
     const items = itemsOf(text);
     const steps = items.map(Number);

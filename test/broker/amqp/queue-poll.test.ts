@@ -32,7 +32,7 @@ const EXPIRES_MS = 5000;
 function opening(url: string): (socket: AbortSignal) => Promise<ChannelModel> {
   const address = addressOf(url);
   if (!('vhost' in address)) throw new Error('no address of RabbitMQ');
-  return (socket) => connectTo(address, 60, socket);
+  return (socket) => connectTo(address, { heartbeatS: 60 }, socket);
 }
 
 /** Two connections to a virtual host of its own: one polls, one has the queues. */

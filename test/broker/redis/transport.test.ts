@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DEADLINE_MS } from '../../deadline.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { freePort } from '../../real/free-port.ts';
@@ -186,8 +187,44 @@ test('a Redis in cluster mode is refused, with what to do about it', async (t) =
   });
   const { kind, reason } = await endOf(t, server.url);
   assert.equal(kind, 'refused');
-  assert.match(reason, /Redis Cluster cannot be a broker of Celery.*not in cluster mode/);
+  assert.match(reason, /only if a hash tag in global_keyprefix.*not in cluster mode/);
 });
+
+test('a Redis in cluster mode is used like any other with a hash tag, which puts all keys into one slot', async (t) => {
+  const server = await started(t, {
+    configuration: ['cluster-enabled yes', `cluster-port ${await freePort()}`],
+  });
+  const { client } = await startRedisPublisher(t, server.url);
+  await client.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+  const globalKeyprefix = '{q}:';
+  const transport = redisTransport({ globalKeyprefix });
+  const { ready, delivered } = observeSession(t, transport, { url: addressOf(server.url) });
+  await ready();
+  // The state of a cluster is only ok some time after its slots were given.
+  await t.waitFor(
+    async () => {
+      await client.publish('{q}:/0.celeryev/worker.heartbeat', ENVELOPE);
+      assert.ok((await Promise.race([delivered(1), soon()])).length > 0);
+    },
+    { timeout: DEADLINE_MS },
+  );
+});
+
+const ENVELOPE = JSON.stringify({
+  body: Buffer.from('{}').toString('base64'),
+  'content-type': 'application/json',
+  'content-encoding': 'utf-8',
+  headers: {},
+  properties: {
+    body_encoding: 'base64',
+    delivery_info: { exchange: 'celeryev', routing_key: 'worker.heartbeat' },
+  },
+});
+
+const soon = async (): Promise<readonly never[]> => {
+  await delay(50);
+  return [];
+};
 
 test('our connection has our name and goes with the session', async (t) => {
   const { client } = await startRedisPublisher(t, redis.url);

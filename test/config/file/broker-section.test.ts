@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrokerSettings } from '../../../src/broker/broker.ts';
 import type { AmqpUrl } from '../../../src/broker/broker-url.ts';
-import { WITHOUT_EFFECT } from '../../../src/config/file/transport-options.ts';
+import { WITHOUT_EFFECT, WITHOUT_EFFECT_ON_AMQP } from '../../../src/config/file/transport-options.ts';
 import { OPTIONS, servicePath, serviceRows } from '../../../src/config/options.ts';
 import { configOf, mistakesOf, withCelery, withService } from '../configuration-files.ts';
 import { optionLine } from '../option-brokers.ts';
@@ -130,7 +130,8 @@ test('broker settings of a recording are refused by their paths', () => {
   assert.deepEqual(
     rows.map(([key]) => key),
     [
-      ...['broker_failover_strategy', 'broker_heartbeat', 'broker_connection_timeout', 'event_exchange'],
+      ...['broker_failover_strategy', 'broker_heartbeat', 'broker_login_method', 'broker_password_file'],
+      ...['broker_connection_timeout', 'event_exchange'],
       ...['event_queue_prefix', 'event_queue_bytes_max'],
       ...['master_name', 'sentinel_username', 'sentinel_password', 'global_keyprefix', 'fanout_prefix'],
       ...['fanout_patterns', 'client_name', 'socket_keepalive', 'health_check_interval', 'socket_timeout'],
@@ -196,21 +197,23 @@ test('cluster settings apply to a recording too', () => {
 test('an invalid broker_use_ssl is a mistake by its path', () => {
   const at = 'celery.services.shop.broker_use_ssl';
   const cases: [setting: string, mistake: string][] = [
-    ['yes please', `${at} (f:7): expected a map of ca_certs, certfile, keyfile, cert_reqs; or true or false`],
-    ['', `${at} (f:7): expected true, false or a map of ca_certs, certfile, keyfile, cert_reqs`],
+    [
+      'yes please',
+      `${at} (f:7): expected a map of ca_certs, certfile, keyfile, cert_reqs, server_hostname, ssl_check_hostname; or true or false`,
+    ],
+    [
+      '',
+      `${at} (f:7): expected true, false or a map of ca_certs, certfile, keyfile, cert_reqs, server_hostname, ssl_check_hostname`,
+    ],
     [
       '{ nothing: x }',
-      `${at}.nothing (f:7): expected a known key (known keys: ca_certs, certfile, keyfile, cert_reqs)`,
+      `${at}.nothing (f:7): expected a known key (known keys: ca_certs, certfile, keyfile, cert_reqs, server_hostname, ssl_check_hostname)`,
     ],
     [
       '{ ssl_keyfile: x }',
       `${at}.ssl_keyfile (f:7): expected no such key: with AMQP the keys have no ssl_ before them`,
     ],
     ['{ key_file: x }', `${at}.key_file (f:7): expected a known key (did you mean keyfile?)`],
-    [
-      '{ server_hostname: x }',
-      `${at}.server_hostname (f:7): expected no such key: it is not supported; the certificate must match`,
-    ],
     ['{ cert_reqs: maybe }', `${at}.cert_reqs (f:7) is "maybe": expected one of none, `],
     [
       `{ ca_certs: ${FILES.missing} }`,
@@ -232,15 +235,44 @@ test('an invalid broker_use_ssl is a mistake by its path', () => {
   }
 });
 
-test('every broker_transport_options key is refused by its path, since AMQP uses none', () => {
+test('the transport options that guides for RabbitMQ show have no effect, and others are refused', () => {
+  const keys = [...Object.keys(WITHOUT_EFFECT), ...Object.keys(WITHOUT_EFFECT_ON_AMQP)];
+  const lines = keys.map((key) => `${key}: { a: 1 }`).join(', ');
   assert.deepEqual(
-    mistakesOf(withService('      broker_transport_options: { confirm_publish: true, max_retries: 3 }')),
-    [
-      'celery.services.shop.broker_transport_options.confirm_publish (f:7): expected no such key: AMQP transport options are not supported',
-      'celery.services.shop.broker_transport_options.max_retries (f:7): expected no such key: AMQP transport options are not supported',
-    ],
+    configOf(withService(`      broker_transport_options: { ${lines} }`)),
+    configOf(withService('      broker_transport_options: {}')),
   );
-  configOf(withService('      broker_transport_options: {}'));
+  assert.match(
+    mistakesOf(withService('      broker_transport_options: { confirm_publsh: true }')).join(),
+    /broker_transport_options\.confirm_publsh \(f:7\): expected a known key \(did you mean confirm_publish\?\)/u,
+  );
+});
+
+test('null and 0 mean what they do in kombu', () => {
+  const nothing =
+    'global_keyprefix: "", client_name: null, socket_timeout: null, health_check_interval: 0, priority_steps: null, sentinel_kwargs: null';
+  const broker = brokerOf('redis://a', `      broker_transport_options: { ${nothing} }`);
+  assert.deepEqual(broker, brokerOf('redis://a', ''));
+  for (const no of ['null', '0', 'false']) {
+    const switches = `fanout_prefix: ${no}, fanout_patterns: ${no}, socket_keepalive: ${no}`;
+    const { redis } = brokerOf('redis://a', `      broker_transport_options: { ${switches} }`);
+    assert.deepEqual(
+      [redis.fanoutPrefix, redis.fanoutPatterns, redis.socketKeepalive],
+      ['', false, false],
+      no,
+    );
+  }
+  const tls = brokerOf('amqp://a', '      broker_use_ssl: { ca_certs: null, cert_reqs: null }').urls[0];
+  assert.equal('tls' in tls && tls.tls?.verify, true);
+  const [unverified] = brokerOf('redis://a', '      broker_use_ssl: { ssl_cert_reqs: null }').urls;
+  assert.equal('tls' in unverified && unverified.tls?.verify, false);
+});
+
+test('with AMQP, server_hostname is the name in the certificate, and ssl_check_hostname false takes any', () => {
+  const [named] = brokerOf('amqp://a', '      broker_use_ssl: { server_hostname: rabbit.internal }').urls;
+  assert.equal('tls' in named && named.tls?.serverName, 'rabbit.internal');
+  const [any] = brokerOf('amqp://a', '      broker_use_ssl: { ssl_check_hostname: false }').urls;
+  assert.equal('tls' in any && any.tls?.checkHost, false);
 });
 
 test('broker_use_ssl for Redis has the names of redis-py', () => {

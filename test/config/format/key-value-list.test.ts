@@ -13,7 +13,8 @@ test('accepted headers are parsed as by the exporters', () => {
   fc.assert(
     fc.property(list, (text) => {
       const reading = headerList.read(text);
-      if (!reading.ok) return;
+      // What follows ; they take for metadata, which headers do not have.
+      if (!reading.ok || text.includes(';')) return;
       accepted += 1;
       const theirs = Object.entries(parseKeyPairsIntoRecord(text)).map(([key, value]) => [
         key.toLowerCase(),

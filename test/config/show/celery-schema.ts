@@ -3,9 +3,13 @@
  * several values together are made only when the file is read.
  */
 
-import { AMQP_TLS, REDIS_TLS } from '../../../src/config/file/broker-tls.ts';
+import { AMQP_TLS, REDIS_TLS, TLS_EFFECTS } from '../../../src/config/file/broker-tls.ts';
 import type { Shapes } from '../../../src/config/file/shape.ts';
-import { SENTINEL_TLS, WITHOUT_EFFECT } from '../../../src/config/file/transport-options.ts';
+import {
+  SENTINEL_TLS,
+  WITHOUT_EFFECT,
+  WITHOUT_EFFECT_ON_AMQP,
+} from '../../../src/config/file/transport-options.ts';
 import type { Format } from '../../../src/config/format/formats.ts';
 import {
   fileOf,
@@ -124,33 +128,24 @@ function typed(text: string, { schema }: Format<unknown>): string | number | boo
   }
 }
 
-const TLS_DOCS: Readonly<Record<string, string>> = {
-  ssl: 'Whether the sentinels are asked over TLS.',
-  ca_certs: "PEM file with the certificates to trust instead of the system's.",
-  certfile: 'PEM file with the certificate that is shown to the broker; goes with its key.',
-  keyfile: 'PEM file with the key of the certificate.',
-  cert_reqs: "Whether the broker's certificate is verified; it is unless this is `none`.",
-  check_hostname: "Whether the broker's certificate must be for its host.",
-};
-
 /** The keys that are supported. */
 function tls(keys: Shapes): Schema {
   return Object.fromEntries(
     Object.entries(keys).flatMap(([key, { format }]) =>
       format === undefined
         ? []
-        : [[key, { description: TLS_DOCS[key.replace('ssl_', '')], ...orReference(format) }] as const],
+        : [[key, { description: TLS_EFFECTS[key.replace('ssl_', '')], ...orReference(format) }] as const],
     ),
   );
 }
 
 function transportOptions(rows: readonly KeyedRow[]): Schema {
   const inMap = (map: string) => properties(rows.filter(([, { within }]) => within === map));
-  const ignored = Object.entries(WITHOUT_EFFECT).map(([key, reason]) => [
+  const ignored = Object.entries({ ...WITHOUT_EFFECT, ...WITHOUT_EFFECT_ON_AMQP }).map(([key, reason]) => [
     key,
     { description: `Celery's own setting, without effect here: ${reason}.` },
   ]);
-  return map("Celery's own setting, for Redis only.", {
+  return map("Celery's own setting; with RabbitMQ no key has an effect.", {
     ...inMap(TRANSPORT_OPTIONS),
     sentinel_kwargs: map('How the sentinels themselves are asked.', {
       ...inMap(SENTINEL_KWARGS),

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WITHOUT_EFFECT } from '../../../src/config/file/transport-options.ts';
-import { envOf, fileOf, flagOf, OPTIONS, type OptionKey, optionRows } from '../../../src/config/options.ts';
+import { AMQP_TLS, REDIS_TLS, TLS_EFFECTS } from '../../../src/config/file/broker-tls.ts';
+import { WITHOUT_EFFECT, WITHOUT_EFFECT_ON_AMQP } from '../../../src/config/file/transport-options.ts';
+import {
+  envOf,
+  fileOf,
+  flagOf,
+  OPTIONS,
+  type OptionKey,
+  optionRows,
+  servicePath,
+  serviceRows,
+} from '../../../src/config/options.ts';
 import { optionsHelp, restriction } from '../../../src/config/show/option-docs.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
@@ -74,9 +84,29 @@ test('the table has a row for every option, with its variables, flag and default
 });
 
 test('docs/configuration.md has the transport options without effect, each with the reason (UPDATE=1 rewrites it)', () => {
-  const rows = Object.entries(WITHOUT_EFFECT).map(([key, reason]) => [code(key), reason]);
+  const all = [...Object.entries(WITHOUT_EFFECT), ...Object.entries(WITHOUT_EFFECT_ON_AMQP)];
+  const rows = all.map(([key, reason]) => [code(key), reason]);
   assertGenerated(DOCUMENT, 'transport-options', markdownTable(['without effect', 'because'], rows));
 });
+
+test('docs/configuration.md has the transport options with an effect, and the keys of TLS', () => {
+  const rows = serviceRows().flatMap(([key, { within, doc }]) =>
+    within === undefined ? [] : [[code(servicePath(key).slice(1).join('.')), doc]],
+  );
+  assertGenerated(DOCUMENT, 'taken-options', markdownTable(['key', 'effect'], rows));
+  const keys = Object.entries(TLS_EFFECTS).map(([key, effect]) => [
+    ...[AMQP_TLS, REDIS_TLS].map((known) => spelling(known, key)),
+    effect,
+  ]);
+  assertGenerated(DOCUMENT, 'tls-keys', markdownTable(['AMQP', 'Redis', 'effect'], keys));
+});
+
+function spelling(known: Readonly<Record<string, { readonly refused?: string }>>, key: string): string {
+  const name = [key, `ssl_${key}`].find(
+    (one) => known[one] !== undefined && known[one].refused === undefined,
+  );
+  return name === undefined ? '' : code(name);
+}
 
 test('the help of a command has a paragraph for each of its options and no other', () => {
   for (const command of ['run', 'config', 'record', 'metrics'] as const) {

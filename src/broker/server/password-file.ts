@@ -1,0 +1,14 @@
+/** Reads the password of a broker from a file. It keeps none, and its errors never contain one. */
+import { readFileSync } from 'node:fs';
+import { reasonOf } from '../../errors.ts';
+import { Refusal } from './refusal.ts';
+
+/** At once, since it is read as a property of an address. @throws Refusal if it cannot be read */
+export function readPassword(file: string): string {
+  try {
+    // Editors and shells end a file with a line break.
+    return readFileSync(file, 'utf8').replace(/\r?\n$/u, '');
+  } catch (error) {
+    throw new Refusal(`cannot read broker_password_file: ${reasonOf(error)}`, { cause: error });
+  }
+}
