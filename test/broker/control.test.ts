@@ -124,6 +124,7 @@ for (const name of BROKER_NAMES) {
       const names = workers.map(({ nodename }) => nodename).sort();
       assert.deepEqual(answer, {
         receivers: name === 'Redis' ? 2 : undefined,
+        ...(name === 'Redis' && { audience: { listening: 2, mailboxes: new Set(names) } }),
         taken: 2,
         untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
       });
@@ -464,7 +465,7 @@ describe('remote control over Redis without workers, or without rights', () => {
     await bindingsSeen(t);
     const ask = () => session.ask?.(question('ping').question, NEVER);
     assert.deepEqual(await ask(), {
-      ...{ receivers: 1, taken: 1 },
+      ...{ receivers: 1, taken: 1, audience: { listening: 1, mailboxes: new Set(['w1@a']) } },
       untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
     });
     for (const right of ['eval', 'type', 'sscan', 'sadd', 'publish', 'brpop', 'srem']) {
