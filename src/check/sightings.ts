@@ -196,7 +196,8 @@ export class Sightings {
     this.#questions += 1;
     this.#receivers = receivers ?? 0;
     this.reachesWorkers = isAsked && receivers !== 0;
-    if (command === 'active_queues') this.#noteQueues(outcome === 'success', replies.answer ?? 0, receivers);
+    if (command === 'active_queues' || receivers === 0)
+      this.#noteQueues(outcome === 'success', replies.answer ?? 0, receivers);
     if (isAsked) for (const worker of this.workers.values()) if (!worker.hasLeft) worker.questions += 1;
     if (!isAsked) this.#trouble('asking', reason);
     else if (FAULTS.some((fault) => (replies[fault] ?? 0) > 0)) this.#trouble('replies', reason);

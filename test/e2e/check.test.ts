@@ -356,7 +356,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         );
         assert.deepEqual(untrusted.lines, [
           'shop',
-          `${secure(REACHED[name][1]).replace('✓ connected', '✗ TLS')} fails: self-signed certificate in certificate chain`,
+          `${secure(REACHED[name][1]).replace('✓ connected', '✗ TLS')} fails: the certificate of HOST is not trusted: set ssl_ca_certs to the file of its CA certificate, in broker_url or broker_use_ssl (self-signed certificate in certificate chain)`,
           '      Set ssl_ca_certs to the authority, correct the host and port in broker_url, or renew what has expired. If the broker refuses the client, set ssl_certfile and ssl_keyfile to a certificate that it trusts. See TLS (docs/configuration.md#tls-to-the-broker).',
           '',
           ...BACKEND,
@@ -372,9 +372,9 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         });
         const refusal: Readonly<Record<BrokerName, string>> = {
           RabbitMQ:
-            '  ✗ amqp://guest:***@HOST refuses the connection: Handshake terminated by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN. For details see the broker logfile."',
+            '  ✗ amqp://guest:***@HOST refuses the connection: the broker does not know this user, or the password is wrong: correct both in broker_url; # / ? @ in them are percent-encoded (Handshake terminated by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN. For details see the broker logfile.")',
           Redis:
-            '  ✗ redis://:***@HOST refuses the connection: WRONGPASS invalid username-password pair or user is disabled.',
+            '  ✗ redis://:***@HOST refuses the connection: Redis does not know this user, or the password is wrong: correct both in broker_url; # / ? @ in them are percent-encoded (WRONGPASS invalid username-password pair or user is disabled.)',
         };
         assert.deepEqual(lines, [
           'shop',
@@ -606,7 +606,10 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
       ]);
       assert.ok(!hanging.lines.some((line) => line.includes('!')), hanging.lines.join('\n'));
       assert.ok(!suspended.lines.some((line) => line.includes('not answered')), suspended.lines.join('\n'));
-      assert.match(gone.lines[2] ?? '', /^ {2}✗ redis:\/\/HOST cannot be reached: connect ECONNREFUSED/u);
+      assert.match(
+        gone.lines[2] ?? '',
+        /^ {2}✗ redis:\/\/HOST cannot be reached: nothing is listening on HOST any more: start the broker/u,
+      );
       assert.equal(gone.code, 2);
     });
 

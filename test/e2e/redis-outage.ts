@@ -48,7 +48,7 @@ export function startTasks(t: TestContext, url: string) {
       () => undefined,
     );
   };
-  const beat = () => send('worker-heartbeat', { active: 0, freq: 2, processed: tasks });
+  const beat = () => send('worker-heartbeat', { active: 0, processed: tasks });
   const timer = setInterval(() => {
     tasks += 1;
     const { uuid } = event('task-received');
