@@ -21,6 +21,13 @@ export interface BridgeProcess {
   logged(pattern: RegExp): Promise<void>;
 }
 
+const running = new Set<ChildProcess>();
+
+// If a test takes too long, this process ends, and none of its hooks runs.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /**
  * Starts it with these environment variables and PATH only.
  * @param args the command and its flags
@@ -46,10 +53,8 @@ export function startBridge(
     });
   }
   const closed = once(child, 'close');
-  // If a test takes too long, this process ends, and none of its hooks runs.
-  const kill = (): void => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  closed.finally(() => process.off('exit', kill)).catch(() => undefined);
+  running.add(child);
+  closed.finally(() => running.delete(child)).catch(() => undefined);
   t.after(async () => {
     if (!isAlive(child)) return;
     child.kill('SIGKILL');
