@@ -35,12 +35,19 @@ const PRINTED = [
   /^\(.*\)$/su,
   /^(?:-?\d+ days?, )?\d+:\d\d:\d\d(?:\.\d+)?$/u,
 ];
+/** Celery writes it in place of values whose keys contain KEY, PASS and the like (app/utils.py, `filter_hidden_settings`). */
+const MASK = '********';
+/** Of these, it hides what can only be a text. */
+const HIDDEN_TEXTS = /(?:prefix|password|username)$/u;
 /** Options are nested less deeply. */
 const DEPTH_MAX = 10;
 
 export const readSettings: Read<WorkerSettings> = (value) => {
   if (!isJsonObject(value)) return undefined;
-  const found = IN_STATS.map((key) => unencodable(value[key], key, DEPTH_MAX)).find(Boolean);
+  // All have defaults: one that is missing proves nothing.
+  const found = IN_STATS.map((key) => (key in value ? unencodable(value[key], key, DEPTH_MAX) : key)).find(
+    Boolean,
+  );
   return { unencodable: found, isRecent: RECENT in value };
 };
 
@@ -50,8 +57,17 @@ function unencodable(value: unknown, path: string, depth: number): string | unde
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === 0) return path;
   for (const [key, inner] of Object.entries(value)) {
-    const found = unencodable(inner, Array.isArray(value) ? path : `${path}.${key}`, depth - 1);
+    const innerPath = Array.isArray(value) ? path : `${path}.${key}`;
+    if (inner === MASK && !isHiddenText(key, value)) return innerPath;
+    const found = unencodable(inner, innerPath, depth - 1);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The file of a key is written as that of its certificate is, which is not hidden. */
+function isHiddenText(key: string, siblings: object): boolean {
+  if (HIDDEN_TEXTS.test(key)) return true;
+  const certificate = key.replace(/keyfile$/u, 'certfile');
+  return certificate !== key && certificate in siblings;
 }

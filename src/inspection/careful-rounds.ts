@@ -102,10 +102,12 @@ export class CarefulRounds implements Rounds {
     const replied = new Set(outcomes.flatMap(({ replies }) => [...replies.replied]));
     const foreign = outcomes.reduce((sum, { replies }) => sum + replies.foreign, 0);
     const silent = (to === 'everybody' ? this.#evidence.unknown() : to).filter((each) => !replied.has(each));
-    for (const nodename of replied) this.#evidence.replies(nodename, 'json');
     this.#evidence.pinged(silent);
+    // One that replied shares its name with one that did so in another form.
+    const isShared = foreign > silent.length;
+    if (!isShared) for (const nodename of replied) this.#evidence.replies(nodename, 'json');
     if (foreign === 0) return replied;
-    const others = await this.#whoIsForeign(silent, foreign);
+    const others = await this.#whoIsForeign(isShared ? [...silent, ...replied] : silent, foreign);
     return new Set([...replied, ...others]);
   }
 
@@ -118,6 +120,7 @@ export class CarefulRounds implements Rounds {
         if (this.#ending.aborted) break;
         const { replies } = await this.#put('ping', [nodename]);
         if (replies.foreign > 0) foreign = [...foreign, nodename];
+        else if (replies.replied.has(nodename)) this.#evidence.replies(nodename, 'json');
       }
     }
     for (const nodename of foreign) this.#evidence.replies(nodename, 'other');
@@ -209,9 +212,9 @@ export class CarefulRounds implements Rounds {
   }
 
   async #put(command: AskedCommand, to: Destination | 'everybody'): Promise<Outcome> {
-    const isOpen = to === 'everybody';
+    const isOpen = to === 'everybody' || command === 'ping' || command === 'conf';
     const up = this.#up.map(({ nodename }) => nodename);
-    const awaited = isOpen ? up : to;
+    const awaited = to === 'everybody' ? up : to;
     const expected = awaited.filter((nodename) => up.includes(nodename));
     const outcome = await this.#questioner.put({ command, to, awaited, expected, isOpen });
     if (this.#ending.aborted) return outcome;

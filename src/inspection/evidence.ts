@@ -11,8 +11,8 @@ export type Refusal = Omit<SelfEvent<'question-withheld'>, 'kind' | 'service'>;
 
 /** What one worker has shown. */
 interface Shown {
-  /** Undefined as long as it is not known which one it is. */
-  process: object | undefined;
+  /** Empty as long as it is not known which they are; more than one if several have its name. */
+  processes: readonly object[];
   version: string;
   isUp: boolean;
   /** In which form it replies. */
@@ -44,20 +44,24 @@ export class Evidence {
    */
   refresh(up: readonly WorkerUp[], mailboxes: ReadonlySet<string> | undefined): void {
     for (const shown of this.#shown.values()) shown.isUp = false;
-    for (const { nodename, process: key, version } of up) {
+    const byName = Map.groupBy(up, ({ nodename }) => nodename);
+    for (const [nodename, workers] of byName) {
       if (mailboxes !== undefined && !mailboxes.has(nodename)) continue;
+      const processes = workers.map((worker) => worker.process);
       const known = this.#shown.get(nodename);
-      const isOther = known !== undefined && isAnother(known.process, key);
+      const isOther = known !== undefined && haveMore(processes, known.processes);
       const shown = known === undefined || isOther ? this.#begin(nodename) : known;
-      Object.assign(shown, { process: key, isUp: true, version });
+      const versions = workers.map(({ version }) => version);
+      const version = versions.find((each) => RAW_ARGUMENTS.test(each)) ?? versions[0] ?? '';
+      Object.assign(shown, { processes, isUp: true, version });
     }
     if (mailboxes === undefined) return;
     for (const nodename of mailboxes) if (!this.#shown.has(nodename)) this.#begin(nodename);
-    for (const [nodename, { isUp, process: key }] of this.#shown) {
+    for (const [nodename, { isUp, processes }] of this.#shown) {
       if (isUp) continue;
       // One that was up, and is not any more, may have been killed.
       if (!mailboxes.has(nodename)) this.#shown.delete(nodename);
-      else if (key !== undefined) this.#begin(nodename);
+      else if (processes.length > 0) this.#begin(nodename);
     }
   }
 
@@ -131,7 +135,7 @@ export class Evidence {
 
   #begin(nodename: string): Shown {
     const shown: Shown = {
-      ...{ process: undefined, version: '', isUp: false, serializer: undefined, settings: undefined },
+      ...{ processes: [], version: '', isUp: false, serializer: undefined, settings: undefined },
       ...{ pings: 0, hasToldStats: false, asked: new Map(), reported: new Set() },
     };
     this.#shown.set(nodename, shown);
@@ -147,8 +151,9 @@ export class Evidence {
   }
 }
 
-function isAnother(known: object | undefined, key: object): boolean {
-  return known !== undefined && known !== key;
+/** Whether there is a process that was not known. */
+function haveMore(processes: readonly object[], known: readonly object[]): boolean {
+  return known.length > 0 && processes.some((key) => !known.includes(key));
 }
 
 function isProven({ serializer, settings, version }: Shown, command: RoundCommand): boolean {

@@ -92,11 +92,14 @@ export class Replies {
         });
         break;
       }
-      case 'conf':
-        this.#use(readReply(message, nowMs, readSettings), (nodename, settings) =>
-          this.settings.set(nodename, settings),
-        );
+      case 'conf': {
+        const reply = readReply(message, nowMs, readSettings);
+        // Of two workers with one name, both have to prove it.
+        if (reply.kind === 'answer' && this.settings.get(reply.nodename)?.unencodable === undefined)
+          this.settings.set(reply.nodename, reply.content);
+        this.#use(reply, () => {});
         break;
+      }
       case 'ping':
       case 'enable_events':
         this.#use(readReply(message, nowMs, readDone), (nodename) => this.used.add(nodename));

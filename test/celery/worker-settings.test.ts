@@ -4,8 +4,18 @@ import { readReply } from '../../src/celery/control-reply.ts';
 import { readSettings } from '../../src/celery/worker-settings.ts';
 import { message } from './wire.ts';
 
-function read(settings: unknown) {
-  const reply = readReply(message(JSON.stringify({ 'w1@a': settings })), 0, readSettings);
+/** As Celery has them by default. */
+const DEFAULTS = {
+  ...{ broker_transport_options: {}, broker_use_ssl: false, broker_failover_strategy: null },
+  ...{ broker_login_method: null, broker_heartbeat: 120, broker_connection_timeout: 4 },
+};
+
+function read(settings: unknown, defaults: object = DEFAULTS) {
+  const all =
+    typeof settings === 'object' && settings !== null && !Array.isArray(settings)
+      ? { ...defaults, ...settings }
+      : settings;
+  const reply = readReply(message(JSON.stringify({ 'w1@a': all })), 0, readSettings);
   return reply.kind === 'answer' ? reply.content : reply.kind;
 }
 
@@ -69,4 +79,26 @@ test('options that are nested without end are not taken as encodable, and anythi
   assert.ok(typeof found === 'object');
   assert.match(found.unencodable ?? '', /^broker_transport_options(?:\.deep)+$/u);
   for (const value of [null, 'no', 7, [1]]) assert.equal(read(value), 'unexpected');
+});
+
+test('what Celery hides is only taken as encodable where it can only be a text', () => {
+  const hidden = '********';
+  for (const [settings, unencodable] of [
+    [
+      { broker_transport_options: { global_keyprefix: hidden, sentinel_kwargs: { password: hidden } } },
+      undefined,
+    ],
+    [{ broker_use_ssl: { ssl_keyfile: hidden, ssl_certfile: '/c.pem' } }, undefined],
+    [{ broker_use_ssl: { keyfile: hidden, certfile: "PosixPath('/c.pem')" } }, 'broker_use_ssl.certfile'],
+    [{ broker_use_ssl: { ssl_keyfile: hidden } }, 'broker_use_ssl.ssl_keyfile'],
+    [
+      { broker_transport_options: { credential_provider_token: hidden } },
+      'broker_transport_options.credential_provider_token',
+    ],
+  ] as const)
+    assert.deepEqual(read(settings), { unencodable, isRecent: false });
+});
+
+test('a reply without a setting that all have proves nothing', () => {
+  assert.deepEqual(read({}, {}), { unencodable: 'broker_transport_options', isRecent: false });
 });

@@ -6,6 +6,8 @@ import { PLAIN_SETTINGS, type PlayedWorker, playFleet } from './fleet.ts';
 
 const RANGE = { ...PLAIN_SETTINGS, broker_transport_options: { priority_steps: 'range(0, 10)' } };
 
+const { broker_channel_error_retry: _, ...OLD_SETTINGS } = PLAIN_SETTINGS;
+
 test('each worker proves that it can answer; one is asked for its statistics before the others', async (t) => {
   const fleet = playFleet(t, { 'w1@a': {}, 'w2@a': {} });
   await fleet.more(9);
@@ -40,7 +42,7 @@ for (const [title, worker, command, why] of [
   ['settings that JSON cannot encode', { settings: RANGE }, 'stats', 'setting'],
   ['replies in YAML', { contentType: 'application/x-yaml' }, 'anything', 'serializer'],
   ['replies in pickle', { contentType: 'application/x-python-serialize' }, 'anything', 'serializer'],
-  ['Celery 5.1', { version: '5.1.2', settings: {} }, 'active', 'version'],
+  ['Celery 5.1', { version: '5.1.2', settings: OLD_SETTINGS }, 'active', 'version'],
 ] as const) {
   test(`a worker with ${title} is not asked for ${command}, which is said once; others are`, async (t) => {
     const deafenedBy = command === 'anything' ? ['conf', 'stats', 'active_queues', 'active'] : [command];
@@ -65,6 +67,27 @@ test('two of three that reply in YAML are found one by one', async (t) => {
     ['y1@a', 'y2@a'],
   );
   assert.deepEqual([workers['y1@a'].isDeaf, workers['y2@a'].isDeaf], [undefined, undefined]);
+});
+
+for (const [title, twin, command] of [
+  ['replies in YAML', { contentType: 'application/x-yaml' }, 'anything'],
+  ['has settings that JSON cannot encode', { settings: RANGE }, 'stats'],
+] as const) {
+  test(`of two workers with one name, one ${title}: the name is not asked for ${command}`, async (t) => {
+    const fleet = playFleet(t, { 'w1@a': { twin: { settings: PLAIN_SETTINGS, ...twin } }, 'w2@a': {} });
+    await fleet.until(() => fleet.told.filter((nodename) => nodename === 'w2@a').length > 3);
+    assert.deepEqual(
+      fleet.withheld.map((refusal) => [refusal.worker, refusal.command]),
+      [['w1@a', command]],
+    );
+    assert.ok(!fleet.told.includes('w1@a'));
+  });
+}
+
+test('two workers with one name that both can answer are asked, and prove it once', async (t) => {
+  const fleet = playFleet(t, { 'w1@a': { twin: { settings: PLAIN_SETTINGS } } });
+  await fleet.until(() => fleet.told.length > 3);
+  assert.equal(fleet.questions.filter((question) => question.startsWith('conf')).length, 1);
 });
 
 test('a mailbox without a worker is pinged three times, and not missed', async (t) => {

@@ -27,6 +27,8 @@ export interface PlayedWorker {
   isGone?: boolean;
   /** It has no remote control. */
   readonly isMute?: boolean;
+  /** Another worker with its name. */
+  readonly twin?: PlayedWorker;
 }
 
 const REPLIES: Readonly<Record<string, unknown>> = {
@@ -38,7 +40,15 @@ const REPLIES: Readonly<Record<string, unknown>> = {
 };
 
 /** Of Celery 5.3 and later. */
-export const PLAIN_SETTINGS = { broker_channel_error_retry: false, broker_transport_options: { sep: ':' } };
+export const PLAIN_SETTINGS = {
+  ...{ broker_channel_error_retry: false, broker_transport_options: { sep: ':' }, broker_use_ssl: false },
+  ...{
+    broker_failover_strategy: null,
+    broker_login_method: null,
+    broker_heartbeat: 120,
+    broker_connection_timeout: 4,
+  },
+};
 
 export function playFleet(
   t: TestContext,
@@ -74,6 +84,10 @@ export function playFleet(
       const { contentType = 'application/json' } = worker;
       take(message(JSON.stringify({ [nodename]: reply }), { contentType }));
       taken += 1;
+      const { twin } = worker;
+      if (twin === undefined) continue;
+      const text = JSON.stringify({ [nodename]: command === 'conf' ? twin.settings : REPLIES[command] });
+      take(message(text, { contentType: twin.contentType ?? contentType }));
     }
     const mailboxes = new Set(Object.keys(workers).filter((nodename) => !workers[nodename]?.isMute));
     await nextTurn();
@@ -101,11 +115,13 @@ export function playFleet(
       *workersUp() {
         return present()
           .filter(([, { isUnknown }]) => !isUnknown)
-          .map(([nodename, worker]) => {
-            worker.process ??= {};
-            const { version = '5.4.0', process: key } = worker;
-            return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0 };
-          });
+          .flatMap(([nodename, worker]) =>
+            [worker, ...(worker.twin === undefined ? [] : [worker.twin])].map((each) => {
+              each.process ??= {};
+              const { version = '5.4.0', process: key } = each;
+              return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0 };
+            }),
+          );
       },
       *keepQueues() {},
       consumes: () => true,

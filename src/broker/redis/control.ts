@@ -218,7 +218,7 @@ function differs(configured: string, found: string | undefined): string {
 
 function mixed(...separators: readonly (string | undefined)[]): string {
   const found = [...new Set(separators)].flatMap((one) => (one === undefined ? [] : [quoted(one)]));
-  return `the workers use different separators (${found.join(', ')}): let all have the same sep in broker_transport_options; ${HARM}`;
+  return `the workers use different separators (${found.join(', ')}): let all have the same sep in broker_transport_options, and remove the names of workers that are gone from the set of mailboxes; ${HARM}`;
 }
 
 function quoted(separator: string): string {

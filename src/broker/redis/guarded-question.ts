@@ -8,12 +8,16 @@ import { printable } from '../../printable.ts';
 import type { Audience } from '../control/control.ts';
 import { separatorOf } from './separator.ts';
 
+/** A script keeps Redis from all else: longer sets, of workers that were killed, are not read. */
+const MEMBERS_MAX = 20_000;
+
 /**
  * Celery 5.7 and kombu (transport/redis.py, `get_table`, `_queue_bind`) keep in one set a member for each worker with remote control,
  * `SEP SEP name`, and in another one those of all who await replies, `key SEP SEP queue`.
  *
  * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our key, our member, message,
- * channels. A member that contains our key is ours, from a process that was killed.
+ * channels. A member that contains our key is ours, from a process that was killed. The first write has to be one that a full Redis refuses:
+ * after another one, it would let all pass (Redis: script.c).
  */
 const SCRIPT = `
 local function is(key, kind)
@@ -26,6 +30,7 @@ local function members(key)
     local page = redis.call('SSCAN', key, cursor, 'COUNT', 1000)
     cursor = page[1]
     for _, member in ipairs(page[2]) do all[#all + 1] = member end
+    if #all > ${MEMBERS_MAX} then return nil end
   until cursor == '0'
   return all
 end
@@ -41,19 +46,36 @@ end
 for _, of in ipairs({{KEYS[1], 'set'}, {KEYS[2], 'set'}, {KEYS[3], 'list'}}) do
   if not is(of[1], of[2]) then return {'type', of[1]} end
 end
-local workers = members(KEYS[1])
-if #workers == 0 then return {'nobody'} end
+local workers, awaiting = members(KEYS[1]), members(KEYS[2])
+if not workers then return {'crowded', KEYS[1]} end
+if not awaiting then return {'crowded', KEYS[2]} end
+local stale, foreign = {}, nil
+for _, member in ipairs(awaiting) do
+  if string.find(member, ARGV[2], 1, true) then
+    if member ~= ARGV[3] then stale[#stale + 1] = member end
+  elseif parts(member) ~= 3 then foreign = member end
+end
+local function clear()
+  for _, member in ipairs(stale) do redis.call('SREM', KEYS[2], member) end
+end
+local function refuse(...)
+  clear()
+  redis.call('SREM', KEYS[2], ARGV[3])
+  return {...}
+end
+if #workers == 0 then return refuse('nobody') end
 for _, member in ipairs(workers) do
-  if string.sub(member, 1, 2 * #sep) ~= sep .. sep or parts(member) ~= 3 then return {'separator', member} end
+  if string.sub(member, 1, 2 * #sep) ~= sep .. sep or parts(member) ~= 3 then return refuse('separator', member) end
 end
-for _, member in ipairs(members(KEYS[2])) do
-  if string.find(member, ARGV[2], 1, true) then redis.call('SREM', KEYS[2], member)
-  elseif parts(member) ~= 3 then return {'binding', member} end
-end
+if foreign then return refuse('binding', foreign) end
 redis.call('SADD', KEYS[2], ARGV[3])
+clear()
 local receivers = 0
 for index = 5, #ARGV do
-  if receivers == 0 then receivers = redis.call('PUBLISH', ARGV[index], ARGV[4]) end
+  if receivers == 0 then
+    receivers = redis.pcall('PUBLISH', ARGV[index], ARGV[4])
+    if type(receivers) == 'table' then return refuse('failed', receivers.err) end
+  end
 end
 return {'asked', receivers, workers}
 `;
@@ -112,6 +134,13 @@ export async function publishGuarded(
       return { kind };
     case 'separator':
       return { kind: 'other-separator', separator: separatorOf(String(detail)) };
+    case 'failed':
+      throw new Error(named);
+    case 'crowded':
+      return {
+        kind: 'refused',
+        reason: `${named} has more than ${MEMBERS_MAX} members: remove those of workers that are gone`,
+      };
     case 'type':
       return {
         kind: 'refused',

@@ -189,3 +189,36 @@ test('the separator is read from what a worker writes', () => {
     assert.equal(separatorOf(memberOf('celery@pod', separator)), separator);
   for (const member of ['', 'celery@pod.celery.pidbox']) assert.equal(separatorOf(member), undefined);
 });
+
+for (const stale of ['x', ':']) {
+  test(`on a full Redis nothing is asked, although a killed process left a name of ours with ${JSON.stringify(stale)} there`, async (t) => {
+    await playing([memberOf('a@pod')]);
+    const { heard: earlier } = await ask();
+    await until('the member was seen', () => earlier.members.length === 1);
+    const [[ours = ''] = []] = earlier.members;
+    await admin.sadd(REPLIES, ours.replaceAll('\u0006\u0016', stale));
+    await admin.config('SET', 'maxmemory', '1');
+    t.after(() => admin.config('SET', 'maxmemory', '0'));
+    const { answer, heard } = await ask();
+    assert.match(String(answer), /OOM command not allowed/u);
+    assert.deepEqual(heard.requests, []);
+  });
+}
+
+test('a name of ours that a killed process left behind is removed even if nothing can be asked', async () => {
+  await playing([memberOf('a@pod')]);
+  const { heard: earlier } = await ask();
+  await until('the member was seen', () => earlier.members.length === 1);
+  const [[ours = ''] = []] = earlier.members;
+  await admin.sadd(REPLIES, ours);
+  await admin.del(WORKERS);
+  await ask();
+  assert.equal(await admin.exists(REPLIES), 0);
+});
+
+test('longer sets than a fleet can have are not read', async () => {
+  await playing(Array.from({ length: 20_500 }, (_, index) => memberOf(`w${index}@pod`)));
+  const { answer, heard } = await ask();
+  assert.match(String(answer), /has more than 20000 members: remove those of workers that are gone/u);
+  assert.deepEqual(heard.requests, []);
+});
