@@ -127,7 +127,8 @@ let folder: string;
 let packed: Packed;
 
 async function done(command: string, cwd: string, ...args: string[]): Promise<string> {
-  const ended = await runChild(command, args, { cwd, env: NPM_ENV, timeoutMs: TEST_LIMIT_MS });
+  // Each of npm’s commands installs and builds, two at a time.
+  const ended = await runChild(command, args, { cwd, env: NPM_ENV, timeoutMs: 3 * TEST_LIMIT_MS });
   assert.equal(ended.code, 0, `${command} ${args.join(' ')}\n${ended.stdout}${ended.stderr}`);
   return ended.stdout;
 }
