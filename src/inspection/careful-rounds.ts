@@ -212,10 +212,16 @@ export class CarefulRounds implements Rounds {
   }
 
   async #put(command: AskedCommand, to: Destination | 'everybody'): Promise<Outcome> {
-    const isOpen = to === 'everybody' || command === 'ping' || command === 'conf';
     const up = this.#up.map(({ nodename }) => nodename);
+    // Of several workers with one name, each has to show what it replies.
+    const isShared =
+      to !== 'everybody' && to.some((nodename) => up.indexOf(nodename) !== up.lastIndexOf(nodename));
+    const isOpen = to === 'everybody' || isShared;
     const awaited = to === 'everybody' ? up : to;
-    const expected = awaited.filter((nodename) => up.includes(nodename));
+    const known = this.#audience?.mailboxes;
+    const expected = awaited.filter(
+      (nodename) => up.includes(nodename) && (known === undefined || known.has(nodename)),
+    );
     const outcome = await this.#questioner.put({ command, to, awaited, expected, isOpen });
     if (this.#ending.aborted) return outcome;
     if (outcome.audience !== undefined) {

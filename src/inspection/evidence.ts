@@ -15,6 +15,8 @@ interface Shown {
   processes: readonly object[];
   version: string;
   isUp: boolean;
+  /** It can be asked, as far as that is known. */
+  hasMailbox: boolean;
   /** In which form it replies. */
   serializer: 'json' | 'other' | undefined;
   settings: WorkerSettings | undefined;
@@ -46,14 +48,15 @@ export class Evidence {
     for (const shown of this.#shown.values()) shown.isUp = false;
     const byName = Map.groupBy(up, ({ nodename }) => nodename);
     for (const [nodename, workers] of byName) {
-      if (mailboxes !== undefined && !mailboxes.has(nodename)) continue;
       const processes = workers.map((worker) => worker.process);
       const known = this.#shown.get(nodename);
       const isOther = known !== undefined && haveMore(processes, known.processes);
       const shown = known === undefined || isOther ? this.#begin(nodename) : known;
       const versions = workers.map(({ version }) => version);
       const version = versions.find((each) => RAW_ARGUMENTS.test(each)) ?? versions[0] ?? '';
-      Object.assign(shown, { processes, isUp: true, version });
+      // That of a new worker shows with the next answer.
+      const hasMailbox = mailboxes?.has(nodename) === true;
+      Object.assign(shown, { processes, isUp: true, hasMailbox, version });
     }
     if (mailboxes === undefined) return;
     for (const nodename of mailboxes) if (!this.#shown.has(nodename)) this.#begin(nodename);
@@ -68,7 +71,8 @@ export class Evidence {
   /** Those of which it is not known in which form they reply. */
   unknown(): readonly string[] {
     return this.#those(
-      ({ serializer, isUp, pings }) => serializer === undefined && (isUp || pings < PINGS_MAX),
+      ({ serializer, isUp, hasMailbox, pings }) =>
+        serializer === undefined && ((isUp && hasMailbox) || pings < PINGS_MAX),
     );
   }
 
@@ -135,7 +139,14 @@ export class Evidence {
 
   #begin(nodename: string): Shown {
     const shown: Shown = {
-      ...{ processes: [], version: '', isUp: false, serializer: undefined, settings: undefined },
+      ...{
+        processes: [],
+        version: '',
+        isUp: false,
+        hasMailbox: false,
+        serializer: undefined,
+        settings: undefined,
+      },
       ...{ pings: 0, hasToldStats: false, asked: new Map(), reported: new Set() },
     };
     this.#shown.set(nodename, shown);

@@ -90,6 +90,18 @@ test('two workers with one name that both can answer are asked, and prove it onc
   assert.equal(fleet.questions.filter((question) => question.startsWith('conf')).length, 1);
 });
 
+test('a worker that comes when nothing is left to ask is found by its heartbeats', async (t) => {
+  const workers: Record<string, PlayedWorker> = { 'w1@a': {} };
+  const fleet = playFleet(t, workers, { commands: ['active'] });
+  await fleet.until(() => fleet.questions.includes('active w1@a'));
+  workers['w2@a'] = {};
+  await fleet.until(() => fleet.questions.includes('active w2@a'));
+  workers['mute@a'] = { isMute: true };
+  workers['w3@a'] = {};
+  await fleet.until(() => fleet.questions.includes('active w3@a'));
+  assert.ok(fleet.asked.every(({ outcome }) => outcome === 'success'));
+});
+
 test('a mailbox without a worker is pinged three times, and not missed', async (t) => {
   const fleet = playFleet(t, { 'gone@a': { isGone: true }, 'w1@a': {} });
   await fleet.more(30);
