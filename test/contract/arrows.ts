@@ -437,25 +437,19 @@ const BARRED_GLOBALS: readonly {
   {
     // The rest (memoryUsage, hrtime …) reads the process and changes nothing.
     names: ['process'].concat(
-      [
-        'exit',
-        'exitCode',
-        'abort',
-        'kill',
-        'on',
-        'once',
-        'off',
-        'addListener',
-        'removeListener',
-        'stdin',
-        'stdout',
-      ]
+      ['exit', 'exitCode', 'abort', 'on', 'once', 'off', 'addListener', 'removeListener', 'stdin', 'stdout']
         .concat(['stderr', 'argv', 'env', 'chdir', 'umask', 'setuid', 'setgid', 'title'])
         .map((member) => `process.${member}`),
     ),
     barred: (room) => room.path !== 'cli/',
     instead:
       'exit codes, signals, output, arguments and the environment belong in cli/, which passes them on',
+  },
+  {
+    // With the signal 0 it only asks whether a process is there: names in Redis are those of processes.
+    names: ['process.kill'],
+    barred: (room) => room.path !== 'cli/' && room.path !== 'broker/redis/',
+    instead: 'signals belong in cli/',
   },
   {
     names: ['Date.now', 'Date()', 'performance', 'performance.*', 'process.*'],

@@ -2,7 +2,7 @@
  * Asks workers by remote control through Redis, over a connection of its own (kombu: transport/redis.py). It writes one member
  * of kombu’s set of bindings, which is there only while a question is open, and reads one list, both ours.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../errors.ts';
@@ -22,6 +22,7 @@ import { REMEDY } from './connection.ts';
 import { openEnvelope } from './envelope.ts';
 import { type GuardedQuestion, publishGuarded } from './guarded-question.ts';
 import { KeptClient } from './kept-client.ts';
+import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.ts';
 import { SEPARATOR } from './separator.ts';
 
 /** The server may be gone: the end waits no longer than this for it. */
@@ -37,6 +38,8 @@ const REPLYING_MS = 200;
 /** After the end of a question. */
 const LATE_MS = 1000;
 const BINDINGS = '_kombu.binding.';
+/** Of a thousand members each, in which those of killed processes are looked for. */
+const PAGES_MAX = 20;
 
 /** Where our replies come in. */
 interface Place {
@@ -59,7 +62,8 @@ export class RedisControl {
   readonly #members = new Map<string, string>();
   /** The workers’ own, as found with the last question. */
   #separator = SEPARATOR;
-
+  /** Since the first question. */
+  #key: string | undefined;
   /** Workers may be replying until then, monotonic, ms. */
   #repliesUntilMs = 0;
   #hasEnded = false;
@@ -69,8 +73,7 @@ export class RedisControl {
     this.#url = url;
     this.#settings = settings;
     this.#bodyBytesMax = bodyBytesMax;
-    // What a process that was killed has left behind has our names.
-    this.#connection = new KeptClient(url, settings, connectTimeoutMs, (client) => this.#cleanUp(client));
+    this.#connection = new KeptClient(url, settings, connectTimeoutMs, () => {});
   }
 
   /** One question at a time. @throws if it cannot be asked; if the signal aborts, what has come by then is the answer */
@@ -83,6 +86,7 @@ export class RedisControl {
       const untilMs = performance.now() + question.timeoutMs;
       signal.throwIfAborted();
       this.#repliesUntilMs = untilMs + LATE_MS;
+      await this.#sweep(client, place, sharedBy(hostname(), question.redis.owner));
       const audience = await this.#publish(client, place, question, ticket);
       gathering.audience = audience;
       if (audience.mailboxes.size === 0) gathering.receivers = 0;
@@ -95,7 +99,7 @@ export class RedisControl {
         const item = await client.brpopBuffer(place.list, Math.min(leftS, BLOCKED_S_MAX));
         if (item !== null) gathering.offer(openEnvelope(item[1], Date.now(), this.#bodyBytesMax).message);
       }
-      await this.#unbind(client);
+      await this.#cleanUp(client);
       return gathering.answer();
     };
     if (this.#hasEnded) return Promise.reject(new Error('the session has ended'));
@@ -138,25 +142,43 @@ export class RedisControl {
       clearTimeout(timer);
     }
     this.#connection.end();
+    if (this.#key !== undefined) closeKey(this.#key);
   }
 
-  /** The binding first: then no reply creates the list again. */
+  /** Removes what killed processes of this host left behind, and a connection of ours that broke. It is only useful. */
+  async #sweep(client: Redis, { names, bindings, list }: Place, shared: string): Promise<void> {
+    const { replyKey } = names;
+    let cursor = '0';
+    for (let page = 0; page < PAGES_MAX; page += 1) {
+      // A key of another type is for the script to judge.
+      const found = await client
+        .sscan(bindings, cursor, 'MATCH', `${shared}*`, 'COUNT', 1000)
+        .catch(() => null);
+      if (found === null) return;
+      for (const member of found[1]) {
+        const key = abandonedKey(member, shared, (pid, one) => one !== replyKey && isOpen(pid, one));
+        if (key === undefined) continue;
+        await client.srem(bindings, member);
+        await client.del(list.replace(replyKey, key));
+      }
+      cursor = found[0];
+      if (cursor === '0') return;
+    }
+  }
+
+  /** The binding first: workers whose replies have nobody to go to drop them, and no reply creates the list again. */
   async #cleanUp(client: Redis): Promise<void> {
-    await this.#unbind(client);
-    const lists = [...this.#places.values()].map(({ list }) => list);
-    if (lists.length > 0) await client.del(...lists);
-  }
-
-  /** Workers whose replies have nobody to go to drop them. */
-  async #unbind(client: Redis): Promise<void> {
     for (const [bindings, member] of this.#members) {
       await client.srem(bindings, member);
       this.#members.delete(bindings);
     }
+    const lists = [...this.#places.values()].map(({ list }) => list);
+    if (lists.length > 0) await client.del(...lists);
   }
 
   #placeOf({ namespace, redis }: ControlQuestion): Place {
-    const names = controlNames(namespace, replyIdOf(redis.owner));
+    this.#key ??= openKey(hostname(), redis.owner);
+    const names = controlNames(namespace, this.#key);
     const { globalKeyprefix: prefix } = this.#settings;
     return {
       names,
@@ -177,7 +199,6 @@ export class RedisControl {
     const request = controlRequest(command, destination, names, ticket, expiresS);
     const guarded: GuardedQuestion = {
       ...place,
-      replyKey: names.replyKey,
       requests: names.requests,
       envelope: requestEnvelope(request, names, randomUUID()),
       channels: channelsOf(names.requests, this.#url, this.#settings),
@@ -223,10 +244,4 @@ function mixed(...separators: readonly (string | undefined)[]): string {
 
 function quoted(separator: string): string {
   return JSON.stringify(separator);
-}
-
-/** The same for an owner as long as the host has its name, in the form of a UUID. */
-function replyIdOf(owner: string): string {
-  const hash = createHash('sha256').update(`celery-otel\0${hostname()}\0${owner}`).digest('hex');
-  return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/u, '$1-$2-$3-$4-$5');
 }

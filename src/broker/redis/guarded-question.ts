@@ -15,9 +15,8 @@ const MEMBERS_MAX = 20_000;
  * Celery 5.7 and kombu (transport/redis.py, `get_table`, `_queue_bind`) keep in one set a member for each worker with remote control,
  * `SEP SEP name`, and in another one those of all who await replies, `key SEP SEP queue`.
  *
- * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our key, our member, message,
- * channels. A member that contains our key is ours, from a process that was killed. The first write has to be one that a full Redis refuses:
- * after another one, it would let all pass (Redis: script.c).
+ * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our member, message,
+ * channels. The first write has to be one that a full Redis refuses: after another one, it would let all pass (Redis: script.c).
  */
 const SCRIPT = `
 local function is(key, kind)
@@ -49,32 +48,22 @@ end
 local workers, awaiting = members(KEYS[1]), members(KEYS[2])
 if not workers then return {'crowded', KEYS[1]} end
 if not awaiting then return {'crowded', KEYS[2]} end
-local stale, foreign = {}, nil
-for _, member in ipairs(awaiting) do
-  if string.find(member, ARGV[2], 1, true) then
-    if member ~= ARGV[3] then stale[#stale + 1] = member end
-  elseif parts(member) ~= 3 then foreign = member end
-end
-local function clear()
-  for _, member in ipairs(stale) do redis.call('SREM', KEYS[2], member) end
-end
-local function refuse(...)
-  clear()
-  redis.call('SREM', KEYS[2], ARGV[3])
-  return {...}
-end
-if #workers == 0 then return refuse('nobody') end
+if #workers == 0 then return {'nobody'} end
 for _, member in ipairs(workers) do
-  if string.sub(member, 1, 2 * #sep) ~= sep .. sep or parts(member) ~= 3 then return refuse('separator', member) end
+  if string.sub(member, 1, 2 * #sep) ~= sep .. sep or parts(member) ~= 3 then return {'separator', member} end
 end
-if foreign then return refuse('binding', foreign) end
-redis.call('SADD', KEYS[2], ARGV[3])
-clear()
+for _, member in ipairs(awaiting) do
+  if parts(member) ~= 3 then return {'binding', member} end
+end
+redis.call('SADD', KEYS[2], ARGV[2])
 local receivers = 0
-for index = 5, #ARGV do
+for index = 4, #ARGV do
   if receivers == 0 then
-    receivers = redis.pcall('PUBLISH', ARGV[index], ARGV[4])
-    if type(receivers) == 'table' then return refuse('failed', receivers.err) end
+    receivers = redis.pcall('PUBLISH', ARGV[index], ARGV[3])
+    if type(receivers) == 'table' then
+      redis.call('SREM', KEYS[2], ARGV[2])
+      return {'failed', receivers.err}
+    end
   end
 end
 return {'asked', receivers, workers}
@@ -88,8 +77,6 @@ export interface GuardedQuestion {
   readonly bindings: string;
   /** Of our replies. */
   readonly list: string;
-  /** Occurs in our member only. */
-  readonly replyKey: string;
   readonly envelope: string;
   /** Of the exchange of requests: what the names of mailboxes end with. */
   readonly requests: string;
@@ -112,7 +99,7 @@ export type Published =
  */
 export async function publishGuarded(
   client: Redis,
-  { workers, bindings, list, replyKey, envelope, requests, channels }: GuardedQuestion,
+  { workers, bindings, list, envelope, requests, channels }: GuardedQuestion,
   separator: string,
   member: string,
 ): Promise<Published> {
@@ -120,7 +107,7 @@ export async function publishGuarded(
     SCRIPT,
     3,
     ...[workers, bindings, list],
-    ...[separator, replyKey, member, envelope, ...channels],
+    ...[separator, member, envelope, ...channels],
   );
   const [kind, detail, members]: readonly unknown[] = Array.isArray(reply) ? reply : [];
   const named = printable(String(detail));

@@ -1,9 +1,12 @@
 /** A question on a real Redis is published only if no worker can be harmed by replying to it. Workers are played by their keys. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import type { ControlQuestion } from '../../../src/broker/control/control.ts';
+import { replyKeyOf } from '../../../src/broker/redis/reply-keys.ts';
 import { separatorOf } from '../../../src/broker/redis/separator.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
 import { until } from '../../until.ts';
@@ -28,6 +31,18 @@ after(async () => {
 
 function memberOf(nodename: string, separator = OWN): string {
   return `${separator}${separator}${nodename}.celery.pidbox`;
+}
+
+/** The pid of a process that has ended. */
+const killed = spawnSync('true').pid;
+
+function keyOf(pid: number): string {
+  return replyKeyOf({ host: hostname(), owner: 'test', pid, number: 1 });
+}
+
+/** The member of the first session of a process. */
+function leftBy(pid: number, separator = OWN): string {
+  return `${keyOf(pid)}${separator}${separator}${keyOf(pid)}.reply.celery.pidbox`;
 }
 
 interface Heard {
@@ -164,15 +179,26 @@ test('without a worker that has remote control nothing is asked, and that is no 
 });
 
 test('what a killed process left behind is removed, whatever its separator was', async () => {
-  await playing([memberOf('a@pod')]);
-  const { heard: earlier } = await ask();
-  await until('the member was seen', () => earlier.members.length === 1);
-  const [[ours = ''] = []] = earlier.members;
-  await admin.sadd(REPLIES, ours.split(OWN).join('::'));
-  const { answer, heard } = await ask();
+  await playing([memberOf('a@pod')], [leftBy(killed, '::'), leftBy(killed)]);
+  await admin.lpush(`${keyOf(killed)}.reply.celery.pidbox`, 'a reply');
+  const { answer, heard, left } = await ask();
   assert.ok(typeof answer === 'object', String(answer));
   await until('the member was seen', () => heard.members.length === 1);
-  assert.deepEqual(heard.members[0], [ours]);
+  assert.equal(heard.members[0]?.length, 1);
+  assert.equal(left, 0);
+  assert.deepEqual(await admin.keys('*'), [WORKERS]);
+});
+
+test('what another instance of the same service on the same host awaits stays there, and none takes the replies of another', async () => {
+  const other = leftBy(process.ppid);
+  await playing([memberOf('a@pod')], [other]);
+  const { heard: earlier } = await ask();
+  const { heard } = await ask();
+  await until('the members were seen', () => heard.members.length === 1 && earlier.members.length === 1);
+  assert.deepEqual(await admin.smembers(REPLIES), [other]);
+  const seen = [...(earlier.members[0] ?? []), ...(heard.members[0] ?? [])];
+  assert.equal(seen.length, 4);
+  assert.equal(new Set(seen).size, 3);
 });
 
 test('a user who may not run the script asks nothing, and learns where the permissions are', async () => {
@@ -192,11 +218,7 @@ test('the separator is read from what a worker writes', () => {
 
 for (const stale of ['x', ':']) {
   test(`on a full Redis nothing is asked, although a killed process left a name of ours with ${JSON.stringify(stale)} there`, async (t) => {
-    await playing([memberOf('a@pod')]);
-    const { heard: earlier } = await ask();
-    await until('the member was seen', () => earlier.members.length === 1);
-    const [[ours = ''] = []] = earlier.members;
-    await admin.sadd(REPLIES, ours.replaceAll('\u0006\u0016', stale));
+    await playing([memberOf('a@pod')], [leftBy(killed, stale)]);
     await admin.config('SET', 'maxmemory', '1');
     t.after(() => admin.config('SET', 'maxmemory', '0'));
     const { answer, heard } = await ask();
@@ -206,12 +228,7 @@ for (const stale of ['x', ':']) {
 }
 
 test('a name of ours that a killed process left behind is removed even if nothing can be asked', async () => {
-  await playing([memberOf('a@pod')]);
-  const { heard: earlier } = await ask();
-  await until('the member was seen', () => earlier.members.length === 1);
-  const [[ours = ''] = []] = earlier.members;
-  await admin.sadd(REPLIES, ours);
-  await admin.del(WORKERS);
+  await playing([], [leftBy(killed)]);
   await ask();
   assert.equal(await admin.exists(REPLIES), 0);
 });

@@ -1,0 +1,74 @@
+/**
+ * Names the place where the replies to one session come in: no other session takes them, and what a killed process left
+ * behind is known by its name to the next one on that host. It asks no broker.
+ */
+import { createHash } from 'node:crypto';
+
+/** Sessions that may be open at the same time in one process. */
+const SESSIONS_MAX = 0xffff;
+
+/** A host, a service on it, and a session of one process. */
+export interface Session {
+  readonly host: string;
+  readonly owner: string;
+  readonly pid: number;
+  /** Within the process. */
+  readonly number: number;
+}
+
+/** In the form of a UUID, as kombu’s own are: 20 digits for host and owner, 8 for the process, 4 for the session. */
+export function replyKeyOf({ host, owner, pid, number }: Session): string {
+  const last = pid.toString(16).padStart(8, '0') + (number % SESSIONS_MAX).toString(16).padStart(4, '0');
+  return sharedBy(host, owner) + last;
+}
+
+/** What the keys of all sessions of an owner on a host begin with. */
+export function sharedBy(host: string, owner: string): string {
+  const hash = createHash('sha256').update(`celery-otel\0${host}\0${owner}`).digest('hex');
+  return hash.replace(/^(.{8})(.{4})(.{4})(.{4}).*$/u, '$1-$2-$3-$4-');
+}
+
+/**
+ * The key of a member, if it is of such a session and that one has ended.
+ * @param shared what the keys of this owner begin with
+ * @param isOpen whether a process of this host, or a session of this one, still is there
+ */
+export function abandonedKey(
+  member: string,
+  shared: string,
+  isOpen: (pid: number, key: string) => boolean,
+): string | undefined {
+  if (!member.startsWith(shared)) return undefined;
+  const last = /^(?<pid>[0-9a-f]{8})[0-9a-f]{4}/u.exec(member.slice(shared.length));
+  if (last?.groups?.['pid'] === undefined) return undefined;
+  const key = shared + last[0];
+  return isOpen(Number.parseInt(last.groups['pid'], 16), key) ? undefined : key;
+}
+
+/** Of this process. */
+const open = new Set<string>();
+let count = 0;
+
+/** The key of a session that begins now, in this process. */
+export function openKey(host: string, owner: string): string {
+  count += 1;
+  const key = replyKeyOf({ host, owner, pid: process.pid, number: count });
+  open.add(key);
+  return key;
+}
+
+/** The session has ended. */
+export function closeKey(key: string): void {
+  open.delete(key);
+}
+
+/** Whether a session on this host is still there. In another container with the same name of the host, it is not. */
+export function isOpen(pid: number, key: string): boolean {
+  if (pid === process.pid) return open.has(key);
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It is another user’s.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
