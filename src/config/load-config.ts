@@ -27,6 +27,7 @@ import {
   serviceRows,
 } from './options.ts';
 import { noteOrigins, Origins } from './origins.ts';
+import { withProxies } from './proxy-variables.ts';
 import { checkOptions, findGiven, type OptionSources, readOptions, withoutStandard } from './read-options.ts';
 import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
 import { signalConfigs, signalOptions } from './signal-config.ts';
@@ -125,14 +126,15 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sou
   if (mistakes.length > 0 || first === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
   noteOrigins(options, own, origins);
   for (const [name, { source }] of common) origins.note(['resource', 'attributes', name], source);
+  const exports = { otlp: otlpSettings(options, meter), ...signalConfigs(signals, providers, origins) };
   const config: Config = {
     services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
-    otlp: otlpSettings(options, meter),
+    ...withProxies(exports, sources.env, mistakes),
     exemplarFilter: options.need('metrics_exemplar_filter'),
-    ...signalConfigs(signals, providers, origins),
     self: { enabled: options.need('self_telemetry'), attributes: withoutName(common) },
     logLevel: options.need('log_level'),
   };
+  if (mistakes.length > 0) return { ok: false, mistakes: inOrder(mistakes) } as const;
   return { ok: true, config, origins, options, warnings } as const;
 }
 

@@ -540,7 +540,7 @@ const ROWS = {
     default: 'false',
   }),
   otlp_certificate: ofExport({
-    doc: "PEM file with the certificates to trust instead of the system's.",
+    doc: 'PEM file with the certificates to trust instead of those that Node trusts.',
     format: certificateFile,
     file: `${EXPORTER}.tls.ca_file`,
     setting: 'exporter.certificateFile',

@@ -27,6 +27,8 @@ export interface ExporterSettings {
   readonly compression: 'gzip' | 'none';
   /** Per request, ms. */
   readonly timeoutMs: number;
+  /** URL of the HTTP proxy that requests go through; it may hold a password. gRPC has `http:` alone. */
+  readonly proxy?: string;
 }
 
 /** How instruments become metric streams. */

@@ -59,7 +59,7 @@ export const REDIS_TLS = {
 
 /** What the keys of both do, without the `ssl_` that Redis has before them. */
 export const TLS_EFFECTS: Readonly<Record<string, string>> = {
-  ca_certs: 'PEM file with the certificates to trust instead of the system’s.',
+  ca_certs: 'PEM file with the certificates to trust instead of those that Node trusts.',
   certfile: 'PEM file with the client certificate.',
   keyfile: 'PEM file with its private key.',
   cert_reqs:

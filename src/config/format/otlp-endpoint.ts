@@ -15,7 +15,7 @@ export const OTLP_PROTOCOLS = [
   'http/json',
 ] as const satisfies readonly OtlpProtocol[];
 
-const EXPECTS = 'http://host:port, https://host[:port], host:port or unix:///path';
+const EXPECTS = 'http://host:port, https://host[:port], host:port, dns:///host:port or unix:///path';
 const EXPECTS_URL = 'http://host[:port]/path or https://host[:port]/path';
 
 /** Accepts any text: the check depends on the protocol, which is another option. */
@@ -76,6 +76,11 @@ function readUrl(text: string): Reading<string> | undefined {
 }
 
 function readGrpc(text: string): Reading<string> | undefined {
+  const [, name] = /^dns:\/\/\/(.*)$/i.exec(text) ?? [];
+  if (name !== undefined) {
+    const read = name.includes('/') ? undefined : readGrpc(name);
+    return read?.ok === true ? { ok: true, value: `dns:///${read.value}` } : read;
+  }
   const [, scheme, rest = text] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(text) ?? [];
   // Without a scheme, prepend https:// to parse the host, as the exporter does.
   const url = parse(scheme === undefined ? `https://${text}` : text);

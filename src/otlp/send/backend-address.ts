@@ -9,11 +9,13 @@ export interface BackendAddress {
   readonly port: string;
   /** The URL’s path, for HTTP. */
   readonly path: string;
+  /** What connections go to instead. */
+  readonly proxy?: string;
   /** For people, with the protocol, but without credentials and query. */
   readonly label: string;
 }
 
-type Place = Omit<BackendAddress, 'protocol' | 'label'>;
+type Place = Omit<BackendAddress, 'protocol' | 'label' | 'proxy'>;
 
 const HIDDEN = '***';
 
@@ -21,13 +23,20 @@ export function backendAddress({
   protocol,
   endpoint,
   insecure,
-}: Pick<ExporterSettings, 'protocol' | 'endpoint' | 'insecure'>): BackendAddress {
+  proxy,
+}: Pick<ExporterSettings, 'protocol' | 'endpoint' | 'insecure' | 'proxy'>): BackendAddress {
   const place = placeOf(endpoint, insecure);
-  return { protocol, ...place, label: `${shown(endpoint, place)} (${protocol})` };
+  const label = `${shown(endpoint, place)} (${protocol})`;
+  if (proxy === undefined) return { protocol, ...place, label };
+  const through = URL.parse(proxy)?.host ?? '';
+  return { protocol, ...place, proxy: through, label: `${label} through the proxy ${through}` };
 }
 
 /** The scheme decides whether TLS is used, or `insecure` if there is none (OTLP exporter specification, "Endpoint URLs"). */
 function placeOf(endpoint: string, insecure: boolean): Place {
+  // A name that gRPC resolves, which says nothing about TLS.
+  const [, name] = /^dns:\/\/\/(.*)$/iu.exec(endpoint) ?? [];
+  if (name !== undefined) return placeOf(name, insecure);
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(endpoint)?.[1]?.toLowerCase();
   if (scheme === undefined) {
     const [, host = '', port = ''] = /^(.*):(\d+)$/u.exec(endpoint) ?? [];

@@ -32,6 +32,8 @@ const UNCONNECTED =
 function wordsOf(details: string): string {
   const words = UNCONNECTED.exec(details)?.groups?.['words'];
   if (words === undefined) return details;
+  // Said of a proxy alone (grpc-js: http_proxy.ts, `getProxiedConnection`).
+  if (words === 'undefined') return 'the proxy refuses the connection, or cannot be reached';
   return words.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/u, '');
 }
 

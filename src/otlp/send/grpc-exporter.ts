@@ -5,7 +5,14 @@
  * After a failed call, the next one opens a new connection. Otherwise grpc-js would decide when to reconnect (its back-off
  * grows to two minutes, and it resolves a name at most twice a minute). A connection that died silently costs one call.
  */
-import { type ClientOptions, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js';
+import {
+  type ClientOptions,
+  compressionAlgorithms,
+  credentials,
+  logVerbosity,
+  Metadata,
+  setLogVerbosity,
+} from '@grpc/grpc-js';
 import { CeleryOtelError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
@@ -27,7 +34,7 @@ export function createGrpcTransport(
   const trust = () =>
     tls === undefined ? credentials.createInsecure() : credentials.createFromSecureContext(tls);
   const metadata = readHeaders(settings.headers);
-  const options = channelOptions(settings.compression);
+  const options = { ...channelOptions(settings.compression), ...proxyOptions(settings) };
   /** The current connection, and replaced ones that still have calls in progress. */
   const open = new Set<GrpcConnection>();
   let current: GrpcConnection | undefined;
@@ -74,10 +81,36 @@ export function createGrpcTransport(
 /** The port is always given, because gRPC’s default is that of TLS. */
 function readEndpoint(settings: ExporterSettings): { readonly target: string; readonly plain: boolean } {
   const { host, port, isTls } = backendAddress(settings);
+  const proxy = proxyOf(settings);
+  // Its own default would be the port of TLS.
+  if (proxy !== undefined) return { target: `dns:${proxy.hostname}:${proxy.port || '80'}`, plain: !isTls };
   if (!/^https?:\/\//iu.test(settings.endpoint)) return { target: settings.endpoint, plain: !isTls };
   if (host === '')
     throw new CeleryOtelError('CONFIG_INVALID', 'The endpoint of OTLP over gRPC is not a valid URL.');
   return { target: `${host}:${port}`, plain: !isTls };
+}
+
+function proxyOf({ proxy }: ExporterSettings): URL | undefined {
+  return proxy === undefined ? undefined : (URL.parse(proxy) ?? undefined);
+}
+
+/** As grpc-js sets them for a proxy that it finds in the environment (grpc-js: http_proxy.ts, `mapProxyName`). */
+function proxyOptions(settings: ExporterSettings): ClientOptions {
+  const proxy = proxyOf(settings);
+  if (proxy === undefined) return {};
+  // It writes each failure of a proxy to stderr, between our lines, which report it.
+  setLogVerbosity(logVerbosity.NONE);
+  const { host, port } = backendAddress(settings);
+  const backend = `${host}:${port}`;
+  return {
+    'grpc.http_connect_target': `dns:${backend}`,
+    'grpc.default_authority': backend,
+    ...(proxy.username === '' ? {} : { 'grpc.http_connect_creds': credentialsOf(proxy) }),
+  };
+}
+
+function credentialsOf({ username, password }: URL): string {
+  return decodeURIComponent(password === '' ? username : `${username}:${password}`);
 }
 
 function readHeaders(headers: ExporterSettings['headers']): Metadata {
@@ -98,7 +131,7 @@ function channelOptions(compression: ExporterSettings['compression']): ClientOpt
   return {
     'grpc.primary_user_agent': `celery-otel/${VERSION} (Node.js)`,
     'grpc.default_compression_algorithm': compressionAlgorithms[compression === 'gzip' ? 'gzip' : 'identity'],
-    // Only the settings decide where requests go and how often: no proxy of the environment, no service config from DNS.
+    // Only the settings decide where requests go and how often: no proxy that grpc-js finds in the environment, no service config from DNS.
     'grpc.enable_http_proxy': 0,
     'grpc.service_config_disable_resolution': 1,
     // Keeps a history of every channel, which nobody reads.

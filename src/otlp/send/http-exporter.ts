@@ -80,11 +80,13 @@ function createPoster(settings: ExporterSettings, contentType: string) {
   };
   const isTls = url.protocol === 'https:';
   const { Agent, request } = isTls ? https : http;
-  const agent = new Agent({
+  const ofAgent = {
     keepAlive: true,
     // The latter is explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
     ...(isTls ? { secureContext: backendSecureContext(settings), rejectUnauthorized: true } : {}),
-  });
+    ...proxyOptions(settings),
+  };
+  const agent = new Agent(ofAgent);
   return {
     agent,
     post(body: Uint8Array): http.ClientRequest {
@@ -94,6 +96,18 @@ function createPoster(settings: ExporterSettings, contentType: string) {
       return begun;
     },
   };
+}
+
+/** Node’s own, which older versions do not have. */
+function proxyOptions({ proxy }: ExporterSettings) {
+  if (proxy === undefined) return {};
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if ((major < 24 && (major !== 22 || minor < 21)) || (major === 24 && minor < 5))
+    throw new CeleryOtelError(
+      'CONFIG_INVALID',
+      'Exports over HTTP go through a proxy with Node 22.21, 24.5 or newer; with older ones, export over gRPC.',
+    );
+  return { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } };
 }
 
 /** With names in lower case, so that none appears twice. */

@@ -51,6 +51,9 @@ function find<S>(rows: readonly Row<S>[], symptom: S, situation: Situation): str
   return rows.find(([is]) => is(symptom, situation))?.[1](situation);
 }
 
+/** A proxy that cannot be reached or refuses, in words of Node and of grpc-js, which has none. */
+const NO_PROXY = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ETIMEDOUT|ERR_PROXY|Last error: undefined/u;
+
 /** The peer speaks another protocol. */
 const UNLIKE = /Protocol error|PROTOCOL_ERROR|HPE_|Parse Error|no application protocol/u;
 const CLOSED =
@@ -63,6 +66,11 @@ const CERTIFICATE_REFUSED =
   /alert (?:certificate required|bad certificate|unsupported certificate|certificate (?:unknown|expired|revoked)|unknown ca|no certificate|access denied)/u;
 
 const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
+  [
+    (symptom, { address }) => address.proxy !== undefined && NO_PROXY.test(symptom.said),
+    ({ address }) =>
+      `the proxy ${address.proxy} makes no connection to ${at(address)}: correct its address, user or password, or name the backend in no_proxy`,
+  ],
   [
     (symptom, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(symptom.said),
     ({ address }) => `nothing is listening on ${at(address)} any more: start the backend`,

@@ -29,6 +29,8 @@ const GRPC: Cases = {
     ['http://[::1]:80', 'http://[::1]:80'],
     ['https://collector:80', 'https://collector:80'],
     ['unix:///run/otlp.sock', 'unix:///run/otlp.sock'],
+    ['dns:///collector:4317', 'dns:///collector:4317'],
+    ['DNS:///[::1]:4317', 'dns:///[::1]:4317'],
   ],
   bad: [
     'http://collector',
@@ -44,6 +46,11 @@ const GRPC: Cases = {
     'grpc://collector:4317',
     'http://coll\nector:4317',
     'unix://',
+    'dns://collector:4317',
+    'dns:///collector',
+    'dns:///8.8.8.8/collector:4317',
+    'dns:///http://collector:4317',
+    'dns:///unix:///x',
     '::1:4317',
   ],
 };

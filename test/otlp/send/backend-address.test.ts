@@ -33,6 +33,10 @@ const CASES: readonly Case[] = [
     label: 'collector:4317 (grpc)',
   },
   {
+    ...{ protocol: 'grpc', endpoint: 'dns:///collector:4317', insecure: true },
+    ...{ to: [false, 'collector', '4317', ''], label: 'dns:///collector:4317 (grpc)' },
+  },
+  {
     ...{ protocol: 'grpc', endpoint: 'unix:///run/otlp.sock', to: [false, '', '', ''] },
     label: 'unix:///run/otlp.sock (grpc)',
   },

@@ -123,7 +123,7 @@ test('http: an endpoint that is not an HTTP URL is a configuration mistake', () 
   }
 });
 
-test('grpc: without a scheme `insecure` decides about TLS, and the address may be a Unix socket', async (t) => {
+test('grpc: without a scheme `insecure` decides about TLS, and the address may be a Unix socket or a name for gRPC’s resolver', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-grpc-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'collector.sock');
@@ -136,7 +136,8 @@ test('grpc: without a scheme `insecure` decides about TLS, and the address may b
   assert.equal(await outcome(`127.0.0.1:${remote.port}`, true), 'success');
   assert.equal(await outcome(`127.0.0.1:${remote.port}`, false), 'unavailable');
   assert.equal(await outcome(`http://127.0.0.1:${remote.port}/`, false), 'success');
-  assert.equal(remote.requests.length, 2);
+  assert.equal(await outcome(`dns:///127.0.0.1:${remote.port}`, true), 'success');
+  assert.equal(remote.requests.length, 3);
 });
 
 for (const { protocol, start } of BACKENDS) {

@@ -1,0 +1,117 @@
+/**
+ * The variables of the environment for proxies → the proxy of an exporter, or mistakes. They are those of curl, Go and gRPC,
+ * and the only settings of the export that have no option. It prints no values.
+ */
+import type { ExporterSettings } from '../otlp/otlp-settings.ts';
+import type { Config } from './config.ts';
+import type { Mistake } from './mistake.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The first one that is set counts; each is read in lower case, then in upper case. */
+const OF_GRPC = ['grpc_proxy', 'https_proxy', 'http_proxy'];
+const EXCEPTIONS_OF_GRPC = ['no_grpc_proxy', 'no_proxy'];
+
+type Exports = Pick<Config, 'otlp' | 'traces' | 'logs'>;
+
+/** With the proxy of each. @param mistakes collects what is wrong with the variables that count */
+export function withProxies({ otlp, traces, logs }: Exports, env: Environment, mistakes: Mistake[]): Exports {
+  const proxied = <Part extends { readonly exporter: ExporterSettings }>(part: Part): Part => ({
+    ...part,
+    exporter: withProxy(part.exporter, env, mistakes),
+  });
+  return {
+    otlp: proxied(otlp),
+    ...(traces && { traces: proxied(traces) }),
+    ...(logs && { logs: proxied(logs) }),
+  };
+}
+
+/**
+ * With the proxy that requests to this backend go through, if there is one. What is on this machine needs none.
+ * @param mistakes collects what is wrong with the variable that counts
+ */
+function withProxy(
+  settings: ExporterSettings,
+  env: Environment,
+  mistakes: Mistake[],
+): ExporterSettings {
+  const place = placeOf(settings);
+  if (place === undefined || isLoopback(place.host)) return settings;
+  const { host, port, isTls } = place;
+  const isGrpc = settings.protocol === 'grpc';
+  const found = first(env, isGrpc ? OF_GRPC : [isTls ? 'https_proxy' : 'http_proxy']);
+  if (found === undefined) return settings;
+  const exceptions = first(env, isGrpc ? EXCEPTIONS_OF_GRPC : ['no_proxy'])?.text ?? '';
+  if (isExcepted(host, port, exceptions)) return settings;
+  const proxy = readProxy(found.text);
+  const schemes = isGrpc ? ['http:'] : ['http:', 'https:'];
+  if (proxy !== undefined && schemes.includes(proxy.protocol)) return { ...settings, proxy: proxy.href };
+  const expected = `${schemes.map((scheme) => `${scheme}//[user:password@]host:port`).join(' or ')} for exports over ${isGrpc ? 'gRPC' : 'HTTP'}; name the backend in ${isGrpc ? 'no_grpc_proxy' : 'no_proxy'} to reach it without a proxy`;
+  mistakes.push({ path: 'environment', source: found.name, expected });
+  return settings;
+}
+
+function first(env: Environment, names: readonly string[]) {
+  return names
+    .flatMap((name) => [name, name.toUpperCase()])
+    .map((name) => ({ name, text: env[name]?.trim() ?? '' }))
+    .find(({ text }) => text !== '');
+}
+
+const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/u;
+
+/** Without a scheme it is `http:`, as for curl. */
+function readProxy(text: string): URL | undefined {
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  return url === null || url.hostname === '' || !['/', ''].includes(url.pathname) ? undefined : url;
+}
+
+/** Go does the same: with a proxy of the company, a Collector beside would be out of reach. */
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|(?:.+\.)?localhost|127(?:\.\d+){3}|\[?::1\]?)$/iu.test(host);
+}
+
+/** A list of names with all that end in them, addresses, networks (IPv4), each with or without a port, or `*`. */
+function isExcepted(host: string, port: string, exceptions: string): boolean {
+  const name = bare(host);
+  return exceptions
+    .toLowerCase()
+    .split(/[\s,]+/u)
+    .filter((item) => item !== '')
+    .some((item) => {
+      if (item === '*') return true;
+      if (item.includes('/')) return IPV4.test(name) && isWithin(name, item);
+      const of = /^(?<host>\[[^\]]*\]|[^:]*):(?<port>\d+)$/u.exec(item)?.groups;
+      if (of?.['port'] !== undefined && of['port'] !== port) return false;
+      const domain = bare(of?.['host'] ?? item).replace(/^\*?\./u, '');
+      return name === domain || name.endsWith(`.${domain}`);
+    });
+}
+
+function bare(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/u, '$1')
+    .replace(/\.$/u, '');
+}
+
+function isWithin(address: string, network: string): boolean {
+  const [, from = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/u.exec(network) ?? [];
+  if (!IPV4.test(from) || Number(bits) > 32) return false;
+  const size = 2 ** (32 - Number(bits));
+  return Math.floor(numberOf(address) / size) === Math.floor(numberOf(from) / size);
+}
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+/** Where a valid endpoint is; undefined for a socket. */
+function placeOf({ endpoint, insecure }: ExporterSettings) {
+  const text = endpoint.replace(/^dns:\/\/\//u, '');
+  const url = URL.parse(text.includes('://') ? text : `${insecure ? 'http' : 'https'}://${text}`);
+  if (url === null || url.hostname === '') return undefined;
+  const isTls = url.protocol === 'https:';
+  return { host: url.hostname, port: url.port || (isTls ? '443' : '80'), isTls };
+}
