@@ -31,6 +31,8 @@ export type Opened =
 
 /** The content types of JSON and pickle in kombu (serialization.py). */
 const JSON_TYPE = 'application/json';
+/** Of a serializer that an application registers for its own types in JSON, such as `application/x-orders-json`. */
+const JSON_KIND = /^(?:application|text)\/[\w.+-]{0,100}json$/u;
 const PICKLE_TYPE = 'application/x-python-serialize';
 
 interface Compression {
@@ -116,7 +118,7 @@ export function open(
     return rejected('undecodable-headers', 'malformed, nested too deep, or too many');
   const contentType = lowerCase(message.contentType, JSON_TYPE);
   if (contentType === PICKLE_TYPE) return rejected('unsafe-serializer', 'pickle');
-  if (contentType !== JSON_TYPE) {
+  if (contentType !== JSON_TYPE && !JSON_KIND.test(contentType)) {
     return rejected('unsupported-serializer', `content type ${quoted(message.contentType)}`);
   }
   const compression = headers['compression'];

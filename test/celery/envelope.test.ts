@@ -74,6 +74,15 @@ const CASES: readonly Case[] = [
     with: { contentType: 'application/data' },
     reason: 'unsupported-serializer',
   },
+  ...['application/x-orders-json', 'application/vnd.shop+json', 'text/json', 'Application/X-JSON'].map(
+    (contentType) => ({ title: contentType, body: BODY, with: { contentType } }),
+  ),
+  ...['json', 'application/jsonp', 'application/x json', 'image/x-json', 'application/x-msgpack'].map(
+    (contentType) => ({
+      ...{ title: contentType, body: BODY, with: { contentType } },
+      reason: 'unsupported-serializer' as const,
+    }),
+  ),
   { title: 'no content type', body: BODY, with: { contentType: '' }, reason: 'unsupported-serializer' },
   {
     title: 'a content type named like a built-in property',
