@@ -100,11 +100,8 @@ export function createDestinations(
       self.close();
       await reports.close(Math.max(0, endMs - performance.now()));
       const services = options.services.map(({ name }): ServiceStop => {
-        if (!providers.has(name)) return { name, metrics: 'handed-over' };
-        const hasArrived = pipeline?.hasArrived(name) === true;
-        if (unsent.has(name)) return { name, metrics: hasArrived ? 'unsent' : 'never-exported' };
-        if (pipeline?.isRejected(name) === true) return { name, metrics: 'rejected' };
-        return { name, metrics: hasArrived ? 'flushed' : 'empty' };
+        if (pipeline === undefined || !providers.has(name)) return { name, metrics: 'handed-over' };
+        return { name, metrics: lastExport(name, pipeline, unsent.has(name)) };
       });
       return { flushed: unsent.size === 0, services };
     },
@@ -115,6 +112,16 @@ export function createDestinations(
       self.close();
     },
   };
+}
+
+function lastExport(name: string, exports: Pipeline, isUnsent: boolean): ServiceStop['metrics'] {
+  const hasArrived = exports.hasArrived(name);
+  const notSent = hasArrived ? 'unsent' : 'never-exported';
+  if (isUnsent) return notSent;
+  if (exports.isRejected(name)) return 'rejected';
+  // What was refused is not worth a retry, and so not among the unsent.
+  if (exports.isFailing(name)) return notSent;
+  return hasArrived ? 'flushed' : 'empty';
 }
 
 /** The bridge's own metrics. */

@@ -436,9 +436,14 @@ test('exemplars follow the filter, by default the spans; a provider of the progr
 
 async function closedWith(
   t: TestContext,
-  { counts, refuses, intervalMs = 60_000 }: { counts: boolean; refuses: () => boolean; intervalMs?: number },
+  {
+    counts,
+    refuses,
+    intervalMs = 60_000,
+    code = status.UNAVAILABLE,
+  }: { counts: boolean; refuses: () => boolean; intervalMs?: number; code?: status },
 ) {
-  const refuse = () => (refuses() ? { code: status.UNAVAILABLE, details: 'come back later' } : undefined);
+  const refuse = () => (refuses() ? { code, details: 'come back later' } : undefined);
   const sink = await startReceiver({ refuse });
   t.after(() => sink.stop());
   const reported: SelfEvent[] = [];
@@ -468,6 +473,21 @@ for (const [what, counts, refused, expected] of [
   test(`when it closes and ${what}, its metrics are ${expected}`, async (t) => {
     const { close } = await closedWith(t, { counts, refuses: () => refused });
     assert.deepEqual(await close(), [expected]);
+  });
+}
+
+for (const arrives of [false, true]) {
+  test(`what is refused for good is not said to be exported, nor that there was nothing: ${arrives ? 'after' : 'without'} an export that arrived`, async (t) => {
+    let isRefused = !arrives;
+    const { close, reported } = await closedWith(t, {
+      ...{ counts: true, refuses: () => isRefused, intervalMs: 50, code: status.INVALID_ARGUMENT },
+    });
+    const outcome = arrives ? 'success' : 'failure';
+    const isThere = () =>
+      reported.some((event) => event.kind === 'export-finished' && event.outcome === outcome);
+    await t.waitFor(() => assert.ok(isThere()), { timeout: DEADLINE_MS });
+    isRefused = true;
+    assert.deepEqual(await close(), [arrives ? 'unsent' : 'never-exported']);
   });
 }
 

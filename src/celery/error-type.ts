@@ -3,7 +3,7 @@
  * characters, independent of the pool and the version of Celery. Pure.
  */
 import { BODY_LIMITS } from './body-limits.ts';
-import { detached } from './fields.ts';
+import { detached, name } from './fields.ts';
 import { nameInTraceback } from './traceback.ts';
 
 /** For exceptions whose class could not be read. */
@@ -66,6 +66,16 @@ export function failureOf(
   // By its full path: a user's class may have the same name.
   const rejection = raised?.path === 'celery.exceptions.Reject';
   return { errorType: bounded(raised?.class) ?? UNKNOWN_ERROR, rejection };
+}
+
+/** The name is that of a task that a worker does not know, whose failure is the only event of it. */
+const NOT_REGISTERED = /^NotRegistered\((?<quote>['"])(?<name>.*)\k<quote>\)$/su;
+
+/** @returns the name in a `NotRegistered('shop.pay')` */
+export function unregistered(exception: unknown): { readonly name?: string } {
+  if (typeof exception !== 'string' || !exception.startsWith('NotRegistered(')) return {};
+  const found = NOT_REGISTERED.exec(exception.slice(0, TEXT_CHARS_MAX))?.groups?.['name'];
+  return found === undefined ? {} : { name: name(found) };
 }
 
 export interface Raised {

@@ -2,7 +2,7 @@
  * The table of event types, with the reader of each. A type that is not in the table, or is not wanted, is a custom event.
  * Only the fields of an event's shape are read.
  */
-import { errorType, failureOf } from './error-type.ts';
+import { errorType, failureOf, unregistered } from './error-type.ts';
 import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
 import type { DecodeWants } from './extras.ts';
 import { identifier, isoMs, loadAverages, name, type RawFields } from './fields.ts';
@@ -64,6 +64,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
       ...base,
       type: 'task-failed',
       ...failureOf(raw['exception'], raw['traceback']),
+      ...unregistered(raw['exception']),
     }),
   },
   'task-retried': {

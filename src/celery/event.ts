@@ -93,6 +93,8 @@ export interface TaskSucceeded extends TaskEventBase {
 
 export interface TaskFailed extends TaskEventBase {
   readonly type: 'task-failed';
+  /** Of a task that its worker does not know (worker/consumer/consumer.py, `on_unknown_task`): no other event of it has one. */
+  readonly name?: string;
   readonly errorType: string;
   /** The failure is a `celery.exceptions.Reject`: newer versions of Celery first report a rejection as a failure. */
   readonly rejection: boolean;

@@ -179,7 +179,8 @@ function ended(context: LifeContext, event: HeldEvent): void {
   if (run === undefined) {
     // Celery reports some ends twice (a hard time limit, a rejection, a termination): only the first counts.
     if (task.over) return;
-    run = beginRun(context, event, '', task.sendings);
+    const name = event.type === 'task-failed' && task.name === '' ? context.names.intern(event.name) : '';
+    run = beginRun(context, event, name, task.sendings);
   }
   // A task may be revoked before it starts.
   if (run.hasStarted || event.type !== 'task-revoked') run.instance.counts?.ended(run, event.clock);

@@ -129,6 +129,8 @@ export class HeldEvent {
   nextArrived: HeldEvent | undefined = undefined;
   /** The task's name in a receipt, the class of the error in a failure or a retry; '' if not known. */
   text = '';
+  /** Of a failure, if it says what no other event of the task does. */
+  name = '';
   /** Of an end. */
   outcome: Outcome = 'succeeded';
   /** If they were asked for. */
@@ -215,6 +217,7 @@ export class HeldEvent {
         // Celery may report a rejection as a failure; a `task-rejected` that follows repeats it.
         this.outcome = event.rejection ? 'rejected' : 'failed';
         this.text = event.errorType;
+        this.name = event.name ?? '';
         break;
       case 'task-retried':
         this.outcome = 'retried';

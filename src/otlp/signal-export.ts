@@ -65,6 +65,7 @@ export function createSignalExport<Data>(
     observe: exporter.observe,
     start: loop.start,
     hasArrived: history.hasArrived,
+    isFailing: history.isFailing,
     isRejected: history.isRejected,
     /**
      * Exports once more, group by group, each with a share of the time, and closes.

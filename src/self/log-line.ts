@@ -39,7 +39,7 @@ const STOPPED: Readonly<Record<SelfEvent<'service-stopped'>['metrics'], string>>
   flushed: 'everything counted was exported',
   empty: 'there was nothing to export',
   rejected: 'the backend rejected points of its last export for good',
-  unsent: 'its last export did not arrive in time',
+  unsent: 'its last export did not arrive',
   'never-exported': 'none of its exports ever arrived',
   'handed-over': 'its metrics remain with the MeterProvider it is attached to',
 };

@@ -465,6 +465,13 @@ test('uuids named like built-in properties are ordinary tasks', () => {
   }
 });
 
+test('a task that its worker does not know has the name that its only event says', () => {
+  const unknown = failed('NotRegistered', { name: 'shop.gone' });
+  const observed = (name: string) => `failed ${name} w1@shop NotRegistered unmeasured`;
+  assert.deepEqual(observe(spaced([unknown])), [observed('shop.gone unknown')]);
+  assert.deepEqual(observe(spaced([S, unknown])), [SENT, observed('shop.pay orders')]);
+});
+
 test('a retry, whose parent is itself, is an ordinary run', () => {
   // As Celery sends it: the retry keeps the uuid, and the task that sent it is its parent.
   const fields = { uuid: 'u1', root_id: 'u1', name: 'shop.pay', retries: 1, parent_id: 'u1' };

@@ -61,7 +61,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'unsent' },
     level: 'warn',
-    says: /^stopped shop; its last export did not arrive in time$/u,
+    says: /^stopped shop; its last export did not arrive$/u,
   },
   {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'never-exported' },

@@ -38,6 +38,8 @@ export function createExportHistory() {
     },
     /** Whether the backend ever accepted items of this source. */
     hasArrived: (name: string) => arrived.has(name),
+    /** Whether the last export failed of which something was sent. */
+    isFailing: (name: string) => failing.has(name),
     /** Whether the backend rejected items of the last export that arrived. */
     isRejected: (name: string) => rejected.has(name),
   };

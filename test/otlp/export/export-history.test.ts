@@ -27,6 +27,15 @@ test('an empty export does not end failures, since no backend was involved', () 
   assert.deepEqual(note('shop', ARRIVED, 2000), { failures: 1, afterMs: 2000 });
 });
 
+test('exports fail until one arrives; one that is empty changes nothing', () => {
+  const { note, isFailing } = createExportHistory();
+  const failing = [NOTHING, FAILED, NOTHING, HALF_FAILED, REJECTED, ARRIVED, NOTHING].map((outcome) => {
+    note('shop', outcome, 0);
+    return isFailing('shop');
+  });
+  assert.deepEqual(failing, [false, true, true, true, true, false, false]);
+});
+
 test('each source has its own history', () => {
   const { note, hasArrived } = createExportHistory();
   note('shop', FAILED, 0);
