@@ -75,6 +75,8 @@ export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Outcome<{ rea
   const sentinels = entries.flatMap((entry) => /^sentinel:\/\/(.*)$/isu.exec(entry)?.[1] ?? []);
   const urls: BrokerUrl[] = [];
   for (const [index, entry] of entries.entries()) {
+    // As after each one, in many guides.
+    if (entry === '' && index > 0 && index === entries.length - 1) continue;
     const isSentinel = /^sentinel:\/\//iu.test(entry);
     if (isSentinel && urls.some(({ scheme }) => scheme === 'sentinel')) continue;
     const parsed = isSentinel

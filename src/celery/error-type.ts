@@ -69,12 +69,14 @@ export function failureOf(
 }
 
 /** The name is that of a task that a worker does not know, whose failure is the only event of it. */
-const NOT_REGISTERED = /^NotRegistered\((?<quote>['"])(?<name>.*)\k<quote>\)$/su;
+const NOT_REGISTERED = /^NotRegistered\((?:'(?<name>[^']*)'|"(?<quoted>[^"]*)")\)$/u;
 
-/** @returns the name in a `NotRegistered('shop.pay')` */
-export function unregistered(exception: unknown): { readonly name?: string } {
+/** @returns the name in a `NotRegistered('shop.pay')`, which has no traceback: others may have exceptions of that name */
+export function unregistered(exception: unknown, traceback: unknown): { readonly name?: string } {
   if (typeof exception !== 'string' || !exception.startsWith('NotRegistered(')) return {};
-  const found = NOT_REGISTERED.exec(exception.slice(0, TEXT_CHARS_MAX))?.groups?.['name'];
+  if (traceback !== undefined && traceback !== null) return {};
+  const groups = NOT_REGISTERED.exec(exception.slice(0, TEXT_CHARS_MAX))?.groups;
+  const found = groups?.['name'] ?? groups?.['quoted'];
   return found === undefined ? {} : { name: name(found) };
 }
 

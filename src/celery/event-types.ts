@@ -64,7 +64,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
       ...base,
       type: 'task-failed',
       ...failureOf(raw['exception'], raw['traceback']),
-      ...unregistered(raw['exception']),
+      ...unregistered(raw['exception'], raw['traceback']),
     }),
   },
   'task-retried': {

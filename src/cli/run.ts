@@ -1,4 +1,5 @@
 /** `celery-otel run`: creates a bridge from the options and runs it until it finishes or a signal stops it. */
+import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { createBridge } from '../bridge.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { CommandIo } from './command-io.ts';
@@ -13,6 +14,8 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
   const { logLevel, ...config } = loaded.config;
   const tell = openLog(logLevel, io);
+  // It writes failures of proxies to stderr, between our lines, which report them.
+  setLogVerbosity(logVerbosity.NONE);
   for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
   const why = await untilStopped(create({ ...config, tell }), io, () =>
     tell({ kind: 'starter-gone', service: SERVICE }),

@@ -31,11 +31,7 @@ export function withProxies({ otlp, traces, logs }: Exports, env: Environment, m
  * With the proxy that requests to this backend go through, if there is one. What is on this machine needs none.
  * @param mistakes collects what is wrong with the variable that counts
  */
-function withProxy(
-  settings: ExporterSettings,
-  env: Environment,
-  mistakes: Mistake[],
-): ExporterSettings {
+function withProxy(settings: ExporterSettings, env: Environment, mistakes: Mistake[]): ExporterSettings {
   const place = placeOf(settings);
   if (place === undefined || isLoopback(place.host)) return settings;
   const { host, port, isTls } = place;
@@ -47,7 +43,7 @@ function withProxy(
   const proxy = readProxy(found.text);
   const schemes = isGrpc ? ['http:'] : ['http:', 'https:'];
   if (proxy !== undefined && schemes.includes(proxy.protocol)) return { ...settings, proxy: proxy.href };
-  const expected = `${schemes.map((scheme) => `${scheme}//[user:password@]host:port`).join(' or ')} for exports over ${isGrpc ? 'gRPC' : 'HTTP'}; name the backend in ${isGrpc ? 'no_grpc_proxy' : 'no_proxy'} to reach it without a proxy`;
+  const expected = `${schemes.map((scheme) => `${scheme}//[user:password@]host:port`).join(' or ')} for exports over ${isGrpc ? 'gRPC' : 'HTTP'}, with special characters percent-encoded; name the backend in no_proxy to reach it without a proxy`;
   mistakes.push({ path: 'environment', source: found.name, expected });
   return settings;
 }
@@ -64,7 +60,15 @@ const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/u;
 /** Without a scheme it is `http:`, as for curl. */
 function readProxy(text: string): URL | undefined {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
-  return url === null || url.hostname === '' || !['/', ''].includes(url.pathname) ? undefined : url;
+  if (url === null || url.hostname === '' || !['/', ''].includes(url.pathname)) return undefined;
+  // Unescaped in a password, it would be cut there.
+  if (/[?#]/u.test(text)) return undefined;
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    return undefined;
+  }
+  return url;
 }
 
 /** Go does the same: with a proxy of the company, a Collector beside would be out of reach. */
@@ -80,11 +84,11 @@ function isExcepted(host: string, port: string, exceptions: string): boolean {
     .split(/[\s,]+/u)
     .filter((item) => item !== '')
     .some((item) => {
-      if (item === '*') return true;
-      if (item.includes('/')) return IPV4.test(name) && isWithin(name, item);
       const of = /^(?<host>\[[^\]]*\]|[^:]*):(?<port>\d+)$/u.exec(item)?.groups;
       if (of?.['port'] !== undefined && of['port'] !== port) return false;
       const domain = bare(of?.['host'] ?? item).replace(/^\*?\./u, '');
+      if (domain === '*') return true;
+      if (domain.includes('/')) return IPV4.test(name) && isWithin(name, domain);
       return name === domain || name.endsWith(`.${domain}`);
     });
 }

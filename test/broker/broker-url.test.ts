@@ -283,7 +283,8 @@ test('a recording has a file and a speed, 1 by default', () => {
 
 const REASONS: readonly (readonly [string, RegExp])[] = [
   ['', /is empty/],
-  ['amqp://a;', /^address 2 of 2: .*is empty/],
+  ['amqp://a;;', /^address 2 of 3: .*is empty/],
+  [';amqp://a', /^address 1 of 2: .*is empty/],
   ['localhost:5672', /no scheme/],
   ['rabbit', /no scheme/],
   ['sqs://', /^sqs:\/\/ is not supported; expected amqp:\/\//],
@@ -323,7 +324,7 @@ const REASONS: readonly (readonly [string, RegExp])[] = [
   ],
   ['sentinel://a;sentinel://b:x', /^sentinel 2 of 2: the port/],
   ['sentinel://a/x', /database/],
-  ['sentinel://a;', /^address 2 of 2: .*is empty/],
+  ['sentinel://a;;', /^address 2 of 3: .*is empty/],
   ['sentinel://a?master_name=m', /the query key master_name is not known/],
   ['recording:f;sentinel://a', /^address 1 of 2: a recording must be the only address/],
   ['ampq://h', /^ampq:\/\/ is not known/],
@@ -467,4 +468,9 @@ test('line breaks and tabs in an address are dropped, as Python does', () => {
   assert.ok(parsed.ok);
   const [url] = parsed.urls;
   assert.deepEqual('db' in url && [url.password, url.db, url.at], ['secret', 3, { host: 'h', port: 6379 }]);
+});
+
+test('an empty address at the end is none', () => {
+  for (const text of ['redis://a/0', 'sentinel://a;sentinel://b', 'amqp://a;amqp://b'])
+    assert.deepEqual(parseBrokerUrls(`${text}; `), parseBrokerUrls(text));
 });

@@ -55,18 +55,31 @@ const ROWS: readonly [what: string, env: Record<string, string>, proxy: string |
       `${P}/`,
     ],
   ),
+  ...[
+    'http://u:pa%ss@proxy:1',
+    'http://u:12#34@proxy:1',
+    'u:12?34@proxy:1',
+    'http://proxy/path',
+    'http://',
+  ].map((text): [string, Record<string, string>, string] => [
+    'a proxy that cannot be meant',
+    { ...GRPC, grpc_proxy: text },
+    'environment (grpc_proxy): expected http://[user:password@]host:port for exports over gRPC, with special characters percent-encoded; name the backend in no_proxy to reach it without a proxy',
+  ]),
+  ['except a network and its port', { ...HTTP, http_proxy: P, no_proxy: '10.0.0.0/8:4318, x' }, undefined],
+  ['not except a port of all', { ...HTTP, http_proxy: P, no_proxy: '*:4317' }, `${P}/`],
   ['except a network', { ...HTTP, http_proxy: P, no_proxy: '10.0.0.0/8' }, undefined],
   ['not except a network', { ...HTTP, http_proxy: P, no_proxy: '10.1.2.0/31' }, `${P}/`],
   ['no_grpc_proxy', { ...GRPC, http_proxy: P, no_proxy: 'x', no_grpc_proxy: 'example' }, undefined],
   [
     'a proxy with TLS for gRPC',
     { ...GRPC, https_proxy: 'https://u:hunter2@proxy' },
-    'environment (https_proxy): expected http://[user:password@]host:port for exports over gRPC; name the backend in no_grpc_proxy to reach it without a proxy',
+    'environment (https_proxy): expected http://[user:password@]host:port for exports over gRPC, with special characters percent-encoded; name the backend in no_proxy to reach it without a proxy',
   ],
   [
     'another kind of proxy',
     { ...HTTP, HTTP_PROXY: 'socks5://hunter2' },
-    'environment (HTTP_PROXY): expected http://[user:password@]host:port or https://[user:password@]host:port for exports over HTTP; name the backend in no_proxy to reach it without a proxy',
+    'environment (HTTP_PROXY): expected http://[user:password@]host:port or https://[user:password@]host:port for exports over HTTP, with special characters percent-encoded; name the backend in no_proxy to reach it without a proxy',
   ],
 ];
 

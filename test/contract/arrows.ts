@@ -110,7 +110,7 @@ const ROOMS: readonly Room[] = [
       'broker/server/',
     ],
     packages: ['ioredis'],
-    builtins: [...CALCULATING, ...TIMERS, 'crypto', 'os'],
+    builtins: [...CALCULATING, ...TIMERS, 'crypto', 'fs', 'os', 'worker_threads'],
   },
   {
     ...NOTHING,
@@ -219,7 +219,7 @@ const ROOMS: readonly Room[] = [
       '@grpc/grpc-js',
       'protobufjs/light.js',
     ],
-    builtins: [...CALCULATING, ...TIMERS, 'fs', 'http', 'https', 'tls'],
+    builtins: [...CALCULATING, ...TIMERS, 'diagnostics_channel', 'fs', 'http', 'https', 'tls'],
   },
   {
     ...NOTHING,
@@ -418,7 +418,7 @@ const ROOMS: readonly Room[] = [
     path: 'cli/',
     holds: 'the command: arguments, signals, exit codes, output',
     values: [...ROOMS_OF_DATA, 'reporting.ts', 'service.ts', 'bridge.ts', 'index.ts', 'check/'],
-    packages: ['pino', 'pino-pretty'],
+    packages: ['@grpc/grpc-js', 'pino', 'pino-pretty'],
     builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'tty', 'v8'],
   },
 ];

@@ -3,9 +3,13 @@
  * behind is known by its name to the next one on that host. It asks no broker.
  */
 import { createHash } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
+import { threadId } from 'node:worker_threads';
 
 /** Sessions that may be open at the same time in one process. */
 const SESSIONS_MAX = 0xffff;
+/** Linux: a pid says nothing to processes of another namespace, whose containers may have the same host name. */
+const PID_NAMESPACE = '/proc/self/ns/pid';
 
 /** A host, a service on it, and a session of one process. */
 export interface Session {
@@ -22,9 +26,12 @@ export function replyKeyOf({ host, owner, pid, number }: Session): string {
   return sharedBy(host, owner) + last;
 }
 
-/** What the keys of all sessions of an owner on a host begin with. */
+const namespace = readNamespace();
+
+/** What the keys of all sessions of an owner on a host begin with, as far as this one can know whether they are open. */
 export function sharedBy(host: string, owner: string): string {
-  const hash = createHash('sha256').update(`celery-otel\0${host}\0${owner}`).digest('hex');
+  const place = `${host}\0${namespace}\0${threadId}`;
+  const hash = createHash('sha256').update(`celery-otel\0${place}\0${owner}`).digest('hex');
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4}).*$/u, '$1-$2-$3-$4-');
 }
 
@@ -45,7 +52,16 @@ export function abandonedKey(
   return isOpen(Number.parseInt(last.groups['pid'], 16), key) ? undefined : key;
 }
 
-/** Of this process. */
+function readNamespace(): string {
+  try {
+    return readlinkSync(PID_NAMESPACE);
+  } catch {
+    // Another system, which has none.
+    return '';
+  }
+}
+
+/** Of this thread. */
 const open = new Set<string>();
 let count = 0;
 
@@ -62,7 +78,7 @@ export function closeKey(key: string): void {
   open.delete(key);
 }
 
-/** Whether a session on this host is still there. In another container with the same name of the host, it is not. */
+/** Whether a session on this host is still there. */
 export function isOpen(pid: number, key: string): boolean {
   if (pid === process.pid) return open.has(key);
   try {

@@ -1,5 +1,6 @@
 /** Reads the TLS files of a broker address, with each connection. It checks nothing in them. */
 import { readFile } from 'node:fs/promises';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { reasonOf } from '../../errors.ts';
 import type { BrokerTls } from './address.ts';
 import { Refusal } from './refusal.ts';
@@ -8,12 +9,20 @@ import { Refusal } from './refusal.ts';
 export async function tlsOptions(tls: BrokerTls) {
   return {
     rejectUnauthorized: tls.verify,
-    ...(tls.checkHost ? {} : { checkServerIdentity: () => undefined }),
+    checkServerIdentity: tls.checkHost ? identityFault : () => undefined,
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.caFile === undefined ? {} : { ca: await readPem('ssl_ca_certs', tls.caFile) }),
     ...(tls.certFile === undefined ? {} : { cert: await readPem('ssl_certfile', tls.certFile) }),
     ...(tls.keyFile === undefined ? {} : { key: await readPem('ssl_keyfile', tls.keyFile) }),
   };
+}
+
+/** An address with `localhost` is one with 127.0.0.1 here, and a certificate for either is for both. */
+function identityFault(host: string, certificate: PeerCertificate): Error | undefined {
+  const fault = checkServerIdentity(host, certificate);
+  return host === '127.0.0.1' && checkServerIdentity('localhost', certificate) === undefined
+    ? undefined
+    : fault;
 }
 
 async function readPem(key: string, file: string): Promise<Buffer> {

@@ -1,6 +1,8 @@
 /**
  * One gRPC channel to one backend, whose sockets are closed with it. It knows nothing about OTLP.
  */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { ClientRequest } from 'node:http';
 import {
   type ChannelCredentials,
   Client,
@@ -16,8 +18,14 @@ export type GrpcConnection = ReturnType<typeof openGrpcConnection>;
  * Connects with the first request.
  * @param credentials for this connection only
  */
-export function openGrpcConnection(target: string, credentials: ChannelCredentials, options: ClientOptions) {
+export function openGrpcConnection(
+  target: string,
+  credentials: ChannelCredentials,
+  options: ClientOptions,
+  tunnel: Tunnel,
+) {
   const destroySockets = trackSockets(credentials);
+  const endTunnels = tunnel.proxied ? boundTunnels(options, tunnel.timeoutMs) : () => {};
   // By default channels share connections, and a shared connection cannot be closed.
   const client = new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
   const underWay = new Set<ClientUnaryCall>();
@@ -39,6 +47,7 @@ export function openGrpcConnection(target: string, credentials: ChannelCredentia
     close(): void {
       for (const call of underWay) call.cancel();
       client.close();
+      endTunnels();
       destroySockets();
     },
   };
@@ -47,6 +56,42 @@ export function openGrpcConnection(target: string, credentials: ChannelCredentia
 function same(bytes: Buffer): Buffer {
   return bytes;
 }
+
+interface Tunnel {
+  readonly proxied: boolean;
+  /** For the proxy to answer, ms. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * A proxy that never answers would keep a socket for each attempt: grpc-js waits without end, and has no option for it.
+ * @returns ends what is not answered yet, and begins no more
+ */
+function boundTunnels(options: ClientOptions, timeoutMs: number): () => void {
+  const waiting = new Set<ClientRequest>();
+  const path = String(options['grpc.default_authority']);
+  const begun = (message: unknown): void => {
+    const request =
+      typeof message === 'object' && message !== null && 'request' in message ? message.request : undefined;
+    if (!(request instanceof ClientRequest) || request.method !== 'CONNECT' || request.path !== path) return;
+    waiting.add(request);
+    const timer = setTimeout(() => request.destroy(new Error('the proxy does not answer')), timeoutMs);
+    const over = (): void => {
+      clearTimeout(timer);
+      waiting.delete(request);
+    };
+    request.prependOnceListener('connect', over);
+    request.prependOnceListener('close', over);
+  };
+  subscribe(TUNNEL_BEGINS, begun);
+  return () => {
+    unsubscribe(TUNNEL_BEGINS, begun);
+    for (const request of waiting) request.destroy();
+  };
+}
+
+/** Of Node’s `http` (diagnostics_channel, “Built-in Channels”). */
+const TUNNEL_BEGINS = 'http.client.request.start';
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<Connector['connect']>[0];

@@ -5,14 +5,7 @@
  * After a failed call, the next one opens a new connection. Otherwise grpc-js would decide when to reconnect (its back-off
  * grows to two minutes, and it resolves a name at most twice a minute). A connection that died silently costs one call.
  */
-import {
-  type ClientOptions,
-  compressionAlgorithms,
-  credentials,
-  logVerbosity,
-  Metadata,
-  setLogVerbosity,
-} from '@grpc/grpc-js';
+import { type ClientOptions, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js';
 import { CeleryOtelError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
@@ -41,7 +34,10 @@ export function createGrpcTransport(
   let closed = false;
 
   function connect(): GrpcConnection {
-    const connection = openGrpcConnection(target, trust(), options);
+    const connection = openGrpcConnection(target, trust(), options, {
+      proxied: proxyOf(settings) !== undefined,
+      timeoutMs: settings.timeoutMs,
+    });
     open.add(connection);
     return connection;
   }
@@ -98,8 +94,6 @@ function proxyOf({ proxy }: ExporterSettings): URL | undefined {
 function proxyOptions(settings: ExporterSettings): ClientOptions {
   const proxy = proxyOf(settings);
   if (proxy === undefined) return {};
-  // It writes each failure of a proxy to stderr, between our lines, which report it.
-  setLogVerbosity(logVerbosity.NONE);
   const { host, port } = backendAddress(settings);
   const backend = `${host}:${port}`;
   return {

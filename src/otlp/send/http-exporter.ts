@@ -99,7 +99,7 @@ function createPoster(settings: ExporterSettings, contentType: string) {
 }
 
 /** Node’s own, which older versions do not have. */
-function proxyOptions({ proxy }: ExporterSettings) {
+function proxyOptions({ proxy, timeoutMs }: ExporterSettings) {
   if (proxy === undefined) return {};
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if ((major < 24 && (major !== 22 || minor < 21)) || (major === 24 && minor < 5))
@@ -107,7 +107,8 @@ function proxyOptions({ proxy }: ExporterSettings) {
       'CONFIG_INVALID',
       'Exports over HTTP go through a proxy with Node 22.21, 24.5 or newer; with older ones, export over gRPC.',
     );
-  return { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } };
+  // A proxy that never answers would keep a socket for each attempt.
+  return { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, timeout: timeoutMs };
 }
 
 /** With names in lower case, so that none appears twice. */

@@ -52,7 +52,8 @@ function find<S>(rows: readonly Row<S>[], symptom: S, situation: Situation): str
 }
 
 /** A proxy that cannot be reached or refuses, in words of Node and of grpc-js, which has none. */
-const NO_PROXY = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ETIMEDOUT|ERR_PROXY|Last error: undefined/u;
+const NO_PROXY =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ETIMEDOUT|ERR_PROXY|Name resolution failed|Last error: undefined|no answer within|Waiting for LB pick/u;
 
 /** The peer speaks another protocol. */
 const UNLIKE = /Protocol error|PROTOCOL_ERROR|HPE_|Parse Error|no application protocol/u;
@@ -69,7 +70,7 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
     (symptom, { address }) => address.proxy !== undefined && NO_PROXY.test(symptom.said),
     ({ address }) =>
-      `the proxy ${address.proxy} makes no connection to ${at(address)}: correct its address, user or password, or name the backend in no_proxy`,
+      `the proxy ${address.proxy} makes no connection to ${at(address)}: correct its address, scheme, user or password, or name the backend in no_proxy`,
   ],
   [
     (symptom, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(symptom.said),
@@ -152,8 +153,14 @@ const HTTP_ANSWER: readonly Row<Of<'http answer'>>[] = [
     ({ status, said }) => status === 400 && /HTTPS (?:server|port)/u.test(said),
     ({ address }) => `${at(address)} expects TLS: write https:// in the endpoint`,
   ],
+  [
+    ({ status }) => status === 407 || status === 511,
+    ({ address: { proxy } }) =>
+      proxy === undefined
+        ? 'a proxy in between requires authentication'
+        : `the proxy ${proxy} requires another user or password`,
+  ],
   [({ status }) => status === 401 || status === 403, notAllowed],
-  [({ status }) => status === 407 || status === 511, () => 'a proxy in between requires authentication'],
   [
     ({ status }, { address, signal }) =>
       isNoPath(status) && !address.path.replace(/\/$/u, '').endsWith(signal.httpPath),

@@ -1,8 +1,11 @@
 /** Exports go through the proxy that the settings name, with its user and password, and nowhere else. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../until.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
 import { startForwardProxy, USER } from './forward-proxy.ts';
+import { listenOnLoopback } from './loopback-server.ts';
 import { certificates, serverOf } from './tls-files.ts';
 
 /** Node’s own proxies came with these versions. */
@@ -67,5 +70,18 @@ for (const { protocol, start } of BACKENDS) {
     assert.doesNotMatch(reason + exporter.backend, /hunter2/u);
     assert.match(reason, /the proxy 127\.0\.0\.1:\d+ makes no connection to 127/u);
     assert.equal(backend.requests.length, 0);
+  });
+
+  test(`${protocol}: a proxy that never answers keeps no connections`, async (t) => {
+    const silent = createServer((socket) => socket.resume().on('error', () => undefined));
+    const proxy = await listenOnLoopback(silent, {});
+    t.after(() => proxy.stop());
+    const through = { proxy: `http://127.0.0.1:${proxy.port}/`, timeoutMs: 200 };
+    const exporter = exporterOf(t, exporterSettings(protocol, 'https://otel.example:4317', through));
+    for (let turn = 0; turn < 3; turn += 1)
+      assert.equal((await exporter.export(sampleMetrics())).kind, 'unavailable');
+    assert.ok(proxy.accepted() > 0);
+    exporter.close();
+    await until('no connection is left', () => proxy.connections() === 0);
   });
 }
