@@ -25,7 +25,7 @@ test('no secret of a malformed broker address is shown', () => {
     `amqp://me:pa#${SECRET}@rabbit//`,
     `amqp://me:pa?${SECRET}@rabbit//`,
     `amqp://me:pa@${SECRET}@rabbit:wrong//`,
-    `amqp://me:${SECRET}@a;amqp://me:${SECRET}@b;`,
+    `amqp://me:${SECRET}@a;amqp://me:${SECRET}@b;;`,
     `amqp://rabbit?password=${SECRET}`,
     `amqp://rabbit/vhost@rabbit?password=${SECRET}`,
     `redis://:${SECRET}@redis/zero`,
