@@ -1,6 +1,7 @@
 /**
  * Loaded into each process of `npm test`: no test may take longer than two minutes there, with all of its hooks, so that one that waits
- * for ever ends its process, and its name is printed. Node’s own time-outs have to be written at each test.
+ * for ever ends its process, and its name is printed. Between tests, hooks have as long. Node’s own time-outs have to be written at
+ * each test.
  */
 import { beforeEach } from 'node:test';
 import { TEST_LIMIT_MS } from './deadline.ts';
@@ -14,17 +15,24 @@ process.on('exit', () => {
   if (open > 0) process.exitCode = 1;
 });
 
+const end = (what: string) => {
+  process.stderr.write(`${what}: it has not ended within ${TEST_LIMIT_MS} ms\n`);
+  process.exit(1);
+};
+
+/** Also after a test that an uncaught exception failed: its hooks come after its end. */
+const between = setTimeout(() => {
+  if (open === 0) end('a hook');
+}, TEST_LIMIT_MS).unref();
+
 beforeEach((t) => {
   if (!('fullName' in t)) return;
   open += 1;
-  const end = () => {
-    process.stderr.write(`${t.fullName}: it has not ended within ${TEST_LIMIT_MS} ms\n`);
-    process.exit(1);
-  };
-  const timer = setTimeout(end, TEST_LIMIT_MS).unref();
+  const timer = setTimeout(end, TEST_LIMIT_MS, t.fullName).unref();
   // After the last hook.
   t.signal.addEventListener('abort', () => {
     open -= 1;
     clearTimeout(timer);
+    between.refresh();
   });
 });

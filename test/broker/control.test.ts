@@ -14,6 +14,7 @@ import { BROKER_NAMES, type Broker, type BrokerName, borrowBroker } from '../rea
 import { type CeleryWorker, celeryFlavours, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
+import { until } from '../until.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
 import { addressOf } from './observed-session.ts';
 import { redisTransport } from './redis/redis-transport.ts';
@@ -37,11 +38,18 @@ function question(command: ControlCommand, more: Partial<ControlQuestion> = {}, 
 }
 
 /** An open session, until the test ends. */
-async function sessionOf(t: Pick<TestContext, 'after'>, name: BrokerName, url: string): Promise<Session> {
+async function sessionOf(t: TestContext, name: BrokerName, url: string): Promise<Session> {
   return (await openSession(t, name, url)).session;
 }
 
-async function openSession(t: Pick<TestContext, 'after'>, name: BrokerName, url: string) {
+/** As {@link sessionOf}, if the test ends it earlier. */
+async function openSession(t: TestContext, name: BrokerName, url: string) {
+  const opened = await connected(name, url);
+  t.after(opened.end);
+  return opened;
+}
+
+async function connected(name: BrokerName, url: string) {
   const transport = name === 'RabbitMQ' ? amqpTransport() : redisTransport();
   const ending = new AbortController();
   const opening = await transport.open({
@@ -57,8 +65,27 @@ async function openSession(t: Pick<TestContext, 'after'>, name: BrokerName, url:
     ending.abort();
     await ended;
   };
-  t.after(end);
   return { session: opening.session, end };
+}
+
+/** Over Redis, a worker says that it is ready before it has subscribed to its channel: what is asked in between is lost. */
+async function untilTheyReply(
+  name: BrokerName,
+  url: string,
+  namespace: string,
+  amount: number,
+): Promise<void> {
+  // Late replies do not reach the session of the test.
+  const { session, end } = await connected(name, url);
+  try {
+    await until(`${amount} replies in ${namespace}`, async () => {
+      const { question: asked, replies } = question('ping', { namespace, timeoutMs: 1000 }, amount);
+      await session.ask?.(asked, NEVER);
+      return replies.length === amount;
+    });
+  } finally {
+    await end();
+  }
 }
 
 /** As another user. */
@@ -111,6 +138,7 @@ for (const name of BROKER_NAMES) {
           }),
         ),
       );
+      await untilTheyReply(name, broker.url, 'celery', workers.length);
     });
     after(async () => {
       await Promise.all(workers.map((worker) => worker.stop()));
@@ -161,6 +189,7 @@ for (const name of BROKER_NAMES) {
         env: { SHOP_NAME: 'billing', PYTHONPATH: SHOP_FOLDER },
       });
       t.after(() => apart.stop());
+      await untilTheyReply(name, broker.url, 'billing', 1);
       const session = await sessionOf(t, name, broker.url);
       const usual = workers.map(({ nodename }) => nodename);
       for (const [namespace, expected] of [

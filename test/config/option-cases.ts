@@ -118,6 +118,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['amqp://me:pa%20ss@rabbit/shop', [RABBIT]],
       ['amqp://me:pa%20ss@rabbit/shop;amqp://me:pa%20ss@rabbit/shop', [RABBIT, RABBIT]],
       ['rediss://me:pa%20ss@cache/3', [REDIS]],
+      ['rediss://me:pa%20ss@cache/3;', [REDIS]],
       [
         'recording:a.ndjson?speed=2',
         [{ scheme: 'recording', file: 'a.ndjson', speed: 2, label: 'recording:a.ndjson' }],
@@ -128,7 +129,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       'valkey://rabbit',
       'redis://rabbit/x',
       'amqp://rabbit:99999',
-      'amqp://rabbit;',
+      ';amqp://rabbit',
       'recording:',
     ],
   },

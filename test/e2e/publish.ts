@@ -95,8 +95,11 @@ async function publishToRabbitmq(
   exchange: string,
 ): Promise<boolean> {
   const connection = await connected(url);
+  // Its operations then reject; without a listener it would be an uncaught exception, and they would never end.
+  connection.on('error', () => undefined);
   try {
     const channel = await connection.createConfirmChannel();
+    channel.on('error', () => undefined);
     await channel.assertExchange(exchange, 'topic', { durable: true, autoDelete: false });
     let isReceived = true;
     // It comes before the confirmation.

@@ -171,6 +171,27 @@ for (const [what, text] of [
   });
 }
 
+for (const [what, text] of [
+  [
+    'after an uncaught exception',
+    `test('fails', (t) => { t.after(() => new Promise(() => setInterval(() => {}, 1000))); setImmediate(() => { throw new Error('lost'); }); return new Promise(() => {}); });`,
+  ],
+  [
+    'of a suite',
+    `describe('s', () => { after(() => new Promise(() => setInterval(() => {}, 1000))); test('passes', () => {}); });`,
+  ],
+  [
+    'before the first test',
+    `describe('s', () => { before(() => new Promise(() => setInterval(() => {}, 1000))); test('waits', () => {}); });`,
+  ],
+] as const)
+  test(`a hook ${what} that does not end is ended`, async (t) => {
+    const hooks = `import { after, before, describe } from 'node:test'; ${text}`;
+    const { code, output } = await runIn(t, [hooks], { ci: true, slowness: '0.01' });
+    assert.equal(code, 1);
+    assert.match(output, /a hook: it has not ended within 1200 ms/u);
+  });
+
 test('figures of costs are printed as a table, in the order of the tests', async (t) => {
   const bound = path.resolve(import.meta.dirname, '../bound.ts');
   const text = `import { bound } from '${bound}';

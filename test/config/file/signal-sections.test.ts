@@ -235,7 +235,7 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
       logs(
         '[ { event_to_span_event_bridge/development: }, { batch: { exporter: { otlp_grpc: { endpoint: "http://a/b" } } } } ]',
       ).replace('logger', `tracer_provider: { processors: [ ${BATCH} ] }\nlogger`),
-      'logger_provider.processors[1].batch.exporter.otlp_grpc.endpoint (f:4) is "http://a/b": expected http://host:port, https://host[:port], host:port or unix:///path; no path after the host: gRPC has none (is this an endpoint for OTLP over HTTP?)',
+      'logger_provider.processors[1].batch.exporter.otlp_grpc.endpoint (f:4) is "http://a/b": expected http://host:port, https://host[:port], host:port, dns:///host:port or unix:///path; no path after the host: gRPC has none (is this an endpoint for OTLP over HTTP?)',
     ],
     [
       withSections('attribute_limits: { attribute_value_length_limit: 5 }'),
